@@ -34,6 +34,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("assay-study", &["assay-model", "assay-plan", "assay-verdict"]),
     ("assay-report", &["assay-model", "assay-verdict"]),
     ("assay-pack", &["assay-model"]),
+    ("assay-export", &["assay-model", "assay-verdict"]),
     ("assay-sim", &["assay-model", "assay-plan", "assay-study", "assay-verdict"]),
     (
         "assay-testkit",
@@ -45,6 +46,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "assay-import",
             "assay-ledger",
             "assay-model",
+            "assay-pack",
             "assay-plan",
             "assay-provision",
             "assay-report",
@@ -68,6 +70,7 @@ const PURE: &[&str] = &[
     "assay-study",
     "assay-report",
     "assay-pack",
+    "assay-export",
 ];
 
 /// Words that a pure crate may not contain.

@@ -35,6 +35,7 @@ fn main() {
     }
     archives(&corpus);
     ledger(&corpus);
+    pack(&corpus);
     packets(&corpus);
     postgres_packets(&corpus);
 }
@@ -96,6 +97,18 @@ fn ledger(corpus: &Path) {
     let connection = rusqlite::Connection::open(&path).unwrap();
     let small = "PRAGMA journal_mode = DELETE; PRAGMA page_size = 512; VACUUM;";
     connection.execute_batch(small).unwrap();
+}
+
+/// A pack of the small ledger; its reports are short.
+fn pack(corpus: &Path) {
+    let small = corpus.join("ledger_file/small");
+    let rows = Ledger::open_read_only(&small).unwrap().rows("sample").unwrap();
+    let contents = assay_pack::MEMBERS.map(|name| match name {
+        assay_pack::LEDGER => Ledger::bytes_of(std::slice::from_ref(&rows)).unwrap(),
+        _ => name.as_bytes().to_vec(),
+    });
+    let pack = assay_pack::Pack::new("sample", "0.1.0", contents).unwrap();
+    fs::write(corpus.join("pack/small"), pack.bytes().unwrap()).unwrap();
 }
 
 /// Records the packets that a server sends over one connection, one recording for each read of the client.

@@ -19,7 +19,7 @@ const SMALL: &[u8] = include_bytes!("../../../fuzz/corpus/ledger_file/small");
 /// Reads the bytes as a ledger file.
 pub(crate) fn file(bytes: &[u8]) {
     with(bytes, |path| {
-        read(path);
+        read_file(path);
         // Migrates the file if its schema is older.
         if let Ok(ledger) = Ledger::open(path) {
             ledger.studies().ok();
@@ -33,7 +33,7 @@ pub(crate) fn rows(bytes: &[u8]) {
         // Migrates the file to the present schema, so that all of its fields are changed.
         drop(Ledger::open(path));
         change(path, bytes).ok();
-        read(path);
+        read_file(path);
     });
 }
 
@@ -44,8 +44,14 @@ fn with(bytes: &[u8], act: impl FnOnce(&Path)) {
     act(&path);
 }
 
-fn read(path: &Path) {
-    let Ok(ledger) = Ledger::open_read_only(path) else { return };
+fn read_file(path: &Path) {
+    if let Ok(ledger) = Ledger::open_read_only(path) {
+        read(&ledger);
+    }
+}
+
+/// Reads everything in a ledger, and shows it.
+pub(crate) fn read(ledger: &Ledger) {
     ledger.latest().ok();
     let studies = ledger.studies().unwrap_or_default();
     for format in FORMATS {
@@ -54,6 +60,7 @@ fn read(path: &Path) {
     // Reads the study of the small ledger even if the list of studies is damaged.
     for id in studies.iter().map(|study| study.id.as_str()).chain(["sample"]) {
         ledger.settings(id).ok();
+        ledger.conclusions(id).ok();
         if let Ok(record) = ledger.read(id) {
             if let Some(slice) = record.slices.first().map(assay_model::Slice::id) {
                 ledger.series(id, slice).ok();

@@ -5,6 +5,7 @@
 
 mod archive;
 mod ledger;
+mod pack;
 mod postgres;
 mod published;
 mod text;
@@ -25,6 +26,7 @@ pub const TARGETS: &[Target] = &[
     ("ledger_file", ledger::file),
     ("ledger_rows", ledger::rows),
     ("login", wire::login),
+    ("pack", pack::file),
     ("packages", text::packages),
     ("packets", wire::packets),
     ("postgres_login", postgres::login),

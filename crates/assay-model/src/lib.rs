@@ -49,7 +49,7 @@ pub use own::{
     OwnColumn, OwnData, OwnFile, OwnRows, OwnStep, OwnTable, PerProduct, Sql, Transaction, Variable,
 };
 pub use prefix::{Build, Layout, Package, Prefix};
-pub use printable::{printable, printable_json, printable_lines, shortened};
+pub use printable::{no_formula, printable, printable_json, printable_lines, shortened};
 pub use queue::{
     Broke, LowestQueries, Partitions, Preparation, QueueQueries, QueueQuery, QueueStep,
     QueueTables, RESPONSE_BOUNDS_US, SLA, Statements, StepWork,

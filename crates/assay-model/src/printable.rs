@@ -58,6 +58,20 @@ pub fn printable_json(document: &str) -> Cow<'_, str> {
     document.chars().map(escaped).collect()
 }
 
+/// The characters that begin a formula, as Latin and East Asian scripts write them.
+const FORMULA: [char; 8] = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
+
+/// Text that a spreadsheet shows instead of computing it: a formula gets an apostrophe in front. Numbers stay.
+#[must_use]
+pub fn no_formula(text: Cow<'_, str>) -> Cow<'_, str> {
+    let is_number = || text.parse::<f64>().is_ok_and(f64::is_finite);
+    if text.trim_start().starts_with(FORMULA) && !is_number() {
+        format!("'{text}").into()
+    } else {
+        text
+    }
+}
+
 /// Characters that are shown of a long input.
 const SHOWN: usize = 80;
 

@@ -17,6 +17,7 @@ mod errors;
 mod evidence;
 mod examination;
 mod exit;
+mod export;
 mod import;
 mod interrupt;
 mod load;
@@ -72,6 +73,7 @@ fn main() -> ExitCode {
         Command::Serve(args) => serve::run(args),
         Command::Pack(args) => evidence::pack(args, cli.cache_dir.as_deref()),
         Command::Verify(args) => evidence::verify(args),
+        Command::Export(args) => export::export(args),
         Command::Tests(args) => report::tests(args),
         Command::Audit(args) => audit::run(args, cli.cache_dir.as_deref()),
         Command::Doctor(args) => doctor::run(args, cli.cache_dir.as_deref()),

@@ -3,9 +3,7 @@
 //! The field of a figure that was never measured is empty. A field that a spreadsheet would take for a formula gets an
 //! apostrophe in front, unless it is a number.
 
-use std::borrow::Cow;
-
-use assay_model::{StudyRecord, printable};
+use assay_model::{StudyRecord, no_formula, printable};
 use assay_verdict::Judgement;
 use csv::{Terminator, WriterBuilder};
 use serde::Serialize;
@@ -144,19 +142,6 @@ fn written(lines: impl Iterator<Item = Vec<String>>) -> String {
         let _ = writer.write_record(fields);
     }
     String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
-}
-
-/// The characters that begin a formula, as Latin and East Asian scripts write them.
-const FORMULA: [char; 8] = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
-
-/// Text that a spreadsheet shows instead of computing it.
-fn no_formula(text: Cow<'_, str>) -> Cow<'_, str> {
-    let is_number = || text.parse::<f64>().is_ok_and(f64::is_finite);
-    if text.trim_start().starts_with(FORMULA) && !is_number() {
-        format!("'{text}").into()
-    } else {
-        text
-    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! `assay pack` and `assay verify`.
+//! `assay pack`, `assay verify` and `assay export`.
 
 use std::path::PathBuf;
 
@@ -36,4 +36,22 @@ pub(crate) struct VerifyArgs {
 
     #[command(flatten)]
     pub(crate) shape: ShapeArg,
+}
+
+/// `assay export`.
+#[derive(Debug, Args)]
+pub(crate) struct Export {
+    /// The directory to write to; tables of an earlier export are replaced
+    #[arg(value_name = "DIR")]
+    pub(crate) directory: PathBuf,
+
+    /// Export only these studies: names, unique prefixes, or `latest` [default: all]
+    #[arg(value_name = "STUDY")]
+    pub(crate) studies: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) shape: ShapeArg,
+
+    #[command(flatten)]
+    pub(crate) ledger: LedgerArg,
 }

@@ -27,7 +27,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use bench::Bench;
 pub(crate) use claims::Claims;
-pub(crate) use evidence::{PackArgs, VerifyArgs};
+pub(crate) use evidence::{Export, PackArgs, VerifyArgs};
 pub(crate) use gate::Gate;
 pub(crate) use import::{ImportCommand, ImportLedger, ImportRuns, ImportTables};
 pub(crate) use insert_bench::InsertBench;
@@ -83,6 +83,8 @@ pub(crate) enum Command {
     Pack(PackArgs),
     /// Compute every verdict and report of a pack or ledger again, and compare them with those recorded
     Verify(VerifyArgs),
+    /// Write studies as tables: Parquet and CSV
+    Export(Export),
     /// Show studies and trends as pages on loopback, until Ctrl-C
     Serve(Serve),
     /// List the tests that `--tests` can name

@@ -1,0 +1,221 @@
+//! What was concluded: cells, groups of tests, and steps between versions.
+
+use assay_model::{CellId, Estimate, Verdict};
+use assay_verdict::CellJudgement;
+
+use crate::exported::Exported;
+use crate::studies::system;
+use crate::table::Kind::{Boolean, Integer, Real, Text};
+use crate::table::{Column, Table, Value, column};
+
+/// The test and setup of a cell.
+pub(crate) fn key(cell: CellId) -> [Value; 4] {
+    let setup = cell.setup;
+    let test = cell.test.definition().name.as_str();
+    [test.into(), setup.clients.into(), setup.tables.into(), setup.rows.into()]
+}
+
+fn interval(estimate: Option<Estimate>) -> [Value; 3] {
+    [
+        estimate.map(|it| it.value).into(),
+        estimate.map(|it| it.low).into(),
+        estimate.map(|it| it.high).into(),
+    ]
+}
+
+const CELLS: &[Column] = &[
+    column("study", Text, "name of the study"),
+    column("test", Text, "name of the test"),
+    column("clients", Integer, "number of clients"),
+    column("tables", Integer, "number of tables"),
+    column("rows", Integer, "rows of each table"),
+    column("group", Text, "group of the test: point, range-1, range-2, writes"),
+    column("system", Text, "name of the system"),
+    column("verdict", Text, "faster, slower, same, uneven, undecided, failed; of the base: same"),
+    column("qps", Real, "operations per second"),
+    column("qps_low", Real, "lower end of its 95 % interval; null if unknown"),
+    column("qps_high", Real, "upper end"),
+    column("rqps", Real, "QPS divided by that of the base; null for the base"),
+    column("rqps_low", Real, "lower end of its 95 % interval; null if unknown"),
+    column("rqps_high", Real, "upper end"),
+    column("total_rqps", Real, "relative QPS of all operations by all the time, stalls included"),
+    column("total_rqps_low", Real, "lower end of its 95 % interval"),
+    column("total_rqps_high", Real, "upper end"),
+    column("cpu_verdict", Text, "verdict on `cpu_ratio`; slower means more CPU time"),
+    column("cpu_ratio", Real, "server CPU time per operation divided by that of the base"),
+    column("cpu_ratio_low", Real, "lower end of its 95 % interval"),
+    column("cpu_ratio_high", Real, "upper end"),
+    column("beyond_threshold", Real, "confidence that the change exceeds the threshold, 0 to 1"),
+    column("detectable", Real, "smallest relative change that 4 of 5 such studies would call"),
+    column("tps", Real, "events per second"),
+    column("ops", Real, "operations in the slices that the verdict uses"),
+    column("slices", Integer, "slices that the verdict uses"),
+    column("blocks", Integer, "blocks with such slices"),
+    column("troubled", Integer, "slices in machine trouble"),
+    column("disturbed", Boolean, "whether the verdict uses slices in machine trouble, too"),
+    column("errors", Integer, "retried errors in all slices"),
+    column("failure", Text, "why a slice was cut off; null if none was"),
+    column("latency_avg_us", Real, "mean latency of events, µs"),
+    column("latency_p50_us", Real, "median latency, µs"),
+    column("latency_p95_us", Real, "95th percentile, µs"),
+    column("latency_p99_us", Real, "99th percentile, µs"),
+    column("latency_max_us", Real, "largest latency, µs"),
+    column("time_us", Real, "clients times wall time per operation, µs"),
+    column("client_cpu_us", Real, "CPU time of assay's clients per operation, µs"),
+    column(
+        "server_cpu_us",
+        Real,
+        "CPU time of the threads that serve connections per operation, µs",
+    ),
+    column("server_user_us", Real, "user part of it, µs"),
+    column("server_sys_us", Real, "system part of it, µs"),
+    column("runq_us", Real, "time that these threads waited for a CPU per operation, µs"),
+    column("disk_wait_us", Real, "time that they waited for disks per operation, µs"),
+    column("other_wait_us", Real, "the rest of the time per operation, µs"),
+    column("overlap_us", Real, "time per operation that is counted twice, µs"),
+    column(
+        "background_cpu_us",
+        Real,
+        "CPU time of all other threads of the server per operation, µs",
+    ),
+    column("cs", Real, "context switches of the server per operation"),
+    column("reads", Real, "reads of the block device per operation"),
+    column("read_kb", Real, "KiB that the server read from block devices per operation"),
+    column("write_kb", Real, "KiB that the server wrote to block devices per operation"),
+];
+
+pub(crate) fn cells(studies: &[Exported]) -> Table {
+    let rows = studies.iter().flat_map(|it| it.judgement.cells.iter().map(|cell| row(it, cell)));
+    let about = "One row for each cell and system: the verdict and the figures per operation.";
+    Table { name: "cells", about, columns: CELLS, rows: rows.collect() }
+}
+
+fn row(it: &Exported, cell: &CellJudgement) -> Vec<Value> {
+    let mut row = vec![it.record.study.id.as_str().into()];
+    row.extend(key(cell.cell));
+    row.extend([
+        cell.group.word.as_str().into(),
+        system(&it.record, cell.system),
+        cell.verdict.word().into(),
+    ]);
+    row.extend([cell.qps, cell.rqps, cell.total].into_iter().flat_map(interval));
+    row.push(cell.cpu_verdict.map(Verdict::word).into());
+    row.extend(interval(cell.cpu_ratio));
+    row.extend([
+        cell.beyond_threshold.into(),
+        cell.detectable.into(),
+        cell.tps.into(),
+        cell.ops.into(),
+        cell.slices.into(),
+        cell.blocks.into(),
+        cell.troubled.into(),
+        cell.is_disturbed.into(),
+        cell.errors.into(),
+        cell.failure.as_deref().into(),
+    ]);
+    let latency = cell.latency.as_ref();
+    row.extend([
+        latency.map(|it| it.mean).into(),
+        latency.map(|it| it.p50).into(),
+        latency.map(|it| it.p95).into(),
+        latency.map(|it| it.p99).into(),
+        latency.map(|it| it.max).into(),
+    ]);
+    let per_op = cell.per_op.as_ref();
+    let server = per_op.and_then(|it| it.server.as_ref());
+    row.extend([
+        per_op.map(|it| it.time_us).into(),
+        per_op.and_then(|it| it.client_cpu_us).into(),
+        server.map(|it| it.cpu_us).into(),
+        server.map(|it| it.user_us).into(),
+        server.map(|it| it.sys_us).into(),
+        server.map(|it| it.runq_us).into(),
+        server.and_then(|it| it.disk_wait_us).into(),
+        server.and_then(|it| it.other_wait_us).into(),
+        server.and_then(|it| it.overlap_us).into(),
+        server.map(|it| it.background_cpu_us).into(),
+        server.map(|it| it.cs).into(),
+        per_op.and_then(|it| it.reads).into(),
+        per_op.and_then(|it| it.read_kb).into(),
+        per_op.and_then(|it| it.write_kb).into(),
+    ]);
+    row
+}
+
+const GROUPS: &[Column] = &[
+    column("study", Text, "name of the study"),
+    column("group", Text, "group of tests"),
+    column("clients", Integer, "number of clients"),
+    column("tables", Integer, "number of tables"),
+    column("rows", Integer, "rows of each table"),
+    column("system", Text, "name of the system"),
+    column("tests", Integer, "tests that have a relative QPS"),
+    column("rqps_min", Real, "smallest relative QPS"),
+    column("rqps_max", Real, "largest relative QPS"),
+    column("rqps_avg", Real, "mean of the relative QPS"),
+    column("rqps_median", Real, "median of the relative QPS"),
+    column("rqps_median_low", Real, "lower end of its 95 % interval; null if unknown"),
+    column("rqps_median_high", Real, "upper end"),
+    column("rqps_stddev", Real, "sample standard deviation; null for a single test"),
+];
+
+pub(crate) fn groups(studies: &[Exported]) -> Table {
+    let rows = studies.iter().flat_map(|it| {
+        it.judgement.groups.iter().map(|group| {
+            let setup = group.setup;
+            vec![
+                it.record.study.id.as_str().into(),
+                group.group.word.as_str().into(),
+                setup.clients.into(),
+                setup.tables.into(),
+                setup.rows.into(),
+                system(&it.record, group.system),
+                group.n.into(),
+                group.min.into(),
+                group.max.into(),
+                group.avg.into(),
+                group.median.into(),
+                group.median_interval.map(|it| it.low).into(),
+                group.median_interval.map(|it| it.high).into(),
+                group.stddev.into(),
+            ]
+        })
+    });
+    let about = "One row for each setup, group and system other than the base.";
+    Table { name: "groups", about, columns: GROUPS, rows: rows.collect() }
+}
+
+const STEPS: &[Column] = &[
+    column("study", Text, "name of the study"),
+    column("test", Text, "name of the test"),
+    column("clients", Integer, "number of clients"),
+    column("tables", Integer, "number of tables"),
+    column("rows", Integer, "rows of each table"),
+    column("from_system", Text, "the earlier version"),
+    column("to_system", Text, "the later version"),
+    column("ratio", Real, "QPS of the later version divided by that of the earlier one"),
+    column("ratio_low", Real, "lower end of its 95 % interval; null if unknown"),
+    column("ratio_high", Real, "upper end"),
+    column("verdict", Text, "verdict on `ratio`"),
+    column("beyond_threshold", Real, "confidence that the change exceeds the threshold, 0 to 1"),
+    column("is_change", Boolean, "whether reports name it as a place of change"),
+];
+
+pub(crate) fn steps(studies: &[Exported]) -> Table {
+    let rows = studies.iter().flat_map(|it| {
+        it.judgement.steps.iter().map(|step| {
+            let mut row = vec![it.record.study.id.as_str().into()];
+            row.extend(key(step.cell));
+            row.extend([system(&it.record, step.from), system(&it.record, step.to)]);
+            row.extend(interval(step.ratio));
+            row.extend([
+                step.verdict.word().into(),
+                step.beyond_threshold.into(),
+                step.is_change.into(),
+            ]);
+            row
+        })
+    });
+    let about = "One row for each cell and step from one version to the next, in studies of several versions.";
+    Table { name: "steps", about, columns: STEPS, rows: rows.collect() }
+}

@@ -1,0 +1,185 @@
+//! What was measured: slices, and their series.
+
+use std::collections::HashMap;
+
+use assay_model::{Artifact, Slice, SliceId, SliceOutcome, TaskCounters, Trouble};
+
+use crate::cells::key;
+use crate::exported::Exported;
+use crate::studies::system;
+use crate::table::Kind::{Integer, Moment, Real, Text};
+use crate::table::{Column, Table, Value, column};
+
+const SLICES: &[Column] = &[
+    column("study", Text, "name of the study"),
+    column(
+        "slice",
+        Integer,
+        "number of the slice in the study, from 1, in the order of measurement",
+    ),
+    column("test", Text, "name of the test"),
+    column("clients", Integer, "number of clients"),
+    column("tables", Integer, "number of tables"),
+    column("rows", Integer, "rows of each table"),
+    column("system", Text, "name of the system"),
+    column("run", Integer, "number of the run: 1, and one more each time the study was resumed"),
+    column("block", Integer, "number of the set of fresh instances, from 0"),
+    column("round", Integer, "number of the round in block and cell, from 0"),
+    column("position", Integer, "place of the system in the round, from 0"),
+    column("started", Moment, "when it began"),
+    column("outcome", Text, "good, troubled, failed"),
+    column("failure", Text, "why it failed; null if it did not"),
+    column(
+        "trouble",
+        Text,
+        "kinds of machine trouble, separated by commas; null if there was none",
+    ),
+    column("qps", Real, "operations per second; null if nothing was measured"),
+    column("ops", Real, "operations of the measured part"),
+    column("elapsed_s", Real, "wall time of the measured part, seconds"),
+    column("events", Integer, "completed events"),
+    column("read", Integer, "statements that returned a result set"),
+    column("write", Integer, "statements that changed a row"),
+    column("other", Integer, "statements that did neither"),
+    column("rows_received", Integer, "rows received"),
+    column("bytes_sent", Integer, "bytes sent"),
+    column("bytes_received", Integer, "bytes received"),
+    column("errors", Integer, "retried errors"),
+    column("latency_avg_us", Real, "mean latency of events, µs; null without events"),
+    column(
+        "counted_ops",
+        Real,
+        "operations while the counters below ran, which include warm parts",
+    ),
+    column("client_cpu_ns", Integer, "CPU time of the clients, ns; null if it was not read"),
+    column(
+        "connection_cpu_ns",
+        Integer,
+        "CPU time of the server's threads that serve connections, ns",
+    ),
+    column("connection_runq_ns", Integer, "time that they waited for a CPU, ns"),
+    column("connection_disk_wait_ns", Integer, "time that they waited for disks, ns"),
+    column("connection_context_switches", Integer, "their context switches"),
+    column("background_cpu_ns", Integer, "CPU time of the server's other threads, ns"),
+    column("background_context_switches", Integer, "their context switches"),
+    column("server_read_bytes", Integer, "bytes that the server fetched from block devices"),
+    column("server_write_bytes", Integer, "bytes that the server sent towards block devices"),
+    column("host_busy_ns", Integer, "CPU time of the whole machine during the round, ns"),
+    column("host_steal_ns", Integer, "CPU time that the hypervisor took, ns"),
+    column("host_other_ns", Integer, "CPU time of processes outside of the study, ns"),
+    column("device_reads", Integer, "reads of the block device with the data"),
+    column("device_writes", Integer, "writes of this device"),
+];
+
+pub(crate) fn slices(studies: &[Exported]) -> Table {
+    let rows = studies.iter().flat_map(|it| {
+        it.record.slices.iter().zip(1_u64..).map(|(slice, number)| row(it, slice, number))
+    });
+    let about =
+        "One row for each slice, whatever its outcome: what was counted, before any judgement.";
+    Table { name: "slices", about, columns: SLICES, rows: rows.collect() }
+}
+
+fn row(it: &Exported, slice: &Slice, number: u64) -> Vec<Value> {
+    let work = &slice.work;
+    let artifact = it.record.systems.get(slice.system).map(|system| &system.artifact);
+    // Published results leave most of it out.
+    let is_reported = matches!(artifact, Some(Artifact::Reported(_)));
+    let counted = |number: u64| Some(number).filter(|it| !is_reported || *it > 0).into();
+    let (outcome, failure) = match &slice.outcome {
+        SliceOutcome::Good => ("good", None),
+        SliceOutcome::Troubled => ("troubled", None),
+        SliceOutcome::Failed(why) => ("failed", Some(why.as_str())),
+    };
+    let mut row = vec![it.record.study.id.as_str().into(), number.into()];
+    row.extend(key(slice.cell));
+    row.extend([
+        system(&it.record, slice.system),
+        (slice.run + 1).into(),
+        slice.block.into(),
+        slice.round.into(),
+        slice.position.into(),
+        slice.started_ms.into(),
+        outcome.into(),
+        failure.into(),
+        trouble(&slice.trouble).into(),
+        slice.ops_per_second().into(),
+        slice.ops().into(),
+        (work.elapsed_ns as f64 / 1e9).into(),
+        counted(work.events),
+        counted(work.read),
+        counted(work.write),
+        counted(work.other),
+        counted(work.rows),
+        counted(work.bytes_sent),
+        counted(work.bytes_received),
+        counted(work.error_count()),
+        (work.events > 0).then(|| work.event_ns_sum as f64 / 1e3 / work.events as f64).into(),
+        slice.counted_ops().into(),
+    ]);
+    row.extend(counters(slice));
+    row
+}
+
+fn trouble(kinds: &[Trouble]) -> Option<String> {
+    let word = |kind: &Trouble| match kind {
+        Trouble::Steal => "steal",
+        Trouble::OtherProcess => "other-process",
+        Trouble::ClockJump => "clock-jump",
+    };
+    (!kinds.is_empty()).then(|| kinds.iter().map(word).collect::<Vec<_>>().join(","))
+}
+
+fn counters(slice: &Slice) -> [Value; 14] {
+    let server = slice.server.as_ref();
+    let of = |of: fn(&TaskCounters) -> u64| server.map(|it| of(&it.connections));
+    let (host, device) = (slice.host.as_ref(), slice.host.and_then(|it| it.device));
+    [
+        slice.client.map(|it| it.tasks.cpu_ns).into(),
+        of(|it| it.cpu_ns).into(),
+        of(|it| it.runq_ns).into(),
+        server.and_then(|it| it.connections.disk_wait_ns).into(),
+        of(|it| it.context_switches).into(),
+        server.map(|it| it.background.cpu_ns).into(),
+        server.map(|it| it.background.context_switches).into(),
+        server.map(|it| it.read_bytes).into(),
+        server.map(|it| it.write_bytes).into(),
+        host.map(|it| it.busy_ns).into(),
+        host.map(|it| it.steal_ns).into(),
+        host.and_then(|it| it.other_ns).into(),
+        device.map(|it| it.reads).into(),
+        device.map(|it| it.writes).into(),
+    ]
+}
+
+const SERIES: &[Column] = &[
+    column("study", Text, "name of the study"),
+    column("slice", Integer, "number of the slice, as in `slices`"),
+    column("name", Text, "what is counted"),
+    column("second", Real, "when the step begins, seconds since the measured part began"),
+    column("step_s", Real, "length of the step, seconds"),
+    column("count", Integer, "the count of the step"),
+];
+
+pub(crate) fn series(studies: &[Exported]) -> Table {
+    let mut rows = Vec::new();
+    for it in studies {
+        let ids = it.record.slices.iter().map(Slice::id).zip(1_u64..);
+        let numbers: HashMap<SliceId, u64> = ids.collect();
+        for (slice, series) in &it.series {
+            let step_s = f64::from(series.step_ms) / 1e3;
+            for (count, step) in series.counts.iter().zip(0_u32..) {
+                rows.push(vec![
+                    it.record.study.id.as_str().into(),
+                    numbers.get(slice).copied().into(),
+                    series.name.as_str().into(),
+                    (f64::from(step) * step_s).into(),
+                    step_s.into(),
+                    (*count).into(),
+                ]);
+            }
+        }
+    }
+    let about = "One row for each step of a series of a slice, where series were recorded.";
+    Table { name: "series", about, columns: SERIES, rows }
+}
