@@ -41,12 +41,20 @@ impl Ledger {
         self.reading(|connection| all(connection, study))
     }
 
-    /// Whether the ledger holds these rows and nothing else: no other studies, and no rows that belong to none.
+    /// Whether the ledger holds these rows and nothing else: no other studies, no rows that belong to none, and no
+    /// tables or views that a user has added.
     ///
     /// # Errors
     /// The file is damaged.
     pub fn holds_only(&self, study: &StudyRows) -> Result<bool, Error> {
         self.reading(|connection| {
+            let parts = |of: &Connection| -> Result<i64, Problem> {
+                let sql = "SELECT count(*) FROM sqlite_schema";
+                Ok(of.query_row(sql, [], |row| row.get(0))?)
+            };
+            if parts(connection)? != parts(&schema::in_memory()?)? {
+                return Ok(false);
+            }
             for Table { name, rows, .. } in &study.tables {
                 let sql = format!("SELECT count(*) FROM {name}");
                 let count: i64 = connection.query_row(&sql, [], |row| row.get(0))?;

@@ -137,6 +137,9 @@ pub(crate) fn bytes(connection: &mut Connection) -> Result<Vec<u8>, Problem> {
 
 /// A ledger in memory, read-only, from the bytes of a file that anyone may have made.
 pub(crate) fn of_bytes(bytes: &[u8]) -> Result<Opened, Problem> {
+    if bytes.is_empty() {
+        return Err(Problem::NotALedger);
+    }
     let mut connection = Connection::open_in_memory()?;
     connection.deserialize_read_exact("main", bytes, bytes.len(), true)?;
     check(connection)

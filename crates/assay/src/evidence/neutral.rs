@@ -28,7 +28,7 @@ const SYSTEM: [&str; 9] =
     ["/usr/", "/etc/", "/lib/", "/lib64/", "/bin/", "/sbin/", "/proc/", "/sys/", "/dev/"];
 
 /// Shorter words are likely to be part of something else.
-const WORD_MIN: usize = 3;
+const WORD_MIN: usize = 2;
 
 /// The personal parts of a study, and the neutral names that they get.
 #[derive(Debug, Default)]

@@ -205,6 +205,30 @@ fn every_changed_field_is_found() {
 
 const THREADS: usize = 4;
 
+#[test]
+fn a_pack_has_nothing_but_its_study() {
+    let directory = tempfile::tempdir().unwrap();
+    let pack = pack(&ledger(directory.path()), false);
+    let path = directory.path().join("packed.db");
+    for more in [
+        "CREATE TABLE more (a)",
+        "CREATE VIEW more AS SELECT * FROM slice",
+        "INSERT INTO setting VALUES ('other', 0, 'a', 'b')",
+        "UPDATE study SET id = 'other'",
+    ] {
+        fs_err::write(&path, pack.member(LEDGER)).unwrap();
+        let connection = Connection::open(&path).unwrap();
+        connection.execute_batch(&format!("PRAGMA foreign_keys = OFF; {more}")).unwrap();
+        drop(connection);
+        let verified = of_pack(&forged(&pack, &fs_err::read(&path).unwrap()), None);
+        assert!(!verified.verified, "{more}");
+    }
+    for bytes in [b"".as_slice(), b"SQLite format 3\0", &[7; 9000]] {
+        let verified = of_pack(&forged(&pack, bytes), None);
+        assert!(!verified.verified && verified.differences[0].member == LEDGER, "{verified:?}");
+    }
+}
+
 const CANARY: &str = "canary";
 
 /// Texts with a path, a user and a machine, in every place of a ledger that may have text.
