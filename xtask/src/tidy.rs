@@ -32,6 +32,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("assay-ledger", &["assay-model", "assay-workloads"]),
     ("assay-verdict", &["assay-model"]),
     ("assay-study", &["assay-model", "assay-plan", "assay-verdict"]),
+    ("assay-raster", &[]),
     ("assay-report", &["assay-model", "assay-verdict"]),
     ("assay-pack", &["assay-model"]),
     ("assay-export", &["assay-model", "assay-verdict"]),
