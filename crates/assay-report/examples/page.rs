@@ -1,5 +1,5 @@
 //! Writes the report of a made-up study to a file, to be looked at: `page KIND FILE [WIDTH]`. The ending of the file
-//! says the format.
+//! says the format; `DIRECTORY/` gets the charts.
 
 #![allow(clippy::unwrap_used, reason = "the fixtures are those of the tests")]
 
@@ -7,10 +7,17 @@
 #[path = "../tests/common/mod.rs"]
 mod common;
 
-use assay_model::{Estimate, StudyRecord, TestSet};
+use assay_model::{Estimate, Setup, StudyRecord, TestSet};
 use assay_report::{Format, TextOptions, render};
 use assay_verdict::judge;
 use common::studies::{FOUR, ONE, failed, study};
+
+/// Eleven versions after the base.
+const LINE: [&str; 11] =
+    ["10.2", "10.3", "10.4", "10.5", "10.6", "11.4", "11.8", "12.0", "12.1", "12.2", "12.3"];
+
+/// Three client counts.
+const CLIENTS: [Setup; 3] = [ONE, Setup { clients: 4, ..ONE }, Setup { clients: 16, ..ONE }];
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
@@ -22,6 +29,9 @@ fn main() {
         "three" => failed(study(&["11.4", "11.8"], TestSet::Set32, &[ONE], false), 4),
         "five" => study(&["10.5", "10.6", "11.4", "11.8"], TestSet::Set47, &[ONE], true),
         "setups" => common::suspicious(study(&["11.8"], TestSet::Set42, &FOUR, true)),
+        "twelve" => study(&LINE, TestSet::Set32, &[ONE], false),
+        "many" => study(&LINE, TestSet::Set47, &CLIENTS, false),
+        "clients" => study(&["11.4", "11.8"], TestSet::Set27, &CLIENTS, false),
         "single" => {
             let record = study(&["11.8"], TestSet::Set32, &[ONE], false);
             let mut single = judge(&record);
@@ -49,6 +59,13 @@ fn main() {
         Some("json") => (Format::Json, false),
         _ => (Format::Html, false),
     };
+    if file.ends_with('/') {
+        fs_err::create_dir_all(&file).unwrap();
+        for chart in assay_report::charts(&record, &judgement) {
+            fs_err::write(format!("{file}{}.svg", chart.name), chart.svg).unwrap();
+        }
+        return;
+    }
     let options = TextOptions { width, color };
     fs_err::write(file, render(&record, &judgement, format, &options)).unwrap();
 }

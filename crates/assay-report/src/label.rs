@@ -8,6 +8,17 @@ pub(crate) fn labels(names: &[&str]) -> Vec<String> {
     (0..names.len()).map(|index| label(names, index)).collect()
 }
 
+/// Headings for narrow columns: the labels without the product, if all of them have the same.
+pub(crate) fn versions(labels: &[&str]) -> Vec<String> {
+    let parts: Option<Vec<(&str, &str)>> = labels.iter().map(|it| it.split_once('@')).collect();
+    match parts {
+        Some(parts) if parts.windows(2).all(|pair| pair[0].0 == pair[1].0) => {
+            parts.into_iter().map(|(_, version)| version.to_owned()).collect()
+        }
+        _ => labels.iter().map(|&label| label.to_owned()).collect(),
+    }
+}
+
 fn label(names: &[&str], index: usize) -> String {
     let name = names[index];
     let is_unique = |length: usize, short: &str| {

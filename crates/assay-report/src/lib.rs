@@ -4,6 +4,7 @@
 
 mod audit;
 mod beside;
+mod charts;
 mod claims;
 mod data;
 mod doctor;
@@ -15,6 +16,7 @@ mod label;
 mod lines;
 mod markdown;
 mod number;
+mod scale;
 mod studies;
 mod study;
 mod tests_list;
@@ -25,6 +27,7 @@ mod words;
 
 pub use audit::{Compared, audit_json, audit_text};
 pub use beside::render_beside;
+pub use charts::ChartFile;
 pub use claims::{CheckedClaim, CheckedPart, claims};
 pub use doctor::{Diagnosis, Needed, Prospect, doctor_json, doctor_text};
 pub use format::{Format, TextOptions};
@@ -51,9 +54,10 @@ pub fn render(
     match format {
         Format::Text => with_report(record, judgement, |report| text::render(report, *options)),
         Format::Html => printable_lines(&with_report(record, judgement, html::render)).into_owned(),
-        Format::Markdown => {
-            printable_lines(&with_report(record, judgement, markdown::render)).into_owned()
-        }
+        Format::Markdown => printable_lines(&with_report(record, judgement, |it| {
+            markdown::render(it, markdown::Images::none())
+        }))
+        .into_owned(),
         Format::Csv => data::csv::render(record, judgement),
         Format::Json => data::json::render(record, judgement),
     }
@@ -63,6 +67,61 @@ pub fn render(
 #[must_use]
 pub fn page_policy() -> String {
     html::policy()
+}
+
+/// Renders relative QPS as in published posts, in text, HTML or Markdown; `None` in other formats.
+#[must_use]
+pub fn render_published(
+    record: &StudyRecord,
+    judgement: &Judgement,
+    format: Format,
+    options: &TextOptions,
+) -> Option<String> {
+    let none = markdown::Images::none();
+    with_report(record, judgement, |report| {
+        let text = match format {
+            Format::Text => return Some(text::render_published(report, *options)),
+            Format::Html => html::render_published(report),
+            Format::Markdown => markdown::render_published(report, none),
+            Format::Csv | Format::Json => return None,
+        };
+        Some(printable_lines(&text).into_owned())
+    })
+}
+
+/// The charts of published posts, and the Markdown that shows them as files with this ending.
+#[must_use]
+pub fn published_charts(
+    record: &StudyRecord,
+    judgement: &Judgement,
+    ending: &str,
+) -> (Vec<ChartFile>, String) {
+    with_report(record, judgement, |report| {
+        let charts = charts::named(charts::published::charts(report));
+        let images = markdown::Images { charts: &charts, ending };
+        let text = markdown::render_published(report, images);
+        let text = printable_lines(&text).into_owned();
+        (charts, text)
+    })
+}
+
+/// The charts of a study as files, in the order of its report.
+#[must_use]
+pub fn charts(record: &StudyRecord, judgement: &Judgement) -> Vec<ChartFile> {
+    with_report(record, judgement, charts::charts)
+}
+
+/// Renders a study as Markdown that shows its charts: files of their names with this ending, such as `svg`.
+#[must_use]
+pub fn render_with_charts(
+    record: &StudyRecord,
+    judgement: &Judgement,
+    charts: &[ChartFile],
+    ending: &str,
+) -> String {
+    let images = markdown::Images { charts, ending };
+    let text = with_report(record, judgement, |report| markdown::render(report, images));
+    printable_lines(&text).into_owned()
 }
 
 /// Renders what a gate says: in text and Markdown a summary, in the other formats the whole study. A study that is no

@@ -1,18 +1,48 @@
 //! Markdown as GitHub reads it: the answer, causes, groups, a table per group, conditions, how to reproduce it.
 
+use crate::charts::{ChartFile, Place};
 use crate::lines;
-use crate::number::NONE;
+use crate::number::{NONE, figure};
+use crate::text;
 use crate::view::Report;
 use crate::view::again::Again;
 use crate::view::gate::Gate;
 use crate::view::groups::GroupRow;
 use crate::view::insert_bench::InsertBench;
+use crate::view::matrix::MatrixSection;
+use crate::view::published;
 use crate::view::shaded::ShadedTable;
 use crate::view::sweep::Sweep;
 use crate::view::tests::{TestRow, TestSection, Tests};
 use crate::words::{CROSSOVERS_LEGEND, STEPS_LEGEND, Symbol, sentence, title};
 
-/// Explains the columns.
+/// The charts that a report shows as images.
+#[derive(Clone, Copy)]
+pub(crate) struct Images<'a> {
+    pub(crate) charts: &'a [ChartFile],
+    /// The ending of their files.
+    pub(crate) ending: &'a str,
+}
+
+impl Images<'_> {
+    /// A report without images.
+    pub(crate) fn none() -> Self {
+        Self { charts: &[], ending: "" }
+    }
+
+    /// The images of a section.
+    fn at(self, place: &Place) -> Vec<String> {
+        let charts = self.charts.iter().filter(|chart| chart.place == *place);
+        charts.map(|it| format!("![{}]({}.{})", escaped(&it.alt), it.name, self.ending)).collect()
+    }
+}
+
+/// Explains the columns of a study of many systems.
+const LEGEND_OF_MANY: &str = "rQPS: QPS divided by that of the base. ▲ faster, ▼ slower, = same, ≠ uneven, \
+    ? undecided, ✗ failed. ±: half the width of the widest 95 % interval in the row; `--format csv` has all \
+    intervals.";
+
+/// Explains the columns of a study of few systems.
 const LEGEND: &str = "rQPS: QPS divided by that of the base, with its 95 % interval. \
     Same ±1 %: a change by more than 1 % is ruled out. \
     Server CPU ratio: server CPU per operation divided by that of the base.";
@@ -20,11 +50,12 @@ const LEGEND: &str = "rQPS: QPS divided by that of the base, with its 95 % inter
 fn legend(report: &Report) -> String {
     let certainty = report.tests.certainty.iter();
     let certainty: String = certainty.map(|it| format!(" {}", escaped(&sentence(it)))).collect();
-    format!("{LEGEND}{certainty}")
+    let legend = if report.matrix.is_large() { LEGEND_OF_MANY } else { LEGEND };
+    format!("{legend}{certainty}")
 }
 
 /// Renders the report.
-pub(crate) fn render(report: &Report) -> String {
+pub(crate) fn render(report: &Report, images: Images) -> String {
     let answers = report.answer_lines();
     let mut sections: Vec<String> = report.gate.iter().flat_map(gate_sections).collect();
     sections.extend(answers.iter().map(|line| format!("**{}**", escaped(line.trim()))));
@@ -35,16 +66,25 @@ pub(crate) fn render(report: &Report) -> String {
     sections.extend(list(causes).map(|list| unfolded("Why, the largest changes first", &list)));
     let undecided = list(report.undecided.iter().map(|line| escaped(line)));
     sections.extend(undecided.map(|list| folded("Undecided, and what would help", &list)));
+    sections.extend(images.at(&Place::InsertBench));
     sections.extend(report.insert_bench.iter().flat_map(insert_bench));
+    sections.extend(images.at(&Place::Groups));
     sections.extend(groups(report));
+    sections.extend(images.at(&Place::Clients));
     sections.extend(report.sweep.iter().flat_map(sweep));
-    sections.extend(report.tests.sections.iter().map(|section| tests(report, section)));
+    sections.extend(images.at(&Place::Matrix));
+    sections.extend(report.tests.sections.iter().flat_map(|section| {
+        let place = Place::Tests(section.setup, section.group.word.clone());
+        let (heading, table) = tests(report, section);
+        [heading].into_iter().chain(images.at(&place)).chain([table]).collect::<Vec<_>>()
+    }));
     sections.push(legend(report));
     let changes = list(report.changes().iter().map(|change| escaped(&change.line())));
     sections.extend(changes.map(|list| {
         let legend = sentence(STEPS_LEGEND);
         format!("### Where it changed, the largest changes first\n\n{list}\n\n{legend}")
     }));
+    sections.extend(images.at(&Place::Versions));
     let crossovers = list(report.crossovers.iter().map(|line| escaped(line)));
     sections.extend(crossovers.map(|list| {
         let legend = escaped(&sentence(CROSSOVERS_LEGEND));
@@ -55,6 +95,24 @@ pub(crate) fn render(report: &Report) -> String {
     sections.extend(conditions.map(|list| folded("Conditions", &list)));
     sections.push(again(&report.again));
     sections.retain(|section| !section.is_empty());
+    sections.join("\n\n") + "\n"
+}
+
+/// Renders relative QPS as in published posts.
+pub(crate) fn render_published(report: &Report, images: Images) -> String {
+    let others: Vec<&str> = report.matrix.labels.iter().skip(1).copied().collect();
+    let (base, others, id) = (report.base, others.join(", "), report.again.id);
+    let mut sections = vec![
+        format!("**{}**", escaped(&format!("{base} against {others}"))),
+        format!("Study {}, {}.", escaped(id), published::NOTE),
+    ];
+    let tables = published::tables(&report.matrix, report.several_setups);
+    for (section, shown) in report.matrix.sections.iter().zip(&tables) {
+        sections.push(format!("### {}", escaped(&shown.title)));
+        sections.extend(images.at(&Place::Tests(section.setup, section.group.word.clone())));
+        sections.push(shaded(shown));
+    }
+    sections.push(escaped(&format!("QPS divided by that of {base}.")));
     sections.join("\n\n") + "\n"
 }
 
@@ -103,14 +161,35 @@ fn unfolded(title: &str, text: &str) -> String {
     folded(title, text).replacen("<details>", "<details open>", 1)
 }
 
-fn tests(report: &Report, section: &TestSection) -> String {
+/// Heading and table of a group.
+fn tests(report: &Report, section: &TestSection) -> (String, String) {
     let of = if report.several_setups {
         format!(", {} (clients × tables × rows)", section.setup)
     } else {
         String::new()
     };
-    let table = table(&columns(&report.tests), section.rows.iter().map(row));
-    format!("### {}{of}\n\n{table}", title(section.group))
+    let table = match report.matrix.is_large() {
+        true => many_systems(report, section),
+        false => table(&columns(&report.tests), section.rows.iter().map(row)),
+    };
+    (format!("### {}{of}", title(section.group)), table)
+}
+
+/// The tests of a group with a column for each system.
+fn many_systems(report: &Report, section: &TestSection) -> String {
+    let matrix = &report.matrix;
+    let mut columns = vec![Column::left("test"), Column::right("base QPS")];
+    columns.extend(matrix.short.iter().skip(1).map(|name| Column::right(name.clone())));
+    columns.push(Column::right("±"));
+    let is_this = |of: &&MatrixSection| (of.setup, of.group) == (section.setup, section.group);
+    let rows = matrix.sections.iter().filter(is_this).flat_map(|section| &section.rows);
+    let rows = rows.map(|row| {
+        let mut cells = vec![row.test.to_owned(), figure(row.base_qps)];
+        cells.extend(row.cells.iter().skip(1).map(text::matrix::marked));
+        cells.push(text::matrix::widest(row));
+        cells
+    });
+    table(&columns, rows)
 }
 
 fn columns(tests: &Tests) -> Vec<Column> {

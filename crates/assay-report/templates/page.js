@@ -1,5 +1,33 @@
-// Sorts and filters the table of tests; what is chosen is kept in the address after `#`. Without it the page is whole.
+// Sorts and filters the table of tests; what is chosen is kept in the address after `#`. Divides the matrix by another
+// system. Without it the page is whole.
 "use strict";
+(() => {
+  const form = document.getElementById("choice");
+  const rows = document.querySelectorAll(".matrix tbody tr:has(td)");
+  if (!form || !rows.length) return;
+  const cells = [...rows].map((row) => [...row.querySelectorAll("td[data-v]")]);
+  const shown = cells.map((row) => row.map((cell) => [cell.textContent, cell.className, cell.title]));
+
+  const choose = (base) => {
+    cells.forEach((row, number) => row.forEach((cell, system) => {
+      [cell.textContent, cell.className, cell.title] = shown[number][system];
+      if (base === 0) return;
+      const ratio = cell.dataset.v / row[base].dataset.v;
+      const known = cell.dataset.v !== "" && row[base].dataset.v !== "" && Number.isFinite(ratio);
+      const percent = Math.round(100 * ratio);
+      cell.textContent = known ? ratio.toFixed(2) : "–";
+      cell.title = "";
+      cell.classList.toggle("better", known && percent > 105);
+      cell.classList.toggle("worse", known && percent < 95);
+    }));
+    form.elements.chosen.value = base === 0 ? ""
+      : "Quotients of the ratios, without verdicts and intervals: `assay report --base SYSTEM` judges.";
+  };
+
+  form.hidden = false;
+  form.addEventListener("change", () => choose(form.elements.base.selectedIndex));
+  choose(form.elements.base.selectedIndex);
+})();
 (() => {
   const table = document.getElementById("table");
   const form = document.getElementById("filter");

@@ -4,10 +4,10 @@
 
 mod common;
 
-use assay_model::{Estimate, StudyRecord, TestSet};
+use assay_model::{Estimate, Setup, StudyRecord, TestSet};
 use assay_report::{Format, TextOptions, render};
 use assay_verdict::{Judgement, judge};
-use common::studies::{FOUR, ONE, failed, study};
+use common::studies::{FOUR, ONE, failed, study, with_setups};
 use common::{prefix_of, record, suspicious, text_event};
 
 fn rendered(record: &StudyRecord, judgement: &Judgement) -> String {
@@ -25,9 +25,20 @@ fn unmeasured() -> StudyRecord {
     empty
 }
 
+/// Eleven versions against the base in eighty cells.
+fn large() -> StudyRecord {
+    let others: Vec<String> = (0..11).map(|number| format!("11.{number}")).collect();
+    let others: Vec<&str> = others.iter().map(String::as_str).collect();
+    let mut small = record(&others);
+    small.slices.retain(|slice| slice.round < 2);
+    let clients: Vec<Setup> = (1..=16).map(|clients| Setup { clients, ..ONE }).collect();
+    with_setups(small, &clients)
+}
+
 fn studies() -> Vec<StudyRecord> {
     vec![
         record(&["11.8"]),
+        large(),
         unmeasured(),
         failed(study(&["11.4", "11.8"], TestSet::Set32, &[ONE], false), 4),
         suspicious(study(&["11.8"], TestSet::Set42, &FOUR, true)),
@@ -218,6 +229,15 @@ fn every_test_has_one_row_under_every_setup() {
 fn a_large_study_is_a_small_file() {
     let page = page(&study(&["11.4", "11.8"], TestSet::Set47, &[ONE], true));
     assert!(page.len() < 400_000, "{} bytes", page.len());
+}
+
+#[test]
+fn a_study_too_large_for_a_table_of_figures_is_a_matrix() {
+    let page = page(&large());
+    assert!(page.len() < 1_300_000, "{} bytes", page.len());
+    assert!(!page.contains("<section id=\"tests\">") && !page.contains("href=\"#tests\""));
+    assert_eq!(page.matches("<tr id=\"test-").count(), 80);
+    assert_eq!(page.matches("<svg class=\"chart\"").count(), 80);
 }
 
 #[test]

@@ -5,7 +5,7 @@
 mod common;
 
 use assay_model::*;
-use assay_report::{Format, TextOptions, render};
+use assay_report::{Format, TextOptions, charts, render};
 use assay_verdict::judge;
 use assay_workloads::{QueueSizes, queue_steps};
 
@@ -150,4 +150,18 @@ fn a_missed_sla_is_told_and_compared_with_nothing() {
     assert!(why.contains("50 % of the background rate of 100 from second 3 on"), "{why}");
     let markdown = rendered(Format::Markdown);
     assert!(markdown.contains("| mariadb@11.8 | 0.50 | – |"), "{markdown}");
+}
+
+#[test]
+fn rates_and_seconds_are_charts() {
+    let record = benchmark();
+    let charts = charts(&record, &judge(&record));
+    let chart = |name: &str| &charts.iter().find(|it| it.name == name).unwrap().svg;
+    let rates = chart("insert-bench-rates");
+    assert!(rates.contains("qr100, queries/s") && rates.contains(">4700<"), "{rates}");
+    let seconds = roxmltree::Document::parse(chart("insert-bench-qr100")).unwrap();
+    let drawn = seconds.descendants().filter(|it| it.has_tag_name("path")).count();
+    let quantities =
+        seconds.descendants().filter(|it| it.attribute("class") == Some("frame")).count();
+    assert!(quantities > 0 && drawn == 3 * quantities, "{drawn} lines in {quantities} charts");
 }

@@ -1,4 +1,4 @@
-//! Charts as inline SVG: a common logarithmic scale for ratios, and the marks drawn on it.
+//! Charts of ratios as inline SVG: the marks drawn on the scale of the page.
 //!
 //! Positions are percentages of the width, so that a chart fills the place it is given and its marks keep their shape.
 //! Nothing but numbers and names of tests is written: no text of users or servers gets here.
@@ -8,51 +8,13 @@ use std::fmt;
 use askama::filters::HtmlSafe;
 use assay_model::Estimate;
 
+use crate::scale::Scale;
 use crate::view::answer::TestRatio;
 use crate::view::groups::GroupRow;
 use crate::view::tests::Measured;
 
-/// The ratios at which a scale may end or have a label.
-const STEPS: [f64; 27] = [
-    0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0, 1.05, 1.1, 1.2, 1.3, 1.4,
-    1.6, 1.8, 2.0, 2.5, 3.0, 4.0, 5.0, 7.0, 10.0,
-];
-
-/// A scale reaches at most this many times as far as nine of ten ends of intervals; ends beyond it become arrows.
-const STRETCH: f64 = 3.0;
-
-/// Room left and right of the scale's ends, percent of the width.
-const MARGIN: f64 = 3.0;
-
-/// A logarithmic scale of ratios around 1, the same for all charts of a page.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Scale {
-    low: f64,
-    high: f64,
-    threshold: f64,
-}
-
+/// Marks on a scale.
 impl Scale {
-    /// Fits nearly all of the estimates and marks the band of ± `threshold` around 1.
-    pub(crate) fn fitting(estimates: &[Estimate], threshold: f64) -> Self {
-        let least = (3.0 * threshold).max(0.1).ln_1p();
-        let sides: (Vec<f64>, Vec<f64>) = estimates
-            .iter()
-            .flat_map(|e| [e.value, e.low, e.high])
-            .filter(|ratio| ratio.is_finite() && *ratio > 0.0)
-            .map(f64::ln)
-            .partition(|log| *log < 0.0);
-        let low = (-reach(sides.0).max(least)).exp();
-        let high = reach(sides.1).max(least).exp();
-        let below = STEPS.iter().rev().find(|step| **step <= low * 1.01);
-        let above = STEPS.iter().find(|step| **step >= high * 0.99);
-        Self {
-            low: below.copied().unwrap_or(STEPS[0]),
-            high: above.copied().unwrap_or(STEPS[STEPS.len() - 1]),
-            threshold,
-        }
-    }
-
     /// The relative QPS of a system in one test; empty where that failed.
     pub(crate) fn test(&self, measured: &Measured) -> Strip {
         let estimate = measured.rqps_unless_failed().0;
@@ -73,39 +35,6 @@ impl Scale {
     pub(crate) fn dots<'a>(&self, tests: &'a [TestRatio<'a>]) -> Dots<'a> {
         Dots { scale: *self, tests }
     }
-
-    /// Position of a ratio, percent of the width, clamped to the ends of the scale.
-    fn x(&self, ratio: f64) -> f64 {
-        let share = (ratio / self.low).ln() / (self.high / self.low).ln();
-        MARGIN + (100.0 - 2.0 * MARGIN) * share.clamp(0.0, 1.0)
-    }
-
-    fn holds(&self, ratio: f64) -> bool {
-        (self.low..=self.high).contains(&ratio)
-    }
-
-    /// The ratios with a label: 1 and the ends first, then those that there is room for.
-    fn labels(&self, distance: f64) -> Vec<f64> {
-        let mut labels = vec![1.0];
-        for step in [self.low, self.high].into_iter().chain(STEPS) {
-            let is_free = |other: &f64| (self.x(step) - self.x(*other)).abs() >= distance;
-            if self.holds(step) && labels.iter().all(is_free) {
-                labels.push(step);
-            }
-        }
-        labels.sort_by(f64::total_cmp);
-        labels
-    }
-}
-
-/// The distance from 1 that one side of a scale must reach.
-fn reach(logs: Vec<f64>) -> f64 {
-    let mut distances: Vec<f64> = logs.into_iter().map(f64::abs).collect();
-    distances.sort_by(f64::total_cmp);
-    let furthest = distances.last().copied().unwrap_or(0.0);
-    let most =
-        distances.get(distances.len() * 9 / 10).map_or(0.0, |nine_of_ten| STRETCH * nine_of_ten);
-    furthest.min(most)
 }
 
 /// The background of all charts: the band of changes too small to matter and the line of no change.
@@ -252,33 +181,6 @@ mod tests {
 
     fn strip(scale: Scale, estimate: Estimate) -> String {
         Strip { scale, estimate: Some(estimate), span: None, class: "same" }.to_string()
-    }
-
-    #[test]
-    fn a_scale_without_estimates_surrounds_one() {
-        let scale = Scale::fitting(&[], 0.02);
-        assert!(scale.low < 1.0 && scale.high > 1.0);
-        assert!(scale.labels(10.0).contains(&1.0));
-    }
-
-    #[test]
-    fn a_factor_takes_the_same_width_everywhere() {
-        let scale = Scale::fitting(&[estimate(0.5, 0.5, 2.0)], 0.02);
-        let width = |low: f64, high: f64| scale.x(high) - scale.x(low);
-        assert!((width(0.6, 0.66) - width(1.2, 1.32)).abs() < 1e-9);
-        assert!((scale.x(1.0) - 50.0).abs() < 1e-9);
-    }
-
-    #[test]
-    fn labels_keep_their_distance() {
-        for (low, high) in [(0.9, 1.1), (0.3, 1.02), (0.99, 9.0), (0.01, 100.0)] {
-            let scale = Scale::fitting(&[estimate(1.0, low, high)], 0.02);
-            let labels = scale.labels(19.0);
-            assert!(labels.len() >= 2, "{labels:?}");
-            for pair in labels.windows(2) {
-                assert!(scale.x(pair[1]) - scale.x(pair[0]) >= 19.0, "{labels:?}");
-            }
-        }
     }
 
     #[test]

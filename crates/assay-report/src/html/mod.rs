@@ -6,6 +6,7 @@
 
 mod chart;
 mod facts;
+mod panels;
 mod rows;
 
 use askama::Template;
@@ -14,15 +15,24 @@ use base64::prelude::BASE64_STANDARD;
 use sha2::{Digest, Sha256};
 
 use crate::number::NONE;
+use crate::scale::Scale;
+use crate::text::matrix::{marked, widest};
 use crate::view::Report;
 use crate::view::caveats::Caveats;
 use crate::view::figure::Figure;
+use crate::view::published;
+use crate::view::shaded::ShadedTable;
 use crate::words::{CROSSOVERS_LEGEND, STEPS_LEGEND, Separated, Symbol, sentence};
-use chart::{Axis, Scale};
+use chart::Axis;
+use panels::panels;
 use rows::{Filters, rank, verdict_words};
 
 pub(crate) const STYLE: &str = include_str!("../../templates/page.css");
 const SCRIPT: &str = include_str!("../../templates/page.js");
+
+/// The page has a row of figures for each result up to this many. More would take browsers long to show, and nobody
+/// would read them there.
+const RESULTS_MAX: usize = 800;
 
 #[derive(Template)]
 #[template(path = "page.html")]
@@ -39,6 +49,8 @@ struct Page<'a> {
     axis: Axis,
     /// The axis of a column of a table.
     column_axis: Axis,
+    /// Whether the study is so large that the page shows its tests only as a matrix and charts.
+    is_large: bool,
     /// Whether any system but the twin has a group with a relative QPS.
     has_groups: bool,
     filters: Filters<'a>,
@@ -62,6 +74,7 @@ pub(crate) fn render(report: &Report) -> String {
         scale,
         axis: Axis { scale, distance: 12.0 },
         column_axis: Axis { scale, distance: 25.0 },
+        is_large: report.matrix.results() > RESULTS_MAX,
         has_groups: report.groups.iter().any(|row| !row.is_twin),
         filters: Filters::new(report),
         figures: report.tests.details.clone(),
@@ -71,6 +84,31 @@ pub(crate) fn render(report: &Report) -> String {
     let mut html = page.to_string();
     html.push('\n');
     html
+}
+
+/// The tables of a study as in published posts.
+#[derive(Template)]
+#[template(path = "published.html")]
+struct Published<'a> {
+    policy: String,
+    style: &'static str,
+    report: &'a Report<'a>,
+    others: Vec<&'a str>,
+    note: &'static str,
+    tables: Vec<ShadedTable>,
+}
+
+/// Renders relative QPS as in published posts.
+pub(crate) fn render_published(report: &Report) -> String {
+    let page = Published {
+        policy: policy(),
+        style: STYLE,
+        report,
+        others: report.matrix.labels.iter().skip(1).copied().collect(),
+        note: published::NOTE,
+        tables: published::tables(&report.matrix, report.several_setups),
+    };
+    format!("{page}\n")
 }
 
 /// The caveats as sentences.
@@ -92,6 +130,11 @@ fn sentences(report: &Report) -> Caveats {
         notes: sentences(&caveats.notes),
         basis: unbroken(&sentence(&caveats.basis)),
     }
+}
+
+/// A part of a whole in percent.
+fn percent(share: &f64) -> String {
+    format!("{:.1}", 100.0 * share)
 }
 
 /// Keeps numbers and their unit on one line.

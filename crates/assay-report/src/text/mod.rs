@@ -3,6 +3,7 @@
 mod gate;
 mod groups;
 mod insert_bench;
+pub(crate) mod matrix;
 pub(crate) mod paint;
 pub(crate) mod table;
 mod tests;
@@ -16,6 +17,7 @@ use crate::view::Report;
 use crate::view::again::Again;
 use crate::view::causes::Cause;
 use crate::view::gate::Gate;
+use crate::view::published;
 use crate::view::steps::TestChange;
 use crate::view::sweep::Sweep;
 use crate::words::{CROSSOVERS_LEGEND, STEPS_LEGEND, Symbol};
@@ -73,6 +75,23 @@ pub(crate) fn render(report: &Report, options: TextOptions) -> String {
         answer.extend(report.answer_lines().iter().map(|line| format!("  {line}")));
         push_section(&mut lines, Section::Prose(answer).lines(width));
     }
+    if options.color {
+        paint::paint(&mut lines);
+    }
+    lines.join("\n") + "\n"
+}
+
+/// Renders relative QPS as in published posts.
+pub(crate) fn render_published(report: &Report, options: TextOptions) -> String {
+    let base = report.base;
+    let mut lines =
+        wrap::wrap(&format!("study {}, {}", report.again.id, published::NOTE), options.width);
+    for mut shown in published::tables(&report.matrix, report.several_setups) {
+        shown.note = format!("QPS divided by that of {base}");
+        push_section(&mut lines, insert_bench::table(&shown, options.width));
+    }
+    let mut lines: Vec<String> =
+        lines.into_iter().map(|line| printable(&line).into_owned()).collect();
     if options.color {
         paint::paint(&mut lines);
     }

@@ -3,6 +3,7 @@
 use assay_model::{Group, Setup};
 use comfy_table::Cell;
 
+use super::matrix;
 use super::table::{fits, left, plain_table, right, trimmed};
 use crate::view::Report;
 use crate::view::figure::Figure;
@@ -55,6 +56,12 @@ pub(crate) fn tables(report: &Report, width: usize) -> TestTables {
     let count = tests.systems.len();
     let layouts = match terminal.fitting((0, count)) {
         Some(layout) => vec![layout],
+        None if report.matrix.is_large() => {
+            let lines = matrix::lines(&report.matrix, report.several_setups, width);
+            let mut legend = matrix::legend(&report.matrix);
+            legend.extend(tests.certainty.iter().map(|certainty| format!("  {certainty}")));
+            return TestTables { lines, legend };
+        }
         // Not even the narrowest table fits: each system gets one of its own.
         None => (0..count).map(|system| terminal.narrowest((system, system + 1))).collect(),
     };

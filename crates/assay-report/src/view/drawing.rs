@@ -1,10 +1,10 @@
 //! Drawings of quantities over time or over client counts, a line for each system.
 
 /// Columns of a drawing. Where there are more seconds, a column stands for several, from the least to the most.
-const COLUMNS: usize = 240;
+pub(crate) const COLUMNS: u32 = 240;
 
 /// Height of a drawing, in its units.
-const HEIGHT: f64 = 60.0;
+pub(crate) const HEIGHT: f64 = 60.0;
 
 /// The upper end of a drawing, relative to the largest value.
 const ROOM: f64 = 1.2;
@@ -65,7 +65,7 @@ fn y(value: f64, top: f64) -> f64 {
 
 /// Line segments from value to value. One that stands alone is a short stroke.
 fn connected(values: &[Option<f64>], columns: usize, top: f64) -> String {
-    let width = COLUMNS as f64 / columns as f64;
+    let width = f64::from(COLUMNS) / columns as f64;
     let mut path = String::new();
     let mut goes_on = false;
     for (number, value) in values.iter().enumerate() {
@@ -85,8 +85,8 @@ fn connected(values: &[Option<f64>], columns: usize, top: f64) -> String {
 
 /// One vertical stroke for each column.
 fn strokes(values: &[Option<f64>], columns: usize, top: f64) -> String {
-    let of_column = columns.div_ceil(COLUMNS).max(1);
-    let width = COLUMNS as f64 / columns.div_ceil(of_column) as f64;
+    let of_column = columns.div_ceil(COLUMNS as usize).max(1);
+    let width = f64::from(COLUMNS) / columns.div_ceil(of_column) as f64;
     let stroke = |(column, values): (usize, &[Option<f64>])| {
         let known = || values.iter().flatten().copied();
         let (least, most) = (known().reduce(f64::min)?, known().reduce(f64::max)?);

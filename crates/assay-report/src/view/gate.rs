@@ -111,12 +111,12 @@ pub(crate) fn limit(cell: &GateCell) -> String {
 
 /// The cause of an excess or a failure, or what would decide the test.
 pub(crate) fn why(study: &JudgedStudy, cell: &GateCell) -> Option<String> {
-    let judged = study.judgement.cell(cell.cell, cell.system);
+    let judged = study.cell(cell.cell, cell.system);
     match (cell.verdict, cell.doubt) {
         (GateVerdict::Passed, _) => None,
         (GateVerdict::Exceeded, _) => judged?.why.clone(),
         (GateVerdict::Failed, _) => {
-            let of_base = || study.judgement.cell(cell.cell, study.base)?.failure.clone();
+            let of_base = || study.cell(cell.cell, study.base)?.failure.clone();
             judged.and_then(|it| it.failure.clone()).or_else(of_base)
         }
         (GateVerdict::Undecided, _) if has_stopped(study) => {

@@ -45,7 +45,7 @@ impl<'a> InsertBench<'a> {
         let steps = study.record.study.cells.iter().map(|planned| Step {
             name: planned.id.test.name(),
             has_queries: planned.id.test.queue().is_some_and(|step| step.queries.is_some()),
-            cells: systems.iter().filter_map(|&it| study.judgement.cell(planned.id, it)).collect(),
+            cells: systems.iter().filter_map(|&it| study.cell(planned.id, it)).collect(),
         });
         let steps: Vec<Step> = steps.collect();
         let names: Vec<String> = systems.iter().map(|&it| study.label(it).to_owned()).collect();

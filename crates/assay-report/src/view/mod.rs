@@ -17,9 +17,11 @@ pub(crate) mod findings;
 pub(crate) mod gate;
 pub(crate) mod groups;
 pub(crate) mod insert_bench;
+pub(crate) mod matrix;
+pub(crate) mod published;
 pub(crate) mod seconds;
 pub(crate) mod shaded;
-mod step_bars;
+pub(crate) mod step_bars;
 mod step_metrics;
 pub(crate) mod steps;
 pub(crate) mod study;
@@ -27,6 +29,7 @@ pub(crate) mod sweep;
 pub(crate) mod tests;
 pub(crate) mod trouble;
 pub(crate) mod undecided;
+pub(crate) mod versions;
 
 use assay_model::{Estimate, StudyRecord};
 use assay_verdict::Judgement;
@@ -39,10 +42,12 @@ use conditions::Conditions;
 use gate::Gate;
 use groups::GroupRow;
 use insert_bench::InsertBench;
+use matrix::Matrix;
 use steps::{StepTable, TestChange};
 use study::JudgedStudy;
 use sweep::Sweep;
 use tests::Tests;
+use versions::VersionLine;
 
 /// Everything a report says, section by section.
 pub(crate) struct Report<'a> {
@@ -68,6 +73,10 @@ pub(crate) struct Report<'a> {
     pub(crate) tests: Tests<'a>,
     /// The steps of each line of versions.
     pub(crate) steps: Vec<StepTable<'a>>,
+    /// The lines of three or more versions.
+    pub(crate) versions: Vec<VersionLine<'a>>,
+    /// Every test and system.
+    pub(crate) matrix: Matrix<'a>,
     /// A line for each system and test that is slower at some client counts and faster at others.
     pub(crate) crossovers: Vec<String>,
     /// Machine, systems, study, data, audit and events.
@@ -96,6 +105,8 @@ impl<'a> Report<'a> {
             sweep: Sweep::new(study),
             tests: Tests::new(study),
             steps: steps::tables(study),
+            versions: versions::lines(study),
+            matrix: Matrix::new(study),
             crossovers: crossovers::lines(study),
             conditions: Conditions::new(study),
             again: Again::new(study.record),

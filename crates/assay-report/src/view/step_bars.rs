@@ -13,8 +13,8 @@ pub(crate) struct Bar {
     pub(crate) system: usize,
     pub(crate) name: String,
     pub(crate) text: String,
-    /// Length, in percent of the longest.
-    pub(crate) percent: String,
+    /// Length as a part of the longest.
+    pub(crate) share: f64,
 }
 
 /// The bars of these rates, given with number and name of the system; `None` without any rate above 0.
@@ -24,7 +24,7 @@ pub(super) fn bars(title: String, rates: Vec<(usize, String, f64)>) -> Option<St
         system,
         name,
         text: format!("{rate:.0}"),
-        percent: format!("{:.1}", 100.0 * rate / most),
+        share: rate / most,
     };
     (most > 0.0 && most.is_finite())
         .then(|| StepBars { title, bars: rates.into_iter().map(bar).collect() })
@@ -38,8 +38,8 @@ mod tests {
     fn the_longest_bar_is_that_of_the_highest_rate() {
         let rates = [(0, 100.0), (2, 25.0)].map(|(at, rate)| (at, format!("s{at}"), rate));
         let found = bars("qr100, queries/s".to_owned(), rates.to_vec()).unwrap();
-        let told: Vec<_> = found.bars.iter().map(|it| (it.system, it.percent.as_str())).collect();
-        assert_eq!(told, [(0, "100.0"), (2, "25.0")]);
+        let told: Vec<_> = found.bars.iter().map(|it| (it.system, it.share)).collect();
+        assert_eq!(told, [(0, 1.0), (2, 0.25)]);
         assert!(bars(String::new(), Vec::new()).is_none());
     }
 }

@@ -1,7 +1,9 @@
 //! A study and its judgement, with the facts about its systems that every section needs.
 
-use assay_model::{CellId, StudyRecord};
-use assay_verdict::Judgement;
+use std::collections::BTreeMap;
+
+use assay_model::{CellId, StudyRecord, Verdict};
+use assay_verdict::{CellJudgement, Judgement};
 
 use crate::label::labels;
 
@@ -14,6 +16,12 @@ pub(crate) struct JudgedStudy<'a> {
     /// Indices of the systems that are compared with the base. The twin is among them only if there is no other system.
     pub(crate) compared: Vec<usize>,
     labels: Vec<String>,
+    /// Where each cell and system is among the judged ones.
+    judged: BTreeMap<(CellId, usize), usize>,
+    /// The number of each cell in the study, from 1.
+    numbers: BTreeMap<CellId, usize>,
+    /// The directions of the steps that reports name, by cell and later system.
+    named_steps: BTreeMap<(CellId, usize), Verdict>,
 }
 
 impl<'a> JudgedStudy<'a> {
@@ -24,7 +32,29 @@ impl<'a> JudgedStudy<'a> {
             .partition(|&system| record.systems[system].is_twin);
         let names: Vec<&str> = record.systems.iter().map(|system| system.name.as_str()).collect();
         let compared = if others.is_empty() { twins } else { others };
-        Self { record, judgement, base, compared, labels: labels(&names) }
+        let judged = judgement.cells.iter().enumerate();
+        let cells = record.study.cells.iter().zip(1..);
+        let named = judgement.steps.iter().filter(|step| step.is_change);
+        Self {
+            record,
+            judgement,
+            base,
+            compared,
+            labels: labels(&names),
+            judged: judged.map(|(at, cell)| ((cell.cell, cell.system), at)).collect(),
+            numbers: cells.map(|(planned, number)| (planned.id, number)).collect(),
+            named_steps: named.map(|step| ((step.cell, step.to), step.verdict)).collect(),
+        }
+    }
+
+    /// The judgement of one cell and system.
+    pub(crate) fn cell(&self, cell: CellId, system: usize) -> Option<&'a CellJudgement> {
+        self.judgement.cells.get(*self.judged.get(&(cell, system))?)
+    }
+
+    /// The direction of the step to a system from the version before it, if reports name that step.
+    pub(crate) fn named_step(&self, cell: CellId, system: usize) -> Option<Verdict> {
+        self.named_steps.get(&(cell, system)).copied()
     }
 
     /// The short name of a system, for tables and sentences.
@@ -50,6 +80,6 @@ impl<'a> JudgedStudy<'a> {
 
     /// The number of a cell in the study, from 1.
     pub(crate) fn number_of(&self, cell: CellId) -> usize {
-        self.record.study.cells.iter().position(|planned| planned.id == cell).unwrap_or(0) + 1
+        self.numbers.get(&cell).copied().unwrap_or(1)
     }
 }

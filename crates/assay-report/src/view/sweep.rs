@@ -1,6 +1,6 @@
 //! Tests over several client counts: throughput, scalability and response times, as tables and as curves.
 
-use assay_model::{CellId, DataSet, Estimate, Setup, Test};
+use assay_model::{CellId, DataSet, Estimate, Group, Setup, Test, Verdict};
 use assay_verdict::{ActiveSecond, CellJudgement, active_seconds};
 
 use super::drawing::{Chart, Values, chart};
@@ -26,12 +26,36 @@ pub(crate) struct Sweep<'a> {
 /// The curves of a test.
 pub(crate) struct TestCurves<'a> {
     pub(crate) test: &'a str,
+    pub(crate) group: &'static Group,
+    /// The client counts, ascending.
+    pub(crate) clients: Vec<u32>,
+    /// All systems but the twin.
+    pub(crate) systems: Vec<SweptSystem>,
+    /// Where systems are as fast as the base.
+    pub(crate) crossings: Vec<Crossing>,
     /// The data, if the study has several.
     pub(crate) data: Option<String>,
     /// Quantities by client count.
     pub(crate) curves: Vec<Chart>,
     /// Quantities second by second, for each client count.
     pub(crate) seconds: Vec<Chart>,
+}
+
+/// A system over the client counts.
+pub(crate) struct SweptSystem {
+    /// Number of the system, from 0.
+    pub(crate) system: usize,
+    /// Operations per second, for each client count.
+    pub(crate) qps: Vec<Option<Estimate>>,
+    /// Those divided by the base's; empty for the base.
+    pub(crate) rqps: Vec<Option<Estimate>>,
+}
+
+/// The number of clients at which a system is as fast as the base.
+pub(crate) struct Crossing {
+    /// Number of the system, from 0.
+    pub(crate) system: usize,
+    pub(crate) clients: Estimate,
 }
 
 /// A test on a data set, with the client counts at which it was measured.
@@ -166,7 +190,7 @@ fn table(study: &JudgedStudy, quantity: &Quantity, all: &[Swept], clients: &[u32
     let rows = all.iter().flat_map(|swept| {
         (0..study.record.systems.len()).map(move |system| {
             let data = if several { format!(" on {}", swept.data) } else { String::new() };
-            let judged = |clients: u32| study.judgement.cell(swept.cell(clients), system);
+            let judged = |clients: u32| study.cell(swept.cell(clients), system);
             let fewest = swept.clients.first().and_then(|clients| judged(*clients));
             let text = |clients: &u32| {
                 let cell = judged(*clients).zip(fewest);
@@ -190,19 +214,49 @@ fn table(study: &JudgedStudy, quantity: &Quantity, all: &[Swept], clients: &[u32
     }
 }
 
+fn systems(study: &JudgedStudy, swept: &Swept) -> Vec<SweptSystem> {
+    let swept_system = |system: usize| {
+        let cells = || swept.clients.iter().map(move |it| study.cell(swept.cell(*it), system));
+        let good = |it: &&CellJudgement| it.verdict != Verdict::Failed;
+        SweptSystem {
+            system,
+            qps: cells().map(|judged| judged?.qps).collect(),
+            rqps: match system == study.base {
+                true => Vec::new(),
+                false => cells().map(|judged| judged.filter(good)?.rqps).collect(),
+            },
+        }
+    };
+    let systems = (0..study.record.systems.len()).filter(|&system| !study.is_twin(system));
+    systems.map(swept_system).collect()
+}
+
+fn crossings(study: &JudgedStudy, swept: &Swept) -> Vec<Crossing> {
+    let crossovers = study.judgement.crossovers.iter().filter(|it| {
+        it.few.test == swept.test
+            && it.few.setup.data() == swept.data
+            && study.compared.contains(&it.system)
+    });
+    crossovers.map(|it| Crossing { system: it.system, clients: it.clients }).collect()
+}
+
 fn curves<'a>(study: &JudgedStudy<'a>, swept: &Swept) -> TestCurves<'a> {
     let several = study.record.study.cells.iter().any(|it| it.id.setup.data() != swept.data);
     let counts: Vec<String> = swept.clients.iter().map(u32::to_string).collect();
     let by_clients = |title: &str, value: fn(&CellJudgement) -> Option<f64>| {
         let values = values(study, |system| {
             let cells = swept.clients.iter();
-            cells.map(|it| study.judgement.cell(swept.cell(*it), system).and_then(value)).collect()
+            cells.map(|it| study.cell(swept.cell(*it), system).and_then(value)).collect()
         });
         let caption = |top| format!("0 to {}, by number of clients", figure(Some(top)));
         chart(title, &values, caption).map(|chart| Chart { ticks: counts.clone(), ..chart })
     };
     TestCurves {
         test: swept.test.name(),
+        group: swept.test.group(study.record.study.set),
+        systems: systems(study, swept),
+        crossings: crossings(study, swept),
+        clients: swept.clients.clone(),
         data: several.then(|| swept.data.to_string()),
         curves: [
             by_clients("transactions/s", |cell| cell.tps),
@@ -218,7 +272,7 @@ fn curves<'a>(study: &JudgedStudy<'a>, swept: &Swept) -> TestCurves<'a> {
 /// The course of a cell: transactions and the longest response time, by second.
 fn by_second(study: &JudgedStudy, cell: CellId) -> Vec<Chart> {
     let course = |system| {
-        let judged = study.judgement.cell(cell, system);
+        let judged = study.cell(cell, system);
         let is_disturbed = judged.is_some_and(|it| it.is_disturbed);
         active_seconds(study.record, cell, system, is_disturbed)
     };

@@ -134,7 +134,7 @@ fn sections<'a>(study: &'a JudgedStudy<'a>) -> Vec<TestSection<'a>> {
 fn row<'a>(study: &'a JudgedStudy<'a>, base: &'a CellJudgement) -> TestRow<'a> {
     let CellId { test, .. } = base.cell;
     let others = study.compared.iter();
-    let others = others.filter_map(|&system| study.judgement.cell(base.cell, system));
+    let others = others.filter_map(|&system| study.cell(base.cell, system));
     TestRow {
         cell: study.number_of(base.cell),
         test: &test.definition().name,
@@ -178,7 +178,7 @@ fn differs(figure: Figure, study: &JudgedStudy) -> bool {
     let least = threshold(&study.record.study).ln_1p();
     let cells = study.judgement.cells.iter();
     cells.filter(|cell| study.compared.contains(&cell.system)).any(|other| {
-        let base = study.judgement.cell(other.cell, study.base);
+        let base = study.cell(other.cell, study.base);
         let base = base.and_then(|base| figure.quantity(base));
         base.zip(figure.quantity(other)).is_none_or(|(base, other)| {
             base.min(other) <= 0.0 && base != other || (other / base).ln().abs() > least

@@ -165,3 +165,20 @@ pub(crate) fn failed(mut study: StudyRecord, number: usize) -> StudyRecord {
     }
     study
 }
+
+#[allow(dead_code, reason = "not every test needs several setups")]
+/// A study with the same results under each of these setups.
+pub(crate) fn with_setups(record: StudyRecord, setups: &[Setup]) -> StudyRecord {
+    let mut several = record.clone();
+    several.study.setups = setups.to_vec();
+    several.study.cells.clear();
+    several.slices.clear();
+    for &setup in setups {
+        let id = |of: CellId| CellId { setup, ..of };
+        let cells = record.study.cells.iter().cloned();
+        several.study.cells.extend(cells.map(|it| PlannedCell { id: id(it.id), ..it }));
+        let slices = record.slices.iter().cloned();
+        several.slices.extend(slices.map(|it| Slice { cell: id(it.cell), ..it }));
+    }
+    several
+}

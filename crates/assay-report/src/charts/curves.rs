@@ -1,0 +1,244 @@
+//! Charts over client counts: QPS and relative QPS of every system, with the crossovers.
+
+use assay_model::Estimate;
+
+use super::file::{ChartFile, Place, stem};
+use super::paper::{Anchor, MARGIN, Paper, SIZE, SMALL, fitted, line_class};
+use super::queue::key;
+use crate::number::figure;
+use crate::scale::Scale;
+use crate::view::Report;
+use crate::view::sweep::{Crossing, Sweep, SweptSystem, TestCurves};
+use crate::words::title;
+
+/// Width of a panel.
+const PANEL: f64 = 340.0;
+
+/// Room between panels.
+const BETWEEN: f64 = 30.0;
+
+/// Room for the labels of a scale.
+const LABELS: f64 = 58.0;
+
+/// Height of a scale.
+const HEIGHT: f64 = 140.0;
+
+/// Crossovers that are written below a panel.
+const CROSSINGS: usize = 3;
+
+/// One chart for each group and data set.
+pub(super) fn charts(report: &Report) -> Vec<ChartFile> {
+    let Some(sweep) = &report.sweep else { return Vec::new() };
+    let mut tests: Vec<&TestCurves> = sweep.tests.iter().collect();
+    // A stable sort keeps the tests of a group in the order in which they run.
+    tests.sort_by(|one, next| (one.group, &one.data).cmp(&(next.group, &next.data)));
+    let groups = tests.chunk_by(|one, next| (one.group, &one.data) == (next.group, &next.data));
+    groups.filter_map(|tests| chart(report, sweep, tests)).collect()
+}
+
+fn chart(report: &Report, sweep: &Sweep, tests: &[&TestCurves]) -> Option<ChartFile> {
+    let first = tests.first()?;
+    let of_data = first.data.as_ref().map_or_else(String::new, |data| format!(" on {data}"));
+    let heading = format!("By number of clients, {}{of_data}", title(first.group));
+    let ratios: Vec<Estimate> = tests
+        .iter()
+        .flat_map(|test| &test.systems)
+        .flat_map(|system| system.rqps.iter().copied().flatten())
+        .collect();
+    let scale = Scale::fitting(&ratios, report.threshold);
+    let note = format!(
+        "On the left QPS from 0, on the right QPS divided by that of {}, with 95 % intervals where they are known. The \
+         band marks changes below {}. A diamond is a crossover, where a system is as fast as the base.",
+        report.base, report.tests.threshold
+    );
+    let wide = 2.0 * (MARGIN + PANEL) + BETWEEN;
+    let (mut paper, y) = Paper::titled(wide, &heading, std::slice::from_ref(&note));
+    let mut y = key(&mut paper, y, &sweep.systems) + 8.0;
+    for &test in tests {
+        let panels = Panels { test, scale };
+        y += SIZE + 8.0;
+        paper.text((MARGIN, y), Anchor::Start, "", &fitted(test.test, SIZE, wide - 2.0 * MARGIN));
+        panels.rates(&mut paper, (MARGIN, y + 8.0));
+        panels.ratios(&mut paper, (MARGIN + PANEL + BETWEEN, y + 8.0));
+        y += 8.0 + HEIGHT + 20.0;
+        y += crossings(&mut paper, y, sweep, test);
+    }
+    let names: Vec<&str> = tests.iter().map(|test| test.test).collect();
+    let data = first.data.clone();
+    Some(ChartFile {
+        name: stem("clients", [Some(first.group.word.clone()), data]),
+        alt: format!("{heading}: {} of {}", names.join(", "), sweep.systems.join(", ")),
+        svg: paper.file(y + MARGIN, &heading, &format!("{note} {}", told(sweep, tests))),
+        place: Place::Clients,
+    })
+}
+
+/// The curves in words.
+fn told(sweep: &Sweep, tests: &[&TestCurves]) -> String {
+    let of = |test: &TestCurves, it: &SweptSystem| {
+        let name = sweep.systems.get(it.system).map_or("", String::as_str);
+        let points = test.clients.iter().zip(&it.qps);
+        let point = |(clients, qps): (&u32, &Option<Estimate>)| {
+            Some(format!("{} at {clients}", figure(Some((*qps)?.value))))
+        };
+        let points: Vec<String> = points.filter_map(point).collect();
+        format!("{}, {name}: QPS {}.", test.test, points.join(", "))
+    };
+    let all = tests.iter().flat_map(|test| test.systems.iter().map(move |it| of(test, it)));
+    all.collect::<Vec<_>>().join(" ")
+}
+
+/// The crossovers of a test in words; returns their height.
+fn crossings(paper: &mut Paper, top: f64, sweep: &Sweep, test: &TestCurves) -> f64 {
+    let left = MARGIN + PANEL + BETWEEN;
+    let mut lines: Vec<(usize, String)> = test
+        .crossings
+        .iter()
+        .map(|it| {
+            let name = sweep.systems.get(it.system).map_or("", String::as_str);
+            let Estimate { value, low, high } = it.clients;
+            (it.system, format!("{name}: equal at about {value:.1} [{low:.1}, {high:.1}] clients"))
+        })
+        .collect();
+    if lines.len() > CROSSINGS {
+        let more = lines.len() - CROSSINGS;
+        lines.truncate(CROSSINGS);
+        if let Some((_, last)) = lines.last_mut() {
+            *last = format!("{last}; {more} more");
+        }
+    }
+    for (number, (system, line)) in lines.iter().enumerate() {
+        let at = (left, top + SMALL + 13.0 * number as f64);
+        let class = format!("small verdict line{}", system % 6);
+        paper.text(at, Anchor::Start, &class, &fitted(line, SMALL, PANEL));
+    }
+    if lines.is_empty() { 0.0 } else { 13.0 * lines.len() as f64 + 4.0 }
+}
+
+/// The panels of a test.
+struct Panels<'a> {
+    test: &'a TestCurves<'a>,
+    scale: Scale,
+}
+
+impl Panels<'_> {
+    /// The position of a client count: each doubling takes the same room.
+    fn x(&self, left: f64, clients: f64) -> f64 {
+        let counts = &self.test.clients;
+        let [first, last] =
+            [counts.first(), counts.last()].map(|it| f64::from(*it.unwrap_or(&1)).log2());
+        let room = PANEL - LABELS - 24.0;
+        left + LABELS + 12.0 + room * ((clients.log2() - first) / (last - first)).clamp(0.0, 1.0)
+    }
+
+    fn rates(&self, paper: &mut Paper, (left, top): (f64, f64)) {
+        let ends = self.test.systems.iter().flat_map(|it| it.qps.iter().flatten());
+        let most = ends.map(|qps| qps.value.max(qps.high)).fold(0.0, f64::max);
+        if most <= 0.0 || !most.is_finite() {
+            return;
+        }
+        let y = |value: f64| top + HEIGHT * (1.0 - value / (1.05 * most));
+        for step in round_steps(most) {
+            let at = y(step);
+            paper.line("grid", (left + LABELS, at), (left + PANEL, at));
+            let label = figure(Some(step));
+            let label = label.strip_suffix(".0").unwrap_or(&label);
+            paper.text((left + LABELS - 5.0, at + 3.5), Anchor::End, "small", label);
+        }
+        self.counts(paper, (left, top));
+        for system in &self.test.systems {
+            self.curve(paper, left, system.system, &system.qps, &y);
+        }
+    }
+
+    fn ratios(&self, paper: &mut Paper, (left, top): (f64, f64)) {
+        let y = |ratio: f64| top + HEIGHT * (1.0 - self.scale.x(ratio) / 100.0);
+        let (begin, end) = (left + LABELS, left + PANEL);
+        let [above, below] =
+            [1.0 + self.scale.threshold, 1.0 / (1.0 + self.scale.threshold)].map(y);
+        paper.rect("band", (begin, above), (end - begin, below - above));
+        for ratio in self.scale.labels(14.0) {
+            let class = if ratio == 1.0 { "one" } else { "grid" };
+            paper.line(class, (begin, y(ratio)), (end, y(ratio)));
+            let at = (begin - 5.0, y(ratio) + 3.5);
+            paper.text(at, Anchor::End, "small", &format!("{ratio:.2}"));
+        }
+        self.counts(paper, (left, top));
+        for system in &self.test.systems {
+            self.curve(paper, left, system.system, &system.rqps, &y);
+        }
+        for Crossing { system, clients } in &self.test.crossings {
+            let (x, at) = (self.x(left, clients.value), y(1.0));
+            let class = line_class(*system);
+            let [low, high] = [clients.low, clients.high].map(|end| self.x(left, end));
+            paper.path(&format!("bars {class}"), &format!("M{low:.1} {at:.1}H{high:.1}"));
+            let diamond = format!("M{:.1} {at:.1}l5-5 5 5-5 5z", x - 5.0);
+            paper.path(&format!("fill {class}"), &diamond);
+        }
+    }
+
+    /// The client counts below a panel: those that there is room for.
+    fn counts(&self, paper: &mut Paper, (left, top): (f64, f64)) {
+        let mut end = f64::NEG_INFINITY;
+        for clients in &self.test.clients {
+            let (x, text) = (self.x(left, f64::from(*clients)), clients.to_string());
+            let half = 0.5 * super::paper::width(&text, SMALL);
+            if x - half > end + 4.0 {
+                paper.text((x, top + HEIGHT + 13.0), Anchor::Middle, "small", &text);
+                end = x + half;
+            }
+        }
+    }
+
+    fn curve(
+        &self,
+        paper: &mut Paper,
+        left: f64,
+        system: usize,
+        values: &[Option<Estimate>],
+        y: &dyn Fn(f64) -> f64,
+    ) {
+        let [mut curve, mut bars, mut points] = [const { String::new() }; 3];
+        let mut goes_on = false;
+        for (clients, value) in self.test.clients.iter().zip(values) {
+            let Some(value) = value else {
+                goes_on = false;
+                continue;
+            };
+            let (x, at) = (self.x(left, f64::from(*clients)), y(value.value));
+            curve += &format!("{}{x:.1} {at:.1}", if goes_on { 'L' } else { 'M' });
+            goes_on = true;
+            points += &format!("M{x:.1} {at:.1}h0");
+            if value.has_interval() {
+                bars += &format!("M{x:.1} {:.1}V{:.1}", y(value.low), y(value.high));
+            }
+        }
+        let class = line_class(system);
+        paper.path(&format!("curve {class}"), &curve);
+        paper.path(&format!("bars line{}", system % 6), &bars);
+        paper.path(&format!("points line{}", system % 6), &points);
+    }
+}
+
+/// 0 and a few round numbers up to this one.
+fn round_steps(most: f64) -> Vec<f64> {
+    let least = most / 4.0;
+    let power = 10f64.powf(least.log10().floor());
+    let step = [1.0, 2.0, 5.0, 10.0].into_iter().map(|it| it * power).find(|step| *step >= least);
+    let step = step.unwrap_or(most);
+    (0..=4).map(|number| f64::from(number) * step).filter(|at| *at <= 1.05 * most).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scales_of_rates_have_round_labels() {
+        assert_eq!(round_steps(19_120.0), [0.0, 5000.0, 10_000.0, 15_000.0, 20_000.0]);
+        assert_eq!(round_steps(0.9), [0.0, 0.5]);
+        for most in [1e-9, 0.07, 1.0, 3.3, 47.0, 8.1e8] {
+            assert!(round_steps(most).len() >= 2, "{most}");
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! The charts of a report: SVG that stands alone, to be shown in a post.
+
+mod curves;
+mod file;
+mod matrix;
+pub(crate) mod paper;
+pub(crate) mod published;
+mod queue;
+mod strips;
+pub(crate) mod versions;
+
+use crate::view::Report;
+
+pub use file::ChartFile;
+pub(crate) use file::Place;
+
+/// All charts of a study, in the order of a report.
+pub(crate) fn charts(report: &Report) -> Vec<ChartFile> {
+    let mut charts: Vec<ChartFile> = queue::charts(report);
+    charts.extend(strips::groups(report));
+    charts.extend(curves::charts(report));
+    charts.extend(matrix::charts(report));
+    charts.extend(strips::tests(report));
+    charts.extend(versions::charts(report));
+    named(charts)
+}
+
+/// The charts with names that differ.
+pub(crate) fn named(mut charts: Vec<ChartFile>) -> Vec<ChartFile> {
+    let mut taken: Vec<String> = Vec::new();
+    for chart in &mut charts {
+        let name = chart.name.clone();
+        let mut number = 2;
+        while taken.contains(&chart.name) {
+            chart.name = format!("{name}-{number}");
+            number += 1;
+        }
+        taken.push(chart.name.clone());
+    }
+    charts
+}

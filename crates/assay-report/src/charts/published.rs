@@ -1,0 +1,170 @@
+//! Columns of relative QPS, as in published posts: a scale that need not start at 0, and a second chart that is cut off
+//! where one test dwarfs the others.
+
+use super::file::{ChartFile, Place, setup_word, stem};
+use super::paper::{Anchor, MARGIN, Paper, SMALL, fitted, width};
+use super::queue::key;
+use crate::view::Report;
+use crate::view::matrix::{MatrixRow, MatrixSection};
+use crate::view::published::heading;
+
+/// Height of the scale.
+const HEIGHT: f64 = 220.0;
+
+/// Room for the labels of the scale.
+const LABELS: f64 = 44.0;
+
+/// Width of a column.
+const COLUMN: f64 = 11.0;
+
+/// Room between the columns of two tests.
+const BETWEEN: f64 = 16.0;
+
+/// The most room that turned names of tests get.
+const NAMES_MAX: f64 = 190.0;
+
+/// Charts start at 0 if a ratio is below this.
+const FLOOR: f64 = 0.4;
+
+/// A test dwarfs the others if it reaches this many times as far as they do.
+const DWARFS: f64 = 1.5;
+
+/// The charts of all groups, each with its twin that is cut off if there is one.
+pub(crate) fn charts(report: &Report) -> Vec<ChartFile> {
+    report.matrix.sections.iter().flat_map(|section| of_section(report, section)).collect()
+}
+
+fn of_section(report: &Report, section: &MatrixSection) -> Vec<ChartFile> {
+    let mut highest: Vec<f64> = section.rows.iter().filter_map(most).collect();
+    let Some(top) = highest.iter().copied().reduce(f64::max) else { return Vec::new() };
+    highest.sort_by(f64::total_cmp);
+    let next = highest.iter().rev().nth(1).copied();
+    let cut = next.filter(|next| top > DWARFS * next);
+    let setup = report.several_setups.then(|| setup_word(section.setup));
+    let name = stem("published", [Some(section.group.word.clone()), setup]);
+    let mut charts = vec![Columns { report, section, top, cut: None }.chart(name.clone())];
+    charts.extend(cut.map(|cut| {
+        Columns { report, section, top: cut, cut: Some(cut) }.chart(format!("{name}-cut"))
+    }));
+    charts
+}
+
+/// The ratios of a test, without the base.
+fn ratios<'r>(row: &'r MatrixRow) -> impl Iterator<Item = Option<f64>> + 'r {
+    row.cells.iter().skip(1).map(|cell| cell.ratio.map(|ratio| ratio.value))
+}
+
+fn most(row: &MatrixRow) -> Option<f64> {
+    ratios(row).flatten().reduce(f64::max)
+}
+
+/// A chart of a group.
+struct Columns<'a> {
+    report: &'a Report<'a>,
+    section: &'a MatrixSection<'a>,
+    /// The upper end of the scale.
+    top: f64,
+    /// Where columns are cut off, if they are.
+    cut: Option<f64>,
+}
+
+impl Columns<'_> {
+    /// The lower end of the scale, a tenth.
+    fn floor(&self) -> f64 {
+        let all = self.section.rows.iter().flat_map(ratios).flatten();
+        let least = all.fold(1.0, f64::min);
+        if least < FLOOR { 0.0 } else { (10.0 * (least - 0.05)).floor() / 10.0 }
+    }
+
+    fn notes(&self, floor: f64) -> Vec<String> {
+        let mut notes =
+            vec![format!("QPS divided by that of {}, without intervals.", self.report.base)];
+        if floor > 0.0 {
+            notes.push(format!("The y axis starts at {floor:.1}, not at 0."));
+        }
+        if let Some(cut) = self.cut {
+            let beyond = self.section.rows.iter().filter_map(|row| Some((row.test, most(row)?)));
+            let beyond: Vec<String> = beyond
+                .filter(|(_, most)| *most > cut)
+                .map(|(test, most)| format!("{test} reaches {most:.2}"))
+                .collect();
+            notes.push(format!("The y axis is cut off at {cut:.2}: {}.", beyond.join(", ")));
+        }
+        notes
+    }
+
+    fn chart(&self, name: String) -> ChartFile {
+        let (report, section) = (self.report, self.section);
+        let others: Vec<&str> = report.matrix.labels.iter().skip(1).copied().collect();
+        let title = format!("Relative QPS, {}", heading(section, report.several_setups));
+        let of_test = COLUMN * others.len() as f64 + BETWEEN;
+        // Turned names need some distance.
+        let of_test = of_test.max(26.0);
+        let names = section.rows.iter().map(|row| width(row.test, SMALL)).fold(0.0, f64::max);
+        let names = names.min(NAMES_MAX);
+        let left = (MARGIN + LABELS).max(MARGIN + 0.71 * names - 0.5 * of_test);
+        let wide = (left + of_test * section.rows.len() as f64 + MARGIN).max(560.0);
+        let floor = self.floor();
+        let notes = self.notes(floor);
+        let (mut paper, y) = Paper::titled(wide, &title, &notes);
+        let top = key(&mut paper, y, &others) + 12.0;
+        let y = |ratio: f64| {
+            let share = (ratio.min(self.top) - floor) / (self.top - floor).max(0.05);
+            top + HEIGHT * (1.0 - share)
+        };
+        self.scale(&mut paper, (left, wide - MARGIN), floor, &y);
+        for (number, row) in section.rows.iter().enumerate() {
+            let x = left + of_test * number as f64 + 0.5 * BETWEEN;
+            for (system, ratio) in ratios(row).enumerate() {
+                let Some(ratio) = ratio else { continue };
+                let x = x + COLUMN * system as f64;
+                let class = format!("fill line{}", system % 6);
+                paper.rect(&class, (x, y(ratio)), (COLUMN - 1.5, y(floor) - y(ratio)));
+                if ratio > self.top {
+                    let path = format!("M{x:.1} {:.1}l3-5 3 5 3-5", top + 4.0);
+                    paper.path("arrow", &path);
+                }
+            }
+            let middle = x + 0.5 * COLUMN * others.len() as f64;
+            let test = fitted(row.test, SMALL, names + 1.0);
+            let at = (middle + 3.0, top + HEIGHT + 14.0);
+            paper.turned(at, -45.0, Anchor::End, "small", &test);
+        }
+        let height = top + HEIGHT + 14.0 + 0.71 * names + MARGIN;
+        let told = section.rows.iter().map(|row| {
+            let cells: Vec<String> = row.cells.iter().map(|cell| cell.text()).collect();
+            format!("{}: {}", row.test, cells.join(", "))
+        });
+        let told: Vec<String> = told.collect();
+        let description = format!("{} {}.", notes.join(" "), told.join("; "));
+        ChartFile {
+            name,
+            alt: format!("{title}: {} against {}", others.join(", "), report.base),
+            svg: paper.file(height, &title, &description),
+            place: Place::Tests(section.setup, section.group.word.clone()),
+        }
+    }
+
+    /// Lines at tenths, or at larger steps where there are many of them.
+    fn scale(
+        &self,
+        paper: &mut Paper,
+        (left, right): (f64, f64),
+        floor: f64,
+        y: &dyn Fn(f64) -> f64,
+    ) {
+        let steps = [0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 50.0];
+        let room = self.top - floor;
+        let step = steps.into_iter().find(|step| room / step <= 8.0).unwrap_or(room / 4.0);
+        // 1 is always among them.
+        let step = step.max(0.01);
+        let mut ratio = 1.0 - step * ((1.0 - floor) / step + 1e-9).floor();
+        while ratio <= self.top + 1e-9 {
+            let class = if (ratio - 1.0).abs() < 1e-6 { "one" } else { "grid" };
+            paper.line(class, (left, y(ratio)), (right, y(ratio)));
+            let at = (left - 5.0, y(ratio) + 3.5);
+            paper.text(at, Anchor::End, "small", &format!("{ratio:.1}"));
+            ratio += step;
+        }
+    }
+}

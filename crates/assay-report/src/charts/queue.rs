@@ -1,0 +1,118 @@
+//! The charts of the Insert Benchmark: the rates of its steps as bars, and each step second by second.
+
+use super::file::{ChartFile, Place, stem};
+use super::paper::{Anchor, MARGIN, Paper, SIZE, SMALL, fitted, line_class, width};
+use crate::view::Report;
+use crate::view::drawing::{COLUMNS, Chart, HEIGHT};
+use crate::view::insert_bench::InsertBench;
+use crate::view::seconds::StepCharts;
+use crate::view::step_bars::StepBars;
+
+/// Height of a bar with the room below it.
+const BAR: f64 = 17.0;
+
+/// The longest bar.
+const LONGEST: f64 = 360.0;
+
+/// How much larger the charts by second are than the units that they are drawn in.
+const SCALE: f64 = 2.0;
+
+/// Charts by second beside each other.
+const BESIDE: usize = 2;
+
+/// Room between charts.
+const BETWEEN: f64 = 24.0;
+
+pub(super) fn charts(report: &Report) -> Vec<ChartFile> {
+    let Some(bench) = &report.insert_bench else { return Vec::new() };
+    let mut charts: Vec<ChartFile> = bars(bench).into_iter().collect();
+    charts.extend(bench.charts.iter().map(|step| by_second(bench, step)));
+    charts
+}
+
+/// The average rates of all steps.
+fn bars(bench: &InsertBench) -> Option<ChartFile> {
+    let all = || bench.bars.iter().flat_map(|step| &step.bars);
+    let names = all().map(|bar| width(&bar.name, SIZE)).fold(0.0, f64::max).min(320.0);
+    let numbers = all().map(|bar| width(&bar.text, SIZE)).reduce(f64::max)?;
+    let left = MARGIN + names + 12.0;
+    let title = "Insert Benchmark: average rates of every step";
+    let note = "Each step has a scale of its own, from 0. Intervals, where they are known, are in the table of rates.";
+    let wide = left + LONGEST + 8.0 + numbers + MARGIN;
+    let (mut paper, mut y) = Paper::titled(wide.max(560.0), title, &[note.to_owned()]);
+    let mut told = Vec::new();
+    for StepBars { title, bars } in &bench.bars {
+        y += 24.0;
+        paper.text((MARGIN, y), Anchor::Start, "", title);
+        y += 6.0;
+        for bar in bars {
+            let length = LONGEST * bar.share;
+            let baseline = y + 0.5 * BAR + 4.0;
+            let name = fitted(&bar.name, SIZE, names + 1.0);
+            paper.text((MARGIN, baseline), Anchor::Start, "soft", &name);
+            let class = format!("fill line{}", bar.system % 6);
+            paper.rect(&class, (left, y + 2.0), (length, BAR - 4.0));
+            let end = (left + length + 8.0, baseline);
+            paper.text(end, Anchor::Start, "", &bar.text);
+            told.push(format!("{title}, {}: {}", bar.name, bar.text));
+            y += BAR;
+        }
+    }
+    Some(ChartFile {
+        name: "insert-bench-rates".to_owned(),
+        alt: format!("{title}: {}", bench.systems.join(", ")),
+        svg: paper.file(y + MARGIN, title, &format!("{note} {}.", told.join("; "))),
+        place: Place::InsertBench,
+    })
+}
+
+/// A step of all systems, second by second.
+fn by_second(bench: &InsertBench, step: &StepCharts) -> ChartFile {
+    let title = format!("Insert Benchmark, {}, second by second", step.step);
+    let (wide, high) = (SCALE * f64::from(COLUMNS), SCALE * HEIGHT);
+    let beside = BESIDE.min(step.charts.len()) as f64;
+    let width = 2.0 * MARGIN + beside * wide + (beside - 1.0) * BETWEEN;
+    let note = "Where there are more seconds than columns, a stroke goes from the least to the most of a column.";
+    let (mut paper, mut y) = Paper::titled(width, &title, &[note.to_owned()]);
+    y = key(&mut paper, y, &bench.systems);
+    for row in step.charts.chunks(BESIDE) {
+        y += 22.0;
+        for (number, chart) in row.iter().enumerate() {
+            let left = MARGIN + number as f64 * (wide + BETWEEN);
+            let Chart { title, caption, .. } = chart;
+            let heading = fitted(&format!("{title}, {caption}"), SMALL, wide);
+            paper.text((left, y), Anchor::Start, "small", &heading);
+            paper.rect("frame", (left, y + 6.0), (wide, high));
+            for line in &chart.lines {
+                let class = format!("thin line{}", line.system % 6);
+                paper.placed_path(&class, (left, y + 6.0), SCALE, &line.path);
+            }
+        }
+        y += 6.0 + high;
+    }
+    let shown: Vec<&str> = step.charts.iter().map(|chart| chart.title.as_str()).collect();
+    let alt = format!("{title}: {} of {}", shown.join(", "), bench.systems.join(", "));
+    ChartFile {
+        name: stem("insert-bench", [Some(step.step.to_owned())]),
+        svg: paper.file(y + MARGIN, &title, &alt),
+        alt,
+        place: Place::InsertBench,
+    }
+}
+
+/// Says which line is whose; returns the position below.
+pub(super) fn key<S: AsRef<str>>(paper: &mut Paper, top: f64, systems: &[S]) -> f64 {
+    let (mut x, mut y) = (MARGIN, top + SIZE);
+    for (system, name) in systems.iter().enumerate() {
+        let name = fitted(name.as_ref(), SIZE, paper.width() - 2.0 * MARGIN - 30.0);
+        let needed = 26.0 + width(&name, SIZE) + 18.0;
+        if x > MARGIN && x + needed > paper.width() - MARGIN + 18.0 {
+            (x, y) = (MARGIN, y + 18.0);
+        }
+        let class = format!("curve {}", line_class(system));
+        paper.line(&class, (x, y - 4.0), (x + 20.0, y - 4.0));
+        paper.text((x + 26.0, y), Anchor::Start, "", &name);
+        x += needed;
+    }
+    y + 4.0
+}

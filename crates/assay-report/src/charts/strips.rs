@@ -1,0 +1,239 @@
+//! Forest plots: a row for each test or group and system, with its interval on a common scale.
+
+use assay_model::Estimate;
+
+use super::file::{ChartFile, Place, compared, setup_word, stem};
+use super::paper::{Anchor, MARGIN, Paper, SIZE, fitted, width};
+use crate::scale::Scale;
+use crate::view::Report;
+use crate::view::groups::GroupRow;
+use crate::view::tests::TestSection;
+use crate::words::{Separated, Symbol, title};
+
+/// Height of a row.
+const ROW: f64 = 17.0;
+
+/// Room between the rows of two tests.
+const GAP: f64 = 5.0;
+
+/// Width of the scale.
+const SCALE: f64 = 380.0;
+
+/// Height of the labels of the scale.
+const AXIS: f64 = 20.0;
+
+/// The widest that names of tests and of systems may be.
+const NAME_MAX: f64 = 260.0;
+
+/// Room between columns.
+const BETWEEN: f64 = 12.0;
+
+/// A row of a forest plot.
+struct Row {
+    /// What it belongs to. Rows with the same name stand together, and the first one shows it.
+    name: String,
+    system: String,
+    estimate: Option<Estimate>,
+    /// A wider span behind the interval, such as smallest and largest.
+    span: Option<(f64, f64)>,
+    class: &'static str,
+    /// The result in words and numbers.
+    text: String,
+}
+
+/// The relative QPS of every test: a chart for each group and setup.
+pub(super) fn tests(report: &Report) -> Vec<ChartFile> {
+    report.tests.sections.iter().filter_map(|section| of_section(report, section)).collect()
+}
+
+fn of_section(report: &Report, section: &TestSection) -> Option<ChartFile> {
+    let rows = section.rows.iter().flat_map(|test| {
+        test.others.iter().filter(|other| !other.is_twin).map(|other| {
+            let ratio = other.rqps_unless_failed();
+            Row {
+                name: test.test.to_owned(),
+                system: other.system.to_owned(),
+                estimate: ratio.0,
+                span: None,
+                class: other.verdict.word(),
+                text: format!("{} {} {ratio}", other.verdict.symbol(), other.verdict.word()),
+            }
+        })
+    });
+    let of_setup = match report.several_setups {
+        true => format!(", {} (clients × tables × rows)", section.setup.separated()),
+        false => String::new(),
+    };
+    let heading = format!("Relative QPS, {}{of_setup}", title(section.group));
+    let setup = report.several_setups.then(|| setup_word(section.setup));
+    let name = stem("rqps", [Some(section.group.word.clone()), setup]);
+    let place = Place::Tests(section.setup, section.group.word.clone());
+    chart(report, name, place, &heading, rows.collect())
+}
+
+/// The relative QPS over the tests of each group.
+pub(super) fn groups(report: &Report) -> Option<ChartFile> {
+    let row = |row: &GroupRow| {
+        let class = match row.median.0 {
+            Some(median) if median.has_interval() && median.high < 1.0 => "slower",
+            Some(median) if median.has_interval() && median.low > 1.0 => "faster",
+            _ => "same",
+        };
+        let setup = match report.several_setups {
+            true => format!(" {}", row.setup.separated()),
+            false => String::new(),
+        };
+        Row {
+            name: format!("{}{setup}", row.group.word),
+            system: row.system.to_owned(),
+            estimate: row.median.0,
+            span: Some(row.span),
+            class,
+            text: format!("median of {}: {}", row.n, row.median),
+        }
+    };
+    let rows = report.groups.iter().filter(|it| !it.is_twin).map(row).collect();
+    let heading = "Relative QPS by group: median, thin line from smallest to largest";
+    chart(report, "groups".to_owned(), Place::Groups, heading, rows)
+}
+
+/// Where the columns of a plot begin.
+struct Columns {
+    system: f64,
+    scale: f64,
+    text: f64,
+    end: f64,
+}
+
+impl Columns {
+    fn new(rows: &[Row], several_systems: bool) -> Self {
+        let widest = |of: &dyn Fn(&Row) -> String, most: f64| {
+            rows.iter().map(|row| width(&of(row), SIZE)).fold(0.0, f64::max).min(most)
+        };
+        let system = MARGIN + widest(&|row| row.name.clone(), NAME_MAX) + BETWEEN;
+        let names = widest(&|row| row.system.clone(), NAME_MAX) + BETWEEN;
+        let scale = if several_systems { system + names } else { system };
+        let text = scale + SCALE + BETWEEN;
+        let end = text + widest(&|row| row.text.clone(), 2.0 * NAME_MAX) + MARGIN;
+        Self { system, scale, text, end }
+    }
+
+    /// The position of a ratio.
+    fn x(&self, scale: Scale, ratio: f64) -> f64 {
+        self.scale + SCALE * scale.x(ratio) / 100.0
+    }
+}
+
+fn chart(
+    report: &Report,
+    name: String,
+    place: Place,
+    heading: &str,
+    rows: Vec<Row>,
+) -> Option<ChartFile> {
+    if rows.iter().all(|row| row.estimate.is_none()) {
+        return None;
+    }
+    let estimates: Vec<Estimate> = rows.iter().filter_map(|row| row.estimate).collect();
+    let ends = rows.iter().filter_map(|row| row.span).flat_map(|(low, high)| [low, high]);
+    let ends = ends.map(Estimate::without_interval);
+    let scaled: Vec<Estimate> = estimates.iter().copied().chain(ends).collect();
+    let scale = Scale::fitting(&scaled, report.threshold);
+    let systems: Vec<&str> = compared(report);
+    let columns = Columns::new(&rows, systems.len() > 1);
+    let note = note(report, &systems, estimates.iter().any(|it| it.has_interval()));
+    let (mut paper, top) =
+        Paper::titled(columns.end.max(560.0), heading, std::slice::from_ref(&note));
+    let top = top + AXIS;
+    let gaps = rows.chunk_by(|one, next| one.name == next.name).count() - 1;
+    let height = ROW * rows.len() as f64 + GAP * gaps as f64;
+    ground(&mut paper, &columns, scale, (top, top + height));
+    let mut y = top;
+    for block in rows.chunk_by(|one, next| one.name == next.name) {
+        for (number, row) in block.iter().enumerate() {
+            let base = (MARGIN, y + 0.5 * ROW + 4.0);
+            if number == 0 {
+                let room = columns.system - MARGIN - BETWEEN;
+                paper.text(base, Anchor::Start, "", &fitted(&row.name, SIZE, room + 1.0));
+            }
+            if systems.len() > 1 {
+                let room = columns.scale - columns.system - BETWEEN;
+                let name = fitted(&row.system, SIZE, room + 1.0);
+                paper.text((columns.system, base.1), Anchor::Start, "soft", &name);
+            }
+            strip(&mut paper, &columns, scale, y + 0.5 * ROW, row);
+            let text = fitted(&row.text, SIZE, 2.0 * NAME_MAX);
+            let class = format!("verdict {}", row.class);
+            paper.text((columns.text, base.1), Anchor::Start, &class, &text);
+            y += ROW;
+        }
+        y += GAP;
+    }
+    let told: Vec<String> =
+        rows.iter().map(|row| format!("{} {}: {}", row.name, row.system, row.text)).collect();
+    let description = format!("{note} {}.", told.join("; "));
+    Some(ChartFile {
+        name,
+        alt: format!("{heading}: {} against {}", systems.join(", "), report.base),
+        svg: paper.file(top + height + MARGIN, heading, &description),
+        place,
+    })
+}
+
+fn note(report: &Report, systems: &[&str], has_intervals: bool) -> String {
+    let intervals = match has_intervals {
+        true => "with 95 % interval",
+        false => "no interval is known",
+    };
+    let [whose, band] = match systems {
+        [only] => [format!("of {only} "), report.tests.threshold.clone()],
+        _ => [String::new(), report.tests.threshold.clone()],
+    };
+    format!(
+        "QPS {whose}divided by that of {}, {intervals}. The band marks changes below {band}; an arrow marks a value \
+         beyond the scale.",
+        report.base
+    )
+}
+
+/// The band of changes too small to matter, the line of no change, and the labels of the scale.
+fn ground(paper: &mut Paper, columns: &Columns, scale: Scale, (top, bottom): (f64, f64)) {
+    let left = columns.x(scale, 1.0 / (1.0 + scale.threshold));
+    let right = columns.x(scale, 1.0 + scale.threshold);
+    paper.rect("band", (left, top), (right - left, bottom - top));
+    for ratio in scale.labels(11.0) {
+        let x = columns.x(scale, ratio);
+        let class = if ratio == 1.0 { "one" } else { "grid" };
+        paper.line(class, (x, top - 4.0), (x, bottom));
+        paper.text((x, top - 7.0), Anchor::Middle, "small", &format!("{ratio:.2}"));
+    }
+}
+
+fn strip(paper: &mut Paper, columns: &Columns, scale: Scale, y: f64, row: &Row) {
+    let x = |ratio: f64| columns.x(scale, ratio);
+    let class = |word: &str| format!("{word} {}", row.class);
+    if let Some((low, high)) = row.span {
+        paper.line(&class("span"), (x(low), y), (x(high), y));
+    }
+    let Some(estimate) = row.estimate else { return };
+    let (low, high) = match estimate.has_interval() {
+        true => (estimate.low, estimate.high),
+        false => (estimate.value, estimate.value),
+    };
+    if estimate.has_interval() {
+        paper.line(&class("range"), (x(low), y), (x(high), y));
+    }
+    let (left, right) = (columns.scale, columns.scale + SCALE);
+    if low < scale.low {
+        let path = format!("M{:.1} {:.1}l-6 5 6 5", left + 7.0, y - 5.0);
+        paper.path(&class("arrow"), &path);
+    }
+    if high > scale.high {
+        let path = format!("M{:.1} {:.1}l6 5-6 5", right - 7.0, y - 5.0);
+        paper.path(&class("arrow"), &path);
+    }
+    if scale.holds(estimate.value) {
+        let mark = if estimate.has_interval() { "dot" } else { "hollow" };
+        paper.circle(&class(mark), (x(estimate.value), y), 3.5);
+    }
+}

@@ -1,0 +1,270 @@
+//! Small charts of tests over a line of versions, one beside the other on a common scale.
+
+use assay_model::{Estimate, Verdict};
+
+use super::file::{ChartFile, Place, setup_word, stem};
+use super::paper::{Anchor, LARGE, MARGIN, Paper, SIZE, SMALL, fitted, width};
+use crate::scale::Scale;
+use crate::view::Report;
+use crate::view::versions::{VersionLine, VersionPoint, VersionSection, VersionTest};
+use crate::words::{Separated, Symbol, title};
+
+/// Width of a panel.
+const PANEL: f64 = 290.0;
+
+/// Panels beside each other.
+const BESIDE: usize = 3;
+
+/// Room between panels.
+const BETWEEN: f64 = 18.0;
+
+/// Room for the labels of the scale.
+const LABELS: f64 = 34.0;
+
+/// Height of the scale.
+const HEIGHT: f64 = 96.0;
+
+/// Lines for named steps above a panel.
+const CHANGES: usize = 2;
+
+/// The most room that the names of versions get below a panel.
+const NAMES_MAX: f64 = 80.0;
+
+/// The charts of a line of versions: one for each setup and group.
+pub(super) fn charts(report: &Report) -> Vec<ChartFile> {
+    let lines = report.versions.iter();
+    lines.flat_map(|line| line.sections.iter().filter_map(|it| chart(report, line, it))).collect()
+}
+
+fn chart(report: &Report, line: &VersionLine, section: &VersionSection) -> Option<ChartFile> {
+    let shown: Vec<&VersionTest> = measured(section).collect();
+    let panels = Panels::new(report, line, &shown)?;
+    let of_setup = match report.several_setups {
+        true => format!(", {} (clients × tables × rows)", section.setup.separated()),
+        false => String::new(),
+    };
+    let heading = format!("From version to version, {}{of_setup}", title(section.group));
+    let note = note(report, shown.iter().any(|test| test.has_intervals()));
+    let beside = BESIDE as f64;
+    let wide = 2.0 * MARGIN + beside * PANEL + (beside - 1.0) * BETWEEN;
+    let (mut paper, mut y) = Paper::titled(wide, &heading, std::slice::from_ref(&note));
+    for row in shown.chunks(BESIDE) {
+        y += 8.0;
+        for (number, test) in row.iter().enumerate() {
+            let x = MARGIN + number as f64 * (PANEL + BETWEEN);
+            panels.ground(&mut paper, (x, y + panels.top()));
+            panels.draw(&mut paper, (x, y), test);
+        }
+        y += panels.height();
+    }
+    let setup = report.several_setups.then(|| setup_word(section.setup));
+    let first = (report.versions.len() > 1).then(|| line.labels.first().map(|it| (*it).to_owned()));
+    let parts = [Some(section.group.word.clone()), first.flatten(), setup];
+    let told: Vec<String> = shown.iter().map(|test| told(line, test)).collect();
+    Some(ChartFile {
+        name: stem("versions", parts),
+        alt: format!("{heading}: {}", line.labels.join(", ")),
+        svg: paper.file(y + MARGIN, &heading, &format!("{note} {}", told.join(" "))),
+        place: Place::Versions,
+    })
+}
+
+/// Explains the marks.
+pub(crate) fn note(report: &Report, has_intervals: bool) -> String {
+    let (base, threshold) = (report.base, &report.tests.threshold);
+    if !has_intervals {
+        return format!(
+            "QPS divided by that of {base}. No interval is known. The band marks changes below {threshold}."
+        );
+    }
+    format!(
+        "QPS divided by that of {base}, with 95 % intervals. The band marks changes below {threshold}. Below each \
+         chart, every version is compared with the one before it: ▲ faster, ▼ slower, = same, ? undecided. A shaded \
+         step is where a test changed, with its size [95 % interval] and the confidence that it exceeds {threshold}."
+    )
+}
+
+/// The tests with at least two measured versions.
+pub(crate) fn measured<'s, 'a>(
+    section: &'s VersionSection<'a>,
+) -> impl Iterator<Item = &'s VersionTest<'a>> {
+    let is_measured =
+        |test: &&VersionTest| test.points.iter().filter(|point| point.ratio.is_some()).count() > 1;
+    section.tests.iter().filter(is_measured)
+}
+
+/// The steps at which a test changed, in words.
+pub(crate) fn told_changes(line: &VersionLine, test: &VersionTest) -> String {
+    let changes: Vec<String> = changes(line, test).into_iter().map(|(_, change)| change).collect();
+    match changes.is_empty() {
+        true => format!("{}: no step is certain", test.test),
+        false => format!("{}: {}", test.test, changes.join(", ")),
+    }
+}
+
+/// A test in words.
+fn told(line: &VersionLine, test: &VersionTest) -> String {
+    let of = |(point, label): (&VersionPoint, &&str)| {
+        let ratio = point.ratio?;
+        let change = point.step.as_ref().and_then(|step| step.change.as_ref());
+        let change = change.map_or_else(String::new, |change| format!(" ({change})"));
+        Some(format!("{label} {:.2}{change}", ratio.value))
+    };
+    let points: Vec<String> = test.points.iter().zip(&line.labels).filter_map(of).collect();
+    format!("{}: {}.", test.test, points.join(", "))
+}
+
+/// What the panels of a chart share.
+pub(crate) struct Panels<'a> {
+    line: &'a VersionLine<'a>,
+    scale: Scale,
+    /// Room for the names of the versions.
+    names: f64,
+    /// Lines above each panel.
+    changes: usize,
+}
+
+impl<'a> Panels<'a> {
+    /// Panels for these tests; `None` without any.
+    pub(crate) fn new(
+        report: &Report,
+        line: &'a VersionLine<'a>,
+        tests: &[&VersionTest],
+    ) -> Option<Self> {
+        let points = || tests.iter().flat_map(|test| &test.points);
+        let ratios: Vec<Estimate> = points().filter_map(|point| point.ratio).collect();
+        let names = line.short.iter().map(|name| width(name, SMALL)).fold(0.0, f64::max);
+        let changes = tests.iter().map(|test| changes(line, test).len()).max()?;
+        Some(Self {
+            line,
+            scale: Scale::fitting(&ratios, report.threshold),
+            names: names.min(NAMES_MAX),
+            changes: changes.min(CHANGES),
+        })
+    }
+
+    /// The height of a panel.
+    pub(crate) fn height(&self) -> f64 {
+        self.top() + HEIGHT + 14.0 + 0.71 * self.names + 22.0
+    }
+
+    /// Where the scale begins.
+    fn top(&self) -> f64 {
+        LARGE + (SMALL + 3.0) * self.changes as f64 + 6.0
+    }
+
+    /// A panel as a drawing of its own, with its height. `ground` is the name of what all panels share: the first one
+    /// has it, and the others refer to it.
+    pub(crate) fn alone(&self, test: &VersionTest, ground: &str, is_first: bool) -> (Paper, f64) {
+        let mut paper = Paper::new(PANEL);
+        match is_first {
+            true => paper.shared(ground, |paper| self.ground(paper, (0.0, self.top()))),
+            false => paper.repeat(ground),
+        }
+        self.draw(&mut paper, (0.0, 0.0), test);
+        (paper, self.height())
+    }
+
+    fn draw(&self, paper: &mut Paper, (left, top): (f64, f64), test: &VersionTest) {
+        let name = fitted(test.test, SIZE, PANEL);
+        paper.text((left, top + SIZE), Anchor::Start, "", &name);
+        let changes = changes(self.line, test);
+        for (number, (verdict, text)) in changes.iter().take(CHANGES).enumerate() {
+            let more = changes.len().saturating_sub(CHANGES);
+            let more = match number + 1 == CHANGES && more > 0 {
+                true => format!("; {more} more"),
+                false => String::new(),
+            };
+            let y = top + SIZE + (SMALL + 3.0) * (number as f64 + 1.0);
+            let text = fitted(text, SMALL, PANEL - width(&more, SMALL)) + &more;
+            let class = format!("small verdict {}", verdict.word());
+            paper.text((left, y), Anchor::Start, &class, &text);
+        }
+        let top = top + self.top();
+        self.steps(paper, (left, top), test);
+        self.marks(paper, (left, top), test);
+    }
+
+    /// The horizontal position of a version.
+    fn x(&self, left: f64, version: f64) -> f64 {
+        let step = (PANEL - LABELS) / self.line.labels.len() as f64;
+        left + LABELS + (version + 0.5) * step
+    }
+
+    fn y(&self, top: f64, ratio: f64) -> f64 {
+        top + HEIGHT * (1.0 - self.scale.x(ratio) / 100.0)
+    }
+
+    /// The band of small changes, the scale, and the names of the versions: the same for all panels.
+    fn ground(&self, paper: &mut Paper, (left, top): (f64, f64)) {
+        let (begin, end) = (left + LABELS, left + PANEL);
+        let above = self.y(top, 1.0 + self.scale.threshold);
+        let below = self.y(top, 1.0 / (1.0 + self.scale.threshold));
+        paper.rect("band", (begin, above), (end - begin, below - above));
+        for ratio in self.scale.labels(20.0) {
+            let y = self.y(top, ratio);
+            paper.line(if ratio == 1.0 { "one" } else { "grid" }, (begin, y), (end, y));
+            let at = (begin - 5.0, y + 3.5);
+            paper.text(at, Anchor::End, "small", &format!("{ratio:.2}"));
+        }
+        for (version, name) in self.line.short.iter().enumerate() {
+            let at = (self.x(left, version as f64) + 4.0, top + HEIGHT + 24.0);
+            let name = fitted(name, SMALL, self.names + 1.0);
+            paper.turned(at, -45.0, Anchor::End, "small", &name);
+        }
+    }
+
+    /// Every step as a symbol, and those at which the test changed as shades.
+    fn steps(&self, paper: &mut Paper, (left, top): (f64, f64), test: &VersionTest) {
+        for (version, point) in test.points.iter().enumerate().filter(|_| test.has_intervals()) {
+            let Some(step) = &point.step else { continue };
+            let word = step.verdict.word();
+            let x = |version: f64| self.x(left, version);
+            if step.change.is_some() {
+                let from = x(version as f64 - 1.0);
+                let size = (x(version as f64) - from, HEIGHT);
+                paper.rect(&format!("change {word}"), (from, top), size);
+            }
+            let at = (x(version as f64 - 0.5), top + HEIGHT + 11.0);
+            let class = format!("small verdict {word}");
+            paper.text(at, Anchor::Middle, &class, step.verdict.symbol());
+        }
+    }
+
+    fn marks(&self, paper: &mut Paper, (left, top): (f64, f64), test: &VersionTest) {
+        let [mut curve, mut bars, mut points, mut arrows] = [const { String::new() }; 4];
+        let mut goes_on = false;
+        for (version, point) in test.points.iter().enumerate() {
+            let Some(ratio) = point.ratio else {
+                goes_on = false;
+                continue;
+            };
+            let (x, y) = (self.x(left, version as f64), self.y(top, ratio.value));
+            curve += &format!("{}{x:.1} {y:.1}", if goes_on { 'L' } else { 'M' });
+            goes_on = true;
+            if ratio.has_interval() {
+                let [low, high] = [ratio.low, ratio.high].map(|end| self.y(top, end));
+                bars += &format!("M{x:.1} {low:.1}V{high:.1}");
+            }
+            if self.scale.holds(ratio.value) {
+                points += &format!("M{x:.1} {y:.1}h0");
+            } else {
+                let to = if ratio.value > 1.0 { 5.0 } else { -5.0 };
+                arrows += &format!("M{:.1} {:.1}l4 {:.0} 4 {to:.0}", x - 4.0, y + to, -to);
+            }
+        }
+        paper.path("curve same", &curve);
+        paper.path("bars", &bars);
+        paper.path("points", &points);
+        paper.path("arrow", &arrows);
+    }
+}
+
+/// The steps where a test changed, with the version that they lead to.
+fn changes(line: &VersionLine, test: &VersionTest) -> Vec<(Verdict, String)> {
+    let of = |(point, name): (&VersionPoint, &String)| {
+        let step = point.step.as_ref()?;
+        Some((step.verdict, format!("{name} {}", step.change.as_ref()?)))
+    };
+    test.points.iter().zip(&line.short).filter_map(of).collect()
+}

@@ -1,0 +1,114 @@
+//! The logarithmic scale of ratios that all charts of relative QPS share.
+
+use assay_model::Estimate;
+
+/// The ratios at which a scale may end or have a label.
+const STEPS: [f64; 27] = [
+    0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0, 1.05, 1.1, 1.2, 1.3, 1.4,
+    1.6, 1.8, 2.0, 2.5, 3.0, 4.0, 5.0, 7.0, 10.0,
+];
+
+/// A scale reaches at most this many times as far as nine of ten ends of intervals; ends beyond it become arrows.
+const STRETCH: f64 = 3.0;
+
+/// Room left and right of the scale's ends, percent of the width.
+const MARGIN: f64 = 3.0;
+
+/// A logarithmic scale of ratios around 1, the same for all charts of a page.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Scale {
+    pub(crate) low: f64,
+    pub(crate) high: f64,
+    pub(crate) threshold: f64,
+}
+
+impl Scale {
+    /// Fits nearly all of the estimates and marks the band of ± `threshold` around 1.
+    pub(crate) fn fitting(estimates: &[Estimate], threshold: f64) -> Self {
+        let least = (3.0 * threshold).max(0.1).ln_1p();
+        let sides: (Vec<f64>, Vec<f64>) = estimates
+            .iter()
+            .flat_map(|e| [e.value, e.low, e.high])
+            .filter(|ratio| ratio.is_finite() && *ratio > 0.0)
+            .map(f64::ln)
+            .partition(|log| *log < 0.0);
+        let low = (-reach(sides.0).max(least)).exp();
+        let high = reach(sides.1).max(least).exp();
+        let below = STEPS.iter().rev().find(|step| **step <= low * 1.01);
+        let above = STEPS.iter().find(|step| **step >= high * 0.99);
+        Self {
+            low: below.copied().unwrap_or(STEPS[0]),
+            high: above.copied().unwrap_or(STEPS[STEPS.len() - 1]),
+            threshold,
+        }
+    }
+
+    /// Position of a ratio, percent of the width, clamped to the ends of the scale.
+    pub(crate) fn x(&self, ratio: f64) -> f64 {
+        let share = (ratio / self.low).ln() / (self.high / self.low).ln();
+        MARGIN + (100.0 - 2.0 * MARGIN) * share.clamp(0.0, 1.0)
+    }
+
+    pub(crate) fn holds(&self, ratio: f64) -> bool {
+        (self.low..=self.high).contains(&ratio)
+    }
+
+    /// The ratios with a label: 1 and the ends first, then those that there is room for.
+    pub(crate) fn labels(&self, distance: f64) -> Vec<f64> {
+        let mut labels = vec![1.0];
+        for step in [self.low, self.high].into_iter().chain(STEPS) {
+            let is_free = |other: &f64| (self.x(step) - self.x(*other)).abs() >= distance;
+            if self.holds(step) && labels.iter().all(is_free) {
+                labels.push(step);
+            }
+        }
+        labels.sort_by(f64::total_cmp);
+        labels
+    }
+}
+
+/// The distance from 1 that one side of a scale must reach.
+fn reach(logs: Vec<f64>) -> f64 {
+    let mut distances: Vec<f64> = logs.into_iter().map(f64::abs).collect();
+    distances.sort_by(f64::total_cmp);
+    let furthest = distances.last().copied().unwrap_or(0.0);
+    let most =
+        distances.get(distances.len() * 9 / 10).map_or(0.0, |nine_of_ten| STRETCH * nine_of_ten);
+    furthest.min(most)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn estimate(value: f64, low: f64, high: f64) -> Estimate {
+        Estimate { value, low, high }
+    }
+
+    #[test]
+    fn a_scale_without_estimates_surrounds_one() {
+        let scale = Scale::fitting(&[], 0.02);
+        assert!(scale.low < 1.0 && scale.high > 1.0);
+        assert!(scale.labels(10.0).contains(&1.0));
+    }
+
+    #[test]
+    fn a_factor_takes_the_same_width_everywhere() {
+        let scale = Scale::fitting(&[estimate(0.5, 0.5, 2.0)], 0.02);
+        let width = |low: f64, high: f64| scale.x(high) - scale.x(low);
+        assert!((width(0.6, 0.66) - width(1.2, 1.32)).abs() < 1e-9);
+        assert!((scale.x(1.0) - 50.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn labels_keep_their_distance() {
+        for (low, high) in [(0.9, 1.1), (0.3, 1.02), (0.99, 9.0), (0.01, 100.0)] {
+            let scale = Scale::fitting(&[estimate(1.0, low, high)], 0.02);
+            let labels = scale.labels(19.0);
+            assert!(labels.len() >= 2, "{labels:?}");
+            for pair in labels.windows(2) {
+                assert!(scale.x(pair[1]) - scale.x(pair[0]) >= 19.0, "{labels:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Relative QPS as a matrix of tests and systems, rounded and coloured as published.
+
+use assay_model::{Estimate, Group, Setup, Verdict};
+
+use super::shaded::Shade;
+use super::study::JudgedStudy;
+use crate::label::versions;
+use crate::number::Ratio;
+
+/// From this many compared systems on, a matrix is easier to read than a table with columns for each system.
+pub(crate) const MANY: usize = 4;
+
+/// Tests and systems.
+pub(crate) struct Matrix<'a> {
+    /// Labels of the systems, the base first.
+    pub(crate) labels: Vec<&'a str>,
+    /// The labels without what all of them share.
+    pub(crate) short: Vec<String>,
+    /// By setup, then by group.
+    pub(crate) sections: Vec<MatrixSection<'a>>,
+}
+
+/// The tests of one group under one setup.
+pub(crate) struct MatrixSection<'a> {
+    pub(crate) setup: Setup,
+    pub(crate) group: &'static Group,
+    pub(crate) rows: Vec<MatrixRow<'a>>,
+}
+
+/// A test.
+pub(crate) struct MatrixRow<'a> {
+    /// Number of the cell in the study, from 1.
+    pub(crate) cell: usize,
+    pub(crate) test: &'a str,
+    pub(crate) base_qps: Option<f64>,
+    /// One for each system.
+    pub(crate) cells: Vec<MatrixCell>,
+}
+
+/// A system in a test.
+pub(crate) struct MatrixCell {
+    /// QPS divided by that of the base; 1 for the base itself.
+    pub(crate) ratio: Option<Estimate>,
+    /// `None` for the base.
+    pub(crate) verdict: Option<Verdict>,
+    /// The direction of the step from the version before it, if reports name that step.
+    pub(crate) step: Option<Verdict>,
+}
+
+impl MatrixCell {
+    /// `0.93`; empty where nothing was measured.
+    pub(crate) fn text(&self) -> String {
+        self.ratio.map_or_else(String::new, |ratio| format!("{:.2}", ratio.value))
+    }
+
+    /// The value for other bases; empty where nothing was measured.
+    pub(crate) fn key(&self) -> String {
+        Ratio(self.ratio).key()
+    }
+
+    /// `[0.91, 0.95]`.
+    pub(crate) fn interval(&self) -> Option<String> {
+        Ratio(self.ratio).interval()
+    }
+
+    /// The published colour: more than 5 % better or worse, on numbers rounded to two decimals.
+    pub(crate) fn shade(&self) -> Shade {
+        match self.ratio.map(|ratio| (100.0 * ratio.value).round()) {
+            Some(percent) if percent > 105.0 => Shade::Better,
+            Some(percent) if percent < 95.0 => Shade::Worse,
+            _ => Shade::None,
+        }
+    }
+}
+
+impl MatrixCell {
+    /// The classes of its place on the page.
+    pub(crate) fn class(&self) -> String {
+        let step = self.step.map_or("", |_| " step");
+        format!("{}{step}", self.shade().class()).trim_start().to_owned()
+    }
+}
+
+impl MatrixRow<'_> {
+    /// The widest half-width of its intervals, as a part of the ratio; `None` if no interval is known.
+    pub(crate) fn widest(&self) -> Option<f64> {
+        let ratios = self.cells.iter().filter_map(|cell| cell.ratio);
+        let halves = ratios.filter(|it| it.has_interval() && it.value > 0.0);
+        halves.map(|it| 0.5 * (it.high - it.low) / it.value).reduce(f64::max)
+    }
+}
+
+impl<'a> Matrix<'a> {
+    pub(crate) fn new(study: &'a JudgedStudy<'a>) -> Self {
+        let others = study.compared.iter().copied().filter(|&system| !study.is_twin(system));
+        let systems: Vec<usize> = std::iter::once(study.base).chain(others).collect();
+        let mut of_base: Vec<_> =
+            study.judgement.cells.iter().filter(|cell| cell.system == study.base).collect();
+        of_base.sort_by_key(|cell| (cell.cell.setup, cell.group));
+        let sections = of_base
+            .chunk_by(|one, next| (one.cell.setup, one.group) == (next.cell.setup, next.group));
+        let row = |base: &&'a assay_verdict::CellJudgement| MatrixRow {
+            cell: study.number_of(base.cell),
+            test: base.cell.test.name(),
+            base_qps: base.qps.map(|qps| qps.value),
+            cells: systems.iter().map(|&system| cell(study, base, system)).collect(),
+        };
+        let section = |cells: &[&'a assay_verdict::CellJudgement]| {
+            let first = cells.first()?;
+            let rows = cells.iter().map(row).collect();
+            Some(MatrixSection { setup: first.cell.setup, group: first.group, rows })
+        };
+        let labels: Vec<&str> = systems.iter().map(|&system| study.label(system)).collect();
+        Self { short: versions(&labels), labels, sections: sections.filter_map(section).collect() }
+    }
+
+    /// The number of its comparisons with the base.
+    pub(crate) fn results(&self) -> usize {
+        let tests: usize = self.sections.iter().map(|section| section.rows.len()).sum();
+        tests * self.labels.len().saturating_sub(1)
+    }
+
+    /// Whether it shows so many systems that it stands in place of wider tables.
+    pub(crate) fn is_large(&self) -> bool {
+        self.labels.len() > MANY
+    }
+}
+
+fn cell(study: &JudgedStudy, base: &assay_verdict::CellJudgement, system: usize) -> MatrixCell {
+    if system == study.base {
+        let ratio = base.qps.map(|_| Estimate::without_interval(1.0));
+        return MatrixCell { ratio, verdict: None, step: None };
+    }
+    let judged = study.cell(base.cell, system);
+    let step = study.named_step(base.cell, system);
+    let verdict = judged.map(|it| it.verdict);
+    let ratio = judged.filter(|it| it.verdict != Verdict::Failed).and_then(|it| it.rqps);
+    MatrixCell { ratio, verdict, step }
+}
