@@ -6,7 +6,9 @@ use anstyle::AnsiColor;
 use assay_model::{Hint, without_secrets};
 
 use crate::progress::{print, print_marked};
-use crate::{advice, cache, connection, machine_lock, open_files, paths, report, study};
+use crate::{
+    advice, base, cache, charts, connection, machine_lock, open_files, paths, report, study,
+};
 
 /// The hints of one type of error.
 type Asked = fn(&(dyn StdError + 'static)) -> Vec<String>;
@@ -16,7 +18,7 @@ fn of<E: Hint + StdError + 'static>(cause: &(dyn StdError + 'static)) -> Vec<Str
 }
 
 /// Every error that implements [`Hint`]. The test below fails if one is missing.
-const ALL: [Asked; 27] = [
+const ALL: [Asked; 29] = [
     of::<advice::Advised>,
     of::<assay_doctor::Error>,
     of::<assay_ledger::Error>,
@@ -37,6 +39,8 @@ const ALL: [Asked; 27] = [
     of::<paths::OpenToAll>,
     of::<paths::Unreadable>,
     of::<paths::WrongPlace>,
+    of::<base::NoBase>,
+    of::<charts::NoCharts>,
     of::<report::NoFormat>,
     of::<report::NoPlace>,
     of::<report::NotWritten>,

@@ -3,8 +3,10 @@
 
 mod advice;
 mod audit;
+mod base;
 mod bench;
 mod cache;
+mod charts;
 mod claims;
 mod cli;
 mod clock;

@@ -15,7 +15,10 @@ use assay_verdict::{GateJudgement, GateVerdict, Judgement};
 
 use serde::Serialize;
 
-use crate::cli::{FormatWord, LedgerArg, Output, Report, ShapeArg, ShapeWord, Tests};
+use crate::advice::Advised;
+use crate::base;
+use crate::charts::{self, ChartForm, NoCharts};
+use crate::cli::{FormatWord, LedgerArg, Output, Report, ShapeArg, ShapeWord, StyleWord, Tests};
 use crate::exit::Exit;
 use crate::opened::open_ledger;
 use crate::{paths, study, study_id, workload};
@@ -24,12 +27,19 @@ use crate::{paths, study, study_id, workload};
 pub(crate) fn run(args: &Report) -> Result<Exit> {
     check(&args.output, None, &args.ledger)?;
     let record = found(&args.ledger, args.study.as_deref())?;
+    let running = !record.finished && study::is_measured(&record);
+    let mut record = StudyRecord { running, ..record };
+    if let Some(words) = &args.base {
+        record = base::rebased(record, words)?;
+    }
     if let Some(other) = &args.beside {
         let other = found(&args.ledger, Some(other))?;
         return write_beside(&record, &other, &args.output);
     }
-    let running = !record.finished && study::is_measured(&record);
-    write(&StudyRecord { running, ..record }, &args.output)
+    match args.style {
+        StyleWord::Assay => write(&record, &args.output),
+        StyleWord::Published => write_published(&record, &args.output),
+    }
 }
 
 /// Writes a study beside another one.
@@ -108,7 +118,32 @@ pub(crate) fn tests(args: &Tests) -> Result<Exit> {
 /// Judges a study and writes it where the user wants it. The exit code says whether a cell failed.
 pub(crate) fn write(record: &StudyRecord, output: &Output) -> Result<Exit> {
     let judgement = assay_verdict::judge(record);
-    put(output, |format, options| assay_report::render(record, &judgement, format, options))?;
+    put_study(record, &judgement, output, assay_report::render)?;
+    Ok(of_cells(&judgement))
+}
+
+/// Writes relative QPS as in published posts.
+fn write_published(record: &StudyRecord, output: &Output) -> Result<Exit> {
+    let judgement = assay_verdict::judge(record);
+    match (form(output)?, &output.output) {
+        (Form::Text(format @ (Format::Csv | Format::Json)), _) => {
+            let word = if format == Format::Csv { "csv" } else { "json" };
+            bail!(Advised::new(
+                format!("`--style published` has no format `{word}`"),
+                "use text, html, markdown, svg or png; `--style assay` has all digits in csv and json"
+            ))
+        }
+        (Form::Text(format), _) => put_as(output, format, |options| {
+            let text = assay_report::render_published(record, &judgement, format, options);
+            text.unwrap_or_default()
+        })?,
+        (Form::Charts(form), Some(directory)) => {
+            let (charts, report) =
+                assay_report::published_charts(record, &judgement, form.ending());
+            charts::write_files(&charts, &report, form, directory)?;
+        }
+        (Form::Charts(form), None) => bail!(NoCharts::NoDirectory(form.ending())),
+    }
     Ok(of_cells(&judgement))
 }
 
@@ -125,14 +160,11 @@ pub(crate) fn write_gate(
     junit: Option<&Path>,
 ) -> Result<Exit> {
     let judgement = assay_verdict::judge(record);
-    let render = |format, options: &TextOptions| {
-        assay_report::render_gate(record, &judgement, format, options)
-    };
     // CI reads this file even if the other one cannot be written.
     if let Some(file) = junit {
         write_file(file, &assay_report::junit(record, &judgement))?;
     }
-    put(output, render)?;
+    put_study(record, &judgement, output, assay_report::render_gate)?;
     let allows = record.study.gate.as_ref().is_some_and(|gate| gate.allow_undecided);
     Ok(match judgement.gate.as_ref().map(GateJudgement::verdict) {
         None => of_cells(&judgement),
@@ -179,33 +211,78 @@ impl Hint for NotWritten {
     }
 }
 
-/// Renders in the requested format, to the requested place.
+/// Writes a study in the requested format: one text, or charts.
+fn put_study(
+    record: &StudyRecord,
+    judgement: &Judgement,
+    output: &Output,
+    render: impl FnOnce(&StudyRecord, &Judgement, Format, &TextOptions) -> String,
+) -> Result<()> {
+    match (form(output)?, &output.output) {
+        (Form::Text(format), _) => {
+            put_as(output, format, |options| render(record, judgement, format, options))
+        }
+        (Form::Charts(form), Some(directory)) => charts::write(record, judgement, form, directory),
+        (Form::Charts(form), None) => Err(charts::NoCharts::NoDirectory(form.ending()).into()),
+    }
+}
+
+/// Renders in the requested format, to the requested place. There are no charts.
 pub(crate) fn put(
     output: &Output,
     render: impl FnOnce(Format, &TextOptions) -> String,
 ) -> Result<()> {
     let format = format(output)?;
+    put_as(output, format, |options| render(format, options))
+}
+
+/// Renders in this format, to the requested place.
+fn put_as(
+    output: &Output,
+    format: Format,
+    render: impl FnOnce(&TextOptions) -> String,
+) -> Result<()> {
     let mut options = options(output.output.is_none());
     // Only text may have colours.
     options.color &= format == Format::Text;
-    let text = render(format, &options);
+    let text = render(&options);
     match &output.output {
         Some(path) => write_file(path, &text),
         None => write_stdout(&text),
     }
 }
 
-/// The requested format, or else the one that the extension of the file implies.
-pub(crate) fn format(output: &Output) -> Result<Format, NoFormat> {
-    if let Some(word) = output.format {
-        return Ok(match word {
-            FormatWord::Text => Format::Text,
-            FormatWord::Html => Format::Html,
-            FormatWord::Markdown => Format::Markdown,
-            FormatWord::Csv => Format::Csv,
-            FormatWord::Json => Format::Json,
-        });
+/// The requested format of what has no charts.
+pub(crate) fn format(output: &Output) -> Result<Format> {
+    match form(output)? {
+        Form::Text(format) => Ok(format),
+        Form::Charts(_) => Err(NoCharts::NoReport.into()),
     }
+}
+
+/// The form of a report.
+enum Form {
+    /// One text.
+    Text(Format),
+    /// Files of a directory.
+    Charts(ChartForm),
+}
+
+/// The requested form, or else the one that the extension of the file implies.
+fn form(output: &Output) -> Result<Form, NoFormat> {
+    Ok(match output.format {
+        None => Form::Text(implied(output)?),
+        Some(FormatWord::Text) => Form::Text(Format::Text),
+        Some(FormatWord::Html) => Form::Text(Format::Html),
+        Some(FormatWord::Markdown) => Form::Text(Format::Markdown),
+        Some(FormatWord::Csv) => Form::Text(Format::Csv),
+        Some(FormatWord::Json) => Form::Text(Format::Json),
+        Some(FormatWord::Svg) => Form::Charts(ChartForm::Svg),
+        Some(FormatWord::Png) => Form::Charts(ChartForm::Png),
+    })
+}
+
+fn implied(output: &Output) -> Result<Format, NoFormat> {
     let ending = output.output.as_ref().and_then(|path| path.extension());
     let ending = ending.map(|it| it.to_string_lossy().to_ascii_lowercase());
     match ending.as_deref() {
@@ -225,17 +302,31 @@ pub(crate) struct NoFormat(String);
 
 impl Hint for NoFormat {
     fn hints(&self) -> Vec<String> {
-        let formats =
-            "use `.txt`, `.html`, `.md`, `.csv` or `.json`, or name the format with `--format`";
-        vec![formats.to_owned()]
+        vec![match self.0.as_str() {
+            "svg" | "png" => {
+                format!("charts are files of a directory: `--format {} -o DIR`", self.0)
+            }
+            _ => {
+                "use `.txt`, `.html`, `.md`, `.csv` or `.json`, or name the format with `--format`"
+                    .to_owned()
+            }
+        }]
     }
 }
 
 /// Refuses an unknown format and files that cannot be written or that hold something else, before anything is measured.
 pub(crate) fn check(output: &Output, junit: Option<&Path>, ledger: &LedgerArg) -> Result<()> {
-    format(output)?;
+    let form = form(output)?;
     let ledger = paths::ledger_file(ledger.file.as_deref())?;
-    let report = output.output.as_deref();
+    let in_directory = |directory: &PathBuf| directory.join(charts::REPORT);
+    let report = match form {
+        Form::Text(_) => output.output.clone(),
+        Form::Charts(form) => {
+            charts::check(form, output.output.as_deref())?;
+            output.output.as_ref().map(in_directory)
+        }
+    };
+    let report = report.as_deref();
     for (option, file) in [("-o", report), ("--junit", junit)] {
         let Some(file) = file else { continue };
         // SQLite keeps the last changes in files beside it.
@@ -246,7 +337,9 @@ pub(crate) fn check(output: &Output, junit: Option<&Path>, ledger: &LedgerArg) -
                 return Err(NoPlace::Ledger(file.to_owned(), option).into());
             }
         }
-        check_place(option, file)?;
+        if option == "--junit" || matches!(form, Form::Text(_)) {
+            check_place(option, file)?;
+        }
     }
     match report.zip(junit) {
         Some((report, junit)) if is_same(report, junit) => {

@@ -362,14 +362,30 @@ pub(crate) struct Report {
     pub(crate) study: Option<String>,
 
     /// Compare its relative QPS with that of another study of the same servers, such as an imported one
-    #[arg(long, value_name = "STUDY")]
+    #[arg(long, value_name = "STUDY", conflicts_with = "style")]
     pub(crate) beside: Option<String>,
+    /// Judge against another system of the study: its name, or its number from 1 [default: the base of the study]
+    #[arg(long, value_name = "SYSTEM")]
+    pub(crate) base: Option<String>,
+
+    /// What the report says, and how
+    #[arg(long, value_enum, default_value = "assay")]
+    pub(crate) style: StyleWord,
 
     #[command(flatten)]
     pub(crate) output: Output,
 
     #[command(flatten)]
     pub(crate) ledger: LedgerArg,
+}
+
+/// `--style`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StyleWord {
+    /// Verdicts with intervals and causes
+    Assay,
+    /// Relative QPS with the rounding, colours and charts of published posts, without intervals
+    Published,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

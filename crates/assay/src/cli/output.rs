@@ -43,7 +43,7 @@ pub(crate) struct Output {
     #[arg(long, value_enum)]
     pub(crate) format: Option<FormatWord>,
 
-    /// Write the result to a file instead of stdout
+    /// Write the result to a file instead of stdout; with the formats `svg` and `png`, to files of a directory
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 }
@@ -61,4 +61,8 @@ pub(crate) enum FormatWord {
     Csv,
     /// For scripts: schema 1
     Json,
+    /// Every chart as a file, and the Markdown report that shows them
+    Svg,
+    /// The same charts as pictures
+    Png,
 }

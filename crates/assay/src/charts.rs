@@ -1,0 +1,131 @@
+//! Writes the charts of a study into a directory, with the Markdown report that shows them.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use assay_model::{Hint, StudyRecord, counted};
+use assay_raster::Rasterizer;
+use assay_report::ChartFile;
+use assay_verdict::Judgement;
+
+use crate::progress::print;
+
+/// The file of the report, beside the charts.
+pub(crate) const REPORT: &str = "report.md";
+
+/// The form of a chart's file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ChartForm {
+    /// A drawing, which is sharp at any size.
+    Svg,
+    /// A picture.
+    Png,
+}
+
+impl ChartForm {
+    /// The ending of its files, which is also its word in `--format`.
+    pub(crate) fn ending(self) -> &'static str {
+        match self {
+            Self::Svg => "svg",
+            Self::Png => "png",
+        }
+    }
+}
+
+/// Why charts cannot be written.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NoCharts {
+    /// No directory was named.
+    #[error("`--format {0}` writes several files, so it needs a directory")]
+    NoDirectory(&'static str),
+    /// Something else has the name of the directory.
+    #[error("`{}` is no directory", .0.display())]
+    NotADirectory(PathBuf),
+    /// Something that is no file has the name of a chart.
+    #[error("`{}` is no regular file, so it is not replaced", .0.display())]
+    NotAFile(PathBuf),
+    /// Only the report of a study has charts.
+    #[error("only the report of a study has charts")]
+    NoReport,
+}
+
+impl Hint for NoCharts {
+    fn hints(&self) -> Vec<String> {
+        let hint = match self {
+            Self::NoDirectory(ending) => {
+                format!("use `--format {ending} -o DIR`; assay creates the directory")
+            }
+            Self::NotADirectory(_) => {
+                "name a new directory with `-o`, or one that exists".to_owned()
+            }
+            Self::NotAFile(_) => "move it away, or name another directory with `-o`".to_owned(),
+            Self::NoReport => "use `assay report STUDY --format svg -o DIR`".to_owned(),
+        };
+        vec![hint]
+    }
+}
+
+/// Checks, before anything is measured, that a directory can take the charts. Nothing is created.
+pub(crate) fn check(form: ChartForm, directory: Option<&Path>) -> Result<(), NoCharts> {
+    let directory = directory.ok_or(NoCharts::NoDirectory(form.ending()))?;
+    match fs_err::metadata(directory) {
+        Ok(it) if !it.is_dir() => Err(NoCharts::NotADirectory(directory.to_owned())),
+        _ => Ok(()),
+    }
+}
+
+/// Writes all charts of a study and its report. Only files of their names are replaced.
+pub(crate) fn write(
+    record: &StudyRecord,
+    judgement: &Judgement,
+    form: ChartForm,
+    directory: &Path,
+) -> Result<()> {
+    let charts = assay_report::charts(record, judgement);
+    let report = assay_report::render_with_charts(record, judgement, &charts, form.ending());
+    write_files(&charts, &report, form, directory)
+}
+
+/// Writes these charts, and the report that shows them.
+pub(crate) fn write_files(
+    charts: &[ChartFile],
+    report: &str,
+    form: ChartForm,
+    directory: &Path,
+) -> Result<()> {
+    let ending = form.ending();
+    let file = |chart: &ChartFile| directory.join(format!("{}.{ending}", chart.name));
+    fs_err::create_dir_all(directory)?;
+    for path in charts.iter().map(file).chain([directory.join(REPORT)]) {
+        check_file(&path)?;
+    }
+    let rasterizer = (form == ChartForm::Png).then(Rasterizer::default);
+    for chart in charts {
+        let bytes = match &rasterizer {
+            None => chart.svg.clone().into_bytes(),
+            Some(rasterizer) => {
+                let picture = rasterizer.png(&chart.svg);
+                picture.with_context(|| format!("cannot draw the chart `{}`", chart.name))?
+            }
+        };
+        fs_err::write(file(chart), bytes)?;
+    }
+    fs_err::write(directory.join(REPORT), report)?;
+    let charts = counted(charts.len() as u64, "chart");
+    print(&format!(
+        "{charts} and the report that shows them: `{}`",
+        directory.join(REPORT).display()
+    ));
+    Ok(())
+}
+
+/// Checks that a file may be created or replaced: a link might lead out of the directory, and a pipe would wait.
+fn check_file(path: &Path) -> Result<()> {
+    match fs_err::symlink_metadata(path) {
+        Ok(it) if it.is_file() => Ok(()),
+        Ok(_) => Err(NoCharts::NotAFile(path.to_owned()).into()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
