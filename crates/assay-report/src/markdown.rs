@@ -50,7 +50,7 @@ const LEGEND: &str = "rQPS: QPS divided by that of the base, with its 95 % inter
 fn legend(report: &Report) -> String {
     let certainty = report.tests.certainty.iter();
     let certainty: String = certainty.map(|it| format!(" {}", escaped(&sentence(it)))).collect();
-    let legend = if report.matrix.is_large() { LEGEND_OF_MANY } else { LEGEND };
+    let legend = if report.matrix.has_many_systems() { LEGEND_OF_MANY } else { LEGEND };
     format!("{legend}{certainty}")
 }
 
@@ -168,7 +168,7 @@ fn tests(report: &Report, section: &TestSection) -> (String, String) {
     } else {
         String::new()
     };
-    let table = match report.matrix.is_large() {
+    let table = match report.matrix.has_many_systems() {
         true => many_systems(report, section),
         false => table(&columns(&report.tests), section.rows.iter().map(row)),
     };

@@ -30,10 +30,6 @@ use rows::{Filters, rank, verdict_words};
 pub(crate) const STYLE: &str = include_str!("../../templates/page.css");
 const SCRIPT: &str = include_str!("../../templates/page.js");
 
-/// The page has a row of figures for each result up to this many. More would take browsers long to show, and nobody
-/// would read them there.
-const RESULTS_MAX: usize = 800;
-
 #[derive(Template)]
 #[template(path = "page.html")]
 struct Page<'a> {
@@ -49,8 +45,6 @@ struct Page<'a> {
     axis: Axis,
     /// The axis of a column of a table.
     column_axis: Axis,
-    /// Whether the study is so large that the page shows its tests only as a matrix and charts.
-    is_large: bool,
     /// Whether any system but the twin has a group with a relative QPS.
     has_groups: bool,
     filters: Filters<'a>,
@@ -74,7 +68,6 @@ pub(crate) fn render(report: &Report) -> String {
         scale,
         axis: Axis { scale, distance: 12.0 },
         column_axis: Axis { scale, distance: 25.0 },
-        is_large: report.matrix.results() > RESULTS_MAX,
         has_groups: report.groups.iter().any(|row| !row.is_twin),
         filters: Filters::new(report),
         figures: report.tests.details.clone(),

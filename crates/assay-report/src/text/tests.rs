@@ -56,7 +56,7 @@ pub(crate) fn tables(report: &Report, width: usize) -> TestTables {
     let count = tests.systems.len();
     let layouts = match terminal.fitting((0, count)) {
         Some(layout) => vec![layout],
-        None if report.matrix.is_large() => {
+        None if report.matrix.has_many_systems() => {
             let lines = matrix::lines(&report.matrix, report.several_setups, width);
             let mut legend = matrix::legend(&report.matrix);
             legend.extend(tests.certainty.iter().map(|certainty| format!("  {certainty}")));

@@ -114,14 +114,8 @@ impl<'a> Matrix<'a> {
         Self { short: versions(&labels), labels, sections: sections.filter_map(section).collect() }
     }
 
-    /// The number of its comparisons with the base.
-    pub(crate) fn results(&self) -> usize {
-        let tests: usize = self.sections.iter().map(|section| section.rows.len()).sum();
-        tests * self.labels.len().saturating_sub(1)
-    }
-
     /// Whether it shows so many systems that it stands in place of wider tables.
-    pub(crate) fn is_large(&self) -> bool {
+    pub(crate) fn has_many_systems(&self) -> bool {
         self.labels.len() > MANY
     }
 }

@@ -87,6 +87,8 @@ pub(crate) struct Report<'a> {
     pub(crate) ratios: Vec<Estimate>,
     /// The smallest change of practical interest, as a fraction.
     pub(crate) threshold: f64,
+    /// Whether the study has so many results that reports show its tests only as a matrix and charts.
+    pub(crate) is_large: bool,
     /// Whether the study has more than one combination of clients, tables and rows.
     pub(crate) several_setups: bool,
 }
@@ -112,6 +114,7 @@ impl<'a> Report<'a> {
             again: Again::new(study.record),
             ratios: study.judgement.cells.iter().filter_map(|cell| cell.rqps).collect(),
             threshold: study.record.study.threshold,
+            is_large: study.is_large(),
             several_setups: study.several_setups(),
         }
     }

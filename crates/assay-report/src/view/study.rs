@@ -7,6 +7,10 @@ use assay_verdict::{CellJudgement, Judgement};
 
 use crate::label::labels;
 
+/// A report has the figures of each comparison with the base up to this many. Browsers would take long to show more,
+/// and nobody would read them.
+const RESULTS_MAX: usize = 800;
+
 /// A study, its judgement, and the roles and labels of its systems.
 pub(crate) struct JudgedStudy<'a> {
     pub(crate) record: &'a StudyRecord,
@@ -65,6 +69,11 @@ impl<'a> JudgedStudy<'a> {
     /// Whether a system is the base's twin.
     pub(crate) fn is_twin(&self, system: usize) -> bool {
         self.record.systems.get(system).is_some_and(|system| system.is_twin)
+    }
+
+    /// Whether it has so many results that reports show its tests only as a matrix and charts.
+    pub(crate) fn is_large(&self) -> bool {
+        self.record.study.cells.len() * self.compared.len() > RESULTS_MAX
     }
 
     /// Whether the study has more than one combination of clients, tables and rows.

@@ -15,7 +15,8 @@ const MANY: usize = 3;
 pub(crate) struct Sweep<'a> {
     /// The labels of the systems.
     pub(crate) systems: Vec<String>,
-    /// A table for each quantity: a row for each test and system, a column for each client count.
+    /// A table for each quantity: a row for each test and system, a column for each client count. None in a large
+    /// study.
     pub(crate) tables: Vec<ShadedTable>,
     /// The curves of each test.
     pub(crate) tests: Vec<TestCurves<'a>>,
@@ -37,7 +38,7 @@ pub(crate) struct TestCurves<'a> {
     pub(crate) data: Option<String>,
     /// Quantities by client count.
     pub(crate) curves: Vec<Chart>,
-    /// Quantities second by second, for each client count.
+    /// Quantities second by second, for each client count. None in a large study.
     pub(crate) seconds: Vec<Chart>,
 }
 
@@ -84,9 +85,10 @@ impl<'a> Sweep<'a> {
         clients.sort_unstable();
         clients.dedup();
         let systems: Vec<usize> = (0..study.record.systems.len()).collect();
+        let quantities = QUANTITIES.iter().filter(|_| !study.is_large());
         (!all.is_empty()).then(|| Self {
             systems: systems.iter().map(|&system| study.label(system).to_owned()).collect(),
-            tables: QUANTITIES.iter().map(|it| table(study, it, &all, &clients)).collect(),
+            tables: quantities.map(|it| table(study, it, &all, &clients)).collect(),
             tests: all.iter().map(|swept| curves(study, swept)).collect(),
             is_wide: clients.len() >= MANY,
         })
@@ -251,6 +253,7 @@ fn curves<'a>(study: &JudgedStudy<'a>, swept: &Swept) -> TestCurves<'a> {
         let caption = |top| format!("0 to {}, by number of clients", figure(Some(top)));
         chart(title, &values, caption).map(|chart| Chart { ticks: counts.clone(), ..chart })
     };
+    let counts_by_second = swept.clients.iter().filter(|_| !study.is_large());
     TestCurves {
         test: swept.test.name(),
         group: swept.test.group(study.record.study.set),
@@ -265,7 +268,7 @@ fn curves<'a>(study: &JudgedStudy<'a>, swept: &Swept) -> TestCurves<'a> {
         .into_iter()
         .flatten()
         .collect(),
-        seconds: swept.clients.iter().flat_map(|it| by_second(study, swept.cell(*it))).collect(),
+        seconds: counts_by_second.flat_map(|it| by_second(study, swept.cell(*it))).collect(),
     }
 }
 
