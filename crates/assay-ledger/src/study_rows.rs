@@ -37,7 +37,8 @@ pub struct TextPlace {
     pub is_json: bool,
 }
 
-/// Every table, each after those to which it refers, with the columns that order its rows.
+/// Every table, each after those to which it refers, with the columns that order its rows. The names that a user gave
+/// to studies stay with the user.
 pub(crate) const TABLES: [(&str, &str); 16] = [
     ("study", "id"),
     ("test", "name"),
@@ -75,6 +76,7 @@ const TEXTS: &[TextPlace] = &[
     text("audit", "why"),
     json("event", "what"),
     text("slice", "failure"),
+    json("slice", "published"),
 ];
 
 const fn text(table: &'static str, column: &'static str) -> TextPlace {
@@ -186,7 +188,7 @@ mod tests {
         let mut statement = ours.prepare(sql).unwrap();
         let names = statement.query_map([], |row| row.get(0)).unwrap();
         let names: Vec<String> = names.map(Result::unwrap).collect();
-        let mut copied = TABLES.map(|(name, _)| name);
+        let mut copied: Vec<&str> = TABLES.iter().map(|(name, _)| *name).chain(["name"]).collect();
         copied.sort_unstable();
         assert_eq!(names, copied);
         for place in TEXTS {

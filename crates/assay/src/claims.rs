@@ -19,13 +19,13 @@ const CLAIM_FILES: &str =
 
 /// Checks the statements of a file. The exit code says whether all of them hold.
 pub(crate) fn run(args: &Claims) -> Result<Exit> {
-    report::check(&args.output, None, &args.ledger)?;
     if matches!(report::format(&args.output)?, Format::Html | Format::Csv) {
         bail!(Advised::new(
             "checked claims have no HTML and no CSV",
             "use `--format text`, `markdown` or `json`"
         ));
     }
+    report::check(&args.output, None, &args.ledger)?;
     let text = read(&args.claim_file)?;
     let file = assay_plan::read_claims(&args.claim_file.display().to_string(), &text)?;
     let latest = [None];

@@ -4,7 +4,6 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use assay_ledger::Ledger;
 use assay_model::{StudyRecord, without_secrets};
 use assay_report::{Format, TextOptions, Trend};
 use assay_serve::{Page, Request, Server};
@@ -12,6 +11,7 @@ use assay_serve::{Page, Request, Server};
 use crate::cli::Serve;
 use crate::exit::Exit;
 use crate::interrupt::{self, Interrupt};
+use crate::opened::open_ledger;
 use crate::{paths, report, study, trend};
 
 /// How often the main thread looks for Ctrl-C.
@@ -21,7 +21,7 @@ const LOOK: Duration = Duration::from_millis(100);
 pub(crate) fn run(args: &Serve) -> Result<Exit> {
     let file = paths::ledger_file(args.ledger.file.as_deref())?;
     // A ledger that cannot be read is reported before anything listens.
-    drop(Ledger::open_read_only(&file)?);
+    drop(open_ledger(&file)?);
     let _interrupt = Interrupt::listen()?;
     let server = Server::bind(args.port)
         .with_context(|| format!("cannot listen on port {} of 127.0.0.1", args.port))?;
@@ -50,7 +50,7 @@ fn page(file: &Path, request: &Request) -> Page {
 }
 
 fn index(file: &Path, search: &str) -> Result<Page> {
-    let ledger = Ledger::open_read_only(file)?;
+    let ledger = open_ledger(file)?;
     let studies = ledger.studies()?;
     let running = study::measured(&ledger, &studies);
     let html = assay_report::index(&studies, &running, search);
@@ -58,7 +58,7 @@ fn index(file: &Path, search: &str) -> Result<Page> {
 }
 
 fn study(file: &Path, name: &str) -> Result<Page> {
-    let ledger = Ledger::open_read_only(file)?;
+    let ledger = open_ledger(file)?;
     if !ledger.studies()?.iter().any(|it| it.id == name || it.name.as_deref() == Some(name)) {
         return Ok(Page::Missing("there is no such study".to_owned()));
     }
@@ -72,7 +72,7 @@ fn study(file: &Path, name: &str) -> Result<Page> {
 }
 
 fn test(file: &Path, test: &str) -> Result<Page> {
-    let ledger = Ledger::open_read_only(file)?;
+    let ledger = open_ledger(file)?;
     let Ok(found) = trend::found(&ledger, test, None, None) else {
         return Ok(Page::Missing("no study has such a test".to_owned()));
     };

@@ -9,6 +9,7 @@ use crate::cli::{
     LedgerArg, NameStudy, RemoveStudies, ShapeWord, ShowStudy, Studies, StudiesCommand,
 };
 use crate::exit::Exit;
+use crate::opened::open_ledger;
 use crate::{paths, report, study, study_id};
 
 /// Lists the studies of the ledger, or does what the user asks for instead.
@@ -22,11 +23,12 @@ pub(crate) fn run(args: &Studies) -> Result<Exit> {
 }
 
 fn list(args: &Studies) -> Result<Exit> {
+    report::format(&args.output)?;
     report::check(&args.output, None, &args.ledger)?;
     let file = paths::ledger_file(args.ledger.file.as_deref())?;
     // If there is no ledger yet, there are no studies, unless the user named the ledger.
     let is_new = args.ledger.file.is_none() && !file.exists();
-    let ledger = if is_new { None } else { Some(Ledger::open_read_only(&file)?) };
+    let ledger = if is_new { None } else { Some(open_ledger(&file)?) };
     let studies = ledger.as_ref().map(Ledger::studies).transpose()?.unwrap_or_default();
     let running = ledger.map(|it| study::measured(&it, &studies)).unwrap_or_default();
     report::put(&args.output, |format, options| {
@@ -38,7 +40,7 @@ fn list(args: &Studies) -> Result<Exit> {
 fn show(args: &ShowStudy) -> Result<Exit> {
     let mut record = report::found(&args.ledger, args.study.as_deref())?;
     record.running = !record.finished && study::is_measured(&record);
-    let ledger = Ledger::open_read_only(&paths::ledger_file(args.ledger.file.as_deref())?)?;
+    let ledger = open_ledger(&paths::ledger_file(args.ledger.file.as_deref())?)?;
     let summary = ledger.studies()?.into_iter().find(|it| it.id == record.study.id);
     let name = summary.and_then(|it| it.name);
     let bytes = ledger.size(&record.study.id)?;

@@ -11,19 +11,20 @@ use assay_verdict::{Judgement, TrendLine};
 use crate::advice::Advised;
 use crate::cli::Trend;
 use crate::exit::Exit;
+use crate::opened::open_ledger;
 use crate::progress::print;
 use crate::{paths, report};
 
 /// Shows the values of a test in all studies.
 pub(crate) fn run(args: &Trend) -> Result<Exit> {
-    report::check(&args.output, None, &args.ledger)?;
     if matches!(report::format(&args.output)?, Format::Csv | Format::Markdown) {
         bail!(Advised::new(
             "trends have no CSV and no Markdown",
             "use `--format text`, `html` or `json`"
         ));
     }
-    let ledger = Ledger::open_read_only(&paths::ledger_file(args.ledger.file.as_deref())?)?;
+    report::check(&args.output, None, &args.ledger)?;
+    let ledger = open_ledger(&paths::ledger_file(args.ledger.file.as_deref())?)?;
     let found = found(&ledger, &args.test, args.system.as_deref(), args.clients)?;
     let trend =
         assay_report::Trend { test: &args.test, lines: &found.lines, studies: found.studies };

@@ -133,6 +133,9 @@ fn work(record: &StudyRecord, cell: CellId) -> Option<String> {
         study.experiment.word(),
         planned.placement.word()
     );
+    if let Some(terms) = &study.terms {
+        work += &format!(", terms {terms}");
+    }
     if let Some(form) = study.table_form.in_words() {
         work += &format!(", tables with {form}");
     }
