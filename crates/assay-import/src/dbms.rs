@@ -1,6 +1,6 @@
 //! Names of servers in published results, such as `x.my5651_rel_o2nofp.z12a_c8r32.pk1`.
 
-use assay_model::{Engine, Product};
+use assay_model::{Engine, Product, SystemSpec};
 
 /// A server as its name tells it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,6 +22,9 @@ pub struct Dbms {
 /// Reads the name of a server; `None` if it is not of the published form.
 #[must_use]
 pub fn dbms(name: &str) -> Option<Dbms> {
+    if let Some(found) = plain(name) {
+        return Some(found);
+    }
     let mut parts = name.split('.').peekable();
     parts.next_if_eq(&"x");
     let first = parts.next()?;
@@ -44,6 +47,22 @@ pub fn dbms(name: &str) -> Option<Dbms> {
         }
     }
     Some(found)
+}
+
+/// A name as assay gives it to released versions: `mariadb@11.4.2`.
+fn plain(name: &str) -> Option<Dbms> {
+    let (word, version) = name.split_once('@')?;
+    let product = Product::ALL.into_iter().find(|product| product.word() == word)?;
+    let mut numbers = version.split('.');
+    let is_number = |it: &str| !it.is_empty() && it.bytes().all(|byte| byte.is_ascii_digit());
+    numbers.all(is_number).then(|| Dbms {
+        product,
+        engine: SystemSpec::default_engine(product),
+        version: version.to_owned(),
+        build: String::new(),
+        config: String::new(),
+        has_primary_key: None,
+    })
 }
 
 /// `my5651` is MySQL 5.6.51, `ma100244` MariaDB 10.2.44, `pg1411` Postgres 14.11, `rx56` MyRocks 5.6.
@@ -108,7 +127,21 @@ mod tests {
             let found = dbms(name).unwrap();
             assert_eq!((found.product, found.version.as_str()), (product, version), "{name}");
         }
-        for other in ["", "x.", "my", "my56", "mé56", "db2", "my5651.a.b", "pg12345"] {
+        let plain = dbms("postgres@17.2").unwrap();
+        assert_eq!((plain.product, plain.version.as_str()), (Product::Postgres, "17.2"));
+        for other in [
+            "mysql@",
+            "mysql@8.0.x",
+            "db2@1",
+            "",
+            "x.",
+            "my",
+            "my56",
+            "mé56",
+            "db2",
+            "my5651.a.b",
+            "pg12345",
+        ] {
             assert_eq!(dbms(other), None, "{other}");
         }
     }

@@ -14,6 +14,7 @@ mod queue;
 mod queue_study;
 mod rates;
 mod raw;
+mod references;
 mod relative;
 mod runs;
 mod samples;
@@ -32,10 +33,13 @@ pub use queue::{
 pub use queue_study::{QueueResult, study_of_queue_runs};
 pub use rates::{RateRow, RateTable, rate_table};
 pub use raw::{RawRun, RunMetrics, run_metrics, study_of_raw_runs};
+pub use references::{Reference, references};
 pub use relative::{printed_ratio, ratio};
 pub use runs::{NoRuns, study_of_runs};
 pub use samples::{Iostat, IostatSample, Vmstat, VmstatSample, iostat, vmstat};
-pub use step_study::{StepResult, step_results, steps_of_server, study_of_steps, summary_results};
+pub use step_study::{
+    StepResult, step_results, steps_of_server, study_of_steps, summary_results, without_size,
+};
 pub use steps::{COLUMNS, StepRow, step_rows};
 pub use study::{About, NoStudy, study_of};
 pub use sysbench::{Interval, SysbenchLatency, SysbenchRun, sysbench_run};

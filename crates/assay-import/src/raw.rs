@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead, Result};
 
-use assay_model::{CellId, Setup, Slice, StudyRecord};
+use assay_model::{CellId, Slice, StudyRecord};
 
 use crate::NoStudy;
 use crate::line::{Fault, each_line, value};
@@ -41,15 +41,19 @@ pub fn study_of_raw_runs(
     let mut servers: Vec<String> = Vec::new();
     let mut cells: Vec<CellId> = Vec::new();
     let mut slices: BTreeMap<(CellId, usize), Slice> = BTreeMap::new();
+    let counts = |raw: &&RawRun| {
+        let is_failed = !raw.run.is_complete() || raw.run.fatal.is_some();
+        !is_failed && !RunName::of(&raw.name).is_warm_up()
+    };
+    let runs: Vec<&RawRun> = runs.iter().filter(counts).collect();
+    let most = runs.iter().map(|raw| setup(&raw.run, about.setup).rows).max();
     for raw in runs {
         let name = RunName::of(&raw.name);
-        if !raw.run.is_complete() || raw.run.fatal.is_some() || name.is_warm_up() {
-            continue;
-        }
+        let mut setup = setup(&raw.run, about.setup);
         // `update-one` says that its table has one row.
-        let rows = runs.iter().map(|it| setup(&it.run, about.setup).rows).max();
-        let setup = setup(&raw.run, about.setup);
-        let setup = Setup { rows: rows.unwrap_or(setup.rows), ..setup };
+        if setup.rows == 1 {
+            setup.rows = most.unwrap_or(setup.rows);
+        }
         let cell = CellId { test: tests.get(&name.in_tables()), setup };
         if !cells.contains(&cell) {
             cells.push(cell);
@@ -97,6 +101,8 @@ pub fn run_metrics(file: &str, content: impl BufRead) -> Result<(RunMetrics, Vec
 
 #[cfg(test)]
 mod tests {
+    use assay_model::Setup;
+
     use super::*;
 
     fn run(server: &str, name: &str, queries: u64) -> RawRun {

@@ -20,6 +20,7 @@ pub mod limits;
 mod own;
 mod prefix;
 mod printable;
+mod published;
 mod queue;
 mod script;
 mod secret;
@@ -50,6 +51,7 @@ pub use own::{
 };
 pub use prefix::{Build, Layout, Package, Prefix};
 pub use printable::{no_formula, printable, printable_json, printable_lines, shortened};
+pub use published::PublishedGroup;
 pub use queue::{
     Broke, LowestQueries, Partitions, Preparation, QueueQueries, QueueQuery, QueueStep,
     QueueTables, RESPONSE_BOUNDS_US, SLA, Statements, StepWork,

@@ -1,8 +1,8 @@
 //! `assay report --beside`: a study beside another one, in every format.
 
 use askama::Template;
-use assay_model::{StudyRecord, printable, printable_lines};
-use assay_verdict::{Agreement, Judged, Judgement, TestBeside};
+use assay_model::{PublishedGroup, StudyRecord, printable, printable_lines};
+use assay_verdict::{Agreement, GroupBeside, Judged, Judgement, TestBeside};
 use serde::Serialize;
 
 use crate::data::row::{Interval, Number};
@@ -18,16 +18,30 @@ use crate::view::beside::{Beside, Pair};
 /// Raised when the shape below changes incompatibly.
 const SCHEMA: u32 = 1;
 
+/// What stands beside a study: another one, or a published table.
+#[derive(Debug, Clone, Copy)]
+pub struct Other<'a> {
+    /// The other study. That of a table may have systems alone.
+    pub record: &'a StudyRecord,
+    /// Its judgement.
+    pub judgement: &'a Judgement,
+    /// Statistics of groups, as far as they were published.
+    pub groups: &'a [PublishedGroup],
+    /// Where it was published, and what is known of its conditions.
+    pub note: Option<&'a str>,
+}
+
 /// Renders a study beside another one. Ends with a line feed.
 #[must_use]
 pub fn render_beside(
     ours: (&StudyRecord, &Judgement),
-    theirs: (&StudyRecord, &Judgement),
+    theirs: &Other,
     format: Format,
     options: &TextOptions,
 ) -> String {
-    let judged = |(record, judgement)| Judged { record, judgement };
-    let beside = Beside::new(judged(ours), judged(theirs));
+    let (record, judgement) = ours;
+    let there = Judged { record: theirs.record, judgement: theirs.judgement };
+    let beside = Beside::new(Judged { record, judgement }, there, theirs.groups, theirs.note);
     match format {
         Format::Text => text(&beside, *options),
         Format::Markdown => printable_lines(&in_markdown(&beside)).into_owned(),
@@ -42,6 +56,13 @@ fn prose(beside: &Beside) -> Vec<String> {
     let mut lines: Vec<String> = beside.pairs.iter().map(|pair| pair.answer.clone()).collect();
     if lines.is_empty() {
         lines.push("the other study has no counterpart of the base and another system".to_owned());
+        let names = |record: &StudyRecord| {
+            let names: Vec<&str> = record.systems.iter().map(|it| it.name.as_str()).collect();
+            names.join(", ")
+        };
+        lines.push(format!("here: {}", names(beside.ours)));
+        lines.push(format!("there: {}", names(beside.theirs)));
+        lines.push("`--base SYSTEM` compares with another system of the study here".to_owned());
     }
     lines.extend(beside.differences.iter().map(|line| format!("note: {line}")));
     lines
@@ -87,7 +108,11 @@ fn text(beside: &Beside, options: TextOptions) -> String {
     for pair in &beside.pairs {
         lines.push(String::new());
         lines.extend(wrap(&heading(pair), options.width));
-        lines.extend(table(pair, has_several(beside)));
+        lines.extend(groups(pair, has_several(beside)));
+        if !pair.found.tests.is_empty() {
+            lines.push(String::new());
+            lines.extend(table(pair, has_several(beside)));
+        }
         if !pair.disagreements.is_empty() {
             lines.push(String::new());
             lines.push("where they differ, the largest differences first".to_owned());
@@ -115,32 +140,42 @@ fn heading(pair: &Pair) -> String {
     )
 }
 
+const GROUP_HEADINGS: [&str; 6] =
+    ["n", "median here", "there", "here / there", "range here", "range there"];
+
+/// The cells of a group: name, tests, medians, their quotient, ranges.
+fn group_cells(group: &GroupBeside, several: bool) -> [String; 7] {
+    let setup = if several { format!(" at {}", group.setup) } else { String::new() };
+    let range = |[least, most]: [f64; 2]| format!("{least:.2} to {most:.2}");
+    [
+        format!("{}{setup}", group.group.word),
+        group.tests.to_string(),
+        format!("{:.2}", group.ours),
+        format!("{:.2}", group.theirs),
+        format!("{:.2}", group.ours / group.theirs),
+        range(group.our_range),
+        range(group.their_range),
+    ]
+}
+
+fn groups(pair: &Pair, several: bool) -> Vec<String> {
+    let mut table = plain_table();
+    table.set_header(std::iter::once(left("group")).chain(GROUP_HEADINGS.map(left)));
+    for group in &pair.found.groups {
+        let [name, n, rest @ ..] = group_cells(group, several);
+        let first = [left(format!("  {name}")), right(n)];
+        table.add_row(first.into_iter().chain(rest.map(left)));
+    }
+    if pair.found.groups.is_empty() { Vec::new() } else { trimmed(&table) }
+}
+
 fn table(pair: &Pair, several: bool) -> Vec<String> {
     let mut table = plain_table();
     let headings = HEADINGS.map(left);
     table.set_header(std::iter::once(left("test")).chain(headings));
-    let mut group = "";
     for test in &pair.found.tests {
-        if test.group.word != group {
-            group = &test.group.word;
-            let of_group = pair
-                .found
-                .groups
-                .iter()
-                .find(|it| it.group.word == group && it.setup == test.cell.setup);
-            let median =
-                |value: Option<f64>| value.map_or_else(String::new, |it| format!("{it:.2}"));
-            let quotient = of_group.map(|it| it.ours / it.theirs);
-            table.add_row([
-                left(format!("{group}, median")),
-                left(median(of_group.map(|it| it.ours))),
-                left(median(of_group.map(|it| it.theirs))),
-                left(median(quotient)),
-                right(""),
-            ]);
-        }
         let [name, rest @ ..] = cells(test, several);
-        table.add_row(std::iter::once(left(format!("   {name}"))).chain(rest.map(left)));
+        table.add_row(std::iter::once(left(format!("  {name}"))).chain(rest.map(left)));
     }
     trimmed(&table)
 }
@@ -149,15 +184,32 @@ fn in_markdown(beside: &Beside) -> String {
     let escaped = markdown::escaped;
     let mut sections: Vec<String> = prose(beside).iter().map(|line| escaped(line)).collect();
     for pair in &beside.pairs {
+        let several = has_several(beside);
+        let row = |cells: &[String]| {
+            let cells: Vec<String> = cells.iter().map(|cell| escaped(cell)).collect();
+            format!("| {} |", cells.join(" | "))
+        };
+        sections.push(format!("### {}", escaped(&heading(pair))));
+        let mut rows = vec![
+            format!("| group | {} |", GROUP_HEADINGS.join(" | ")),
+            "|---|---|---|---|---|---|---|".to_owned(),
+        ];
+        rows.extend(pair.found.groups.iter().map(|it| row(&group_cells(it, several))));
+        sections.push(rows.join("\n"));
         let mut rows = vec![
             "| test | here | there | here / there | |".to_owned(),
             "|---|---|---|---|---|".to_owned(),
         ];
-        rows.extend(pair.found.tests.iter().map(|test| {
-            let cells = cells(test, has_several(beside)).map(|cell| escaped(&cell));
-            format!("| {} |", cells.join(" | "))
-        }));
-        sections.push(format!("### {}\n\n{}", escaped(&heading(pair)), rows.join("\n")));
+        rows.extend(pair.found.tests.iter().map(|test| row(&cells(test, several))));
+        if !pair.found.tests.is_empty() {
+            sections.push(rows.join("\n"));
+        }
+        if !pair.disagreements.is_empty() {
+            let lines = pair.disagreements.iter().map(|line| format!("- {}", escaped(line)));
+            let lines: Vec<String> = lines.collect();
+            let title = "Where they differ, the largest differences first:";
+            sections.push(format!("{title}\n\n{}", lines.join("\n")));
+        }
     }
     let (here, there) = (&beside.ours.study.id, &beside.theirs.study.id);
     sections.push(format!("Here: study {}. There: study {}.", escaped(here), escaped(there)));
@@ -185,6 +237,7 @@ struct PairRow<'a> {
     rms_log: Number,
     agrees: usize,
     differs: usize,
+    unknown: usize,
     tests: Vec<TestRow<'a>>,
     groups: Vec<GroupRow<'a>>,
 }
@@ -211,7 +264,11 @@ struct GroupRow<'a> {
     rows: u32,
     n: u32,
     median: Number,
+    min: Number,
+    max: Number,
     their_median: Number,
+    their_min: Number,
+    their_max: Number,
 }
 
 fn document<'a>(beside: &'a Beside<'a>) -> Document<'a> {
@@ -230,6 +287,7 @@ fn document<'a>(beside: &'a Beside<'a>) -> Document<'a> {
             rms_log: Number(found.rms),
             agrees: count(Agreement::Agrees),
             differs: count(Agreement::Differs),
+            unknown: count(Agreement::Unknown),
             tests: found.tests.iter().map(test_row).collect(),
             groups: (found.groups.iter())
                 .map(|it| GroupRow {
@@ -239,7 +297,11 @@ fn document<'a>(beside: &'a Beside<'a>) -> Document<'a> {
                     rows: it.setup.rows,
                     n: it.tests,
                     median: it.ours.into(),
+                    min: it.our_range[0].into(),
+                    max: it.our_range[1].into(),
                     their_median: it.theirs.into(),
+                    their_min: it.their_range[0].into(),
+                    their_max: it.their_range[1].into(),
                 })
                 .collect(),
         }
@@ -269,7 +331,7 @@ fn test_row(test: &TestBeside) -> TestRow<'_> {
 }
 
 /// The columns of the CSV, and where JSON has them.
-const COLUMNS: [csv::Column; 17] = [
+const COLUMNS: [csv::Column; 19] = [
     ("base", "/base"),
     ("system", "/system"),
     ("their_base", "/their_base"),
@@ -286,6 +348,8 @@ const COLUMNS: [csv::Column; 17] = [
     ("their_rqps_low", "/their_rqps/low"),
     ("their_rqps_high", "/their_rqps/high"),
     ("quotient", "/quotient/value"),
+    ("quotient_low", "/quotient/low"),
+    ("quotient_high", "/quotient/high"),
     ("agreement", "/agreement"),
 ];
 
@@ -378,6 +442,8 @@ struct PairPage<'a> {
     heading: String,
     scatter: Scatter,
     headings: [&'static str; 4],
+    group_headings: [&'static str; 6],
+    groups: Vec<[String; 7]>,
     rows: Vec<(&'static str, [String; 5])>,
     disagreements: &'a [String],
 }
@@ -388,6 +454,8 @@ fn page(beside: &Beside) -> String {
         heading: heading(pair),
         scatter: scatter(pair),
         headings: HEADINGS,
+        group_headings: GROUP_HEADINGS,
+        groups: pair.found.groups.iter().map(|it| group_cells(it, several)).collect(),
         rows: (pair.found.tests.iter())
             .map(|test| (word(test.agreement), cells(test, several)))
             .collect(),

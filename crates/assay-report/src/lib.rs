@@ -26,7 +26,7 @@ mod view;
 mod words;
 
 pub use audit::{Compared, audit_json, audit_text};
-pub use beside::render_beside;
+pub use beside::{Other, render_beside};
 pub use charts::ChartFile;
 pub use claims::{CheckedClaim, CheckedPart, claims};
 pub use doctor::{Diagnosis, Needed, Prospect, doctor_json, doctor_text};

@@ -4,14 +4,15 @@
 mod common;
 
 use assay_model::{Artifact, StudyRecord};
-use assay_report::{Format, TextOptions, render_beside};
+use assay_report::{Format, Other, TextOptions, render_beside};
 use common::record;
 use serde_json::Value;
 
 fn shown(ours: &StudyRecord, theirs: &StudyRecord, format: Format) -> String {
     let [here, there] = [ours, theirs].map(assay_verdict::judge);
     let options = TextOptions { width: 120, color: false };
-    render_beside((ours, &here), (theirs, &there), format, &options)
+    let other = Other { record: theirs, judgement: &there, groups: &[], note: None };
+    render_beside((ours, &here), &other, format, &options)
 }
 
 fn json(ours: &StudyRecord, theirs: &StudyRecord) -> Value {

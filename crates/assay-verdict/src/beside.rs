@@ -1,8 +1,10 @@
 //! Two studies of the same servers, beside each other: whether they find the same.
 
-use assay_model::{CellId, Estimate, Group, Product, Setup, StudyRecord, System};
+use assay_model::{
+    CellId, Estimate, Group, PublishedGroup, Setup, StudyRecord, System, TestSet, Verdict,
+};
 
-use crate::{GroupSummary, Judgement};
+use crate::{CellJudgement, GroupSummary, Judgement};
 
 /// The 97.5 % quantile of the normal distribution.
 const Z: f64 = 1.959_964;
@@ -67,7 +69,8 @@ pub enum Agreement {
     Unknown,
 }
 
-/// The median of a group in both studies, over the tests that both have.
+/// A group in both studies, over the tests that both have. Of a published table of groups, the other side is as it was
+/// printed, and this side is over the tests of this study in the groups of the set of 42.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GroupBeside {
     /// The setup of the first study.
@@ -78,15 +81,19 @@ pub struct GroupBeside {
     pub tests: u32,
     /// Median of relative QPS in the first study.
     pub ours: f64,
-    /// The same in the other one.
+    /// Smallest and largest relative QPS in the first study.
+    pub our_range: [f64; 2],
+    /// The median in the other one.
     pub theirs: f64,
+    /// Smallest and largest relative QPS in the other one.
+    pub their_range: [f64; 2],
 }
 
-/// Sets studies beside each other: one entry for each system of the first study, other than base and twin, of which the
+/// Sets studies beside each other, the other one with the groups that were published of it, if any: one entry for each system of the first study, other than base and twin, of which the
 /// other study has a counterpart, as well as one of the base. Counterparts are systems of the same product, engine and
 /// series, the very version if it is there.
 #[must_use]
-pub fn beside(ours: Judged, theirs: Judged) -> Vec<PairBeside> {
+pub fn beside(ours: Judged, theirs: Judged, groups: &[PublishedGroup]) -> Vec<PairBeside> {
     let Some(base) = ours.record.systems.iter().position(|it| it.is_base) else {
         return Vec::new();
     };
@@ -96,21 +103,24 @@ pub fn beside(ours: Judged, theirs: Judged) -> Vec<PairBeside> {
         let their_base = counterpart(ours.record.systems.get(base)?, theirs.record)?;
         let their_other = counterpart(system, theirs.record)?;
         let is_pair = their_base != their_other;
-        is_pair.then(|| pair(ours, theirs, [base, index], [their_base, their_other]))
+        is_pair.then(|| pair(ours, theirs, [base, index], [their_base, their_other], groups))
     };
     others.filter_map(pair).collect()
 }
 
-/// The part of a version within which releases only fix errors: 10.11 of MariaDB 10.11.16, 17 of Postgres 17.2.
-fn series(system: &System) -> String {
+/// The part of a version within which releases only fix errors, which is all but its last number: 10.11 of MariaDB
+/// 10.11.16, 17 of Postgres 17.2.
+fn series(system: &System) -> Vec<String> {
     let version = system.artifact.version();
-    let parts = match system.artifact.product() {
-        // Before version 10, a series of Postgres has two numbers.
-        Product::Postgres if !version.starts_with("9.") => 1,
-        _ => 2,
-    };
-    let numbers = version.split(|it: char| !it.is_ascii_digit());
-    numbers.take(parts).collect::<Vec<_>>().join(".")
+    let numbers = version.split(['.', '-', '+', '~']);
+    let mut numbers: Vec<String> = numbers
+        .take_while(|it| it.starts_with(|first: char| first.is_ascii_digit()))
+        .map(str::to_owned)
+        .collect();
+    if numbers.len() > 1 {
+        numbers.pop();
+    }
+    numbers
 }
 
 /// The system of another study that is most like this one.
@@ -125,14 +135,20 @@ fn counterpart(system: &System, record: &StudyRecord) -> Option<usize> {
     alike.min_by_key(|(index, it)| (rank(it), *index)).map(|(index, _)| index)
 }
 
-fn pair(ours: Judged, theirs: Judged, our: [usize; 2], their: [usize; 2]) -> PairBeside {
+fn pair(
+    ours: Judged,
+    theirs: Judged,
+    our: [usize; 2],
+    their: [usize; 2],
+    published: &[PublishedGroup],
+) -> PairBeside {
     let threshold = crate::threshold(&ours.record.study);
     let cells = ours.judgement.cells.iter().filter(|cell| cell.system == our[1]);
     let mut tests: Vec<TestBeside> = cells
         .filter_map(|cell| {
             let found = cell.rqps?;
-            let their_cell = same_test(cell.cell, theirs.record)?;
-            let published = relative(theirs.judgement, their_cell, their)?;
+            let their_cell = same_test(cell.cell, ours.record, theirs.record)?;
+            let published = relative(theirs, their_cell, their)?;
             let quotient = quotient(found, published);
             Some(TestBeside {
                 cell: cell.cell,
@@ -151,32 +167,47 @@ fn pair(ours: Judged, theirs: Judged, our: [usize; 2], their: [usize; 2]) -> Pai
         tests.iter().map(|test| (test.ours.value.ln(), test.theirs.value.ln())).collect();
     let squares: f64 = logs.iter().map(|(ours, theirs)| (ours - theirs).powi(2)).sum();
     let rms = (!logs.is_empty()).then(|| (squares / logs.len() as f64).sqrt());
-    let groups = groups(&ours.judgement.groups, our[1], &tests);
+    let mut groups = groups(&ours.judgement.groups, our[1], &tests);
+    let of_pair = published.iter().filter(|it| [it.base, it.system] == their);
+    groups.extend(of_pair.flat_map(|it| published_group(ours, our[1], it)));
     PairBeside { ours: our, theirs: their, correlation: correlation(&logs), rms, tests, groups }
 }
 
-/// The cell of the same test with as many clients, or else the only one of this test.
-fn same_test(cell: CellId, record: &StudyRecord) -> Option<CellId> {
-    let of_test = record.study.cells.iter().map(|planned| planned.id);
-    let of_test: Vec<CellId> = of_test.filter(|it| it.test.name() == cell.test.name()).collect();
-    let same = of_test.iter().find(|it| it.setup == cell.setup);
-    let same = same.or_else(|| of_test.iter().find(|it| it.setup.clients == cell.setup.clients));
-    match (same, of_test.as_slice()) {
-        (Some(same), _) => Some(*same),
-        (None, [only]) => Some(*only),
+/// The cell of the same test with as many clients, the one with the most similar number of rows if there are several;
+/// or the only cell of this test, if it has only one in both studies.
+fn same_test(cell: CellId, ours: &StudyRecord, theirs: &StudyRecord) -> Option<CellId> {
+    let of_test = |record: &StudyRecord| -> Vec<CellId> {
+        let cells = record.study.cells.iter().map(|planned| planned.id);
+        cells.filter(|it| it.test.name() == cell.test.name()).collect()
+    };
+    let found = of_test(theirs);
+    let rows =
+        |it: CellId| (f64::from(it.setup.rows.max(1)) * f64::from(it.setup.tables.max(1))).ln();
+    let distance = |it: &&CellId| (it.setup != cell.setup, (rows(**it) - rows(cell)).abs());
+    let alike = found.iter().filter(|it| it.setup.clients == cell.setup.clients);
+    let nearest = alike.min_by(|one, other| {
+        let (one, other) = (distance(one), distance(other));
+        one.0.cmp(&other.0).then(one.1.total_cmp(&other.1))
+    });
+    match (nearest, found.as_slice()) {
+        (Some(nearest), _) => Some(*nearest),
+        (None, [only]) if of_test(ours).len() == 1 => Some(*only),
         _ => None,
     }
 }
 
 /// The rate of a system relative to another one; without interval if that is not the base of its study.
-fn relative(judgement: &Judgement, cell: CellId, [base, other]: [usize; 2]) -> Option<Estimate> {
-    let (base, other) = (judgement.cell(cell, base)?, judgement.cell(cell, other)?);
-    let plain = || {
-        let ratio = other.qps?.value / base.qps?.value;
-        (ratio.is_finite() && ratio > 0.0).then(|| Estimate::without_interval(ratio))
+fn relative(theirs: Judged, cell: CellId, [base, other]: [usize; 2]) -> Option<Estimate> {
+    let judged = |system| {
+        let judged = theirs.judgement.cell(cell, system)?;
+        (judged.verdict != Verdict::Failed).then_some(judged)
     };
-    // Only the base has no relative rate of its own.
-    if base.rqps.is_none() { other.rqps.or_else(plain) } else { plain() }
+    let (of_base, of_other) = (judged(base)?, judged(other)?);
+    if theirs.record.systems.get(base)?.is_base {
+        return of_other.rqps;
+    }
+    let ratio = of_other.qps?.value / of_base.qps?.value;
+    (ratio.is_finite() && ratio > 0.0).then(|| Estimate::without_interval(ratio))
 }
 
 /// The standard error of a logarithm; `None` if it is not known.
@@ -243,10 +274,39 @@ fn groups(summaries: &[GroupSummary], system: usize, tests: &[TestBeside]) -> Ve
             group: summary.group,
             tests: ours.len() as u32,
             ours: crate::robust::median(&ours)?,
+            our_range: range(&ours),
             theirs: crate::robust::median(&theirs)?,
+            their_range: range(&theirs),
         })
     };
     of_system.filter_map(group).collect()
+}
+
+fn range(values: &[f64]) -> [f64; 2] {
+    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+    [least, values.iter().copied().fold(f64::NEG_INFINITY, f64::max)]
+}
+
+/// The tests of a published group, one entry for each setup of the first study that has any.
+fn published_group(ours: Judged, system: usize, published: &PublishedGroup) -> Vec<GroupBeside> {
+    let group = |&setup: &Setup| {
+        let cells =
+            ours.judgement.cells.iter().filter(|it| (it.system, it.cell.setup) == (system, setup));
+        let of_group =
+            |cell: &&CellJudgement| cell.cell.test.group(TestSet::Set42).word == published.word;
+        let cells: Vec<&CellJudgement> = cells.filter(of_group).collect();
+        let values: Vec<f64> = cells.iter().filter_map(|cell| Some(cell.rqps?.value)).collect();
+        Some(GroupBeside {
+            setup,
+            group: cells.first()?.cell.test.group(TestSet::Set42),
+            tests: values.len() as u32,
+            ours: crate::robust::median(&values)?,
+            our_range: range(&values),
+            theirs: published.median,
+            their_range: [published.min, published.max],
+        })
+    };
+    ours.record.study.setups.iter().filter_map(group).collect()
 }
 
 #[cfg(test)]

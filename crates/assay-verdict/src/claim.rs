@@ -164,9 +164,12 @@ impl Values<'_> {
         setups.sort_unstable();
         setups.dedup();
         let of_setup = |setup| {
+            let cells = self.scope.cells.iter().filter(|cell| cell.setup == setup).count();
             let here = self.values().filter(|(judged, _)| judged.cell.setup == setup);
             let values: Vec<Estimate> = here.filter_map(|(_, value)| value).collect();
             let value = match (summary, self.statement.quantity) {
+                // A test without a value may have had any.
+                _ if values.len() < cells => None,
                 (Summary::Median, Quantity::Rqps) => self.median(setup),
                 _ => summarised(summary, &values),
             };

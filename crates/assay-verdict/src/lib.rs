@@ -45,7 +45,7 @@ pub use samples::{Samples, Standing};
 pub use sequential::{ALPHA, KEPT_BACK, benjamini_hochberg, look_level};
 pub use step::StepSummary;
 pub use steps::{LineSummary, MainStep, Step};
-pub use trend::{Shift, TrendLine, TrendPoint, TrendTerms, trend};
+pub use trend::{Shift, TREND_VALUES_MAX, TrendLine, TrendPoint, TrendTerms, trend};
 
 /// The results of a study.
 #[derive(Debug, Clone, PartialEq)]

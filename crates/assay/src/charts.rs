@@ -60,7 +60,9 @@ impl Hint for NoCharts {
                 "name a new directory with `-o`, or one that exists".to_owned()
             }
             Self::NotAFile(_) => "move it away, or name another directory with `-o`".to_owned(),
-            Self::NoReport => "use `assay report STUDY --format svg -o DIR`".to_owned(),
+            Self::NoReport => {
+                "use `assay report STUDY --format svg -o DIR`, or `-o FILE.html` here".to_owned()
+            }
         };
         vec![hint]
     }

@@ -5,6 +5,7 @@ mod advice;
 mod audit;
 mod base;
 mod bench;
+mod beside;
 mod cache;
 mod charts;
 mod claims;
@@ -139,7 +140,7 @@ fn usage_text(mut error: clap::Error) -> (String, Option<&'static str>) {
 
 /// Logs to stderr, for investigating problems. Text in the log may come from anywhere.
 fn log_to_stderr() {
-    let wanted = env_logger::Env::default().default_filter_or("warn");
+    let wanted = env_logger::Env::default().default_filter_or("warn,tiny_skia=off,usvg=off");
     let line = |buffer: &mut env_logger::fmt::Formatter, record: &log::Record<'_>| {
         let message = record.args().to_string();
         let message = printable_lines(&without_secrets(&message)).into_owned();

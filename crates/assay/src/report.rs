@@ -10,13 +10,14 @@ use assay_model::{
     Conclusions, Hint, OltpOptions, Slice, StudyRecord, Suite, printable, printable_json,
     printable_lines,
 };
-use assay_report::{Format, ListedFrom, ListedTest, TextOptions};
+use assay_report::{Format, ListedFrom, ListedTest, Other, TextOptions};
 use assay_verdict::{GateJudgement, GateVerdict, Judgement};
 
 use serde::Serialize;
 
 use crate::advice::Advised;
 use crate::base;
+use crate::beside;
 use crate::charts::{self, ChartForm, NoCharts};
 use crate::cli::{FormatWord, LedgerArg, Output, Report, ShapeArg, ShapeWord, StyleWord, Tests};
 use crate::exit::Exit;
@@ -33,8 +34,7 @@ pub(crate) fn run(args: &Report) -> Result<Exit> {
         record = base::rebased(record, words)?;
     }
     if let Some(other) = &args.beside {
-        let other = found(&args.ledger, Some(other))?;
-        return write_beside(&record, &other, &args.output);
+        return write_beside(&record, other, args);
     }
     match args.style {
         StyleWord::Assay => write(&record, &args.output),
@@ -42,11 +42,22 @@ pub(crate) fn run(args: &Report) -> Result<Exit> {
     }
 }
 
-/// Writes a study beside another one.
-fn write_beside(ours: &StudyRecord, theirs: &StudyRecord, output: &Output) -> Result<Exit> {
-    let [here, there] = [ours, theirs].map(assay_verdict::judge);
-    put(output, |format, options| {
-        assay_report::render_beside((ours, &here), (theirs, &there), format, options)
+/// Writes a study beside another one of the ledger, or beside a published table.
+fn write_beside(ours: &StudyRecord, name: &str, args: &Report) -> Result<Exit> {
+    let table = beside::table(name);
+    let note = table.as_ref().map(beside::note);
+    let (theirs, groups) = match table {
+        Some(table) => (table.record, table.groups),
+        None => {
+            let study = found(&args.ledger, Some(name));
+            (study.with_context(|| beside::nothing(name))?, Vec::new())
+        }
+    };
+    let [here, there] = [ours, &theirs].map(assay_verdict::judge);
+    let (groups, note) = (groups.as_slice(), note.as_deref());
+    let other = Other { record: &theirs, judgement: &there, groups, note };
+    put(&args.output, |format, options| {
+        assay_report::render_beside((ours, &here), &other, format, options)
     })?;
     Ok(Exit::Done)
 }

@@ -106,7 +106,10 @@ fn charts_need_a_directory() {
             &["report", "-o", "x.png"],
             "hint: charts are files of a directory: `--format png -o DIR`",
         ),
-        (&["studies", "--format", "svg"], "hint: use `assay report STUDY --format svg -o DIR`"),
+        (
+            &["studies", "--format", "svg"],
+            "hint: use `assay report STUDY --format svg -o DIR`, or `-o FILE.html` here",
+        ),
     ] {
         let output = place.run_to_end(words);
         let stderr = String::from_utf8_lossy(&output.stderr);

@@ -28,6 +28,7 @@ const STYLE: &str = "text{font:12px 'DejaVu Sans',Verdana,Arial,sans-serif;fill:
     .thin{fill:none;stroke:currentColor;stroke-width:.7;opacity:.8}\
     .bars{fill:none;stroke:currentColor;stroke-width:1.4}\
     .points{fill:none;stroke:currentColor;stroke-width:5.5;stroke-linecap:round}.fill{fill:currentColor;stroke:none}\
+    .pale1{fill-opacity:.45;stroke:currentColor}.pale2{fill-opacity:.1;stroke:currentColor}\
     .dash1{stroke-dasharray:6 3}.dash2{stroke-dasharray:2 3}\
     .slower{color:#a84300}.faster{color:#00609c}.same{color:#5c626b}.undecided{color:#6d5a86}\
     .failed,.uneven{color:#a3195b}text.verdict{fill:currentColor}\
@@ -244,6 +245,14 @@ pub(crate) fn line_class(system: usize) -> String {
     match system / 6 {
         0 => format!("line{system}"),
         dashes => format!("line{} dash{}", system % 6, dashes.min(2)),
+    }
+}
+
+/// The classes of a system's bars: those of further systems are paler, with a border.
+pub(crate) fn bar_class(system: usize) -> String {
+    match system / 6 {
+        0 => format!("fill line{system}"),
+        pale => format!("fill line{} pale{}", system % 6, pale.min(2)),
     }
 }
 

@@ -2,8 +2,8 @@
 //! where one test dwarfs the others.
 
 use super::file::{ChartFile, Place, setup_word, stem};
-use super::paper::{Anchor, MARGIN, Paper, SMALL, fitted, width};
-use super::queue::key;
+use super::paper::{Anchor, MARGIN, Paper, SMALL, bar_class, fitted, width};
+use super::queue::bar_key;
 use crate::view::Report;
 use crate::view::matrix::{MatrixRow, MatrixSection};
 use crate::view::published::heading;
@@ -107,7 +107,7 @@ impl Columns<'_> {
         let floor = self.floor();
         let notes = self.notes(floor);
         let (mut paper, y) = Paper::titled(wide, &title, &notes);
-        let top = key(&mut paper, y, &others) + 12.0;
+        let top = bar_key(&mut paper, y, &others) + 12.0;
         let y = |ratio: f64| {
             let share = (ratio.min(self.top) - floor) / (self.top - floor).max(0.05);
             top + HEIGHT * (1.0 - share)
@@ -118,8 +118,7 @@ impl Columns<'_> {
             for (system, ratio) in ratios(row).enumerate() {
                 let Some(ratio) = ratio else { continue };
                 let x = x + COLUMN * system as f64;
-                let class = format!("fill line{}", system % 6);
-                paper.rect(&class, (x, y(ratio)), (COLUMN - 1.5, y(floor) - y(ratio)));
+                paper.rect(&bar_class(system), (x, y(ratio)), (COLUMN - 1.5, y(floor) - y(ratio)));
                 if ratio > self.top {
                     let path = format!("M{x:.1} {:.1}l3-5 3 5 3-5", top + 4.0);
                     paper.path("arrow", &path);

@@ -212,7 +212,8 @@ fn ground(paper: &mut Paper, columns: &Columns, scale: Scale, (top, bottom): (f6
 fn strip(paper: &mut Paper, columns: &Columns, scale: Scale, y: f64, row: &Row) {
     let x = |ratio: f64| columns.x(scale, ratio);
     let class = |word: &str| format!("{word} {}", row.class);
-    if let Some((low, high)) = row.span {
+    // A line without length would be drawn by nobody.
+    if let Some((low, high)) = row.span.filter(|(low, high)| low < high) {
         paper.line(&class("span"), (x(low), y), (x(high), y));
     }
     let Some(estimate) = row.estimate else { return };

@@ -10,6 +10,7 @@ use serde::{Serialize, Serializer};
 use crate::number::Digits;
 use crate::view::certainty::{beyond_threshold, same_within};
 use crate::view::undecided::why;
+use crate::words::is_reported;
 
 /// A finite number, or null. Whole numbers stay exact.
 #[derive(Debug, Clone, Copy, Default)]
@@ -59,12 +60,13 @@ pub(crate) struct CellRow<'a> {
     rqps: Option<Interval>,
     verdict: &'static str,
     slices: u32,
-    troubled: u32,
-    troubled_by: TroubledRow,
+    /// Null for published results, as the other counts that nobody made.
+    troubled: Option<u32>,
+    troubled_by: Option<TroubledRow>,
     disturbed: bool,
-    blocks: u32,
+    blocks: Option<u32>,
     ops: Number,
-    errors: u64,
+    errors: Option<u64>,
     latency_us: Option<LatencyRow>,
     per_op: Option<PerOpRow>,
     cpu_ratio: Option<Interval>,
@@ -217,6 +219,9 @@ struct PerOpRow {
 impl<'a> CellRow<'a> {
     pub(crate) fn new(record: &'a StudyRecord, judged: &'a CellJudgement) -> Self {
         let setup = judged.cell.setup;
+        let is_reported = is_reported(record);
+        // A published rate became a slice of which only the rate is true.
+        let is_counted = !is_reported || judged.tps.is_some();
         Self {
             test: &judged.cell.test.name,
             group: judged.group.word.as_str(),
@@ -229,18 +234,18 @@ impl<'a> CellRow<'a> {
             rqps: judged.rqps.map(Into::into),
             verdict: judged.verdict.word(),
             slices: judged.slices,
-            troubled: judged.troubled,
-            troubled_by: TroubledRow {
+            troubled: (!is_reported).then_some(judged.troubled),
+            troubled_by: (!is_reported).then_some(TroubledRow {
                 steal: judged.troubled_by.steal,
                 other_process: judged.troubled_by.other_process,
                 clock_jump: judged.troubled_by.clock_jump,
-            },
+            }),
             disturbed: judged.is_disturbed,
-            blocks: judged.blocks,
-            ops: judged.ops.into(),
-            errors: judged.errors,
+            blocks: (!is_reported).then_some(judged.blocks),
+            ops: Number(is_counted.then_some(judged.ops)),
+            errors: is_counted.then_some(judged.errors),
             latency_us: judged.latency.map(Into::into),
-            per_op: judged.per_op.map(per_op),
+            per_op: judged.per_op.filter(|_| !is_reported).map(per_op),
             cpu_ratio: judged.cpu_ratio.map(Into::into),
             cpu_verdict: judged.cpu_verdict.map(Verdict::word),
             detectable: judged.detectable.map(Into::into),

@@ -1,14 +1,14 @@
 //! What the lines of a test say, in words.
 
 use assay_model::counted;
-use assay_verdict::{Shift, TrendLine, TrendPoint};
+use assay_verdict::{Shift, TREND_VALUES_MAX, TrendLine, TrendPoint};
 
 use crate::number::{Rate, Ratio, confidence};
 use crate::words::minute;
 
 /// How a change is called.
 pub(super) const LEGEND: &str = "a change is called if noise alone would make such a difference anywhere in its line \
-    in less than 5 % of the cases; its place is the most likely one";
+    in less than 5 % of the cases, as far as base and system vary alike; its place is the most likely one";
 
 /// A test and its lines.
 #[derive(Debug, Clone, PartialEq)]
@@ -67,6 +67,9 @@ fn change(line: &TrendLine, shift: &Shift) -> Option<String> {
 /// The changes of a line, or why none can be called.
 pub(super) fn changes(line: &TrendLine) -> Vec<String> {
     match &line.shifts {
+        None if line.points.len() > TREND_VALUES_MAX => {
+            vec![format!("no change is looked for among more than {TREND_VALUES_MAX} values")]
+        }
         None => vec!["no change can be called: a value has no interval".to_owned()],
         Some(_) if line.points.len() < 2 => Vec::new(),
         Some(shifts) if shifts.is_empty() => vec!["no change found".to_owned()],

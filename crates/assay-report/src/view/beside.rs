@@ -1,6 +1,8 @@
 //! A study beside another one: what both found, and where they disagree.
 
-use assay_model::{Estimate, StudyRecord, System, counted};
+use std::collections::BTreeSet;
+
+use assay_model::{Estimate, PublishedGroup, Setup, StudyRecord, System, counted};
 use assay_verdict::{Agreement, Judged, PairBeside, TestBeside, beside};
 
 use crate::label::labels;
@@ -33,14 +35,20 @@ pub(crate) struct Pair<'a> {
 }
 
 impl<'a> Beside<'a> {
-    pub(crate) fn new(ours: Judged<'a>, theirs: Judged<'a>) -> Self {
+    pub(crate) fn new(
+        ours: Judged<'a>,
+        theirs: Judged<'a>,
+        groups: &[PublishedGroup],
+        note: Option<&str>,
+    ) -> Self {
         let names: Vec<&str> = ours.record.systems.iter().map(|it| it.name.as_str()).collect();
         let labels = labels(&names);
-        let pairs: Vec<Pair> = beside(ours, theirs)
+        let pairs: Vec<Pair> = beside(ours, theirs, groups)
             .into_iter()
             .map(|found| pair(found, &labels, theirs.record, ours.record))
             .collect();
-        let differences = differences(ours.record, theirs.record, &pairs);
+        let mut differences: Vec<String> = note.into_iter().map(str::to_owned).collect();
+        differences.extend(self::differences(ours.record, theirs.record, &pairs));
         Self { ours: ours.record, theirs: theirs.record, differences, pairs }
     }
 }
@@ -85,14 +93,26 @@ fn size(test: &TestBeside) -> f64 {
 
 /// `mariadb@11.8: both studies agree in 24 of 26 tests; r = 0.92 [0.83, 0.96]; ...`.
 fn answer(found: &PairBeside, name: &str) -> String {
+    if found.tests.is_empty() && !found.groups.is_empty() {
+        let of = counted(found.groups.len() as u64, "group");
+        return format!("{name}: {of} in common, without tests");
+    }
     if found.tests.is_empty() {
         return format!("{name}: the studies have no test in common");
     }
     let of = counted(found.tests.len() as u64, "test");
     let count = |kind| found.tests.iter().filter(|test| test.agreement == kind).count();
-    let agree = match count(Agreement::Unknown) {
-        0 => format!("both studies agree in {} of {of}", count(Agreement::Agrees)),
-        _ => format!("{of} in common, without intervals"),
+    let unknown = count(Agreement::Unknown);
+    let agree = match found.tests.len() - unknown {
+        0 => format!("{of} in common, without intervals"),
+        known => {
+            let agree = count(Agreement::Agrees);
+            let more = match unknown {
+                0 => String::new(),
+                _ => format!(", {unknown} without an interval"),
+            };
+            format!("both studies agree in {agree} of {}{more}", counted(known as u64, "test"))
+        }
     };
     let correlation = found.correlation.map(|r| format!("; {}", correlation(r)));
     let rms = found.rms.map(|rms| {
@@ -113,7 +133,7 @@ fn terms(ours: &StudyRecord, theirs: &StudyRecord) -> Option<String> {
         (Some(here), Some(there)) if here != there => {
             Some(format!("the terms differ: {here} here, {there} there"))
         }
-        (Some(here), None) if here != PUBLISHED_TERMS => Some(format!(
+        (Some(here), None) if here != PUBLISHED_TERMS && is_reported(theirs) => Some(format!(
             "the terms differ: {here} here; a study with `--terms {PUBLISHED_TERMS}` is closer to the author's"
         )),
         _ => None,
@@ -135,8 +155,15 @@ fn differences(ours: &StudyRecord, theirs: &StudyRecord, pairs: &[Pair]) -> Vec<
         lines.push("the studies ran on different machines".to_owned());
     }
     lines.extend(terms(ours, theirs));
-    let test = |pair: &Pair| pair.found.tests.first().map(|it| (it.cell.setup, it.their_setup));
-    if let Some((our, their)) = pairs.iter().find_map(test).filter(|(our, their)| our != their) {
+    let setups = |pair: &Pair| -> BTreeSet<(Setup, Setup)> {
+        let tests = pair.found.tests.iter();
+        tests
+            .map(|it| (it.cell.setup, it.their_setup))
+            .filter(|(our, their)| our != their)
+            .collect()
+    };
+    let setups: BTreeSet<(Setup, Setup)> = pairs.iter().flat_map(setups).collect();
+    for (our, their) in setups {
         lines.push(format!("clients × tables × rows: {our} here, {their} there"));
     }
     let version =

@@ -5,7 +5,7 @@ use assay_verdict::{CellJudgement, StepSummary};
 
 use super::seconds::{StepCharts, charts};
 use super::shaded::{Shade, ShadedCell, ShadedRow, ShadedTable};
-use super::step_bars::{self, StepBars};
+use super::step_bars::{self, Rated, StepBars};
 use super::step_metrics;
 use super::study::JudgedStudy;
 use crate::number::NONE;
@@ -176,7 +176,8 @@ fn relative(steps: &[Step], names: &[String], base: usize) -> ShadedTable {
 fn bars_of(step: &Step, names: &[String]) -> Vec<StepBars> {
     let of = |unit: &str, rate: &dyn Fn(&CellJudgement) -> Option<f64>| {
         let rated = |cell: &&CellJudgement| {
-            Some((cell.system, names.get(cell.system)?.clone(), rate(cell)?))
+            let (system, name) = (cell.system, names.get(cell.system)?.clone());
+            Some(Rated { system, name, rate: rate(cell)?, misses: misses(cell) })
         };
         let rates = step.cells.iter().filter_map(rated).collect();
         step_bars::bars(format!("{}, {unit}", step.name), rates)

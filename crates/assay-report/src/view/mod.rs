@@ -32,7 +32,7 @@ pub(crate) mod undecided;
 pub(crate) mod versions;
 
 use assay_model::{Estimate, StudyRecord};
-use assay_verdict::Judgement;
+use assay_verdict::{Judgement, threshold};
 
 use again::Again;
 use answer::SystemAnswer;
@@ -113,7 +113,7 @@ impl<'a> Report<'a> {
             conditions: Conditions::new(study),
             again: Again::new(study.record),
             ratios: study.judgement.cells.iter().filter_map(|cell| cell.rqps).collect(),
-            threshold: study.record.study.threshold,
+            threshold: threshold(&study.record.study),
             is_large: study.is_large(),
             several_setups: study.several_setups(),
         }

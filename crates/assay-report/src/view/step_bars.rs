@@ -17,13 +17,24 @@ pub(crate) struct Bar {
     pub(crate) share: f64,
 }
 
-/// The bars of these rates, given with number and name of the system; `None` without any rate above 0.
-pub(super) fn bars(title: String, rates: Vec<(usize, String, f64)>) -> Option<StepBars> {
-    let most = rates.iter().map(|(_, _, rate)| *rate).fold(0.0, f64::max);
-    let bar = |(system, name, rate): (usize, String, f64)| Bar {
+/// The rate of a system.
+#[derive(Clone)]
+pub(super) struct Rated {
+    /// Number of the system, from 0.
+    pub(super) system: usize,
+    pub(super) name: String,
+    pub(super) rate: f64,
+    /// Whether the step missed its SLA.
+    pub(super) misses: bool,
+}
+
+/// The bars of these rates; `None` without any rate above 0.
+pub(super) fn bars(title: String, rates: Vec<Rated>) -> Option<StepBars> {
+    let most = rates.iter().map(|it| it.rate).fold(0.0, f64::max);
+    let bar = |Rated { system, name, rate, misses }: Rated| Bar {
         system,
         name,
-        text: format!("{rate:.0}"),
+        text: format!("{rate:.0}{}", if misses { " ✗ missed its SLA" } else { "" }),
         share: rate / most,
     };
     (most > 0.0 && most.is_finite())
@@ -36,8 +47,11 @@ mod tests {
 
     #[test]
     fn the_longest_bar_is_that_of_the_highest_rate() {
-        let rates = [(0, 100.0), (2, 25.0)].map(|(at, rate)| (at, format!("s{at}"), rate));
-        let found = bars("qr100, queries/s".to_owned(), rates.to_vec()).unwrap();
+        let rated =
+            |(system, rate, misses)| Rated { system, name: format!("s{system}"), rate, misses };
+        let rates = [(0, 100.0, false), (2, 25.0, true)].map(rated).to_vec();
+        let found = bars("qr100, queries/s".to_owned(), rates).unwrap();
+        assert_eq!(found.bars[1].text, "25 ✗ missed its SLA");
         let told: Vec<_> = found.bars.iter().map(|it| (it.system, it.share)).collect();
         assert_eq!(told, [(0, 1.0), (2, 0.25)]);
         assert!(bars(String::new(), Vec::new()).is_none());

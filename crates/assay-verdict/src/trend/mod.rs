@@ -13,7 +13,7 @@ use assay_model::{Artifact, CellId, Estimate, Setup, StudyRecord, System, Verdic
 use crate::{CellJudgement, Judgement};
 use shifts::shifts;
 
-pub use shifts::Shift;
+pub use shifts::{MOST as TREND_VALUES_MAX, Shift};
 
 /// A line of comparable values.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,14 +22,15 @@ pub struct TrendLine {
     pub terms: TrendTerms,
     /// The values, by version, then by the time of their study.
     pub points: Vec<TrendPoint>,
-    /// Where it changed. `None` if a value has no interval, so that nothing can be said.
+    /// Where it changed. `None` if nothing can be said: a value has no interval, or there are more than
+    /// [`TREND_VALUES_MAX`] of them.
     pub shifts: Option<Vec<Shift>>,
 }
 
 /// What the values of a line have in common.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TrendTerms {
-    /// The product, engine and options of its systems, whatever their version: `mariadb`, `mysql/rocksdb`.
+    /// The product, engine and options of its systems, whatever their version: `mariadb/innodb`, `mysql/rocksdb`.
     pub family: String,
     /// Clients, tables, rows.
     pub setup: Setup,
@@ -86,7 +87,12 @@ pub fn trend(
         }
     }
     for line in &mut lines {
-        let values: Vec<Estimate> = line.points.iter().map(|point| point.rqps).collect();
+        let mut studies: Vec<&str> = line.points.iter().map(|it| it.study.as_str()).collect();
+        studies.sort_unstable();
+        studies.dedup();
+        let number = |study: &str| studies.binary_search(&study).unwrap_or(0);
+        let values = line.points.iter().map(|point| (point.rqps, number(&point.study)));
+        let values: Vec<(Estimate, usize)> = values.collect();
         line.shifts = shifts(&values, 1);
     }
     lines
@@ -169,13 +175,14 @@ fn machine(record: &StudyRecord) -> String {
     format!("{}, {} CPUs, {gib} GiB, {hypervisor}, {}", host.cpu, host.cpus, host.filesystem)
 }
 
-/// Compares versions number by number, so that 10.2 comes before 10.11.
+/// Compares versions number by number, so that 10.2 comes before 10.11, and 19beta1 or 19~beta1 before 19 and 19.1.
 fn compare(one: &str, other: &str) -> Ordering {
-    let parts = |text: &str| -> Vec<(u64, String)> {
-        let parts = text.split(['.', '-', '_', '+', '~']);
-        let number = |part: &str| part.parse().unwrap_or(u64::MAX);
-        parts.map(|part| (number(part), part.to_owned())).collect()
+    let part = |part: &str| {
+        let digits = part.bytes().take_while(u8::is_ascii_digit).count();
+        let (number, rest) = part.split_at(digits);
+        (number.parse::<u64>().unwrap_or(0), rest.is_empty(), rest.to_owned())
     };
+    let parts = |text: &str| text.split(['.', '-', '_', '+']).map(part).collect::<Vec<_>>();
     parts(one).cmp(&parts(other))
 }
 
@@ -185,8 +192,13 @@ mod tests {
 
     #[test]
     fn versions_are_in_their_order() {
-        let mut versions = ["10.11.6", "8.0.36", "10.2.44", "10.2.30", "11.8", "10.11"];
+        let ordered = [
+            "8.0.36", "10.2.30", "10.2.44", "10.11", "10.11.6", "11.8", "19beta1", "19~rc1", "19",
+            "19.1", "20.1",
+        ];
+        let mut versions = ordered;
+        versions.reverse();
         versions.sort_by(|one, other| compare(one, other));
-        assert_eq!(versions, ["8.0.36", "10.2.30", "10.2.44", "10.11", "10.11.6", "11.8"]);
+        assert_eq!(versions, ordered);
     }
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::number::parse_digest;
 use super::{LedgerArg, ShapeArg};
 
 /// `assay pack`.
@@ -31,7 +32,7 @@ pub(crate) struct VerifyArgs {
     pub(crate) file: PathBuf,
 
     /// The digest that the author of a pack published, to compare it
-    #[arg(long, value_name = "SHA256")]
+    #[arg(long, value_name = "SHA256", value_parser = parse_digest)]
     pub(crate) digest: Option<String>,
 
     #[command(flatten)]

@@ -22,6 +22,13 @@ fn whole_32(text: &str, range: &RangeInclusive<u32>) -> Result<u32, String> {
     whole(text, wide).map(|number| number as u32)
 }
 
+/// A SHA-256 in hexadecimal digits.
+pub(super) fn parse_digest(text: &str) -> Result<String, String> {
+    let is_digest = text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let lower = is_digest.then(|| text.to_ascii_lowercase());
+    lower.ok_or_else(|| "a digest has 64 hexadecimal digits".to_owned())
+}
+
 /// A seed.
 pub(super) fn parse_seed(text: &str) -> Result<u64, String> {
     whole(text, 0..=u64::MAX)

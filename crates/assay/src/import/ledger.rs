@@ -32,7 +32,7 @@ pub(crate) fn run(args: &ImportLedger) -> Result<Exit> {
     for study in chosen(&theirs, &args.studies).with_context(cannot)? {
         let rows = theirs.rows(&study.id).with_context(cannot)?;
         let is_known = known.iter().any(|it| it.id == study.id);
-        if is_known && ours.rows(&study.id)? != rows {
+        if is_known && !ours.rows(&study.id)?.is_same(&rows) {
             others.push(study.id.clone());
         } else if !is_known {
             new.push(rows);

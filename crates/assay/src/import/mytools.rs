@@ -1,6 +1,6 @@
 //! Results in the layouts of Mark Callaghan's tools.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
@@ -24,11 +24,12 @@ use crate::{paths, report};
 /// Adds published results to the ledger, and shows the study if it is one.
 pub(super) fn run(args: &ImportTables) -> Result<Exit> {
     report::check(&args.output, None, &args.ledger)?;
-    let mut sets = Vec::new();
+    let mut sets: Vec<(DataSet, Option<&Path>)> = Vec::new();
     for path in &args.paths {
         match path.is_dir() {
-            true => sets.extend(data_sets::found(path)?),
-            false => sets.push(data_sets::named(path)),
+            true => sets
+                .extend(data_sets::found(path)?.into_iter().map(|set| (set, Some(path.as_path())))),
+            false => sets.push((data_sets::named(path), None)),
         }
     }
     if sets.is_empty() {
@@ -38,8 +39,8 @@ pub(super) fn run(args: &ImportTables) -> Result<Exit> {
         ));
     }
     let mut records: Vec<StudyRecord> = Vec::new();
-    for set in &sets {
-        records.extend(studies(set, args.setup.setup())?);
+    for (set, searched) in &sets {
+        records.extend(studies(set, &Context { searched: *searched, setup: args.setup.setup() })?);
     }
     let is_shaped = args.output.format.is_some() || args.output.output.is_some();
     if records.len() > 1 && is_shaped {
@@ -57,7 +58,10 @@ pub(super) fn run(args: &ImportTables) -> Result<Exit> {
     for record in &added {
         let (cells, systems) = (record.study.cells.len() as u64, record.systems.len() as u64);
         let what = format!("{} of {}", counted(cells, "test"), counted(systems, "system"));
-        print(&format!("{}: {what}, from {}", record.study.id, place(record)));
+        let clients: BTreeSet<u32> = record.study.setups.iter().map(|it| it.clients).collect();
+        let clients: Vec<String> = clients.iter().map(u32::to_string).collect();
+        let clients = format!("{} clients", clients.join(", "));
+        print(&format!("{}: {what}, {clients}, from {}", record.study.id, place(record)));
     }
     Ok(Exit::Done)
 }
@@ -67,31 +71,61 @@ fn place(record: &StudyRecord) -> &str {
     record.systems.first().map_or("", |it| it.artifact.channel())
 }
 
-/// The studies of a data set: one, or one for each family of servers.
-fn studies(set: &DataSet, setup: Setup) -> Result<Vec<StudyRecord>> {
-    let of = |path: &Path| format!("cannot import `{}`", path.display());
-    match set {
-        DataSet::Table { table, metrics } => {
-            let study = || table_study(table, metrics.as_deref(), setup);
-            Ok(vec![study().with_context(|| of(table))?])
+/// What is known of a data set beside its files.
+struct Context<'a> {
+    /// The directory that the user named, if it was found there.
+    searched: Option<&'a Path>,
+    setup: Setup,
+}
+
+impl Context<'_> {
+    /// Where results were published: the path below the directory that the user named, or the name of the file. The
+    /// rest of the path is nobody else's business.
+    fn origin(&self, path: &Path) -> String {
+        let above = self.searched.map(|it| it.parent().unwrap_or(it));
+        let below = above.and_then(|above| path.strip_prefix(above).ok());
+        below.map_or_else(|| name(path), |below| below.display().to_string())
+    }
+
+    /// The directory of files, or the only file.
+    fn origin_of_all(&self, paths: &[PathBuf]) -> String {
+        match paths {
+            [only] => self.origin(only),
+            [first, ..] => first.parent().map_or_else(String::new, |it| self.origin(it)),
+            [] => String::new(),
         }
-        DataSet::Metrics(path) => Ok(vec![metrics_study(path, setup).with_context(|| of(path))?]),
-        DataSet::Steps(paths) => step_studies(paths, setup),
-        DataSet::Servers(paths) => Ok(vec![server_study(paths, setup)?]),
-        DataSet::Rates { rates, inserts } => {
-            let study = || rate_study(rates, inserts.as_deref(), setup);
-            Ok(vec![study().with_context(|| of(rates))?])
-        }
-        DataSet::RawRuns(paths) => Ok(vec![raw::of_sysbench(paths, setup)?]),
-        DataSet::RawSteps(paths) => Ok(vec![raw::of_steps(paths, setup)?]),
     }
 }
 
-fn table_study(table: &Path, metrics: Option<&Path>, setup: Setup) -> Result<StudyRecord> {
+/// The studies of a data set: one, or one for each family of servers.
+fn studies(set: &DataSet, context: &Context) -> Result<Vec<StudyRecord>> {
+    let of = |path: &Path| format!("cannot import `{}`", path.display());
+    match set {
+        DataSet::Table { table, metrics } => {
+            let study = || table_study(table, metrics.as_deref(), context);
+            Ok(vec![study().with_context(|| of(table))?])
+        }
+        DataSet::Metrics(path) => Ok(vec![metrics_study(path, context).with_context(|| of(path))?]),
+        DataSet::Steps(paths) => step_studies(paths, context),
+        DataSet::Servers(paths) => Ok(vec![server_study(paths, context)?]),
+        DataSet::Rates { rates, inserts } => {
+            let study = || rate_study(rates, inserts.as_deref(), context);
+            Ok(vec![study().with_context(|| of(rates))?])
+        }
+        DataSet::RawRuns(paths) => {
+            Ok(vec![raw::of_sysbench(paths, context.origin_of_all(paths), context.setup)?])
+        }
+        DataSet::RawSteps(paths) => {
+            Ok(vec![raw::of_steps(paths, context.origin_of_all(paths), context.setup)?])
+        }
+    }
+}
+
+fn table_study(table: &Path, metrics: Option<&Path>, context: &Context) -> Result<StudyRecord> {
     let (found, faults) = qps_table(&table.display().to_string(), open(table)?)?;
     tell(&faults);
     let metrics = metrics.map(read_metrics).transpose()?;
-    study_of_table(&found, metrics.as_ref(), name(table), setup)
+    study_of_table(&found, metrics.as_ref(), context.origin(table), context.setup)
 }
 
 fn read_metrics(path: &Path) -> Result<Metrics> {
@@ -101,9 +135,9 @@ fn read_metrics(path: &Path) -> Result<Metrics> {
 }
 
 /// The rates of metrics are in one of their columns.
-fn metrics_study(path: &Path, setup: Setup) -> Result<StudyRecord> {
+fn metrics_study(path: &Path, context: &Context) -> Result<StudyRecord> {
     let metrics = read_metrics(path)?;
-    study_of_table(&metrics.table(), Some(&metrics), name(path), setup)
+    study_of_table(&metrics.table(), Some(&metrics), context.origin(path), context.setup)
 }
 
 fn study_of_table(
@@ -150,17 +184,8 @@ fn read_rows(path: &Path) -> Result<Vec<StepRow>> {
     Ok(rows)
 }
 
-/// The directory of files, or the only file: where results were published.
-fn origin(paths: &[PathBuf]) -> String {
-    match paths {
-        [only] => name(only),
-        [first, ..] => first.parent().map_or_else(String::new, name),
-        [] => String::new(),
-    }
-}
-
 /// A study for each family of servers, because a family has its own base.
-fn step_studies(paths: &[PathBuf], setup: Setup) -> Result<Vec<StudyRecord>> {
+fn step_studies(paths: &[PathBuf], context: &Context) -> Result<Vec<StudyRecord>> {
     let mut families: BTreeMap<usize, Vec<(String, StepRow)>> = BTreeMap::new();
     for path in paths {
         let step = name(path).trim_start_matches("mrg.").to_owned();
@@ -172,15 +197,15 @@ fn step_studies(paths: &[PathBuf], setup: Setup) -> Result<Vec<StudyRecord>> {
         let results =
             rows.iter().flat_map(|(step, row)| step_results(step, std::slice::from_ref(row)));
         let results: Vec<_> = results.collect();
-        step_study(&results, origin(paths), setup)
+        step_study(&results, context.origin_of_all(paths), context.setup)
     };
     if families.is_empty() {
-        bail!(no_steps(&origin(paths)));
+        bail!(no_steps(&context.origin_of_all(paths)));
     }
     families.values().map(study).collect()
 }
 
-fn server_study(paths: &[PathBuf], setup: Setup) -> Result<StudyRecord> {
+fn server_study(paths: &[PathBuf], context: &Context) -> Result<StudyRecord> {
     let mut results = Vec::new();
     for path in paths {
         let rows = read_rows(path)?;
@@ -194,18 +219,18 @@ fn server_study(paths: &[PathBuf], setup: Setup) -> Result<StudyRecord> {
         }
         results.extend(found);
     }
-    step_study(&results, origin(paths), setup)
+    step_study(&results, context.origin_of_all(paths), context.setup)
 }
 
-fn rate_study(rates: &Path, inserts: Option<&Path>, setup: Setup) -> Result<StudyRecord> {
+fn rate_study(rates: &Path, inserts: Option<&Path>, context: &Context) -> Result<StudyRecord> {
     let read = |path: &Path| -> Result<_> {
         let (table, faults) = rate_table(&path.display().to_string(), open(path)?)?;
         tell(&faults);
         Ok(table)
     };
     let (table, inserts) = (read(rates)?, inserts.map(read).transpose()?);
-    let origin = rates.parent().map_or_else(String::new, name);
-    step_study(&summary_results(&table, inserts.as_ref()), origin, setup)
+    let origin = context.origin(rates);
+    step_study(&summary_results(&table, inserts.as_ref()), origin, context.setup)
 }
 
 fn step_study(

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 use assay_import::{
     QueueResult, RawRun, queue_run, run_metrics, step_seconds, study_of_queue_runs,
-    study_of_raw_runs, sysbench_run,
+    study_of_raw_runs, sysbench_run, without_size,
 };
 use assay_model::{Setup, StudyRecord};
 use sha2::{Digest as _, Sha256};
@@ -15,7 +15,11 @@ use super::data_sets::{CLIENT, files};
 use crate::advice::Advised;
 
 /// The study of directories of raw runs of sysbench, one for each server.
-pub(super) fn of_sysbench(directories: &[PathBuf], setup: Setup) -> Result<StudyRecord> {
+pub(super) fn of_sysbench(
+    directories: &[PathBuf],
+    origin: String,
+    setup: Setup,
+) -> Result<StudyRecord> {
     let mut runs = Vec::new();
     let mut digest = Sha256::new();
     for directory in directories {
@@ -28,7 +32,7 @@ pub(super) fn of_sysbench(directories: &[PathBuf], setup: Setup) -> Result<Study
     for run in &runs {
         digest.update(format!("{run:?}\n"));
     }
-    let about = about(origin(directories), digest, setup);
+    let about = about(origin, digest, setup);
     study_of_raw_runs(&runs, &about).map_err(|_| {
         let hint = "an output of sysbench is called `sb.o.TEST.range100.pk1.dop1` and ends with its report";
         Advised::new("there is no complete output of sysbench", hint).into()
@@ -50,20 +54,18 @@ fn raw_run(output: &Path, run: &str, server: String) -> Result<RawRun> {
     Ok(RawRun { server, name: run.to_owned(), run: found, metrics })
 }
 
-/// The directory of the servers' directories.
-fn origin(directories: &[PathBuf]) -> String {
-    let parent = directories.first().and_then(|it| it.parent());
-    parent.map_or_else(String::new, name)
-}
-
 /// The study of directories of raw runs of the Insert Benchmark, one for each server.
-pub(super) fn of_steps(directories: &[PathBuf], setup: Setup) -> Result<StudyRecord> {
+pub(super) fn of_steps(
+    directories: &[PathBuf],
+    origin: String,
+    setup: Setup,
+) -> Result<StudyRecord> {
     let mut results = Vec::new();
     for directory in directories {
         let mut steps = Vec::new();
         for (step, path) in files(directory)? {
             if path.is_dir() && !path.is_symlink() {
-                let read = || result(&path, step, server(directory));
+                let read = || result(&path, step, without_size(&name(directory)).to_owned());
                 let found =
                     read().with_context(|| format!("cannot import `{}`", path.display()))?;
                 steps.extend(found);
@@ -73,22 +75,11 @@ pub(super) fn of_steps(directories: &[PathBuf], setup: Setup) -> Result<StudyRec
         results.extend(steps);
     }
     let digest = Sha256::new().chain_update(format!("{results:?}"));
-    let about = about(origin(directories), digest, setup);
+    let about = about(origin, digest, setup);
     study_of_queue_runs(&results, &about).map_err(|_| {
         let hint = "the steps are the names of directories, such as `l.i0` and `qr100.L1`";
         Advised::new("there is no output of a step of the Insert Benchmark", hint).into()
     })
-}
-
-/// `1.5m.pg1520.cxa` begins with the size of the tables.
-fn server(directory: &Path) -> String {
-    let name = name(directory);
-    let is_size = |it: &str| {
-        it.ends_with(['k', 'm', 'b']) && it.starts_with(|first: char| first.is_ascii_digit())
-    };
-    let parts: Vec<&str> = name.split('.').collect();
-    let size = parts.iter().take(2).position(|it| is_size(it)).map_or(0, |at| at + 1);
-    parts.get(size..).map(|rest| rest.join(".")).filter(|it| !it.is_empty()).unwrap_or(name)
 }
 
 /// Loads first, then query steps by their number: `qr100.L1`, `qp100.L2`.

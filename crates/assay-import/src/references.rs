@@ -1,0 +1,150 @@
+//! Tables of posts whose data were not published, by name.
+
+use std::collections::BTreeMap;
+
+use assay_model::{PublishedGroup, Setup, StudyRecord};
+use serde::Deserialize;
+
+use crate::step_study::{StepResult, study_of_steps};
+use crate::study::{About, empty};
+
+/// A published table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reference {
+    /// Its name.
+    pub slug: String,
+    /// Author, date and subject of the post.
+    pub source: String,
+    /// Hardware and load, as far as the post tells them.
+    pub note: String,
+    /// Its systems, and the relative rates of tests if it has them. The rates of this study are relative ones: they have
+    /// no other meaning than their ratios.
+    pub record: StudyRecord,
+    /// Statistics of groups, if it has them.
+    pub groups: Vec<PublishedGroup>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    reference: Vec<Row>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Row {
+    slug: String,
+    source: String,
+    note: String,
+    clients: u32,
+    #[serde(default)]
+    pair: Vec<Pair>,
+    #[serde(default)]
+    steps: Vec<String>,
+    #[serde(default)]
+    rates: BTreeMap<String, Vec<f64>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Pair {
+    base: String,
+    system: String,
+    groups: BTreeMap<String, Statistics>,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Statistics {
+    min: f64,
+    max: f64,
+    average: f64,
+    median: f64,
+}
+
+/// All tables, in the order of their dates.
+#[must_use]
+pub fn references() -> Vec<Reference> {
+    // A test reads the file too, so it has no error here.
+    let file = toml::from_str::<File>(include_str!("references.toml"));
+    file.map(|it| it.reference).unwrap_or_default().into_iter().filter_map(reference).collect()
+}
+
+/// `None` if it has no rate and no group.
+fn reference(row: Row) -> Option<Reference> {
+    let about = About {
+        reported_in: row.source.clone(),
+        id: row.slug.clone(),
+        imported_ms: 0,
+        setup: Setup { clients: row.clients, tables: 1, rows: 1 },
+        assay_version: String::new(),
+    };
+    let mut servers: Vec<String> = Vec::new();
+    let mut number = |name: &str| {
+        servers.iter().position(|it| it == name).unwrap_or_else(|| {
+            servers.push(name.to_owned());
+            servers.len() - 1
+        })
+    };
+    let mut groups = Vec::new();
+    for pair in &row.pair {
+        let (base, system) = (number(&pair.base), number(&pair.system));
+        groups.extend(pair.groups.iter().map(|(word, it)| PublishedGroup {
+            base,
+            system,
+            word: word.clone(),
+            min: it.min,
+            max: it.max,
+            average: it.average,
+            median: it.median,
+        }));
+    }
+    let record = match row.rates.is_empty() {
+        true => empty(&servers, Vec::new(), &about),
+        false => study_of_steps(&results(&row), &about).ok()?,
+    };
+    let Row { slug, source, note, .. } = row;
+    (!record.systems.is_empty()).then_some(Reference { slug, source, note, record, groups })
+}
+
+/// A thousand times each ratio is precise enough as a rate.
+fn results(row: &Row) -> Vec<StepResult> {
+    let result = |server: &str, step: &str, rate: f64| {
+        let is_query = step.starts_with('q');
+        let rate = 1000.0 * rate;
+        StepResult {
+            step: step.to_owned(),
+            server: server.to_owned(),
+            inserts: (!is_query).then_some(rate),
+            queries: if is_query { rate } else { 0.0 },
+            published: Vec::new(),
+        }
+    };
+    let of_server = |(server, rates): (&String, &Vec<f64>)| {
+        let steps = row.steps.iter().zip(rates);
+        steps.map(|(step, rate)| result(server, step, *rate)).collect::<Vec<_>>()
+    };
+    row.rates.iter().flat_map(of_server).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_table_can_be_read() {
+        let file: File = toml::from_str(include_str!("references.toml")).unwrap();
+        let all = references();
+        assert_eq!(all.len(), file.reference.len());
+        for (reference, row) in all.iter().zip(&file.reference) {
+            let rates = row.steps.len() * row.rates.len();
+            assert_eq!(reference.record.slices.len(), rates, "{}", row.slug);
+            let groups: usize = row.pair.iter().map(|pair| pair.groups.len()).sum();
+            assert_eq!(reference.groups.len(), groups, "{}", row.slug);
+            assert!(rates + groups > 0, "{}", row.slug);
+            let known =
+                reference.record.systems.iter().all(|it| it.artifact.version().contains('.'));
+            assert!(known, "{}", row.slug);
+        }
+    }
+}
