@@ -41,5 +41,5 @@ pub use step_study::{
     StepResult, step_results, steps_of_server, study_of_steps, summary_results, without_size,
 };
 pub use steps::{COLUMNS, StepRow, step_rows};
-pub use study::{About, NoStudy, study_of};
+pub use study::{About, Gathered, NoStudy, study_of};
 pub use sysbench::{Interval, SysbenchLatency, SysbenchRun, sysbench_run};

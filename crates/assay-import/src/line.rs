@@ -3,6 +3,8 @@
 use std::fmt;
 use std::io::{BufRead, Read as _, Result};
 
+use assay_model::limits::NAME_BYTES;
+
 /// Longest line of the published layouts, with room for a hundred times as many columns.
 const LINE_BYTES: u64 = 1 << 20;
 
@@ -86,6 +88,17 @@ fn skip_rest(content: &mut impl BufRead) -> Result<()> {
         if is_end {
             return Ok(());
         }
+    }
+}
+
+/// A name of a server, a test or a step.
+///
+/// # Errors
+/// When it is longer than any name of assay.
+pub(crate) fn name(text: &str) -> std::result::Result<String, String> {
+    match text.len() {
+        ..=NAME_BYTES => Ok(text.to_owned()),
+        bytes => Err(format!("a name of {bytes} bytes")),
     }
 }
 

@@ -2,7 +2,9 @@
 
 use std::io::{BufRead, Result};
 
-use crate::line::{Fault, each_line, value};
+use assay_model::limits::{CELLS, SYSTEMS};
+
+use crate::line::{Fault, each_line, name, value};
 use crate::qps::{QpsKind, QpsRow, QpsTable};
 
 /// The column with the name of the server.
@@ -56,7 +58,7 @@ impl Metrics {
     pub fn table(&self) -> QpsTable {
         let mut servers: Vec<String> = Vec::new();
         for row in self.sections.iter().flat_map(|section| &section.absolute) {
-            if !servers.contains(&row.server) {
+            if servers.len() < SYSTEMS && !servers.contains(&row.server) {
                 servers.push(row.server.clone());
             }
         }
@@ -162,7 +164,10 @@ pub fn metrics(file: &str, content: impl BufRead) -> Result<(Metrics, Vec<Fault>
             return Ok(());
         }
         if line.starts_with("sb.") {
-            all.sections.push(Section { title: line.to_owned(), ..Section::default() });
+            if all.sections.len() == CELLS {
+                return Err(format!("more than {CELLS} sections"));
+            }
+            all.sections.push(Section { title: name(line)?, ..Section::default() });
             is_relative = false;
             return Ok(());
         }
@@ -189,12 +194,15 @@ fn add_row(
         section.columns = cells.iter().map(|&name| name.to_owned()).collect();
         return Ok(());
     }
+    if section.absolute.len().max(section.relative.len()) == SYSTEMS {
+        return Err(format!("more than {SYSTEMS} servers"));
+    }
     if cells.len() != section.columns.len() {
         return Err(format!("{} of {} values", cells.len(), section.columns.len()));
     }
     let values = cells.iter().map(|text| value(text)).collect::<std::result::Result<_, _>>()?;
     let printed = cells.iter().map(|&text| text.to_owned()).collect();
-    let row = MetricRow { server: server.to_owned(), printed, values };
+    let row = MetricRow { server: name(server)?, printed, values };
     if is_relative {
         section.relative.push(row)
     } else {

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 
 use assay_model::limits::{CELLS, SYSTEMS};
 
-use crate::line::{Fault, each_line, value};
+use crate::line::{Fault, each_line, name, value};
 
 /// The run of a test that only fills caches before `scan`; it is in the tables by mistake.
 const WARM_UP: &str = "scan.warm";
@@ -107,7 +107,7 @@ fn add_server(
     match number.parse::<usize>() {
         Ok(_) if name.is_empty() => return Err("the column has no name".to_owned()),
         Ok(_) if servers.len() == SYSTEMS => return Err(format!("more than {SYSTEMS} servers")),
-        Ok(number) if number == servers.len() + 1 => servers.push(name.to_owned()),
+        Ok(number) if number == servers.len() + 1 => servers.push(self::name(name)?),
         _ => return Err(format!("column {number} follows column {}", servers.len())),
     }
     Ok(())
@@ -127,7 +127,7 @@ fn row(line: &str, group: Option<String>) -> std::result::Result<QpsRow, String>
     }
     let values = values.into_iter().map(|text| value(text.trim()));
     let values = values.collect::<std::result::Result<_, _>>()?;
-    Ok(QpsRow { test: test.to_owned(), group, values })
+    Ok(QpsRow { test: name(test)?, group, values })
 }
 
 #[cfg(test)]

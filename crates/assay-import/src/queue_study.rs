@@ -1,15 +1,14 @@
 //! Raw runs of the Insert Benchmark as a study.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
-use assay_model::{
-    CellId, Series, Setup, Slice, SliceId, Statements, StepWork, StudyRecord, WorkCounters,
-};
+use assay_model::{CellId, Series, Setup, Slice, SliceId, Statements, StepWork, WorkCounters};
 
 use crate::NoStudy;
 use crate::queue::{QueueRun, QueueSecond, ResponseTimes};
 use crate::step_study::step_of;
-use crate::study::{About, empty, reported};
+use crate::study::{About, Gathered, empty, reported};
 
 /// What the clients of a server did in a step.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,7 +30,8 @@ type WithSeries = (Slice, Vec<(SliceId, Series)>);
 ///
 /// # Errors
 /// [`NoStudy::NoTests`] without a step of the Insert Benchmark.
-pub fn study_of_queue_runs(results: &[QueueResult], about: &About) -> Result<StudyRecord, NoStudy> {
+pub fn study_of_queue_runs(results: &[QueueResult], about: &About) -> Result<Gathered, NoStudy> {
+    let mut repeated = Vec::new();
     let mut steps: Vec<(&str, CellId)> = Vec::new();
     let mut servers: Vec<String> = Vec::new();
     let mut slices: BTreeMap<(usize, usize), WithSeries> = BTreeMap::new();
@@ -52,7 +52,10 @@ pub fn study_of_queue_runs(results: &[QueueResult], about: &About) -> Result<Stu
         let slice = slice(*cell, system, result, about);
         let id = slice.id();
         let series = series(result).into_iter().map(|series| (id, series)).collect();
-        slices.insert((number, system), (slice, series));
+        match slices.entry((number, system)) {
+            Entry::Vacant(place) => drop(place.insert((slice, series))),
+            Entry::Occupied(_) => repeated.push(format!("{} of {}", result.step, result.server)),
+        }
     }
     if slices.is_empty() {
         return Err(NoStudy::NoTests);
@@ -62,7 +65,7 @@ pub fn study_of_queue_runs(results: &[QueueResult], about: &About) -> Result<Stu
         record.slices.push(slice);
         record.series.extend(series);
     }
-    Ok(record)
+    Ok(Gathered { record, repeated })
 }
 
 /// Rows of the table of a client after `l.i0`.
@@ -159,7 +162,7 @@ mod tests {
             result("qr100.L1", &["100\t100\t4", "200\t200\t9"]),
             result("x", &[]),
         ];
-        let record = study_of_queue_runs(&results, &about).unwrap();
+        let record = study_of_queue_runs(&results, &about).unwrap().record;
         let names: Vec<_> = record.study.cells.iter().map(|it| it.id.test.name()).collect();
         assert_eq!((names, record.study.setups[0].rows), (vec!["l.i0", "qr100"], 200));
         let rates: Vec<_> = record.slices.iter().map(|it| it.ops_per_second()).collect();

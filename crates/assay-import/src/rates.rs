@@ -2,7 +2,9 @@
 
 use std::io::{BufRead, Result};
 
-use crate::line::{Fault, each_line, value};
+use assay_model::limits::SYSTEMS;
+
+use crate::line::{Fault, each_line, name, value};
 
 /// The first column of the header.
 const SERVER: &str = "dbms";
@@ -37,10 +39,13 @@ pub fn rate_table(file: &str, content: impl BufRead) -> Result<(RateTable, Vec<F
         match cells.as_slice() {
             [""] => {}
             [SERVER, steps @ ..] => table.steps = steps.iter().map(|step| plain(step)).collect(),
+            _ if table.rows.len() == SYSTEMS => {
+                return Err(format!("more than {SYSTEMS} servers"));
+            }
             [server, values @ ..] if values.len() == table.steps.len() && !values.is_empty() => {
                 let values =
                     values.iter().map(|text| value(text)).collect::<std::result::Result<_, _>>()?;
-                table.rows.push(RateRow { server: (*server).to_owned(), values });
+                table.rows.push(RateRow { server: name(server)?, values });
             }
             other => {
                 return Err(format!("{} of {} values", other.len() - 1, table.steps.len()));

@@ -1,15 +1,16 @@
 //! Directories of raw runs: one for each server, with the files of all its tests.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::io::{BufRead, Result};
 
-use assay_model::{CellId, Slice, StudyRecord};
+use assay_model::{CellId, Slice};
 
 use crate::NoStudy;
 use crate::line::{Fault, each_line, value};
 use crate::metrics::{RATE, RunName};
 use crate::runs::{setup, work};
-use crate::study::{About, Tests, empty, reported};
+use crate::study::{About, Gathered, Tests, empty, reported};
 use crate::sysbench::SysbenchRun;
 
 /// Metrics of a run by their names.
@@ -33,10 +34,8 @@ pub struct RawRun {
 ///
 /// # Errors
 /// [`NoStudy::NoTests`] if no run is left.
-pub fn study_of_raw_runs(
-    runs: &[RawRun],
-    about: &About,
-) -> std::result::Result<StudyRecord, NoStudy> {
+pub fn study_of_raw_runs(runs: &[RawRun], about: &About) -> std::result::Result<Gathered, NoStudy> {
+    let mut repeated = Vec::new();
     let mut tests = Tests::default();
     let mut servers: Vec<String> = Vec::new();
     let mut cells: Vec<CellId> = Vec::new();
@@ -65,14 +64,17 @@ pub fn study_of_raw_runs(
         });
         let published = raw.metrics.iter().filter(|(name, _)| name != RATE).cloned().collect();
         let slice = reported(cell, system, work(&raw.run), about);
-        slices.insert((cell, system), Slice { published, ..slice });
+        match slices.entry((cell, system)) {
+            Entry::Vacant(place) => drop(place.insert(Slice { published, ..slice })),
+            Entry::Occupied(_) => repeated.push(format!("{} of {}", raw.name, raw.server)),
+        }
     }
     if cells.is_empty() {
         return Err(NoStudy::NoTests);
     }
     let mut record = empty(&servers, cells, about);
     record.slices = slices.into_values().collect();
-    Ok(record)
+    Ok(Gathered { record, repeated })
 }
 
 /// Reads the metrics of one run, `sb.met.*`: lines of names, each followed by a line of numbers.
@@ -129,7 +131,7 @@ mod tests {
             run("x.pg1023.a.pk1", "point-query.warm.range100.pk1.dop8", 1000),
             run("x.pg1110.a.pk1", "hot-points.range100.pk1.dop40", 1100),
         ];
-        let record = study_of_raw_runs(&runs, &about).unwrap();
+        let record = study_of_raw_runs(&runs, &about).unwrap().record;
         let names: Vec<_> = record.study.cells.iter().map(|it| it.id.test.name()).collect();
         assert_eq!(names, ["hot-points"]);
         assert_eq!(record.study.setups, [Setup { clients: 40, ..setup }]);

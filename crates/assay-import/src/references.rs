@@ -17,8 +17,8 @@ pub struct Reference {
     pub source: String,
     /// Hardware and load, as far as the post tells them.
     pub note: String,
-    /// Its systems, and the relative rates of tests if it has them. The rates of this study are relative ones: they have
-    /// no other meaning than their ratios.
+    /// Its systems, and the relative rates of tests if it has them. The rates of this study are relative ones: nothing
+    /// but their ratios has a meaning.
     pub record: StudyRecord,
     /// Statistics of groups, if it has them.
     pub groups: Vec<PublishedGroup>,
@@ -101,7 +101,7 @@ fn reference(row: Row) -> Option<Reference> {
     }
     let record = match row.rates.is_empty() {
         true => empty(&servers, Vec::new(), &about),
-        false => study_of_steps(&results(&row), &about).ok()?,
+        false => study_of_steps(&results(&row), &about).ok()?.record,
     };
     let Row { slug, source, note, .. } = row;
     (!record.systems.is_empty()).then_some(Reference { slug, source, note, record, groups })

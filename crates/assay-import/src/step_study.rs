@@ -1,17 +1,18 @@
 //! Published summaries of the Insert Benchmark as a study.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use assay_model::{
     CellId, Class, Definition, Group, PlanningFacts, Preparation, QueueQueries, QueueQuery,
-    QueueStep, QueueTables, Schema, Slice, StartFrom, Statements, StepWork, StudyRecord, Test,
-    Unit, WorkCounters,
+    QueueStep, QueueTables, Schema, Slice, StartFrom, Statements, StepWork, Test, Unit,
+    WorkCounters,
 };
 
 use crate::NoStudy;
 use crate::rates::RateTable;
 use crate::steps::{COLUMNS, StepRow};
-use crate::study::{About, empty, reported};
+use crate::study::{About, Gathered, empty, reported};
 
 /// What was published of a server in a step.
 #[derive(Debug, Clone, PartialEq)]
@@ -69,8 +70,8 @@ pub fn steps_of_server(rows: &[StepRow]) -> Vec<StepResult> {
     results.map(plain).collect()
 }
 
-/// The name of a server without the size of its tables, with which names of files and directories begin: `pg131.cx5` for
-/// `20m.pg131.cx5` and `1.5m.pg131.cx5`.
+/// The name of a server without the size of its tables, with which names of files and directories begin: `pg131.cx5`
+/// for `20m.pg131.cx5` and `1.5m.pg131.cx5`.
 #[must_use]
 pub fn without_size(name: &str) -> &str {
     let is_number = |it: &str| !it.is_empty() && it.bytes().all(|byte| byte.is_ascii_digit());
@@ -121,7 +122,8 @@ pub fn summary_results(rates: &RateTable, inserts: Option<&RateTable>) -> Vec<St
 ///
 /// # Errors
 /// [`NoStudy::NoTests`] without a step of the Insert Benchmark.
-pub fn study_of_steps(results: &[StepResult], about: &About) -> Result<StudyRecord, NoStudy> {
+pub fn study_of_steps(results: &[StepResult], about: &About) -> Result<Gathered, NoStudy> {
+    let mut repeated = Vec::new();
     let mut steps: Vec<(&str, CellId)> = Vec::new();
     let mut servers: Vec<String> = Vec::new();
     let mut slices: BTreeMap<(usize, usize), Slice> = BTreeMap::new();
@@ -141,7 +143,12 @@ pub fn study_of_steps(results: &[StepResult], about: &About) -> Result<StudyReco
         });
         let cell = steps.get(number).map(|(_, cell)| *cell);
         if let Some(slice) = cell.and_then(|cell| slice(cell, system, kind, result, about)) {
-            slices.insert((number, system), slice);
+            match slices.entry((number, system)) {
+                Entry::Vacant(place) => drop(place.insert(slice)),
+                Entry::Occupied(_) => {
+                    repeated.push(format!("{} of {}", result.step, result.server))
+                }
+            }
         }
     }
     if slices.is_empty() {
@@ -151,7 +158,7 @@ pub fn study_of_steps(results: &[StepResult], about: &About) -> Result<StudyReco
     steps.sort_by_key(|(name, _)| order(name));
     let mut record = empty(&servers, steps.into_iter().map(|(_, cell)| cell).collect(), about);
     record.slices = slices.into_values().collect();
-    Ok(record)
+    Ok(Gathered { record, repeated })
 }
 
 /// The place of a step: loads first, then queries by their background rate, ranges before points, and their loops.
@@ -318,7 +325,8 @@ mod tests {
         let inserts = "dbms\tqr100.L1\nmy5651_rel.cz11a\t100\nmy8036_rel.cz11a\t90\n";
         let [rates, inserts] =
             [rates, inserts].map(|text| rate_table("t", text.as_bytes()).unwrap().0);
-        let record = study_of_steps(&summary_results(&rates, Some(&inserts)), &about()).unwrap();
+        let record =
+            study_of_steps(&summary_results(&rates, Some(&inserts)), &about()).unwrap().record;
         assert!(record.study.is_insert_benchmark());
         let names: Vec<_> = record.systems.iter().map(|it| it.name.as_str()).collect();
         assert_eq!(names, ["mysql@5.6.51", "mysql@8.0.36"]);
@@ -347,11 +355,12 @@ mod tests {
     fn unknown_inserts_are_no_missed_sla() {
         let read = |text: &str| rate_table("t", text.as_bytes()).unwrap().0;
         let rates = read("dbms\tl.i0\tqr100\na\t900\t50\nb\t800\t40\n");
-        let record = study_of_steps(&summary_results(&rates, None), &about()).unwrap();
+        let record = study_of_steps(&summary_results(&rates, None), &about()).unwrap().record;
         assert!(record.slices.iter().all(|it| !it.misses_sla()));
         assert_eq!(record.slices.len(), 4);
         let inserts = read("dbms\tqr100\na\t100\nb\tNA\n");
-        let record = study_of_steps(&summary_results(&rates, Some(&inserts)), &about()).unwrap();
+        let record =
+            study_of_steps(&summary_results(&rates, Some(&inserts)), &about()).unwrap().record;
         assert_eq!(record.slices.len(), 3);
     }
 
@@ -374,7 +383,7 @@ mod tests {
         let (rows, _) = step_rows("mrg.q100.1", line.as_bytes()).unwrap();
         let [result] = step_results("q100.1", &rows).try_into().unwrap();
         assert_eq!((result.step.as_str(), result.published.len()), ("q100.1", 19));
-        let record = study_of_steps(&[result], &about()).unwrap();
+        let record = study_of_steps(&[result], &about()).unwrap().record;
         assert_eq!(record.slices[0].published.last(), Some(&("p50".to_owned(), 7.0)));
         for other in ["l.i9", "qr", "q0", "q9999999999", "x"] {
             assert_eq!(Kind::of(other), None, "{other}");

@@ -2,7 +2,9 @@
 
 use std::io::{BufRead, Result};
 
-use crate::line::{Fault, each_line, value};
+use assay_model::limits::SYSTEMS;
+
+use crate::line::{Fault, each_line, name, value};
 
 /// The columns before the name of the server, in their order: rates, disk and CPU per operation, sizes in GiB, the
 /// slowest operation in seconds, and percentiles of the rate by second.
@@ -37,11 +39,12 @@ pub fn step_rows(file: &str, content: impl BufRead) -> Result<(Vec<StepRow>, Vec
             [] => {}
             ["-"] => family += usize::from(rows.last().is_some_and(|row| row.family == family)),
             [first, ..] if *first == COLUMNS[0] => {}
+            _ if rows.len() == SYSTEMS => return Err(format!("more than {SYSTEMS} rows")),
             [values @ .., tag] if values.len() == COLUMNS.len() => {
                 let numbers =
                     values.iter().map(|text| value(text)).collect::<std::result::Result<_, _>>()?;
                 let printed = values.iter().map(|&text| text.to_owned()).collect();
-                rows.push(StepRow { tag: (*tag).to_owned(), family, printed, values: numbers });
+                rows.push(StepRow { tag: name(tag)?, family, printed, values: numbers });
             }
             other => return Err(format!("{} of {} columns", other.len(), COLUMNS.len() + 1)),
         }

@@ -29,6 +29,15 @@ pub struct About {
     pub assay_version: String,
 }
 
+/// A study, and what could not become part of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Gathered {
+    /// The study.
+    pub record: StudyRecord,
+    /// Results of a server in a test for which there is one already, in words. The first one counts.
+    pub repeated: Vec<String>,
+}
+
 /// Why a table is no study.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoStudy {

@@ -459,6 +459,8 @@ fn studies_of_steps_have_what_was_published(folder: &Path, checked: &mut Checked
         let table = |name: &str| sound(rate_table(name, open(&of_set.join(name))).unwrap());
         let (rates, inserts) = (table("tput.tsv"), table("iput.tsv"));
         let record = study_of_steps(&summary_results(&rates, Some(&inserts)), &about()).unwrap();
+        assert!(record.repeated.is_empty());
+        let record = record.record;
         let judgement = assay_verdict::judge(&record);
         for (number, cells) in judgement.cells.chunks(rates.rows.len()).enumerate() {
             for (cell, row) in cells.iter().zip(&rates.rows) {
@@ -496,7 +498,7 @@ fn studies_of_raw_runs_have_what_was_published(folder: &Path, checked: &mut Chec
         published.push((server.clone(), step.clone(), first));
         results.push(QueueResult { step, server, seconds, clients: vec![run] });
     }
-    let record = study_of_queue_runs(&results, &about()).unwrap();
+    let record = study_of_queue_runs(&results, &about()).unwrap().record;
     for (server, step, summary) in published {
         let plain = step.split(".L").next().unwrap();
         let name = format!("published as `{server}`");

@@ -57,12 +57,12 @@ impl Ledger {
 /// The largest number of names in an error about an ambiguous name.
 const TOLD: usize = 5;
 
-/// An id or a name in full counts before all that begin with the text.
+/// An id in full counts before a name in full, because a study may have been added after another one got its id as a
+/// name. Both count before all that begin with the text.
 fn find(studies: Vec<(String, Option<String>)>, text: &str) -> Result<String, Problem> {
-    let is_exact = |(id, name): &&(String, Option<String>)| {
-        id == text || name.as_ref().is_some_and(|it| it == text)
-    };
-    if let Some((id, _)) = studies.iter().find(is_exact) {
+    let of_id = studies.iter().find(|(id, _)| id == text);
+    let of_name = || studies.iter().find(|(_, name)| name.as_deref() == Some(text));
+    if let Some((id, _)) = of_id.or_else(of_name) {
         return Ok(id.clone());
     }
     let fits = |(id, name): &(String, Option<String>)| {
@@ -429,8 +429,13 @@ mod tests {
     #[test]
     fn a_study_is_found_by_a_unique_prefix() {
         let found = |name: &str| {
-            let ids =
-                [("20261121-1", None), ("20261121-12", Some("nightly")), ("20261122-1", None)];
+            // The second one got its name before a study of that id was added.
+            let ids = [
+                ("20261121-12", Some("nightly")),
+                ("20261120-1", Some("20261121-1")),
+                ("20261121-1", None),
+                ("20261122-1", None),
+            ];
             let ids = ids.map(|(id, name)| (id.to_owned(), name.map(str::to_owned)));
             find(ids.to_vec(), name).map_err(|problem| problem.to_string())
         };
@@ -438,7 +443,7 @@ mod tests {
         assert_eq!(found("nightly").as_deref(), Ok("20261121-12"));
         assert_eq!(found("night").as_deref(), Ok("20261121-12"));
         assert_eq!(found("20261122").as_deref(), Ok("20261122-1"));
-        assert!(found("2026112").is_err_and(|told| told.contains("20261121-12, 20261122-1")));
+        assert!(found("2026112").is_err_and(|told| told.contains("20261121-1, 20261122-1")));
         assert!(found("").is_err() && found("x").is_err());
     }
 }

@@ -89,9 +89,9 @@ pub struct GroupBeside {
     pub their_range: [f64; 2],
 }
 
-/// Sets studies beside each other, the other one with the groups that were published of it, if any: one entry for each system of the first study, other than base and twin, of which the
-/// other study has a counterpart, as well as one of the base. Counterparts are systems of the same product, engine and
-/// series, the very version if it is there.
+/// Sets studies beside each other, the other one with the groups that were published of it, if any. There is one entry
+/// for each system of the first study, other than base and twin, of which the other study has a counterpart, as well as
+/// one of the base. Counterparts are systems of the same product, engine and series, the very version if it is there.
 #[must_use]
 pub fn beside(ours: Judged, theirs: Judged, groups: &[PublishedGroup]) -> Vec<PairBeside> {
     let Some(base) = ours.record.systems.iter().position(|it| it.is_base) else {

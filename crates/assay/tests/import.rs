@@ -62,6 +62,17 @@ fn a_published_table_is_a_study_without_verdicts() {
     assert!(place.run_to_end(&["import", "mytools", folder]).status.success());
 }
 
+#[test]
+fn names_of_tests_are_escaped_in_pages() {
+    let place = Place::new();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("qps.abs.x.tsv");
+    fs_err::write(&file, "col-1 : a\ncol-2 : b\n1\t2\tx</title><b>y\n").unwrap();
+    let page = place.run_to_end(&["import", "mytools", file.to_str().unwrap(), "--format", "html"]);
+    let page = String::from_utf8_lossy(&page.stdout).into_owned();
+    assert!(page.contains("&#60;b&#62;y") && !page.contains("<b>y"), "{page}");
+}
+
 /// Tables with metrics, steps of the Insert Benchmark and raw runs in one directory are a study each.
 #[test]
 fn all_layouts_of_a_directory_become_studies() {
@@ -101,6 +112,12 @@ fn all_layouts_of_a_directory_become_studies() {
         assert_eq!(output.status.code().unwrap() % 3, 0, "{name}: {}", stderr(&output));
         serde_json::from_slice(&output.stdout).unwrap()
     };
+    fs_err::write(folder.path().join("b/qps.abs.bad.tsv"), "x").unwrap();
+    let most = place.run_to_end(&["import", "mytools", folder.path().to_str().unwrap()]);
+    assert_eq!(most.status.code(), Some(3), "{}", stderr(&most));
+    assert!(stderr(&most).contains("left out: cannot import"), "{}", stderr(&most));
+    assert_eq!(stderr(&most).matches("imported-").count(), 4, "{}", stderr(&most));
+    fs_err::remove_file(folder.path().join("b/qps.abs.bad.tsv")).unwrap();
     let table = json("a");
     assert_eq!(table["cells"][0]["clients"], 8);
     assert_eq!(table["cells"][0]["published"], serde_json::json!({"cpu/o": 0.000097, "cs/o": 4.2}));

@@ -1,11 +1,11 @@
 //! Charts of ratios as inline SVG: the marks drawn on the scale of the page.
 //!
 //! Positions are percentages of the width, so that a chart fills the place it is given and its marks keep their shape.
-//! Nothing but numbers and names of tests is written: no text of users or servers gets here.
+//! Nothing but numbers and names of tests is written. Names may come from anywhere, so they are escaped here.
 
 use std::fmt;
 
-use askama::filters::HtmlSafe;
+use askama::filters::{Html, HtmlSafe, escape};
 use assay_model::Estimate;
 
 use crate::scale::Scale;
@@ -165,6 +165,7 @@ impl fmt::Display for Dots<'_> {
             let y = DOTS_HEIGHT - 5.0 - step * f64::from(level);
             let class = verdict.word();
             write!(f, r#"<circle class="{class}" cx="{x:.1}%" cy="{y:.0}" r="{radius:.1}">"#)?;
+            let Ok(test) = escape(test, Html);
             write!(f, "<title>{test} {ratio:.2}</title></circle>")?;
         }
         f.write_str("</svg>")

@@ -11,7 +11,7 @@ use super::{LedgerArg, Output, ShapeArg};
 /// `assay import`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ImportCommand {
-    /// Add tables of queries per second (`qps.abs.*.tsv`), as Mark Callaghan publishes them with his posts
+    /// Add published results in the layouts of Mark Callaghan: tables of QPS, metrics, runs, the Insert Benchmark
     Mytools(ImportTables),
     /// Compare outputs of sysbench 1.0 or 1.1, runs of one script, with the first of them
     Sysbench(ImportRuns),
@@ -22,7 +22,7 @@ pub(crate) enum ImportCommand {
 /// `assay import mytools`.
 #[derive(Debug, Args)]
 pub(crate) struct ImportTables {
-    /// Tables, or directories with tables; each table becomes a study
+    /// Files, or directories that are searched for what assay knows; each data set becomes a study
     #[arg(required = true, value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
 

@@ -1,10 +1,11 @@
 //! What all imports share.
 
 use std::io::BufReader;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use anyhow::Result;
-use assay_import::{About, Fault};
+use assay_import::{About, Fault, Gathered};
 use assay_ledger::Ledger;
 use assay_model::{Setup, StudyRecord, counted};
 use sha2::{Digest as _, Sha256};
@@ -21,13 +22,20 @@ pub(super) fn tell(faults: &[Fault]) {
     for fault in faults.iter().take(FAULTS_SHOWN) {
         print(&format!("warning: {fault}"));
     }
-    if let Some(more @ 1..) = faults.len().checked_sub(FAULTS_SHOWN) {
-        print(&format!("warning: {} more", counted(more as u64, "bad line")));
+    // The last one may say how many more there are.
+    if let Some((last, hidden)) = faults.get(FAULTS_SHOWN..).and_then(<[Fault]>::split_last) {
+        if !hidden.is_empty() {
+            print(&format!("warning: {}", counted(hidden.len() as u64, "more bad line")));
+        }
+        print(&format!("warning: {last}"));
     }
 }
 
 pub(super) fn open(path: &Path) -> Result<BufReader<fs_err::File>> {
-    let file = fs_err::File::open(path)?;
+    let mut options = fs_err::OpenOptions::new();
+    // Opening a pipe would wait for its writer.
+    options.options_mut().custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
+    let file = options.read(true).open(path)?;
     // A device or a pipe may have no end.
     anyhow::ensure!(file.metadata()?.is_file(), "it is not a regular file");
     Ok(BufReader::new(file))
@@ -55,13 +63,27 @@ pub(super) fn about(reported_in: String, mut digest: Sha256, setup: Setup) -> Ab
 /// Adds a study unless it is there, and returns it as it is stored.
 pub(super) fn add(ledger: &mut Ledger, record: &StudyRecord) -> Result<StudyRecord> {
     let id = &record.study.id;
-    let is_new = !ledger.studies()?.iter().any(|it| it.id == *id);
-    if is_new {
-        ledger.add_record(record)?;
+    let exists =
+        |ledger: &Ledger| Ok::<_, anyhow::Error>(ledger.studies()?.iter().any(|it| it.id == *id));
+    let mut is_new = !exists(ledger)?;
+    if is_new && let Err(error) = ledger.add_record(record) {
+        // Another import may have been faster.
+        if !exists(ledger)? {
+            return Err(error.into());
+        }
+        is_new = false;
     }
     let record = report::read(ledger, id)?;
     if is_new {
         report::conclude(ledger, &record)?;
     }
     Ok(record)
+}
+
+/// Names what could not become part of a study.
+pub(super) fn of_gathered(gathered: Gathered) -> StudyRecord {
+    for repeated in &gathered.repeated {
+        print(&format!("warning: left out, because there is one already: {repeated}"));
+    }
+    gathered.record
 }

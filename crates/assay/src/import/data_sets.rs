@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 
 use super::common::name;
+use crate::progress::print;
 
 /// Deepest directory below a named one that is searched.
 const DEEPEST: usize = 8;
@@ -96,6 +97,8 @@ fn search(directory: &Path, deepest: usize, sets: &mut Vec<DataSet>) -> Result<(
             steps.push(path.clone());
         } else if deepest > 0 {
             search(path, deepest - 1, sets)?;
+        } else {
+            print(&format!("warning: `{}` is too deep to be searched", path.display()));
         }
     }
     // The runs beside a table are those that it was made of.

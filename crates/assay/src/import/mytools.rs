@@ -12,7 +12,7 @@ use assay_ledger::Ledger;
 use assay_model::{Setup, StudyRecord, counted};
 use sha2::{Digest as _, Sha256};
 
-use super::common::{about, add, name, open, tell};
+use super::common::{about, add, name, of_gathered, open, tell};
 use super::data_sets::{self, DataSet};
 use super::raw;
 use crate::advice::Advised;
@@ -39,8 +39,14 @@ pub(super) fn run(args: &ImportTables) -> Result<Exit> {
         ));
     }
     let mut records: Vec<StudyRecord> = Vec::new();
+    let mut exit = Exit::Done;
     for (set, searched) in &sets {
-        records.extend(studies(set, &Context { searched: *searched, setup: args.setup.setup() })?);
+        let context = Context { searched: *searched, setup: args.setup.setup() };
+        match studies(set, &context) {
+            Ok(found) => records.extend(found),
+            Err(error) if sets.len() == 1 => return Err(error),
+            Err(error) => exit = left_out(&error),
+        }
     }
     let is_shaped = args.output.format.is_some() || args.output.output.is_some();
     if records.len() > 1 && is_shaped {
@@ -50,9 +56,16 @@ pub(super) fn run(args: &ImportTables) -> Result<Exit> {
         ));
     }
     let mut ledger = Ledger::open(&paths::ledger_file(args.ledger.file.as_deref())?)?;
-    let added = records.iter().map(|record| add(&mut ledger, record));
-    let added: Vec<StudyRecord> = added.collect::<Result<_>>()?;
-    if let [record] = added.as_slice() {
+    let mut added: Vec<StudyRecord> = Vec::new();
+    for record in &records {
+        match add(&mut ledger, record).with_context(|| format!("cannot import `{}`", place(record)))
+        {
+            Ok(record) => added.push(record),
+            Err(error) if records.len() == 1 => return Err(error),
+            Err(error) => exit = left_out(&error),
+        }
+    }
+    if let ([record], true) = (added.as_slice(), exit == Exit::Done) {
         return report::write(record, &args.output);
     }
     for record in &added {
@@ -60,10 +73,16 @@ pub(super) fn run(args: &ImportTables) -> Result<Exit> {
         let what = format!("{} of {}", counted(cells, "test"), counted(systems, "system"));
         let clients: BTreeSet<u32> = record.study.setups.iter().map(|it| it.clients).collect();
         let clients: Vec<String> = clients.iter().map(u32::to_string).collect();
-        let clients = format!("{} clients", clients.join(", "));
+        let clients = format!("clients {}", clients.join(", "));
         print(&format!("{}: {what}, {clients}, from {}", record.study.id, place(record)));
     }
-    Ok(Exit::Done)
+    Ok(exit)
+}
+
+/// Names a data set that cannot be imported. The others are.
+fn left_out(error: &anyhow::Error) -> Exit {
+    print(&format!("warning: left out: {error:#}"));
+    Exit::Incomplete
 }
 
 /// Where the results of a study were published.
@@ -241,7 +260,7 @@ fn step_study(
     let digest = Sha256::new().chain_update(format!("{results:?}"));
     let place = reported_in.clone();
     let about: About = about(reported_in, digest, setup);
-    study_of_steps(results, &about).map_err(|_| no_steps(&place).into())
+    study_of_steps(results, &about).map(of_gathered).map_err(|_| no_steps(&place).into())
 }
 
 fn no_steps(place: &str) -> Advised {

@@ -1,5 +1,6 @@
 //! Directories of raw runs.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
@@ -10,7 +11,7 @@ use assay_import::{
 use assay_model::{Setup, StudyRecord};
 use sha2::{Digest as _, Sha256};
 
-use super::common::{about, name, open, tell};
+use super::common::{about, name, of_gathered, open, tell};
 use super::data_sets::{CLIENT, files};
 use crate::advice::Advised;
 
@@ -33,7 +34,7 @@ pub(super) fn of_sysbench(
         digest.update(format!("{run:?}\n"));
     }
     let about = about(origin, digest, setup);
-    study_of_raw_runs(&runs, &about).map_err(|_| {
+    study_of_raw_runs(&runs, &about).map(of_gathered).map_err(|_| {
         let hint = "an output of sysbench is called `sb.o.TEST.range100.pk1.dop1` and ends with its report";
         Advised::new("there is no complete output of sysbench", hint).into()
     })
@@ -61,11 +62,17 @@ pub(super) fn of_steps(
     setup: Setup,
 ) -> Result<StudyRecord> {
     let mut results = Vec::new();
+    let plain: BTreeSet<String> =
+        directories.iter().map(|it| without_size(&name(it)).to_owned()).collect();
     for directory in directories {
+        let full = name(directory);
+        // The size is part of the name if it tells servers apart.
+        let server =
+            if plain.len() < directories.len() { full.as_str() } else { without_size(&full) };
         let mut steps = Vec::new();
         for (step, path) in files(directory)? {
             if path.is_dir() && !path.is_symlink() {
-                let read = || result(&path, step, without_size(&name(directory)).to_owned());
+                let read = || result(&path, step, server.to_owned());
                 let found =
                     read().with_context(|| format!("cannot import `{}`", path.display()))?;
                 steps.extend(found);
@@ -76,7 +83,7 @@ pub(super) fn of_steps(
     }
     let digest = Sha256::new().chain_update(format!("{results:?}"));
     let about = about(origin, digest, setup);
-    study_of_queue_runs(&results, &about).map_err(|_| {
+    study_of_queue_runs(&results, &about).map(of_gathered).map_err(|_| {
         let hint = "the steps are the names of directories, such as `l.i0` and `qr100.L1`";
         Advised::new("there is no output of a step of the Insert Benchmark", hint).into()
     })
