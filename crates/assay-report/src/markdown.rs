@@ -210,7 +210,7 @@ fn row(test: &TestRow) -> Vec<String> {
     for other in &test.others {
         row.push(other.rqps.to_string());
         let bound = other.bound.iter().map(|bound| format!(" {bound}")).collect::<String>();
-        row.push(format!("{} {}{bound}", other.verdict.symbol(), other.verdict.word()));
+        row.push(format!("{} {}{bound}", other.symbol(), other.word()).trim().to_owned());
         row.push(other.beyond_threshold.clone().unwrap_or_else(|| NONE.to_owned()));
         row.push(other.cpu_ratio.to_string());
     }

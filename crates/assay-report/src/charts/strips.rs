@@ -8,7 +8,7 @@ use crate::scale::Scale;
 use crate::view::Report;
 use crate::view::groups::GroupRow;
 use crate::view::tests::TestSection;
-use crate::words::{Separated, Symbol, title};
+use crate::words::{Separated, title};
 
 /// Height of a row.
 const ROW: f64 = 17.0;
@@ -56,7 +56,7 @@ fn of_section(report: &Report, section: &TestSection) -> Option<ChartFile> {
                 estimate: ratio.0,
                 span: None,
                 class: other.verdict.word(),
-                text: format!("{} {} {ratio}", other.verdict.symbol(), other.verdict.word()),
+                text: format!("{} {} {ratio}", other.symbol(), other.word()).trim().to_owned(),
             }
         })
     });

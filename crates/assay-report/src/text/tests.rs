@@ -8,7 +8,7 @@ use super::table::{fits, left, plain_table, right, trimmed};
 use crate::view::Report;
 use crate::view::figure::Figure;
 use crate::view::tests::{ComparedSystem, Measured, TestRow, Tests};
-use crate::words::{Symbol, title};
+use crate::words::title;
 
 /// The heading of a figure's column.
 fn heading(figure: Figure) -> &'static str {
@@ -172,10 +172,10 @@ fn row(test: &TestRow, columns: Columns) -> Vec<Cell> {
     for other in others.iter().filter(|_| columns.verdicts) {
         let word = match &other.bound {
             _ if !columns.verdict_words => String::new(),
-            Some(bound) => format!("{} {bound}", other.verdict.word()),
-            None => other.verdict.word().to_owned(),
+            Some(bound) => format!("{} {bound}", other.word()),
+            None => other.word().to_owned(),
         };
-        let (numbers, symbol) = (other.rqps.to_string(), other.verdict.symbol());
+        let (numbers, symbol) = (other.rqps.to_string(), other.symbol());
         cells.push(left(format!("{numbers:<17}  {symbol} {word}")));
     }
     let joined = |texts: Vec<String>, separator: &str| right(texts.join(separator));

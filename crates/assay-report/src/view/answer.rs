@@ -75,7 +75,13 @@ fn answer<'a>(study: &'a JudgedStudy<'a>, summary: &SystemSummary) -> SystemAnsw
             std::cmp::Ordering::Less => Verdict::Faster,
             std::cmp::Ordering::Equal => Verdict::Same,
         },
-        counts: counts.into_iter().filter(|(_, count)| *count > 0).collect(),
+        counts: counts
+            .into_iter()
+            .filter(|(verdict, count)| {
+                let says = *verdict != Verdict::Undecided || !is_reported(study.record);
+                *count > 0 && says
+            })
+            .collect(),
         tests: tests.collect(),
         largest: largest(study, &cells),
     }

@@ -6,6 +6,7 @@ use super::shaded::Shade;
 use super::study::JudgedStudy;
 use crate::label::versions;
 use crate::number::Ratio;
+use crate::words::is_reported;
 
 /// From this many compared systems on, a matrix is easier to read than a table with columns for each system.
 pub(crate) const MANY: usize = 4;
@@ -127,7 +128,8 @@ fn cell(study: &JudgedStudy, base: &assay_verdict::CellJudgement, system: usize)
     }
     let judged = study.cell(base.cell, system);
     let step = study.named_step(base.cell, system);
-    let verdict = judged.map(|it| it.verdict);
+    let says = |verdict: &Verdict| *verdict != Verdict::Undecided || !is_reported(study.record);
+    let verdict = judged.map(|it| it.verdict).filter(says);
     let ratio = judged.filter(|it| it.verdict != Verdict::Failed).and_then(|it| it.rqps);
     MatrixCell { ratio, verdict, step }
 }

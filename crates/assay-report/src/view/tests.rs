@@ -7,6 +7,7 @@ use super::figure::Figure;
 use super::study::JudgedStudy;
 use super::{certainty, trouble, undecided};
 use crate::number::{Rate, Ratio, confidence, share, within};
+use crate::words::{Symbol, is_reported};
 
 /// Every test, in sections, and what a table of them needs to know.
 pub(crate) struct Tests<'a> {
@@ -57,6 +58,8 @@ pub(crate) struct Measured<'a> {
     pub(crate) system: &'a str,
     pub(crate) is_twin: bool,
     pub(crate) verdict: Verdict,
+    /// Whether the verdict says anything. A published single run cannot have one.
+    has_verdict: bool,
     pub(crate) qps: Rate,
     pub(crate) rqps: Ratio,
     pub(crate) cpu_ratio: Ratio,
@@ -71,6 +74,16 @@ pub(crate) struct Measured<'a> {
 }
 
 impl Measured<'_> {
+    /// The symbol of the verdict; nothing if it says nothing.
+    pub(crate) fn symbol(&self) -> &'static str {
+        if self.has_verdict { self.verdict.symbol() } else { "" }
+    }
+
+    /// The word of the verdict; nothing if it says nothing.
+    pub(crate) fn word(&self) -> &'static str {
+        if self.has_verdict { self.verdict.word() } else { "" }
+    }
+
     /// A figure as people read it.
     pub(crate) fn figure(&self, figure: &Figure) -> String {
         figure.text(self.cell)
@@ -150,6 +163,7 @@ fn measured<'a>(study: &'a JudgedStudy<'a>, cell: &'a CellJudgement) -> Measured
         system: study.label(cell.system),
         is_twin: cell.system != study.base && study.is_twin(cell.system),
         verdict: cell.verdict,
+        has_verdict: cell.verdict != Verdict::Undecided || !is_reported(study.record),
         qps: Rate(cell.qps),
         rqps: Ratio(cell.rqps),
         cpu_ratio: Ratio(cell.cpu_ratio),
