@@ -41,6 +41,8 @@ pub enum Refusal {
     Host,
     /// It would change something.
     Method,
+    /// A page of another site asked for it, other than by a link.
+    CrossSite,
     /// It is longer than [`HEAD_MAX`].
     TooLarge,
 }
@@ -53,6 +55,7 @@ impl Refusal {
             Self::Malformed => "400 Bad Request",
             Self::Host => "421 Misdirected Request",
             Self::Method => "405 Method Not Allowed",
+            Self::CrossSite => "403 Forbidden",
             Self::TooLarge => "431 Request Header Fields Too Large",
         }
     }
@@ -108,6 +111,13 @@ fn checked(request: &httparse::Request<'_, '_>, port: u16) -> Result<Request, Re
     };
     if fields.iter().any(is_body) {
         return Err(Refusal::Malformed);
+    }
+    // Browsers say who asks. Only links of other sites may lead here.
+    let says = |name: &str, value: &[u8]| {
+        fields.iter().any(|field| is_named(&field, name) && field.value == value)
+    };
+    if says("sec-fetch-site", b"cross-site") && !says("sec-fetch-mode", b"navigate") {
+        return Err(Refusal::CrossSite);
     }
     let target = request.path.filter(|path| path.starts_with('/')).ok_or(Refusal::Malformed)?;
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
@@ -168,6 +178,9 @@ mod tests {
             panic!("a request")
         };
         assert!(root.path.is_empty());
+        let link = "Sec-Fetch-Site: cross-site\r\nsec-fetch-mode: navigate";
+        let link = read(&format!("GET / HTTP/1.1\r\n{link}\r\n{HOST}"));
+        assert!(matches!(link, Read::Whole(_)), "a link of another site: {link:?}");
     }
 
     #[test]
@@ -183,6 +196,11 @@ mod tests {
             (get("Host: localhost\r\nHost: evil.example"), Refusal::Malformed),
             (get("Host: localhost\r\nContent-Length: 5"), Refusal::Malformed),
             (get("Host: localhost\r\nTransfer-Encoding: chunked"), Refusal::Malformed),
+            (get("Host: localhost\r\nSec-Fetch-Site: cross-site"), Refusal::CrossSite),
+            (
+                get("Host: localhost\r\nSec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: no-cors"),
+                Refusal::CrossSite,
+            ),
             (format!("POST / HTTP/1.1\r\n{HOST}"), Refusal::Method),
             (format!("GET http://127.0.0.1/ HTTP/1.1\r\n{HOST}"), Refusal::Malformed),
             (format!("GET /%ff HTTP/1.1\r\n{HOST}"), Refusal::Malformed),

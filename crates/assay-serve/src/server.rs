@@ -14,8 +14,11 @@ const CONNECTIONS_MAX: usize = 16;
 /// The time in which a request must have arrived.
 const REQUEST_TIME: Duration = Duration::from_secs(5);
 
-/// The time in which each part of an answer must be taken.
+/// The time in which a whole answer must be taken.
 const ANSWER_TIME: Duration = Duration::from_secs(10);
+
+/// The time in which the rest of a refused request must have arrived.
+const LEFT_TIME: Duration = Duration::from_secs(1);
 
 /// Most bytes of a refused request that are read, so that the refusal reaches its sender.
 const LEFT_MAX: u64 = 1 << 16;
@@ -115,8 +118,42 @@ impl Drop for Place {
     }
 }
 
+/// A connection until its deadline, whatever the other side does.
+struct Until<'a> {
+    stream: &'a TcpStream,
+    ends: Instant,
+}
+
+impl<'a> Until<'a> {
+    fn new(stream: &'a TcpStream, time: Duration) -> Self {
+        Self { stream, ends: Instant::now() + time }
+    }
+
+    fn left(&self) -> io::Result<Option<Duration>> {
+        let left = self.ends.saturating_duration_since(Instant::now());
+        if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(Some(left)) }
+    }
+}
+
+impl io::Read for Until<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        self.stream.set_read_timeout(self.left()?)?;
+        self.stream.read(into)
+    }
+}
+
+impl Write for Until<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.stream.set_write_timeout(self.left()?)?;
+        self.stream.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.stream.flush()
+    }
+}
+
 fn answer(stream: &TcpStream, port: u16, page: &dyn Fn(&Request) -> Page) -> io::Result<()> {
-    stream.set_write_timeout(Some(ANSWER_TIME))?;
     match read(stream, port)? {
         Read::Whole(request) => {
             let (status, kind, policy, body) = match page(&request) {
@@ -139,20 +176,19 @@ fn answer(stream: &TcpStream, port: u16, page: &dyn Fn(&Request) -> Page) -> io:
             send(stream, why.status(), "text/plain; charset=utf-8", NOTHING, body.len(), &body)?;
             stream.shutdown(Shutdown::Write)?;
             // What is left unread would reset the connection before the refusal is read.
-            stream.set_read_timeout(Some(Duration::from_secs(1)))?;
-            io::copy(&mut stream.take(LEFT_MAX), &mut io::sink()).map(drop)
+            let rest = Until::new(stream, LEFT_TIME);
+            io::copy(&mut rest.take(LEFT_MAX), &mut io::sink()).map(drop)
         }
         Read::Part => Ok(()),
     }
 }
 
 /// Reads a request; a part of one if the client closes the connection or takes too long.
-fn read(mut stream: &TcpStream, port: u16) -> io::Result<Read> {
-    let began = Instant::now();
+fn read(stream: &TcpStream, port: u16) -> io::Result<Read> {
+    let mut stream = Until::new(stream, REQUEST_TIME);
     let mut bytes = Vec::new();
     let mut more = [0; 1024];
-    while let Some(left) = REQUEST_TIME.checked_sub(began.elapsed()).filter(|it| !it.is_zero()) {
-        stream.set_read_timeout(Some(left))?;
+    loop {
         let count = match stream.read(&mut more) {
             Ok(0) => break,
             Ok(count) => count,
@@ -170,7 +206,7 @@ fn read(mut stream: &TcpStream, port: u16) -> io::Result<Read> {
 }
 
 fn send(
-    mut stream: &TcpStream,
+    stream: &TcpStream,
     status: &str,
     kind: &str,
     policy: &str,
@@ -182,7 +218,28 @@ fn send(
         "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\
          Content-Security-Policy: {policy}\r\n{allow}{HEADERS}\r\n"
     );
+    let mut stream = Until::new(stream, ANSWER_TIME);
     stream.write_all(head.as_bytes())?;
     stream.write_all(body.as_bytes())?;
     stream.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A reader that takes a little at a time would be served for as long as it likes.
+    #[test]
+    fn an_answer_ends_at_its_deadline() {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (stream, _) = listener.accept().unwrap();
+        let reader = std::thread::spawn(move || io::copy(&mut client, &mut io::sink()));
+        let mut answer = Until::new(&stream, Duration::from_millis(20));
+        let error = io::copy(&mut io::repeat(b'x'), &mut answer).unwrap_err();
+        assert!(matches!(error.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock));
+        assert_eq!(answer.read(&mut [0]).unwrap_err().kind(), io::ErrorKind::TimedOut);
+        drop(stream);
+        assert!(reader.join().unwrap().unwrap() > 0);
+    }
 }

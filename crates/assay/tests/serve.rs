@@ -109,6 +109,7 @@ fn hostile_requests_get_no_page() {
         (with("GET / HTTP/1.1", &format!("Host: evil.example:{port}\r\n")), "421"),
         (with("GET / HTTP/1.1", ""), "400"),
         (with("POST / HTTP/1.1", &format!("{host}Content-Length: 3\r\n")), "405"),
+        (with("GET / HTTP/1.1", &format!("{host}Sec-Fetch-Site: cross-site\r\n")), "403"),
         (with("DELETE /study/x HTTP/1.1", &host), "405"),
         (with("GET / HTTP/1.1", &format!("{host}X: {}\r\n", "a".repeat(100_000))), "431"),
         (with("GET /../../etc/passwd HTTP/1.1", &host), "404"),
