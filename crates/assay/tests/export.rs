@@ -184,3 +184,37 @@ fn only_named_studies_are_exported() {
     let read = |name: &str| fs_err::read(folder.join(name)).unwrap();
     assert_eq!(read("one/cells.parquet"), read("packed/cells.parquet"));
 }
+
+/// No export replaces anything but an earlier export, and each is written as a whole.
+#[test]
+fn only_tables_are_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    ledger(folder);
+    assay(folder, &["export", "tables"]);
+    let before = fs_err::read(folder.join("tables/cells.csv")).unwrap();
+    let refused = |directory: &str, ledger: &str, what: &str| {
+        let output = Command::new(env!("CARGO_BIN_EXE_assay"))
+            .args(["export", directory, STUDY, "--ledger", ledger])
+            .current_dir(folder)
+            .env("XDG_STATE_HOME", folder.join("state"))
+            .output()
+            .unwrap();
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(2) && told.contains(what), "{directory}: {told}");
+    };
+    let series = folder.join("tables/series.csv");
+    fs_err::remove_file(&series).unwrap();
+    fs_err::os::unix::fs::symlink(folder.join("ledger.db"), &series).unwrap();
+    refused("tables", "ledger.db", "`tables/series.csv` is no regular file");
+    fs_err::remove_file(&series).unwrap();
+    rustix::fs::mkfifoat(rustix::fs::CWD, &series, 0o600.into()).unwrap();
+    refused("tables", "ledger.db", "`tables/series.csv` is no regular file");
+    // Only the study that is named would be in it.
+    assert_eq!(fs_err::read(folder.join("tables/cells.csv")).unwrap(), before);
+    fs_err::create_dir(folder.join("own")).unwrap();
+    fs_err::copy(folder.join("ledger.db"), folder.join("own/studies.csv")).unwrap();
+    let kept = fs_err::read(folder.join("own/studies.csv")).unwrap();
+    refused("own", "own/studies.csv", "`own/studies.csv` is the ledger");
+    assert_eq!(fs_err::read(folder.join("own/studies.csv")).unwrap(), kept);
+}

@@ -9,6 +9,7 @@ use anyhow::{Context as _, Result, bail};
 use assay_ledger::{Ledger, StudyRows};
 use assay_model::{StudyRecord, printable};
 use assay_pack::{MEMBERS, Pack};
+use tempfile::NamedTempFile;
 
 use super::personal::{self, Here};
 use super::render::reports;
@@ -87,13 +88,18 @@ fn check_place(file: &Path) -> Result<()> {
 fn write(file: &Path, bytes: &[u8]) -> Result<()> {
     let directory = file.parent().filter(|it| !it.as_os_str().is_empty());
     let cannot = || format!("cannot write `{}`", file.display());
-    let mut written = tempfile::Builder::new()
-        .prefix(".assay-pack-")
-        // As any new file; the umask takes away what it should.
-        .permissions(Permissions::from_mode(0o666))
-        .tempfile_in(directory.unwrap_or(Path::new(".")))
-        .with_context(cannot)?;
-    written.write_all(bytes).with_context(cannot)?;
+    let written = temporary(directory.unwrap_or(Path::new(".")), bytes).with_context(cannot)?;
     written.persist(file).map_err(|error| error.error).with_context(cannot)?;
     Ok(())
+}
+
+/// A new file with this content in a directory, which disappears unless it gets a name.
+pub(crate) fn temporary(directory: &Path, bytes: &[u8]) -> std::io::Result<NamedTempFile> {
+    let mut file = tempfile::Builder::new()
+        .prefix(".assay-")
+        // As any new file; the umask takes away what it should.
+        .permissions(Permissions::from_mode(0o666))
+        .tempfile_in(directory)?;
+    file.write_all(bytes)?;
+    Ok(file)
 }
