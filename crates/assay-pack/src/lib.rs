@@ -23,8 +23,8 @@ pub const MANIFEST: &str = "manifest.json";
 pub const MEMBERS: [&str; 6] =
     [LEDGER, "report.json", "report.csv", "report.html", "report.md", "report.txt"];
 
-/// Size of all members together, bytes. A study of twelve systems and a hundred tests takes a tenth of it.
-pub const SIZE_MAX: u64 = 1 << 30;
+/// Size of all members together, bytes. A study of twelve systems and a hundred tests takes less than half of it.
+pub const SIZE_MAX: u64 = 1 << 28;
 
 /// A pack.
 #[derive(Debug, Clone, PartialEq, Eq)]

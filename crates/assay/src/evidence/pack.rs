@@ -36,12 +36,25 @@ pub(crate) fn pack(args: &PackArgs, cache_dir: Option<&Path>) -> Result<Exit> {
         ));
     }
     let here = Here::now(paths::cache_dir(cache_dir).ok().as_deref());
-    let pack = packed(ledger.rows(&id)?, &record, &here, args.host_name)?;
+    let pack = packed(judged(&ledger, &id)?, &record, &here, args.host_name)?;
     write(&args.pack, &pack.bytes()?)?;
     let name = args.pack.display();
     print(&format!("note: `{name}` has study `{id}`; publish the digest below beside the file"));
     report::write_stdout(&format!("{}\n", pack.digest))?;
     Ok(Exit::Done)
+}
+
+/// The rows of a study, with its verdicts if it is finished: older versions of assay kept none.
+pub(super) fn judged(ledger: &Ledger, id: &str) -> Result<StudyRows> {
+    let (rows, record) = (ledger.rows(id)?, report::read(ledger, id)?);
+    if !record.finished || ledger.conclusions(id)?.is_some() {
+        return Ok(rows);
+    }
+    let directory = tempfile::tempdir()?;
+    let mut copy = Ledger::open(&directory.path().join(assay_pack::LEDGER))?;
+    copy.add_rows(&rows)?;
+    report::conclude(&mut copy, &record)?;
+    Ok(copy.rows(id)?)
 }
 
 /// The pack of a study.

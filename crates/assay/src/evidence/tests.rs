@@ -10,7 +10,7 @@ use assay_pack::{LEDGER, MEMBERS, Pack};
 use rusqlite::Connection;
 use rusqlite::types::Value;
 
-use super::pack::packed;
+use super::pack::{judged, packed};
 use super::personal::Here;
 use super::verify::of_pack;
 use crate::report;
@@ -227,6 +227,48 @@ fn a_pack_has_nothing_but_its_study() {
         let verified = of_pack(&forged(&pack, bytes), None);
         assert!(!verified.verified && verified.differences[0].member == LEDGER, "{verified:?}");
     }
+}
+
+/// Without its verdicts, nothing in the ledger would contradict other ones.
+#[test]
+fn a_finished_study_without_verdicts_is_found() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = ledger(directory.path());
+    let stripped = "UPDATE study SET judged_by = NULL; DELETE FROM verdict";
+    let connection = Connection::open(&path).unwrap();
+    connection.execute_batch(stripped).unwrap();
+    drop(connection);
+    let without = of_pack(&pack(&path, false), None);
+    let places: Vec<_> = without.differences.iter().map(|it| it.place.as_str()).collect();
+    assert_eq!(places, ["study 20261122-042121-132, verdicts"]);
+    let ledger = Ledger::open_read_only(&path).unwrap();
+    let record = ledger.read(STUDY).unwrap();
+    let judged = packed(judged(&ledger, STUDY).unwrap(), &record, &here(), false).unwrap();
+    let verified = of_pack(&judged, None);
+    assert!(verified.verified, "{verified:#?}");
+}
+
+/// What is recorded may be a bomb: it is neither parsed nor shown as a whole.
+#[test]
+fn long_reports_are_not_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let pack = pack(&ledger(directory.path()), false);
+    let long = |name: &str, bytes: Vec<u8>| {
+        let contents =
+            MEMBERS.map(|it| if it == name { bytes.clone() } else { pack.member(it).to_vec() });
+        let forged = Pack::new(&pack.manifest.study, &pack.manifest.assay, contents).unwrap();
+        let verified = of_pack(&forged, None);
+        assert_eq!(verified.differences.len(), 1, "{verified:?}");
+        let found = format!("{:?}", verified.differences[0]);
+        assert!(found.len() < 1000, "{found}");
+        found
+    };
+    let json = [b"[".as_slice(), &b"[],".repeat(1 << 20), b"[]]"].concat();
+    assert!(long("report.json", json).contains("\"length\""));
+    let line = b"\x1b".repeat(pack.member("report.html").len());
+    assert!(long("report.html", line).contains("\"line 1\""));
+    let more = [pack.member("report.txt"), b"more"].concat();
+    assert!(long("report.txt", more).contains("recorded: \"`more`\", computed: \"nothing more\""));
 }
 
 const CANARY: &str = "canary";

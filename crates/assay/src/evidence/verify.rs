@@ -102,6 +102,7 @@ pub(super) fn of_pack(pack: &Pack, published: Option<&str>) -> Verified {
         for id in ids {
             let record = verified.study(&ledger, LEDGER, &id)?;
             if id == pack.manifest.study {
+                verified.is_judged(&record);
                 verified.reports(pack, &record);
                 if !ledger.holds_only(&ledger.rows(&id)?)? {
                     verified.differs(LEDGER, "rows", "of the study only", "others too");
@@ -174,6 +175,15 @@ impl Verified {
         Ok(record)
     }
 
+    /// In a pack, every finished study has its verdicts. They may have been removed so that nothing contradicts others.
+    fn is_judged(&mut self, record: &StudyRecord) {
+        let is_judged = self.studies.last().is_some_and(|it| it.judged_by.is_some());
+        if record.finished && !is_judged {
+            let place = format!("study {}, verdicts", record.study.id);
+            self.differs(LEDGER, &place, "nothing", "those of a finished study");
+        }
+    }
+
     /// Compares recorded verdicts with those that follow from the slices.
     fn verdicts(&mut self, member: &str, record: &StudyRecord, recorded: &Conclusions) {
         let study = &record.study;
@@ -212,6 +222,12 @@ impl Verified {
             if recorded == computed {
                 continue;
             }
+            // Anyone may have made what is recorded, so it is read only if it is about as long.
+            if recorded.len() / LONGER > computed.len() {
+                let sizes = [recorded, &computed].map(|it| counted(it.len() as u64, "byte"));
+                self.differs(name, "length", &sizes[0], &sizes[1]);
+                continue;
+            }
             let documents = [recorded, &computed].map(serde_json::from_slice);
             let [Ok(one), Ok(other)] = documents else {
                 self.line(name, recorded, &computed);
@@ -227,18 +243,10 @@ impl Verified {
         }
     }
 
-    /// Names the first line in which two texts differ.
+    /// Names the line of the first byte in which two texts differ.
     fn line(&mut self, name: &str, recorded: &[u8], computed: &[u8]) {
-        let lines = |text: &[u8]| {
-            let text = String::from_utf8_lossy(text).into_owned();
-            text.split('\n').map(str::to_owned).collect::<Vec<_>>()
-        };
-        let (recorded, computed) = (lines(recorded), lines(computed));
-        let differ = |at: &usize| recorded.get(*at) != computed.get(*at);
-        let at = (0..recorded.len().max(computed.len())).find(differ).unwrap_or_default();
-        let shown =
-            |lines: &[String]| lines.get(at).map_or_else(|| "nothing".to_owned(), |it| short(it));
-        self.differs(name, &format!("line {}", at + 1), &shown(&recorded), &shown(&computed));
+        let (line, recorded, computed) = first_difference(recorded, computed);
+        self.differs(name, &format!("line {line}"), &recorded, &computed);
     }
 
     /// How much of what is recorded was compared.
@@ -311,11 +319,36 @@ impl VerifiedStudy {
 /// Differences that are shown to people.
 const SHOWN: usize = 20;
 
+/// How many times as long as the computed report a recorded one may be, to be compared field by field.
+const LONGER: usize = 4;
+
 /// Characters of a line that are shown.
 const LINE: usize = 100;
 
-fn short(line: &str) -> String {
-    let text: String = printable(line).chars().take(LINE).collect();
+/// Bytes of a line that are shown before the first one that differs.
+const BEFORE: usize = 60;
+
+/// The number of the first line in which two texts differ, and what both have there.
+fn first_difference(one: &[u8], other: &[u8]) -> (usize, String, String) {
+    let at = one.iter().zip(other).take_while(|(one, other)| one == other).count();
+    let before = one.get(..at).unwrap_or_default();
+    let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+    let begins = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |it| it + 1);
+    let begins = begins.max(at.saturating_sub(BEFORE));
+    let shown = |text: &[u8]| match text.get(at..) {
+        None | Some([]) => "nothing more".to_owned(),
+        Some(_) => short(text.get(begins..).unwrap_or_default()),
+    };
+    (line, shown(one), shown(other))
+}
+
+/// The beginning of a line.
+fn short(text: &[u8]) -> String {
+    // No character has more than four bytes.
+    let text = text.get(..LINE * 4).unwrap_or(text);
+    let line = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let line = String::from_utf8_lossy(line);
+    let text: String = printable(&line).chars().take(LINE).collect();
     format!("`{}`", text.trim_end())
 }
 
