@@ -33,27 +33,30 @@ const TABLES: [&str; 8] =
     ["studies", "systems", "settings", "cells", "groups", "steps", "slices", "series"];
 
 /// A Python with DuckDB.
-fn python() -> PathBuf {
+fn python() -> Command {
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let cache = cache.or_else(|| Some(std::env::home_dir()?.join(".cache")));
-    let venv = cache.unwrap_or_else(std::env::temp_dir).join("assay-tests/duckdb");
-    let python = venv.join("bin/python");
-    let has_duckdb = |python: &Path| {
-        let imported = Command::new(python).args(["-c", "import duckdb"]).output();
+    let packages = cache.unwrap_or_else(std::env::temp_dir).join("assay-tests/duckdb");
+    let python = || {
+        let mut python = Command::new("python3");
+        python.env("PYTHONPATH", &packages);
+        python
+    };
+    let has_duckdb = || {
+        let imported = python().args(["-c", "import duckdb"]).output();
         imported.is_ok_and(|output| output.status.success())
     };
-    if !has_duckdb(&python) {
-        let made = Command::new("python3").args(["-m", "venv"]).arg(&venv).output();
-        let pip = ["-m", "pip", "install", "--quiet", "duckdb"];
-        let installed = made.and_then(|_| Command::new(&python).args(pip).output());
+    if !has_duckdb() {
+        let pip = ["-m", "pip", "install", "--quiet", "--target"];
+        let installed = Command::new("python3").args(pip).arg(&packages).arg("duckdb").output();
         assert!(
-            has_duckdb(&python),
-            "this test needs DuckDB from PyPI, and `pip install duckdb` in `{}` failed: is there a network, and a \
-             python3 with venv? {installed:?}",
-            venv.display()
+            has_duckdb(),
+            "this test needs DuckDB from PyPI, and `pip install duckdb` into `{}` failed: is there a network? \
+             {installed:?}",
+            packages.display()
         );
     }
-    python
+    python()
 }
 
 /// The queries in the documentation.
@@ -131,7 +134,7 @@ fn documented_queries_run_on_exported_tables() {
 
     let (queries, asked) = (queries(), folder.join("asked.json"));
     fs_err::write(&asked, serde_json::to_vec(&(&queries, TABLES)).unwrap()).unwrap();
-    let output = Command::new(python())
+    let output = python()
         .args(["-c", SCRIPT])
         .arg(&asked)
         .current_dir(folder.join("tables"))
