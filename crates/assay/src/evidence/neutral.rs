@@ -92,7 +92,9 @@ impl Neutral {
         let text = assay_model::without_secrets(text);
         let text = self.without_servers(&text);
         let text = self.without_literals(&text);
-        self.without_paths(&text)
+        let text = self.without_paths(&text);
+        let text = self.without_profiles(&text);
+        self.without_hosts(&text)
     }
 
     /// JSON whose texts have no personal parts; `None` if it is no JSON.
@@ -123,12 +125,55 @@ impl Neutral {
             let (authority, after) = address.split_at(end);
             if ["mysql", "mariadb", "postgres", "postgresql"].iter().any(|it| ends_with(before, it))
             {
-                let next = self.servers.len() + 1;
-                let name = self.servers.entry(authority.to_owned());
-                clean.push_str(name.or_insert_with(|| format!("user@server{next}")));
+                clean.push_str(&self.server("user@", authority));
             } else {
                 clean.push_str(authority);
             }
+            rest = after;
+        }
+        clean + rest
+    }
+
+    /// The neutral name of a server.
+    fn server(&mut self, user: &str, address: &str) -> String {
+        let next = self.servers.len() + 1;
+        let name = self.servers.entry(address.to_owned());
+        name.or_insert_with(|| format!("{user}server{next}")).clone()
+    }
+
+    /// Replaces `user@host.domain` and IPv4 addresses.
+    fn without_hosts(&mut self, text: &str) -> String {
+        let mut clean = String::new();
+        let mut rest = text;
+        while let Some(at) = rest.find(is_of_host) {
+            let (before, from) = rest.split_at(at);
+            let end = from.find(|c| !is_of_host(c)).unwrap_or(from.len());
+            let (found, after) = from.split_at(end);
+            let found_host = found.trim_end_matches('.');
+            let dots = found.get(found_host.len()..).unwrap_or_default();
+            clean.push_str(before);
+            clean.push_str(&match found_host.split_once('@') {
+                None if is_address(found_host) => self.server("", found_host),
+                Some((user, host)) if is_someone(user, host) => self.server("user@", found_host),
+                _ => found_host.to_owned(),
+            });
+            clean.push_str(dots);
+            rest = after;
+        }
+        clean + rest
+    }
+
+    /// Replaces the directories of users of Windows.
+    fn without_profiles(&mut self, text: &str) -> String {
+        let mut clean = String::new();
+        let mut rest = text;
+        while let Some(at) = profile(rest) {
+            let (before, from) = rest.split_at(at);
+            clean.push_str(before);
+            let is_of_profile = |c| is_of_path(c) || c == '\\' || c == ':';
+            let end = quoted(before, from).or_else(|| from.find(|c| !is_of_profile(c)));
+            let (path, after) = from.split_at(end.unwrap_or(from.len()));
+            clean.push_str(&self.named(path));
             rest = after;
         }
         clean + rest
@@ -145,22 +190,31 @@ impl Neutral {
                 None => (before, ""),
             };
             clean.push_str(before);
-            // A value that is a path may have blanks in it.
+            let is_start = !clean.ends_with(is_of_path) || clean.ends_with('@') || is_flag(&clean);
+            // A path that is quoted or the whole value may have blanks in it.
             let is_value = clean.is_empty() && !from.contains(['\n', '"', '`']);
-            let end = from.find(|c| !is_of_path(c)).filter(|_| !is_value).unwrap_or(from.len());
-            let (path, after) = from.split_at(end);
-            let (path, dot) = match path.strip_suffix('.') {
-                Some(path) if !is_value => (path, "."),
-                _ => (path, ""),
+            let long = is_value.then_some(from.len()).or_else(|| quoted(&clean, from));
+            let end = from.find(|c| !is_of_path(c)).unwrap_or(from.len());
+            let short = end - usize::from(from.get(..end).is_some_and(|it| it.ends_with('.')));
+            let mut ends = long.into_iter().chain([short]);
+            let is_whole = |end: &usize| {
+                is_start
+                    && self.is_personal(&format!("{home}{}", from.get(..*end).unwrap_or_default()))
             };
-            let path = format!("{home}{path}");
-            let is_start = !clean.ends_with(is_of_path);
-            clean.push_str(&if is_start && self.is_personal(&path) {
-                self.named(&path)
-            } else {
-                path
-            });
-            clean.push_str(dot);
+            let (begin, end) = match ends.find(is_whole) {
+                Some(end) => (0, end),
+                None => (in_home(from.get(..short).unwrap_or_default()).unwrap_or(short), short),
+            };
+            let (path, after) = from.split_at(end);
+            let (public, personal) = path.split_at(begin);
+            if begin > 0 {
+                clean.push_str(home);
+                clean.push_str(public);
+            }
+            if !personal.is_empty() {
+                let tilde = if begin == 0 { home } else { "" };
+                clean.push_str(&self.named(&format!("{tilde}{personal}")));
+            }
             rest = after;
         }
         clean + rest
@@ -206,6 +260,62 @@ fn replaced(text: &str, literal: &str, instead: &str) -> String {
 
 fn is_of_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
+}
+
+/// Where a path ends that begins after a quotation mark.
+fn quoted(before: &str, path: &str) -> Option<usize> {
+    let quote = before.chars().next_back().filter(|c| "\"'`".contains(*c))?;
+    let end = path.find([quote, '\n'])?;
+    // The mark may itself be quoted.
+    let inner = path.get(..end)?.trim_end_matches('\\').len();
+    path.get(end..)?.starts_with(quote).then_some(inner)
+}
+
+/// Whether a text ends with the name of an option that its value follows directly, such as `-I`.
+fn is_flag(text: &str) -> bool {
+    let mut last = text.chars().rev();
+    let is_letter = last.next().is_some_and(|c| c.is_ascii_alphabetic());
+    is_letter && last.next() == Some('-') && !last.next().is_some_and(is_of_path)
+}
+
+/// Where the directory of a user begins in a path.
+fn in_home(path: &str) -> Option<usize> {
+    let found = |home: &&str| path.find(*home).filter(|at| path.len() > at + home.len());
+    ["/home/", "/Users/", "/root/"].iter().filter_map(found).min()
+}
+
+/// Where the directory of a user of Windows begins, with its drive. Separators may be doubled.
+fn profile(text: &str) -> Option<usize> {
+    let is_users = |at: &usize| {
+        let rest = text.get(*at..).unwrap_or_default();
+        let name = rest.strip_prefix(r"\\").or_else(|| rest.strip_prefix('\\'));
+        let name = name.and_then(|it| it.get(..6));
+        name.is_some_and(|it| it.eq_ignore_ascii_case(r"users\"))
+    };
+    let at = text.match_indices('\\').map(|(at, _)| at).find(is_users)?;
+    let drive = text.get(..at)?.strip_suffix(':');
+    let drive = drive.filter(|it| it.ends_with(|c: char| c.is_ascii_alphabetic()));
+    Some(drive.map_or(at, |it| it.len() - 1))
+}
+
+fn is_of_host(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "._-+@".contains(c)
+}
+
+/// Whether this is an IPv4 address that tells where something is.
+fn is_address(text: &str) -> bool {
+    let address = text.parse::<std::net::Ipv4Addr>();
+    address.is_ok_and(|it| !it.is_loopback() && !it.is_unspecified() && !it.is_broadcast())
+}
+
+/// Whether this is a person or an account on a machine, rather than a product with its version.
+fn is_someone(user: &str, host: &str) -> bool {
+    let is_product = COMMON.contains(&user.to_ascii_lowercase().as_str());
+    let last = host.rsplit_once('.').map_or("", |(_, last)| last);
+    let is_domain = last.len() > 1
+        && last.chars().all(|c| c.is_ascii_alphabetic())
+        && host.starts_with(|c: char| c.is_ascii_alphabetic());
+    !user.is_empty() && user != "git" && (is_domain || (is_address(host) && !is_product))
 }
 
 /// Whether a character belongs to an unquoted path.
@@ -266,11 +376,21 @@ mod tests {
             ("cpu/o, 3 KB/s, 1/2/3, a/b/c", "cpu/o, 3 KB/s, 1/2/3, a/b/c"),
             ("/usr/share/mysql/", "/usr/share/mysql/"),
             ("/tmp", "/tmp"),
+            ("cc -I/srv/a/b -L/srv/a/b -fno-x/y/z", "cc -I/path5 -L/path5 -fno-x/y/z"),
+            ("x@/srv/a/b and lib/home/bob/x", "x@/path5 and lib/path10"),
+            ("/usr/bin/x --y /srv/a/b", "/usr/bin/x --y /path5"),
+            ("see \"/srv/c/my dir/deep/x\" and '/usr/a b/c'", "see \"/path11\" and '/usr/a b/c'"),
+            (r"at C:\Users\bob\x, 'd:\\users\\bob smith\\x'", "at /path12, '/path13'"),
+            ("bob@laptop.lan 192.168.7.9:80.", "user@server3 server4:80."),
+            (
+                "mysql@8.0.36 git@forge.example 127.0.0.1",
+                "mysql@8.0.36 git@forge.example 127.0.0.1",
+            ),
         ] {
             assert_eq!(neutral.text(text), clean, "{text}");
         }
         let json = r#"{"kind":"not-measured","error":"no `/home/alice/x.cnf`","n":[1,"/a/b"]}"#;
-        let clean = r#"{"error":"no `/path4`","kind":"not-measured","n":[1,"/path10"]}"#;
+        let clean = r#"{"error":"no `/path4`","kind":"not-measured","n":[1,"/path14"]}"#;
         assert_eq!(neutral.json(json).unwrap(), clean);
         assert_eq!(neutral.json("{"), None);
     }

@@ -130,22 +130,44 @@ fn definition(neutral: &mut Neutral, text: &str) -> String {
     serde_json::to_string(&value).unwrap_or_default()
 }
 
-/// Refuses bytes in which a directory of this machine is left.
+/// Refuses bytes in which a directory of this machine, or of any user, is left.
 pub(super) fn check(name: &str, bytes: &[u8], here: &Here) -> Result<()> {
-    for directory in &here.directories {
-        let wanted = directory.as_bytes();
-        let mut windows = bytes.windows(wanted.len() + 1);
-        if windows.any(|it| it.starts_with(wanted) && !it.ends_with(b"-") && !is_of_name(it.last()))
-        {
-            bail!(Advised::new(
-                format!(
-                    "the study cannot be packed: `{name}` would contain the path `{directory}`"
-                ),
-                "remove the attachment that has it, or pack a study without attachments"
-            ));
-        }
+    let left = here.directories.iter().find(|it| has(bytes, it)).cloned();
+    if let Some(path) = left.or_else(|| home_in(bytes)) {
+        bail!(Advised::new(
+            format!("the study cannot be packed: `{name}` would contain the path `{path}`"),
+            "names of tests, statements of workloads and contents of attachments stay as they are: change them, or \
+             pack a study without them"
+        ));
     }
     Ok(())
+}
+
+fn has(bytes: &[u8], directory: &str) -> bool {
+    let wanted = directory.as_bytes();
+    let mut windows = bytes.windows(wanted.len() + 1);
+    windows.any(|it| it.starts_with(wanted) && !it.ends_with(b"-") && !is_of_name(it.last()))
+}
+
+/// The directory of a user of any machine.
+fn home_in(bytes: &[u8]) -> Option<String> {
+    // Names of users are shorter.
+    const NAME_MAX: usize = 64;
+    let name = |rest: &[u8]| {
+        let rest = rest.get(..NAME_MAX).unwrap_or(rest);
+        let end =
+            rest.iter().position(|byte| !(is_of_name(Some(byte)) || b"._-".contains(byte)))?;
+        let name = rest.get(..end).filter(|name| !name.is_empty())?;
+        (rest.get(end) == Some(&b'/')).then(|| String::from_utf8_lossy(name).into_owned())
+    };
+    let starts = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
+    starts.into_iter().find_map(|at| {
+        let rest = bytes.get(at..)?;
+        ["/home/", "/Users/"].into_iter().find_map(|home| {
+            let name = name(rest.strip_prefix(home.as_bytes())?)?;
+            Some(format!("{home}{name}"))
+        })
+    })
 }
 
 fn is_of_name(byte: Option<&u8>) -> bool {

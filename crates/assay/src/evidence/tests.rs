@@ -282,7 +282,8 @@ fn nothing_personal_is_in_a_pack() {
     let recipe = "workload = '../canary work/w.toml'\ncompare = ['a', 'mysql@git:../canary/tree#v1', \
         'mysql://canary@canaryhost:3306/test']\n[system.a]\nis = 'mysql@dir:/srv/canary builds/8.0'\n\
         config = 'canary.cnf'\n";
-    let told = "cannot read `/home/canary/x/y`: canary@canaryhost.example, /srv/canary/z";
+    let told = "cannot read `/home/canary/x/y`: canary@canaryhost.example, /srv/canary/z, -I/home/canary1/src, \
+        x@/home/canary2/s, \"/home/canary3/my canary/deep/x\", C:\\Users\\canary\\x, me@canary.lan";
     for (sql, value) in [
         ("UPDATE study SET recipe = ?", recipe),
         ("UPDATE system SET name = ? WHERE number = 1", "mysql@dir:/srv/canary builds/8.0"),
@@ -330,6 +331,29 @@ fn nothing_personal_is_in_a_pack() {
     let kept = ledger.read(STUDY).unwrap().study.recipe;
     let read = assay_plan::read_study("recipe", &kept);
     assert!(read.is_ok(), "{read:?} in {kept}");
+}
+
+/// Names of tests and statements stay, so a path in them is a reason not to pack.
+#[test]
+fn a_path_in_the_name_of_a_test_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = ledger(directory.path());
+    let connection = Connection::open(&path).unwrap();
+    let name = "/home/canary1/t/x";
+    let renamed = "PRAGMA foreign_keys = OFF;
+        UPDATE test SET definition = json_set(definition, '$.name', :name) WHERE name = :old;
+        UPDATE test SET name = :name WHERE name = :old; UPDATE cell SET test = :name WHERE test = :old;
+        UPDATE slice SET test = :name WHERE test = :old";
+    let old: String =
+        connection.query_row("SELECT min(name) FROM test", [], |row| row.get(0)).unwrap();
+    let quoted = |text: &str| format!("'{text}'");
+    let renamed = renamed.replace(":name", &quoted(name)).replace(":old", &quoted(&old));
+    connection.execute_batch(&renamed).unwrap();
+    drop(connection);
+    let ledger = Ledger::open_read_only(&path).unwrap();
+    let (rows, record) = (ledger.rows(STUDY).unwrap(), ledger.read(STUDY).unwrap());
+    let refused = packed(rows, &record, &here(), false).unwrap_err().to_string();
+    assert!(refused.contains("would contain the path `/home/canary1`"), "{refused}");
 }
 
 /// The same study makes the same bytes, whoever packs it, and also from a pack.
