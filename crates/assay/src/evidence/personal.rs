@@ -136,8 +136,8 @@ pub(super) fn check(name: &str, bytes: &[u8], here: &Here) -> Result<()> {
     if let Some(path) = left.or_else(|| home_in(bytes)) {
         bail!(Advised::new(
             format!("the study cannot be packed: `{name}` would contain the path `{path}`"),
-            "names of tests, statements of workloads and contents of attachments stay as they are: change them, or \
-             pack a study without them"
+            "names of tests, statements of workloads and attachments that are no text stay as they are: change them, \
+             or pack a study without them"
         ));
     }
     Ok(())
