@@ -21,11 +21,12 @@ pub(crate) fn conditions(conditions: &Conditions) -> Vec<Line> {
     host.dedup();
     let mut lines = vec![line(format!("host: {}", host.join(", ")))];
     lines.extend(machine.state.iter().cloned().map(detail));
-    lines.extend(conditions.systems.iter().filter(|it| !it.is_twin).flat_map(system));
     if conditions.is_reported {
+        lines.extend(conditions.systems.iter().map(|it| line(published(it))));
         lines.push(line(reported(&conditions.study)));
         return lines;
     }
+    lines.extend(conditions.systems.iter().filter(|it| !it.is_twin).flat_map(system));
     lines.push(line(study(&conditions.study)));
     lines.extend(runs(conditions).map(line));
     lines.extend(conditions.data.iter().map(|data| line(format!("data {data}"))));
@@ -60,6 +61,13 @@ fn system(system: &SystemFacts) -> Vec<Line> {
     }
     lines.extend(system.notes.iter().map(|note| detail(format!("note: {note}"))));
     lines
+}
+
+/// What is known of a published system: its name there, and where it was published. Its binaries are not known.
+fn published(system: &SystemFacts) -> String {
+    let role = if system.is_base { " (base)" } else { "" };
+    let origin = system.origin.trim_start_matches("reported ");
+    format!("{}{role}: {}, in {origin}", system.label, system.notes.join("; "))
 }
 
 /// What is known of published results.
