@@ -163,9 +163,19 @@ fn differences(ours: &StudyRecord, theirs: &StudyRecord, pairs: &[Pair]) -> Vec<
             .collect()
     };
     let setups: BTreeSet<(Setup, Setup)> = pairs.iter().flat_map(setups).collect();
+    // Tables and rows that nobody gave are 1.
+    let is_unknown = |setup: Setup| is_reported(theirs) && setup.rows == 1;
+    let mut told = BTreeSet::new();
     for (our, their) in setups {
-        lines.push(format!("clients × tables × rows: {our} here, {their} there"));
+        told.insert(match is_unknown(their) {
+            true => format!(
+                "clients: {} here, {} there, whose tables and rows are not known",
+                our.clients, their.clients
+            ),
+            false => format!("clients × tables × rows: {our} here, {their} there"),
+        });
     }
+    lines.extend(told);
     let version =
         |system: Option<&System>| system.map_or("", |it| it.artifact.version()).to_owned();
     let mut seen = Vec::new();
