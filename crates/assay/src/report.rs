@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use assay_ledger::Ledger;
+use assay_ledger::{Ledger, Problem};
 use assay_model::{
     Conclusions, Hint, OltpOptions, Slice, StudyRecord, Suite, printable, printable_json,
     printable_lines,
@@ -49,8 +49,14 @@ fn write_beside(ours: &StudyRecord, name: &str, args: &Report) -> Result<Exit> {
     let (theirs, groups) = match table {
         Some(table) => (table.record, table.groups),
         None => {
-            let study = found(&args.ledger, Some(name));
-            (study.with_context(|| beside::nothing(name))?, Vec::new())
+            let is_missing = |error: &anyhow::Error| {
+                let error = error.downcast_ref::<assay_ledger::Error>();
+                error.is_some_and(|it| matches!(it.problem, Problem::NoSuchStudy(_)))
+            };
+            match found(&args.ledger, Some(name)) {
+                Err(error) if is_missing(&error) => bail!(beside::nothing(name)),
+                study => (study?, Vec::new()),
+            }
         }
     };
     let [here, there] = [ours, &theirs].map(assay_verdict::judge);

@@ -52,6 +52,14 @@ fn a_published_table_is_a_study_without_verdicts() {
     );
     assert!(!text.contains(folder), "a path of this machine: {text}");
 
+    let beside = place.run_to_end(&["report", "--beside", "nonsense"]);
+    assert_eq!(beside.status.code(), Some(2));
+    let told = stderr(&beside);
+    assert!(told.contains("published table: mariadb-mysql-2024-07"), "{told}");
+    let table = place.run_to_end(&["report", "--beside", "mariadb-mysql-2024-07"]);
+    let table = String::from_utf8_lossy(&table.stdout).into_owned();
+    assert!(table.contains("there: Mark Callaghan, July 2024"), "{table}");
+
     // The same results are the same study.
     assert!(place.run_to_end(&import).status.success());
     let studies = place.run_to_end(&["studies", "--format", "json"]);
