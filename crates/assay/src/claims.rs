@@ -1,5 +1,6 @@
 //! `assay claims`: published statements against studies of the ledger.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::{Result, bail};
@@ -81,12 +82,27 @@ fn checked_part(part: &ClaimPart, sources: &mut [(&StudyRecord, ClaimSource<'_>)
             Ok(ClaimScope { pairs, cells: part.cells(record), extremes })
         });
         match scope {
+            Ok(_) if part.unknown_test(record).is_some() => {
+                let words = part.unknown_test(record).unwrap_or_default();
+                let told = format!(
+                    "no test and no group is named `{words}`; groups are {}",
+                    groups(record)
+                );
+                if !missing.contains(&told) {
+                    missing.push(told);
+                }
+            }
             Ok(scope) => {
                 is_found = true;
                 figures.extend(source.figures(&scope, &part.statement));
             }
-            Err(words) if missing.iter().any(|it| it == words) => {}
-            Err(words) => missing.push(words.to_owned()),
+            Err(words) => {
+                let names: Vec<&str> = record.systems.iter().map(|it| it.name.as_str()).collect();
+                let told = format!("no system is named `{words}`; there are {}", names.join(", "));
+                if !missing.contains(&told) {
+                    missing.push(told);
+                }
+            }
         }
     }
     if is_found {
@@ -98,4 +114,11 @@ fn checked_part(part: &ClaimPart, sources: &mut [(&StudyRecord, ClaimSource<'_>)
         checked: check_claim(&part.statement, figures),
         missing,
     }
+}
+
+/// The groups of a study, in their order.
+fn groups(record: &StudyRecord) -> String {
+    let groups = record.study.cells.iter().map(|cell| cell.id.test.group(record.study.set));
+    let groups: BTreeSet<_> = groups.collect();
+    groups.into_iter().map(|group| group.word.as_str()).collect::<Vec<_>>().join(", ")
 }

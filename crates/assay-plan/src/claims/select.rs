@@ -2,7 +2,7 @@
 
 use assay_model::{CellId, StudyRecord, System};
 
-use super::types::{ClaimPart, SystemWords, Than};
+use super::types::{ClaimPart, SystemWords, TestWords, Than};
 
 impl ClaimPart {
     /// The systems that it is about, each with the one that it is compared with; `None` for a figure that needs none.
@@ -42,6 +42,19 @@ impl ClaimPart {
                 && self.has_test(cell.test.name(), &cell.test.group(study.set).word)
         };
         study.cells.iter().map(|cell| cell.id).filter(is_meant).collect()
+    }
+
+    /// The first words that name no test and no group of a study.
+    #[must_use]
+    pub fn unknown_test(&self, record: &StudyRecord) -> Option<&str> {
+        let study = &record.study;
+        let names = |words: &TestWords| {
+            let mut cells = study.cells.iter().map(|cell| cell.id.test);
+            cells.any(|test| {
+                words.words == test.group(study.set).word || words.pattern.is_match(test.name())
+            })
+        };
+        self.tests.iter().find(|words| !names(words)).map(|words| words.words.as_str())
     }
 
     fn has_clients(&self, clients: u32) -> bool {

@@ -25,7 +25,7 @@ pub struct CheckedPart {
     pub statement: Statement,
     /// What the evidence says.
     pub checked: CheckedStatement,
-    /// Words that name no system of a study, if there are any.
+    /// Sentences about words that name no system and no test of any study, if there are any.
     pub missing: Vec<String>,
 }
 

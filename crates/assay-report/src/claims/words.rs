@@ -67,8 +67,7 @@ fn share(share: Share, of_what: Counted) -> String {
 /// `7 of 9 tests; mariadb@13.0.0 / mariadb@10.2.30; values from 0.95 to 1.21`.
 pub(super) fn found(part: &CheckedPart) -> String {
     if !part.missing.is_empty() {
-        let words = part.missing.iter().map(|it| format!("`{it}`")).collect::<Vec<_>>().join(", ");
-        return format!("no system is named {words}");
+        return part.missing.join("; ");
     }
     let quantity = part.statement.quantity;
     let figures = &part.checked.figures;
