@@ -350,7 +350,7 @@ mod tests {
         );
     }
 
-    /// Without the rates of the background, nobody knows whether a step kept them.
+    /// A step whose insert rate was not published can neither meet nor miss its SLA.
     #[test]
     fn unknown_inserts_are_no_missed_sla() {
         let read = |text: &str| rate_table("t", text.as_bytes()).unwrap().0;

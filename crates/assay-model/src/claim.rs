@@ -148,24 +148,24 @@ pub struct Region {
 pub enum Relation {
     /// It lies in a range.
     In(Region),
-    /// Of all systems that the claim names, the system of these words has the smallest one.
+    /// The named system has the smallest value of all systems of the claim.
     Lowest(String),
-    /// Of all systems that the claim names, the system of these words has the largest one.
+    /// The named system has the largest value of all systems of the claim.
     Highest(String),
 }
 
 /// Of how many values it is claimed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Share {
-    /// Of all.
+    /// The claim is about all of them.
     Every,
-    /// Of none.
+    /// The claim is about none of them.
     None,
-    /// Of more than half.
+    /// The claim is about more than half of them.
     Most,
-    /// Of at least this part of them, from 0 to 1.
+    /// The claim is about at least this part of them, from 0 to 1.
     Part(f64),
-    /// Of a number.
+    /// The claim is about a number of them.
     Count {
         /// The smallest number that suffices.
         least: u32,
