@@ -296,6 +296,7 @@ pub(crate) fn reported(cell: CellId, system: usize, work: WorkCounters, about: &
         turns: Vec::new(),
         step: None,
         published: Vec::new(),
+        status: None,
         client: None,
         server: None,
         host: None,

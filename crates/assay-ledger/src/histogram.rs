@@ -1,16 +1,9 @@
 //! Checks that the bytes of a latency histogram can be decoded safely. A malicious header makes decoders allocate
 //! gigabytes, and counts near 2^64 overflow their sums.
 
+use assay_model::recorded_values;
+
 use crate::limits::COUNT_MAX;
-
-/// The first bytes of an uncompressed HDR histogram in V2 encoding.
-const V2_COOKIE: u32 = 0x1c84_9313;
-
-/// The largest number of significant digits. Histograms of assay have three.
-const DIGITS_MAX: u32 = 3;
-
-/// The largest value that a histogram may be able to hold, nanoseconds: about a hundred days.
-const VALUE_MAX: u64 = 1 << 53;
 
 /// Whether the bytes can be decoded safely. No bytes mean that nothing was measured.
 pub(crate) fn is_sound(bytes: &[u8]) -> bool {
@@ -18,64 +11,15 @@ pub(crate) fn is_sound(bytes: &[u8]) -> bool {
 }
 
 /// The sum of all counts; `None` if the bytes are not a histogram of a sensible size.
-fn total(mut bytes: &[u8]) -> Option<u64> {
-    let rest = &mut bytes;
-    let cookie = u32::from_be_bytes(take(rest)?);
-    let length = u32::from_be_bytes(take(rest)?);
-    let offset = u32::from_be_bytes(take(rest)?);
-    let digits = u32::from_be_bytes(take(rest)?);
-    let lowest = u64::from_be_bytes(take(rest)?);
-    let highest = u64::from_be_bytes(take(rest)?);
-    let ratio = f64::from_be_bytes(take(rest)?);
-    let is_sound = cookie == V2_COOKIE
-        && usize::try_from(length) == Ok(rest.len())
-        && offset == 0
-        && digits <= DIGITS_MAX
-        && (1..=VALUE_MAX).contains(&lowest)
-        && highest <= VALUE_MAX
-        && ratio == 1.0;
-    if !is_sound {
-        return None;
-    }
-    let mut total: u64 = 0;
-    while !rest.is_empty() {
-        // A negative number is the length of a run of zeros.
-        match u64::try_from(number(rest)?) {
-            Ok(count) => total = total.checked_add(count)?,
-            Err(_) => continue,
-        }
-    }
-    Some(total)
-}
-
-/// The next number, in ZigZag encoding: seven bits in each of the first eight bytes, eight bits in the ninth.
-fn number(bytes: &mut &[u8]) -> Option<i64> {
-    let mut coded = 0;
-    for index in 0..9 {
-        let [byte] = take(bytes)?;
-        if index == 8 {
-            coded |= u64::from(byte) << 56;
-        } else {
-            coded |= u64::from(byte & 0x7f) << (7 * index);
-            if byte & 0x80 == 0 {
-                break;
-            }
-        }
-    }
-    let magnitude = (coded >> 1) as i64;
-    // `i64::MIN` has no opposite, so it is refused.
-    let number = if coded & 1 == 0 { magnitude } else { !magnitude };
-    (number != i64::MIN).then_some(number)
-}
-
-fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
-    let (first, rest) = bytes.split_first_chunk()?;
-    *bytes = rest;
-    Some(*first)
+fn total(bytes: &[u8]) -> Option<u64> {
+    let mut total = Some(0_u64);
+    recorded_values(bytes, |_, count| total = total.and_then(|sum| sum.checked_add(count)))?;
+    total
 }
 
 #[cfg(test)]
 mod tests {
+    use assay_model::HISTOGRAM_VALUE_MAX;
     use hdrhistogram::Histogram;
     use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
     use proptest::prelude::*;
@@ -91,13 +35,41 @@ mod tests {
     proptest! {
         #[test]
         fn recorded_histograms_are_valid_and_counted(
-            values in proptest::collection::vec((1..VALUE_MAX, 0..1_u64 << 30), 0..50),
+            values in proptest::collection::vec((1..HISTOGRAM_VALUE_MAX, 0..1_u64 << 30), 0..50),
         ) {
-            let mut histogram = Histogram::new_with_bounds(1, VALUE_MAX, 3).unwrap();
+            let mut histogram = Histogram::new_with_bounds(1, HISTOGRAM_VALUE_MAX, 3).unwrap();
             for (value, count) in values {
                 histogram.record_n(value, count).unwrap();
             }
             prop_assert_eq!(total(&encoded(&histogram)), Some(histogram.len()));
+        }
+
+        /// The library tells the same values.
+        #[test]
+        fn recorded_values_are_those_that_were_recorded(
+            digits in 0..4_u8,
+            lowest in 1..5000_u64,
+            values in proptest::collection::vec((any::<u64>(), 1..9_u64), 0..50),
+        ) {
+            let mut histogram =
+                Histogram::new_with_bounds(lowest, HISTOGRAM_VALUE_MAX / 2, digits).unwrap();
+            for (value, count) in values {
+                let value = lowest + value % (HISTOGRAM_VALUE_MAX / 4);
+                histogram.record_n(value, count).unwrap();
+            }
+            let mut found = Vec::new();
+            let read = recorded_values(&encoded(&histogram), |value, count| {
+                found.push((value, count));
+            });
+            prop_assert!(read.is_some());
+            let told: Vec<(u64, u64)> = histogram
+                .iter_recorded()
+                .map(|it| {
+                    let value = histogram.lowest_equivalent(it.value_iterated_to());
+                    (value, it.count_at_value())
+                })
+                .collect();
+            prop_assert_eq!(found, told);
         }
 
         /// If changed bytes pass, the decoder decodes or refuses them without allocating much memory.

@@ -5,7 +5,7 @@ use rusqlite::Connection;
 use crate::Problem;
 
 /// One script per schema version; version N is reached by running the first N.
-const MIGRATIONS: [&str; 11] = [
+const MIGRATIONS: [&str; 12] = [
     include_str!("../migrations/0001_ledger.sql"),
     include_str!("../migrations/0002_resume.sql"),
     include_str!("../migrations/0003_once.sql"),
@@ -17,6 +17,7 @@ const MIGRATIONS: [&str; 11] = [
     include_str!("../migrations/0009_terms.sql"),
     include_str!("../migrations/0010_names.sql"),
     include_str!("../migrations/0011_verdicts.sql"),
+    include_str!("../migrations/0012_status.sql"),
 ];
 
 /// The newest schema version.

@@ -360,6 +360,7 @@ fn read_slice(
             true => fields.json("published")?,
             false => Vec::new(),
         },
+        status: fields.has("status")?.then(|| fields.json("status")).transpose()?,
         client: None,
         server: None,
         host: None,

@@ -77,6 +77,7 @@ const TEXTS: &[TextPlace] = &[
     json("event", "what"),
     text("slice", "failure"),
     json("slice", "published"),
+    json("slice", "status"),
 ];
 
 const fn text(table: &'static str, column: &'static str) -> TextPlace {

@@ -383,6 +383,7 @@ fn slice_row(study: &str, slice: &Slice, run: i64) -> Result<Vec<(String, Value)
         ("turns", json(&slice.turns)?.into()),
         ("step", slice.step.as_ref().map(json).transpose()?.into()),
         ("published", published.map(json).transpose()?.into()),
+        ("status", slice.status.as_ref().map(json).transpose()?.into()),
         ("latency_hdr", slice.work.latency_hdr.clone().into()),
     ]
     .map(|(name, value)| (name.to_owned(), value))

@@ -16,6 +16,7 @@ mod examination;
 mod gate;
 mod generator;
 mod hint;
+mod histogram;
 pub mod limits;
 mod own;
 mod prefix;
@@ -46,6 +47,7 @@ pub use examination::{
 pub use gate::Gate;
 pub use generator::{Generator, Range, Scalar};
 pub use hint::Hint;
+pub use histogram::{HISTOGRAM_VALUE_MAX, recorded_values};
 pub use own::{
     OwnColumn, OwnData, OwnFile, OwnRows, OwnStep, OwnTable, PerProduct, Sql, Transaction, Variable,
 };

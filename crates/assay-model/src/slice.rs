@@ -222,6 +222,9 @@ pub struct Slice {
     /// Figures that were published with its rate, by their published names, such as `cpu/o`. Empty for a slice that
     /// assay measured.
     pub published: Vec<(String, f64)>,
+    /// By how much counters of the server's own status grew during the round, by their names there, such as
+    /// `Innodb_rows_read`; `None` if they were not read.
+    pub status: Option<Vec<(String, u64)>>,
     /// The clients' counters; `None` if they were not read.
     pub client: Option<ClientCounters>,
     /// The server's counters; `None` if they were not read, such as those of a server on another machine.
@@ -350,6 +353,7 @@ mod tests {
             turns: Vec::new(),
             step: None,
             published: Vec::new(),
+            status: None,
             client: None,
             server: None,
             host: None,

@@ -346,6 +346,12 @@ pub struct StudyRecord {
 }
 
 impl StudyRecord {
+    /// Whether others have measured the systems: assay knows what they published.
+    #[must_use]
+    pub fn is_reported(&self) -> bool {
+        self.systems.iter().any(|system| matches!(system.artifact, Artifact::Reported(_)))
+    }
+
     /// A study without any measurement yet.
     #[must_use]
     pub fn new(study: Study, host: Host, systems: Vec<System>) -> Self {

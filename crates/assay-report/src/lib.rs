@@ -26,7 +26,7 @@ mod view;
 mod words;
 
 pub use audit::{Compared, audit_json, audit_text};
-pub use beside::{Other, render_beside};
+pub use beside::{Other, beside_charts, render_beside};
 pub use charts::ChartFile;
 pub use claims::{CheckedClaim, CheckedPart, claims};
 pub use doctor::{Diagnosis, Needed, Prospect, doctor_json, doctor_text};
@@ -36,7 +36,7 @@ pub use junit::junit;
 pub use studies::studies;
 pub use study::{ShownStudy, study_json, study_text};
 pub use tests_list::{ListedFrom, ListedTest, tests_json, tests_text};
-pub use trend::{Trend, trend};
+pub use trend::{Trend, trend, trend_charts};
 
 use assay_model::{StudyRecord, printable_lines};
 use assay_verdict::Judgement;

@@ -10,10 +10,10 @@ use crate::view::gate::Gate;
 use crate::view::groups::GroupRow;
 use crate::view::insert_bench::InsertBench;
 use crate::view::matrix::MatrixSection;
-use crate::view::published;
 use crate::view::shaded::ShadedTable;
 use crate::view::sweep::Sweep;
 use crate::view::tests::{TestRow, TestSection, Tests};
+use crate::view::{metrics, published};
 use crate::words::{CROSSOVERS_LEGEND, STEPS_LEGEND, Symbol, sentence, title};
 
 /// The charts that a report shows as images.
@@ -31,7 +31,7 @@ impl Images<'_> {
     }
 
     /// The images of a section.
-    fn at(self, place: &Place) -> Vec<String> {
+    pub(crate) fn at(self, place: &Place) -> Vec<String> {
         let charts = self.charts.iter().filter(|chart| chart.place == *place);
         charts.map(|it| format!("![{}]({}.{})", escaped(&it.alt), it.name, self.ending)).collect()
     }
@@ -50,7 +50,11 @@ const LEGEND: &str = "rQPS: QPS divided by that of the base, with its 95 % inter
 fn legend(report: &Report) -> String {
     let certainty = report.tests.certainty.iter();
     let certainty: String = certainty.map(|it| format!(" {}", escaped(&sentence(it)))).collect();
-    let legend = if report.matrix.has_many_systems() { LEGEND_OF_MANY } else { LEGEND };
+    let legend = match (report.matrix.has_many_systems(), report.matrix.has_intervals()) {
+        (true, true) => LEGEND_OF_MANY,
+        (true, false) => "rQPS: QPS divided by that of the base, without intervals.",
+        (false, _) => LEGEND,
+    };
     format!("{legend}{certainty}")
 }
 
@@ -113,6 +117,12 @@ pub(crate) fn render_published(report: &Report, images: Images) -> String {
         sections.push(shaded(shown));
     }
     sections.push(escaped(&format!("QPS divided by that of {base}.")));
+    if !report.metrics.is_empty() {
+        sections.push(format!("### Hardware per operation\n\n{}.", escaped(metrics::NOTE)));
+    }
+    for shown in &report.metrics {
+        sections.push(folded(&escaped(&shown.title), &shaded(shown)));
+    }
     sections.join("\n\n") + "\n"
 }
 
@@ -180,13 +190,14 @@ fn many_systems(report: &Report, section: &TestSection) -> String {
     let matrix = &report.matrix;
     let mut columns = vec![Column::left("test"), Column::right("base QPS")];
     columns.extend(matrix.short.iter().skip(1).map(|name| Column::right(name.clone())));
-    columns.push(Column::right("±"));
+    let has_intervals = matrix.has_intervals();
+    columns.extend(has_intervals.then(|| Column::right("±")));
     let is_this = |of: &&MatrixSection| (of.setup, of.group) == (section.setup, section.group);
     let rows = matrix.sections.iter().filter(is_this).flat_map(|section| &section.rows);
     let rows = rows.map(|row| {
         let mut cells = vec![row.test.to_owned(), figure(row.base_qps)];
         cells.extend(row.cells.iter().skip(1).map(text::matrix::marked));
-        cells.push(text::matrix::widest(row));
+        cells.extend(has_intervals.then(|| text::matrix::widest(row)));
         cells
     });
     table(&columns, rows)

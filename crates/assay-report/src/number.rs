@@ -215,8 +215,8 @@ pub(crate) fn change_in_words(estimate: Estimate) -> Option<String> {
         (low, high) if low <= 1.0 && high >= 1.0 && is_too_wide => {
             "too uncertain to state".to_owned()
         }
-        (low, _) if low > 2.0 => format!("more than doubled {}", interval(estimate)),
-        (_, high) if high < 0.5 => format!("less than half {}", interval(estimate)),
+        (low, _) if low > 2.0 && is_too_wide => format!("more than doubled {}", interval(estimate)),
+        (_, high) if high < 0.5 && is_too_wide => format!("less than half {}", interval(estimate)),
         (low, _) if is_too_wide && low > 1.0 => "faster by an unknown amount".to_owned(),
         _ if is_too_wide => "slower by an unknown amount".to_owned(),
         _ => {
@@ -326,7 +326,8 @@ mod tests {
         assert_eq!(of(0.99, 0.989, 0.991), "−1.0 % [−1.1 %, −0.9 %]");
         assert_eq!(of(0.20, 0.001, 9.91), "too uncertain to state");
         assert_eq!(of(0.2, 0.1, 0.41), "less than half [0.10, 0.41]");
-        assert_eq!(of(3.0, 2.5, 3.5), "more than doubled [2.50, 3.50]");
+        assert_eq!(of(3.0, 2.5, 3.5), "+200 % [+150 %, +250 %]");
+        assert_eq!(of(0.2, 0.18, 0.21), "−80 % [−82 %, −79 %]");
         assert_eq!(of(0.4, 0.15, 0.8), "slower by an unknown amount");
         assert_eq!(of(2.4, 1.1, 5.0), "faster by an unknown amount");
         assert_eq!(change_in_words(Estimate::without_interval(0.96)), None);

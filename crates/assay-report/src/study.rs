@@ -12,7 +12,7 @@ use crate::format::TextOptions;
 use crate::number::duration;
 use crate::text::paint;
 use crate::text::wrap::wrap;
-use crate::words::{is_reported, minute, rfc3339, source};
+use crate::words::{minute, rfc3339, source};
 
 /// Raised when the shape below changes incompatibly.
 const SCHEMA: u32 = 1;
@@ -100,7 +100,7 @@ impl ShownStudy<'_> {
 
     /// Verdicts on a system. A published result has none.
     fn summary(&self, system: usize) -> Option<&SystemSummary> {
-        if is_reported(self.record) {
+        if self.record.is_reported() {
             return None;
         }
         self.judgement.systems.iter().find(|it| it.system == system)

@@ -1,6 +1,6 @@
 //! Words and symbols that formats share.
 
-use assay_model::{Artifact, Group, Origin, Setup, StudyRecord, System, Verdict};
+use assay_model::{Artifact, Group, Origin, Setup, System, Verdict};
 use assay_verdict::GateVerdict;
 
 use crate::number::thousands;
@@ -96,9 +96,4 @@ pub(crate) fn rfc3339(milliseconds: i64) -> Option<String> {
 /// A moment to the minute, in UTC: `2026-11-21 07:19`; none outside the years that RFC 3339 has.
 pub(crate) fn minute(milliseconds: i64) -> Option<String> {
     Some(rfc3339(milliseconds)?.get(..16)?.replace('T', " "))
-}
-
-/// Whether others have measured the systems.
-pub(crate) fn is_reported(record: &StudyRecord) -> bool {
-    record.systems.iter().any(|it| matches!(it.artifact, Artifact::Reported(_)))
 }

@@ -5,7 +5,10 @@
 mod common;
 
 use assay_model::{Setup, StudyRecord};
-use assay_report::{ChartFile, charts, published_charts, render_with_charts};
+use assay_report::{
+    ChartFile, Other, Trend, beside_charts, charts, published_charts, render_with_charts,
+    trend_charts,
+};
 use assay_verdict::judge;
 use common::record;
 use common::studies::{FOUR, ONE, failed, with_setups};
@@ -174,6 +177,42 @@ fn each_kind_of_study_has_its_charts() {
     let mut unmeasured = record(&["11.8"]);
     unmeasured.slices.clear();
     assert_eq!(names(&drawn(&unmeasured)), [""; 0]);
+}
+
+#[test]
+fn a_study_beside_another_one_has_a_scatter_plot() {
+    let (ours, judgement) = (record(&["11.4", "11.8"]), judge(&record(&["11.4", "11.8"])));
+    let other = Other { record: &ours, judgement: &judgement, groups: &[], note: None };
+    let (charts, report) = beside_charts((&ours, &judgement), &other, "png");
+    assert_eq!(names(&charts), ["beside-mariadb-11.4", "beside-mariadb-11.8"]);
+    for chart in &charts {
+        assert_readable(chart);
+        assert_eq!(chart.svg.matches("<circle").count(), 5);
+        assert_eq!(report.matches(&format!("]({}.png)", chart.name)).count(), 1, "{report}");
+    }
+}
+
+#[test]
+fn a_test_over_many_studies_has_a_chart() {
+    let (study, judgement) = (record(&["11.8"]), judge(&record(&["11.8"])));
+    let mut lines =
+        assay_verdict::trend(&[(&study, &judgement)], |cell, _| cell.test.name() == "insert");
+    let [line] = lines.as_mut_slice() else { panic!("{lines:?}") };
+    let point = line.points[0].clone();
+    line.points = (0..40)
+        .map(|number| {
+            let mut point = point.clone();
+            point.version = format!("11.8.{}", number / 2);
+            point.rqps.value *= 1.0 + 0.002 * f64::from(number % 5);
+            point
+        })
+        .collect();
+    let (charts, report) =
+        trend_charts(&Trend { test: "insert", lines: &lines, studies: 40 }, "svg");
+    let [chart] = charts.as_slice() else { panic!("{:?}", names(&charts)) };
+    assert_readable(chart);
+    assert!(chart.svg.contains("11.8.19"), "{}", chart.svg);
+    assert!(report.contains("](trend-insert-1.svg)") && report.contains("| 11.8.3 |"), "{report}");
 }
 
 /// Published tables round to two decimals, and charts say what their axes leave out.

@@ -130,7 +130,7 @@ fn cells_have_the_published_colours() {
     assert_eq!(cell("95.000"), "share19");
     assert!(html.contains("l.i1: insert response times"));
     // Four seconds, of which the second is a stall.
-    assert!(html.contains("L90.0 60.0L"), "no stall is drawn");
+    assert!(html.contains("L90 60.0L"), "no stall is drawn");
     assert!(html.contains("longest insert, ms, 0 to 2.4"), "no chart of response times");
 }
 

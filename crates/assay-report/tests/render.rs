@@ -82,6 +82,11 @@ fn json_path(column: &str) -> String {
         "time_us" | "client_cpu_us" | "server_cpu_us" | "server_user_us" | "server_sys_us"
         | "runq_us" | "disk_wait_us" | "other_wait_us" | "overlap_us" | "background_cpu_us"
         | "cs" | "reads" | "read_kb" | "write_kb" => format!("/per_op/{column}"),
+        change if change.starts_with("change_") => {
+            let (name, end) = change.strip_prefix("change_").unwrap().split_once("_us").unwrap();
+            let end = end.strip_prefix('_').unwrap_or("value");
+            format!("/change_us/{name}/{end}")
+        }
         "troubled_steal" | "troubled_other_process" | "troubled_clock_jump" => {
             column.replacen('_', "_by/", 1).replacen("troubled", "/troubled", 1)
         }
@@ -114,8 +119,9 @@ fn csv_has_the_fields_and_the_numbers_of_json() {
                 Some(other) => other.to_string(),
                 // A whole object may be null.
                 None => {
-                    let (object, _) = path.rsplit_once('/').unwrap();
-                    assert_eq!(cell.pointer(object), Some(&Value::Null), "{path}");
+                    let mut whole =
+                        path.match_indices('/').filter_map(|(at, _)| cell.pointer(&path[..at]));
+                    assert_eq!(whole.next_back(), Some(&Value::Null), "{path}");
                     String::new()
                 }
             };

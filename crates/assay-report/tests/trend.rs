@@ -42,9 +42,13 @@ fn changes_are_marked_in_every_format() {
     let json: serde_json::Value = serde_json::from_str(&shown(&lines, Format::Json)).unwrap();
     assert_eq!(json["lines"][0]["changes"][0]["at"], 2);
     assert!(json["lines"][1]["changes"].is_null());
+    let csv = shown(&lines, Format::Csv);
+    assert_eq!((csv.lines().count(), csv.matches(",true").count()), (6, 1), "{csv}");
+    let markdown = shown(&lines, Format::Markdown);
+    assert!(markdown.contains("| ◆ |") && markdown.contains("### mariadb/innodb"), "{markdown}");
     let page = shown(&lines, Format::Html);
     assert_eq!(page.matches("<circle").count(), 3, "{page}");
-    assert!(page.contains("m-7 0l7 -7") && page.contains("changed at 11.4.1"), "{page}");
+    assert!(page.contains("l7-7 7 7-7 7z") && page.contains("changed at 11.4.1"), "{page}");
 }
 
 #[test]
@@ -52,9 +56,10 @@ fn names_are_text_on_the_page() {
     let evil = "<script>alert(1)</script>\u{1b}[31m\u{202e}";
     let mut line = line(evil, &[(evil, 1.0), (evil, 1.1)]);
     line.terms.machine = evil.to_owned();
-    for format in [Format::Html, Format::Text] {
+    for format in [Format::Html, Format::Text, Format::Markdown, Format::Csv] {
         let text = shown(std::slice::from_ref(&line), format);
         assert!(!text.contains("\u{1b}") && !text.contains('\u{202e}'), "{text}");
-        assert!(format == Format::Text || !text.contains("<script"), "{text}");
+        let is_markup = matches!(format, Format::Html | Format::Markdown);
+        assert!(!is_markup || !text.contains("<script"), "{text}");
     }
 }

@@ -361,6 +361,7 @@ impl Machine {
             turns: Vec::new(),
             step: None,
             published: Vec::new(),
+            status: None,
             work: WorkCounters {
                 events: OPS,
                 read: OPS,

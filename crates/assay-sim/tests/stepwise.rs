@@ -101,6 +101,7 @@ fn slice(record: &StudyRecord, (block, cell, system, round, _): Asked, fails: bo
         turns: Vec::new(),
         step: Some(Box::new(step)),
         published: Vec::new(),
+        status: None,
         client: None,
         server: None,
         host: None,

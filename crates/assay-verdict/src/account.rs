@@ -1,12 +1,11 @@
 //! Time and hardware per operation, and latency.
 
-use assay_model::{CpuPlacement, ServerCounters, Slice};
+use assay_model::{CpuPlacement, PlannedCell, Slice, recorded_values};
 use hdrhistogram::Histogram;
-use hdrhistogram::serialization::Deserializer;
 
 /// The largest contradiction between counters and clock that counts as none, as part of the time. They are read one
 /// after the other.
-const RESOLUTION: f64 = 0.02;
+pub(crate) const RESOLUTION: f64 = 0.02;
 
 /// Means per operation: a counter's total over good slices divided by their operations. Microseconds unless named.
 ///
@@ -17,10 +16,16 @@ pub struct PerOp {
     pub time_us: f64,
     /// CPU time of assay's clients; `None` if it was never measured.
     pub client_cpu_us: Option<f64>,
+    /// Context switches of assay's clients; `None` if they were never counted.
+    pub client_cs: Option<f64>,
     /// The server's share; `None` if it was never measured.
     pub server: Option<ServerPerOp>,
     /// Reads completed by the block device that holds the data; `None` if no such device counts them.
     pub reads: Option<f64>,
+    /// KiB read from that device; `None` as for the reads.
+    pub device_read_kb: Option<f64>,
+    /// KiB written to that device; `None` as for the reads.
+    pub device_write_kb: Option<f64>,
     /// KiB that the server fetched from block devices; `None` if never measured.
     pub read_kb: Option<f64>,
     /// KiB that the server sent towards block devices; `None` if never measured.
@@ -89,79 +94,25 @@ pub(crate) fn server_cpu_per_op(slice: &Slice) -> Option<f64> {
     (cpu > 0 && ops > 0.0).then(|| cpu as f64 / ops)
 }
 
-/// Sums counters over slices; `None` without operations.
-pub(crate) fn per_op<'a>(
-    slices: impl Iterator<Item = &'a Slice>,
-    placement: CpuPlacement,
-) -> Option<PerOp> {
-    let slices: Vec<&Slice> = slices.collect();
-    let ops: f64 = slices.iter().map(|slice| slice.counted_ops()).sum();
-    if ops <= 0.0 {
-        return None;
-    }
-    // `None` if a slice lacks the counter, because the share of the others is not known.
-    let per_op = |counter: &dyn Fn(&Slice) -> Option<f64>| {
-        slices.iter().map(|slice| counter(slice)).sum::<Option<f64>>().map(|sum| sum / ops)
-    };
-    let time_us =
-        per_op(&|s| Some(f64::from(s.cell.setup.clients.max(1)) * s.counted_ns() as f64 / 1e3))?;
-    let client_cpu_us = per_op(&|s| Some(s.client.as_ref()?.tasks.cpu_ns as f64 / 1e3));
-    let of_server = |counter: fn(&ServerCounters) -> Option<u64>, unit: f64| {
-        per_op(&|s| Some(counter(s.server.as_ref()?)? as f64 / unit))
-    };
-    let server = || {
-        let us = |counter| of_server(counter, 1e3);
-        let (cpu_us, runq_us) =
-            (us(|it| Some(it.connections.cpu_ns))?, us(|it| Some(it.connections.runq_ns))?);
-        let disk_wait_us = us(|it| it.connections.disk_wait_ns);
-        let shares_cpu = placement != CpuPlacement::Free
-            && slices.iter().all(|slice| slice.cell.setup.clients == 1);
-        let rest = Account {
-            time_us,
-            client_us: client_cpu_us.unwrap_or(0.0),
-            thread_us: cpu_us + runq_us + disk_wait_us.unwrap_or(0.0),
-            runq_us,
-        }
-        .rest(shares_cpu);
-        Some(ServerPerOp {
-            cpu_us,
-            user_us: us(|it| Some(it.connections.user_ns))?,
-            sys_us: us(|it| Some(it.connections.sys_ns))?,
-            runq_us,
-            disk_wait_us,
-            overlap_us: rest.map(|(overlap_us, _)| overlap_us),
-            other_wait_us: rest.map(|(_, other_us)| other_us),
-            background_cpu_us: us(|it| Some(it.background.cpu_ns))?,
-            cs: of_server(
-                |it| Some(it.connections.context_switches + it.background.context_switches),
-                1.0,
-            )?,
-        })
-    };
-    Some(PerOp {
-        time_us,
-        client_cpu_us,
-        server: server(),
-        reads: per_op(&|s| Some(s.host.as_ref()?.device?.reads as f64)),
-        read_kb: of_server(|it| Some(it.read_bytes), 1024.0),
-        write_kb: of_server(|it| Some(it.write_bytes), 1024.0),
-    })
+/// Whether the client of a cell shares a CPU with the threads that serve it.
+pub(crate) fn shares_cpu(planned: &PlannedCell) -> bool {
+    planned.placement != CpuPlacement::Free && planned.id.setup.clients == 1
 }
 
 /// The measured terms of an operation, microseconds.
-struct Account {
-    time_us: f64,
+pub(crate) struct Account {
+    pub(crate) time_us: f64,
     /// CPU time of its client.
-    client_us: f64,
+    pub(crate) client_us: f64,
     /// The thread that serves it: on a CPU, on the run queue, or waiting for the disk. It is in one state at a time.
-    thread_us: f64,
+    pub(crate) thread_us: f64,
     /// On the run queue.
-    runq_us: f64,
+    pub(crate) runq_us: f64,
 }
 
 impl Account {
     /// The time counted twice, and the time left over; `None` if the thread was busier than the time allows.
-    fn rest(&self, shares_cpu: bool) -> Option<(f64, f64)> {
+    pub(crate) fn rest(&self, shares_cpu: bool) -> Option<(f64, f64)> {
         let excess = self.client_us + self.thread_us - self.time_us;
         // The thread's own states exclude each other, so only what its client used can be counted twice.
         if excess > self.client_us + RESOLUTION * self.time_us {
@@ -176,14 +127,14 @@ impl Account {
 /// Merges the histograms of slices; `None` if one is missing or unreadable.
 pub(crate) fn latency<'a>(slices: impl Iterator<Item = &'a Slice>) -> Option<Latency> {
     let mut merged = Histogram::<u64>::new(3).ok()?;
-    let mut deserializer = Deserializer::new();
     let (mut events, mut ns) = (0_u64, 0.0);
     for slice in slices {
         events = events.saturating_add(slice.work.events);
         ns += slice.work.event_ns_sum as f64;
-        let histogram: Histogram<u64> =
-            deserializer.deserialize(&mut slice.work.latency_hdr.as_slice()).ok()?;
-        merged.add(histogram).ok()?;
+        recorded_values(&slice.work.latency_hdr, |value, count| {
+            // It grows as needed, so it takes every value.
+            let _ = merged.record_n(value, count);
+        })?;
     }
     let us = |nanoseconds: u64| nanoseconds as f64 / 1e3;
     (!merged.is_empty() && events > 0).then(|| Latency {

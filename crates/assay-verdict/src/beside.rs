@@ -4,10 +4,8 @@ use assay_model::{
     CellId, Estimate, Group, PublishedGroup, Setup, StudyRecord, System, TestSet, Verdict,
 };
 
+use crate::special::{Z, log_error};
 use crate::{CellJudgement, GroupSummary, Judgement};
-
-/// The 97.5 % quantile of the normal distribution.
-const Z: f64 = 1.959_964;
 
 /// The fewest tests that have a correlation: Fisher's interval needs four.
 const TESTS_MIN: usize = 4;
@@ -208,12 +206,6 @@ fn relative(theirs: Judged, cell: CellId, [base, other]: [usize; 2]) -> Option<E
     }
     let ratio = of_other.qps?.value / of_base.qps?.value;
     (ratio.is_finite() && ratio > 0.0).then(|| Estimate::without_interval(ratio))
-}
-
-/// The standard error of a logarithm; `None` if it is not known.
-fn log_error(estimate: Estimate) -> Option<f64> {
-    let is_known = estimate.has_interval() && estimate.low > 0.0;
-    is_known.then(|| (estimate.high / estimate.low).ln() / (2.0 * Z))
 }
 
 fn quotient(ours: Estimate, theirs: Estimate) -> Estimate {

@@ -6,14 +6,15 @@ use assay_model::{
     CellId, Estimate, PlannedCell, Slice, SliceOutcome, StudyRecord, Trouble, Verdict,
 };
 
-use crate::account::{latency, operations, per_op};
+use crate::account::{latency, operations, shares_cpu};
 use crate::effect::Reduced;
 use crate::sample::{Fitness, Sample};
 use crate::samples::{Decided, Quantity, Samples};
+use crate::totals::per_op;
 use crate::uneven::Surplus;
 use crate::{
-    CellJudgement, Doubt, Judgement, SystemSummary, TroubledBy, crossover, group, robust, step,
-    steps, why,
+    CellJudgement, Doubt, Judgement, SystemSummary, TroubledBy, change, counters, crossover, group,
+    robust, step, steps, why,
 };
 
 impl Quantity {
@@ -62,6 +63,10 @@ pub(crate) fn with_rates(record: &StudyRecord) -> (Judgement, Vec<Option<Reduced
         described.total = rqps.total(index, &surplus);
         described.beyond_threshold = decision.beyond;
         described.bound = decision.bound;
+        let of_base = slices.get(&(cell.id, base)).filter(|_| system != base);
+        described.change =
+            of_base.and_then(|of_base| change::change(of_base, judged, shares_cpu(cell)));
+        described.counters = of_base.and_then(|of_base| counters::changes(of_base, judged));
         described.cpu_ratio = cpu.shown(index);
         let cpu_effect = cpu.effects.get(index).and_then(Option::as_ref);
         described.cpu_verdict =
@@ -77,10 +82,11 @@ pub(crate) fn with_rates(record: &StudyRecord) -> (Judgement, Vec<Option<Reduced
         if described.step.is_some() && described.verdict == Verdict::Failed {
             // A rate that met fewer writes is no faster.
             (described.rqps, described.total, described.cpu_ratio) = (None, None, None);
+            (described.change, described.counters) = (None, None);
         }
         cells.push(described);
     }
-    why::explain(&mut cells, base);
+    why::explain(&mut cells, base, &record.audit);
     let groups = group::summaries(record, &cells, &rqps.reduced, base);
     let systems = (0..record.systems.len())
         .filter(|&system| system != base)
@@ -202,7 +208,9 @@ fn described(
         },
         step: step::summary(judged),
         latency: latency(slices()),
-        per_op: per_op(slices(), planned.placement),
+        per_op: per_op(slices(), shares_cpu(planned)),
+        change: None,
+        counters: None,
         detectable: None,
         doubt: None,
         why: None,

@@ -6,13 +6,16 @@ mod account;
 mod active;
 mod beside;
 mod cell;
+mod change;
 mod claim;
+mod counters;
 mod crossover;
 mod effect;
 mod gate;
 mod group;
 mod judge;
 mod moderate;
+mod plans;
 mod robust;
 mod rules;
 mod sample;
@@ -22,6 +25,7 @@ mod special;
 mod step;
 mod steps;
 mod student;
+mod totals;
 mod trend;
 mod uneven;
 mod why;
@@ -32,12 +36,15 @@ pub use account::{Latency, PerOp, ServerPerOp};
 pub use active::{ActiveSecond, active_seconds};
 pub use beside::{Agreement, GroupBeside, Judged, PairBeside, TestBeside, beside};
 pub use cell::QUIET_SHARE;
+pub use change::{Changed, Term, TimeChange};
 pub use claim::{CheckedStatement, ClaimFigure, ClaimScope, ClaimSource, ClaimStatus, check_claim};
+pub use counters::CounterChange;
 pub use crossover::Crossover;
 pub use effect::BLOCK_SD;
 pub use gate::{GateCell, GateJudgement, GateVerdict};
 pub use judge::judge;
 pub use moderate::{Prior, fit_prior};
+pub use plans::PlanFindings;
 pub use robust::TRIM;
 pub use rules::{BLOCKS_MIN, SMOKE_GROSS, threshold};
 pub use sample::{Fitness, Sample};
@@ -120,6 +127,11 @@ pub struct CellJudgement {
     pub latency: Option<Latency>,
     /// Time and hardware per operation.
     pub per_op: Option<PerOp>,
+    /// How its time per operation differs from that of the base, term by term; `None` for the base.
+    pub change: Option<TimeChange>,
+    /// Counters of the server's own status that changed for certain against the base, the largest change first; `None`
+    /// for the base, and if they were not read.
+    pub counters: Option<Vec<CounterChange>>,
     /// The smallest relative change for which 4 of 5 studies like this one would call this cell, if its other cells
     /// stayed as they are. `None` if too few blocks were measured for any call.
     pub detectable: Option<f64>,

@@ -1,31 +1,46 @@
 //! The cause of a change in one sentence.
 
-use assay_model::Verdict;
+use assay_model::{AuditFinding, Verdict, thousands};
 
-use crate::{CellJudgement, PerOp};
+use crate::{CellJudgement, CounterChange, PerOp, PlanFindings, Term, TimeChange};
 
 /// A counter has changed when its ratio leaves 1 by more than this.
 const CHANGED: f64 = 0.10;
 
-/// Fewer reads per operation than this count as none: the data is cached.
-const CACHED_READS: f64 = 0.01;
+/// Terms with a smaller part of the change are not named.
+const SHARE_MIN: f64 = 0.1;
+
+/// A server that reads less from block devices than this per operation, KiB, has its data cached.
+const CACHED_KB: f64 = 0.1;
+
+/// One that reads more than this does not.
+const READ_KB: f64 = 1.0;
 
 /// Explains every cell that is faster, slower or uneven. A cell comes with all systems, in their order.
-pub(crate) fn explain(cells: &mut [CellJudgement], base: usize) {
+pub(crate) fn explain(cells: &mut [CellJudgement], base: usize, audit: &[AuditFinding]) {
+    let plans = PlanFindings::new(audit);
     for index in 0..cells.len() {
         let one = &cells[index];
-        if one.verdict == Verdict::Uneven {
-            cells[index].why = stalls(one);
-            continue;
-        }
-        if !matches!(one.verdict, Verdict::Faster | Verdict::Slower) {
-            continue;
-        }
         let of_base = (index + base).checked_sub(one.system).and_then(|at| cells.get(at));
-        let pair = of_base.and_then(|c| c.per_op).zip(one.per_op);
-        cells[index].why = pair.and_then(|(before, after)| sentence(&before, &after));
+        let why = match one.verdict {
+            Verdict::Uneven => stalls(one),
+            Verdict::Faster | Verdict::Slower => {
+                let pair = of_base.and_then(|of_base| of_base.per_op).zip(one.per_op);
+                pair.and_then(|(before, after)| sentence(&before, &after, one))
+            }
+            Verdict::Same | Verdict::Undecided | Verdict::Failed => continue,
+        };
+        let has_plan = plans.differ(one.cell, [base, one.system]);
+        cells[index].why = match (why, has_plan) {
+            (why, false) => why,
+            (None, true) => Some(ANOTHER_PLAN.to_owned()),
+            (Some(why), true) => Some(format!("{ANOTHER_PLAN}; {why}")),
+        };
     }
 }
+
+/// What is said of a test whose statements have other plans than those of the base.
+const ANOTHER_PLAN: &str = "executed with another plan than by the base";
 
 /// Says which of the systems stalls.
 fn stalls(cell: &CellJudgement) -> Option<String> {
@@ -38,60 +53,141 @@ fn stalls(cell: &CellJudgement) -> Option<String> {
     ))
 }
 
-fn sentence(before: &PerOp, after: &PerOp) -> Option<String> {
-    if let Some(io) = reads(before, after) {
-        return Some(io);
-    }
+/// What the counters say of a change: the terms of the time per operation, the cache, CPU and context switches.
+fn sentence(before: &PerOp, after: &PerOp, cell: &CellJudgement) -> Option<String> {
+    let counters = cell.counters.as_deref();
+    // The time contains the warm parts of turns and what trimming leaves out, so it may tell something else.
+    let agrees =
+        |change: &&TimeChange| (change.time.by.value > 0.0) == (cell.verdict == Verdict::Slower);
+    let change = cell.change.as_ref().filter(agrees);
+    let terms = change.and_then(|change| terms(change, counters));
+    let parts = [terms, reads(before, after), resources(before, after, cell)];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// `server CPU per operation +9 % [+5 %, +13 %], context switches unchanged`. The counters do not say what the CPU was
+/// used for.
+fn resources(before: &PerOp, after: &PerOp, cell: &CellJudgement) -> Option<String> {
     let (old, new) = (before.server?, after.server?);
-    let cpu = ratio(old.cpu_us + old.background_cpu_us, new.cpu_us + new.background_cpu_us)?;
-    let switches = ratio(old.cs, new.cs);
-    let switches_changed = switches.is_some_and(|ratio| (ratio - 1.0).abs() > CHANGED);
-    let cpu_words = format!("server CPU per operation {}", percent(cpu));
-    let switch_words = match switches {
+    let cpu = match cell.cpu_ratio {
+        Some(ratio) if ratio.has_interval() => {
+            format!("{} [{}, {}]", percent(ratio.value), percent(ratio.low), percent(ratio.high))
+        }
+        Some(ratio) => percent(ratio.value),
+        None => return None,
+    };
+    let switches = match ratio(old.cs, new.cs) {
         None => "context switches unknown".to_owned(),
-        Some(ratio) if switches_changed => format!("context switches ×{ratio:.1}"),
+        Some(ratio) if (ratio - 1.0).abs() > CHANGED => format!("context switches ×{ratio:.1}"),
         Some(_) => "context switches unchanged".to_owned(),
     };
-    let cpu_changed =
-        (cpu - 1.0).abs() > CHANGED.min(0.5 * (after.time_us / before.time_us - 1.0).abs());
-    Some(match (cpu_changed, switches_changed) {
-        // The counters do not say what the CPU was used for.
-        (true, false) => format!("{cpu_words}, {switch_words}"),
-        (false, true) if switches > Some(1.0) => format!("{switch_words}, {cpu_words}: contention"),
-        (false, true) => format!("{switch_words}, {cpu_words}: less contention"),
-        (true, true) => format!("{cpu_words}, {switch_words}: more than one cause"),
-        (false, false) => return waits(before, after),
-    })
+    Some(format!("server CPU per operation {cpu}, {switches}"))
 }
 
+/// Whether the server's reads from block devices begin or cease to matter.
 fn reads(before: &PerOp, after: &PerOp) -> Option<String> {
-    let (before, after) = before.reads.zip(after.reads)?;
-    let words = match (before < CACHED_READS, after < CACHED_READS) {
-        (true, false) => "not all data is cached any more",
-        (false, true) => "the data is now cached",
-        _ => return None,
+    let (before, after) = before.read_kb.zip(after.read_kb)?;
+    let words = match () {
+        () if before < CACHED_KB && after > READ_KB => "not all data is cached any more",
+        () if before > READ_KB && after < CACHED_KB => "the data is now cached",
+        () => return None,
     };
-    Some(format!("reads per operation {:.1} → {:.1}: {words}", before, after))
+    let [before, after] = [before, after].map(per_operation);
+    Some(format!("KiB read from disk per operation {before} → {after}: {words}"))
 }
 
-/// Explains a change without changes of CPU and context switches: by the term of the account that moved most.
-fn waits(before: &PerOp, after: &PerOp) -> Option<String> {
-    let (old, new) = (before.server?, after.server?);
-    let other =
-        if new.disk_wait_us.is_some() { "other waiting" } else { "waiting (disk included)" };
-    let terms = [
-        ("client CPU", grown(after.client_cpu_us, before.client_cpu_us)),
-        ("waiting for a CPU", grown(new.cpu_wait_us(), old.cpu_wait_us())),
-        ("waiting for the disk", grown(new.disk_wait_us, old.disk_wait_us)),
-        (other, grown(new.other_wait_us, old.other_wait_us)),
-    ];
-    let (name, change) = terms.into_iter().max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()))?;
-    Some(format!("server CPU per operation unchanged, {name} {change:+.1} µs per operation"))
+/// The terms that make up the change of the time per operation: `time per operation +12.6 µs, of which 79 % is CPU of
+/// serving threads and 21 % other waiting`. `None` if it is not certain that the time and any term changed. Waiting
+/// comes with what the server's own counters say of it.
+fn terms(change: &TimeChange, counters: Option<&[CounterChange]>) -> Option<String> {
+    let tells_disk = change.tells_disk();
+    let named = change.shares().into_iter().filter(|(_, share)| share.abs() >= SHARE_MIN);
+    let named = named.zip(std::iter::once(" is").chain(std::iter::repeat("")));
+    let named: Vec<String> = named
+        .map(|((term, share), is)| {
+            let evidence = evidence(term, tells_disk, share * change.time.by.value, counters);
+            let share = format!("{:.0} %", 100.0 * share).replace('-', "−");
+            format!("{share}{is} {}{evidence}", term.word(tells_disk))
+        })
+        .collect();
+    let (last, rest) = named.split_last()?;
+    let named = match rest {
+        [] => last.clone(),
+        rest => format!("{} and {last}", rest.join(", ")),
+    };
+    let by = change.time.by.value;
+    let decimals = if by.abs() < 0.995 { 2 } else { 1 };
+    let time = format!("{by:+.decimals$}").replace('-', "−");
+    Some(format!("time per operation {time} µs, of which {named}"))
 }
 
-/// By how much a term grew; 0 if that is not known.
-fn grown(after: Option<f64>, before: Option<f64>) -> f64 {
-    after.zip(before).map_or(0.0, |(after, before)| after - before)
+/// Counters of servers that count waiting, and their words.
+const WAITS: [(&str, &str); 5] = [
+    ("Innodb_row_lock_waits", "waits for row locks"),
+    ("Table_locks_waited", "waits for table locks"),
+    ("Innodb_log_waits", "waits for the log buffer"),
+    ("Innodb_buffer_pool_wait_free", "waits for free pages"),
+    ("Rocksdb_stall_micros", "µs of write stalls"),
+];
+
+/// Counters of what threads wait for at the disk, and their words.
+const DISK: [(&str, &str); 4] = [
+    ("Innodb_os_log_fsyncs", "flushes of the log"),
+    ("Rocksdb_wal_synced", "flushes of the log"),
+    ("Innodb_data_fsyncs", "flushes of files"),
+    ("Innodb_buffer_pool_reads", "pages read from files"),
+];
+
+/// What is said where no such counter changed.
+const NO_EVIDENCE: &str = " (no counter of the server tells why)";
+
+/// Nothing that a counter counts takes longer, µs. Fewer than that many are no evidence.
+const LONGEST_US: f64 = 10_000.0;
+
+/// What supports a change of a term of waiting: of the counters that changed in the same direction, often enough to
+/// explain it, the one that changed most. Nothing if the counters were not read.
+fn evidence(
+    term: Term,
+    tells_disk: bool,
+    wait_us: f64,
+    counters: Option<&[CounterChange]>,
+) -> String {
+    let Some(counters) = counters else { return String::new() };
+    let listed: &[&[(&str, &str)]] = match term {
+        Term::DiskWait => &[&DISK],
+        Term::OtherWait if tells_disk => &[&WAITS],
+        Term::OtherWait => &[&WAITS, &DISK],
+        Term::ClientCpu | Term::ServerCpu | Term::CpuWait | Term::Unknown => return String::new(),
+    };
+    let words = |counter: &CounterChange| {
+        let mut known = listed.iter().flat_map(|known| known.iter());
+        known.find(|(name, _)| *name == counter.name).map(|(_, words)| *words)
+    };
+    let found = counters.iter().filter_map(|it| Some((words(it)?, it.changed)));
+    let found = found.filter(|(_, changed)| {
+        let needed = wait_us / changed.by.value;
+        needed > 0.0 && needed < LONGEST_US
+    });
+    let most =
+        found.max_by(|(_, one), (_, other)| one.by.value.abs().total_cmp(&other.by.value.abs()));
+    most.map_or_else(
+        || NO_EVIDENCE.to_owned(),
+        |(words, changed)| {
+            let [before, after] = [changed.before, changed.after].map(per_operation);
+            format!(" ({words} per operation {before} → {after})")
+        },
+    )
+}
+
+/// A number of small things per operation, as people read it.
+fn per_operation(value: f64) -> String {
+    match value {
+        none if none < 0.0005 => "0".to_owned(),
+        small if small < 0.1 => format!("{small:.3}"),
+        value if value < 10.0 => format!("{value:.2}"),
+        large => thousands(large.round() as u64),
+    }
 }
 
 fn ratio(before: f64, after: f64) -> Option<f64> {
@@ -104,5 +200,66 @@ fn percent(ratio: f64) -> String {
         more if more >= 2.0 => format!("×{more:.1}"),
         less if less <= 0.5 => format!("×{less:.2}"),
         _ => format!("{:+.0} %", 100.0 * (ratio - 1.0)).replace('-', "−"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_model::Estimate;
+
+    use super::*;
+    use crate::Changed;
+
+    fn changed(before: f64, after: f64, half: f64) -> Changed {
+        let value = after - before;
+        Changed { before, after, by: Estimate { value, low: value - half, high: value + half } }
+    }
+
+    fn change(time: f64, terms: &[(Term, f64)]) -> TimeChange {
+        let term = |(term, by): &(Term, f64)| (*term, changed(10.0, 10.0 + by, 0.1));
+        TimeChange {
+            time: changed(50.0, 50.0 + time, 0.2),
+            terms: terms.iter().map(term).collect(),
+            background_cpu: None,
+        }
+    }
+
+    fn counter(name: &str, before: f64, after: f64) -> CounterChange {
+        CounterChange { name: name.to_owned(), changed: changed(before, after, 0.001) }
+    }
+
+    #[test]
+    fn terms_are_named_with_their_shares_the_largest_first() {
+        let found =
+            change(10.0, &[(Term::ClientCpu, 0.5), (Term::ServerCpu, 2.5), (Term::OtherWait, 7.0)]);
+        let counters =
+            [counter("Innodb_os_log_fsyncs", 0.0002, 1.0), counter("Innodb_rows_read", 1.0, 2.0)];
+        assert_eq!(
+            terms(&found, Some(&counters)).as_deref(),
+            Some(
+                "time per operation +10.0 µs, of which 70 % is waiting, disk included (flushes of the log per \
+                 operation 0 → 1.00) and 25 % CPU of serving threads"
+            )
+        );
+        let without = terms(&found, Some(&[])).unwrap_or_default();
+        assert!(without.contains("(no counter of the server tells why)"), "{without}");
+        assert!(!terms(&found, None).unwrap_or_default().contains("counter"));
+    }
+
+    #[test]
+    fn evidence_must_point_the_same_way() {
+        let less = change(-10.0, &[(Term::OtherWait, -9.0)]);
+        let counters = [counter("Innodb_row_lock_waits", 0.1, 0.5)];
+        let found = terms(&less, Some(&counters)).unwrap_or_default();
+        assert!(found.starts_with("time per operation −10.0 µs, of which 90 % is"), "{found}");
+        assert!(!found.contains("row locks"), "{found}");
+    }
+
+    #[test]
+    fn nothing_is_said_of_a_change_that_may_be_none() {
+        let mut found = change(0.1, &[(Term::ServerCpu, 3.0), (Term::OtherWait, -2.9)]);
+        assert_eq!(terms(&found, None), None);
+        found.time.by = Estimate::without_interval(5.0);
+        assert_eq!(terms(&found, None), None);
     }
 }

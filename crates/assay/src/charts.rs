@@ -4,10 +4,9 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
-use assay_model::{Hint, StudyRecord, counted};
+use assay_model::{Hint, counted};
 use assay_raster::Rasterizer;
 use assay_report::ChartFile;
-use assay_verdict::Judgement;
 
 use crate::progress::print;
 
@@ -45,8 +44,8 @@ pub(crate) enum NoCharts {
     /// Something that is no file has the name of a chart.
     #[error("`{}` is no regular file, so it is not replaced", .0.display())]
     NotAFile(PathBuf),
-    /// Only the report of a study has charts.
-    #[error("only the report of a study has charts")]
+    /// Only reports and trends have charts.
+    #[error("this command has no charts")]
     NoReport,
 }
 
@@ -61,7 +60,7 @@ impl Hint for NoCharts {
             }
             Self::NotAFile(_) => "move it away, or name another directory with `-o`".to_owned(),
             Self::NoReport => {
-                "use `assay report STUDY --format svg -o DIR`, or `-o FILE.html` here".to_owned()
+                "use `assay report STUDY --format svg -o DIR` or `assay trend TEST --format svg -o DIR`".to_owned()
             }
         };
         vec![hint]
@@ -77,19 +76,7 @@ pub(crate) fn check(form: ChartForm, directory: Option<&Path>) -> Result<(), NoC
     }
 }
 
-/// Writes all charts of a study and its report. Only files of their names are replaced.
-pub(crate) fn write(
-    record: &StudyRecord,
-    judgement: &Judgement,
-    form: ChartForm,
-    directory: &Path,
-) -> Result<()> {
-    let charts = assay_report::charts(record, judgement);
-    let report = assay_report::render_with_charts(record, judgement, &charts, form.ending());
-    write_files(&charts, &report, form, directory)
-}
-
-/// Writes these charts, and the report that shows them.
+/// Writes charts, and the report that shows them. Only files of their names are replaced.
 pub(crate) fn write_files(
     charts: &[ChartFile],
     report: &str,

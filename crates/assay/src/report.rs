@@ -10,7 +10,7 @@ use assay_model::{
     Conclusions, Hint, OltpOptions, Slice, StudyRecord, Suite, printable, printable_json,
     printable_lines,
 };
-use assay_report::{Format, ListedFrom, ListedTest, Other, TextOptions};
+use assay_report::{ChartFile, Format, ListedFrom, ListedTest, Other, TextOptions};
 use assay_verdict::{GateJudgement, GateVerdict, Judgement};
 
 use serde::Serialize;
@@ -62,8 +62,11 @@ fn write_beside(ours: &StudyRecord, name: &str, args: &Report) -> Result<Exit> {
     let [here, there] = [ours, &theirs].map(assay_verdict::judge);
     let (groups, note) = (groups.as_slice(), note.as_deref());
     let other = Other { record: &theirs, judgement: &there, groups, note };
-    put(&args.output, |format, options| {
+    let text = |format, options: &TextOptions| {
         assay_report::render_beside((ours, &here), &other, format, options)
+    };
+    put_with_charts(&args.output, text, |ending| {
+        assay_report::beside_charts((ours, &here), &other, ending)
     })?;
     Ok(Exit::Done)
 }
@@ -141,26 +144,20 @@ pub(crate) fn write(record: &StudyRecord, output: &Output) -> Result<Exit> {
 
 /// Writes relative QPS as in published posts.
 fn write_published(record: &StudyRecord, output: &Output) -> Result<Exit> {
-    let judgement = assay_verdict::judge(record);
-    match (form(output)?, &output.output) {
-        (Form::Text(format @ (Format::Csv | Format::Json)), _) => {
-            let word = if format == Format::Csv { "csv" } else { "json" };
-            bail!(Advised::new(
-                format!("`--style published` has no format `{word}`"),
-                "use text, html, markdown, svg or png; `--style assay` has all digits in csv and json"
-            ))
-        }
-        (Form::Text(format), _) => put_as(output, format, |options| {
-            let text = assay_report::render_published(record, &judgement, format, options);
-            text.unwrap_or_default()
-        })?,
-        (Form::Charts(form), Some(directory)) => {
-            let (charts, report) =
-                assay_report::published_charts(record, &judgement, form.ending());
-            charts::write_files(&charts, &report, form, directory)?;
-        }
-        (Form::Charts(form), None) => bail!(NoCharts::NoDirectory(form.ending())),
+    if let Form::Text(format @ (Format::Csv | Format::Json)) = form(output)? {
+        let word = if format == Format::Csv { "csv" } else { "json" };
+        bail!(Advised::new(
+            format!("`--style published` has no format `{word}`"),
+            "use text, html, markdown, svg or png; `--style assay` has all digits in csv and json"
+        ))
     }
+    let judgement = assay_verdict::judge(record);
+    let text = |format, options: &TextOptions| {
+        assay_report::render_published(record, &judgement, format, options).unwrap_or_default()
+    };
+    put_with_charts(output, text, |ending| {
+        assay_report::published_charts(record, &judgement, ending)
+    })?;
     Ok(of_cells(&judgement))
 }
 
@@ -235,12 +232,27 @@ fn put_study(
     output: &Output,
     render: impl FnOnce(&StudyRecord, &Judgement, Format, &TextOptions) -> String,
 ) -> Result<()> {
+    let text = |format, options: &TextOptions| render(record, judgement, format, options);
+    put_with_charts(output, text, |ending| {
+        let charts = assay_report::charts(record, judgement);
+        let report = assay_report::render_with_charts(record, judgement, &charts, ending);
+        (charts, report)
+    })
+}
+
+/// Writes one text, or charts and the report that shows them as files with the ending that it is told.
+pub(crate) fn put_with_charts(
+    output: &Output,
+    text: impl FnOnce(Format, &TextOptions) -> String,
+    charts: impl FnOnce(&str) -> (Vec<ChartFile>, String),
+) -> Result<()> {
     match (form(output)?, &output.output) {
-        (Form::Text(format), _) => {
-            put_as(output, format, |options| render(record, judgement, format, options))
+        (Form::Text(format), _) => put_as(output, format, |options| text(format, options)),
+        (Form::Charts(form), Some(directory)) => {
+            let (charts, report) = charts(form.ending());
+            charts::write_files(&charts, &report, form, directory)
         }
-        (Form::Charts(form), Some(directory)) => charts::write(record, judgement, form, directory),
-        (Form::Charts(form), None) => Err(charts::NoCharts::NoDirectory(form.ending()).into()),
+        (Form::Charts(form), None) => Err(NoCharts::NoDirectory(form.ending()).into()),
     }
 }
 

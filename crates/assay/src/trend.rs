@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use anyhow::{Result, bail};
 use assay_ledger::Ledger;
 use assay_model::StudyRecord;
-use assay_report::Format;
 use assay_verdict::{Judgement, TrendLine};
 
 use crate::advice::Advised;
@@ -17,18 +16,15 @@ use crate::{paths, report};
 
 /// Shows the values of a test in all studies.
 pub(crate) fn run(args: &Trend) -> Result<Exit> {
-    if matches!(report::format(&args.output)?, Format::Csv | Format::Markdown) {
-        bail!(Advised::new(
-            "trends have no CSV and no Markdown",
-            "use `--format text`, `html` or `json`"
-        ));
-    }
     report::check(&args.output, None, &args.ledger)?;
     let ledger = open_ledger(&paths::ledger_file(args.ledger.file.as_deref())?)?;
     let found = found(&ledger, &args.test, args.system.as_deref(), args.clients)?;
     let trend =
         assay_report::Trend { test: &args.test, lines: &found.lines, studies: found.studies };
-    report::put(&args.output, |format, options| assay_report::trend(&trend, format, options))?;
+    let text = |format, options: &_| assay_report::trend(&trend, format, options);
+    report::put_with_charts(&args.output, text, |ending| {
+        assay_report::trend_charts(&trend, ending)
+    })?;
     Ok(Exit::Done)
 }
 

@@ -49,6 +49,24 @@ fn every_chart_becomes_a_file_that_the_report_shows() {
 }
 
 #[test]
+fn trends_and_studies_beside_each_other_have_charts_too() {
+    let (place, folder) = imported();
+    for (number, words) in
+        [&["report", "--beside", "latest"][..], &["trend", "hot-points"]].into_iter().enumerate()
+    {
+        let directory = folder.path().join(number.to_string());
+        let output = ["--format", "svg", "-o", directory.to_str().unwrap()];
+        let output = place.run_to_end(&[words, &output].concat());
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        let report = fs_err::read_to_string(directory.join("report.md")).unwrap();
+        let files = files(&directory);
+        let charts: Vec<&String> = files.iter().filter(|name| name.ends_with(".svg")).collect();
+        assert!(!charts.is_empty(), "{words:?}: {files:?}");
+        assert!(charts.iter().all(|name| report.contains(&format!("]({name})"))), "{report}");
+    }
+}
+
+#[test]
 fn only_files_of_charts_are_replaced() {
     let (place, folder) = imported();
     let report = |output: &Path| {
@@ -108,7 +126,7 @@ fn charts_need_a_directory() {
         ),
         (
             &["studies", "--format", "svg"],
-            "hint: use `assay report STUDY --format svg -o DIR`, or `-o FILE.html` here",
+            "hint: use `assay report STUDY --format svg -o DIR` or `assay trend TEST --format svg",
         ),
     ] {
         let output = place.run_to_end(words);

@@ -74,6 +74,7 @@ fn recorded(study: &Study, systems: &[System], session: &mut Session) -> StudyRe
                 turns: Vec::new(),
                 step: None,
                 published: Vec::new(),
+                status: None,
                 work: session.run(0, Bound::Events(50)).unwrap(),
                 client: None,
                 server: None,

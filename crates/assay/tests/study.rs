@@ -95,6 +95,17 @@ fn a_smoke_study_has_every_cell_and_renders_the_same_from_the_ledger() {
         assert!(cell["qps"]["value"].as_f64().unwrap() > 0.0, "{cell}");
         assert!(cell["per_op"]["server_cpu_us"].as_f64().unwrap() > 0.0, "{cell}");
         assert!(cell["per_op"]["client_cpu_us"].as_f64().unwrap() > 0.0, "{cell}");
+        // What the servers count themselves, and what a change consists of.
+        assert_eq!(cell["counters"].is_object(), !is_base, "{cell}");
+        let change = &cell["change_us"];
+        assert_eq!(change.is_null(), is_base, "{cell}");
+        if !is_base {
+            let names =
+                ["client_cpu", "server_cpu", "cpu_wait", "disk_wait", "other_wait", "unknown"];
+            let told: f64 = names.iter().filter_map(|name| change[name]["value"].as_f64()).sum();
+            let whole = change["time"]["value"].as_f64().unwrap();
+            assert!((told - whole).abs() < 1e-6 * whole.abs().max(1.0), "{change}");
+        }
     }
     let again = place.run_to_end(&["report", "--format", "json"]);
     assert_eq!(String::from_utf8(again.stdout), String::from_utf8(bytes));

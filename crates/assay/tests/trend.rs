@@ -39,5 +39,8 @@ fn values_of_different_studies_are_apart_unless_they_are_comparable() {
     let (code, none) = trend(&["point-qery"]);
     assert_eq!(code, Some(2));
     assert!(none.contains("no study of the ledger has a test") && none.contains("point-query"));
-    assert_eq!(trend(&["point-query", "--format", "csv"]).0, Some(2));
+    let (code, csv) = trend(&["point-query", "--format", "csv"]);
+    let values = json["lines"].as_array().unwrap().iter();
+    let values: usize = values.map(|line| line["points"].as_array().unwrap().len()).sum();
+    assert_eq!((code, csv.lines().count()), (Some(0), 1 + values), "{csv}");
 }

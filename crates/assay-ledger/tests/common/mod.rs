@@ -144,6 +144,7 @@ fn slice(cells: Vec<CellId>, systems: usize, runs: usize) -> impl Strategy<Value
                 turns,
                 step: None,
                 published: Vec::new(),
+                status: None,
                 client: tasks.map(|tasks| ClientCounters { tasks }),
                 server,
                 host,
@@ -444,7 +445,7 @@ fn blocks_of(study: &Study, blocks: &[(u32, bool)]) -> Vec<Block> {
         .zip(blocks)
         .map(|(number, (rounds, all))| {
             let take = if *all { study.cells.len() } else { 1 };
-            let cells = (*rounds..).zip(study.cells.iter().take(take));
+            let cells = (*rounds..=*ROUNDS.end()).zip(study.cells.iter().take(take));
             let cells = cells.map(|(rounds, cell)| BlockCell { id: cell.id, rounds }).collect();
             Block { number, run: 0, cells }
         })

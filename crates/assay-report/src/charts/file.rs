@@ -32,6 +32,8 @@ pub(crate) enum Place {
     Clients,
     /// The Insert Benchmark.
     InsertBench,
+    /// What is no report of one study.
+    Elsewhere,
 }
 
 /// The labels of the systems that are compared with the base. The twin is none of them.
@@ -46,7 +48,7 @@ pub(super) fn setup_word(Setup { clients, tables, rows }: Setup) -> String {
 }
 
 /// A name for a file, of these parts.
-pub(super) fn stem(kind: &str, parts: impl IntoIterator<Item = Option<String>>) -> String {
+pub(crate) fn stem(kind: &str, parts: impl IntoIterator<Item = Option<String>>) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.=".contains(c);
     let plain = |part: String| -> String {
         part.chars().map(|c| if is_plain(c) { c } else { '-' }).take(60).collect()

@@ -6,13 +6,15 @@ mod matrix;
 pub(crate) mod paper;
 pub(crate) mod published;
 mod queue;
+pub(crate) mod scatter;
 mod strips;
+pub(crate) mod trend;
 pub(crate) mod versions;
 
 use crate::view::Report;
 
 pub use file::ChartFile;
-pub(crate) use file::Place;
+pub(crate) use file::{Place, stem};
 
 /// All charts of a study, in the order of a report.
 pub(crate) fn charts(report: &Report) -> Vec<ChartFile> {

@@ -134,6 +134,13 @@ impl Paper {
         ));
     }
 
+    /// Marks with words that a pointer brings up.
+    pub(crate) fn told(&mut self, words: &str, draw: impl FnOnce(&mut Self)) {
+        self.push(format_args!("<g><title>{}</title>", escaped(words)));
+        draw(self);
+        self.push(format_args!("</g>"));
+    }
+
     /// Marks with a name, which other drawings of the same page may repeat.
     pub(crate) fn shared(&mut self, name: &str, draw: impl FnOnce(&mut Self)) {
         // Rules for classes hold in a repetition only within the marks, so they have the class of charts themselves.

@@ -17,7 +17,7 @@ use crate::words::rfc3339;
 pub(crate) type Column = (&'static str, &'static str);
 
 /// The columns of a study, in order; new ones come last.
-const COLUMNS: [Column; 56] = [
+const COLUMNS: [Column; 80] = [
     ("study", "/study"),
     ("started", "/started"),
     ("test", "/test"),
@@ -74,6 +74,30 @@ const COLUMNS: [Column; 56] = [
     ("tps", "/tps"),
     ("latency_avg_us", "/latency_us/avg"),
     ("terms", "/terms"),
+    ("change_time_us", "/change_us/time/value"),
+    ("change_time_us_low", "/change_us/time/low"),
+    ("change_time_us_high", "/change_us/time/high"),
+    ("change_client_cpu_us", "/change_us/client_cpu/value"),
+    ("change_client_cpu_us_low", "/change_us/client_cpu/low"),
+    ("change_client_cpu_us_high", "/change_us/client_cpu/high"),
+    ("change_server_cpu_us", "/change_us/server_cpu/value"),
+    ("change_server_cpu_us_low", "/change_us/server_cpu/low"),
+    ("change_server_cpu_us_high", "/change_us/server_cpu/high"),
+    ("change_cpu_wait_us", "/change_us/cpu_wait/value"),
+    ("change_cpu_wait_us_low", "/change_us/cpu_wait/low"),
+    ("change_cpu_wait_us_high", "/change_us/cpu_wait/high"),
+    ("change_disk_wait_us", "/change_us/disk_wait/value"),
+    ("change_disk_wait_us_low", "/change_us/disk_wait/low"),
+    ("change_disk_wait_us_high", "/change_us/disk_wait/high"),
+    ("change_other_wait_us", "/change_us/other_wait/value"),
+    ("change_other_wait_us_low", "/change_us/other_wait/low"),
+    ("change_other_wait_us_high", "/change_us/other_wait/high"),
+    ("change_unknown_us", "/change_us/unknown/value"),
+    ("change_unknown_us_low", "/change_us/unknown/low"),
+    ("change_unknown_us_high", "/change_us/unknown/high"),
+    ("change_background_cpu_us", "/change_us/background_cpu/value"),
+    ("change_background_cpu_us_low", "/change_us/background_cpu/low"),
+    ("change_background_cpu_us_high", "/change_us/background_cpu/high"),
 ];
 
 /// A cell together with the facts about its study and system that its line needs.

@@ -4,13 +4,12 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use assay_model::{Estimate, Statements, StudyRecord, Verdict};
-use assay_verdict::{CellJudgement, Latency, PerOp, StepSummary};
+use assay_verdict::{CellJudgement, CounterChange, Latency, PerOp, StepSummary, Term, TimeChange};
 use serde::{Serialize, Serializer};
 
 use crate::number::Digits;
 use crate::view::certainty::{beyond_threshold, same_within};
 use crate::view::undecided::why;
-use crate::words::is_reported;
 
 /// A finite number, or null. Whole numbers stay exact.
 #[derive(Debug, Clone, Copy, Default)]
@@ -69,6 +68,10 @@ pub(crate) struct CellRow<'a> {
     errors: Option<u64>,
     latency_us: Option<LatencyRow>,
     per_op: Option<PerOpRow>,
+    /// The change of the time per operation against the base, and its terms, which add up to it; microseconds.
+    change_us: Option<ChangeRow>,
+    /// Counters of the server's own status, per operation, that changed against the base.
+    counters: Option<BTreeMap<&'a str, CounterRow>>,
     cpu_ratio: Option<Interval>,
     cpu_verdict: Option<&'static str>,
     detectable: Option<Number>,
@@ -216,10 +219,60 @@ struct PerOpRow {
     write_kb: Number,
 }
 
+#[derive(Serialize)]
+struct CounterRow {
+    before: Number,
+    after: Number,
+    change: Interval,
+}
+
+fn counter(counter: &CounterChange) -> CounterRow {
+    let changed = counter.changed;
+    CounterRow {
+        before: changed.before.into(),
+        after: changed.after.into(),
+        change: changed.by.into(),
+    }
+}
+
+/// Terms that the counters do not tell are null.
+#[derive(Serialize, Default)]
+struct ChangeRow {
+    time: Option<Interval>,
+    client_cpu: Option<Interval>,
+    server_cpu: Option<Interval>,
+    cpu_wait: Option<Interval>,
+    disk_wait: Option<Interval>,
+    other_wait: Option<Interval>,
+    unknown: Option<Interval>,
+    /// Not part of `time`.
+    background_cpu: Option<Interval>,
+}
+
+fn change(change: &TimeChange) -> ChangeRow {
+    let mut row = ChangeRow {
+        time: Some(change.time.by.into()),
+        background_cpu: change.background_cpu.map(|it| it.by.into()),
+        ..ChangeRow::default()
+    };
+    for (term, changed) in &change.terms {
+        let place = match term {
+            Term::ClientCpu => &mut row.client_cpu,
+            Term::ServerCpu => &mut row.server_cpu,
+            Term::CpuWait => &mut row.cpu_wait,
+            Term::DiskWait => &mut row.disk_wait,
+            Term::OtherWait => &mut row.other_wait,
+            Term::Unknown => &mut row.unknown,
+        };
+        *place = Some(changed.by.into());
+    }
+    row
+}
+
 impl<'a> CellRow<'a> {
     pub(crate) fn new(record: &'a StudyRecord, judged: &'a CellJudgement) -> Self {
         let setup = judged.cell.setup;
-        let is_reported = is_reported(record);
+        let is_reported = record.is_reported();
         // A published rate became a slice of which only the rate is true.
         let is_counted = !is_reported || judged.tps.is_some();
         Self {
@@ -246,6 +299,11 @@ impl<'a> CellRow<'a> {
             errors: is_counted.then_some(judged.errors),
             latency_us: judged.latency.map(Into::into),
             per_op: judged.per_op.filter(|_| !is_reported).map(per_op),
+            change_us: judged.change.as_ref().filter(|_| !is_reported).map(change),
+            counters: judged.counters.as_deref().map(|all| {
+                let row = |it: &'a CounterChange| (it.name.as_str(), counter(it));
+                all.iter().map(row).collect()
+            }),
             cpu_ratio: judged.cpu_ratio.map(Into::into),
             cpu_verdict: judged.cpu_verdict.map(Verdict::word),
             detectable: judged.detectable.map(Into::into),

@@ -10,6 +10,7 @@ mod panels;
 mod rows;
 
 use askama::Template;
+use assay_model::AuditClass;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use sha2::{Digest, Sha256};
@@ -20,8 +21,8 @@ use crate::text::matrix::{marked, widest};
 use crate::view::Report;
 use crate::view::caveats::Caveats;
 use crate::view::figure::Figure;
-use crate::view::published;
 use crate::view::shaded::ShadedTable;
+use crate::view::{metrics, published};
 use crate::words::{CROSSOVERS_LEGEND, STEPS_LEGEND, Separated, Symbol, sentence};
 use chart::Axis;
 use panels::panels;
@@ -49,6 +50,8 @@ struct Page<'a> {
     has_groups: bool,
     filters: Filters<'a>,
     figures: Vec<Figure>,
+    /// Figures with columns of their own, where one system is compared with the base.
+    changes: Vec<Figure>,
     facts: Vec<(&'static str, String)>,
     none: &'static str,
 }
@@ -71,12 +74,24 @@ pub(crate) fn render(report: &Report) -> String {
         has_groups: report.groups.iter().any(|row| !row.is_twin),
         filters: Filters::new(report),
         figures: report.tests.details.clone(),
+        changes: changes(report),
         facts: facts::facts(&report.conditions),
         none: NONE,
     };
     let mut html = page.to_string();
     html.push('\n');
     html
+}
+
+/// The figures per operation that a page shows as base → system, if that is one and they were measured.
+fn changes(report: &Report) -> Vec<Figure> {
+    if report.tests.systems.iter().filter(|system| !system.is_twin).count() != 1 {
+        return Vec::new();
+    }
+    let rows = || report.tests.sections.iter().flat_map(|section| &section.rows);
+    let figures = [Figure::ServerCpu, Figure::ClientCpu, Figure::ContextSwitches];
+    let is_known = |figure: &Figure| rows().any(|row| !row.change(figure).is_empty());
+    figures.into_iter().filter(is_known).collect()
 }
 
 /// The tables of a study as in published posts.
@@ -88,6 +103,7 @@ struct Published<'a> {
     report: &'a Report<'a>,
     others: Vec<&'a str>,
     note: &'static str,
+    metrics_note: &'static str,
     tables: Vec<ShadedTable>,
 }
 
@@ -99,6 +115,7 @@ pub(crate) fn render_published(report: &Report) -> String {
         report,
         others: report.matrix.labels.iter().skip(1).copied().collect(),
         note: published::NOTE,
+        metrics_note: metrics::NOTE,
         tables: published::tables(&report.matrix, report.several_setups),
     };
     format!("{page}\n")

@@ -11,9 +11,12 @@ pub(crate) struct Filters<'a> {
     pub(crate) groups: Vec<&'a str>,
     /// Empty where there is one setup.
     pub(crate) setups: Vec<String>,
-    /// The verdicts that occur.
+    /// The verdicts that occur. Where some of them is a change, [`CHANGED`] comes first.
     pub(crate) verdicts: Vec<&'static str>,
 }
+
+/// The word for tests with any change.
+const CHANGED: &str = "changed";
 
 /// The verdicts in the order in which their column is sorted.
 const VERDICTS: [Verdict; 6] = [
@@ -36,10 +39,12 @@ impl<'a> Filters<'a> {
         let setups = if setups.len() > 1 { setups } else { Vec::new() };
         let rows = || sections.iter().flat_map(|section| &section.rows);
         let occurs = |verdict: &&Verdict| rows().any(|row| verdicts(row).any(|it| it == **verdict));
+        let found = VERDICTS.iter().filter(occurs).copied();
+        let changed = rows().any(has_changed).then_some(CHANGED);
         Self {
             groups,
             setups: setups.iter().map(Separated::separated).collect(),
-            verdicts: VERDICTS.iter().filter(occurs).map(|verdict| verdict.word()).collect(),
+            verdicts: changed.into_iter().chain(found.map(Verdict::word)).collect(),
         }
     }
 }
@@ -48,9 +53,15 @@ fn verdicts(row: &TestRow) -> impl Iterator<Item = Verdict> {
     row.others.iter().filter(|other| !other.is_twin).map(|other| other.verdict)
 }
 
-/// The words of the verdicts on a test, separated by spaces.
+fn has_changed(row: &TestRow) -> bool {
+    let is_change = |it| matches!(it, Verdict::Slower | Verdict::Faster | Verdict::Uneven);
+    verdicts(row).any(is_change)
+}
+
+/// The words that find a test by its verdicts, separated by spaces.
 pub(crate) fn verdict_words(row: &TestRow) -> String {
     let mut words: Vec<&str> = verdicts(row).map(Verdict::word).collect();
+    words.extend(has_changed(row).then_some(CHANGED));
     words.sort_unstable();
     words.dedup();
     words.join(" ")

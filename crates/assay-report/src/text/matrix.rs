@@ -27,10 +27,12 @@ pub(super) fn lines(matrix: &Matrix, several_setups: bool, width: usize) -> Vec<
 /// Explains the columns.
 pub(super) fn legend(matrix: &Matrix) -> Vec<String> {
     let base = matrix.labels.first().copied().unwrap_or_default();
+    let interval = match matrix.has_intervals() {
+        true => "; ±: half the width of the widest 95 % interval of a row",
+        false => ", without intervals",
+    };
     vec![
-        format!(
-            "  rQPS: QPS divided by that of {base}; ±: half the width of the widest 95 % interval of a row"
-        ),
+        format!("  rQPS: QPS divided by that of {base}{interval}"),
         "  ▲ faster, ▼ slower, = same, ≠ uneven, ? undecided, ✗ failed".to_owned(),
         "  every interval, CPU and latency: `--format html` or `--format csv`".to_owned(),
     ]
@@ -47,7 +49,8 @@ fn table(
     let mut header = vec![left("rQPS")];
     header.extend(has_base.then(|| right("base QPS")));
     header.extend(shown(&matrix.short).into_iter().map(|name| left(format!(" {name}"))));
-    header.push(right("±"));
+    let has_intervals = matrix.has_intervals();
+    header.extend(has_intervals.then(|| right("±")));
     table.set_header(header);
     let rows = || matrix.sections.iter().flat_map(|it| it.rows.iter().map(move |row| (it, row)));
     for (_, row) in rows() {
@@ -55,7 +58,7 @@ fn table(
         cells.extend(has_base.then(|| right(figure(row.base_qps))));
         let of_systems = row.cells.get(systems.clone()).unwrap_or_default();
         cells.extend(of_systems.iter().map(|cell| left(marked(cell))));
-        cells.push(right(widest(row)));
+        cells.extend(has_intervals.then(|| right(widest(row))));
         table.add_row(cells);
     }
     let mut laid = trimmed(&table).into_iter();

@@ -17,9 +17,9 @@ use crate::view::Report;
 use crate::view::again::Again;
 use crate::view::causes::Cause;
 use crate::view::gate::Gate;
-use crate::view::published;
 use crate::view::steps::TestChange;
 use crate::view::sweep::Sweep;
+use crate::view::{metrics, published};
 use crate::words::{CROSSOVERS_LEGEND, STEPS_LEGEND, Symbol};
 
 /// A report with more lines than this repeats its answer at the end, next to the prompt.
@@ -89,6 +89,12 @@ pub(crate) fn render_published(report: &Report, options: TextOptions) -> String 
     for mut shown in published::tables(&report.matrix, report.several_setups) {
         shown.note = format!("QPS divided by that of {base}");
         push_section(&mut lines, insert_bench::table(&shown, options.width));
+    }
+    if !report.metrics.is_empty() {
+        push_section(&mut lines, wrap::wrap(metrics::NOTE, options.width));
+    }
+    for shown in &report.metrics {
+        push_section(&mut lines, insert_bench::table(shown, options.width));
     }
     let mut lines: Vec<String> =
         lines.into_iter().map(|line| printable(&line).into_owned()).collect();

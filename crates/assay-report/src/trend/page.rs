@@ -2,18 +2,13 @@
 
 use askama::Template;
 use assay_model::printable_lines;
-use assay_verdict::{TrendLine, TrendPoint};
+use assay_verdict::TrendLine;
 
 use super::words::{APART, COLUMNS, LEGEND, Trend, answer, changes, is_shift, row, terms};
+use crate::charts::paper::{MARGIN, Paper};
+use crate::charts::{ChartFile, Place, stem, trend as chart};
 use crate::html::{STYLE, policy};
 use crate::words::sentence;
-
-/// Size of a chart, in its units.
-const WIDTH: f64 = 720.0;
-const HEIGHT: f64 = 160.0;
-
-/// Space above and below the values, as a part of their range.
-const ROOM: f64 = 0.08;
 
 #[derive(Template)]
 #[template(path = "trend.html")]
@@ -31,7 +26,8 @@ struct Page<'a> {
 struct Line {
     title: String,
     terms: Vec<String>,
-    chart: Option<Chart>,
+    /// The chart as markup, and what it shows.
+    chart: Option<(String, String)>,
     rows: Vec<Row>,
     changes: Vec<String>,
 }
@@ -39,24 +35,6 @@ struct Line {
 struct Row {
     cells: [String; 5],
     is_change: bool,
-}
-
-/// Values from left to right. The axis does not start at 0.
-struct Chart {
-    bars: Vec<Bar>,
-    /// Height of a ratio of 1, if it lies in the chart.
-    one: Option<String>,
-    caption: String,
-}
-
-/// A value, its interval, and whether it begins a new level.
-struct Bar {
-    x: String,
-    y: String,
-    low: String,
-    high: String,
-    is_change: bool,
-    title: String,
 }
 
 /// Renders the page.
@@ -83,46 +61,45 @@ fn line(line: &TrendLine) -> Line {
     Line {
         title,
         terms: rest.to_vec(),
-        chart: chart(line),
+        chart: inline(line).map(|chart| (chart, chart::note(line))),
         rows: rows.collect(),
         changes: changes(line),
     }
 }
 
-/// Both ends of a value's interval, or the value twice.
-fn ends(point: &TrendPoint) -> (f64, f64) {
-    let rqps = point.rqps;
-    if rqps.has_interval() { (rqps.low, rqps.high) } else { (rqps.value, rqps.value) }
+/// The chart of a line, as a part of the page; `None` if there is nothing to draw.
+fn inline(line: &TrendLine) -> Option<String> {
+    let mut paper = Paper::new(chart::WIDTH);
+    chart::draw(&mut paper, (0.0, 0.0), line, |number| is_shift(line, number));
+    chart::is_drawn(line).then(|| paper.inline(chart::TALL, &chart::note(line)))
 }
 
-fn chart(line: &TrendLine) -> Option<Chart> {
-    let least = line.points.iter().map(|it| ends(it).0).reduce(f64::min)?;
-    let most = line.points.iter().map(|it| ends(it).1).reduce(f64::max)?;
-    let room = ROOM * (most - least).max(0.01);
-    let (least, most) = (least - room, most + room);
-    if line.points.len() < 2 || !(most - least).is_finite() {
-        return None;
-    }
-    let step = WIDTH / line.points.len() as f64;
-    let y = |value: f64| format!("{:.1}", HEIGHT * (most - value) / (most - least));
-    let bars = line.points.iter().enumerate().map(|(number, point)| {
-        let (low, high) = ends(point);
+/// The charts of all lines, as files.
+pub(super) fn charts(trend: &Trend<'_>) -> Vec<ChartFile> {
+    let lines = trend.lines.iter().zip(1..).filter(|(line, _)| chart::is_drawn(line));
+    lines.map(|(line, number)| file(trend, line, number)).collect()
+}
+
+fn file(trend: &Trend<'_>, line: &TrendLine, number: u32) -> ChartFile {
+    let [title, rest @ ..] = terms(line);
+    let heading = format!("{}: {title}", trend.test);
+    let notes = [rest.join("; "), changes(line).join("; "), chart::note(line)];
+    let notes: Vec<String> = notes.into_iter().filter(|note| !note.is_empty()).collect();
+    let (mut paper, top) = Paper::titled(chart::WIDTH + 2.0 * MARGIN, &heading, &notes);
+    chart::draw(&mut paper, (MARGIN, top), line, |number| is_shift(line, number));
+    let told = line.points.iter().map(|point| {
         let [version, when, rqps, ..] = row(point);
-        Bar {
-            x: format!("{:.1}", (number as f64 + 0.5) * step),
-            y: y(point.rqps.value),
-            low: y(low),
-            high: y(high),
-            is_change: is_shift(line, number),
-            title: format!("{version}, {when}: {rqps}"),
-        }
+        format!("{version}, {when}: {rqps}")
     });
-    Some(Chart {
-        bars: bars.collect(),
-        one: (least..=most).contains(&1.0).then(|| y(1.0)),
-        caption: format!(
-            "Relative QPS from {least:.2} to {most:.2} (the axis does not start at 0), in the order of the table; \
-             bars are 95 % intervals, and a diamond marks the first value after a change."
+    let told: Vec<String> = told.collect();
+    ChartFile {
+        name: stem("trend", [Some(trend.test.to_owned()), Some(number.to_string())]),
+        alt: heading.clone(),
+        svg: paper.file(
+            top + chart::TALL,
+            &heading,
+            &format!("{} {}.", notes.join(" "), told.join("; ")),
         ),
-    })
+        place: Place::Elsewhere,
+    }
 }

@@ -1,10 +1,11 @@
-//! The JSON of a trend.
+//! JSON and CSV of a trend.
 
 use assay_model::Setup;
 use assay_verdict::{Shift, TrendLine, TrendPoint};
 use serde::Serialize;
 
-use super::words::Trend;
+use super::words::{Trend, is_shift};
+use crate::data::csv;
 use crate::data::row::{Interval, Number};
 use crate::words::rfc3339;
 
@@ -86,4 +87,57 @@ fn change(shift: &Shift) -> ChangeRow {
         confidence: shift.confidence.into(),
         placed: shift.placed.into(),
     }
+}
+
+/// The columns of the CSV, and where a value has them.
+const COLUMNS: [csv::Column; 17] = [
+    ("test", "/test"),
+    ("family", "/family"),
+    ("base", "/base"),
+    ("machine", "/machine"),
+    ("work", "/work"),
+    ("clients", "/clients"),
+    ("tables", "/tables"),
+    ("rows", "/rows"),
+    ("study", "/study"),
+    ("started", "/started"),
+    ("system", "/system"),
+    ("version", "/version"),
+    ("rqps", "/rqps/value"),
+    ("rqps_low", "/rqps/low"),
+    ("rqps_high", "/rqps/high"),
+    ("qps", "/qps/value"),
+    ("is_change", "/is_change"),
+];
+
+/// A value with the terms of its line.
+#[derive(Serialize)]
+struct ValueRow<'a> {
+    test: &'a str,
+    family: &'a str,
+    base: &'a str,
+    machine: &'a str,
+    work: &'a str,
+    #[serde(flatten)]
+    setup: Setup,
+    #[serde(flatten)]
+    point: PointRow<'a>,
+    /// Whether it is the first value after a change.
+    is_change: bool,
+}
+
+pub(super) fn table(trend: &Trend<'_>) -> String {
+    let values = trend.lines.iter().flat_map(|line| {
+        line.points.iter().enumerate().map(|(number, value)| ValueRow {
+            test: trend.test,
+            family: &line.terms.family,
+            base: &line.terms.base,
+            machine: &line.terms.machine,
+            work: &line.terms.work,
+            setup: line.terms.setup,
+            point: point(value),
+            is_change: is_shift(line, number),
+        })
+    });
+    csv::table(&COLUMNS, values)
 }

@@ -93,4 +93,4 @@ pub(super) fn row(point: &TrendPoint) -> [String; 5] {
 }
 
 /// The columns of the rows.
-pub(super) const COLUMNS: [&str; 5] = ["version", "measured (UTC)", "relative QPS", "QPS", "study"];
+pub(super) const COLUMNS: [&str; 5] = ["version", "started (UTC)", "relative QPS", "QPS", "study"];

@@ -5,7 +5,6 @@ use assay_verdict::{CellJudgement, SystemSummary};
 
 use super::study::JudgedStudy;
 use crate::number::{Ratio, change_in_words};
-use crate::words::is_reported;
 
 /// The number of largest changes that are named.
 const LARGEST: usize = 4;
@@ -62,11 +61,11 @@ fn answer<'a>(study: &'a JudgedStudy<'a>, summary: &SystemSummary) -> SystemAnsw
     let (name, base) = (study.label(summary.system), study.label(study.base));
     SystemAnswer {
         system: name,
-        sentence: match is_reported(study.record) {
+        sentence: match study.record.is_reported() {
             true => format!("{name} against {base}: {}", published(summary, &cells)),
             false => sentence(name, base, summary),
         },
-        sentence_below_name: match is_reported(study.record) {
+        sentence_below_name: match study.record.is_reported() {
             true => format!("Against {base}: {}.", published(summary, &cells)),
             false => sentence_below_name(base, summary),
         },
@@ -78,7 +77,7 @@ fn answer<'a>(study: &'a JudgedStudy<'a>, summary: &SystemSummary) -> SystemAnsw
         counts: counts
             .into_iter()
             .filter(|(verdict, count)| {
-                let says = *verdict != Verdict::Undecided || !is_reported(study.record);
+                let says = *verdict != Verdict::Undecided || !study.record.is_reported();
                 *count > 0 && says
             })
             .collect(),

@@ -7,7 +7,6 @@ use assay_verdict::{Agreement, Judged, PairBeside, TestBeside, beside};
 
 use crate::label::labels;
 use crate::number::Ratio;
-use crate::words::is_reported;
 
 /// The most disagreements that are named.
 const DISAGREEMENTS: usize = 10;
@@ -133,7 +132,7 @@ fn terms(ours: &StudyRecord, theirs: &StudyRecord) -> Option<String> {
         (Some(here), Some(there)) if here != there => {
             Some(format!("the terms differ: {here} here, {there} there"))
         }
-        (Some(here), None) if here != PUBLISHED_TERMS && is_reported(theirs) => Some(format!(
+        (Some(here), None) if here != PUBLISHED_TERMS && theirs.is_reported() => Some(format!(
             "the terms differ: {here} here; a study with `--terms {PUBLISHED_TERMS}` is closer to the author's"
         )),
         _ => None,
@@ -146,7 +145,7 @@ const PUBLISHED_TERMS: &str = "published";
 /// What a reader must know before comparing the two.
 fn differences(ours: &StudyRecord, theirs: &StudyRecord, pairs: &[Pair]) -> Vec<String> {
     let mut lines = Vec::new();
-    if is_reported(theirs) {
+    if theirs.is_reported() {
         lines.push(
             "there, each value is a published single run, whose uncertainty is unknown".to_owned(),
         );
@@ -164,7 +163,7 @@ fn differences(ours: &StudyRecord, theirs: &StudyRecord, pairs: &[Pair]) -> Vec<
     };
     let setups: BTreeSet<(Setup, Setup)> = pairs.iter().flat_map(setups).collect();
     // Tables and rows that nobody gave are 1.
-    let is_unknown = |setup: Setup| is_reported(theirs) && setup.rows == 1;
+    let is_unknown = |setup: Setup| theirs.is_reported() && setup.rows == 1;
     let mut told = BTreeSet::new();
     for (our, their) in setups {
         told.insert(match is_unknown(their) {

@@ -8,7 +8,7 @@ use assay_verdict::{Judgement, SystemSummary, threshold};
 use super::study::JudgedStudy;
 use super::{findings, trouble};
 use crate::number::{duration, share};
-use crate::words::{is_reported, origin};
+use crate::words::origin;
 
 /// Sentences without a capital letter and a full stop.
 pub(crate) struct Caveats {
@@ -121,7 +121,7 @@ fn notes(study: &JudgedStudy) -> Vec<String> {
     let unremovable = (!what.is_empty()).then(|| {
         format!("differences between the versions that no option can remove: {}", what.join(", "))
     });
-    let published = is_reported(study.record).then(|| {
+    let published = study.record.is_reported().then(|| {
         "each published value is a single run, which has no interval, and so no verdict".to_owned()
     });
     releases(study).into_iter().chain(unremovable).chain(published).collect()
@@ -164,7 +164,7 @@ fn builds_differ(study: &JudgedStudy, what: &str) -> String {
 
 fn basis(study: &JudgedStudy) -> String {
     let (record, cells) = (study.record, &study.judgement.cells);
-    if is_reported(record) {
+    if record.is_reported() {
         let values: u32 = cells.iter().map(|cell| cell.slices).sum();
         return format!(
             "{} of {}",

@@ -12,7 +12,7 @@ use super::study::JudgedStudy;
 use super::trouble;
 use crate::doctor;
 use crate::number::{duration, share};
-use crate::words::{binaries, is_reported, minute, origin, rfc3339};
+use crate::words::{binaries, minute, origin, rfc3339};
 
 /// The conditions of the measurement.
 pub(crate) struct Conditions<'a> {
@@ -126,7 +126,7 @@ impl<'a> Conditions<'a> {
             machine: machine(record.host()),
             systems: (0..record.systems.len()).map(|index| system(study, index)).collect(),
             study: study_facts(record),
-            is_reported: is_reported(record),
+            is_reported: record.is_reported(),
             runs: record.runs.len(),
             pauses: pauses(record),
             data: data(study),

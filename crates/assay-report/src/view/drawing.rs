@@ -75,8 +75,8 @@ fn connected(values: &[Option<f64>], columns: usize, top: f64) -> String {
         };
         let (x, y) = ((number as f64 + 0.5) * width, y(*value, top));
         path += &match goes_on {
-            true => format!("L{x:.1} {y:.1}"),
-            false => format!("M{:.1} {y:.1}H{x:.1}", x - 0.8),
+            true => format!("L{x:.0} {y:.1}"),
+            false => format!("M{:.1} {y:.1}H{x:.0}", x - 0.8),
         };
         goes_on = true;
     }
@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn few_values_are_connected_and_gaps_are_not() {
         let values = [Some(10.0), Some(20.0), None, Some(5.0)];
-        assert_eq!(connected(&values, 4, 20.0), "M29.2 30.0H30.0L90.0 0.0M209.2 45.0H210.0");
+        assert_eq!(connected(&values, 4, 20.0), "M29.2 30.0H30L90 0.0M209.2 45.0H210");
     }
 
     #[test]

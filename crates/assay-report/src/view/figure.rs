@@ -5,7 +5,6 @@ use assay_verdict::CellJudgement;
 use super::certainty::{beyond_threshold, same_within};
 use super::study::JudgedStudy;
 use crate::number::{NONE, Ratio, confidence, figure, share, thousands, within};
-use crate::words::is_reported;
 
 /// A figure of a system in one test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,10 +55,14 @@ const WORDS: [(Figure, &str, &str); 24] = [
     (
         Figure::OtherWait,
         "other wait µs/o",
-        "all other waiting: locks, network, wake-ups, disk; – if the counters cannot tell",
+        "all other waiting: locks, network, wake-ups, disk; – if the counters cannot tell, as for CPU wait",
     ),
     (Figure::ContextSwitches, "cs/o", "context switches of the server per operation"),
-    (Figure::Reads, "reads/o", "reads completed by the block device per operation"),
+    (
+        Figure::Reads,
+        "reads/o",
+        "reads that the block device completed per operation, for any process",
+    ),
     (Figure::WriteKb, "wKB/o", "KiB sent to block devices per operation"),
     (Figure::LatencyP50, "p50 µs", "median latency of events"),
     (Figure::LatencyP95, "p95 µs", "95th percentile of the latency of events"),
@@ -111,7 +114,7 @@ impl Figure {
     pub(crate) fn of(study: &JudgedStudy) -> Vec<Self> {
         let cells = &study.judgement.cells;
         let is_known = |figure: &Self| cells.iter().any(|cell| figure.quantity(cell).is_some());
-        let is_reported = is_reported(study.record);
+        let is_reported = study.record.is_reported();
         let is_wanted = |figure: &Self| match (figure, is_reported) {
             (Self::Published(_), false) => false,
             (_, false) => true,

@@ -144,14 +144,16 @@ pub(crate) fn counts(findings: &[AuditFinding]) -> String {
 /// The findings of one class by topic, in the order of the topics.
 pub(crate) fn by_topic(findings: &[AuditFinding], class: AuditClass) -> Vec<TopicFindings<'_>> {
     let mut topics: BTreeMap<Topic, Vec<MergedFinding>> = BTreeMap::new();
+    // Plans that differ in the same way, by their place among the merged ones.
+    let mut plans: BTreeMap<(&[Option<String>], &str), usize> = BTreeMap::new();
     for finding in findings.iter().filter(|finding| finding.class == class) {
         let topic = Topic::of(finding);
         let merged = topics.entry(topic).or_default();
-        let same = |other: &&mut MergedFinding| {
-            topic == Topic::Plans
-                && (&other.finding.values, &other.finding.why) == (&finding.values, &finding.why)
+        let known = match topic {
+            Topic::Plans => *plans.entry((&finding.values, &finding.why)).or_insert(merged.len()),
+            _ => merged.len(),
         };
-        match merged.iter_mut().find(same) {
+        match merged.get_mut(known) {
             Some(other) => other.settings.push(&finding.setting),
             None => merged.push(MergedFinding { finding, settings: vec![&finding.setting] }),
         }

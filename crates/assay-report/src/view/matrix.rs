@@ -6,7 +6,6 @@ use super::shaded::Shade;
 use super::study::JudgedStudy;
 use crate::label::versions;
 use crate::number::Ratio;
-use crate::words::is_reported;
 
 /// From this many compared systems on, a matrix is easier to read than a table with columns for each system.
 pub(crate) const MANY: usize = 4;
@@ -115,6 +114,11 @@ impl<'a> Matrix<'a> {
         Self { short: versions(&labels), labels, sections: sections.filter_map(section).collect() }
     }
 
+    /// Whether any interval is known.
+    pub(crate) fn has_intervals(&self) -> bool {
+        self.sections.iter().flat_map(|it| &it.rows).any(|row| row.widest().is_some())
+    }
+
     /// Whether it shows so many systems that it stands in place of wider tables.
     pub(crate) fn has_many_systems(&self) -> bool {
         self.labels.len() > MANY
@@ -128,7 +132,7 @@ fn cell(study: &JudgedStudy, base: &assay_verdict::CellJudgement, system: usize)
     }
     let judged = study.cell(base.cell, system);
     let step = study.named_step(base.cell, system);
-    let says = |verdict: &Verdict| *verdict != Verdict::Undecided || !is_reported(study.record);
+    let says = |verdict: &Verdict| *verdict != Verdict::Undecided || !study.record.is_reported();
     let verdict = judged.map(|it| it.verdict).filter(says);
     let ratio = judged.filter(|it| it.verdict != Verdict::Failed).and_then(|it| it.rqps);
     MatrixCell { ratio, verdict, step }

@@ -3,6 +3,7 @@
 //! [`Report::new`] reads the study and its judgement once and decides what to say. Text, Markdown and HTML lay it out:
 //! they see no slice, estimate nothing and decide nothing about the result.
 
+pub(crate) mod account;
 pub(crate) mod again;
 pub(crate) mod answer;
 pub(crate) mod beside;
@@ -18,7 +19,10 @@ pub(crate) mod gate;
 pub(crate) mod groups;
 pub(crate) mod insert_bench;
 pub(crate) mod matrix;
+pub(crate) mod metrics;
+pub(crate) mod plans;
 pub(crate) mod published;
+pub(crate) mod rounds;
 pub(crate) mod seconds;
 pub(crate) mod shaded;
 pub(crate) mod step_bars;
@@ -43,6 +47,7 @@ use gate::Gate;
 use groups::GroupRow;
 use insert_bench::InsertBench;
 use matrix::Matrix;
+use shaded::ShadedTable;
 use steps::{StepTable, TestChange};
 use study::JudgedStudy;
 use sweep::Sweep;
@@ -77,6 +82,8 @@ pub(crate) struct Report<'a> {
     pub(crate) versions: Vec<VersionLine<'a>>,
     /// Every test and system.
     pub(crate) matrix: Matrix<'a>,
+    /// Hardware per operation in published terms, a table for each test.
+    pub(crate) metrics: Vec<ShadedTable>,
     /// A line for each system and test that is slower at some client counts and faster at others.
     pub(crate) crossovers: Vec<String>,
     /// Machine, systems, study, data, audit and events.
@@ -109,6 +116,7 @@ impl<'a> Report<'a> {
             steps: steps::tables(study),
             versions: versions::lines(study),
             matrix: Matrix::new(study),
+            metrics: metrics::tables(study),
             crossovers: crossovers::lines(study),
             conditions: Conditions::new(study),
             again: Again::new(study.record),

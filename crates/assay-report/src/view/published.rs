@@ -7,7 +7,7 @@ use crate::words::{Separated, title};
 
 /// What the tables do not show.
 pub(crate) const NOTE: &str = "in the form of published posts: ratios of QPS with two decimals, without intervals and \
-    verdicts, which the other reports of this study have";
+    verdicts";
 
 /// The tables of a study.
 pub(crate) fn tables(matrix: &Matrix, several_setups: bool) -> Vec<ShadedTable> {

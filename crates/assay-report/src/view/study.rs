@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use assay_model::{CellId, StudyRecord, Verdict};
-use assay_verdict::{CellJudgement, Judgement};
+use assay_verdict::{CellJudgement, Judgement, PlanFindings};
 
 use crate::label::labels;
 
@@ -24,6 +24,8 @@ pub(crate) struct JudgedStudy<'a> {
     judged: BTreeMap<(CellId, usize), usize>,
     /// The number of each cell in the study, from 1.
     numbers: BTreeMap<CellId, usize>,
+    /// What the audit found about plans.
+    pub(crate) plans: PlanFindings<'a>,
     /// The directions of the steps that reports name, by cell and later system.
     named_steps: BTreeMap<(CellId, usize), Verdict>,
 }
@@ -47,6 +49,7 @@ impl<'a> JudgedStudy<'a> {
             labels: labels(&names),
             judged: judged.map(|(at, cell)| ((cell.cell, cell.system), at)).collect(),
             numbers: cells.map(|(planned, number)| (planned.id, number)).collect(),
+            plans: PlanFindings::new(&record.audit),
             named_steps: named.map(|step| ((step.cell, step.to), step.verdict)).collect(),
         }
     }

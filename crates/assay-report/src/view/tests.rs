@@ -1,13 +1,18 @@
 //! The table of tests: one row per test and setup, grouped as published.
 
+use std::collections::BTreeMap;
+
 use assay_model::{CellId, Group, Setup, Verdict};
 use assay_verdict::{CellJudgement, threshold};
 
+use super::account::{self, AccountRow};
+use super::drawing::Chart;
 use super::figure::Figure;
+use super::plans::{self, PlanDifference};
 use super::study::JudgedStudy;
-use super::{certainty, trouble, undecided};
+use super::{certainty, rounds, trouble, undecided};
 use crate::number::{Rate, Ratio, confidence, share, within};
-use crate::words::{Symbol, is_reported};
+use crate::words::Symbol;
 
 /// Every test, in sections, and what a table of them needs to know.
 pub(crate) struct Tests<'a> {
@@ -50,6 +55,10 @@ pub(crate) struct TestRow<'a> {
     pub(crate) base: Measured<'a>,
     /// The other systems, in the order of [`Tests::systems`].
     pub(crate) others: Vec<Measured<'a>>,
+    /// The plans of its statements, where systems differ in them.
+    pub(crate) plans: Vec<PlanDifference<'a>>,
+    /// QPS round by round; `None` without rounds, and in large studies.
+    pub(crate) rounds: Option<Chart>,
 }
 
 /// The measurements of a system in one test.
@@ -84,6 +93,22 @@ impl Measured<'_> {
         if self.has_verdict { self.verdict.word() } else { "" }
     }
 
+    /// The terms of the change against the base. Empty if the verdict is no change.
+    pub(crate) fn account(&self) -> Vec<AccountRow> {
+        match self.verdict {
+            Verdict::Slower | Verdict::Faster | Verdict::Uneven => account::rows(self.cell),
+            Verdict::Same | Verdict::Undecided | Verdict::Failed => Vec::new(),
+        }
+    }
+
+    /// The counters of the server's status that changed. Empty if the verdict is no change.
+    pub(crate) fn counters(&self) -> Vec<(&str, [String; 3])> {
+        match self.verdict {
+            Verdict::Slower | Verdict::Faster | Verdict::Uneven => account::counters(self.cell),
+            Verdict::Same | Verdict::Undecided | Verdict::Failed => Vec::new(),
+        }
+    }
+
     /// A figure as people read it.
     pub(crate) fn figure(&self, figure: &Figure) -> String {
         figure.text(self.cell)
@@ -99,6 +124,28 @@ impl TestRow<'_> {
     /// The base, then the other systems.
     pub(crate) fn measured(&self) -> impl Iterator<Item = &Measured<'_>> {
         std::iter::once(&self.base).chain(&self.others)
+    }
+
+    /// A figure of the base and of the only other system: `12.3 → 13.5`. Empty if either was not measured.
+    pub(crate) fn change(&self, figure: &Figure) -> String {
+        let [before, after] = self.pair().map(|it| it.map(|it| it.figure(figure)));
+        let pair = before.zip(after).filter(|_| self.quotient(figure).is_some());
+        pair.map_or_else(String::new, |(before, after)| format!("{before} → {after}"))
+    }
+
+    /// The figure of the only other system divided by that of the base, for sorting. Empty if either was not measured.
+    pub(crate) fn change_key(&self, figure: &Figure) -> String {
+        self.quotient(figure).map_or_else(String::new, |it| format!("{it:.4}"))
+    }
+
+    fn quotient(&self, figure: &Figure) -> Option<f64> {
+        let [before, after] = self.pair().map(|it| figure.quantity(it?.cell));
+        before.zip(after).map(|(before, after)| after / before).filter(|it| it.is_finite())
+    }
+
+    /// The base and the first other system.
+    fn pair(&self) -> [Option<&Measured<'_>>; 2] {
+        [Some(&self.base), self.others.iter().find(|other| !other.is_twin)]
     }
 }
 
@@ -130,21 +177,30 @@ impl<'a> Tests<'a> {
 }
 
 fn sections<'a>(study: &'a JudgedStudy<'a>) -> Vec<TestSection<'a>> {
+    let mut rounds = match study.is_large() {
+        true => BTreeMap::new(),
+        false => rounds::charts(study),
+    };
     let of_base = study.judgement.cells.iter().filter(|cell| cell.system == study.base);
     let mut cells: Vec<&CellJudgement> = of_base.collect();
     // A stable sort keeps the tests of a group in the order in which they run.
     cells.sort_by_key(|cell| (cell.cell.setup, cell.group));
-    let section = |cells: &[&'a CellJudgement]| {
+    let mut section = |cells: &[&'a CellJudgement]| {
         let first = cells.first()?;
-        let rows = cells.iter().map(|cell| row(study, cell)).collect();
+        let row = |cell: &&'a CellJudgement| row(study, cell, rounds.remove(&cell.cell));
+        let rows = cells.iter().map(row).collect();
         Some(TestSection { setup: first.cell.setup, group: first.group, rows })
     };
     let same =
         |a: &&CellJudgement, b: &&CellJudgement| (a.cell.setup, a.group) == (b.cell.setup, b.group);
-    cells.chunk_by(same).filter_map(section).collect()
+    cells.chunk_by(same).filter_map(&mut section).collect()
 }
 
-fn row<'a>(study: &'a JudgedStudy<'a>, base: &'a CellJudgement) -> TestRow<'a> {
+fn row<'a>(
+    study: &'a JudgedStudy<'a>,
+    base: &'a CellJudgement,
+    rounds: Option<Chart>,
+) -> TestRow<'a> {
     let CellId { test, .. } = base.cell;
     let others = study.compared.iter();
     let others = others.filter_map(|&system| study.cell(base.cell, system));
@@ -153,6 +209,8 @@ fn row<'a>(study: &'a JudgedStudy<'a>, base: &'a CellJudgement) -> TestRow<'a> {
         test: &test.definition().name,
         base: measured(study, base),
         others: others.map(|cell| measured(study, cell)).collect(),
+        plans: plans::differences(study, base.cell),
+        rounds,
     }
 }
 
@@ -163,7 +221,7 @@ fn measured<'a>(study: &'a JudgedStudy<'a>, cell: &'a CellJudgement) -> Measured
         system: study.label(cell.system),
         is_twin: cell.system != study.base && study.is_twin(cell.system),
         verdict: cell.verdict,
-        has_verdict: cell.verdict != Verdict::Undecided || !is_reported(study.record),
+        has_verdict: cell.verdict != Verdict::Undecided || !study.record.is_reported(),
         qps: Rate(cell.qps),
         rqps: Ratio(cell.rqps),
         cpu_ratio: Ratio(cell.cpu_ratio),

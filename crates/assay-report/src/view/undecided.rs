@@ -7,7 +7,6 @@ use assay_verdict::{BLOCKS_MIN, CellJudgement, Doubt, threshold};
 
 use super::study::JudgedStudy;
 use crate::number::share;
-use crate::words::is_reported;
 
 /// The most tests that a line names.
 const NAMES: usize = 5;
@@ -54,7 +53,8 @@ fn sentence(reason: Reason, doubts: &[Doubt], record: &StudyRecord) -> String {
             times(doubts)
         ),
         Reason::Blocks => format!(
-            "the interval is too wide because the blocks differ: measure {} as many blocks (`--blocks`)",
+            "the interval is too wide because the blocks differ: measure {} as many blocks (`--budget`, and \
+             `--blocks` if it is reached)",
             times(doubts)
         ),
         Reason::Hopeless => format!(
@@ -73,7 +73,7 @@ fn sentence(reason: Reason, doubts: &[Doubt], record: &StudyRecord) -> String {
             "measured in {} blocks that a verdict needs: {}",
             blocks(doubts),
             if record.finished {
-                "a longer `--budget`".to_owned()
+                "use a longer `--budget`".to_owned()
             } else if record.running {
                 "the study is still running".to_owned()
             } else {
@@ -83,7 +83,7 @@ fn sentence(reason: Reason, doubts: &[Doubt], record: &StudyRecord) -> String {
         Reason::Smoke => format!(
             "preset smoke calls no changes below {threshold} and few larger ones: `--preset quick` decides more"
         ),
-        Reason::SinglePair if is_reported(record) => {
+        Reason::SinglePair if record.is_reported() => {
             "a single published run has no interval, and so no verdict".to_owned()
         }
         Reason::SinglePair => match record.study.experiment {
@@ -144,7 +144,7 @@ pub(crate) fn why<'a>(record: &StudyRecord, cell: &'a CellJudgement) -> Option<C
 /// A line for the tests of a system that are undecided for the same reason: `3 tests: why (names)`.
 pub(crate) fn lines(study: &JudgedStudy) -> Vec<String> {
     // A note says why no published result has a verdict.
-    if is_reported(study.record) {
+    if study.record.is_reported() {
         return Vec::new();
     }
     let is_undecided = |cell: &&CellJudgement| {

@@ -1,5 +1,7 @@
 //! A small hand-made study: two or more systems, five tests, four blocks of ten rounds, no randomness.
 
+#[allow(dead_code, reason = "not every test has a browser")]
+pub(crate) mod browser;
 #[allow(dead_code, reason = "not every test looks at large studies")]
 pub(crate) mod studies;
 
@@ -109,6 +111,7 @@ fn slice(system: usize, cell: CellId, block: u32, round: u32, qps: f64) -> Slice
         turns: Vec::new(),
         step: None,
         published: Vec::new(),
+        status: None,
         work: WorkCounters {
             events: (qps * 0.05) as u64,
             read: (qps * 0.05) as u64,

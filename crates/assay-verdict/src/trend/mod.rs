@@ -8,7 +8,7 @@ mod shifts;
 
 use std::cmp::Ordering;
 
-use assay_model::{Artifact, CellId, Estimate, Setup, StudyRecord, System, Verdict};
+use assay_model::{CellId, Estimate, Setup, StudyRecord, System, Verdict};
 
 use crate::{CellJudgement, Judgement};
 use shifts::shifts;
@@ -125,7 +125,7 @@ fn point(
 
 /// The work of a cell, in words; `None` if the cell is not in the plan.
 fn work(record: &StudyRecord, cell: CellId) -> Option<String> {
-    if is_reported(record) {
+    if record.is_reported() {
         return Some("as published".to_owned());
     }
     let study = &record.study;
@@ -161,17 +161,13 @@ fn identity(system: &System) -> String {
     format!("{} {version} {digest}", system.spec).trim_end().to_owned()
 }
 
-fn is_reported(record: &StudyRecord) -> bool {
-    record.systems.iter().any(|it| matches!(it.artifact, Artifact::Reported(_)))
-}
-
 fn machine(record: &StudyRecord) -> String {
     let host = record.host();
-    if is_reported(record) || host.cpus == 0 {
+    if record.is_reported() || host.cpus == 0 {
         return format!("unknown machine of study {}", record.study.id);
     }
     let hypervisor = host.hypervisor.as_deref().unwrap_or("no hypervisor");
-    let gib = host.memory_kb / (1 << 20);
+    let gib = (host.memory_kb as f64 / f64::from(1 << 20)).round();
     format!("{}, {} CPUs, {gib} GiB, {hypervisor}, {}", host.cpu, host.cpus, host.filesystem)
 }
 

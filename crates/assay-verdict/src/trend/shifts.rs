@@ -16,15 +16,13 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use statrs::distribution::{ContinuousCDF, Normal};
 
 use crate::sequential::ALPHA;
+use crate::special::{Z, log_error};
 
 /// Simulated segments without a change.
 const SIMULATED: usize = 2000;
 
 /// Most values that are searched: the time of the simulation grows with their number.
 pub const MOST: usize = 500;
-
-/// The 97.5 % quantile of the normal distribution.
-const Z: f64 = 1.959_964;
 
 /// A change between two neighbours of a line.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -77,11 +75,9 @@ pub(super) fn shifts(values: &[(Estimate, usize)], seed: u64) -> Option<Vec<Shif
 /// An interval of a t distribution gives an error that is larger by the ratio of the quantiles, so that the change of
 /// a single pair of values is called no more often than its interval allows.
 fn value(estimate: &Estimate, study: usize) -> Option<Value> {
-    let (low, high) = (estimate.low.ln(), estimate.high.ln());
-    let error = (high - low) / (2.0 * Z);
+    let error = log_error(*estimate).filter(|error| *error > 0.0 && error.is_finite())?;
     let log = estimate.value.ln();
-    let is_known = estimate.has_interval() && log.is_finite() && error.is_finite() && error > 0.0;
-    is_known.then_some(Value { log, error, study })
+    log.is_finite().then_some(Value { log, error, study })
 }
 
 fn search(

@@ -93,6 +93,7 @@ pub(crate) fn slice(system: usize, cell: CellId, block: u32, round: u32, speed: 
         turns: Vec::new(),
         step: None,
         published: Vec::new(),
+        status: None,
         work: Default::default(),
         client: None,
         server: None,

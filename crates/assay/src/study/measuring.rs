@@ -149,6 +149,15 @@ impl StudyExecutor<'_, '_> {
         // A server that waits for reads does nothing. To wake all its threads and stop them again takes as long as
         // dozens of queries.
         let freezes = planned.turns() == 1 || planned.id.test.class == Class::Write;
+        for slot in slots {
+            if self.clients.get(&slot.system).is_some_and(Clients::needs_status) {
+                // A server that has ended says so in its first turn.
+                let _ = self.with_clients(slot.system, true, |clients| {
+                    clients.begin_status();
+                    Ok(())
+                });
+            }
+        }
         let mut open = Vec::with_capacity(slots.len());
         for slot in slots {
             let clients = self.clients.get_mut(&slot.system).context("it has no clients")?;
@@ -172,7 +181,13 @@ impl StudyExecutor<'_, '_> {
         }
         share_out(&mut usages);
         let ended = open.into_iter().zip(usages).map(|((system, open), usage)| {
-            self.clients.get_mut(&system).context("it has no clients")?.end(open, usage)
+            let clients = self.clients.get_mut(&system).context("it has no clients")?;
+            let mut slice = clients.end(open, usage)?;
+            // Its threads run meanwhile, so the counters of the round have been read before. A server that has ended
+            // says so in its next turn.
+            let status = self.with_clients(system, true, |clients| Ok(clients.end_status()));
+            slice.status = status.unwrap_or_default();
+            Ok(slice)
         });
         ended.collect()
     }

@@ -1,5 +1,6 @@
 //! A system's clients and counters in one cell, and one slice: counters, turns of a warm and a measured part, counters.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -9,6 +10,7 @@ use assay_model::{
     System, Turn, Unit, WorkCounters,
 };
 use assay_probe::{Probe, ProbeConfig, Snapshot, Usage, WatchedServer, device_used};
+use assay_servers::Status;
 use assay_study::TurnTrace;
 
 use super::instance::Instance;
@@ -28,6 +30,15 @@ pub(crate) struct Slot {
 pub(crate) struct Clients {
     pub(crate) session: Session,
     probe: Probe,
+    /// The counters of the server's own status; `None` if it does not tell them.
+    status: Option<StatusCounters>,
+}
+
+/// The counters of a server's own status.
+struct StatusCounters {
+    status: Status,
+    /// When they were last read; `None` if something that is not recorded has run since.
+    last: Option<BTreeMap<String, u64>>,
 }
 
 /// A slice in progress.
@@ -120,7 +131,10 @@ pub(crate) fn connect_clients(
     }
     let client_tids = session.client_tids();
     let probe = Probe::new(ProbeConfig { client_tids, server: server_watched })?;
-    Ok(Clients { session, probe })
+    // A server that somebody else runs may refuse.
+    let status = Status::open(&server.connect_options(), system.spec.product).ok().flatten();
+    let status = status.map(|status| StatusCounters { status, last: None });
+    Ok(Clients { session, probe, status })
 }
 
 /// Warm and measured part of a turn: by time for reads, by events for writes. All systems begin either part with the
@@ -204,6 +218,7 @@ pub(crate) fn unmeasured(cell: CellId, slot: Slot) -> Slice {
         turns: Vec::new(),
         step: None,
         published: Vec::new(),
+        status: None,
         client: None,
         server: None,
         host: None,
@@ -213,6 +228,7 @@ pub(crate) fn unmeasured(cell: CellId, slot: Slot) -> Slice {
 impl Clients {
     /// Events per second of a run that is not recorded.
     pub(crate) fn rate(&mut self, cell: &PlannedCell, events: u64) -> Result<f64> {
+        self.forget_status();
         let work = self.session.run(sizing_sequence(cell.id), Bound::Events(events))?;
         let seconds = Duration::from_nanos(work.elapsed_ns).as_secs_f64();
         Ok(work.events as f64 / seconds.max(1e-9))
@@ -220,12 +236,14 @@ impl Clients {
 
     /// Runs a turn that is not recorded. Returns when its events ended.
     pub(crate) fn trace(&mut self, cell: &PlannedCell, turn: u32) -> Result<TurnTrace> {
+        self.forget_status();
         let ends = self.session.trace(traced(cell, turn))?;
         Ok(ends.into_iter().map(|it| u32::try_from(it.as_micros()).unwrap_or(u32::MAX)).collect())
     }
 
     /// Runs the cell for the time of a slice, without recording anything.
     pub(crate) fn warm(&mut self, cell: &PlannedCell) -> Result<()> {
+        self.forget_status();
         let time = Duration::from_millis(u64::from(cell.slice_ms));
         self.session.run(sizing_sequence(cell.id), Bound::Time(time))?;
         Ok(())
@@ -235,12 +253,45 @@ impl Clients {
     pub(crate) fn measure(&mut self, cell: &PlannedCell, slot: Slot) -> Slice {
         let whole = PlannedCell { turn_ms: cell.slice_ms, ..cell.clone() };
         let mut measure = || -> Result<Slice> {
+            self.begin_status();
             let mut open = self.begin(&whole, slot)?;
             self.turn(&whole, &mut open, 0)?;
             let usage = self.usage(&open)?;
-            self.end(open, usage)
+            let mut slice = self.end(open, usage)?;
+            slice.status = self.end_status();
+            Ok(slice)
         };
         measure().unwrap_or_else(|error| failed_slice(cell.id, slot, format!("{error:#}")))
+    }
+
+    /// Whether the counters of the server's status must be read before a slice begins.
+    pub(crate) fn needs_status(&self) -> bool {
+        self.status.as_ref().is_some_and(|it| it.last.is_none())
+    }
+
+    /// Reads the counters of the status of a server that is not frozen, before a slice begins.
+    pub(crate) fn begin_status(&mut self) {
+        let Some(StatusCounters { status, last }) = &mut self.status else { return };
+        match status.read() {
+            Ok(counters) => *last = Some(counters),
+            // They explain, but no verdict needs them.
+            Err(_) => self.status = None,
+        }
+    }
+
+    /// What the counters of the status of a server that is not frozen grew by since they were last read.
+    pub(crate) fn end_status(&mut self) -> Option<Vec<(String, u64)>> {
+        let before = self.status.as_mut()?.last.take()?;
+        self.begin_status();
+        let StatusCounters { status, last } = self.status.as_ref()?;
+        Some(status.grown(&before, last.as_ref()?))
+    }
+
+    /// Something ran that is not recorded.
+    fn forget_status(&mut self) {
+        if let Some(status) = &mut self.status {
+            status.last = None;
+        }
     }
 
     /// Begins a slice.

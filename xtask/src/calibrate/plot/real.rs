@@ -310,12 +310,12 @@ fn manual_plot(lines: &[Value]) -> String {
 }
 
 /// The ratio of long runs of a test, or else of the longest turns, as a logarithm.
-fn reference(lines: &[Value], test: &str) -> Option<(&'static str, Interval)> {
+fn reference(lines: &[Value], test: &str, by_turn: &ByTurn) -> Option<(&'static str, Interval)> {
     let long = results(lines, "long", test);
     let of = |found: &BTreeMap<String, (Vec<f64>, Vec<f64>)>| {
         found.get(test).and_then(|(logs, _)| stats::mean(logs))
     };
-    let longest = || of(&results(lines, "turns", "1000 ms"));
+    let longest = || by_turn.last().copied().flatten();
     of(&long).map(|it| ("60 s", it)).or_else(|| Some(("1 s", longest()?)))
 }
 
@@ -325,10 +325,12 @@ type ByTurn = Vec<Option<Interval>>;
 fn by_turn(lines: &[Value]) -> BTreeMap<String, ByTurn> {
     let mut tests: BTreeMap<String, ByTurn> = BTreeMap::new();
     for (at, ms) in turns_ms().into_iter().enumerate() {
-        for (test, (logs, _)) in results(lines, "turns", &format!("{ms} ms")) {
-            let row = tests.entry(test).or_insert_with(|| vec![None; TURNS.len()]);
+        let found = results(lines, "turns", &format!("{ms} ms"));
+        let logs: Vec<Vec<f64>> = found.values().map(|(logs, _)| logs.clone()).collect();
+        for (test, mean) in found.keys().zip(stats::means_alike(&logs)) {
+            let row = tests.entry(test.clone()).or_insert_with(|| vec![None; TURNS.len()]);
             if let Some(place) = row.get_mut(at) {
-                *place = stats::mean(&logs);
+                *place = mean;
             }
         }
     }
@@ -355,7 +357,7 @@ fn turns(lines: &[Value]) -> String {
     let mut rows: Vec<Vec<String>> = by_turn(lines)
         .into_iter()
         .map(|(test, found)| {
-            let long = reference(lines, &test).filter(|(length, _)| *length == "60 s");
+            let long = reference(lines, &test, &found).filter(|(length, _)| *length == "60 s");
             let mut row = vec![test];
             row.extend(found.into_iter().map(ratio));
             row.push(ratio(long.map(|(_, it)| it)));
@@ -382,7 +384,7 @@ fn turns_plot(lines: &[Value]) -> String {
         turns_ms().map(|ms| Series { name: format!("{ms} ms"), points: Vec::new() }).into();
     let mut names = Vec::new();
     for (row, (test, found)) in tests.iter().enumerate() {
-        let long = reference(lines, test);
+        let long = reference(lines, test, found);
         names.push(long.map_or_else(|| test.clone(), |(length, _)| format!("{test} ({length})")));
         let Some((_, long)) = long else { continue };
         for (series, short) in series.iter_mut().zip(found) {

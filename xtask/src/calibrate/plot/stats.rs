@@ -36,6 +36,24 @@ pub(super) fn mean(values: &[f64]) -> Option<Interval> {
     Some(Interval { value, low: value - half, high: value + half })
 }
 
+/// The means of several groups of independent values, which vary alike: a few values say little about their spread,
+/// those of all groups say more. `None` for a group without values, and if no group has two.
+pub(super) fn means_alike(groups: &[Vec<f64>]) -> Vec<Option<Interval>> {
+    let squares = groups.iter().filter_map(|it| Some((sd(it)?.powi(2), it.len() - 1)));
+    let (sum, df) =
+        squares.fold((0.0, 0), |(sum, all), (square, df)| (sum + square * df as f64, all + df));
+    let mean = |values: &Vec<f64>| {
+        if df == 0 || values.is_empty() {
+            return None;
+        }
+        let count = values.len() as f64;
+        let half = student(df) * (sum / df as f64 / count).sqrt();
+        let value = values.iter().sum::<f64>() / count;
+        Some(Interval { value, low: value - half, high: value + half })
+    };
+    groups.iter().map(mean).collect()
+}
+
 /// The sample standard deviation; `None` for fewer than two values.
 pub(super) fn sd(values: &[f64]) -> Option<f64> {
     let mean = values.iter().sum::<f64>() / values.len() as f64;

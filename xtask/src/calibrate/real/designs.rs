@@ -63,7 +63,7 @@ pub(in crate::calibrate) const TURNS: [(u32, u32, u32); 7] = [
 ];
 
 /// Studies of each length of turns.
-const TIMES: u64 = 4;
+const TIMES: u64 = 3;
 
 /// The designs of a kind; `None` if there is no such kind.
 pub(super) fn of(kind: &str, is_short: bool) -> Option<Vec<Design>> {

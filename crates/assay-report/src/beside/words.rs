@@ -1,0 +1,84 @@
+//! What a study beside another one says, in words and cells of tables.
+
+use assay_model::StudyRecord;
+use assay_verdict::{Agreement, GroupBeside, TestBeside};
+
+use crate::number::Ratio;
+use crate::view::beside::{Beside, Pair};
+
+/// The lines above the tables.
+pub(super) fn prose(beside: &Beside) -> Vec<String> {
+    let mut lines: Vec<String> = beside.pairs.iter().map(|pair| pair.answer.clone()).collect();
+    if lines.is_empty() {
+        lines.push("the other study has no counterpart of the base and another system".to_owned());
+        let names = |record: &StudyRecord| {
+            let names: Vec<&str> = record.systems.iter().map(|it| it.name.as_str()).collect();
+            names.join(", ")
+        };
+        lines.push(format!("here: {}", names(beside.ours)));
+        lines.push(format!("there: {}", names(beside.theirs)));
+        lines.push("`--base SYSTEM` compares with another system of the study here".to_owned());
+    }
+    lines.extend(beside.differences.iter().map(|line| format!("note: {line}")));
+    lines
+}
+
+pub(super) fn sign(agreement: Agreement) -> &'static str {
+    match agreement {
+        Agreement::Agrees => "= agrees",
+        Agreement::Differs => "≠ differs",
+        Agreement::Unknown => "? unknown",
+    }
+}
+
+pub(super) fn word(agreement: Agreement) -> &'static str {
+    match agreement {
+        Agreement::Agrees => "agrees",
+        Agreement::Differs => "differs",
+        Agreement::Unknown => "unknown",
+    }
+}
+
+/// The cells of a test: name, both ratios, their quotient, agreement.
+pub(super) fn cells(test: &TestBeside, several: bool) -> [String; 5] {
+    let setup = if several { format!(" at {}", test.cell.setup) } else { String::new() };
+    [
+        format!("{}{setup}", test.cell.test.name()),
+        Ratio(Some(test.ours)).value_with_interval(),
+        Ratio(Some(test.theirs)).value_with_interval(),
+        Ratio(Some(test.quotient)).value_with_interval(),
+        sign(test.agreement).to_owned(),
+    ]
+}
+
+pub(super) const HEADINGS: [&str; 4] = ["here", "there", "here / there", ""];
+
+pub(super) fn has_several(beside: &Beside) -> bool {
+    beside.ours.study.setups.len() > 1
+}
+
+pub(super) fn heading(pair: &Pair) -> String {
+    let [base, other] = &pair.names;
+    let [their_base, their_other] = pair.their_names;
+    format!(
+        "QPS of {other} relative to {base} here, of {their_other} relative to {their_base} there"
+    )
+}
+
+pub(super) const GROUP_HEADINGS: [&str; 6] =
+    ["n", "median here", "there", "here / there", "range here", "range there"];
+
+/// The cells of a group: name, tests, medians, their quotient, ranges.
+pub(super) fn group_cells(group: &GroupBeside, several: bool) -> [String; 7] {
+    let setup = if several { format!(" at {}", group.setup) } else { String::new() };
+    let range = |[least, most]: [f64; 2]| format!("{least:.2} to {most:.2}");
+    [
+        format!("{}{setup}", group.group.word),
+        group.tests.to_string(),
+        format!("{:.2}", group.ours),
+        format!("{:.2}", group.theirs),
+        format!("{:.2}", group.ours / group.theirs),
+        range(group.our_range),
+        range(group.their_range),
+    ]
+}

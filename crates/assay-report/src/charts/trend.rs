@@ -1,0 +1,144 @@
+//! The relative QPS of a test over studies, in their order.
+
+use assay_verdict::{TrendLine, TrendPoint};
+
+use super::paper::{Anchor, Paper, SMALL, fitted};
+use crate::words::minute;
+
+/// Width of a chart.
+pub(crate) const WIDTH: f64 = 720.0;
+
+/// Height of the scale.
+const HEIGHT: f64 = 160.0;
+
+/// Room for the labels of the scale.
+const LABELS: f64 = 44.0;
+
+/// Room for the names of versions.
+const NAMES: f64 = 84.0;
+
+/// Room above.
+const EDGE: f64 = 14.0;
+
+/// Height of a chart.
+pub(crate) const TALL: f64 = EDGE + HEIGHT + NAMES;
+
+/// Space above and below the values, as a part of their range.
+const ROOM: f64 = 0.08;
+
+/// The least distance of two names.
+const APART: f64 = 13.0;
+
+/// Angle of the names, degrees.
+const ANGLE: f64 = -40.0;
+
+/// Whether a line has something to draw.
+pub(crate) fn is_drawn(line: &TrendLine) -> bool {
+    line.points.len() > 1 && ends(line).is_some()
+}
+
+/// Explains the marks.
+pub(crate) fn note(line: &TrendLine) -> String {
+    let bars = match line.points.iter().any(|point| point.rqps.has_interval()) {
+        true => " Bars are 95 % intervals.",
+        false => " No interval is known.",
+    };
+    let diamond = match line.shifts.as_ref().is_some_and(|shifts| !shifts.is_empty()) {
+        true => " A diamond marks the first value after a change.",
+        false => "",
+    };
+    format!("Relative QPS in the order of the table; the axis does not start at 0.{bars}{diamond}")
+}
+
+/// Both ends of a value's interval, or the value twice.
+fn ends_of(point: &TrendPoint) -> [f64; 2] {
+    let rqps = point.rqps;
+    if rqps.has_interval() { [rqps.low, rqps.high] } else { [rqps.value; 2] }
+}
+
+/// Both ends of the scale.
+fn ends(line: &TrendLine) -> Option<[f64; 2]> {
+    let least = line.points.iter().map(|it| ends_of(it)[0]).reduce(f64::min)?;
+    let most = line.points.iter().map(|it| ends_of(it)[1]).reduce(f64::max)?;
+    let room = ROOM * (most - least).max(0.01);
+    Some([least - room, most + room]).filter(|[least, most]| (most - least).is_finite())
+}
+
+/// Draws a line with this corner on the left and above. `is_change` says which values begin a new level.
+pub(crate) fn draw(
+    paper: &mut Paper,
+    (left, top): (f64, f64),
+    line: &TrendLine,
+    is_change: impl Fn(usize) -> bool,
+) {
+    let Some([least, most]) = ends(line) else { return };
+    let (left, right, top) = (left + LABELS, left + WIDTH, top + EDGE);
+    let y = |value: f64| top + HEIGHT * (most - value) / (most - least);
+    let labels = labels(least, most);
+    let is_fine = |ratio: &f64| (100.0 * ratio - (100.0 * ratio).round()).abs() > 0.01;
+    let decimals = if labels.iter().any(is_fine) { 3 } else { 2 };
+    for ratio in labels {
+        let class = if ratio == 1.0 { "one" } else { "grid" };
+        paper.line(class, (left, y(ratio)), (right, y(ratio)));
+        let label = format!("{ratio:.decimals$}");
+        paper.text((left - 6.0, y(ratio) + 3.5), Anchor::End, "small", &label);
+    }
+    let step = (right - left) / line.points.len() as f64;
+    let (mut named, mut last) = ("", f64::NEG_INFINITY);
+    for (number, point) in line.points.iter().enumerate() {
+        let x = left + (number as f64 + 0.5) * step;
+        let [low, high] = ends_of(point).map(y);
+        let when = minute(point.started_ms).unwrap_or_default();
+        let title = format!("{} {when}: {:.2}", point.version, point.rqps.value);
+        paper.told(&title, |paper| {
+            if low > high {
+                paper.line("span", (x, low), (x, high));
+            }
+            match is_change(number) {
+                true => paper.path(
+                    "fill slower",
+                    &format!("M{:.1} {:.1}l7-7 7 7-7 7z", x - 7.0, y(point.rqps.value)),
+                ),
+                false => paper.circle("dot", (x, y(point.rqps.value)), 3.0),
+            }
+        });
+        // A version that was measured again and again is named once.
+        if point.version != named && x - last >= APART {
+            (named, last) = (&point.version, x);
+            let at = (x + 3.0, top + HEIGHT + 12.0);
+            // A name goes down and to the left, where there may be little room.
+            let room = (NAMES - 16.0) / ANGLE.to_radians().sin().abs();
+            let room = room.min((at.0 - left + LABELS) / ANGLE.to_radians().cos());
+            paper.turned(at, ANGLE, Anchor::End, "small", &fitted(named, SMALL, room));
+        }
+    }
+}
+
+/// Round ratios between both ends, few enough for their labels.
+fn labels(least: f64, most: f64) -> Vec<f64> {
+    let rough = (most - least) / 5.0;
+    let power = 10_f64.powf(rough.log10().floor()).max(0.001);
+    let step = [1.0, 2.0, 5.0, 10.0].into_iter().map(|it| it * power).find(|step| *step >= rough);
+    let step = step.unwrap_or(rough);
+    let first = (least / step).ceil();
+    let count = ((most / step).floor() - first + 1.0).max(0.0) as u32;
+    (0..count).map(|number| (first + f64::from(number)) * step).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_are_round_and_few() {
+        let told = |least, most| -> Vec<String> {
+            labels(least, most).iter().map(|it| format!("{it:.2}")).collect()
+        };
+        assert_eq!(told(0.88, 1.03), ["0.90", "0.95", "1.00"]);
+        assert_eq!(told(0.2, 3.1), ["1.00", "2.00", "3.00"]);
+        for (least, most) in [(0.994, 1.006), (0.9981, 1.0101), (0.5, 40.0)] {
+            assert!((2..=8).contains(&labels(least, most).len()), "{least} {most}");
+            assert!(labels(least, most).iter().all(|it| (least..=most).contains(it)));
+        }
+    }
+}

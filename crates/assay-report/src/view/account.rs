@@ -1,0 +1,73 @@
+//! Where the change of a test's time per operation comes from, term by term.
+
+use assay_verdict::{CellJudgement, Changed};
+
+use crate::number::figure;
+
+/// A line of an account, as people read it.
+pub(crate) struct AccountRow {
+    pub(crate) name: &'static str,
+    /// The change with its 95 % interval.
+    pub(crate) by: String,
+    /// The part of the whole change.
+    pub(crate) share: String,
+    /// Whether it is certain that it changed.
+    pub(crate) is_certain: bool,
+}
+
+/// The account of a system against the base; empty if nothing was counted.
+pub(crate) fn rows(cell: &CellJudgement) -> Vec<AccountRow> {
+    let Some(change) = &cell.change else { return Vec::new() };
+    let tells_disk = change.tells_disk();
+    let share = |changed: &Changed| {
+        let share = changed.by.value / change.time.by.value;
+        // A share of a change that may be zero means nothing.
+        let is_told = changed.is_certain() && change.time.is_certain() && share.is_finite();
+        if is_told { format!("{:.0} %", 100.0 * share).replace('-', "−") } else { String::new() }
+    };
+    let mut rows = Vec::with_capacity(change.terms.len() + 2);
+    // Many tests never wait for the disk.
+    for (term, changed) in change.terms.iter().filter(|(_, changed)| changed.by.value != 0.0) {
+        rows.push(row(term.word(tells_disk), changed, share(changed)));
+    }
+    rows.push(row("time per operation", &change.time, String::new()));
+    let background = change.background_cpu.as_ref();
+    let name = "apart from it: CPU of other threads";
+    rows.extend(background.map(|changed| row(name, changed, String::new())));
+    rows
+}
+
+/// The most counters that a report shows of a test.
+const COUNTERS: usize = 12;
+
+/// The counters of the server's status that changed, per operation.
+pub(crate) fn counters(cell: &CellJudgement) -> Vec<(&str, [String; 3])> {
+    let changes = cell.counters.iter().flatten().take(COUNTERS);
+    let texts = |change: &Changed| {
+        let by = match change.after / change.before {
+            ratio if ratio.is_finite() && ratio < 10.0 => format!("×{ratio:.2}"),
+            _ => String::new(),
+        };
+        [number(change.before), number(change.after), by]
+    };
+    changes.map(|it| (it.name.as_str(), texts(&it.changed))).collect()
+}
+
+/// A number of things per operation; those that are rarer than one in a thousand are none.
+fn number(value: f64) -> String {
+    if value < 0.1 { format!("{value:.3}") } else { figure(Some(value)) }
+}
+
+fn row(name: &'static str, changed: &Changed, share: String) -> AccountRow {
+    let signed = |value: f64| format!("{value:+.2}").replace('-', "−");
+    let interval = match changed.by.has_interval() {
+        true => format!(" [{}, {}]", signed(changed.by.low), signed(changed.by.high)),
+        false => " (no interval)".to_owned(),
+    };
+    AccountRow {
+        name,
+        by: format!("{}{interval}", signed(changed.by.value)),
+        share,
+        is_certain: changed.is_certain(),
+    }
+}

@@ -1,0 +1,329 @@
+//! How the time per operation of a system differs from that of the base, term by term.
+//!
+//! The terms add up to the whole difference, because they add up in both systems ([`ServerPerOp::overlap_us`] says what
+//! is counted once). Their errors are those of a jackknife over blocks (Tukey 1958): the difference is computed again
+//! without each block, and the spread of these differences is that of the estimate.
+
+use std::collections::BTreeMap;
+
+use assay_model::{Estimate, Slice};
+
+use crate::account::{PerOp, RESOLUTION};
+use crate::sequential::ALPHA;
+use crate::student::upper_quantile;
+use crate::totals::Totals;
+
+/// Blocks from which a spread can be told.
+const BLOCKS_MIN: usize = 3;
+
+/// A part of the time per operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Term {
+    /// CPU time of the clients, as far as the threads that serve them do not run meanwhile.
+    ClientCpu,
+    /// CPU time of the threads that serve the connections.
+    ServerCpu,
+    /// Time of these threads on the run queue, except behind their own client.
+    CpuWait,
+    /// Time that these threads wait for block devices.
+    DiskWait,
+    /// All other waiting: locks, network, wake-ups; the disk too if the kernel does not account it.
+    OtherWait,
+    /// What no counter tells apart.
+    Unknown,
+}
+
+impl Term {
+    /// Its name for people. `tells_disk` is that of [`TimeChange::tells_disk`].
+    #[must_use]
+    pub fn word(self, tells_disk: bool) -> &'static str {
+        match self {
+            Self::ClientCpu => "CPU of clients",
+            Self::ServerCpu => "CPU of serving threads",
+            Self::CpuWait => "waiting for a CPU",
+            Self::DiskWait => "waiting for the disk",
+            Self::OtherWait if tells_disk => "other waiting",
+            Self::OtherWait => "waiting, disk included",
+            Self::Unknown => "not explained by counters",
+        }
+    }
+}
+
+/// A quantity of the base and of another system, microseconds per operation.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Changed {
+    /// Its value in the base.
+    pub before: f64,
+    /// Its value in the other system.
+    pub after: f64,
+    /// The difference.
+    pub by: Estimate,
+}
+
+impl Changed {
+    /// Whether it is certain that it changed.
+    #[must_use]
+    pub fn is_certain(&self) -> bool {
+        self.by.has_interval() && (self.by.low > 0.0 || self.by.high < 0.0)
+    }
+}
+
+/// The change of the time per operation against the base.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TimeChange {
+    /// The whole time.
+    pub time: Changed,
+    /// Its terms. They add up to the time, and their changes to its change.
+    pub terms: Vec<(Term, Changed)>,
+    /// The CPU time of the server's other threads, which is no part of the time; `None` if it was not measured.
+    pub background_cpu: Option<Changed>,
+}
+
+impl TimeChange {
+    /// Whether waiting for the disk is a term of its own.
+    #[must_use]
+    pub fn tells_disk(&self) -> bool {
+        self.terms.iter().any(|(term, _)| *term == Term::DiskWait)
+    }
+
+    /// The terms of which it is certain that they changed, with their part of the whole change, the largest first.
+    /// Nothing if it is not certain that there is a change at all.
+    #[must_use]
+    pub fn shares(&self) -> Vec<(Term, f64)> {
+        if !self.time.is_certain() {
+            return Vec::new();
+        }
+        let certain = self.terms.iter().filter(|(_, changed)| changed.is_certain());
+        let mut shares: Vec<(Term, f64)> =
+            certain.map(|(term, changed)| (*term, changed.by.value / self.time.by.value)).collect();
+        shares.retain(|(_, share)| share.is_finite());
+        shares.sort_by(|(_, one), (_, other)| other.abs().total_cmp(&one.abs()));
+        shares
+    }
+}
+
+/// The change from one system's slices to another's, over the blocks that both have; `None` if nothing was counted. The
+/// slices are in order of block. `shares_cpu` is that of [`Totals::per_op`].
+pub(crate) fn change(base: &[&Slice], other: &[&Slice], shares_cpu: bool) -> Option<TimeChange> {
+    let (base, other) = (by_block(base), by_block(other));
+    let pairs = base.iter().filter_map(|(block, base)| Some([*base, *other.get(block)?]));
+    let pairs: Vec<[Totals; 2]> = pairs.collect();
+    let of_pair = |side: usize, left_out: Option<usize>| {
+        let kept = pairs.iter().enumerate().filter(|(at, _)| Some(*at) != left_out);
+        let totals = kept.filter_map(|(_, pair)| pair.get(side).copied());
+        Totals::sum(totals)?.per_op(shares_cpu)
+    };
+    let (before, after) = (of_pair(0, None)?, of_pair(1, None)?);
+    let partial: Vec<[PerOp; 2]> = (0..pairs.len())
+        .filter_map(|at| Some([of_pair(0, Some(at))?, of_pair(1, Some(at))?]))
+        .collect();
+    // A term counts only if it is told with every block and without any.
+    let all = partial.iter().flatten().chain([&before, &after]);
+    let kinds = kinds(all);
+    let (before, after) = (Told::of(&kinds, &before)?, Told::of(&kinds, &after)?);
+    let accounts =
+        |[base, other]: &[PerOp; 2]| Some([Told::of(&kinds, base)?, Told::of(&kinds, other)?]);
+    let partial: Vec<[Told; 2]> = partial.iter().filter_map(accounts).collect();
+    let changed = |of: &dyn Fn(&Told) -> Option<f64>| {
+        let (before, after) = (of(&before)?, of(&after)?);
+        let difference = |[before, after]: &[Told; 2]| Some(of(after)? - of(before)?);
+        let partial: Vec<f64> = partial.iter().filter_map(difference).collect();
+        Some(Changed { before, after, by: jackknife(after - before, &partial, ALPHA) })
+    };
+    let term =
+        |(at, term): (usize, &Term)| Some((*term, changed(&|it| it.terms.get(at).copied())?));
+    Some(TimeChange {
+        time: changed(&|it| Some(it.time))?,
+        terms: kinds.iter().enumerate().filter_map(term).collect(),
+        background_cpu: changed(&|it| it.background),
+    })
+}
+
+fn by_block(slices: &[&Slice]) -> BTreeMap<u32, Totals> {
+    let blocks = slices.chunk_by(|one, next| one.block == next.block);
+    let of_block = |slices: &[&Slice]| {
+        let totals = Totals::sum(slices.iter().map(|slice| Totals::of(slice)))?;
+        Some((slices.first()?.block, totals))
+    };
+    blocks.filter_map(of_block).collect()
+}
+
+/// The time per operation of a system, microseconds.
+struct Told {
+    time: f64,
+    /// Its terms, in the order of [`kinds`].
+    terms: Vec<f64>,
+    /// CPU time of the server's other threads.
+    background: Option<f64>,
+}
+
+/// The terms that all of these tell.
+fn kinds<'a>(all: impl Iterator<Item = &'a PerOp> + Clone) -> Vec<Term> {
+    let has = |tells: fn(&PerOp) -> bool| all.clone().all(tells);
+    let mut kinds = Vec::new();
+    let has_clients = has(|it| it.client_cpu_us.is_some());
+    if has_clients {
+        kinds.push(Term::ClientCpu);
+    }
+    if has(|it| it.server.is_some()) {
+        kinds.push(Term::ServerCpu);
+    }
+    // What overlaps with the clients is known only with their counters.
+    if !has_clients || !has(|it| it.server.is_some_and(|it| it.other_wait_us.is_some())) {
+        kinds.push(Term::Unknown);
+        return kinds;
+    }
+    kinds.push(Term::CpuWait);
+    if has(|it| it.server.is_some_and(|it| it.disk_wait_us.is_some())) {
+        kinds.push(Term::DiskWait);
+    }
+    kinds.push(Term::OtherWait);
+    kinds
+}
+
+impl Told {
+    /// The account in these terms; `None` if one of them is not told, or if they contradict the time.
+    fn of(kinds: &[Term], per_op: &PerOp) -> Option<Self> {
+        let server = per_op.server;
+        let mut told = 0.0;
+        let mut terms = Vec::with_capacity(kinds.len());
+        for term in kinds {
+            let value = match term {
+                Term::ClientCpu if kinds.contains(&Term::Unknown) => per_op.client_cpu_us?,
+                Term::ClientCpu => per_op.client_cpu_us? - beside_server(per_op),
+                Term::ServerCpu => server?.cpu_us,
+                Term::CpuWait => server?.cpu_wait_us()?,
+                Term::DiskWait => server?.disk_wait_us?,
+                Term::OtherWait => {
+                    let disk = server?.disk_wait_us.filter(|_| !kinds.contains(&Term::DiskWait));
+                    server?.other_wait_us? + disk.unwrap_or(0.0)
+                }
+                Term::Unknown => per_op.time_us - told,
+            };
+            // CPU that took longer than all of the time explains nothing.
+            if *term == Term::Unknown && value < -RESOLUTION * per_op.time_us {
+                return None;
+            }
+            told += value;
+            terms.push(value);
+        }
+        let background = server.map(|it| it.background_cpu_us);
+        Some(Self { time: per_op.time_us, terms, background })
+    }
+}
+
+/// CPU time of the clients while the threads that serve them run on other CPUs: it is no time of its own.
+fn beside_server(per_op: &PerOp) -> f64 {
+    let beside = per_op.server.and_then(|it| Some(it.overlap_us? - it.runq_us));
+    beside.unwrap_or(0.0).max(0.0)
+}
+
+/// An estimate with the interval that follows from estimates without each block, of confidence 1 − `level`; without
+/// interval if there are too few.
+pub(crate) fn jackknife(value: f64, partial: &[f64], level: f64) -> Estimate {
+    let count = partial.len() as f64;
+    if partial.len() < BLOCKS_MIN {
+        return Estimate::without_interval(value);
+    }
+    let mean = partial.iter().sum::<f64>() / count;
+    let squares: f64 = partial.iter().map(|it| (it - mean).powi(2)).sum();
+    let half = upper_quantile(0.5 * level, count - 1.0) * (squares * (count - 1.0) / count).sqrt();
+    Estimate { value, low: value - half, high: value + half }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ServerPerOp;
+
+    fn per_op(client: f64, cpu: f64, runq: f64, other: f64) -> PerOp {
+        let server = ServerPerOp {
+            cpu_us: cpu,
+            user_us: cpu,
+            sys_us: 0.0,
+            runq_us: runq,
+            disk_wait_us: None,
+            overlap_us: Some(client.min(runq)),
+            other_wait_us: Some(other),
+            background_cpu_us: 3.0,
+            cs: 2.0,
+        };
+        PerOp {
+            time_us: client + cpu + runq - client.min(runq) + other,
+            client_cpu_us: Some(client),
+            client_cs: Some(1.0),
+            server: Some(server),
+            reads: None,
+            device_read_kb: None,
+            device_write_kb: None,
+            read_kb: None,
+            write_kb: None,
+        }
+    }
+
+    fn accounts(before: &PerOp, after: &PerOp) -> (Vec<Term>, [Told; 2]) {
+        let kinds = kinds([before, after].into_iter());
+        let accounts = [before, after].map(|it| Told::of(&kinds, it).unwrap());
+        (kinds, accounts)
+    }
+
+    #[test]
+    fn the_terms_add_up_to_the_whole() {
+        let (kinds, accounts) =
+            accounts(&per_op(5.0, 10.0, 5.0, 0.0), &per_op(5.5, 13.0, 7.0, 2.0));
+        assert_eq!(kinds, [Term::ClientCpu, Term::ServerCpu, Term::CpuWait, Term::OtherWait]);
+        for account in &accounts {
+            assert!((account.terms.iter().sum::<f64>() - account.time).abs() < 1e-9);
+        }
+        let [before, after] = accounts;
+        for (at, told) in [0.5, 3.0, 1.5, 2.0].into_iter().enumerate() {
+            assert!((after.terms[at] - before.terms[at] - told).abs() < 1e-9, "{at} {told}");
+        }
+        assert_eq!((before.background, after.background), (Some(3.0), Some(3.0)));
+    }
+
+    #[test]
+    fn what_no_counter_tells_is_unknown() {
+        let mut before = per_op(5.0, 10.0, 5.0, 0.0);
+        let after = per_op(5.0, 10.0, 5.0, 4.0);
+        if let Some(server) = &mut before.server {
+            (server.overlap_us, server.other_wait_us) = (None, None);
+        }
+        let (kinds, [old, new]) = accounts(&before, &after);
+        assert_eq!(kinds, [Term::ClientCpu, Term::ServerCpu, Term::Unknown]);
+        assert!((new.terms[2] - old.terms[2] - 4.0).abs() < 1e-9);
+        before.server = None;
+        assert_eq!(accounts(&before, &after).0, [Term::ClientCpu, Term::Unknown]);
+    }
+
+    /// The jackknife of a mean is the usual interval of a mean.
+    #[test]
+    fn the_spread_of_a_mean_is_the_usual_one() {
+        let values = [1.0, 2.0, 4.0, 5.0];
+        let without = |at: usize| (values.iter().sum::<f64>() - values[at]) / 3.0;
+        let partial: Vec<f64> = (0..4).map(without).collect();
+        let found = jackknife(3.0, &partial, ALPHA);
+        let half = 3.182_446 * (10.0_f64 / 3.0 / 4.0).sqrt();
+        assert!((found.high - 3.0 - half).abs() < 1e-5, "{found:?} {half}");
+        assert!(!jackknife(3.0, &partial[..2], ALPHA).has_interval());
+    }
+
+    #[test]
+    fn only_certain_terms_have_a_share() {
+        let changed = |value: f64, half: f64| Changed {
+            before: 10.0,
+            after: 10.0 + value,
+            by: Estimate { value, low: value - half, high: value + half },
+        };
+        let change = TimeChange {
+            time: changed(4.0, 1.0),
+            terms: vec![
+                (Term::ClientCpu, changed(0.1, 0.2)),
+                (Term::OtherWait, changed(1.0, 0.4)),
+                (Term::ServerCpu, changed(3.0, 1.0)),
+            ],
+            background_cpu: None,
+        };
+        assert_eq!(change.shares(), [(Term::ServerCpu, 0.75), (Term::OtherWait, 0.25)]);
+    }
+}

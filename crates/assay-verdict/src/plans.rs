@@ -1,0 +1,49 @@
+//! What the audit found about the plans of each test.
+
+use std::collections::BTreeMap;
+
+use assay_model::{AuditFinding, CellId};
+
+/// Differences of plans, by test.
+#[derive(Debug, Default)]
+pub struct PlanFindings<'a>(BTreeMap<&'a str, Vec<&'a AuditFinding>>);
+
+impl<'a> PlanFindings<'a> {
+    /// Those among the findings of an audit.
+    #[must_use]
+    pub fn new(audit: &'a [AuditFinding]) -> Self {
+        let mut by_test: BTreeMap<&str, Vec<&AuditFinding>> = BTreeMap::new();
+        for finding in audit {
+            let Some(name) = finding.setting.strip_prefix("plan.") else { continue };
+            by_test.entry(split(name).0).or_default().push(finding);
+        }
+        Self(by_test)
+    }
+
+    /// Those about a test on the data of its setup in which at least two plans differ.
+    pub fn of(&self, cell: CellId) -> impl Iterator<Item = &'a AuditFinding> {
+        let found = self.0.get(cell.test.name()).into_iter().flatten().copied();
+        let data = cell.setup.data().to_string();
+        found.filter(move |finding| {
+            let name = finding.setting.strip_prefix("plan.").unwrap_or_default();
+            let is_of_data = split(name).1.is_none_or(|other| other == data);
+            let mut plans = finding.values.iter().flatten();
+            let first = plans.next();
+            is_of_data && plans.any(|plan| Some(plan) != first)
+        })
+    }
+
+    /// Whether a statement of the test has different plans on these systems.
+    #[must_use]
+    pub(crate) fn differ(&self, cell: CellId, systems: [usize; 2]) -> bool {
+        self.of(cell).any(|finding| {
+            let [one, other] = systems.map(|it| finding.values.get(it).and_then(Option::as_ref));
+            one.zip(other).is_some_and(|(one, other)| one != other)
+        })
+    }
+}
+
+/// A test and, where a study has several data sets, the data on which its plans differ.
+fn split(name: &str) -> (&str, Option<&str>) {
+    name.split_once(" on ").map_or((name, None), |(test, data)| (test, Some(data)))
+}
