@@ -149,7 +149,7 @@ mod tests {
         assert!(file.terms.contains_key(DEFAULT));
         let is_version =
             |it: &String| it.split('.').filter(|it| it.parse::<u32>().is_ok()).count() == 3;
-        let sizes = Sizes { pool_mb: 256, log_mb: 512, connections: 256 };
+        let sizes = Sizes { pool_mb: 256, log_mb: 512, connections: 256, purge_threads: 2 };
         for (name, terms) in &file.terms {
             assert!(name.chars().all(|it| it.is_ascii_lowercase() || it == '-'), "{name}");
             for (product, asked) in &terms.products {

@@ -168,7 +168,7 @@ mod tests {
         }
     }
 
-    const SIZES: Sizes = Sizes { pool_mb: 1024, log_mb: 512, connections: 200 };
+    const SIZES: Sizes = Sizes { pool_mb: 1024, log_mb: 512, connections: 200, purge_threads: 2 };
 
     fn lean() -> &'static Terms {
         Terms::named("lean").unwrap()

@@ -9,9 +9,18 @@ pub struct Sizes {
     pub log_mb: u64,
     /// Connections that may be open at once.
     pub connections: u32,
+    /// Threads that remove old versions of rows; see [`Sizes::purge_threads_of`].
+    pub purge_threads: u32,
 }
 
 impl Sizes {
+    /// Threads for removing old versions of rows on a machine with so many CPUs: half as many, but no more than servers
+    /// have by default. Four of them on two CPUs use most of their time to wait for each other.
+    #[must_use]
+    pub fn purge_threads_of(cpus: u32) -> u32 {
+        (cpus / 2).clamp(1, 4)
+    }
+
     /// A size by its name in a value.
     fn of(&self, name: &str) -> Option<u64> {
         // A full memtable of MyRocks is written while the next one fills.
@@ -20,6 +29,7 @@ impl Sizes {
             "pool" => self.pool_mb,
             "log" => self.log_mb,
             "connections" => self.connections.into(),
+            "purge-threads" => self.purge_threads.into(),
             "memtable" => memtable,
             // Without the memory of two memtables, because a buffer pool holds changed pages too.
             "block-cache" => self.pool_mb.saturating_sub(2 * memtable).max(1),
@@ -55,13 +65,14 @@ mod tests {
 
     #[test]
     fn sizes_are_filled_in() {
-        let sizes = Sizes { pool_mb: 1024, log_mb: 512, connections: 200 };
+        let sizes = Sizes { pool_mb: 1024, log_mb: 512, connections: 200, purge_threads: 2 };
         for (value, filled) in [
             ("ON", Some("ON")),
             ("{pool}M", Some("1024M")),
             ("{log/15}M", Some("35M")),
             ("{log*4/3}MB", Some("683MB")),
             ("a={memtable}m;b={connections}", Some("a=64m;b=200")),
+            ("{purge-threads}", Some("2")),
             ("{cache}", None),
             ("{log/0}", None),
             ("{log", None),
@@ -73,7 +84,7 @@ mod tests {
     #[test]
     fn rocksdb_caches_share_the_size_of_the_buffer_pool() {
         for (pool_mb, blocks, memtable) in [(1024, 896, 64), (256, 192, 32), (8, 6, 1), (1, 1, 1)] {
-            let sizes = Sizes { pool_mb, log_mb: 1, connections: 1 };
+            let sizes = Sizes { pool_mb, log_mb: 1, connections: 1, purge_threads: 1 };
             assert_eq!(sizes.of("block-cache"), Some(blocks));
             assert_eq!(sizes.of("memtable"), Some(memtable));
         }

@@ -90,7 +90,7 @@ pub fn supervisor() -> Supervisor {
 }
 
 /// The sizes of test servers: small and quick.
-const SIZES: Sizes = Sizes { pool_mb: 128, log_mb: 64, connections: 200 };
+const SIZES: Sizes = Sizes { pool_mb: 128, log_mb: 64, connections: 200, purge_threads: 1 };
 
 /// A running server with everything it needs. Dropping it leaves nothing.
 #[derive(Debug)]

@@ -155,7 +155,8 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
         assay_servers::leave_root_where_needed()
             .with_context(|| format!("cannot run `{words}` as a user other than root"))?;
     }
-    let sizes = Sizes { pool_mb: args.buffer_pool, log_mb: LOG_MB, connections };
+    let purge_threads = Sizes::purge_threads_of(assay_probe::host(&env.cache_dir)?.cpus);
+    let sizes = Sizes { pool_mb: args.buffer_pool, log_mb: LOG_MB, connections, purge_threads };
     let terms = Terms::or_default(Some(&args.terms.terms));
     let options = terms.render(&sizes, &prefix, spec.engine, &spec.overrides).options;
     let port = match args.port {

@@ -18,7 +18,7 @@ pub(super) fn get_again(record: &StudyRecord, env: &Environment) -> Result<Vec<P
     let starts_any = record.systems.iter().any(is_started);
     Demand::of_study(most_clients(&record.study), record.systems.len(), starts_any).raise()?;
     let provisioner = provisioner(env)?;
-    let (terms, sizes) = (terms_of(&record.study)?, sizes(&record.study));
+    let (terms, sizes) = (terms_of(&record.study)?, sizes(&record.study, record.host().cpus));
     let mut participants = Vec::with_capacity(record.systems.len());
     for system in &record.systems {
         env.interrupt.check()?;

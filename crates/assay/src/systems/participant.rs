@@ -58,14 +58,15 @@ pub(crate) fn terms_of(study: &Study) -> Result<&'static Terms> {
     })
 }
 
-/// The sizes of the servers of a study.
-pub(crate) fn sizes(study: &Study) -> Sizes {
+/// The sizes of the servers of a study on a machine with so many CPUs.
+pub(crate) fn sizes(study: &Study, cpus: u32) -> Sizes {
     let clients = most_clients(study);
     Sizes {
         pool_mb: assay_plan::cache_mb(study),
         log_mb: assay_plan::log_mb(study),
         // Rounded up, so that data loaded for one client count can be used with another.
         connections: (clients + CONNECTIONS_SPARE).next_multiple_of(CONNECTIONS_STEP),
+        purge_threads: Sizes::purge_threads_of(cpus),
     }
 }
 
@@ -83,7 +84,8 @@ pub(crate) fn get(plan: &Plan, env: &Environment) -> Result<Vec<Participant>> {
     let provisioner = provisioner.with_source(plan.source.clone())?;
     let specs: Vec<&SystemSpec> = plan.systems.iter().map(|planned| &planned.spec).collect();
     let agreed = agree(&provisioner, &specs, env)?;
-    let (terms, sizes) = (terms_of(&plan.study)?, sizes(&plan.study));
+    let cpus = assay_probe::host(&env.cache_dir)?.cpus;
+    let (terms, sizes) = (terms_of(&plan.study)?, sizes(&plan.study, cpus));
     let starts_any = plan.systems.iter().any(|planned| planned.url.is_none());
     Demand::of_study(most_clients(&plan.study), plan.systems.len(), starts_any).raise()?;
     let mut participants: Vec<Participant> = Vec::with_capacity(plan.systems.len());
