@@ -63,7 +63,7 @@ pub(in crate::calibrate) const TURNS: [(u32, u32, u32); 7] = [
 ];
 
 /// Studies of each length of turns.
-const TIMES: u64 = 3;
+const TIMES: u64 = 2;
 
 /// The designs of a kind; `None` if there is no such kind.
 pub(super) fn of(kind: &str, is_short: bool) -> Option<Vec<Design>> {
@@ -152,9 +152,8 @@ fn manual(is_short: bool) -> Vec<Design> {
         }
     };
     let seconds = if is_short { 2 } else { 60 };
-    let times = if is_short { 2 } else { 3 };
     let mut designs = Vec::new();
-    for time in 1..=times {
+    for time in 1..=2 {
         let by_hand = ByHand { systems: SYSTEMS, tests: tests.clone(), seconds };
         let key = format!("by hand {time}");
         let [base, other] = SYSTEMS;
@@ -195,7 +194,7 @@ fn long(is_short: bool) -> Vec<Design> {
     if is_short {
         return ["scan", "update-index"].map(|test| design(test, 1, "1s", "")).into();
     }
-    let times = (1..=2).flat_map(|time| HISTORY.map(|test| design(test, time, "60s", "")));
+    let times = HISTORY.map(|test| design(test, 1, "60s", "")).into_iter();
     // It may delete 30 % of the rows in a block.
     let delete = (1..=4).map(|time| design("delete", time, "2s", " --rows 1M"));
     times.chain(delete).collect()
