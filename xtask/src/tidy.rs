@@ -27,6 +27,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("assay-workloads", &["assay-model"]),
     ("assay-load", &["assay-model", "assay-wire", "assay-workloads"]),
     ("assay-probe", &["assay-model"]),
+    ("assay-profile", &["assay-model"]),
     ("assay-doctor", &["assay-model"]),
     ("assay-import", &["assay-model", "assay-workloads"]),
     ("assay-ledger", &["assay-model", "assay-workloads"]),

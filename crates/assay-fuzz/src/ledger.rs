@@ -61,6 +61,7 @@ pub(crate) fn read(ledger: &Ledger) {
     for id in studies.iter().map(|study| study.id.as_str()).chain(["sample"]) {
         ledger.settings(id).ok();
         ledger.conclusions(id).ok();
+        ledger.profiles(id).ok();
         if let Ok(record) = ledger.read(id) {
             if let Some(slice) = record.slices.first().map(assay_model::Slice::id) {
                 ledger.series(id, slice).ok();

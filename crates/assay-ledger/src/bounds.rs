@@ -2,6 +2,7 @@
 //! anywhere.
 
 mod own;
+mod profile;
 mod queue;
 mod range;
 

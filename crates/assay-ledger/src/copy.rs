@@ -32,6 +32,7 @@ impl Ledger {
         let record = self.read(study)?;
         self.settings(study)?;
         self.conclusions(study)?;
+        self.profiles(study)?;
         for slice in record.slices.iter().map(assay_model::Slice::id) {
             self.series(study, slice)?;
             for name in self.attachments(study, slice)? {

@@ -12,6 +12,7 @@ mod limits;
 mod manage;
 mod migrations;
 mod parts;
+mod profiles;
 mod read;
 mod read_limits;
 mod record;

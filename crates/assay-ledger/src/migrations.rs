@@ -5,7 +5,7 @@ use rusqlite::Connection;
 use crate::Problem;
 
 /// One script per schema version; version N is reached by running the first N.
-const MIGRATIONS: [&str; 12] = [
+const MIGRATIONS: [&str; 13] = [
     include_str!("../migrations/0001_ledger.sql"),
     include_str!("../migrations/0002_resume.sql"),
     include_str!("../migrations/0003_once.sql"),
@@ -18,6 +18,7 @@ const MIGRATIONS: [&str; 12] = [
     include_str!("../migrations/0010_names.sql"),
     include_str!("../migrations/0011_verdicts.sql"),
     include_str!("../migrations/0012_status.sql"),
+    include_str!("../migrations/0013_profiles.sql"),
 ];
 
 /// The newest schema version.

@@ -134,6 +134,7 @@ pub(crate) fn read_within(snapshot: &Transaction<'_>, id: &str) -> Result<StudyR
         systems,
         slices,
         series: Vec::new(),
+        profiles: Vec::new(),
         finished,
         running: false,
     })

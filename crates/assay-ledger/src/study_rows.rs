@@ -39,7 +39,7 @@ pub struct TextPlace {
 
 /// Every table, each after those to which it refers, with the columns that order its rows. The names that a user gave
 /// to studies stay with the user.
-pub(crate) const TABLES: [(&str, &str); 16] = [
+pub(crate) const TABLES: [(&str, &str); 17] = [
     ("study", "id"),
     ("test", "name"),
     ("system", "number"),
@@ -56,6 +56,7 @@ pub(crate) const TABLES: [(&str, &str); 16] = [
     ("series", "slice, name"),
     ("attachment", "slice, name"),
     ("verdict", "cell, system"),
+    ("profile", "cell, system"),
 ];
 
 /// Columns with text that may come from anywhere: names, messages, settings. All others have numbers, digests and words
@@ -78,6 +79,7 @@ const TEXTS: &[TextPlace] = &[
     text("slice", "failure"),
     json("slice", "published"),
     json("slice", "status"),
+    json("profile", "profile"),
 ];
 
 const fn text(table: &'static str, column: &'static str) -> TextPlace {

@@ -276,7 +276,11 @@ fn add_block(connection: &Connection, study: &str, block: &Block) -> Result<(), 
     Ok(())
 }
 
-fn cell_number(connection: &Connection, study: &str, cell: CellId) -> Result<i64, Problem> {
+pub(crate) fn cell_number(
+    connection: &Connection,
+    study: &str,
+    cell: CellId,
+) -> Result<i64, Problem> {
     let sql = "SELECT number FROM cell
         WHERE study = ? AND test = ? AND clients = ? AND tables = ? AND rows = ?";
     let setup = cell.setup;

@@ -191,7 +191,7 @@ fn a_newer_version_is_named() {
     for opened in [Ledger::open(&path), Ledger::open_read_only(&path)] {
         let error = opened.unwrap_err();
         assert!(
-            error.to_string().ends_with("schema version 99, and this assay knows 12"),
+            error.to_string().ends_with("schema version 99, and this assay knows 13"),
             "{error}"
         );
         assert_eq!(error.hints(), ["read it with the assay that wrote it, or a newer one"]);

@@ -63,6 +63,13 @@ pub enum EventKind {
     },
     /// A resumed sequence repeated earlier writes, so that it finds the data as they leave it.
     WritesRepeated,
+    /// No profile was taken of a test.
+    NotProfiled {
+        /// The test's name.
+        test: String,
+        /// Why.
+        why: String,
+    },
     /// Other processes disturbed slices.
     OtherProcesses {
         /// The busiest first.
@@ -140,6 +147,7 @@ impl fmt::Display for EventKind {
                 write!(f, "{tests} tests are not measured in this block: {error}")
             }
             Self::TestFailed { test, why } => write!(f, "{test} failed: {why}"),
+            Self::NotProfiled { test, why } => write!(f, "no profile of {test}: {why}"),
             Self::WritesRepeated => f.write_str(
                 "the writes measured before the interruption are repeated without being recorded",
             ),
@@ -217,6 +225,10 @@ mod tests {
                 "3 tests are not measured in this block: x",
             ),
             (EventKind::TestFailed { test: "scan".to_owned(), why: text() }, "scan failed: x"),
+            (
+                EventKind::NotProfiled { test: "scan".to_owned(), why: text() },
+                "no profile of scan: x",
+            ),
             (
                 EventKind::WritesRepeated,
                 "the writes measured before the interruption are repeated without being recorded",

@@ -21,6 +21,7 @@ pub mod limits;
 mod own;
 mod prefix;
 mod printable;
+mod profile;
 mod published;
 mod queue;
 mod script;
@@ -53,6 +54,9 @@ pub use own::{
 };
 pub use prefix::{Build, Layout, Package, Prefix};
 pub use printable::{no_formula, printable, printable_json, printable_lines, shortened};
+pub use profile::{
+    CallNode, CallTree, CellProfile, Frame, Profile, ProfileLimits, Profiling, Waits,
+};
 pub use published::PublishedGroup;
 pub use queue::{
     Broke, LowestQueries, Partitions, Preparation, QueueQueries, QueueQuery, QueueStep,

@@ -38,6 +38,9 @@ pub const NAME_BYTES: usize = 200;
 /// Bytes of an attachment at most.
 pub const ATTACHMENT_BYTES: usize = 8 << 20;
 
+/// Nodes of a call tree, and functions in it, at most.
+pub const PROFILE_NODES: usize = 60_000;
+
 /// Bounds on users' workloads.
 pub mod own {
     use std::ops::RangeInclusive;

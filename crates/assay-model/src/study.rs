@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::limits::BLOCKS;
 use crate::{
-    Artifact, CellId, DataContent, DataSet, EventKind, Examination, Gate, IdKey, OwnData, Preset,
-    Series, Setup, Slice, SliceId, SliceOutcome, StartFrom, StatementMode, SystemSpec, TableForm,
-    TestSet,
+    Artifact, CellId, CellProfile, DataContent, DataSet, EventKind, Examination, Gate, IdKey,
+    OwnData, Preset, Series, Setup, Slice, SliceId, SliceOutcome, StartFrom, StatementMode,
+    SystemSpec, TableForm, TestSet,
 };
 
 /// The CPUs that clients and server may use, chosen per study and shown in the report.
@@ -334,6 +334,9 @@ pub struct StudyRecord {
     /// Series of slices, if they were read.
     #[serde(skip)]
     pub series: Vec<(SliceId, Series)>,
+    /// Profiles of servers, if they were read.
+    #[serde(skip)]
+    pub profiles: Vec<CellProfile>,
     /// Everything else that happened.
     pub events: Vec<StudyEvent>,
     /// Settings that differ.
@@ -370,6 +373,7 @@ impl StudyRecord {
             instances: Vec::new(),
             slices: Vec::new(),
             series: Vec::new(),
+            profiles: Vec::new(),
             events: Vec::new(),
             audit: Vec::new(),
             finished: false,

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use assay_model::{
     CellId, Class, CpuPlacement, DataSet, Experiment, IdKey, OltpOptions, OwnData, PgsqlVariant,
-    PlannedCell, Product, Setup, Study, Suite, SystemSpec, Test,
+    PlannedCell, Product, Profiling, Setup, Study, Suite, SystemSpec, Test,
 };
 use assay_terms::Terms;
 
@@ -118,6 +118,8 @@ fn check_suite(request: &Request, effort: &Effort) -> Result<(), Error> {
         "preset `published` runs only microbenchmarks"
     } else if request.check && is_published {
         "`--check` does not work with preset `published`"
+    } else if request.profile != Profiling::None && is_published {
+        "`--profile` does not work with preset `published`"
     } else {
         return Ok(());
     };

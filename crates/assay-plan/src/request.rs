@@ -3,7 +3,9 @@
 //! An option is a field of [`Request`]: its name is the key in study files, and its type says how it is read
 //! there.
 
-use assay_model::{CpuPlacement, IdKey, OltpOptions, Preset, StatementMode, Suite, Test, TestSet};
+use assay_model::{
+    CpuPlacement, IdKey, OltpOptions, Preset, Profiling, StatementMode, Suite, Test, TestSet,
+};
 use assay_workloads::{oltp_tests, tests_of};
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -56,6 +58,9 @@ pub struct Request {
     /// Whether answers of servers are checked.
     #[serde(skip_serializing_if = "is_default")]
     pub check: bool,
+    /// The tests of which profiles are taken.
+    #[serde(skip_serializing_if = "is_default")]
+    pub profile: Profiling,
     /// The CPUs on which clients and servers run.
     pub placement: Option<CpuPlacement>,
     /// The way in which statements are sent.

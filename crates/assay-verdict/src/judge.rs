@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use assay_model::{
-    CellId, Estimate, PlannedCell, Slice, SliceOutcome, StudyRecord, Trouble, Verdict,
+    CellId, Estimate, PlannedCell, Profile, Slice, SliceOutcome, StudyRecord, Trouble, Verdict,
 };
 
 use crate::account::{latency, operations, shares_cpu};
@@ -14,7 +14,7 @@ use crate::totals::per_op;
 use crate::uneven::Surplus;
 use crate::{
     CellJudgement, Doubt, Judgement, SystemSummary, TroubledBy, change, counters, crossover, group,
-    robust, step, steps, why,
+    profile, robust, step, steps, why,
 };
 
 impl Quantity {
@@ -48,6 +48,8 @@ pub(crate) fn with_rates(record: &StudyRecord) -> (Judgement, Vec<Option<Reduced
         samples.decide();
     let qps = samples.rates();
     let slices = judged_slices(record, &samples);
+    let profiles: BTreeMap<(CellId, usize), &Profile> =
+        record.profiles.iter().map(|it| ((it.cell, it.system), &it.profile)).collect();
     let counts = counts(record);
     let nothing = Counts::default();
     let keys = record.study.cells.iter();
@@ -67,6 +69,10 @@ pub(crate) fn with_rates(record: &StudyRecord) -> (Judgement, Vec<Option<Reduced
         described.change =
             of_base.and_then(|of_base| change::change(of_base, judged, shares_cpu(cell)));
         described.counters = of_base.and_then(|of_base| counters::changes(of_base, judged));
+        let profiles = profiles.get(&(cell.id, base)).zip(profiles.get(&(cell.id, system)));
+        described.profile = profiles
+            .filter(|_| system != base)
+            .map(|(of_base, mine)| profile::compare(of_base, mine, described.change.as_ref()));
         described.cpu_ratio = cpu.shown(index);
         let cpu_effect = cpu.effects.get(index).and_then(Option::as_ref);
         described.cpu_verdict =
@@ -211,6 +217,8 @@ fn described(
         per_op: per_op(slices(), shares_cpu(planned)),
         change: None,
         counters: None,
+        profile: None,
+        cause: None,
         detectable: None,
         doubt: None,
         why: None,

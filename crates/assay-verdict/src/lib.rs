@@ -5,6 +5,7 @@
 mod account;
 mod active;
 mod beside;
+mod cause;
 mod cell;
 mod change;
 mod claim;
@@ -16,6 +17,7 @@ mod group;
 mod judge;
 mod moderate;
 mod plans;
+mod profile;
 mod robust;
 mod rules;
 mod sample;
@@ -28,6 +30,7 @@ mod student;
 mod totals;
 mod trend;
 mod uneven;
+mod waits;
 mod why;
 
 use assay_model::{CellId, Conclusion, Estimate, Group, Setup, Verdict};
@@ -35,6 +38,7 @@ use assay_model::{CellId, Conclusion, Estimate, Group, Setup, Verdict};
 pub use account::{Latency, PerOp, ServerPerOp};
 pub use active::{ActiveSecond, active_seconds};
 pub use beside::{Agreement, GroupBeside, Judged, PairBeside, TestBeside, beside};
+pub use cause::Cause;
 pub use cell::QUIET_SHARE;
 pub use change::{Changed, Term, TimeChange};
 pub use claim::{CheckedStatement, ClaimFigure, ClaimScope, ClaimSource, ClaimStatus, check_claim};
@@ -45,6 +49,7 @@ pub use gate::{GateCell, GateJudgement, GateVerdict};
 pub use judge::judge;
 pub use moderate::{Prior, fit_prior};
 pub use plans::PlanFindings;
+pub use profile::{FunctionChange, ProfileChange};
 pub use robust::TRIM;
 pub use rules::{BLOCKS_MIN, SMOKE_GROSS, threshold};
 pub use sample::{Fitness, Sample};
@@ -53,6 +58,7 @@ pub use sequential::{ALPHA, KEPT_BACK, benjamini_hochberg, look_level};
 pub use step::StepSummary;
 pub use steps::{LineSummary, MainStep, Step};
 pub use trend::{Shift, TREND_VALUES_MAX, TrendLine, TrendPoint, TrendTerms, trend};
+pub use waits::Wait;
 
 /// The results of a study.
 #[derive(Debug, Clone, PartialEq)]
@@ -132,11 +138,15 @@ pub struct CellJudgement {
     /// Counters of the server's own status that changed for certain against the base, the largest change first; `None`
     /// for the base, and if they were not read.
     pub counters: Option<Vec<CounterChange>>,
+    /// Where the change of its CPU time comes from, function by function; `None` for the base, and without profiles.
+    pub profile: Option<ProfileChange>,
     /// The smallest relative change for which 4 of 5 studies like this one would call this cell, if its other cells
     /// stayed as they are. `None` if too few blocks were measured for any call.
     pub detectable: Option<f64>,
     /// The reason why an undecided cell is undecided.
     pub doubt: Option<Doubt>,
+    /// What most of a change comes from; `None` without a change.
+    pub cause: Option<Cause>,
     /// One sentence on the cause of a change.
     pub why: Option<String>,
 }

@@ -102,10 +102,10 @@ impl Totals {
                 cpu_us: of(totals.cpu),
                 user_us: of(totals.user),
                 sys_us: of(totals.sys),
-                runq_us: of(totals.runq),
+                runq_us: rest.map_or(of(totals.runq), |rest| rest.runq_us),
                 disk_wait_us: disk_wait,
-                overlap_us: rest.map(|(overlap_us, _)| overlap_us),
-                other_wait_us: rest.map(|(_, other_us)| other_us),
+                overlap_us: rest.map(|rest| rest.overlap_us),
+                other_wait_us: rest.map(|rest| rest.other_us),
                 background_cpu_us: of(totals.background_cpu),
                 cs: of(totals.switches),
             }

@@ -2,7 +2,11 @@
 
 use assay_model::{AuditFinding, Verdict, thousands};
 
-use crate::{CellJudgement, CounterChange, PerOp, PlanFindings, Term, TimeChange};
+use crate::cause::{Facts, cause};
+use crate::{
+    CellJudgement, Changed, CounterChange, PerOp, PlanFindings, ProfileChange, Term, TimeChange,
+    Wait,
+};
 
 /// A counter has changed when its ratio leaves 1 by more than this.
 const CHANGED: f64 = 0.10;
@@ -31,6 +35,10 @@ pub(crate) fn explain(cells: &mut [CellJudgement], base: usize, audit: &[AuditFi
             Verdict::Same | Verdict::Undecided | Verdict::Failed => continue,
         };
         let has_plan = plans.differ(one.cell, [base, one.system]);
+        let change = one.change.as_ref().filter(|change| agrees(change, one.verdict));
+        let facts = Facts { verdict: one.verdict, has_other_plan: has_plan, change };
+        let cause = cause(&facts).filter(|_| one.per_op.is_some());
+        cells[index].cause = cause;
         cells[index].why = match (why, has_plan) {
             (why, false) => why,
             (None, true) => Some(ANOTHER_PLAN.to_owned()),
@@ -56,14 +64,18 @@ fn stalls(cell: &CellJudgement) -> Option<String> {
 /// What the counters say of a change: the terms of the time per operation, the cache, CPU and context switches.
 fn sentence(before: &PerOp, after: &PerOp, cell: &CellJudgement) -> Option<String> {
     let counters = cell.counters.as_deref();
-    // The time contains the warm parts of turns and what trimming leaves out, so it may tell something else.
-    let agrees =
-        |change: &&TimeChange| (change.time.by.value > 0.0) == (cell.verdict == Verdict::Slower);
-    let change = cell.change.as_ref().filter(agrees);
-    let terms = change.and_then(|change| terms(change, counters));
+    let change = cell.change.as_ref().filter(|change| agrees(change, cell.verdict));
+    let profile = cell.profile.as_ref();
+    let terms = change.and_then(|change| terms(change, counters, profile));
     let parts = [terms, reads(before, after), resources(before, after, cell)];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// Whether the account tells the same direction as a verdict. The time contains the warm parts of turns and what
+/// trimming leaves out, so it may tell something else.
+fn agrees(change: &TimeChange, verdict: Verdict) -> bool {
+    (change.time.by.value > 0.0) == (verdict == Verdict::Slower)
 }
 
 /// `server CPU per operation +9 % [+5 %, +13 %], context switches unchanged`. The counters do not say what the CPU was
@@ -100,13 +112,20 @@ fn reads(before: &PerOp, after: &PerOp) -> Option<String> {
 /// The terms that make up the change of the time per operation: `time per operation +12.6 µs, of which 79 % is CPU of
 /// serving threads and 21 % other waiting`. `None` if it is not certain that the time and any term changed. Waiting
 /// comes with what the server's own counters say of it.
-fn terms(change: &TimeChange, counters: Option<&[CounterChange]>) -> Option<String> {
+fn terms(
+    change: &TimeChange,
+    counters: Option<&[CounterChange]>,
+    profile: Option<&ProfileChange>,
+) -> Option<String> {
     let tells_disk = change.tells_disk();
     let named = change.shares().into_iter().filter(|(_, share)| share.abs() >= SHARE_MIN);
     let named = named.zip(std::iter::once(" is").chain(std::iter::repeat("")));
     let named: Vec<String> = named
         .map(|((term, share), is)| {
-            let evidence = evidence(term, tells_disk, share * change.time.by.value, counters);
+            let evidence = match term {
+                Term::ServerCpu => profile.map(causes).unwrap_or_default(),
+                _ => evidence(term, tells_disk, share * change.time.by.value, counters, profile),
+            };
             let share = format!("{:.0} %", 100.0 * share).replace('-', "−");
             format!("{share}{is} {}{evidence}", term.word(tells_disk))
         })
@@ -120,6 +139,18 @@ fn terms(change: &TimeChange, counters: Option<&[CounterChange]>) -> Option<Stri
     let decimals = if by.abs() < 0.995 { 2 } else { 1 };
     let time = format!("{by:+.decimals$}").replace('-', "−");
     Some(format!("time per operation {time} µs, of which {named}"))
+}
+
+/// Functions that are named in a sentence.
+const FUNCTIONS: usize = 2;
+
+/// The functions whose CPU time changed most: ` (row_search_mvcc +3.1 µs, ...)`. Nothing if no profile tells.
+fn causes(profile: &ProfileChange) -> String {
+    let of = |(function, changed): (&str, &Changed)| {
+        format!("`{function}` {:+.1} µs", changed.by.value).replace('-', "−")
+    };
+    let named: Vec<String> = profile.causes().take(FUNCTIONS).map(of).collect();
+    if named.is_empty() { String::new() } else { format!(" ({})", named.join(", ")) }
 }
 
 /// Counters of servers that count waiting, and their words.
@@ -152,8 +183,13 @@ fn evidence(
     tells_disk: bool,
     wait_us: f64,
     counters: Option<&[CounterChange]>,
+    profile: Option<&ProfileChange>,
 ) -> String {
-    let Some(counters) = counters else { return String::new() };
+    let sampled = profile.and_then(|profile| sampled(term, wait_us, profile));
+    if term == Term::Unknown {
+        return sampled.unwrap_or_default();
+    }
+    let Some(counters) = counters else { return sampled.unwrap_or_default() };
     let listed: &[&[(&str, &str)]] = match term {
         Term::DiskWait => &[&DISK],
         Term::OtherWait if tells_disk => &[&WAITS],
@@ -172,12 +208,33 @@ fn evidence(
     let most =
         found.max_by(|(_, one), (_, other)| one.by.value.abs().total_cmp(&other.by.value.abs()));
     most.map_or_else(
-        || NO_EVIDENCE.to_owned(),
+        || sampled.unwrap_or_else(|| NO_EVIDENCE.to_owned()),
         |(words, changed)| {
             let [before, after] = [changed.before, changed.after].map(per_operation);
             format!(" ({words} per operation {before} → {after})")
         },
     )
+}
+
+/// Sampled waiting supports a term if it changed by at least this part of it.
+const SUPPORT: f64 = 0.5;
+
+/// What threads were seen waiting for, if it changed in the direction of a term and enough to support it.
+fn sampled(term: Term, wait_us: f64, profile: &ProfileChange) -> Option<String> {
+    let listed: &[Wait] = match term {
+        Term::DiskWait => &[Wait::Flush, Wait::Disk],
+        Term::OtherWait | Term::Unknown => &[Wait::Lock, Wait::Flush, Wait::Disk, Wait::Sleep],
+        Term::ClientCpu | Term::ServerCpu | Term::CpuWait => return None,
+    };
+    let waits = profile.waits.iter().flatten().filter(|(wait, _)| listed.contains(wait));
+    let supports = |(_, changed): &&(Wait, Changed)| changed.by.value / wait_us >= SUPPORT;
+    let most = waits
+        .filter(supports)
+        .max_by(|(_, one), (_, other)| one.by.value.abs().total_cmp(&other.by.value.abs()));
+    most.map(|(wait, changed)| {
+        let [before, after] = [changed.before, changed.after].map(per_operation);
+        format!(" (sampled threads wait {} {before} → {after} µs)", wait.word())
+    })
 }
 
 /// A number of small things per operation, as people read it.
@@ -208,7 +265,6 @@ mod tests {
     use assay_model::Estimate;
 
     use super::*;
-    use crate::Changed;
 
     fn changed(before: f64, after: f64, half: f64) -> Changed {
         let value = after - before;
@@ -235,22 +291,39 @@ mod tests {
         let counters =
             [counter("Innodb_os_log_fsyncs", 0.0002, 1.0), counter("Innodb_rows_read", 1.0, 2.0)];
         assert_eq!(
-            terms(&found, Some(&counters)).as_deref(),
+            terms(&found, Some(&counters), None).as_deref(),
             Some(
                 "time per operation +10.0 µs, of which 70 % is waiting, disk included (flushes of the log per \
                  operation 0 → 1.00) and 25 % CPU of serving threads"
             )
         );
-        let without = terms(&found, Some(&[])).unwrap_or_default();
+        let without = terms(&found, Some(&[]), None).unwrap_or_default();
         assert!(without.contains("(no counter of the server tells why)"), "{without}");
-        assert!(!terms(&found, None).unwrap_or_default().contains("counter"));
+        assert!(!terms(&found, None, None).unwrap_or_default().contains("counter"));
+    }
+
+    #[test]
+    fn waiting_that_was_sampled_supports_what_no_counter_tells() {
+        let found = change(200.0, &[(Term::ServerCpu, 100.0), (Term::Unknown, 100.0)]);
+        let waits = vec![
+            (Wait::Client, changed(1.0, 300.0, 0.0)),
+            (Wait::Flush, changed(0.0, 142.0, 0.0)),
+            (Wait::Lock, changed(0.0, 10.0, 0.0)),
+        ];
+        let profile =
+            ProfileChange { serving: Vec::new(), background: Vec::new(), waits: Some(waits) };
+        let told = terms(&found, Some(&[]), Some(&profile)).unwrap_or_default();
+        assert!(
+            told.ends_with("(sampled threads wait for a flush to the disk 0 → 142 µs)"),
+            "{told}"
+        );
     }
 
     #[test]
     fn evidence_must_point_the_same_way() {
         let less = change(-10.0, &[(Term::OtherWait, -9.0)]);
         let counters = [counter("Innodb_row_lock_waits", 0.1, 0.5)];
-        let found = terms(&less, Some(&counters)).unwrap_or_default();
+        let found = terms(&less, Some(&counters), None).unwrap_or_default();
         assert!(found.starts_with("time per operation −10.0 µs, of which 90 % is"), "{found}");
         assert!(!found.contains("row locks"), "{found}");
     }
@@ -258,8 +331,8 @@ mod tests {
     #[test]
     fn nothing_is_said_of_a_change_that_may_be_none() {
         let mut found = change(0.1, &[(Term::ServerCpu, 3.0), (Term::OtherWait, -2.9)]);
-        assert_eq!(terms(&found, None), None);
+        assert_eq!(terms(&found, None, None), None);
         found.time.by = Estimate::without_interval(5.0);
-        assert_eq!(terms(&found, None), None);
+        assert_eq!(terms(&found, None, None), None);
     }
 }

@@ -91,6 +91,7 @@ pub(crate) fn read(ledger: &Ledger, id: &str) -> Result<StudyRecord> {
     let mut record = ledger.read(id)?;
     let request = assay_plan::read_study("recipe", &record.study.recipe);
     record.study.recipe = request.map(|it| assay_plan::write_study(&it)).unwrap_or_default();
+    record.profiles = ledger.profiles(id)?;
     if record.study.is_insert_benchmark() {
         for slice in record.slices.iter().map(Slice::id) {
             let series = ledger.series(id, slice)?;

@@ -25,7 +25,9 @@ pub(super) fn offences(root: &Path, metadata: &Value, sources: &[PathBuf]) -> Re
         let all = code(sources.iter().filter(|path| path.starts_with(folder)))?;
         let dependencies = list(package, "dependencies")?;
         for dependency in dependencies {
-            let (name, of_tests) = (text(dependency, "name"), text(dependency, "kind") == "dev");
+            // Code names a renamed package by its new name.
+            let name = dependency["rename"].as_str().unwrap_or(text(dependency, "name"));
+            let of_tests = text(dependency, "kind") == "dev";
             taken.insert(name);
             let package = text(package, "name");
             if !is_named(name, if of_tests { &all } else { &shipped }) {

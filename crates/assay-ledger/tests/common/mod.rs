@@ -490,6 +490,7 @@ pub(crate) fn record() -> impl Strategy<Value = StudyRecord> {
                     instances,
                     slices: slices.into_iter().filter(is_first).collect(),
                     series: Vec::new(),
+                    profiles: Vec::new(),
                     events,
                     audit,
                     finished,

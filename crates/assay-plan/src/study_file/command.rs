@@ -111,6 +111,9 @@ fn as_typed(key: &str, value: &str) -> String {
         ("id-key", "secondary") => "--secondary".to_owned(),
         ("twin", "true") => "--twin".to_owned(),
         ("twin", "false") => "--no-twin".to_owned(),
+        ("profile", "changed") => "--profile".to_owned(),
+        // A word that follows would be taken for a system.
+        ("profile", tests) => format!("--profile={tests}"),
         ("range-selects" | "auto-inc" | "create-secondary", "false") => format!("--{key}=off"),
         (key, "true") => format!("--{key}"),
         // It would be taken for an option.

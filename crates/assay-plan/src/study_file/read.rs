@@ -26,13 +26,14 @@ pub(super) fn request(text: &str) -> Result<Request, Fault> {
 }
 
 /// Keys that say nothing about the Insert Benchmark.
-const OF_OTHER_STUDIES: [&str; 14] = [
+const OF_OTHER_STUDIES: [&str; 15] = [
     "workload",
     "suite",
     "tests",
     "budget",
     "twin",
     "check",
+    "profile",
     "placement",
     "statements",
     "id-key",

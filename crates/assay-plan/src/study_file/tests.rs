@@ -1,7 +1,8 @@
 //! Study files read and written.
 
 use assay_model::{
-    CpuPlacement, Hint, IdKey, OltpOptions, Preset, RandType, StatementMode, Suite, TestSet,
+    CpuPlacement, Hint, IdKey, OltpOptions, Preset, Profiling, RandType, StatementMode, Suite,
+    TestSet,
 };
 use assay_terms::Terms;
 use proptest::prelude::*;
@@ -68,6 +69,7 @@ fn reads_every_key() {
         insert_bench: None,
         workload: None,
         check: false,
+        profile: Profiling::None,
         suite: Suite::Micro,
         oltp: OltpOptions::default(),
         systems: vec![
@@ -391,6 +393,7 @@ prop_compose! {
             insert_bench: None,
             preset,
             check: false,
+            profile: Profiling::None,
             suite: Suite::Micro,
             oltp: OltpOptions::default(),
             workload: workload.map(str::to_owned),

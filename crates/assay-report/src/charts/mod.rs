@@ -2,6 +2,7 @@
 
 mod curves;
 mod file;
+pub(crate) mod flame;
 mod matrix;
 pub(crate) mod paper;
 pub(crate) mod published;

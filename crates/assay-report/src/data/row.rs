@@ -4,7 +4,10 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use assay_model::{Estimate, Statements, StudyRecord, Verdict};
-use assay_verdict::{CellJudgement, CounterChange, Latency, PerOp, StepSummary, Term, TimeChange};
+use assay_verdict::{
+    Cause, CellJudgement, Changed, CounterChange, FunctionChange, Latency, PerOp, ProfileChange,
+    StepSummary, Term, TimeChange, Wait,
+};
 use serde::{Serialize, Serializer};
 
 use crate::number::Digits;
@@ -72,6 +75,9 @@ pub(crate) struct CellRow<'a> {
     change_us: Option<ChangeRow>,
     /// Counters of the server's own status, per operation, that changed against the base.
     counters: Option<BTreeMap<&'a str, CounterRow>>,
+    /// Only with profiles.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    profile: Option<ProfileRow<'a>>,
     cpu_ratio: Option<Interval>,
     cpu_verdict: Option<&'static str>,
     detectable: Option<Number>,
@@ -79,6 +85,8 @@ pub(crate) struct CellRow<'a> {
     beyond_threshold: Number,
     /// The largest relative change that agrees with the verdict same.
     same_within: Number,
+    /// Null without a change.
+    cause: Option<&'static str>,
     why: Option<Cow<'a, str>>,
     /// Figures of published results, by their published names.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -219,6 +227,56 @@ struct PerOpRow {
     write_kb: Number,
 }
 
+/// The most functions of a profile: those that changed most.
+const FUNCTIONS: usize = 200;
+
+/// Times are in microseconds per operation.
+#[derive(Serialize)]
+struct ProfileRow<'a> {
+    serving: Vec<FunctionRow<'a>>,
+    background: Vec<FunctionRow<'a>>,
+    /// Null if the kernel did not tell.
+    waits: Option<BTreeMap<&'static str, WaitRow>>,
+}
+
+#[derive(Serialize)]
+struct FunctionRow<'a> {
+    /// Null for all functions of the module that have no name.
+    function: Option<&'a str>,
+    module: &'a str,
+    before: Number,
+    after: Number,
+    change: Interval,
+    certain: bool,
+}
+
+#[derive(Serialize)]
+struct WaitRow {
+    before: Number,
+    after: Number,
+}
+
+fn profile(profile: &ProfileChange) -> ProfileRow<'_> {
+    fn row(it: &FunctionChange) -> FunctionRow<'_> {
+        FunctionRow {
+            function: it.function.as_deref(),
+            module: &it.module,
+            before: it.changed.before.into(),
+            after: it.changed.after.into(),
+            change: it.changed.by.into(),
+            certain: it.is_certain,
+        }
+    }
+    let wait = |(wait, changed): &(Wait, Changed)| {
+        (wait.key(), WaitRow { before: changed.before.into(), after: changed.after.into() })
+    };
+    ProfileRow {
+        serving: profile.serving.iter().take(FUNCTIONS).map(row).collect(),
+        background: profile.background.iter().take(FUNCTIONS).map(row).collect(),
+        waits: profile.waits.as_ref().map(|waits| waits.iter().map(wait).collect()),
+    }
+}
+
 #[derive(Serialize)]
 struct CounterRow {
     before: Number,
@@ -304,11 +362,13 @@ impl<'a> CellRow<'a> {
                 let row = |it: &'a CounterChange| (it.name.as_str(), counter(it));
                 all.iter().map(row).collect()
             }),
+            profile: judged.profile.as_ref().map(profile),
             cpu_ratio: judged.cpu_ratio.map(Into::into),
             cpu_verdict: judged.cpu_verdict.map(Verdict::word),
             detectable: judged.detectable.map(Into::into),
             beyond_threshold: Number(beyond_threshold(judged)),
             same_within: Number(same_within(judged)),
+            cause: judged.cause.map(Cause::key),
             why: why(record, judged),
             published: (judged.published.iter())
                 .map(|(name, value)| (name.as_str(), Number::from(*value)))

@@ -1,12 +1,14 @@
 //! Where the change of a test's time per operation comes from, term by term.
 
+use std::borrow::Cow;
+
 use assay_verdict::{CellJudgement, Changed};
 
 use crate::number::figure;
 
 /// A line of an account, as people read it.
 pub(crate) struct AccountRow {
-    pub(crate) name: &'static str,
+    pub(crate) name: Cow<'static, str>,
     /// The change with its 95 % interval.
     pub(crate) by: String,
     /// The part of the whole change.
@@ -58,14 +60,19 @@ fn number(value: f64) -> String {
     if value < 0.1 { format!("{value:.3}") } else { figure(Some(value)) }
 }
 
-fn row(name: &'static str, changed: &Changed, share: String) -> AccountRow {
+/// A line about a quantity.
+pub(super) fn row(
+    name: impl Into<Cow<'static, str>>,
+    changed: &Changed,
+    share: String,
+) -> AccountRow {
     let signed = |value: f64| format!("{value:+.2}").replace('-', "−");
     let interval = match changed.by.has_interval() {
         true => format!(" [{}, {}]", signed(changed.by.low), signed(changed.by.high)),
         false => " (no interval)".to_owned(),
     };
     AccountRow {
-        name,
+        name: name.into(),
         by: format!("{}{interval}", signed(changed.by.value)),
         share,
         is_certain: changed.is_certain(),

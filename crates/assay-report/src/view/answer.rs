@@ -3,6 +3,7 @@
 use assay_model::{Setup, Verdict, counted};
 use assay_verdict::{CellJudgement, SystemSummary};
 
+use super::reasons;
 use super::study::JudgedStudy;
 use crate::number::{Ratio, change_in_words};
 
@@ -16,6 +17,8 @@ pub(crate) struct SystemAnswer<'a> {
     pub(crate) sentence: String,
     /// The same below the system's name: `Slower than A in 3 of 5 tests, same in 2.`
     pub(crate) sentence_below_name: String,
+    /// What its changes have in common.
+    pub(crate) reasons: Vec<String>,
     /// The direction of most called changes; `same` where there are as many of both.
     pub(crate) tendency: Verdict,
     /// Tests by verdict, from slower to failed, without those that no test has.
@@ -24,6 +27,16 @@ pub(crate) struct SystemAnswer<'a> {
     pub(crate) tests: Vec<TestRatio<'a>>,
     /// The largest called changes, the largest first.
     pub(crate) largest: Vec<Change<'a>>,
+}
+
+impl SystemAnswer<'_> {
+    /// What its changes have in common, as lines that may name the system.
+    pub(crate) fn reasons(&self, is_named: bool) -> impl Iterator<Item = String> {
+        self.reasons.iter().map(move |reason| match is_named {
+            true => format!("{}: {reason}", self.system),
+            false => reason.clone(),
+        })
+    }
 }
 
 /// The relative QPS of one test.
@@ -69,6 +82,7 @@ fn answer<'a>(study: &'a JudgedStudy<'a>, summary: &SystemSummary) -> SystemAnsw
             true => format!("Against {base}: {}.", published(summary, &cells)),
             false => sentence_below_name(base, summary),
         },
+        reasons: reasons::reasons(study, summary.system),
         tendency: match summary.slower.cmp(&summary.faster) {
             std::cmp::Ordering::Greater => Verdict::Slower,
             std::cmp::Ordering::Less => Verdict::Faster,

@@ -21,7 +21,9 @@ pub(crate) mod insert_bench;
 pub(crate) mod matrix;
 pub(crate) mod metrics;
 pub(crate) mod plans;
+pub(crate) mod profile;
 pub(crate) mod published;
+mod reasons;
 pub(crate) mod rounds;
 pub(crate) mod seconds;
 pub(crate) mod shaded;
@@ -166,7 +168,8 @@ impl<'a> Report<'a> {
     /// The lines below the answer: the twin, warnings, notes, and the basis of the answer.
     pub(crate) fn caveat_lines(&self) -> Vec<String> {
         let caveats = &self.caveats;
-        let mut lines = Vec::new();
+        let mut lines: Vec<String> =
+            self.answers.iter().flat_map(|answer| answer.reasons(self.answers.len() > 1)).collect();
         if !caveats.suspicious.is_empty() {
             let settings = caveats.suspicious.join(", ");
             lines.push(format!("suspicious: settings that matter differ: {settings}"));

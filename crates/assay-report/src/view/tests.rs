@@ -9,6 +9,7 @@ use super::account::{self, AccountRow};
 use super::drawing::Chart;
 use super::figure::Figure;
 use super::plans::{self, PlanDifference};
+use super::profile::{self, ProfileRows};
 use super::study::JudgedStudy;
 use super::{certainty, rounds, trouble, undecided};
 use crate::number::{Rate, Ratio, confidence, share, within};
@@ -76,6 +77,10 @@ pub(crate) struct Measured<'a> {
     pub(crate) beyond_threshold: Option<String>,
     /// The largest change that agrees with the verdict same: `±1.2 %`. `None` for other verdicts.
     pub(crate) bound: Option<String>,
+    /// The calls of its serving threads, drawn.
+    pub(crate) calls: Option<String>,
+    /// What its profile could not see.
+    pub(crate) profile_limits: Vec<String>,
     /// Whether it takes less or more CPU time per operation; `None` if neither was called.
     pub(crate) cpu_change: Option<Verdict>,
     /// The reasons why it failed, changed or is undecided, and its machine trouble.
@@ -107,6 +112,11 @@ impl Measured<'_> {
             Verdict::Slower | Verdict::Faster | Verdict::Uneven => account::counters(self.cell),
             Verdict::Same | Verdict::Undecided | Verdict::Failed => Vec::new(),
         }
+    }
+
+    /// What the profiles say; `None` without them.
+    pub(crate) fn profile(&self) -> Option<ProfileRows> {
+        profile::rows(self.cell)
     }
 
     /// A figure as people read it.
@@ -227,6 +237,8 @@ fn measured<'a>(study: &'a JudgedStudy<'a>, cell: &'a CellJudgement) -> Measured
         cpu_ratio: Ratio(cell.cpu_ratio),
         beyond_threshold: certainty::beyond_threshold(cell).map(confidence),
         bound: certainty::same_within(cell).map(within),
+        calls: profile::calls(study, cell).filter(|_| !study.is_large()),
+        profile_limits: profile::limits(study, cell),
         cpu_change: cell
             .cpu_verdict
             .filter(|verdict| matches!(verdict, Verdict::Slower | Verdict::Faster)),

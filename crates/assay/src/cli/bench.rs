@@ -7,7 +7,8 @@ use assay_wire::code_of_state;
 use clap::Args;
 
 use super::number::{parse_one_count, parse_rows, parse_seconds, parse_seed, parse_tables};
-use super::{OltpArgs, PsModeWord, ShapeArg};
+use super::words::PsModeWord;
+use super::{OltpArgs, ShapeArg};
 
 /// `assay bench`.
 #[derive(Debug, Args)]

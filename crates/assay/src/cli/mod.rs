@@ -14,10 +14,11 @@ mod studies;
 mod sysbench;
 mod tools;
 mod trend;
+mod words;
 
 use std::path::PathBuf;
 
-use assay_model::{CpuPlacement, IdKey, OltpOptions, Preset, StatementMode, Suite, TestSet};
+use assay_model::{IdKey, OltpOptions, Preset, Suite, TestSet};
 use assay_plan::{
     Request, SetupRequest, SystemRequest, parse_count, parse_duration_s, parse_percent,
 };
@@ -42,6 +43,7 @@ pub(crate) use tools::{
     ServerStop, Tests,
 };
 pub(crate) use trend::Trend;
+use words::{PlacementWord, ProfileWord, PsModeWord};
 
 /// Find where a database got slower, and why.
 #[derive(Debug, Parser)]
@@ -214,6 +216,12 @@ pub(crate) struct Procedure {
     /// events of each test that reads
     #[arg(long, help_heading = "Workload")]
     check: bool,
+
+    /// Sample where each server spends its CPU time and what it waits for, after the study, in tests that changed or
+    /// in all
+    #[arg(long, value_enum, value_name = "TESTS", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "changed")]
+    profile: Option<ProfileWord>,
 
     /// How clients and servers are pinned to CPUs [default: by test and clients]
     #[arg(long, value_enum)]
@@ -427,24 +435,6 @@ impl SuiteWord {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum PsModeWord {
-    /// Prepared on the server, once per connection
-    Auto,
-    /// Sent as text
-    Disable,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum PlacementWord {
-    /// Client and whole server on one CPU
-    OneCpu,
-    /// Client and the threads that serve it on one CPU, background threads anywhere
-    ConnectionsOnOneCpu,
-    /// Nothing pinned
-    Free,
-}
-
 /// Client counts of one word: a number, or a range.
 #[derive(Debug, Clone)]
 struct Counts(Vec<u32>);
@@ -505,17 +495,11 @@ fn request(systems: &[String], what: &Selection, how: &Procedure, from: &SourceA
         threshold: Some(assay_plan::THRESHOLD),
         twin: None,
         id_key: if how.secondary { IdKey::Secondary } else { IdKey::Primary },
-        statements: match how.db_ps_mode {
-            PsModeWord::Auto => StatementMode::Prepared,
-            PsModeWord::Disable => StatementMode::Text,
-        },
-        placement: how.placement.map(|word| match word {
-            PlacementWord::OneCpu => CpuPlacement::OneCpu,
-            PlacementWord::ConnectionsOnOneCpu => CpuPlacement::ConnectionsOnOneCpu,
-            PlacementWord::Free => CpuPlacement::Free,
-        }),
+        statements: how.db_ps_mode.mode(),
+        placement: how.placement.map(PlacementWord::placement),
         seed: how.seed,
         check: how.check,
+        profile: how.profile.map(ProfileWord::profiling).unwrap_or_default(),
         slice_s: how.slice,
         write_slice_s: how.write_slice,
         turn_s: how.turn,

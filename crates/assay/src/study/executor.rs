@@ -5,7 +5,7 @@ use std::time::{Duration, Instant as Clock};
 
 use anyhow::{Context, Result, anyhow};
 use assay_model::{
-    DataSet, EventKind, Experiment, PlannedCell, Slice, SliceOutcome, Verdict, counted,
+    DataSet, EventKind, Experiment, PlannedCell, Profiling, Slice, SliceOutcome, Verdict, counted,
 };
 use assay_study::{Action, End, Executor, Outcome, write_events};
 use assay_wire::Connection;
@@ -54,6 +54,8 @@ pub(crate) struct StudyExecutor<'a, 'l> {
     left_out: Option<anyhow::Error>,
     /// Whether the answers of servers are checked.
     is_checked: bool,
+    /// The tests of which profiles are taken.
+    pub(super) profiling: Profiling,
     /// What was loaded, for these checks.
     pub(super) loaded: BTreeMap<DataSet, LoadedData>,
 }
@@ -68,7 +70,8 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
         // The recipe is what the user asked for.
         let recipe = assay_plan::read_study("recipe", &recorder.study().recipe);
         Self {
-            is_checked: recipe.is_ok_and(|request| request.check),
+            is_checked: recipe.as_ref().is_ok_and(|request| request.check),
+            profiling: recipe.map(|request| request.profile).unwrap_or_default(),
             participants,
             local,
             env,
@@ -127,7 +130,7 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
         self.servers.get_mut(&system).context("its server is not running")
     }
 
-    fn load(&mut self) -> Result<Outcome> {
+    pub(super) fn load(&mut self) -> Result<Outcome> {
         let before_s = self.recorder.used_s();
         let Self { participants, local, env, recorder, .. } = self;
         let study = recorder.study().clone();
@@ -203,7 +206,7 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
         noted
     }
 
-    fn note(&mut self, system: Option<usize>, what: EventKind) -> Result<()> {
+    pub(super) fn note(&mut self, system: Option<usize>, what: EventKind) -> Result<()> {
         if let (EventKind::NotMeasured { .. }, Some(error)) = (&what, self.error.take()) {
             self.left_out.get_or_insert(error);
         }

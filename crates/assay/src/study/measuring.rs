@@ -46,7 +46,7 @@ impl StudyExecutor<'_, '_> {
         Ok(clients)
     }
 
-    fn connect_one(&mut self, system: usize, cell: &PlannedCell) -> Result<Clients> {
+    pub(super) fn connect_one(&mut self, system: usize, cell: &PlannedCell) -> Result<Clients> {
         let described = &self.participants.get(system).context("no such system")?.system;
         let server = self.servers.get(&system).context("its server is not running")?;
         connect_clients(server, described, cell, self.recorder.study(), self.local)

@@ -8,6 +8,7 @@ mod machine;
 mod measuring;
 mod others;
 mod outlook;
+mod profiling;
 mod recorder;
 mod resumable;
 mod sizes;
@@ -19,7 +20,7 @@ use anyhow::Result;
 use assay_ledger::Ledger;
 use assay_model::{Examination, Hint, Host, StudyRecord};
 use assay_plan::Plan;
-use assay_study::{Driver, Shard, carry_out};
+use assay_study::{Driver, End, Shard, carry_out};
 
 use crate::examination::examine_before;
 use crate::machine_lock::MachineLock;
@@ -151,5 +152,8 @@ fn measure(participants: &[Participant], env: &Environment, recorder: &mut Recor
     let mut driver = Driver::new(recorder.record(), Shard::WHOLE);
     let mut executor = StudyExecutor::new(participants, &local, env, recorder);
     let end = carry_out(&mut driver, &mut executor)?;
+    if matches!(end, End::Complete | End::Unfinished) {
+        executor.profile()?;
+    }
     executor.end(end)
 }

@@ -1,13 +1,14 @@
 //! Everything measured, committed to the ledger at once and kept for the stop rule.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use assay_ledger::Ledger;
 use assay_model::{
-    Attachment, AuditFinding, Block, BlockCell, CellId, DataContent, DataSet, EventKind, Host,
-    Instance, Run, Series, Slice, SliceId, Study, StudyEvent, StudyRecord, may_be_secret,
+    Attachment, AuditFinding, Block, BlockCell, CellId, CellProfile, DataContent, DataSet,
+    EventKind, Host, Instance, Run, Series, Slice, SliceId, Study, StudyEvent, StudyRecord,
+    may_be_secret,
 };
 use assay_servers::audit::{Audited, Facts, Plan};
 use assay_study::TurnLength;
@@ -111,6 +112,17 @@ impl<'a> Recorder<'a> {
         self.ledger.add_slice(&self.record.study.id, &slice)?;
         self.record.slices.push(slice);
         Ok(())
+    }
+
+    /// Keeps a profile.
+    pub(crate) fn profile(&mut self, profile: &CellProfile) -> Result<()> {
+        Ok(self.ledger.set_profile(&self.record.study.id, profile)?)
+    }
+
+    /// The cells that have profiles.
+    pub(crate) fn profiled(&self) -> Result<BTreeSet<CellId>> {
+        let profiles = self.ledger.profiles(&self.record.study.id)?;
+        Ok(profiles.into_iter().map(|profile| profile.cell).collect())
     }
 
     /// Notes series and attachments of a slice that was noted before.

@@ -75,7 +75,7 @@ impl StudyExecutor<'_, '_> {
         Ok(server)
     }
 
-    fn instance(&self, system: usize, phase: Phase) -> Result<Instance> {
+    pub(super) fn instance(&self, system: usize, phase: Phase) -> Result<Instance> {
         let participant = self.participants.get(system).context("no such system")?;
         let template = self.templates.of(system, phase.data)?;
         let study = self.recorder.study();

@@ -1,7 +1,7 @@
 //! A system's clients and counters in one cell, and one slice: counters, turns of a warm and a measured part, counters.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use assay_load::{Bound, Session, Stretch, TurnWork, Work};
@@ -30,6 +30,8 @@ pub(crate) struct Slot {
 pub(crate) struct Clients {
     pub(crate) session: Session,
     probe: Probe,
+    /// The server's process and the threads that serve the clients, as far as they are known.
+    watched: Option<(i32, Option<Vec<i32>>)>,
     /// The counters of the server's own status; `None` if it does not tell them.
     status: Option<StatusCounters>,
 }
@@ -84,6 +86,9 @@ fn clients_bits(cell: CellId) -> u64 {
     u64::from(cell.setup.clients.saturating_sub(1)) << (SLICE_BITS + ROUND_BITS)
 }
 
+/// Pieces into which work outside of slices is divided at most.
+const PIECES_MAX: u64 = 1000;
+
 /// Length of a traced turn, milliseconds.
 const TRACE_MS: u32 = 20;
 /// Bits of a sequence number that count the events of a traced turn. Traces begin halfway through a slice's bits, after
@@ -129,12 +134,13 @@ pub(crate) fn connect_clients(
         let tids = connection_tids.as_deref().unwrap_or_default();
         server.place(cell.placement, local.cpu, tids)?;
     }
+    let watched = server_watched.as_ref().map(|it| (it.pid, it.connection_tids.clone()));
     let client_tids = session.client_tids();
     let probe = Probe::new(ProbeConfig { client_tids, server: server_watched })?;
     // A server that somebody else runs may refuse.
     let status = Status::open(&server.connect_options(), system.spec.product).ok().flatten();
     let status = status.map(|status| StatusCounters { status, last: None });
-    Ok(Clients { session, probe, status })
+    Ok(Clients { session, probe, watched, status })
 }
 
 /// Warm and measured part of a turn: by time for reads, by events for writes. All systems begin either part with the
@@ -239,6 +245,41 @@ impl Clients {
         self.forget_status();
         let ends = self.session.trace(traced(cell, turn))?;
         Ok(ends.into_iter().map(|it| u32::try_from(it.as_micros()).unwrap_or(u32::MAX)).collect())
+    }
+
+    /// The server's process and the threads that serve the clients; `None` if nobody knows the process.
+    pub(crate) fn watched(&self) -> Option<(i32, Option<&[i32]>)> {
+        self.watched.as_ref().map(|(pid, serving)| (*pid, serving.as_deref()))
+    }
+
+    /// Runs the cell for about this time, with events that no slice has. `part` counts the calls. Returns the number of
+    /// operations.
+    pub(crate) fn work_apart(
+        &mut self,
+        cell: &PlannedCell,
+        slot: Slot,
+        part: u64,
+        time: Duration,
+    ) -> Result<f64> {
+        self.forget_status();
+        let began = Instant::now();
+        let mut slice = unmeasured(cell.id, slot);
+        for piece in 0..PIECES_MAX {
+            let left = time.saturating_sub(began.elapsed());
+            if left.is_zero() {
+                break;
+            }
+            // The work of writes is bounded by events, because the rows that they change may run out.
+            let bound = cell.events.map_or(Bound::Time(left), Bound::Events);
+            let round = 1 + part * PIECES_MAX + piece;
+            let first = OUTSIDE_BLOCKS | clients_bits(cell.id) | round << SLICE_BITS;
+            let work = self.session.run(first, bound)?;
+            slice.work.read += work.read;
+            slice.work.write += work.write;
+            slice.work.other += work.other;
+            slice.work.events += work.events;
+        }
+        Ok(slice.ops())
     }
 
     /// Runs the cell for the time of a slice, without recording anything.

@@ -71,6 +71,11 @@ pub(crate) struct Templates {
 }
 
 impl Templates {
+    /// Whether none were prepared.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.by_data.is_empty()
+    }
+
     /// Makes the templates, or finds them in the cache. `note` gets the content of each one.
     pub(crate) fn prepare(
         participants: &[Participant],

@@ -1,0 +1,192 @@
+//! A binary: its functions, and how its stacks are followed.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use framehop::ExplicitModuleSectionInfo;
+use gimli::{BaseAddresses, CieOrFde, EhFrame, LittleEndian, UnwindSection as _};
+use object::read::ReadCache;
+use object::{Object as _, ObjectSection as _, ObjectSegment as _, ObjectSymbol as _, SymbolKind};
+
+use crate::names::plain;
+
+/// Bytes of a section, shared by all processes that run the binary.
+pub(crate) type Bytes = Arc<[u8]>;
+
+/// What a binary says about its code. Addresses are those that the file states.
+#[derive(Debug)]
+pub(crate) struct Binary {
+    /// Its file name.
+    pub(crate) name: String,
+    /// Functions with a name, in order of address.
+    named: Vec<Function>,
+    /// All functions, in order of address; empty if the names are complete.
+    unnamed: Vec<Range<u64>>,
+    /// Whether it lacks a table of all its functions.
+    pub(crate) is_stripped: bool,
+    /// The unwind tables.
+    sections: ExplicitModuleSectionInfo<Bytes>,
+    /// Offset and address of each segment of code, and its size in the file.
+    segments: Vec<(u64, u64, u64)>,
+}
+
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Function {
+    begin: u64,
+    end: u64,
+    symbol: String,
+}
+
+/// The most bytes of a section that is read.
+const SECTION_MAX: u64 = 1 << 30;
+
+impl Binary {
+    /// Reads the binary at `path`, whose name on the machine is `shown`. `None` if it is none, or is damaged.
+    pub(crate) fn read(path: &Path, shown: &Path) -> Option<Self> {
+        let cache = ReadCache::new(fs_err::File::open(path).ok()?.into_file());
+        let file = object::File::parse(&cache).ok()?;
+        let debug = debug_file(&file, shown);
+        let debug_cache =
+            debug.and_then(|path| Some(ReadCache::new(fs_err::File::open(path).ok()?.into_file())));
+        let debug_file = debug_cache.as_ref().and_then(|cache| object::File::parse(cache).ok());
+        let table = [debug_file.as_ref(), Some(&file)];
+        let complete = table.into_iter().flatten().map(|it| functions(it.symbols()));
+        let complete = complete.max_by_key(Vec::len).unwrap_or_default();
+        let is_stripped = complete.is_empty();
+        let named = if is_stripped { functions(file.dynamic_symbols()) } else { complete };
+        let section = |name: &str| {
+            let section = file.section_by_name(name)?;
+            let range = section.address()..section.address().checked_add(section.size())?;
+            let data = (section.size() <= SECTION_MAX).then(|| section.data().ok())??;
+            Some((range, Bytes::from(data)))
+        };
+        let (eh_frame, eh_frame_hdr) = (section(".eh_frame"), section(".eh_frame_hdr"));
+        let text = file.section_by_name(".text");
+        let text_svma = text.map(|it| it.address()..it.address().saturating_add(it.size()));
+        let unnamed = match (&eh_frame, is_stripped) {
+            (Some((range, bytes)), true) => code_ranges(bytes, range.start, text_svma.as_ref()),
+            _ => Vec::new(),
+        };
+        let segments = file.segments().map(|segment| {
+            let (offset, size) = segment.file_range();
+            (offset, segment.address(), size)
+        });
+        Some(Self {
+            name: shown.file_name().unwrap_or(shown.as_os_str()).to_string_lossy().into_owned(),
+            named,
+            unnamed,
+            is_stripped,
+            segments: segments.collect(),
+            sections: ExplicitModuleSectionInfo {
+                // What a file of ELF states is relative to zero.
+                base_svma: 0,
+                text_svma,
+                got_svma: section(".got").map(|(range, _)| range),
+                eh_frame_svma: eh_frame.as_ref().map(|(range, _)| range.clone()),
+                eh_frame: eh_frame.map(|(_, bytes)| bytes),
+                eh_frame_hdr_svma: eh_frame_hdr.as_ref().map(|(range, _)| range.clone()),
+                eh_frame_hdr: eh_frame_hdr.map(|(_, bytes)| bytes),
+                ..ExplicitModuleSectionInfo::default()
+            },
+        })
+    }
+
+    /// The unwind tables.
+    pub(crate) fn sections(&self) -> ExplicitModuleSectionInfo<Bytes> {
+        self.sections.clone()
+    }
+
+    /// What is added to the stated addresses where the part of the file at `offset` is mapped at `address`.
+    pub(crate) fn bias(&self, address: u64, offset: u64) -> Option<u64> {
+        const PAGE: u64 = 4096;
+        // A segment may end within the page in which the next one begins.
+        let begins = |(from, _, _): &&(u64, u64, u64)| from - from % PAGE <= offset;
+        let last = self.segments.iter().filter(begins).max_by_key(|(from, _, _)| *from);
+        let (from, stated, size) = last?;
+        if offset >= from.saturating_add(*size) {
+            return None;
+        }
+        let stated = stated.wrapping_add(offset.wrapping_sub(*from));
+        Some(address.wrapping_sub(stated))
+    }
+
+    /// The function that holds a stated address. Without a name, it is called by where it begins.
+    pub(crate) fn function(&self, address: u64) -> String {
+        let after = self.named.partition_point(|it| it.begin <= address);
+        let found = after.checked_sub(1).and_then(|at| self.named.get(at));
+        if let Some(function) = found.filter(|it| address < it.end) {
+            return plain(&function.symbol);
+        }
+        let after = self.unnamed.partition_point(|it| it.start <= address);
+        let found = after.checked_sub(1).and_then(|at| self.unnamed.get(at));
+        let begin = found.filter(|it| it.contains(&address)).map_or(address, |it| it.start);
+        format!("{begin:#x}")
+    }
+}
+
+/// The file with the names of a stripped binary, where distributions install it: below a directory `debug` of the
+/// machine, or of the prefix that the binary belongs to.
+fn debug_file<'a>(
+    file: &object::File<'a, &'a ReadCache<std::fs::File>>,
+    shown: &Path,
+) -> Option<PathBuf> {
+    let id = file.build_id().ok()??;
+    let (first, rest) = id.split_first()?;
+    let rest: String = rest.iter().map(|byte| format!("{byte:02x}")).collect();
+    let name = format!("lib/debug/.build-id/{first:02x}/{rest}.debug");
+    let parents = shown.ancestors().skip(1).chain([Path::new("/usr")]);
+    parents.map(|parent| parent.join(&name)).find(|path| path.is_file())
+}
+
+/// The functions of a table of symbols, in order of address. Those without a size reach to the next one.
+fn functions<'a>(
+    symbols: impl Iterator<Item = object::Symbol<'a, 'a, &'a ReadCache<std::fs::File>>>,
+) -> Vec<Function> {
+    let is_code =
+        |it: &object::Symbol<'_, '_, _>| it.is_definition() && it.kind() == SymbolKind::Text;
+    let function = |it: object::Symbol<'_, '_, _>| {
+        let symbol = it.name().ok().filter(|name| !name.is_empty())?.to_owned();
+        Some(Function { begin: it.address(), end: it.address().checked_add(it.size())?, symbol })
+    };
+    let mut all: Vec<Function> = symbols.filter(is_code).filter_map(function).collect();
+    all.sort_unstable();
+    // Of several names for the same code, the last in order: `end` decides first.
+    let mut named: Vec<Function> = Vec::with_capacity(all.len());
+    for function in all {
+        match named.last_mut() {
+            Some(last) if last.begin == function.begin => {
+                if function.end > last.end {
+                    *last = function;
+                }
+            }
+            _ => named.push(function),
+        }
+    }
+    let begins: Vec<u64> = named.iter().skip(1).map(|it| it.begin).collect();
+    for (function, next) in named.iter_mut().zip(begins) {
+        if function.end == function.begin {
+            function.end = next;
+        }
+    }
+    named
+}
+
+/// The code of all functions as the unwind tables tell it, in order of address. A damaged table ends early.
+fn code_ranges(eh_frame: &[u8], address: u64, text: Option<&Range<u64>>) -> Vec<Range<u64>> {
+    let mut section = EhFrame::new(eh_frame, LittleEndian);
+    section.set_address_size(8);
+    let bases = BaseAddresses::default().set_eh_frame(address);
+    let bases = bases.set_text(text.map_or(0, |it| it.start));
+    let mut entries = section.entries(&bases);
+    let mut found = Vec::new();
+    while let Ok(Some(entry)) = entries.next() {
+        let CieOrFde::Fde(partial) = entry else { continue };
+        let Ok(fde) = partial.parse(|it, bases, offset| it.cie_from_offset(bases, offset)) else {
+            continue;
+        };
+        found.push(fde.initial_address()..fde.initial_address().saturating_add(fde.len()));
+    }
+    found.sort_unstable_by_key(|range| range.start);
+    found
+}

@@ -1,0 +1,44 @@
+//! Why a server cannot be sampled.
+
+use std::io;
+
+use assay_model::Hint;
+
+/// Why a server cannot be sampled.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The kernel does not permit this user to sample.
+    #[error("the kernel does not permit performance events (kernel.perf_event_paranoid is {0})")]
+    NotPermitted(String),
+    /// The kernel has no performance events.
+    #[error("this kernel has no performance events")]
+    NotProvided,
+    /// The server has no thread.
+    #[error("the server has ended")]
+    NoThread,
+    /// A ring of samples cannot be mapped, or the threads cannot be listed.
+    #[error("cannot sample the server")]
+    Io(#[from] io::Error),
+    /// The thread that reads the samples cannot be started, or it panicked.
+    #[error("internal error: the thread that reads samples {0}")]
+    Thread(&'static str),
+}
+
+impl Hint for Error {
+    fn hints(&self) -> Vec<String> {
+        match self {
+            Self::NotPermitted(_) => vec![
+                "`sudo sysctl kernel.perf_event_paranoid=1` permits it until the next boot, with the kernel's part"
+                    .to_owned(),
+                "in a container, performance events also need the capability CAP_PERFMON and a seccomp profile that \
+                 allows `perf_event_open`"
+                    .to_owned(),
+            ],
+            Self::NotProvided => {
+                vec!["it needs a kernel built with CONFIG_PERF_EVENTS".to_owned()]
+            }
+            Self::NoThread | Self::Io(_) | Self::Thread(_) => Vec::new(),
+        }
+    }
+}

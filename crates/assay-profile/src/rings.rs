@@ -1,0 +1,205 @@
+//! The kernel's events of a thread, and the ring into which it writes their samples.
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+use perf_event::data::Record as Data;
+use perf_event::events::Software;
+use perf_event::{Builder, SampleFlag, Sampler as Ring};
+
+use crate::error::Error;
+use crate::space::Registers;
+use crate::threads::Thread;
+
+/// Bytes of the stack that are copied: enough for the deepest calls of servers, and copied in microseconds.
+const STACK_BYTES: u32 = 16 << 10;
+
+/// Sizes of a ring, bytes, from the most to the least: users other than root may lock little memory.
+const RING_BYTES: [usize; 4] = [1 << 20, 512 << 10, 128 << 10, 64 << 10];
+
+/// What a ring is woken by: a part of its size.
+const WAKE_PART: usize = 8;
+
+/// A record of a switch (`PERF_RECORD_SWITCH`).
+const SWITCH: u32 = 14;
+
+/// Set in a record of a switch if the thread leaves its CPU (`PERF_RECORD_MISC_SWITCH_OUT`).
+const LEFT: u16 = 1 << 13;
+
+/// The kind of an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Samples so often per second of the thread's CPU time.
+    Cpu { frequency: u32 },
+    /// Samples one in so many times at which the thread leaves its CPU, and tells each time it leaves one or gets one.
+    Switches { period: u32 },
+}
+
+/// What a ring tells.
+pub(crate) enum Told<'a> {
+    /// A stack of a thread: first the addresses in the kernel, the innermost first; then the end of the stack in user
+    /// mode.
+    Stack { thread: Thread, time_ns: u64, kernel: &'a [u64], user: Option<(Registers, &'a [u8])> },
+    /// The thread got a CPU.
+    Resumed { time_ns: u64 },
+    /// The thread left its CPU.
+    Left { time_ns: u64 },
+    /// So many samples did not fit.
+    Lost(u64),
+}
+
+/// What is sampled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Of {
+    /// A thread, wherever it runs. Each time that it gets or leaves a CPU, the kernel starts or stops a timer.
+    Thread(Thread),
+    /// Every thread that runs on a CPU. This costs nothing when threads switch, but only root may do it.
+    Cpu(usize),
+}
+
+/// The events of one kind of a thread or a CPU.
+pub(crate) struct Samples {
+    pub(crate) of: Of,
+    pub(crate) kind: Kind,
+    ring: Ring,
+}
+
+/// Whether the kernel shows its own functions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ShowsKernel(pub(crate) bool);
+
+impl Samples {
+    /// Opens the events, not yet enabled; `None` if the thread has ended.
+    pub(crate) fn open(of: Of, kind: Kind, kernel: ShowsKernel) -> Result<Option<Self>, Error> {
+        for (smaller, size) in RING_BYTES.into_iter().enumerate() {
+            let event = match kind {
+                Kind::Cpu { .. } => Software::CPU_CLOCK,
+                Kind::Switches { .. } => Software::CONTEXT_SWITCHES,
+            };
+            let mut builder = Builder::new(event);
+            match of {
+                Of::Thread(thread) => builder.observe_pid(thread.tid).any_cpu(),
+                Of::Cpu(cpu) => builder.any_pid().one_cpu(cpu).exclude_idle(true),
+            };
+            builder.exclude_hv(true).sample_id_all(true);
+            let flags =
+                SampleFlag::TID | SampleFlag::TIME | SampleFlag::REGS_USER | SampleFlag::STACK_USER;
+            builder.sample(flags).sample_regs_user(REGISTERS).sample_stack_user(STACK_BYTES);
+            builder.wakeup_watermark(size / WAKE_PART).exclude_kernel(!kernel.0);
+            if kernel.0 {
+                builder.sample(SampleFlag::CALLCHAIN).exclude_callchain_user(true);
+            }
+            match kind {
+                Kind::Cpu { frequency } => builder.sample_frequency(u64::from(frequency)),
+                Kind::Switches { period } => {
+                    builder.sample_period(u64::from(period)).context_switch(true)
+                }
+            };
+            let counter = match builder.build() {
+                Ok(counter) => counter,
+                Err(error) if is_of(&error, rustix::io::Errno::SRCH) => return Ok(None),
+                Err(error) => return Err(refused(error)),
+            };
+            match counter.sampled(size) {
+                Ok(ring) => return Ok(Some(Self { of, kind, ring })),
+                Err(error)
+                    if error.kind() == io::ErrorKind::PermissionDenied
+                        && smaller + 1 < RING_BYTES.len() => {}
+                Err(error) => return Err(refused(error)),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Begins to sample.
+    pub(crate) fn enable(&mut self) -> io::Result<()> {
+        self.ring.enable()
+    }
+
+    /// Ends sampling. What was sampled stays in the ring.
+    pub(crate) fn disable(&mut self) -> io::Result<()> {
+        self.ring.disable()
+    }
+
+    /// The descriptor that becomes readable when the ring fills.
+    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
+        #[expect(unsafe_code, reason = "the library does not implement AsFd")]
+        // SAFETY: the descriptor belongs to `self.ring`, which lives as long as the result.
+        unsafe {
+            BorrowedFd::borrow_raw(self.ring.as_raw_fd())
+        }
+    }
+
+    /// Passes everything in the ring to `take`. Records that make no sense are left out.
+    pub(crate) fn drain(&mut self, mut take: impl FnMut(Told<'_>)) {
+        while let Some(record) = self.ring.next_record() {
+            // The library does not parse it. The time is the last thing that it tells.
+            if record.ty() == SWITCH {
+                let end = record.to_contiguous().last_chunk::<8>().copied();
+                let Some(time_ns) = end.map(u64::from_ne_bytes) else { continue };
+                let has_left = record.misc() & LEFT != 0;
+                take(if has_left { Told::Left { time_ns } } else { Told::Resumed { time_ns } });
+                continue;
+            }
+            match record.parse_record() {
+                Ok(Data::Sample(sample)) => {
+                    let chain = sample.callchain().unwrap_or_default();
+                    let registers = sample.regs_user().and_then(|it| registers(&it.regs));
+                    let ids = sample.pid().zip(sample.tid());
+                    let Some((pid, tid)) = ids else { continue };
+                    take(Told::Stack {
+                        thread: Thread { pid: pid as i32, tid: tid as i32 },
+                        time_ns: sample.time().unwrap_or(0),
+                        kernel: chain,
+                        user: registers.zip(sample.stack_user()),
+                    });
+                }
+                Ok(Data::Lost(lost)) => take(Told::Lost(lost.lost)),
+                Ok(Data::LostSamples(lost)) => take(Told::Lost(lost.lost)),
+                Ok(_) => {}
+                Err(error) => log::debug!("a record of samples: {error}"),
+            }
+        }
+    }
+}
+
+fn is_of(error: &io::Error, errno: rustix::io::Errno) -> bool {
+    error.raw_os_error() == Some(errno.raw_os_error())
+}
+
+fn refused(error: io::Error) -> Error {
+    use rustix::io::Errno;
+    if is_of(&error, Errno::ACCESS) || is_of(&error, Errno::PERM) {
+        let level = fs_err::read_to_string("/proc/sys/kernel/perf_event_paranoid");
+        return Error::NotPermitted(
+            level.map_or_else(|_| "unknown".to_owned(), |it| it.trim().to_owned()),
+        );
+    }
+    if is_of(&error, Errno::NOSYS) || is_of(&error, Errno::NOENT) || is_of(&error, Errno::OPNOTSUPP)
+    {
+        return Error::NotProvided;
+    }
+    Error::Io(error)
+}
+
+/// Frame pointer, stack pointer and instruction pointer.
+#[cfg(target_arch = "x86_64")]
+const REGISTERS: u64 = (1 << 6) | (1 << 7) | (1 << 8);
+
+/// Frame pointer, link register, stack pointer and program counter.
+#[cfg(target_arch = "aarch64")]
+const REGISTERS: u64 = (1 << 29) | (1 << 30) | (1 << 31) | (1 << 32);
+
+/// The registers that [`REGISTERS`] asks for, in the kernel's order.
+#[cfg(target_arch = "x86_64")]
+fn registers(values: &[u64]) -> Option<Registers> {
+    let [bp, sp, ip] = *values else { return None };
+    Some(Registers { ip, sp, bp, lr: 0 })
+}
+
+/// The registers that [`REGISTERS`] asks for, in the kernel's order.
+#[cfg(target_arch = "aarch64")]
+fn registers(values: &[u64]) -> Option<Registers> {
+    let [bp, lr, sp, ip] = *values else { return None };
+    Some(Registers { ip, sp, bp, lr })
+}

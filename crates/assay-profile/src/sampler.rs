@@ -1,0 +1,318 @@
+//! Samples a server in a thread of its own while its clients work.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
+
+use assay_model::{CallTree, ProfileLimits};
+use procfs::Current as _;
+use procfs::process::Process;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use crate::error::Error;
+use crate::kernel::{KernelNames, is_kernel};
+use crate::rings::{Kind, Of, Samples, ShowsKernel, Told};
+use crate::space::{Binaries, Space};
+use crate::stacks::{Stacks, tree};
+use crate::threads::{Thread, threads};
+
+/// Samples per second of CPU time. No multiple of what servers and kernels do at equal intervals.
+pub const FREQUENCY: u32 = 1999;
+
+/// One in so many switches is sampled: a client that waits for each answer switches tens of thousands of times per
+/// second. A prime number, so that no pattern of waits is missed.
+const SWITCH_PERIOD: u32 = 29;
+
+/// How long the rings are left alone at most.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+
+/// What was sampled.
+#[derive(Debug)]
+pub struct Sampled {
+    /// The file name of the server's program.
+    pub server: String,
+    /// CPU time of the threads that serve connections, in samples.
+    pub serving: CallTree,
+    /// CPU time of all other threads, in samples.
+    pub background: CallTree,
+    /// How long the serving threads were without a CPU, nanoseconds; `None` if the kernel does not tell.
+    pub waits: Option<CallTree>,
+    /// What could not be seen.
+    pub limits: ProfileLimits,
+}
+
+/// Samples a server until it is stopped.
+#[derive(Debug)]
+pub struct Sampler {
+    stop: Arc<AtomicBool>,
+    reader: Option<JoinHandle<Sampled>>,
+}
+
+impl Sampler {
+    /// Begins to sample where all threads of the process `root` and its descendants spend CPU time. `serving` are the
+    /// threads that serve connections; if nobody knows, all are.
+    ///
+    /// # Errors
+    /// The kernel does not permit it, or the server has ended.
+    pub fn cpu(root: i32, serving: Option<&[i32]>) -> Result<Self, Error> {
+        let found = threads(root)?;
+        let open = |kernel, of: &mut dyn Iterator<Item = Of>| -> Result<Vec<Samples>, Error> {
+            let kind = Kind::Cpu { frequency: FREQUENCY };
+            let opened = of.map(|of| Samples::open(of, kind, kernel));
+            Ok(opened.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+        };
+        let threads = || found.iter().copied().map(Of::Thread);
+        let cpus = procfs::CpuInfo::current().map(|it| it.num_cores()).unwrap_or(0);
+        let shown = ShowsKernel(true);
+        // From what costs least to what is permitted to most users: all CPUs, the server's threads, these without the
+        // kernel's part.
+        let (kernel, rings) = match open(shown, &mut (0..cpus).map(Of::Cpu)) {
+            Ok(rings) if !rings.is_empty() => (shown, rings),
+            _ => match open(shown, &mut threads()) {
+                Err(Error::NotPermitted(_)) => {
+                    let hidden = ShowsKernel(false);
+                    (hidden, open(hidden, &mut threads())?)
+                }
+                opened => (shown, opened?),
+            },
+        };
+        Self::start(root, serving, kernel, (rings, &found))
+    }
+
+    /// Begins to sample what the threads `serving` of the process `root` and its descendants wait for. To record each
+    /// switch from thread to thread costs CPU time, so this is not done while CPU time is sampled.
+    ///
+    /// # Errors
+    /// The kernel does not permit it, or the server has ended.
+    pub fn waits(root: i32, serving: &[i32]) -> Result<Self, Error> {
+        let kernel = ShowsKernel(true);
+        let kind = Kind::Switches { period: SWITCH_PERIOD };
+        let mut found = threads(root)?;
+        found.retain(|thread| serving.contains(&thread.tid));
+        let opened = found.iter().map(|thread| Samples::open(Of::Thread(*thread), kind, kernel));
+        let rings = opened.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
+        Self::start(root, Some(serving), kernel, (rings, &found))
+    }
+
+    fn start(
+        root: i32,
+        serving: Option<&[i32]>,
+        kernel: ShowsKernel,
+        (mut rings, found): (Vec<Samples>, &[Thread]),
+    ) -> Result<Self, Error> {
+        let is_serving = |tid: i32| serving.is_none_or(|all| all.contains(&tid));
+        if rings.is_empty() || found.is_empty() {
+            return Err(Error::NoThread);
+        }
+        let mut reader = Reader::new(root, found, kernel, is_serving);
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = Arc::clone(&stop);
+        for ring in &mut rings {
+            ring.enable()?;
+        }
+        let reader = Builder::new().name("sampler".to_owned()).spawn(move || {
+            reader.read(&mut rings, &stopped);
+            drop(rings);
+            reader.finish()
+        });
+        let reader = reader.map_err(|_| Error::Thread("cannot be started"))?;
+        Ok(Self { stop, reader: Some(reader) })
+    }
+
+    /// Ends sampling and names what was seen.
+    ///
+    /// # Errors
+    /// The thread that reads the samples panicked.
+    pub fn stop(mut self) -> Result<Sampled, Error> {
+        self.stop.store(true, Ordering::Relaxed);
+        let reader = self.reader.take().ok_or(Error::Thread("has ended"))?;
+        reader.join().map_err(|_| Error::Thread("panicked"))
+    }
+}
+
+impl Drop for Sampler {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(reader) = self.reader.take() {
+            let _ = reader.join();
+        }
+    }
+}
+
+/// What has been read so far.
+struct Reader {
+    server: String,
+    kernel: ShowsKernel,
+    serving: BTreeSet<i32>,
+    binaries: Binaries,
+    /// By process.
+    spaces: BTreeMap<i32, Space>,
+    cpu: [Stacks; 2],
+    waits: Stacks,
+    /// By thread.
+    waiting: BTreeMap<i32, Waiting>,
+    waited_ns: u64,
+    limits: ProfileLimits,
+}
+
+/// A thread between two of its turns on a CPU.
+#[derive(Default)]
+struct Waiting {
+    since_ns: Option<u64>,
+    /// Since when, the process, and the stack.
+    sampled: Option<(u64, i32, Box<[u64]>)>,
+}
+
+impl Reader {
+    fn new(
+        root: i32,
+        found: &[Thread],
+        kernel: ShowsKernel,
+        is_serving: impl Fn(i32) -> bool,
+    ) -> Self {
+        let program = Process::new(root).and_then(|it| it.exe()).ok();
+        let server = program.as_ref().and_then(|it| it.file_name());
+        let mut binaries = Binaries::new();
+        let mut spaces = BTreeMap::new();
+        for pid in found.iter().map(|thread| thread.pid) {
+            spaces.entry(pid).or_insert_with(|| Space::of(pid, &mut binaries));
+        }
+        let tids = found.iter().map(|thread| thread.tid);
+        Self {
+            server: server.map(|it| it.to_string_lossy().into_owned()).unwrap_or_default(),
+            kernel,
+            serving: tids.filter(|tid| is_serving(*tid)).collect(),
+            binaries,
+            spaces,
+            cpu: [Stacks::new(), Stacks::new()],
+            waits: Stacks::new(),
+            waiting: BTreeMap::new(),
+            waited_ns: 0,
+            limits: ProfileLimits { no_kernel: !kernel.0, ..ProfileLimits::default() },
+        }
+    }
+
+    fn read(&mut self, rings: &mut [Samples], stop: &AtomicBool) {
+        let every = Timespec { tv_sec: 0, tv_nsec: LOOK_EVERY.as_nanos() as _ };
+        while !stop.load(Ordering::Relaxed) {
+            let fds = rings.iter();
+            let mut fds: Vec<PollFd<'_>> =
+                fds.map(|ring| PollFd::from_borrowed_fd(ring.fd(), PollFlags::IN)).collect();
+            // An interrupted wait only reads the rings early.
+            let _ = poll(&mut fds, Some(&every));
+            drop(fds);
+            self.drain(rings);
+        }
+        for ring in rings.iter_mut() {
+            if let Err(error) = ring.disable() {
+                log::debug!("a thread that was sampled: {error}");
+            }
+        }
+        self.drain(rings);
+    }
+
+    fn drain(&mut self, rings: &mut [Samples]) {
+        for ring in rings {
+            let of = match ring.of {
+                Of::Thread(thread) => Some(thread.tid),
+                Of::Cpu(_) => None,
+            };
+            let kind = ring.kind;
+            ring.drain(|told| match told {
+                Told::Lost(count) => self.limits.lost = self.limits.lost.saturating_add(count),
+                Told::Stack { thread, time_ns, kernel, user } => {
+                    // Other programs run on the CPUs too.
+                    if self.spaces.contains_key(&thread.pid) {
+                        let stack = self.stack(thread.pid, kernel, user);
+                        self.count(thread, kind, time_ns, stack);
+                    }
+                }
+                Told::Left { time_ns } => {
+                    if let Some(tid) = of {
+                        self.waiting.entry(tid).or_default().since_ns = Some(time_ns);
+                    }
+                }
+                Told::Resumed { time_ns } => self.resumed(of, time_ns),
+            });
+        }
+    }
+
+    fn count(&mut self, thread: Thread, kind: Kind, time_ns: u64, stack: Box<[u64]>) {
+        match kind {
+            Kind::Cpu { .. } => {
+                let is_other = !self.serving.contains(&thread.tid);
+                let [serving, background] = &mut self.cpu;
+                let stacks = if is_other { background } else { serving };
+                *stacks.entry((thread.pid, stack)).or_default() += 1;
+            }
+            Kind::Switches { .. } => {
+                let waiting = self.waiting.entry(thread.tid).or_default();
+                waiting.sampled = Some((time_ns, thread.pid, stack));
+            }
+        }
+    }
+
+    fn resumed(&mut self, tid: Option<i32>, time_ns: u64) {
+        let Some(tid) = tid else { return };
+        let waiting = self.waiting.entry(tid).or_default();
+        let waited = |since: u64| time_ns.saturating_sub(since);
+        self.waited_ns += waiting.since_ns.take().map_or(0, waited);
+        if let Some((since, pid, stack)) = waiting.sampled.take() {
+            *self.waits.entry((pid, stack)).or_default() += waited(since);
+        }
+    }
+
+    /// The addresses of a stack, the innermost first.
+    fn stack(
+        &mut self,
+        pid: i32,
+        kernel: &[u64],
+        user: Option<(crate::space::Registers, &[u8])>,
+    ) -> Box<[u64]> {
+        /// Larger values mark where the chain goes on, and are no addresses.
+        const MARKS: u64 = u64::MAX - 4095;
+        let in_kernel = kernel.iter().copied().filter(|it| is_kernel(*it) && *it < MARKS);
+        let mut addresses: Vec<u64> = in_kernel.collect();
+        let is_whole = match (user, self.spaces.get_mut(&pid)) {
+            (Some((registers, stack)), Some(space)) => {
+                space.unwind(registers, stack, &mut addresses)
+            }
+            _ => false,
+        };
+        self.limits.broken += u64::from(!is_whole);
+        addresses.into_boxed_slice()
+    }
+
+    fn finish(mut self) -> Sampled {
+        let names = if self.kernel.0 { KernelNames::read() } else { KernelNames::default() };
+        // What was sampled stands for all waiting.
+        let sampled: u64 = self.waits.values().sum();
+        for spent in self.waits.values_mut() {
+            let part = *spent as f64 / sampled.max(1) as f64;
+            *spent = (part * self.waited_ns as f64) as u64;
+        }
+        let spaces = &self.spaces;
+        let frame = |pid: i32, address: u64| {
+            let unknown = || assay_model::Frame {
+                function: "[unknown]".to_owned(),
+                module: "[unknown]".to_owned(),
+            };
+            spaces.get(&pid).map_or_else(unknown, |space| space.frame(address, &names))
+        };
+        let [serving, background] = &self.cpu;
+        let [serving, background] = [serving, background].map(|stacks| tree(stacks, frame));
+        let waits = tree(&self.waits, frame);
+        let of_serving: BTreeSet<&str> = [&serving, &background]
+            .into_iter()
+            .flat_map(|tree| tree.frames.iter().map(|frame| frame.module.as_str()))
+            .collect();
+        let stripped = self.binaries.values().flatten().filter(|binary| binary.is_stripped);
+        let stripped: BTreeSet<&str> = stripped.map(|binary| binary.name.as_str()).collect();
+        self.limits.stripped =
+            stripped.intersection(&of_serving).map(|name| (*name).to_owned()).collect();
+        let waits = (!waits.nodes.is_empty()).then_some(waits);
+        Sampled { server: self.server, serving, background, waits, limits: self.limits }
+    }
+}

@@ -1,0 +1,151 @@
+//! The address space of a process: which code is where.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use assay_model::Frame;
+use framehop::{
+    CacheNative, MayAllocateDuringUnwind, Module, UnwindRegsNative, Unwinder as _, UnwinderNative,
+};
+use procfs::process::{MMPermissions, MMapPath, MemoryMap, Process};
+
+use crate::binary::{Binary, Bytes};
+use crate::kernel::{KernelNames, is_kernel};
+
+/// Binaries that were read, by their paths in the processes that run them.
+pub(crate) type Binaries = BTreeMap<PathBuf, Option<Arc<Binary>>>;
+
+/// The most frames of a stack.
+const DEPTH_MAX: usize = 256;
+
+/// Registers of a thread in user mode.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Registers {
+    pub(crate) ip: u64,
+    pub(crate) sp: u64,
+    pub(crate) bp: u64,
+    /// Return address, on architectures that keep it in a register.
+    #[cfg_attr(target_arch = "x86_64", expect(dead_code, reason = "x86-64 keeps it on the stack"))]
+    pub(crate) lr: u64,
+}
+
+/// Which code is where in a process.
+pub(crate) struct Space {
+    unwinder: UnwinderNative<Bytes, MayAllocateDuringUnwind>,
+    cache: CacheNative<MayAllocateDuringUnwind>,
+    mapped: Vec<Mapped>,
+    /// The kernel's part of user mode, which reads clocks.
+    vdso: Option<Range<u64>>,
+}
+
+/// Code of a binary in memory.
+struct Mapped {
+    range: Range<u64>,
+    /// What is added to the addresses that the file states.
+    bias: u64,
+    binary: Arc<Binary>,
+}
+
+impl Space {
+    /// The code that a process has mapped. A process that has ended has none.
+    pub(crate) fn of(pid: i32, binaries: &mut Binaries) -> Self {
+        let mut space = Self {
+            unwinder: UnwinderNative::new(),
+            cache: CacheNative::new(),
+            mapped: Vec::new(),
+            vdso: None,
+        };
+        let maps = Process::new(pid).and_then(|it| it.maps());
+        for map in maps.into_iter().flatten() {
+            space.add(pid, &map, binaries);
+        }
+        space
+    }
+
+    fn add(&mut self, pid: i32, map: &MemoryMap, binaries: &mut Binaries) {
+        if map.pathname == MMapPath::Vdso {
+            self.vdso = Some(map.address.0..map.address.1);
+        }
+        let MMapPath::Path(path) = &map.pathname else { return };
+        if !map.perms.contains(MMPermissions::EXECUTE) {
+            return;
+        }
+        let read = || Binary::read(&seen_by(pid, path), path).map(Arc::new);
+        let Some(binary) = binaries.entry(path.clone()).or_insert_with(read).clone() else {
+            return;
+        };
+        let (begin, end) = map.address;
+        let Some(bias) = binary.bias(begin, map.offset) else { return };
+        let module = Module::new(binary.name.clone(), begin..end, bias, binary.sections());
+        self.unwinder.add_module(module);
+        self.mapped.push(Mapped { range: begin..end, bias, binary });
+    }
+
+    /// Appends the return addresses of a stack in user mode, the innermost first. `stack` begins where the stack
+    /// pointer points. Returns whether the stack was followed to its beginning.
+    pub(crate) fn unwind(
+        &mut self,
+        registers: Registers,
+        stack: &[u8],
+        addresses: &mut Vec<u64>,
+    ) -> bool {
+        let mut read = |address: u64| {
+            let at = address
+                .checked_sub(registers.sp)
+                .and_then(|at| usize::try_from(at).ok())
+                .ok_or(())?;
+            let bytes = stack.get(at..).and_then(|rest| rest.first_chunk::<8>()).ok_or(())?;
+            Ok(u64::from_ne_bytes(*bytes))
+        };
+        let begin = native(registers);
+        let mut frames = self.unwinder.iter_frames(registers.ip, begin, &mut self.cache, &mut read);
+        for _ in 0..DEPTH_MAX {
+            match frames.next() {
+                Ok(Some(frame)) => addresses.push(frame.address_for_lookup()),
+                Ok(None) => return true,
+                Err(_) => return false,
+            }
+        }
+        false
+    }
+
+    /// The function that holds an address.
+    pub(crate) fn frame(&self, address: u64, kernel: &KernelNames) -> Frame {
+        if is_kernel(address) {
+            let function = kernel.find(address).unwrap_or("[kernel]").to_owned();
+            return Frame { function, module: "[kernel]".to_owned() };
+        }
+        match self.mapped.iter().find(|it| it.range.contains(&address)) {
+            Some(Mapped { bias, binary, .. }) => Frame {
+                function: binary.function(address.wrapping_sub(*bias)),
+                module: binary.name.clone(),
+            },
+            None => {
+                let is_vdso = self.vdso.as_ref().is_some_and(|it| it.contains(&address));
+                // Other code without a file was made while the server runs.
+                let name = if is_vdso { "[vdso]" } else { "[unknown]" };
+                Frame { function: name.to_owned(), module: name.to_owned() }
+            }
+        }
+    }
+}
+
+/// A file as a process sees it, which may have a root directory of its own.
+fn seen_by(pid: i32, path: &Path) -> PathBuf {
+    let root = PathBuf::from(format!("/proc/{pid}/root"));
+    let inside = path.strip_prefix("/").unwrap_or(path);
+    let seen = root.join(inside);
+    if seen.exists() { seen } else { path.to_owned() }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn native(registers: Registers) -> UnwindRegsNative {
+    UnwindRegsNative::new(registers.ip, registers.sp, registers.bp)
+}
+
+#[cfg(target_arch = "aarch64")]
+fn native(registers: Registers) -> UnwindRegsNative {
+    UnwindRegsNative::new(registers.lr, registers.sp, registers.bp)
+}

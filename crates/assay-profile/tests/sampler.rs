@@ -1,0 +1,127 @@
+//! Samples threads of this process: what they do is known.
+#![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
+#![expect(clippy::print_stderr, reason = "a test that the machine does not permit says so")]
+
+use std::hint::black_box;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use assay_model::CallTree;
+use assay_profile::{Error, FREQUENCY, Sampled, Sampler};
+
+/// Uses CPU time.
+#[inline(never)]
+fn burn_cpu(stop: &AtomicBool) {
+    let mut sum = 0_u64;
+    while !stop.load(Ordering::Relaxed) {
+        for number in 0..1000_u64 {
+            sum = black_box(sum.wrapping_mul(31).wrapping_add(number));
+        }
+    }
+}
+
+/// Waits for messages until there are no more.
+#[inline(never)]
+fn wait_for_messages(messages: &Receiver<()>) -> usize {
+    messages.iter().count()
+}
+
+/// The part of a tree that was spent below a function.
+fn part(tree: &CallTree, function: &str) -> f64 {
+    let below: Vec<bool> = (0..tree.nodes.len()).fold(Vec::new(), |mut below, at| {
+        let node = tree.nodes[at];
+        let is_here = tree.frames[node.frame as usize].function.contains(function);
+        let is_below = is_here || node.caller.is_some_and(|caller| below[caller as usize]);
+        below.push(is_below);
+        below
+    });
+    let spent: u64 = tree.nodes.iter().zip(below).filter(|it| it.1).map(|it| it.0.own).sum();
+    spent as f64 / tree.total().max(1) as f64
+}
+
+/// Samples this process while `threads` run for `time`, of which the first serves. None where the kernel refuses.
+fn sampled(
+    start: fn(i32, &[i32]) -> Result<Sampler, Error>,
+    time: Duration,
+) -> Option<(Sampled, Duration)> {
+    // Threads of other tests are threads of this process too.
+    static ALONE: Mutex<()> = Mutex::new(());
+    let _alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let stop = AtomicBool::new(false);
+    let (sender, receiver) = channel();
+    let (tids, tids_of) = channel();
+    thread::scope(|scope| {
+        let told = tids.clone();
+        scope.spawn(move || {
+            told.send(rustix::thread::gettid()).unwrap();
+            wait_for_messages(&receiver)
+        });
+        let waiter = tids_of.recv().unwrap();
+        scope.spawn(|| {
+            tids.send(rustix::thread::gettid()).unwrap();
+            burn_cpu(&stop);
+        });
+        let burner = tids_of.recv().unwrap();
+        let serving = [waiter, burner].map(|tid| tid.as_raw_nonzero().get());
+        let begun = Instant::now();
+        let sampler = match start(std::process::id() as i32, &serving) {
+            Err(Error::NotPermitted(level)) => {
+                eprintln!("not tested: kernel.perf_event_paranoid is {level}");
+                stop.store(true, Ordering::Relaxed);
+                drop(sender);
+                return None;
+            }
+            other => other.unwrap(),
+        };
+        while begun.elapsed() < time {
+            sender.send(()).unwrap();
+            thread::park_timeout(Duration::from_millis(1));
+        }
+        let found = sampler.stop().unwrap();
+        let elapsed = begun.elapsed();
+        stop.store(true, Ordering::Relaxed);
+        drop(sender);
+        Some((found, elapsed))
+    })
+}
+
+#[test]
+fn functions_are_found_by_name_with_their_share() {
+    let Some((found, elapsed)) =
+        sampled(|root, serving| Sampler::cpu(root, Some(serving)), Duration::from_millis(800))
+    else {
+        return;
+    };
+    let samples = found.serving.total() as f64;
+    let expected = elapsed.as_secs_f64() * f64::from(FREQUENCY);
+    assert!(samples > 0.3 * expected && samples < 1.3 * expected, "{samples} of {expected}");
+    assert!(part(&found.serving, "burn_cpu") > 0.8, "{:#?}", found.serving.frames);
+    assert!(part(&found.background, "burn_cpu") < 0.01, "{:#?}", found.background.frames);
+    // The stack was followed to the beginning of the thread.
+    assert!((found.limits.broken as f64) < 0.05 * samples, "{:?}", found.limits);
+    let begins = found.serving.nodes.iter().filter(|node| node.caller.is_none()).count();
+    assert!(begins < 5, "{begins} beginnings");
+}
+
+#[test]
+fn waits_are_found_by_stack_with_their_time() {
+    let Some((found, elapsed)) = sampled(Sampler::waits, Duration::from_millis(800)) else {
+        return;
+    };
+    let waits = found.waits.unwrap();
+    let waited = waits.total() as f64 * 1e-9;
+    assert!(part(&waits, "wait_for_messages") > 0.5, "{:#?}", waits.frames);
+    assert!(part(&waits, "futex") > 0.5, "{:#?}", waits.frames);
+    // One thread waits almost always, the other one only for a CPU.
+    let elapsed = elapsed.as_secs_f64();
+    assert!(waited > 0.5 * elapsed && waited < 2.0 * elapsed, "{waited} of {elapsed} s");
+}
+
+#[test]
+fn a_process_that_does_not_exist_is_no_server() {
+    let error = Sampler::cpu(i32::MAX, None).unwrap_err();
+    assert!(matches!(error, Error::NoThread), "{error}");
+}

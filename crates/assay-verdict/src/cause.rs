@@ -1,0 +1,164 @@
+//! The cause of a change, in one word: which rule of a list applies first.
+
+use assay_model::Verdict;
+
+use crate::{Term, TimeChange};
+
+/// The part of a change from which on a term is its cause by itself.
+const MOST: f64 = 0.6;
+
+/// The part of a change that terms must explain together.
+const EXPLAINED: f64 = 0.8;
+
+/// What most of a change comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Cause {
+    /// One of the systems stalls at times.
+    Stalls,
+    /// Its statements are executed with other plans.
+    Plan,
+    /// CPU time of the threads that serve connections.
+    ServerCpu,
+    /// CPU time of the clients.
+    ClientCpu,
+    /// Waiting for a CPU.
+    CpuWait,
+    /// Waiting for the disk.
+    DiskWait,
+    /// Other waiting.
+    OtherWait,
+    /// Several terms, none of which is most of it.
+    Several,
+    /// The counters do not say.
+    Unknown,
+}
+
+impl Cause {
+    /// Its name in data.
+    #[must_use]
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Stalls => "stalls",
+            Self::Plan => "plan",
+            Self::ServerCpu => "server-cpu",
+            Self::ClientCpu => "client-cpu",
+            Self::CpuWait => "cpu-wait",
+            Self::DiskWait => "disk-wait",
+            Self::OtherWait => "other-wait",
+            Self::Several => "several",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// What follows the number of tests.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Stalls => "because one of the systems stalls",
+            Self::Plan => "with another plan",
+            Self::ServerCpu => "mostly because of CPU in serving threads",
+            Self::ClientCpu => "mostly because of CPU in clients",
+            Self::CpuWait => "mostly because of waiting for a CPU",
+            Self::DiskWait => "mostly because of waiting for the disk",
+            Self::OtherWait => "mostly because of waiting",
+            Self::Several => "for more than one cause",
+            Self::Unknown => "not explained by counters",
+        }
+    }
+}
+
+/// What rules decide on.
+pub(crate) struct Facts<'a> {
+    pub(crate) verdict: Verdict,
+    pub(crate) has_other_plan: bool,
+    pub(crate) change: Option<&'a TimeChange>,
+}
+
+impl Facts<'_> {
+    /// The part of a term in the whole change, if it is certain that both changed.
+    fn share(&self, term: Term) -> f64 {
+        let shares = self.change.map(TimeChange::shares).unwrap_or_default();
+        shares.into_iter().find(|(it, _)| *it == term).map_or(0.0, |(_, share)| share)
+    }
+
+    fn is_mostly(&self, term: Term) -> bool {
+        self.share(term) >= MOST
+    }
+
+    fn is_explained(&self) -> bool {
+        let terms =
+            [Term::ServerCpu, Term::ClientCpu, Term::CpuWait, Term::DiskWait, Term::OtherWait];
+        terms.into_iter().map(|term| self.share(term)).sum::<f64>() >= EXPLAINED
+    }
+}
+
+/// Whether a cause applies.
+type Applies = fn(&Facts<'_>) -> bool;
+
+/// Causes, and when they apply. The first one that does is the cause.
+const RULES: [(Cause, Applies); 9] = [
+    (Cause::Stalls, |it| it.verdict == Verdict::Uneven),
+    (Cause::Plan, |it| it.has_other_plan),
+    (Cause::ServerCpu, |it| it.is_mostly(Term::ServerCpu)),
+    (Cause::ClientCpu, |it| it.is_mostly(Term::ClientCpu)),
+    (Cause::CpuWait, |it| it.is_mostly(Term::CpuWait)),
+    (Cause::DiskWait, |it| it.is_mostly(Term::DiskWait)),
+    (Cause::OtherWait, |it| it.is_mostly(Term::OtherWait)),
+    (Cause::Several, |it| it.is_explained()),
+    (Cause::Unknown, |_| true),
+];
+
+/// The cause of a change; `None` if the verdict is no change.
+pub(crate) fn cause(facts: &Facts<'_>) -> Option<Cause> {
+    let is_change = matches!(facts.verdict, Verdict::Faster | Verdict::Slower | Verdict::Uneven);
+    let found = RULES.iter().find(|(_, applies)| applies(facts));
+    found.filter(|_| is_change).map(|(cause, _)| *cause)
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_model::Estimate;
+
+    use super::*;
+    use crate::Changed;
+
+    fn change(terms: &[(Term, f64)]) -> TimeChange {
+        let changed = |value: f64| Changed {
+            before: 10.0,
+            after: 10.0 + value,
+            by: Estimate { value, low: value - 0.01, high: value + 0.01 },
+        };
+        TimeChange {
+            time: changed(terms.iter().map(|(_, value)| value).sum()),
+            terms: terms.iter().map(|(term, value)| (*term, changed(*value))).collect(),
+            background_cpu: None,
+        }
+    }
+
+    fn of(verdict: Verdict, has_other_plan: bool, terms: &[(Term, f64)]) -> Option<Cause> {
+        let change = change(terms);
+        cause(&Facts { verdict, has_other_plan, change: Some(&change) })
+    }
+
+    #[test]
+    fn the_first_rule_that_applies_is_the_cause() {
+        use Verdict::{Faster, Same, Slower, Uneven};
+        let cpu = [(Term::ServerCpu, 8.0), (Term::OtherWait, 2.0)];
+        assert_eq!(of(Slower, false, &cpu), Some(Cause::ServerCpu));
+        assert_eq!(of(Slower, true, &cpu), Some(Cause::Plan));
+        assert_eq!(of(Uneven, true, &cpu), Some(Cause::Stalls));
+        assert_eq!(of(Same, true, &cpu), None);
+        let less = [(Term::ServerCpu, 0.5), (Term::DiskWait, -4.0)];
+        assert_eq!(of(Faster, false, &less), Some(Cause::DiskWait));
+        let both = [(Term::ServerCpu, 5.0), (Term::OtherWait, 5.0)];
+        assert_eq!(of(Slower, false, &both), Some(Cause::Several));
+        let unknown = [(Term::ServerCpu, 1.0), (Term::Unknown, 9.0)];
+        assert_eq!(of(Slower, false, &unknown), Some(Cause::Unknown));
+    }
+
+    #[test]
+    fn a_change_without_counters_is_not_explained() {
+        let facts = Facts { verdict: Verdict::Slower, has_other_plan: false, change: None };
+        assert_eq!(cause(&facts), Some(Cause::Unknown));
+    }
+}

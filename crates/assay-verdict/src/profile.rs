@@ -1,0 +1,288 @@
+//! Profiles of two systems, function by function: where the change of their CPU time and of their waiting comes from.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use assay_model::{CallTree, Estimate, Frame, Profile};
+
+use crate::change::{Changed, Term, TimeChange};
+use crate::sequential::ALPHA;
+use crate::special::Z;
+use crate::student::upper_quantile;
+use crate::waits::{Wait, waits};
+
+/// What a function itself spends per operation, without what it calls.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FunctionChange {
+    /// Its name; `None` for all functions of the module that have none.
+    pub function: Option<String>,
+    /// The file that holds its code, or `[kernel]`.
+    pub module: String,
+    /// Microseconds per operation. The interval is that of the number of samples: what differs from instance to
+    /// instance is not in it.
+    pub changed: Changed,
+    /// Whether it changed for certain, given how many functions there are.
+    pub is_certain: bool,
+}
+
+/// The profiles of a system and of the base.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProfileChange {
+    /// CPU time of the threads that serve connections, by function: the largest change first. The changes add up to
+    /// that of the whole CPU time of these threads.
+    pub serving: Vec<FunctionChange>,
+    /// CPU time of the other threads of the server, likewise.
+    pub background: Vec<FunctionChange>,
+    /// What serving threads wait for, microseconds per operation, without intervals: the longest first. `None` if the
+    /// kernel did not tell.
+    pub waits: Option<Vec<(Wait, Changed)>>,
+}
+
+impl ProfileChange {
+    /// The functions of serving threads whose change for certain has the direction of the whole, the largest first.
+    pub fn causes(&self) -> impl Iterator<Item = (&str, &Changed)> {
+        let whole: f64 = self.serving.iter().map(|it| it.changed.by.value).sum();
+        let agrees = move |it: &&FunctionChange| it.is_certain && it.changed.by.value * whole > 0.0;
+        let named = self.serving.iter().filter(agrees);
+        named.filter_map(|it| Some((it.function.as_deref()?, &it.changed)))
+    }
+}
+
+/// Compares the profiles of the base and of a system. CPU times are those of `time`, measured without sampling, where
+/// it has them.
+pub(crate) fn compare(base: &Profile, other: &Profile, time: Option<&TimeChange>) -> ProfileChange {
+    let serving = time.and_then(|time| {
+        let found = time.terms.iter().find(|(term, _)| *term == Term::ServerCpu);
+        found.map(|(_, changed)| [changed.before, changed.after])
+    });
+    let background = time.and_then(|time| time.background_cpu).map(|it| [it.before, it.after]);
+    let modules = Modules::of(base, other);
+    let of = |side: fn(&Profile) -> &CallTree, cpu_us: Option<[f64; 2]>| {
+        let trees = [side(base), side(other)];
+        let sampled = [(base, trees[0]), (other, trees[1])].map(|(profile, tree)| {
+            tree.total() as f64 / f64::from(profile.frequency) / profile.ops.max(1.0) * 1e6
+        });
+        functions(trees, &modules, cpu_us.unwrap_or(sampled))
+    };
+    let waited = |profile: &Profile| {
+        let sampled = profile.waits.as_ref()?;
+        let per_op = 1e-3 / sampled.ops.max(1.0);
+        Some(
+            waits(&sampled.calls)
+                .into_iter()
+                .map(|(wait, ns)| (wait, ns as f64 * per_op))
+                .collect(),
+        )
+    };
+    let pair: Option<[BTreeMap<Wait, f64>; 2]> =
+        waited(base).zip(waited(other)).map(|(before, after)| [before, after]);
+    ProfileChange {
+        serving: of(|profile| &profile.serving, serving),
+        background: of(|profile| &profile.background, background),
+        waits: pair.map(|[before, after]| wait_changes(&before, &after)),
+    }
+}
+
+fn wait_changes(before: &BTreeMap<Wait, f64>, after: &BTreeMap<Wait, f64>) -> Vec<(Wait, Changed)> {
+    let kinds: BTreeSet<Wait> = before.keys().chain(after.keys()).copied().collect();
+    let changed = |wait: Wait| {
+        let [before, after] = [before, after].map(|of| of.get(&wait).copied().unwrap_or(0.0));
+        (wait, Changed { before, after, by: Estimate::without_interval(after - before) })
+    };
+    let mut all: Vec<(Wait, Changed)> = kinds.into_iter().map(changed).collect();
+    all.sort_by(|(_, one), (_, other)| {
+        other.after.max(other.before).total_cmp(&one.after.max(one.before))
+    });
+    all
+}
+
+/// A function in both versions: its name, and the kernel or library that has it.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Key<'a> {
+    /// `None` for all functions of the module that have no name.
+    function: Option<&'a str>,
+    /// Empty for the server itself, whose program versions may name otherwise.
+    module: &'a str,
+}
+
+/// The modules of a profile.
+struct Modules<'a> {
+    server: &'a str,
+    /// Modules that name all their functions in only one of the profiles. Their functions are told together.
+    unequal: BTreeSet<&'a str>,
+}
+
+impl<'a> Modules<'a> {
+    /// Those of the base and of the other system.
+    fn of(base: &'a Profile, other: &'a Profile) -> [Self; 2] {
+        let stripped = |profile: &'a Profile| -> BTreeSet<&'a str> {
+            let modules = profile.limits.stripped.iter();
+            modules.map(|module| plain(module, &profile.server)).collect()
+        };
+        let (of_base, of_other) = (stripped(base), stripped(other));
+        let unequal: BTreeSet<&str> = of_base.symmetric_difference(&of_other).copied().collect();
+        [base, other].map(|it| Self { server: &it.server, unequal: unequal.clone() })
+    }
+
+    fn key(&self, frame: &'a Frame) -> Key<'a> {
+        let module = plain(&frame.module, self.server);
+        let is_told = frame.is_named() && !self.unequal.contains(module);
+        Key { function: is_told.then_some(frame.function.as_str()), module }
+    }
+}
+
+/// A module as other versions know it: without the version of a library.
+fn plain<'a>(module: &'a str, server: &str) -> &'a str {
+    if module == server {
+        return "";
+    }
+    module.find(".so").and_then(|at| module.get(..at)).unwrap_or(module)
+}
+
+/// Samples of a function in each of two trees, and the module of the last one that has it.
+type Found<'a> = BTreeMap<Key<'a>, ([u64; 2], &'a str)>;
+
+fn functions<'a>(
+    trees: [&'a CallTree; 2],
+    modules: &[Modules<'a>; 2],
+    cpu_us: [f64; 2],
+) -> Vec<FunctionChange> {
+    let mut found = Found::new();
+    for (side, (tree, modules)) in trees.into_iter().zip(modules).enumerate() {
+        for node in tree.nodes.iter().filter(|node| node.own > 0) {
+            let Some(frame) = tree.frames.get(node.frame as usize) else { continue };
+            let (samples, module) = found.entry(modules.key(frame)).or_default();
+            *module = &frame.module;
+            if let Some(samples) = samples.get_mut(side) {
+                *samples += node.own;
+            }
+        }
+    }
+    let totals = trees.map(CallTree::total);
+    let [base, other] = totals.map(|total| total as f64);
+    if base <= 0.0 && other <= 0.0 {
+        return Vec::new();
+    }
+    // Bonferroni.
+    let z = upper_quantile(0.5 * ALPHA / found.len().max(1) as f64, f64::INFINITY);
+    let mut changes: Vec<FunctionChange> = found
+        .into_iter()
+        .map(|(key, (samples, module))| {
+            let sides = [(samples[0], base, cpu_us[0]), (samples[1], other, cpu_us[1])];
+            let [before, after] =
+                sides.map(
+                    |(samples, all, cpu_us)| {
+                        if all > 0.0 { samples as f64 / all * cpu_us } else { 0.0 }
+                    },
+                );
+            let variance: f64 = sides.iter().map(|side| share_variance(*side)).sum();
+            let (by, half) = (after - before, variance.sqrt());
+            FunctionChange {
+                function: key.function.map(str::to_owned),
+                module: module.to_owned(),
+                is_certain: by.abs() > z * half && samples.iter().sum::<u64>() >= SAMPLES_MIN,
+                changed: Changed {
+                    before,
+                    after,
+                    by: Estimate { value: by, low: by - Z * half, high: by + Z * half },
+                },
+            }
+        })
+        .collect();
+    changes.sort_by(|one, next| next.changed.by.value.abs().total_cmp(&one.changed.by.value.abs()));
+    changes
+}
+
+/// Fewer samples are no evidence.
+const SAMPLES_MIN: u64 = 10;
+
+/// The variance of a function's time: that of a share of independent samples, never that of none.
+fn share_variance((samples, all, cpu_us): (u64, f64, f64)) -> f64 {
+    if all <= 0.0 {
+        return 0.0;
+    }
+    let share = (samples as f64 + 1.0) / (all + 2.0);
+    share * (1.0 - share) / all * cpu_us * cpu_us
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_model::{CallNode, ProfileLimits};
+
+    use super::*;
+
+    fn tree(functions: &[(&str, u64)]) -> CallTree {
+        let frame = |(function, _): &(&str, u64)| Frame {
+            function: (*function).to_owned(),
+            module: "server".to_owned(),
+        };
+        let node = |(at, (_, own)): (usize, &(&str, u64))| CallNode {
+            caller: None,
+            frame: at as u32,
+            own: *own,
+        };
+        CallTree {
+            frames: functions.iter().map(frame).collect(),
+            nodes: functions.iter().enumerate().map(node).collect(),
+        }
+    }
+
+    fn profile(functions: &[(&str, u64)], ops: f64) -> Profile {
+        Profile {
+            frequency: 1000,
+            server: "server".to_owned(),
+            ops,
+            serving: tree(functions),
+            background: CallTree::default(),
+            waits: None,
+            limits: ProfileLimits::default(),
+        }
+    }
+
+    #[test]
+    fn functions_add_up_to_the_cpu_time() {
+        // The system samples as often while it does fewer operations.
+        let base = profile(&[("parse", 5000), ("read", 5000)], 1e6);
+        let other = profile(&[("parse", 4000), ("read", 4000), ("check", 2000)], 8e5);
+        let found = compare(&base, &other, None);
+        let whole: f64 = found.serving.iter().map(|it| it.changed.by.value).sum();
+        assert!((whole - 2.5).abs() < 1e-9, "{whole}");
+        let [check, rest @ ..] = found.serving.as_slice() else { panic!("nothing was found") };
+        assert_eq!(check.function.as_deref(), Some("check"));
+        assert!(check.is_certain && (check.changed.by.value - 2.5).abs() < 1e-9, "{check:?}");
+        assert!(rest.iter().all(|it| !it.is_certain), "{rest:?}");
+        assert_eq!(found.causes().map(|(name, _)| name).collect::<Vec<_>>(), ["check"]);
+    }
+
+    #[test]
+    fn a_library_that_names_its_functions_in_one_version_only_is_told_together() {
+        let in_library = |mut profile: Profile, library: &str| {
+            profile.serving.frames[0].module = library.to_owned();
+            profile
+        };
+        let base = in_library(profile(&[("memcpy", 100), ("read", 900)], 1e6), "libc.so.6");
+        let mut other = in_library(profile(&[("0x10", 100), ("read", 900)], 1e6), "libc-2.so.6");
+        other.limits.stripped.push("libc-2.so.6".to_owned());
+        let names = |base: &Profile, other: &Profile| -> Vec<Option<String>> {
+            compare(base, other, None).serving.into_iter().map(|it| it.function).collect()
+        };
+        assert!(names(&base, &other).contains(&Some("memcpy".to_owned())));
+        let other = in_library(other, "libc.so.6");
+        let other = Profile {
+            limits: ProfileLimits { stripped: vec!["libc.so.6".to_owned()], ..other.limits },
+            ..other
+        };
+        let mut found = names(&base, &other);
+        found.sort();
+        assert_eq!(found, [None, Some("read".to_owned())]);
+    }
+
+    #[test]
+    fn functions_without_a_name_are_told_together() {
+        let base = profile(&[("0x10", 500), ("0x20", 400), ("read", 100)], 1e6);
+        let other = profile(&[("0x30", 900), ("read", 100)], 1e6);
+        let found = compare(&base, &other, None).serving;
+        let unnamed: Vec<_> = found.iter().filter(|it| it.function.is_none()).collect();
+        assert_eq!(unnamed.len(), 1);
+        assert!(unnamed[0].changed.by.value.abs() < 1e-9 && !unnamed[0].is_certain);
+    }
+}

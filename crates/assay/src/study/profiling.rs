@@ -1,0 +1,152 @@
+//! Takes profiles of the systems after a study, on instances of their own.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use assay_model::{
+    CellProfile, EventKind, PlannedCell, Profile, Profiling, StudyRecord, Verdict, Waits, counted,
+};
+use assay_profile::{FREQUENCY, Sampler};
+use assay_study::Phase;
+
+use super::executor::StudyExecutor;
+use crate::systems::{Instance, Slot};
+
+/// How long each system is sampled in a cell: some ten thousand samples, so that a function with 1 % of the time is
+/// known to a tenth of that.
+const SAMPLED: Duration = Duration::from_secs(5);
+
+/// How long its waiting is sampled after that.
+const WAITS_SAMPLED: Duration = Duration::from_secs(2);
+
+/// How long its clients work before.
+const WARM: Duration = Duration::from_millis(500);
+
+impl StudyExecutor<'_, '_> {
+    /// Takes the profiles that the user asked for and that the study does not have yet. What prevents one is noted, and
+    /// the study is as good without it.
+    ///
+    /// # Errors
+    /// The user asked to stop, or the ledger cannot be written.
+    pub(crate) fn profile(&mut self) -> Result<()> {
+        let known = self.recorder.profiled()?;
+        let mut phases: BTreeMap<Phase, Vec<PlannedCell>> = BTreeMap::new();
+        for cell in cells(self.recorder.record(), self.profiling) {
+            if !known.contains(&cell.id) {
+                phases.entry(Phase::of(cell.id)).or_default().push(cell);
+            }
+        }
+        let count = phases.values().map(Vec::len).sum::<usize>() as u64;
+        if count == 0 {
+            return Ok(());
+        }
+        let systems = self.participants.len();
+        let each = (WARM + SAMPLED + WAITS_SAMPLED).as_secs_f64() * systems as f64;
+        self.env.progress.note(&format!(
+            "taking profiles of {}, {:.0} s each",
+            counted(count, "test"),
+            each
+        ));
+        if self.templates.is_empty() {
+            self.load()?;
+        }
+        for (phase, cells) in phases {
+            let started = self.start_apart(phase);
+            let profiled =
+                started.and_then(|()| cells.iter().try_for_each(|cell| self.profile_cell(cell)));
+            self.servers.clear();
+            let Err(error) = profiled else { continue };
+            self.env.interrupt.check()?;
+            if error.chain().any(|cause| cause.is::<assay_ledger::Error>()) {
+                return Err(error);
+            }
+            let known = self.recorder.profiled()?;
+            for cell in cells.iter().filter(|cell| !known.contains(&cell.id)) {
+                let (test, why) = (cell.id.test.name.clone(), format!("{error:#}"));
+                self.note(None, EventKind::NotProfiled { test, why })?;
+            }
+            if error.chain().any(|cause| cause.is::<assay_profile::Error>()) {
+                // What the kernel refuses once, it refuses always.
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// Starts an instance of every system that no slice of the study uses, fills the caches, and freezes them.
+    fn start_apart(&mut self, phase: Phase) -> Result<()> {
+        for system in 0..self.participants.len() {
+            self.env.interrupt.check()?;
+            self.env.progress.update(&format!("starting {}", self.name(system)));
+            let mut server = self.instance(system, phase)?;
+            self.tables(system, phase.data)?.fill_cache(&server.connect_options())?;
+            server.freeze()?;
+            self.servers.insert(system, server);
+        }
+        Ok(())
+    }
+
+    fn profile_cell(&mut self, cell: &PlannedCell) -> Result<()> {
+        let mut profiles = Vec::with_capacity(self.participants.len());
+        for system in 0..self.participants.len() {
+            self.env.interrupt.check()?;
+            let (name, test) = (self.name(system), cell.id.test);
+            self.env.progress.update(&format!("sampling {name}, {test}"));
+            self.server(system)?.thaw()?;
+            let profile = self.sampled(system, cell);
+            // A server that has ended says so in its error.
+            let frozen = self.server(system).and_then(|it: &mut Instance| Ok(it.freeze()?));
+            let profile = profile.with_context(|| format!("`{name}`"))?;
+            frozen?;
+            profiles.push(CellProfile { system, cell: cell.id, profile });
+        }
+        profiles.iter().try_for_each(|profile| self.recorder.profile(profile))
+    }
+
+    /// Samples a system that is not frozen.
+    fn sampled(&mut self, system: usize, cell: &PlannedCell) -> Result<Profile> {
+        let mut clients = self.connect_one(system, cell)?;
+        let slot = Slot { system, block: 0, round: 0, position: 0 };
+        clients.work_apart(cell, slot, 0, WARM)?;
+        let (pid, serving) = clients.watched().context("its process is not known")?;
+        let serving = serving.map(<[i32]>::to_vec);
+        let sampler = Sampler::cpu(pid, serving.as_deref())?;
+        let ops = clients.work_apart(cell, slot, 1, SAMPLED)?;
+        let sampled = sampler.stop()?;
+        let waits = match serving.filter(|_| !sampled.limits.no_kernel) {
+            Some(serving) => {
+                let sampler = Sampler::waits(pid, &serving)?;
+                let ops = clients.work_apart(cell, slot, 2, WAITS_SAMPLED)?;
+                sampler.stop()?.waits.map(|calls| Waits { ops, calls })
+            }
+            None => None,
+        };
+        Ok(Profile {
+            frequency: FREQUENCY,
+            ops,
+            server: sampled.server,
+            serving: sampled.serving,
+            background: sampled.background,
+            waits,
+            limits: sampled.limits,
+        })
+    }
+}
+
+/// The cells of which profiles are wanted.
+fn cells(record: &StudyRecord, wanted: Profiling) -> Vec<PlannedCell> {
+    let planned = record.study.cells.iter();
+    match wanted {
+        Profiling::None => Vec::new(),
+        Profiling::All => planned.cloned().collect(),
+        Profiling::Changed => {
+            let judged = assay_verdict::judge(record).cells;
+            let has_changed = |cell: &&PlannedCell| {
+                let changed = [Verdict::Faster, Verdict::Slower, Verdict::Uneven];
+                judged.iter().any(|it| it.cell == cell.id && changed.contains(&it.verdict))
+            };
+            planned.filter(has_changed).cloned().collect()
+        }
+    }
+}

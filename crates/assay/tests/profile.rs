@@ -1,0 +1,58 @@
+//! Profiles of real servers.
+#![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
+
+mod common;
+
+use common::Place;
+use serde_json::Value;
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
+}
+
+#[test]
+fn a_profile_says_which_functions_use_the_cpu_time_of_the_account() {
+    let place = Place::new();
+    let words = [
+        "compare",
+        "mariadb@11.8",
+        "mariadb@11.8+performance_schema=ON",
+        "--preset",
+        "smoke",
+        "--tests",
+        "point-query",
+        "--profile=all",
+        "--format",
+        "json",
+    ];
+    let output = place.run_to_end(&words);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{stderr}");
+    assert!(stderr.contains("taking profiles of 1 test"), "{stderr}");
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let events = result["events"].to_string();
+    if events.contains("no profile of point-query: ") {
+        assert!(events.contains("perf_event_paranoid"), "{events}");
+        eprintln!("not tested: {events}");
+        return;
+    }
+    let cell = &result["cells"][1];
+    let profile = &cell["profile"];
+    let functions = profile["serving"].as_array().unwrap();
+    let named = |name: &str| functions.iter().any(|it| it["function"] == name);
+    // Debian's binaries keep the table of dynamic symbols.
+    assert!(named("row_search_mvcc"), "{functions:#?}");
+    let sum: f64 = functions.iter().map(|it| number(&it["after"])).sum();
+    let whole = number(&cell["per_op"]["server_cpu_us"]);
+    // The smallest functions are left out.
+    assert!(sum > 0.9 * whole && sum < 1.05 * whole, "{sum} of {whole}");
+    if let Some(waits) = profile["waits"].as_object() {
+        // A single client's thread waits for nobody else.
+        let client = number(&waits["client"]["after"]);
+        let all: f64 = waits.values().map(|it| number(&it["after"])).sum();
+        assert!(client > 0.5 * all, "{waits:#?}");
+    }
+    let page = place.run_to_end(&["report", "--format", "html"]);
+    let page = String::from_utf8(page.stdout).unwrap();
+    assert!(page.contains("by function itself") && page.contains("Calls of "), "{page}");
+}
