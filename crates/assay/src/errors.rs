@@ -18,7 +18,7 @@ fn of<E: Hint + StdError + 'static>(cause: &(dyn StdError + 'static)) -> Vec<Str
 }
 
 /// Every error that implements [`Hint`]. The test below fails if one is missing.
-const ALL: [Asked; 29] = [
+const ALL: [Asked; 30] = [
     of::<advice::Advised>,
     of::<assay_doctor::Error>,
     of::<assay_ledger::Error>,
@@ -28,6 +28,7 @@ const ALL: [Asked; 29] = [
     of::<assay_plan::Error>,
     of::<assay_plan::FileError>,
     of::<assay_probe::Error>,
+    of::<assay_profile::Error>,
     of::<assay_provision::Error>,
     of::<assay_servers::Error>,
     of::<cache::StillRunning>,
@@ -51,7 +52,7 @@ const ALL: [Asked; 29] = [
 ];
 
 /// The hints of an error and its causes.
-fn hints(error: &anyhow::Error) -> Vec<String> {
+pub(crate) fn hints(error: &anyhow::Error) -> Vec<String> {
     let hints = |cause: &(dyn StdError + 'static)| {
         let connection = cause.downcast_ref().and_then(connection::connection_hint);
         ALL.iter().flat_map(|hints_of| hints_of(cause)).chain(connection).collect::<Vec<_>>()

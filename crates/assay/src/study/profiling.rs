@@ -11,6 +11,7 @@ use assay_profile::{FREQUENCY, Sampler};
 use assay_study::Phase;
 
 use super::executor::StudyExecutor;
+use crate::errors::hints;
 use crate::systems::{Instance, Slot};
 
 /// How long each system is sampled in a cell: some ten thousand samples, so that a function with 1 % of the time is
@@ -63,7 +64,9 @@ impl StudyExecutor<'_, '_> {
             }
             let known = self.recorder.profiled()?;
             for cell in cells.iter().filter(|cell| !known.contains(&cell.id)) {
-                let (test, why) = (cell.id.test.name.clone(), format!("{error:#}"));
+                let test = cell.id.test.name.clone();
+                let hints: String = hints(&error).iter().map(|it| format!("; {it}")).collect();
+                let why = format!("{error:#}{hints}");
                 self.note(None, EventKind::NotProfiled { test, why })?;
             }
             if error.chain().any(|cause| cause.is::<assay_profile::Error>()) {
