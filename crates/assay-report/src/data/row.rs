@@ -233,10 +233,14 @@ const FUNCTIONS: usize = 200;
 /// Times are in microseconds per operation.
 #[derive(Serialize)]
 struct ProfileRow<'a> {
+    /// Those that changed most.
     serving: Vec<FunctionRow<'a>>,
+    /// All other functions together.
+    serving_rest: TimesRow,
     background: Vec<FunctionRow<'a>>,
+    background_rest: TimesRow,
     /// Null if the kernel did not tell.
-    waits: Option<BTreeMap<&'static str, WaitRow>>,
+    waits: Option<BTreeMap<&'static str, TimesRow>>,
 }
 
 #[derive(Serialize)]
@@ -251,7 +255,7 @@ struct FunctionRow<'a> {
 }
 
 #[derive(Serialize)]
-struct WaitRow {
+struct TimesRow {
     before: Number,
     after: Number,
 }
@@ -267,11 +271,19 @@ fn profile(profile: &ProfileChange) -> ProfileRow<'_> {
             certain: it.is_certain,
         }
     }
+    fn rest(all: &[FunctionChange]) -> TimesRow {
+        let left = all.iter().skip(FUNCTIONS).map(|it| it.changed);
+        let (before, after) =
+            left.fold((0.0, 0.0), |(before, after), it| (before + it.before, after + it.after));
+        TimesRow { before: before.into(), after: after.into() }
+    }
     let wait = |(wait, changed): &(Wait, Changed)| {
-        (wait.key(), WaitRow { before: changed.before.into(), after: changed.after.into() })
+        (wait.key(), TimesRow { before: changed.before.into(), after: changed.after.into() })
     };
     ProfileRow {
         serving: profile.serving.iter().take(FUNCTIONS).map(row).collect(),
+        serving_rest: rest(&profile.serving),
+        background_rest: rest(&profile.background),
         background: profile.background.iter().take(FUNCTIONS).map(row).collect(),
         waits: profile.waits.as_ref().map(|waits| waits.iter().map(wait).collect()),
     }
