@@ -10,12 +10,13 @@ use crate::write::cell_number;
 use crate::{Error, Ledger, Problem};
 
 impl Ledger {
-    /// Adds the profile of a system in a cell, in place of an earlier one.
+    /// Adds profiles, in place of earlier ones of the same systems and cells: all of them, or none if there is an
+    /// error.
     ///
     /// # Errors
-    /// The study, the system or the cell is not in the ledger, or the profile is too large.
-    pub fn set_profile(&mut self, study: &str, profile: &CellProfile) -> Result<(), Error> {
-        self.named(set(&self.connection, study, profile))
+    /// The study, a system or a cell is not in the ledger, or a profile is too large.
+    pub fn set_profiles(&mut self, study: &str, profiles: &[CellProfile]) -> Result<(), Error> {
+        self.named(set(&self.connection, study, profiles))
     }
 
     /// The profiles of a study, by cell and system.
@@ -27,13 +28,15 @@ impl Ledger {
     }
 }
 
-fn set(connection: &Connection, study: &str, added: &CellProfile) -> Result<(), Problem> {
-    let CellProfile { system, cell, profile } = added;
-    storable(profile)?;
-    let number = cell_number(connection, study, *cell)?;
+fn set(connection: &Connection, study: &str, profiles: &[CellProfile]) -> Result<(), Problem> {
+    let transaction = connection.unchecked_transaction()?;
     let sql = "INSERT OR REPLACE INTO profile (study, cell, system, profile) VALUES (?, ?, ?, ?)";
-    connection.execute(sql, params![study, number, index(*system)?, json(profile)?])?;
-    Ok(())
+    for CellProfile { system, cell, profile } in profiles {
+        storable(profile)?;
+        let number = cell_number(&transaction, study, *cell)?;
+        transaction.execute(sql, params![study, number, index(*system)?, json(profile)?])?;
+    }
+    Ok(transaction.commit()?)
 }
 
 fn read(connection: &Connection, study: &str) -> Result<Vec<CellProfile>, Problem> {

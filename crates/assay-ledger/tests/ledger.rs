@@ -8,7 +8,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use assay_ledger::{Ledger, Problem};
-use assay_model::{Attachment, CellId, Hint, Series, SliceId, SliceOutcome, StudyRecord, TestSet};
+use assay_model::{
+    Attachment, CallNode, CallTree, CellId, CellProfile, Frame, Hint, Profile, ProfileLimits,
+    Series, SliceId, SliceOutcome, StudyRecord, TestSet, Waits,
+};
 use proptest::prelude::*;
 use rusqlite::Connection;
 
@@ -216,6 +219,54 @@ fn settings_are_kept_by_system_and_a_later_audit_replaces_them() {
     let error = ledger.set_settings("sample", 99, &second).unwrap_err();
     assert!(matches!(error.problem, Problem::Dangling), "{error}");
     assert!(matches!(ledger.settings("none").unwrap_err().problem, Problem::NoSuchStudy(_)));
+}
+
+#[test]
+fn profiles_are_read_on_request_and_checked() {
+    let directory = tempfile::tempdir().unwrap();
+    let (mut ledger, study, path) = common::sample_ledger(directory.path());
+    let frame =
+        |function: &str| Frame { function: function.to_owned(), module: "server".to_owned() };
+    let calls = CallTree {
+        frames: vec![frame("main"), frame("read")],
+        nodes: vec![
+            CallNode { caller: None, frame: 0, own: 3 },
+            CallNode { caller: Some(0), frame: 1, own: 7 },
+        ],
+    };
+    let profile = Profile {
+        frequency: 1999,
+        ops: 12.5,
+        server: "server".to_owned(),
+        serving: calls.clone(),
+        background: CallTree::default(),
+        waits: Some(Waits { ops: 2.0, calls }),
+        limits: ProfileLimits { stripped: vec!["libc.so.6".to_owned()], ..Default::default() },
+    };
+    let cell = study.study.cells[0].id;
+    let of = |system| CellProfile { system, cell, profile: profile.clone() };
+    // All or nothing is written: there is no such system.
+    let error = ledger.set_profiles("sample", &[of(0), of(99)]).unwrap_err();
+    assert!(matches!(error.problem, Problem::Dangling), "{error}");
+    assert_eq!(ledger.profiles("sample").unwrap(), []);
+    ledger.set_profiles("sample", &[of(0)]).unwrap();
+    // A second time, they replace the first ones.
+    ledger.set_profiles("sample", &[of(0)]).unwrap();
+    assert_eq!(ledger.profiles("sample").unwrap(), [of(0)]);
+
+    // A caller must come before what it calls.
+    let mut wrong = of(0);
+    wrong.profile.serving.nodes[0].caller = Some(1);
+    let error = ledger.set_profiles("sample", &[wrong]).unwrap_err();
+    assert!(matches!(error.problem, Problem::Unstorable(_)), "{error}");
+    drop(ledger);
+    let damaged = rusqlite::Connection::open(&path).unwrap();
+    damaged
+        .execute("UPDATE profile SET profile = replace(profile, '[1,1,7]', '[9,1,7]')", [])
+        .unwrap();
+    drop(damaged);
+    let error = Ledger::open(&path).unwrap().profiles("sample").unwrap_err();
+    assert!(error.to_string().contains("comes before its caller"), "{error}");
 }
 
 #[test]

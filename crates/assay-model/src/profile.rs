@@ -30,7 +30,8 @@ impl Frame {
     /// Whether the module tells its name.
     #[must_use]
     pub fn is_named(&self) -> bool {
-        !self.function.starts_with("0x")
+        // Code that nobody names has the name of what holds it in brackets.
+        !self.function.starts_with("0x") && (self.function != self.module)
     }
 }
 
@@ -96,6 +97,9 @@ impl CallTree {
 pub struct ProfileLimits {
     /// The kernel refused to show its own functions.
     pub no_kernel: bool,
+    /// The kernel showed its own functions without their names, so it is unknown what threads wait for.
+    #[serde(default)]
+    pub unnamed_kernel: bool,
     /// Samples that did not fit into the buffers.
     pub lost: u64,
     /// Samples whose stack could not be followed to its beginning.

@@ -9,7 +9,7 @@ use gimli::{BaseAddresses, CieOrFde, EhFrame, LittleEndian, UnwindSection as _};
 use object::read::ReadCache;
 use object::{Object as _, ObjectSection as _, ObjectSegment as _, ObjectSymbol as _, SymbolKind};
 
-use crate::names::plain;
+use crate::names::{cut, plain};
 
 /// Bytes of a section, shared by all processes that run the binary.
 pub(crate) type Bytes = Arc<[u8]>;
@@ -73,7 +73,7 @@ impl Binary {
             (offset, segment.address(), size)
         });
         Some(Self {
-            name: shown.file_name().unwrap_or(shown.as_os_str()).to_string_lossy().into_owned(),
+            name: cut(&shown.file_name().unwrap_or(shown.as_os_str()).to_string_lossy()).to_owned(),
             named,
             unnamed,
             is_stripped,
@@ -151,7 +151,7 @@ fn functions<'a>(
     };
     let mut all: Vec<Function> = symbols.filter(is_code).filter_map(function).collect();
     all.sort_unstable();
-    // Of several names for the same code, the last in order: `end` decides first.
+    // Some code has several names: the longest function keeps its name.
     let mut named: Vec<Function> = Vec::with_capacity(all.len());
     for function in all {
         match named.last_mut() {

@@ -11,6 +11,9 @@ pub enum Error {
     /// The kernel does not permit this user to sample.
     #[error("the kernel does not permit performance events (kernel.perf_event_paranoid is {0})")]
     NotPermitted(String),
+    /// This user may not lock enough memory for the samples of all threads.
+    #[error("too little memory may be locked for the samples of all threads")]
+    LockedMemory,
     /// The kernel has no performance events.
     #[error("this kernel has no performance events")]
     NotProvided,
@@ -33,6 +36,11 @@ impl Hint for Error {
                     .to_owned(),
                 "in a container, performance events also need the capability CAP_PERFMON and a seccomp profile that \
                  allows `perf_event_open`"
+                    .to_owned(),
+            ],
+            Self::LockedMemory => vec![
+                "raise the limit on locked memory (`ulimit -l`) or the setting `kernel.perf_event_mlock_kb`, or set \
+                 `kernel.perf_event_paranoid` to -1"
                     .to_owned(),
             ],
             Self::NotProvided => {

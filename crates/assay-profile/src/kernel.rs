@@ -33,6 +33,11 @@ impl KernelNames {
         Self(all)
     }
 
+    /// Whether the kernel hides the addresses of its functions.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// The function that holds an address.
     pub(crate) fn find(&self, address: u64) -> Option<&str> {
         let after = self.0.partition_point(|(begin, _)| *begin <= address);

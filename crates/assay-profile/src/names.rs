@@ -21,9 +21,10 @@ pub(crate) fn without_clone(symbol: &str) -> &str {
 }
 
 /// Longer names are cut; templates of templates have names of kilobytes.
-const NAME_MAX: usize = 300;
+const NAME_MAX: usize = 200;
 
-fn cut(name: &str) -> &str {
+/// As much of a name as is kept.
+pub(crate) fn cut(name: &str) -> &str {
     let end = (0..=NAME_MAX.min(name.len())).rev().find(|at| name.is_char_boundary(*at));
     end.and_then(|end| name.get(..end)).unwrap_or_default()
 }

@@ -69,46 +69,56 @@ pub(crate) struct Samples {
 pub(crate) struct ShowsKernel(pub(crate) bool);
 
 impl Samples {
-    /// Opens the events, not yet enabled; `None` if the thread has ended.
-    pub(crate) fn open(of: Of, kind: Kind, kernel: ShowsKernel) -> Result<Option<Self>, Error> {
-        for (smaller, size) in RING_BYTES.into_iter().enumerate() {
-            let event = match kind {
-                Kind::Cpu { .. } => Software::CPU_CLOCK,
-                Kind::Switches { .. } => Software::CONTEXT_SWITCHES,
-            };
-            let mut builder = Builder::new(event);
-            match of {
-                Of::Thread(thread) => builder.observe_pid(thread.tid).any_cpu(),
-                Of::Cpu(cpu) => builder.any_pid().one_cpu(cpu).exclude_idle(true),
-            };
-            builder.exclude_hv(true).sample_id_all(true);
-            let flags =
-                SampleFlag::TID | SampleFlag::TIME | SampleFlag::REGS_USER | SampleFlag::STACK_USER;
-            builder.sample(flags).sample_regs_user(REGISTERS).sample_stack_user(STACK_BYTES);
-            builder.wakeup_watermark(size / WAKE_PART).exclude_kernel(!kernel.0);
-            if kernel.0 {
-                builder.sample(SampleFlag::CALLCHAIN).exclude_callchain_user(true);
-            }
-            match kind {
-                Kind::Cpu { frequency } => builder.sample_frequency(u64::from(frequency)),
-                Kind::Switches { period } => {
-                    builder.sample_period(u64::from(period)).context_switch(true)
-                }
-            };
-            let counter = match builder.build() {
-                Ok(counter) => counter,
-                Err(error) if is_of(&error, rustix::io::Errno::SRCH) => return Ok(None),
-                Err(error) => return Err(refused(error)),
-            };
-            match counter.sampled(size) {
-                Ok(ring) => return Ok(Some(Self { of, kind, ring })),
-                Err(error)
-                    if error.kind() == io::ErrorKind::PermissionDenied
-                        && smaller + 1 < RING_BYTES.len() => {}
-                Err(error) => return Err(refused(error)),
+    /// Opens the events of all of these, not yet enabled. Threads that have ended are left out. All rings have the same
+    /// size: the largest for which there is memory that this user may lock.
+    pub(crate) fn open_all(of: &[Of], kind: Kind, kernel: ShowsKernel) -> Result<Vec<Self>, Error> {
+        for size in RING_BYTES {
+            let opened = of.iter().map(|of| Self::open(*of, kind, kernel, size));
+            match opened.collect::<Result<Vec<_>, _>>() {
+                Err(Error::LockedMemory) => {}
+                opened => return Ok(opened?.into_iter().flatten().collect()),
             }
         }
-        Ok(None)
+        Err(Error::LockedMemory)
+    }
+
+    fn open(of: Of, kind: Kind, kernel: ShowsKernel, size: usize) -> Result<Option<Self>, Error> {
+        let event = match kind {
+            Kind::Cpu { .. } => Software::CPU_CLOCK,
+            Kind::Switches { .. } => Software::CONTEXT_SWITCHES,
+        };
+        let mut builder = Builder::new(event);
+        match of {
+            Of::Thread(thread) => builder.observe_pid(thread.tid).any_cpu(),
+            Of::Cpu(cpu) => builder.any_pid().one_cpu(cpu).exclude_idle(true),
+        };
+        builder.exclude_hv(true).sample_id_all(true);
+        let flags =
+            SampleFlag::TID | SampleFlag::TIME | SampleFlag::REGS_USER | SampleFlag::STACK_USER;
+        builder.sample(flags).sample_regs_user(REGISTERS).sample_stack_user(STACK_BYTES);
+        builder.wakeup_watermark(size / WAKE_PART).exclude_kernel(!kernel.0);
+        if kernel.0 {
+            builder.sample(SampleFlag::CALLCHAIN).exclude_callchain_user(true);
+        }
+        match kind {
+            Kind::Cpu { frequency } => builder.sample_frequency(u64::from(frequency)),
+            Kind::Switches { period } => {
+                builder.sample_period(u64::from(period)).context_switch(true)
+            }
+        };
+        let counter = match builder.build() {
+            Ok(counter) => counter,
+            Err(error) if is_of(&error, rustix::io::Errno::SRCH) => return Ok(None),
+            Err(error) => return Err(refused(error)),
+        };
+        match counter.sampled(size) {
+            Ok(ring) => Ok(Some(Self { of, kind, ring })),
+            // The event was permitted, so only the memory was not.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                Err(Error::LockedMemory)
+            }
+            Err(error) => Err(refused(error)),
+        }
     }
 
     /// Begins to sample.

@@ -7,16 +7,16 @@ use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
 use assay_model::{CallTree, ProfileLimits};
-use procfs::Current as _;
 use procfs::process::Process;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::error::Error;
 use crate::kernel::{KernelNames, is_kernel};
+use crate::names::cut;
 use crate::rings::{Kind, Of, Samples, ShowsKernel, Told};
 use crate::space::{Binaries, Space};
 use crate::stacks::{Stacks, tree};
-use crate::threads::{Thread, threads};
+use crate::threads::{Thread, online_cpus, threads};
 
 /// Samples per second of CPU time. No multiple of what servers and kernels do at equal intervals.
 pub const FREQUENCY: u32 = 1999;
@@ -52,29 +52,22 @@ pub struct Sampler {
 
 impl Sampler {
     /// Begins to sample where all threads of the process `root` and its descendants spend CPU time. `serving` are the
-    /// threads that serve connections; if nobody knows, all are.
+    /// threads that serve connections; without them, every thread counts as one.
     ///
     /// # Errors
     /// The kernel does not permit it, or the server has ended.
     pub fn cpu(root: i32, serving: Option<&[i32]>) -> Result<Self, Error> {
         let found = threads(root)?;
-        let open = |kernel, of: &mut dyn Iterator<Item = Of>| -> Result<Vec<Samples>, Error> {
-            let kind = Kind::Cpu { frequency: FREQUENCY };
-            let opened = of.map(|of| Samples::open(of, kind, kernel));
-            Ok(opened.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
-        };
-        let threads = || found.iter().copied().map(Of::Thread);
-        let cpus = procfs::CpuInfo::current().map(|it| it.num_cores()).unwrap_or(0);
-        let shown = ShowsKernel(true);
+        let kind = Kind::Cpu { frequency: FREQUENCY };
+        let threads: Vec<Of> = found.iter().copied().map(Of::Thread).collect();
+        let cpus: Vec<Of> = online_cpus().into_iter().map(Of::Cpu).collect();
+        let (shown, hidden) = (ShowsKernel(true), ShowsKernel(false));
         // From what costs least to what is permitted to most users: all CPUs, the server's threads, these without the
         // kernel's part.
-        let (kernel, rings) = match open(shown, &mut (0..cpus).map(Of::Cpu)) {
+        let (kernel, rings) = match Samples::open_all(&cpus, kind, shown) {
             Ok(rings) if !rings.is_empty() => (shown, rings),
-            _ => match open(shown, &mut threads()) {
-                Err(Error::NotPermitted(_)) => {
-                    let hidden = ShowsKernel(false);
-                    (hidden, open(hidden, &mut threads())?)
-                }
+            _ => match Samples::open_all(&threads, kind, shown) {
+                Err(Error::NotPermitted(_)) => (hidden, Samples::open_all(&threads, kind, hidden)?),
                 opened => (shown, opened?),
             },
         };
@@ -91,8 +84,8 @@ impl Sampler {
         let kind = Kind::Switches { period: SWITCH_PERIOD };
         let mut found = threads(root)?;
         found.retain(|thread| serving.contains(&thread.tid));
-        let opened = found.iter().map(|thread| Samples::open(Of::Thread(*thread), kind, kernel));
-        let rings = opened.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
+        let threads: Vec<Of> = found.iter().copied().map(Of::Thread).collect();
+        let rings = Samples::open_all(&threads, kind, kernel)?;
         Self::start(root, Some(serving), kernel, (rings, &found))
     }
 
@@ -181,7 +174,7 @@ impl Reader {
         }
         let tids = found.iter().map(|thread| thread.tid);
         Self {
-            server: server.map(|it| it.to_string_lossy().into_owned()).unwrap_or_default(),
+            server: server.map(|it| cut(&it.to_string_lossy()).to_owned()).unwrap_or_default(),
             kernel,
             serving: tids.filter(|tid| is_serving(*tid)).collect(),
             binaries,
@@ -196,12 +189,19 @@ impl Reader {
 
     fn read(&mut self, rings: &mut [Samples], stop: &AtomicBool) {
         let every = Timespec { tv_sec: 0, tv_nsec: LOOK_EVERY.as_nanos() as _ };
+        let mut have_ended = vec![false; rings.len()];
         while !stop.load(Ordering::Relaxed) {
-            let fds = rings.iter();
-            let mut fds: Vec<PollFd<'_>> =
-                fds.map(|ring| PollFd::from_borrowed_fd(ring.fd(), PollFlags::IN)).collect();
+            let of_rings = rings.iter().zip(&mut have_ended);
+            let (mut fds, ended): (Vec<PollFd<'_>>, Vec<&mut bool>) = of_rings
+                .filter(|(_, has_ended)| !**has_ended)
+                .map(|(ring, ended)| (PollFd::from_borrowed_fd(ring.fd(), PollFlags::IN), ended))
+                .unzip();
             // An interrupted wait only reads the rings early.
             let _ = poll(&mut fds, Some(&every));
+            for (fd, has_ended) in fds.iter().zip(ended) {
+                // The descriptor of a thread that has ended would end every wait at once.
+                *has_ended = fd.revents().intersects(PollFlags::HUP | PollFlags::ERR);
+            }
             drop(fds);
             self.drain(rings);
         }
@@ -221,7 +221,13 @@ impl Reader {
             };
             let kind = ring.kind;
             ring.drain(|told| match told {
-                Told::Lost(count) => self.limits.lost = self.limits.lost.saturating_add(count),
+                Told::Lost(count) => {
+                    self.limits.lost = self.limits.lost.saturating_add(count);
+                    // What was lost may be the end of a wait.
+                    if let Some(tid) = of {
+                        self.waiting.remove(&tid);
+                    }
+                }
                 Told::Stack { thread, time_ns, kernel, user } => {
                     // Other programs run on the CPUs too.
                     if self.spaces.contains_key(&thread.pid) {
@@ -312,7 +318,10 @@ impl Reader {
         let stripped: BTreeSet<&str> = stripped.map(|binary| binary.name.as_str()).collect();
         self.limits.stripped =
             stripped.intersection(&of_serving).map(|name| (*name).to_owned()).collect();
-        let waits = (!waits.nodes.is_empty()).then_some(waits);
+        self.limits.unnamed_kernel = self.kernel.0 && names.is_empty();
+        // Only the kernel's functions tell what is waited for.
+        let is_told = !waits.nodes.is_empty() && !names.is_empty();
+        let waits = is_told.then_some(waits);
         Sampled { server: self.server, serving, background, waits, limits: self.limits }
     }
 }

@@ -13,6 +13,7 @@ use procfs::process::{MMPermissions, MMapPath, MemoryMap, Process};
 
 use crate::binary::{Binary, Bytes};
 use crate::kernel::{KernelNames, is_kernel};
+use crate::names::cut;
 
 /// Binaries that were read, by their paths in the processes that run them.
 pub(crate) type Binaries = BTreeMap<PathBuf, Option<Arc<Binary>>>;
@@ -114,8 +115,8 @@ impl Space {
     /// The function that holds an address.
     pub(crate) fn frame(&self, address: u64, kernel: &KernelNames) -> Frame {
         if is_kernel(address) {
-            let function = kernel.find(address).unwrap_or("[kernel]").to_owned();
-            return Frame { function, module: "[kernel]".to_owned() };
+            let function = kernel.find(address).unwrap_or("[kernel]");
+            return Frame { function: cut(function).to_owned(), module: "[kernel]".to_owned() };
         }
         match self.mapped.iter().find(|it| it.range.contains(&address)) {
             Some(Mapped { bias, binary, .. }) => Frame {

@@ -31,3 +31,38 @@ pub(crate) fn threads(root: i32) -> io::Result<Vec<Thread>> {
     }
     Ok(found)
 }
+
+/// The CPUs that the kernel uses; none if it does not tell.
+pub(crate) fn online_cpus() -> Vec<usize> {
+    let listed = fs_err::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
+    ranges(listed.trim()).unwrap_or_default()
+}
+
+/// The most CPUs that Linux supports.
+const CPUS_MAX: usize = 8192;
+
+/// The numbers of a list such as `0-3,8`; `None` if it is none.
+fn ranges(text: &str) -> Option<Vec<usize>> {
+    let mut numbers = Vec::new();
+    for range in text.split(',') {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        let (first, last): (usize, usize) = (first.parse().ok()?, last.parse().ok()?);
+        if last >= CPUS_MAX {
+            return None;
+        }
+        numbers.extend(first..=last);
+    }
+    Some(numbers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_of_cpus_has_numbers_and_ranges() {
+        assert_eq!(ranges("0-3,8,10-11"), Some(vec![0, 1, 2, 3, 8, 10, 11]));
+        assert_eq!(ranges("0"), Some(vec![0]));
+        assert_eq!([ranges(""), ranges("a"), ranges("0-99999999999")], [None, None, None]);
+    }
+}

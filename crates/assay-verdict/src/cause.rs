@@ -81,8 +81,11 @@ impl Facts<'_> {
         shares.into_iter().find(|(it, _)| *it == term).map_or(0.0, |(_, share)| share)
     }
 
+    /// Whether no other part is larger, and this one is most of the change.
     fn is_mostly(&self, term: Term) -> bool {
-        self.share(term) >= MOST
+        let shares = self.change.map(TimeChange::shares).unwrap_or_default();
+        let largest = shares.into_iter().max_by(|(_, one), (_, other)| one.total_cmp(other));
+        largest.is_some_and(|(it, share)| it == term && share >= MOST)
     }
 
     fn is_explained(&self) -> bool {
@@ -150,6 +153,9 @@ mod tests {
         assert_eq!(of(Same, true, &cpu), None);
         let less = [(Term::ServerCpu, 0.5), (Term::DiskWait, -4.0)];
         assert_eq!(of(Faster, false, &less), Some(Cause::DiskWait));
+        // Parts may exceed the whole where another one went back.
+        let more = [(Term::ServerCpu, 6.5), (Term::OtherWait, 9.5), (Term::ClientCpu, -6.0)];
+        assert_eq!(of(Slower, false, &more), Some(Cause::OtherWait));
         let both = [(Term::ServerCpu, 5.0), (Term::OtherWait, 5.0)];
         assert_eq!(of(Slower, false, &both), Some(Cause::Several));
         let unknown = [(Term::ServerCpu, 1.0), (Term::Unknown, 9.0)];

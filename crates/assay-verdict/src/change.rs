@@ -117,7 +117,7 @@ pub(crate) fn change(base: &[&Slice], other: &[&Slice], shares_cpu: bool) -> Opt
     let partial: Vec<[PerOp; 2]> = (0..pairs.len())
         .filter_map(|at| Some([of_pair(0, Some(at))?, of_pair(1, Some(at))?]))
         .collect();
-    // A term counts only if it is told with every block and without any.
+    // A term counts only if all blocks together tell it, and also those that remain without any one block.
     let all = partial.iter().flatten().chain([&before, &after]);
     let kinds = kinds(all);
     let (before, after) = (Told::of(&kinds, &before)?, Told::of(&kinds, &after)?);

@@ -42,7 +42,7 @@ impl Block<'_> {
 /// both have: the largest change first. `None` if they were not read in all slices.
 ///
 /// A change must exceed its interval of confidence 1 − [`ALPHA`] / number of counters (Bonferroni), so that of all
-/// counters of a test one is told by chance in at most [`ALPHA`] of the cases.
+/// counters of a test, chance makes any appear in at most [`ALPHA`] of the cases.
 pub(crate) fn changes(base: &[&Slice], other: &[&Slice]) -> Option<Vec<CounterChange>> {
     let (base, other) = (by_block(base)?, by_block(other)?);
     let pairs: Vec<[&Block; 2]> =

@@ -72,7 +72,7 @@ pub(crate) fn with_rates(record: &StudyRecord) -> (Judgement, Vec<Option<Reduced
         let profiles = profiles.get(&(cell.id, base)).zip(profiles.get(&(cell.id, system)));
         described.profile = profiles
             .filter(|_| system != base)
-            .map(|(of_base, mine)| profile::compare(of_base, mine, described.change.as_ref()));
+            .and_then(|(of_base, mine)| profile::compare(of_base, mine, described.change.as_ref()));
         described.cpu_ratio = cpu.shown(index);
         let cpu_effect = cpu.effects.get(index).and_then(Option::as_ref);
         described.cpu_verdict =

@@ -32,6 +32,9 @@ pub struct ProfileChange {
     pub serving: Vec<FunctionChange>,
     /// CPU time of the other threads of the server, likewise.
     pub background: Vec<FunctionChange>,
+    /// Whether the kernel's part of the CPU time was sampled too. Otherwise times are those of the samples, and they do
+    /// not add up to the CPU time of the account.
+    pub has_kernel: bool,
     /// What serving threads wait for, microseconds per operation, without intervals: the longest first. `None` if the
     /// kernel did not tell.
     pub waits: Option<Vec<(Wait, Changed)>>,
@@ -48,8 +51,17 @@ impl ProfileChange {
 }
 
 /// Compares the profiles of the base and of a system. CPU times are those of `time`, measured without sampling, where
-/// it has them.
-pub(crate) fn compare(base: &Profile, other: &Profile, time: Option<&TimeChange>) -> ProfileChange {
+/// it has them. `None` if the kernel's part was sampled in one of them only.
+pub(crate) fn compare(
+    base: &Profile,
+    other: &Profile,
+    time: Option<&TimeChange>,
+) -> Option<ProfileChange> {
+    let has_kernel = !base.limits.no_kernel;
+    if has_kernel == other.limits.no_kernel {
+        return None;
+    }
+    let time = time.filter(|_| has_kernel);
     let serving = time.and_then(|time| {
         let found = time.terms.iter().find(|(term, _)| *term == Term::ServerCpu);
         found.map(|(_, changed)| [changed.before, changed.after])
@@ -75,11 +87,12 @@ pub(crate) fn compare(base: &Profile, other: &Profile, time: Option<&TimeChange>
     };
     let pair: Option<[BTreeMap<Wait, f64>; 2]> =
         waited(base).zip(waited(other)).map(|(before, after)| [before, after]);
-    ProfileChange {
+    Some(ProfileChange {
+        has_kernel,
         serving: of(|profile| &profile.serving, serving),
         background: of(|profile| &profile.background, background),
         waits: pair.map(|[before, after]| wait_changes(&before, &after)),
-    }
+    })
 }
 
 fn wait_changes(before: &BTreeMap<Wait, f64>, after: &BTreeMap<Wait, f64>) -> Vec<(Wait, Changed)> {
@@ -159,7 +172,8 @@ fn functions<'a>(
     }
     let totals = trees.map(CallTree::total);
     let [base, other] = totals.map(|total| total as f64);
-    if base <= 0.0 && other <= 0.0 {
+    // Without any sample of one side, every function of the other would be new.
+    if base <= 0.0 || other <= 0.0 {
         return Vec::new();
     }
     // Bonferroni.
@@ -243,7 +257,7 @@ mod tests {
         // The system samples as often while it does fewer operations.
         let base = profile(&[("parse", 5000), ("read", 5000)], 1e6);
         let other = profile(&[("parse", 4000), ("read", 4000), ("check", 2000)], 8e5);
-        let found = compare(&base, &other, None);
+        let found = compare(&base, &other, None).unwrap();
         let whole: f64 = found.serving.iter().map(|it| it.changed.by.value).sum();
         assert!((whole - 2.5).abs() < 1e-9, "{whole}");
         let [check, rest @ ..] = found.serving.as_slice() else { panic!("nothing was found") };
@@ -263,7 +277,7 @@ mod tests {
         let mut other = in_library(profile(&[("0x10", 100), ("read", 900)], 1e6), "libc-2.so.6");
         other.limits.stripped.push("libc-2.so.6".to_owned());
         let names = |base: &Profile, other: &Profile| -> Vec<Option<String>> {
-            compare(base, other, None).serving.into_iter().map(|it| it.function).collect()
+            compare(base, other, None).unwrap().serving.into_iter().map(|it| it.function).collect()
         };
         assert!(names(&base, &other).contains(&Some("memcpy".to_owned())));
         let other = in_library(other, "libc.so.6");
@@ -277,10 +291,20 @@ mod tests {
     }
 
     #[test]
+    fn profiles_that_saw_different_things_are_not_compared() {
+        let base = profile(&[("read", 1000)], 1e6);
+        let mut other = profile(&[("read", 1200)], 1e6);
+        other.limits.no_kernel = true;
+        assert_eq!(compare(&base, &other, None), None);
+        let nothing = profile(&[], 1e6);
+        assert_eq!(compare(&nothing, &base, None).unwrap().serving, []);
+    }
+
+    #[test]
     fn functions_without_a_name_are_told_together() {
         let base = profile(&[("0x10", 500), ("0x20", 400), ("read", 100)], 1e6);
         let other = profile(&[("0x30", 900), ("read", 100)], 1e6);
-        let found = compare(&base, &other, None).serving;
+        let found = compare(&base, &other, None).unwrap().serving;
         let unnamed: Vec<_> = found.iter().filter(|it| it.function.is_none()).collect();
         assert_eq!(unnamed.len(), 1);
         assert!(unnamed[0].changed.by.value.abs() < 1e-9 && !unnamed[0].is_certain);

@@ -57,6 +57,21 @@ impl Wait {
 /// stack applies. Names are those of Linux, and of Postgres, whose processes wait for locks and for clients with the
 /// same calls of the kernel.
 const RULES: &[(Wait, &[&str])] = &[
+    // A thread that the kernel interrupts could go on, whatever it was doing.
+    (
+        Wait::Cpu,
+        &[
+            "preempt_schedule_irq",
+            "preempt_schedule",
+            "preempt_schedule_common",
+            "__cond_resched",
+            "exit_to_user_mode_loop",
+            "irqentry_exit_to_user_mode",
+            "syscall_exit_to_user_mode",
+            "raw_irqentry_exit_cond_resched",
+            "do_sched_yield",
+        ],
+    ),
     (Wait::Lock, &["ProcSleep", "LWLockAcquire", "LWLockAcquireOrWait", "ConditionVariableSleep"]),
     (
         Wait::Flush,
@@ -104,20 +119,6 @@ const RULES: &[(Wait, &[&str])] = &[
             "ep_poll",
             "do_select",
             "do_epoll_wait",
-        ],
-    ),
-    (
-        Wait::Cpu,
-        &[
-            "preempt_schedule_irq",
-            "preempt_schedule",
-            "preempt_schedule_common",
-            "__cond_resched",
-            "exit_to_user_mode_loop",
-            "irqentry_exit_to_user_mode",
-            "syscall_exit_to_user_mode",
-            "raw_irqentry_exit_cond_resched",
-            "do_sched_yield",
         ],
     ),
 ];
@@ -177,6 +178,7 @@ mod tests {
             (&["ProcSleep", "WaitLatch", "do_epoll_wait", "ep_poll"], 16),
             (&["secure_read", "do_epoll_wait", "ep_poll"], 32),
             (&["row_search_mvcc", "exit_to_user_mode_loop", "schedule"], 64),
+            (&["log_write_up_to", "do_fsync", "__cond_resched", "schedule"], 256),
             (&["strange"], 128),
         ]);
         let expected = [
@@ -184,7 +186,7 @@ mod tests {
             (Wait::Lock, 18),
             (Wait::Flush, 4),
             (Wait::Disk, 8),
-            (Wait::Cpu, 64),
+            (Wait::Cpu, 320),
             (Wait::Other, 128),
         ];
         assert_eq!(found, BTreeMap::from(expected));

@@ -310,8 +310,12 @@ mod tests {
             (Wait::Flush, changed(0.0, 142.0, 0.0)),
             (Wait::Lock, changed(0.0, 10.0, 0.0)),
         ];
-        let profile =
-            ProfileChange { serving: Vec::new(), background: Vec::new(), waits: Some(waits) };
+        let profile = ProfileChange {
+            serving: Vec::new(),
+            background: Vec::new(),
+            has_kernel: true,
+            waits: Some(waits),
+        };
         let told = terms(&found, Some(&[]), Some(&profile)).unwrap_or_default();
         assert!(
             told.ends_with("(sampled threads wait for a flush to the disk 0 → 142 µs)"),

@@ -33,11 +33,13 @@ pub(crate) fn rows(cell: &CellJudgement) -> Option<ProfileRows> {
         sum(|it| it.before).max(sum(|it| it.after))
     };
     let is_busy = most(&profile.background) > BACKGROUND_MIN * most(&profile.serving);
+    // What was not sampled is no part of these tables.
+    let change = cell.change.as_ref().filter(|_| profile.has_kernel);
     let whole = |term: Term| {
-        let found = cell.change.as_ref()?.terms.iter().find(|(it, _)| *it == term);
+        let found = change?.terms.iter().find(|(it, _)| *it == term);
         found.map(|(_, changed)| *changed)
     };
-    let background_cpu = cell.change.as_ref().and_then(|it| it.background_cpu);
+    let background_cpu = change.and_then(|it| it.background_cpu);
     let waits = profile.waits.iter().flatten().map(|(wait, changed)| {
         let us = |value: f64| format!("{value:.2}");
         (wait.word(), [us(changed.before), us(changed.after)])
@@ -104,7 +106,12 @@ pub(crate) fn limits(study: &JudgedStudy, cell: &CellJudgement) -> Vec<String> {
         ));
     }
     if limits.no_kernel {
-        said.push("the kernel did not permit to see its own functions and waits".to_owned());
+        let what = "the kernel did not show its own functions and waits, so the times are those of the server's code";
+        said.push(what.to_owned());
+    }
+    if limits.unnamed_kernel {
+        let what = "the kernel hides the names of its functions (`kernel.kptr_restrict`), so waits are unknown";
+        said.push(what.to_owned());
     }
     if part(limits.lost) >= 1.0 {
         said.push(format!("{:.0} % of the samples were lost", part(limits.lost)));

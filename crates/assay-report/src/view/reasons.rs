@@ -94,7 +94,10 @@ fn functions(changed: &[&CellJudgement]) -> Option<String> {
     let profiles: Vec<_> = changed.iter().filter_map(|cell| cell.profile.as_ref()).collect();
     let mut by_function: BTreeMap<&str, usize> = BTreeMap::new();
     for profile in &profiles {
-        for (function, _) in profile.causes().take(GROUPS) {
+        // Several modules may have a function of the same name.
+        let named: BTreeSet<&str> =
+            profile.causes().take(GROUPS).map(|(function, _)| function).collect();
+        for function in named {
             *by_function.entry(function).or_default() += 1;
         }
     }

@@ -52,27 +52,34 @@ impl StudyExecutor<'_, '_> {
         if self.templates.is_empty() {
             self.load()?;
         }
+        // What the kernel refuses once, it refuses always.
+        let mut refused: Option<String> = None;
         for (phase, cells) in phases {
-            let started = self.start_apart(phase);
-            let profiled =
-                started.and_then(|()| cells.iter().try_for_each(|cell| self.profile_cell(cell)));
-            self.servers.clear();
-            let Err(error) = profiled else { continue };
+            let started = match &refused {
+                None => self.start_apart(phase).map_err(|error| told(&error)),
+                Some(why) => Err(why.clone()),
+            };
             self.env.interrupt.check()?;
-            if error.chain().any(|cause| cause.is::<assay_ledger::Error>()) {
-                return Err(error);
-            }
-            let known = self.recorder.profiled()?;
-            for cell in cells.iter().filter(|cell| !known.contains(&cell.id)) {
+            for cell in &cells {
+                let prevented = started.as_ref().err().or(refused.as_ref()).cloned();
+                let why = match prevented {
+                    Some(why) => why,
+                    None => match self.profile_cell(cell) {
+                        Ok(()) => continue,
+                        Err(error) => {
+                            self.env.interrupt.check()?;
+                            if error.chain().any(|cause| cause.is::<assay_ledger::Error>()) {
+                                return Err(error);
+                            }
+                            refused = is_refused(&error).then(|| told(&error));
+                            told(&error)
+                        }
+                    },
+                };
                 let test = cell.id.test.name.clone();
-                let hints: String = hints(&error).iter().map(|it| format!("; {it}")).collect();
-                let why = format!("{error:#}{hints}");
                 self.note(None, EventKind::NotProfiled { test, why })?;
             }
-            if error.chain().any(|cause| cause.is::<assay_profile::Error>()) {
-                // What the kernel refuses once, it refuses always.
-                return Ok(());
-            }
+            self.servers.clear();
         }
         Ok(())
     }
@@ -104,7 +111,7 @@ impl StudyExecutor<'_, '_> {
             frozen?;
             profiles.push(CellProfile { system, cell: cell.id, profile });
         }
-        profiles.iter().try_for_each(|profile| self.recorder.profile(profile))
+        self.recorder.profiles(&profiles)
     }
 
     /// Samples a system that is not frozen.
@@ -116,12 +123,23 @@ impl StudyExecutor<'_, '_> {
         let serving = serving.map(<[i32]>::to_vec);
         let sampler = Sampler::cpu(pid, serving.as_deref())?;
         let ops = clients.work_apart(cell, slot, 1, SAMPLED)?;
-        let sampled = sampler.stop()?;
+        let mut sampled = sampler.stop()?;
         let waits = match serving.filter(|_| !sampled.limits.no_kernel) {
             Some(serving) => {
-                let sampler = Sampler::waits(pid, &serving)?;
+                let sampler = Sampler::waits(pid, &serving);
                 let ops = clients.work_apart(cell, slot, 2, WAITS_SAMPLED)?;
-                sampler.stop()?.waits.map(|calls| Waits { ops, calls })
+                match sampler.and_then(Sampler::stop) {
+                    Ok(found) => {
+                        sampled.limits.lost += found.limits.lost;
+                        sampled.limits.unnamed_kernel |= found.limits.unnamed_kernel;
+                        found.waits.map(|calls| Waits { ops, calls })
+                    }
+                    // The profile of CPU time is as good without it.
+                    Err(error) => {
+                        log::warn!("what threads wait for in {} is unknown: {error}", cell.id.test);
+                        None
+                    }
+                }
             }
             None => None,
         };
@@ -135,6 +153,19 @@ impl StudyExecutor<'_, '_> {
             limits: sampled.limits,
         })
     }
+}
+
+/// An error in words, with what the user may do.
+fn told(error: &anyhow::Error) -> String {
+    let hints: String = hints(error).iter().map(|it| format!("; {it}")).collect();
+    format!("{error:#}{hints}")
+}
+
+/// Whether the kernel does not let this user sample.
+fn is_refused(error: &anyhow::Error) -> bool {
+    use assay_profile::Error::{LockedMemory, NotPermitted, NotProvided};
+    let found = error.chain().find_map(|cause| cause.downcast_ref::<assay_profile::Error>());
+    matches!(found, Some(NotPermitted(_) | NotProvided | LockedMemory))
 }
 
 /// The cells of which profiles are wanted.

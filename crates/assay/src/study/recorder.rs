@@ -114,9 +114,9 @@ impl<'a> Recorder<'a> {
         Ok(())
     }
 
-    /// Keeps a profile.
-    pub(crate) fn profile(&mut self, profile: &CellProfile) -> Result<()> {
-        Ok(self.ledger.set_profile(&self.record.study.id, profile)?)
+    /// Keeps the profiles of a cell.
+    pub(crate) fn profiles(&mut self, profiles: &[CellProfile]) -> Result<()> {
+        Ok(self.ledger.set_profiles(&self.record.study.id, profiles)?)
     }
 
     /// The cells that have profiles.
