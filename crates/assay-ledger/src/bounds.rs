@@ -339,7 +339,7 @@ impl Bounded for Slice {
         for (name, value) in status {
             within("length of a name", name.len(), &(1..=NAME_BYTES))?;
             within("counter of the server", *value, &(0..=COUNTER_MAX))?;
-            if !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+            if !name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.')) {
                 return Err(format!("`{name}` is no name of a counter of a server"));
             }
         }

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use assay_ledger::{Ledger, Problem};
 use assay_model::{
-    Attachment, CallNode, CallTree, CellId, CellProfile, Frame, Hint, Profile, ProfileLimits,
-    Series, SliceId, SliceOutcome, StudyRecord, TestSet, Waits,
+    Attachment, CallNode, CallTree, CellId, CellProfile, Frame, Hint, ProcessorPart, Profile,
+    ProfileLimits, Series, SliceId, SliceOutcome, StudyRecord, TestSet, Waits,
 };
 use proptest::prelude::*;
 use rusqlite::Connection;
@@ -241,6 +241,7 @@ fn profiles_are_read_on_request_and_checked() {
         serving: calls.clone(),
         background: CallTree::default(),
         waits: Some(Waits { ops: 2.0, calls }),
+        processor: vec![ProcessorPart { ops: 2.0, instructions: 3000, cycles: 2500 }],
         limits: ProfileLimits { stripped: vec!["libc.so.6".to_owned()], ..Default::default() },
     };
     let cell = study.study.cells[0].id;

@@ -24,12 +24,14 @@ pub(crate) struct ClientThread {
 pub(crate) type RunResult = (Tallies, Result<Ends>);
 
 /// A command to a client thread.
-#[expect(clippy::large_enum_variant, reason = "a run does not allocate, and the other is rare")]
+#[expect(clippy::large_enum_variant, reason = "a run does not allocate, and the others are rare")]
 pub(crate) enum Command {
     /// Run events and send a [`RunResult`].
     Run(Arc<Run>, Tallies),
     /// Send so many empty requests, each after the answer to the one before, and report when that is done.
     RoundTrips(u32, Sender<Result<()>>),
+    /// Execute a statement that is no part of the work, and report when that is done.
+    Execute(&'static str, Sender<Result<()>>),
 }
 
 /// The facts that a client thread reports once it is connected.
@@ -76,6 +78,9 @@ impl ClientThread {
                     }
                     Command::RoundTrips(count, done) => {
                         done.send(worker.round_trips(count)).is_ok()
+                    }
+                    Command::Execute(sql, done) => {
+                        done.send(worker.execute(sql.as_bytes())).is_ok()
                     }
                 };
                 if !is_heard {

@@ -1,7 +1,7 @@
 //! The clients of one test on one server, which stay connected and prepared from slice to slice.
 
 use std::sync::Arc;
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use assay_model::{Pacing, Product, Role, Setup, StatementMode, Test, WorkCounters};
@@ -203,6 +203,28 @@ impl Session {
         let client = self.clients.get(client).ok_or(Error::ClientLost)?;
         let (done, is_done) = channel();
         client.command(Command::RoundTrips(count, done))?;
+        self.answer_of(client, &is_done)
+    }
+
+    /// Makes every client execute a statement that is no part of its work, all at the same time.
+    ///
+    /// # Errors
+    /// When the server refuses the statement or a connection is lost.
+    pub fn execute_on_all(&self, sql: &'static str) -> Result<()> {
+        let mut asked = Vec::with_capacity(self.clients.len());
+        for client in &self.clients {
+            let (done, is_done) = channel();
+            client.command(Command::Execute(sql, done))?;
+            asked.push((client, is_done));
+        }
+        // All of them are heard before an error ends this: a client whose answer nobody takes would end.
+        let answers: Vec<Result<()>> =
+            asked.iter().map(|(client, is_done)| self.answer_of(client, is_done)).collect();
+        answers.into_iter().collect()
+    }
+
+    /// Waits until a client has done what it was asked for apart from its work.
+    fn answer_of(&self, client: &ClientThread, is_done: &Receiver<Result<()>>) -> Result<()> {
         match is_done.recv_timeout(self.stall_limit) {
             Ok(done) => done,
             Err(RecvTimeoutError::Disconnected) => Err(Error::ClientLost),

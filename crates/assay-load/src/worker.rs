@@ -119,9 +119,12 @@ impl Worker {
 
     /// Sends an empty statement so many times.
     pub(crate) fn round_trips(&mut self, count: u32) -> Result<()> {
-        for _ in 0..count {
-            self.connection.wire.execute_text(EMPTY).map_err(|error| Error::query(EMPTY, error))?;
-        }
+        (0..count).try_for_each(|_| self.execute(EMPTY))
+    }
+
+    /// Executes a statement that is no part of the work.
+    pub(crate) fn execute(&mut self, sql: &[u8]) -> Result<()> {
+        self.connection.wire.execute_text(sql).map_err(|error| Error::query(sql, error))?;
         Ok(())
     }
 

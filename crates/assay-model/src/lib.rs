@@ -55,7 +55,7 @@ pub use own::{
 pub use prefix::{Build, Layout, Package, Prefix};
 pub use printable::{no_formula, printable, printable_json, printable_lines, shortened};
 pub use profile::{
-    CallNode, CallTree, CellProfile, Frame, Profile, ProfileLimits, Profiling, Waits,
+    CallNode, CallTree, CellProfile, Frame, ProcessorPart, Profile, ProfileLimits, Profiling, Waits,
 };
 pub use published::PublishedGroup;
 pub use queue::{
@@ -69,8 +69,8 @@ pub use secret::{
 pub use series::{Attachment, Series};
 pub use setup::{Preset, Setup};
 pub use slice::{
-    CellId, ClientCounters, DeviceCounters, HostCounters, ServerCounters, Slice, SliceId,
-    SliceOutcome, TaskCounters, Trouble, Turn, WorkCounters,
+    CellId, ClientCounters, DeviceCounters, HostCounters, STATUS_LEVELS, ServerCounters, Slice,
+    SliceId, SliceOutcome, TaskCounters, Trouble, Turn, WorkCounters,
 };
 pub use study::{
     AuditClass, AuditFinding, Block, BlockCell, CpuPlacement, Experiment, Host, Instance,

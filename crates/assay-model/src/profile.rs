@@ -117,6 +117,17 @@ pub struct Waits {
     pub calls: CallTree,
 }
 
+/// What the processor did for the threads that serve the clients, in a part of the time in which it was counted.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ProcessorPart {
+    /// Operations that the clients did meanwhile.
+    pub ops: f64,
+    /// Instructions that were executed.
+    pub instructions: u64,
+    /// Cycles that they took.
+    pub cycles: u64,
+}
+
 /// Where a server spent its time in a cell, sampled in slices of their own, which no verdict uses.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Profile {
@@ -132,6 +143,9 @@ pub struct Profile {
     pub background: CallTree,
     /// What the serving threads wait for; `None` if the kernel did not tell.
     pub waits: Option<Waits>,
+    /// Instructions and cycles; empty if the processor did not count them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub processor: Vec<ProcessorPart>,
     /// What it could not see.
     pub limits: ProfileLimits,
 }

@@ -26,6 +26,10 @@ pub struct SliceId {
     pub round: u32,
 }
 
+/// Entries of [`Slice::status`] that are no counts: how long something is. The history of InnoDB is the transactions in
+/// its undo log that were not purged yet.
+pub const STATUS_LEVELS: [&str; 1] = ["Innodb_history_list_length"];
+
 /// Work and latencies of the clients in the measured part of a slice (the warm-up is discarded).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorkCounters {
@@ -223,7 +227,7 @@ pub struct Slice {
     /// assay measured.
     pub published: Vec<(String, f64)>,
     /// By how much counters of the server's own status grew during the round, by their names there, such as
-    /// `Innodb_rows_read`; `None` if they were not read.
+    /// `Innodb_rows_read`; what [`STATUS_LEVELS`] names is the value at its end. `None` if they were not read.
     pub status: Option<Vec<(String, u64)>>,
     /// The clients' counters; `None` if they were not read.
     pub client: Option<ClientCounters>,

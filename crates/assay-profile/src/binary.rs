@@ -9,6 +9,7 @@ use gimli::{BaseAddresses, CieOrFde, EhFrame, LittleEndian, UnwindSection as _};
 use object::read::ReadCache;
 use object::{Object as _, ObjectSection as _, ObjectSegment as _, ObjectSymbol as _, SymbolKind};
 
+use crate::debuginfod::Fetcher;
 use crate::names::{cut, plain};
 
 /// Bytes of a section, shared by all processes that run the binary.
@@ -42,14 +43,23 @@ struct Function {
 const SECTION_MAX: u64 = 1 << 30;
 
 impl Binary {
-    /// Reads the binary at `path`, whose name on the machine is `shown`. `None` if it is none, or is damaged.
-    pub(crate) fn read(path: &Path, shown: &Path) -> Option<Self> {
+    /// Reads the binary at `path`, whose name on the machine is `shown`. `None` if it is none, or is damaged. Names
+    /// of a stripped one may come from `fetcher`.
+    pub(crate) fn read(path: &Path, shown: &Path, fetcher: &mut Fetcher) -> Option<Self> {
         let cache = ReadCache::new(fs_err::File::open(path).ok()?.into_file());
         let file = object::File::parse(&cache).ok()?;
-        let debug = debug_file(&file, shown);
+        let id = file.build_id().ok().flatten().map(hex);
+        let has_names = !functions(file.symbols()).is_empty();
+        let debug = id.as_deref().and_then(|id| {
+            let fetched = || (!has_names).then(|| fetcher.find(id)).flatten();
+            debug_file(id, shown).or_else(fetched)
+        });
         let debug_cache =
             debug.and_then(|path| Some(ReadCache::new(fs_err::File::open(path).ok()?.into_file())));
         let debug_file = debug_cache.as_ref().and_then(|cache| object::File::parse(cache).ok());
+        // Names of another build would be wrong.
+        let is_of_it = |it: &object::File<'_, _>| it.build_id().ok().flatten().map(hex) == id;
+        let debug_file = debug_file.filter(is_of_it);
         let table = [debug_file.as_ref(), Some(&file)];
         let complete = table.into_iter().flatten().map(|it| functions(it.symbols()));
         let complete = complete.max_by_key(Vec::len).unwrap_or_default();
@@ -127,16 +137,16 @@ impl Binary {
 
 /// The file with the names of a stripped binary, where distributions install it: below a directory `debug` of the
 /// machine, or of the prefix that the binary belongs to.
-fn debug_file<'a>(
-    file: &object::File<'a, &'a ReadCache<std::fs::File>>,
-    shown: &Path,
-) -> Option<PathBuf> {
-    let id = file.build_id().ok()??;
-    let (first, rest) = id.split_first()?;
-    let rest: String = rest.iter().map(|byte| format!("{byte:02x}")).collect();
-    let name = format!("lib/debug/.build-id/{first:02x}/{rest}.debug");
+fn debug_file(build_id: &str, shown: &Path) -> Option<PathBuf> {
+    let (first, rest) = build_id.split_at_checked(2)?;
+    let name = format!("lib/debug/.build-id/{first}/{rest}.debug");
     let parents = shown.ancestors().skip(1).chain([Path::new("/usr")]);
     parents.map(|parent| parent.join(&name)).find(|path| path.is_file())
+}
+
+/// A build id as debug files are named.
+fn hex(id: &[u8]) -> String {
+    id.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The functions of a table of symbols, in order of address. Those without a size reach to the next one.

@@ -6,14 +6,19 @@
 //! functions.
 
 mod binary;
+mod debuginfod;
 mod error;
 mod kernel;
 mod names;
+mod processor;
 mod rings;
 mod sampler;
 mod space;
 mod stacks;
+mod symbols;
 mod threads;
 
 pub use error::Error;
+pub use processor::ProcessorCounters;
 pub use sampler::{FREQUENCY, Sampled, Sampler};
+pub use symbols::Symbols;

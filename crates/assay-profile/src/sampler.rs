@@ -14,8 +14,9 @@ use crate::error::Error;
 use crate::kernel::{KernelNames, is_kernel};
 use crate::names::cut;
 use crate::rings::{Kind, Of, Samples, ShowsKernel, Told};
-use crate::space::{Binaries, Space};
+use crate::space::Space;
 use crate::stacks::{Stacks, tree};
+use crate::symbols::Symbols;
 use crate::threads::{Thread, online_cpus, threads};
 
 /// Samples per second of CPU time. No multiple of what servers and kernels do at equal intervals.
@@ -56,7 +57,7 @@ impl Sampler {
     ///
     /// # Errors
     /// The kernel does not permit it, or the server has ended.
-    pub fn cpu(root: i32, serving: Option<&[i32]>) -> Result<Self, Error> {
+    pub fn cpu(root: i32, serving: Option<&[i32]>, symbols: &mut Symbols) -> Result<Self, Error> {
         let found = threads(root)?;
         let kind = Kind::Cpu { frequency: FREQUENCY };
         let threads: Vec<Of> = found.iter().copied().map(Of::Thread).collect();
@@ -71,7 +72,8 @@ impl Sampler {
                 opened => (shown, opened?),
             },
         };
-        Self::start(root, serving, kernel, (rings, &found))
+        let reader = Reader::new(root, &found, serving, kernel, symbols);
+        Self::start(reader, rings)
     }
 
     /// Begins to sample what the threads `serving` of the process `root` and its descendants wait for. To record each
@@ -79,27 +81,26 @@ impl Sampler {
     ///
     /// # Errors
     /// The kernel does not permit it, or the server has ended.
-    pub fn waits(root: i32, serving: &[i32]) -> Result<Self, Error> {
+    pub fn waits(root: i32, serving: &[i32], symbols: &mut Symbols) -> Result<Self, Error> {
         let kernel = ShowsKernel(true);
         let kind = Kind::Switches { period: SWITCH_PERIOD };
         let mut found = threads(root)?;
         found.retain(|thread| serving.contains(&thread.tid));
         let threads: Vec<Of> = found.iter().copied().map(Of::Thread).collect();
         let rings = Samples::open_all(&threads, kind, kernel)?;
-        Self::start(root, Some(serving), kernel, (rings, &found))
+        let reader = Reader::new(root, &found, Some(serving), kernel, symbols);
+        Self::start(reader, rings)
     }
 
-    fn start(
-        root: i32,
-        serving: Option<&[i32]>,
-        kernel: ShowsKernel,
-        (mut rings, found): (Vec<Samples>, &[Thread]),
-    ) -> Result<Self, Error> {
-        let is_serving = |tid: i32| serving.is_none_or(|all| all.contains(&tid));
-        if rings.is_empty() || found.is_empty() {
+    /// Reads the binaries of a server, which may have to fetch their names, so that sampling can begin at once.
+    pub fn prepare(root: i32, symbols: &mut Symbols) {
+        let _ = Space::of(root, symbols);
+    }
+
+    fn start(mut reader: Reader, mut rings: Vec<Samples>) -> Result<Self, Error> {
+        if rings.is_empty() || reader.spaces.is_empty() {
             return Err(Error::NoThread);
         }
-        let mut reader = Reader::new(root, found, kernel, is_serving);
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         for ring in &mut rings {
@@ -139,7 +140,6 @@ struct Reader {
     server: String,
     kernel: ShowsKernel,
     serving: BTreeSet<i32>,
-    binaries: Binaries,
     /// By process.
     spaces: BTreeMap<i32, Space>,
     cpu: [Stacks; 2],
@@ -162,22 +162,22 @@ impl Reader {
     fn new(
         root: i32,
         found: &[Thread],
+        serving: Option<&[i32]>,
         kernel: ShowsKernel,
-        is_serving: impl Fn(i32) -> bool,
+        symbols: &mut Symbols,
     ) -> Self {
+        let is_serving = |tid: i32| serving.is_none_or(|all| all.contains(&tid));
         let program = Process::new(root).and_then(|it| it.exe()).ok();
         let server = program.as_ref().and_then(|it| it.file_name());
-        let mut binaries = Binaries::new();
         let mut spaces = BTreeMap::new();
         for pid in found.iter().map(|thread| thread.pid) {
-            spaces.entry(pid).or_insert_with(|| Space::of(pid, &mut binaries));
+            spaces.entry(pid).or_insert_with(|| Space::of(pid, symbols));
         }
         let tids = found.iter().map(|thread| thread.tid);
         Self {
             server: server.map(|it| cut(&it.to_string_lossy()).to_owned()).unwrap_or_default(),
             kernel,
             serving: tids.filter(|tid| is_serving(*tid)).collect(),
-            binaries,
             spaces,
             cpu: [Stacks::new(), Stacks::new()],
             waits: Stacks::new(),
@@ -314,8 +314,7 @@ impl Reader {
             .into_iter()
             .flat_map(|tree| tree.frames.iter().map(|frame| frame.module.as_str()))
             .collect();
-        let stripped = self.binaries.values().flatten().filter(|binary| binary.is_stripped);
-        let stripped: BTreeSet<&str> = stripped.map(|binary| binary.name.as_str()).collect();
+        let stripped: BTreeSet<&str> = self.spaces.values().flat_map(Space::stripped).collect();
         self.limits.stripped =
             stripped.intersection(&of_serving).map(|name| (*name).to_owned()).collect();
         self.limits.unnamed_kernel = self.kernel.0 && names.is_empty();

@@ -1,8 +1,6 @@
 //! The address space of a process: which code is where.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use assay_model::Frame;
@@ -14,9 +12,7 @@ use procfs::process::{MMPermissions, MMapPath, MemoryMap, Process};
 use crate::binary::{Binary, Bytes};
 use crate::kernel::{KernelNames, is_kernel};
 use crate::names::cut;
-
-/// Binaries that were read, by their paths in the processes that run them.
-pub(crate) type Binaries = BTreeMap<PathBuf, Option<Arc<Binary>>>;
+use crate::symbols::Symbols;
 
 /// The most frames of a stack.
 const DEPTH_MAX: usize = 256;
@@ -51,7 +47,7 @@ struct Mapped {
 
 impl Space {
     /// The code that a process has mapped. A process that has ended has none.
-    pub(crate) fn of(pid: i32, binaries: &mut Binaries) -> Self {
+    pub(crate) fn of(pid: i32, symbols: &mut Symbols) -> Self {
         let mut space = Self {
             unwinder: UnwinderNative::new(),
             cache: CacheNative::new(),
@@ -60,12 +56,12 @@ impl Space {
         };
         let maps = Process::new(pid).and_then(|it| it.maps());
         for map in maps.into_iter().flatten() {
-            space.add(pid, &map, binaries);
+            space.add(pid, &map, symbols);
         }
         space
     }
 
-    fn add(&mut self, pid: i32, map: &MemoryMap, binaries: &mut Binaries) {
+    fn add(&mut self, pid: i32, map: &MemoryMap, symbols: &mut Symbols) {
         if map.pathname == MMapPath::Vdso {
             self.vdso = Some(map.address.0..map.address.1);
         }
@@ -73,15 +69,18 @@ impl Space {
         if !map.perms.contains(MMPermissions::EXECUTE) {
             return;
         }
-        let read = || Binary::read(&seen_by(pid, path), path).map(Arc::new);
-        let Some(binary) = binaries.entry(path.clone()).or_insert_with(read).clone() else {
-            return;
-        };
+        let Some(binary) = symbols.binary(pid, map, path) else { return };
         let (begin, end) = map.address;
         let Some(bias) = binary.bias(begin, map.offset) else { return };
         let module = Module::new(binary.name.clone(), begin..end, bias, binary.sections());
         self.unwinder.add_module(module);
         self.mapped.push(Mapped { range: begin..end, bias, binary });
+    }
+
+    /// The names of binaries without a table of all their functions.
+    pub(crate) fn stripped(&self) -> impl Iterator<Item = &str> {
+        let stripped = self.mapped.iter().filter(|it| it.binary.is_stripped);
+        stripped.map(|it| it.binary.name.as_str())
     }
 
     /// Appends the return addresses of a stack in user mode, the innermost first. `stack` begins where the stack
@@ -131,14 +130,6 @@ impl Space {
             }
         }
     }
-}
-
-/// A file as a process sees it, which may have a root directory of its own.
-fn seen_by(pid: i32, path: &Path) -> PathBuf {
-    let root = PathBuf::from(format!("/proc/{pid}/root"));
-    let inside = path.strip_prefix("/").unwrap_or(path);
-    let seen = root.join(inside);
-    if seen.exists() { seen } else { path.to_owned() }
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use assay_model::CallTree;
-use assay_profile::{Error, FREQUENCY, Sampled, Sampler};
+use assay_profile::{Error, FREQUENCY, Sampled, Sampler, Symbols};
 
 /// Uses CPU time.
 #[inline(never)]
@@ -44,7 +44,7 @@ fn part(tree: &CallTree, function: &str) -> f64 {
 
 /// Samples this process while `threads` run for `time`, of which the first serves. None where the kernel refuses.
 fn sampled(
-    start: fn(i32, &[i32]) -> Result<Sampler, Error>,
+    start: fn(i32, &[i32], &mut Symbols) -> Result<Sampler, Error>,
     time: Duration,
 ) -> Option<(Sampled, Duration)> {
     // Threads of other tests are threads of this process too.
@@ -67,7 +67,7 @@ fn sampled(
         let burner = tids_of.recv().unwrap();
         let serving = [waiter, burner].map(|tid| tid.as_raw_nonzero().get());
         let begun = Instant::now();
-        let sampler = match start(std::process::id() as i32, &serving) {
+        let sampler = match start(std::process::id() as i32, &serving, &mut Symbols::new(false)) {
             Err(Error::NotPermitted(level)) => {
                 eprintln!("not tested: kernel.perf_event_paranoid is {level}");
                 stop.store(true, Ordering::Relaxed);
@@ -90,11 +90,9 @@ fn sampled(
 
 #[test]
 fn functions_are_found_by_name_with_their_share() {
-    let Some((found, elapsed)) =
-        sampled(|root, serving| Sampler::cpu(root, Some(serving)), Duration::from_millis(800))
-    else {
-        return;
-    };
+    let start =
+        |root, serving: &[i32], symbols: &mut Symbols| Sampler::cpu(root, Some(serving), symbols);
+    let Some((found, elapsed)) = sampled(start, Duration::from_millis(800)) else { return };
     let samples = found.serving.total() as f64;
     let expected = elapsed.as_secs_f64() * f64::from(FREQUENCY);
     assert!(samples > 0.3 * expected && samples < 1.3 * expected, "{samples} of {expected}");
@@ -122,6 +120,6 @@ fn waits_are_found_by_stack_with_their_time() {
 
 #[test]
 fn a_process_that_does_not_exist_is_no_server() {
-    let error = Sampler::cpu(i32::MAX, None).unwrap_err();
+    let error = Sampler::cpu(i32::MAX, None, &mut Symbols::new(false)).unwrap_err();
     assert!(matches!(error, Error::NoThread), "{error}");
 }

@@ -12,10 +12,15 @@ assay_testkit::supervisor_entry!();
 /// Statements that a server must count.
 const STATEMENTS: u64 = 100;
 
-fn grown(server: &TestServer, product: Product, work: impl FnOnce()) -> BTreeMap<String, u64> {
+/// What a server counts during some work, which gets the statement that publishes it.
+fn grown(
+    server: &TestServer,
+    product: Product,
+    work: impl FnOnce(Option<&'static str>),
+) -> BTreeMap<String, u64> {
     let mut status = Status::open(&server.connect_options(), product).unwrap().unwrap();
     let before = status.read().unwrap();
-    work();
+    work(status.publish());
     let after = status.read().unwrap();
     let grown = status.grown(&before, &after).into_iter();
     grown.filter(|(_, count)| *count > 0).collect()
@@ -35,7 +40,7 @@ fn rows_and_handler_calls_are_counted() {
         let mut control = server.connect();
         control.query("CREATE DATABASE d").unwrap();
         control.query("CREATE TABLE d.t (a INT PRIMARY KEY) ENGINE=InnoDB").unwrap();
-        let found = grown(&server, product, || insert(&server));
+        let found = grown(&server, product, |_| insert(&server));
         for name in ["Innodb_rows_inserted", "Handler_write"] {
             // MariaDB 11.8 has no counter of InnoDB's rows any more.
             let is_known = product == Product::MySql || name == "Handler_write";
@@ -46,7 +51,7 @@ fn rows_and_handler_calls_are_counted() {
             );
         }
         // Reading counts nothing.
-        let idle = grown(&server, product, || {});
+        let idle = grown(&server, product, |_| {});
         let of_clients = |name: &&String| {
             ["Handler_", "Select_", "Created_"].iter().any(|it| name.starts_with(it))
         };
@@ -55,7 +60,43 @@ fn rows_and_handler_calls_are_counted() {
 }
 
 #[test]
-fn postgres_tells_its_counters_too_seldom() {
-    let server = start(Product::Postgres, "16", &[]);
+fn the_history_of_innodb_grows_while_a_transaction_needs_it() {
+    for (product, version) in [(Product::MariaDb, "11.8"), (Product::MySql, "5.7")] {
+        let server = start(product, version, &[]);
+        let mut control = server.connect();
+        control.query("CREATE DATABASE d").unwrap();
+        control.query("CREATE TABLE d.t (a INT PRIMARY KEY, b INT) ENGINE=InnoDB").unwrap();
+        control.query("INSERT INTO d.t VALUES (1, 0)").unwrap();
+        let mut reader = server.connect();
+        reader.query("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ").unwrap();
+        reader.query("BEGIN").unwrap();
+        reader.query("SELECT * FROM d.t").unwrap();
+        let found = grown(&server, product, |_| {
+            (0..STATEMENTS).for_each(|_| drop(control.query("UPDATE d.t SET b = b + 1").unwrap()));
+        });
+        let length = found.get("Innodb_history_list_length").copied();
+        assert!(length.is_some_and(|it| it >= STATEMENTS), "{product:?}: {found:?}");
+    }
+}
+
+#[test]
+fn postgres_publishes_what_a_client_did_when_it_is_asked() {
+    for version in ["15", "16", "18"] {
+        let server = start(Product::Postgres, version, &[]);
+        let mut client = server.connect();
+        client.query("CREATE TABLE t (a INT PRIMARY KEY)").unwrap();
+        let found = grown(&server, Product::Postgres, |publish| {
+            for number in 0..STATEMENTS {
+                client.query(&format!("INSERT INTO t VALUES ({number})")).unwrap();
+            }
+            client.query(publish.unwrap()).unwrap();
+        });
+        assert_eq!(found.get("pg_stat_user_tables.n_tup_ins"), Some(&STATEMENTS), "{found:?}");
+        assert!(found.get("pg_stat_wal.wal_records") >= Some(&STATEMENTS), "{found:?}");
+        let idle = grown(&server, Product::Postgres, |_| {});
+        assert_eq!(idle.get("pg_stat_user_tables.seq_scan"), None, "{idle:?}");
+    }
+    // Its processes publish their counters when they like.
+    let server = start(Product::Postgres, "14", &[]);
     assert!(Status::open(&server.connect_options(), Product::Postgres).unwrap().is_none());
 }

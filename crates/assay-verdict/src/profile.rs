@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use assay_model::{CallTree, Estimate, Frame, Profile};
 
 use crate::change::{Changed, Term, TimeChange};
+use crate::processor::{self, ProcessorChange};
 use crate::sequential::ALPHA;
 use crate::special::Z;
 use crate::student::upper_quantile;
@@ -35,6 +36,8 @@ pub struct ProfileChange {
     /// Whether the kernel's part of the CPU time was sampled too. Otherwise times are those of the samples, and they do
     /// not add up to the CPU time of the account.
     pub has_kernel: bool,
+    /// Instructions and cycles of the serving threads; `None` if the processor did not count them.
+    pub processor: Option<ProcessorChange>,
     /// What serving threads wait for, microseconds per operation, without intervals: the longest first. `None` if the
     /// kernel did not tell.
     pub waits: Option<Vec<(Wait, Changed)>>,
@@ -89,6 +92,7 @@ pub(crate) fn compare(
         waited(base).zip(waited(other)).map(|(before, after)| [before, after]);
     Some(ProfileChange {
         has_kernel,
+        processor: processor::change(&base.processor, &other.processor),
         serving: of(|profile| &profile.serving, serving),
         background: of(|profile| &profile.background, background),
         waits: pair.map(|[before, after]| wait_changes(&before, &after)),
@@ -248,6 +252,7 @@ mod tests {
             serving: tree(functions),
             background: CallTree::default(),
             waits: None,
+            processor: Vec::new(),
             limits: ProfileLimits::default(),
         }
     }

@@ -4,8 +4,8 @@ use assay_model::{AuditFinding, Verdict, thousands};
 
 use crate::cause::{Facts, cause};
 use crate::{
-    CellJudgement, Changed, CounterChange, PerOp, PlanFindings, ProfileChange, Term, TimeChange,
-    Wait,
+    CellJudgement, Changed, CounterChange, PerOp, PlanFindings, ProcessorChange, ProfileChange,
+    Term, TimeChange, Wait,
 };
 
 /// A counter has changed when its ratio leaves 1 by more than this.
@@ -144,30 +144,49 @@ fn terms(
 /// Functions that are named in a sentence.
 const FUNCTIONS: usize = 2;
 
-/// The functions whose CPU time changed most: ` (row_search_mvcc +3.1 µs, ...)`. Nothing if no profile tells.
+/// Instances differ by this, though the intervals of one instance may be narrower.
+const WORTH_TELLING: f64 = 0.02;
+
+/// The functions whose CPU time changed most, and whether there are more instructions or slower ones:
+/// ` (row_search_mvcc +3.1 µs, ...; instructions per operation +12 %, cycles per instruction +1 %)`. Nothing if no
+/// profile tells.
 fn causes(profile: &ProfileChange) -> String {
     let of = |(function, changed): (&str, &Changed)| {
         format!("`{function}` {:+.1} µs", changed.by.value).replace('-', "−")
     };
     let named: Vec<String> = profile.causes().take(FUNCTIONS).map(of).collect();
-    if named.is_empty() { String::new() } else { format!(" ({})", named.join(", ")) }
+    let processor = profile.processor.as_ref().map(|ProcessorChange { instructions, cycles }| {
+        let [code, pace] = [instructions, cycles].map(|it| match it.after / it.before {
+            ratio if it.is_certain() && (ratio - 1.0).abs() >= WORTH_TELLING => percent(ratio),
+            _ => "without a certain change".to_owned(),
+        });
+        format!("instructions per operation {code}, cycles per instruction {pace}")
+    });
+    let named = Some(named.join(", ")).filter(|named| !named.is_empty());
+    let told: Vec<String> = [named, processor].into_iter().flatten().collect();
+    if told.is_empty() { String::new() } else { format!(" ({})", told.join("; ")) }
 }
 
 /// Counters of servers that count waiting, and their words.
-const WAITS: [(&str, &str); 5] = [
+const WAITS: [(&str, &str); 6] = [
     ("Innodb_row_lock_waits", "waits for row locks"),
     ("Table_locks_waited", "waits for table locks"),
     ("Innodb_log_waits", "waits for the log buffer"),
     ("Innodb_buffer_pool_wait_free", "waits for free pages"),
     ("Rocksdb_stall_micros", "µs of write stalls"),
+    ("pg_stat_wal.wal_buffers_full", "waits for the log buffer"),
 ];
 
 /// Counters of what threads wait for at the disk, and their words.
-const DISK: [(&str, &str); 4] = [
+const DISK: [(&str, &str); 8] = [
     ("Innodb_os_log_fsyncs", "flushes of the log"),
     ("Rocksdb_wal_synced", "flushes of the log"),
     ("Innodb_data_fsyncs", "flushes of files"),
     ("Innodb_buffer_pool_reads", "pages read from files"),
+    ("pg_stat_wal.wal_sync", "flushes of the log"),
+    ("pg_stat_io.fsyncs", "flushes of files"),
+    ("pg_statio_user_tables.heap_blks_read", "pages read from files"),
+    ("pg_statio_user_tables.idx_blks_read", "pages read from files"),
 ];
 
 /// What is said where no such counter changed.
@@ -314,6 +333,7 @@ mod tests {
             serving: Vec::new(),
             background: Vec::new(),
             has_kernel: true,
+            processor: None,
             waits: Some(waits),
         };
         let told = terms(&found, Some(&[]), Some(&profile)).unwrap_or_default();

@@ -5,29 +5,21 @@
 #![expect(clippy::print_stdout, reason = "a bench prints its result")]
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a bench fails by panicking")]
 
+#[allow(dead_code, reason = "each bench uses a part")]
+mod common;
+
 use std::time::{Duration, Instant};
 
-use assay_load::{Bound, Session, Stretch, Tables, Work, fill};
-use assay_model::{
-    CpuPlacement, DataSet, IdKey, Product, Setup, StatementMode, SystemSpec, TableForm,
-};
-use assay_probe::{Probe, ProbeConfig, WatchedServer};
+use assay_load::{Bound, Session, Stretch};
+use assay_probe::Probe;
 use assay_testkit::TestServer;
-use assay_workloads::test_by_name;
+use common::{Side, client_cpu, named_systems, side};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 const SYSTEMS: [&str; 4] = ["mariadb@10.11", "mariadb@11.8", "mysql@8.0", "postgres@16"];
-const DATA: DataSet = DataSet { tables: 1, rows: 10_000 };
 const TURNS: u32 = 400;
 /// Turns of each server that are not counted.
 const UNCOUNTED: u32 = 20;
-
-/// One of the two servers that alternate.
-struct Side {
-    server: TestServer,
-    session: Session,
-    probe: Probe,
-}
 
 /// The time of turns, by what took it.
 struct Costs {
@@ -41,10 +33,8 @@ fn main() {
     if assay_testkit::is_supervisor() {
         return assay_testkit::supervise_if_asked();
     }
-    let words: Vec<String> = std::env::args().skip(1).filter(|it| it.contains('@')).collect();
-    let named: Vec<&str> = words.iter().map(String::as_str).collect();
     println!("microseconds of a turn beyond its warm and measured part, median of {TURNS} turns");
-    for system in if named.is_empty() { &SYSTEMS } else { named.as_slice() } {
+    for system in &named_systems(&SYSTEMS) {
         for (test, freezes) in [("point-query", false), ("update-nonindex", true)] {
             let mut sides = [(); 2].map(|()| side(system, test));
             if freezes {
@@ -55,72 +45,13 @@ fn main() {
             cpus.set(client_cpu());
             sched_setaffinity(None, &cpus).unwrap();
             let costs = (0..TURNS + UNCOUNTED).map(|turn| {
-                let Side { server, session, probe } = &mut sides[(turn % 2) as usize];
+                let Side { server, session, probe, .. } = &mut sides[(turn % 2) as usize];
                 one_turn(server, session, probe, freezes, turn)
             });
             let costs: Vec<Costs> = costs.skip(UNCOUNTED as usize).collect();
             sched_setaffinity(None, &all_cpus).unwrap();
             tell(system, test, threads(&sides[0].server), &costs);
         }
-    }
-}
-
-/// A server with data, and a client that shares its CPU.
-fn side(system: &str, test: &str) -> Side {
-    let (name, version) = system.split_once('@').unwrap();
-    let product = match name {
-        "mariadb" => Product::MariaDb,
-        "mysql" => Product::MySql,
-        "postgres" => Product::Postgres,
-        _ => panic!("`{name}` is no product"),
-    };
-    let mut server = assay_testkit::start(product, version, &[]);
-    let options = server.connect_options();
-    let engine = SystemSpec::default_engine(product);
-    let tables = Tables {
-        product,
-        engine,
-        id_key: IdKey::Primary,
-        form: TableForm::default(),
-        data: DATA,
-        seed: 1,
-    };
-    fill(&options, &tables, &mut |_| ()).unwrap();
-    let work = Work {
-        product,
-        test: test_by_name(test).unwrap(),
-        setup: Setup { clients: 1, tables: DATA.tables, rows: DATA.rows },
-        statements: StatementMode::Prepared,
-        seed: 1,
-    };
-    let cpu = client_cpu();
-    let session = Session::open(&options, &work, Some(cpu)).unwrap();
-    let round_trips = |client, count| session.round_trips(client, count).map_err(Error::Load);
-    let connections = session.connection_ids();
-    let tids = server.server().connection_tids(&connections, round_trips).unwrap();
-    let placement = match test {
-        "point-query" => CpuPlacement::OneCpu,
-        _ => CpuPlacement::ConnectionsOnOneCpu,
-    };
-    server.server().place(placement, cpu, tids.as_deref().unwrap_or_default()).unwrap();
-    let data_dir = server.server().data_dir();
-    let watched = WatchedServer { pid: server.pid(), connection_tids: tids, data_dir };
-    let client_tids = session.client_tids();
-    let probe = Probe::new(ProbeConfig { client_tids, server: Some(watched) }).unwrap();
-    Side { server, session, probe }
-}
-
-/// Either error of [`Side`]'s making.
-#[derive(Debug)]
-#[expect(dead_code, reason = "only printed")]
-enum Error {
-    Load(assay_load::Error),
-    Server(assay_servers::Error),
-}
-
-impl From<assay_servers::Error> for Error {
-    fn from(error: assay_servers::Error) -> Self {
-        Self::Server(error)
     }
 }
 
@@ -162,11 +93,6 @@ fn one_turn(
         hand_over: (ended - began_turn).saturating_sub(work.warm_elapsed + work.elapsed),
         freeze: began_freeze.elapsed(),
     }
-}
-
-/// The CPU of the clients.
-fn client_cpu() -> usize {
-    *assay_probe::cpus_allowed().unwrap().last().unwrap()
 }
 
 fn threads(server: &TestServer) -> usize {

@@ -67,9 +67,9 @@ impl Hint for NoCharts {
     }
 }
 
-/// Checks, before anything is measured, that a directory can take the charts. Nothing is created.
-pub(crate) fn check(form: ChartForm, directory: Option<&Path>) -> Result<(), NoCharts> {
-    let directory = directory.ok_or(NoCharts::NoDirectory(form.ending()))?;
+/// Checks, before anything is measured, that a directory can take the files of a format. Nothing is created.
+pub(crate) fn check(word: &'static str, directory: Option<&Path>) -> Result<(), NoCharts> {
+    let directory = directory.ok_or(NoCharts::NoDirectory(word))?;
     match fs_err::metadata(directory) {
         Ok(it) if !it.is_dir() => Err(NoCharts::NotADirectory(directory.to_owned())),
         _ => Ok(()),
@@ -110,7 +110,7 @@ pub(crate) fn write_files(
 }
 
 /// Checks that a file may be created or replaced: a link might lead out of the directory, and a pipe would wait.
-fn check_file(path: &Path) -> Result<()> {
+pub(crate) fn check_file(path: &Path) -> Result<()> {
     match fs_err::symlink_metadata(path) {
         Ok(it) if it.is_file() => Ok(()),
         Ok(_) => Err(NoCharts::NotAFile(path.to_owned()).into()),

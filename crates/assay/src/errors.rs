@@ -7,7 +7,8 @@ use assay_model::{Hint, without_secrets};
 
 use crate::progress::{print, print_marked};
 use crate::{
-    advice, base, cache, charts, connection, machine_lock, open_files, paths, report, study,
+    advice, base, cache, charts, connection, form, machine_lock, open_files, paths, report, stacks,
+    study,
 };
 
 /// The hints of one type of error.
@@ -18,7 +19,7 @@ fn of<E: Hint + StdError + 'static>(cause: &(dyn StdError + 'static)) -> Vec<Str
 }
 
 /// Every error that implements [`Hint`]. The test below fails if one is missing.
-const ALL: [Asked; 30] = [
+const ALL: [Asked; 31] = [
     of::<advice::Advised>,
     of::<assay_doctor::Error>,
     of::<assay_ledger::Error>,
@@ -42,7 +43,8 @@ const ALL: [Asked; 30] = [
     of::<paths::WrongPlace>,
     of::<base::NoBase>,
     of::<charts::NoCharts>,
-    of::<report::NoFormat>,
+    of::<stacks::NoStacks>,
+    of::<form::NoFormat>,
     of::<report::NoPlace>,
     of::<report::NotWritten>,
     of::<study::Distrust>,

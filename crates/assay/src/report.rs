@@ -18,11 +18,13 @@ use serde::Serialize;
 use crate::advice::Advised;
 use crate::base;
 use crate::beside;
-use crate::charts::{self, ChartForm, NoCharts};
+use crate::charts::{self, NoCharts};
 use crate::cli::{FormatWord, LedgerArg, Output, Report, ShapeArg, ShapeWord, StyleWord, Tests};
 use crate::exit::Exit;
+use crate::form::{Form, form};
 use crate::opened::open_ledger;
-use crate::{paths, study, study_id, workload};
+use crate::stacks::NoStacks;
+use crate::{paths, stacks, study, study_id, workload};
 
 /// Renders a study of the ledger.
 pub(crate) fn run(args: &Report) -> Result<Exit> {
@@ -226,13 +228,16 @@ impl Hint for NotWritten {
     }
 }
 
-/// Writes a study in the requested format: one text, or charts.
+/// Writes a study in the requested format: one text, charts, or the stacks of its profiles.
 fn put_study(
     record: &StudyRecord,
     judgement: &Judgement,
     output: &Output,
     render: impl FnOnce(&StudyRecord, &Judgement, Format, &TextOptions) -> String,
 ) -> Result<()> {
+    if form(output)? == Form::Stacks {
+        return stacks::write(record, output.output.as_deref());
+    }
     let text = |format, options: &TextOptions| render(record, judgement, format, options);
     put_with_charts(output, text, |ending| {
         let charts = assay_report::charts(record, judgement);
@@ -254,6 +259,7 @@ pub(crate) fn put_with_charts(
             charts::write_files(&charts, &report, form, directory)
         }
         (Form::Charts(form), None) => Err(NoCharts::NoDirectory(form.ending()).into()),
+        (Form::Stacks, _) => Err(NoStacks.into()),
     }
 }
 
@@ -287,60 +293,7 @@ pub(crate) fn format(output: &Output) -> Result<Format> {
     match form(output)? {
         Form::Text(format) => Ok(format),
         Form::Charts(_) => Err(NoCharts::NoReport.into()),
-    }
-}
-
-/// The form of a report.
-enum Form {
-    /// One text.
-    Text(Format),
-    /// Files of a directory.
-    Charts(ChartForm),
-}
-
-/// The requested form, or else the one that the extension of the file implies.
-fn form(output: &Output) -> Result<Form, NoFormat> {
-    Ok(match output.format {
-        None => Form::Text(implied(output)?),
-        Some(FormatWord::Text) => Form::Text(Format::Text),
-        Some(FormatWord::Html) => Form::Text(Format::Html),
-        Some(FormatWord::Markdown) => Form::Text(Format::Markdown),
-        Some(FormatWord::Csv) => Form::Text(Format::Csv),
-        Some(FormatWord::Json) => Form::Text(Format::Json),
-        Some(FormatWord::Svg) => Form::Charts(ChartForm::Svg),
-        Some(FormatWord::Png) => Form::Charts(ChartForm::Png),
-    })
-}
-
-fn implied(output: &Output) -> Result<Format, NoFormat> {
-    let ending = output.output.as_ref().and_then(|path| path.extension());
-    let ending = ending.map(|it| it.to_string_lossy().to_ascii_lowercase());
-    match ending.as_deref() {
-        None | Some("txt" | "text" | "log") => Ok(Format::Text),
-        Some("html" | "htm") => Ok(Format::Html),
-        Some("md" | "markdown") => Ok(Format::Markdown),
-        Some("csv") => Ok(Format::Csv),
-        Some("json") => Ok(Format::Json),
-        Some(other) => Err(NoFormat(other.to_owned())),
-    }
-}
-
-/// The extension of the file stands for no format.
-#[derive(Debug, thiserror::Error)]
-#[error("assay has no format with the extension `.{0}`")]
-pub(crate) struct NoFormat(String);
-
-impl Hint for NoFormat {
-    fn hints(&self) -> Vec<String> {
-        vec![match self.0.as_str() {
-            "svg" | "png" => {
-                format!("charts are files of a directory: `--format {} -o DIR`", self.0)
-            }
-            _ => {
-                "use `.txt`, `.html`, `.md`, `.csv` or `.json`, or name the format with `--format`"
-                    .to_owned()
-            }
-        }]
+        Form::Stacks => Err(NoStacks.into()),
     }
 }
 
@@ -352,8 +305,12 @@ pub(crate) fn check(output: &Output, junit: Option<&Path>, ledger: &LedgerArg) -
     let report = match form {
         Form::Text(_) => output.output.clone(),
         Form::Charts(form) => {
-            charts::check(form, output.output.as_deref())?;
+            charts::check(form.ending(), output.output.as_deref())?;
             output.output.as_ref().map(in_directory)
+        }
+        Form::Stacks => {
+            charts::check(stacks::ENDING, output.output.as_deref())?;
+            None
         }
     };
     let report = report.as_deref();

@@ -124,6 +124,12 @@ fn charts_need_a_directory() {
             &["report", "-o", "x.png"],
             "hint: charts are files of a directory: `--format png -o DIR`",
         ),
+        (&["report", "-o", "x.folded"], "hint: the stacks of profiles are files of a directory"),
+        (
+            &["trend", "hot-points", "--format", "folded", "-o", "new"],
+            "error: there are no profiles",
+        ),
+        (&["report", "--format", "folded", "-o", "new"], "hint: `assay compare ... --profile`"),
         (
             &["studies", "--format", "svg"],
             "hint: use `assay report STUDY --format svg -o DIR` or `assay trend TEST --format svg",

@@ -54,6 +54,16 @@ fn a_profile_says_which_functions_use_the_cpu_time_of_the_account() {
         let all: f64 = waits.values().map(|it| number(&it["after"])).sum();
         assert!(of("client") > 0.0 && of("client") + of("cpu") > 0.8 * all, "{waits:#?}");
     }
+    let folder = tempfile::tempdir().unwrap();
+    let directory = folder.path().join("stacks");
+    let words = ["report", "--format", "folded", "-o", directory.to_str().unwrap()];
+    let written = place.run_to_end(&words);
+    assert_eq!(written.status.code(), Some(0), "{written:?}");
+    let stacks =
+        fs_err::read_to_string(directory.join("stacks-point-query-mariadb-11.8-serving.folded"));
+    let stacks = stacks.unwrap();
+    let spent = stacks.lines().map(|line| line.rsplit_once(' ').unwrap().1.parse::<u64>().unwrap());
+    assert!(spent.sum::<u64>() > 1000 && stacks.contains(';'), "{stacks}");
     let page = place.run_to_end(&["report", "--format", "html"]);
     let page = String::from_utf8(page.stdout).unwrap();
     assert!(page.contains("by function itself") && page.contains("Calls of "), "{page}");

@@ -10,8 +10,14 @@ use crate::limits::{COUNT_MAX, COUNTER_MAX};
 /// Bytes of the name of a function.
 const FUNCTION_BYTES: usize = 500;
 
+/// Calls on top of each other.
+const DEPTH: usize = 1000;
+
 /// Modules of a server.
 const MODULES: usize = 1000;
+
+/// Parts of the time in which the processor was counted.
+const PARTS: usize = 1000;
 
 impl Bounded for CallTree {
     fn check(&self) -> Result<(), String> {
@@ -21,6 +27,7 @@ impl Bounded for CallTree {
             within("length of a function", frame.function.len(), &(0..=FUNCTION_BYTES))?;
             within("length of a module", frame.module.len(), &(0..=NAME_BYTES))?;
         }
+        let mut depths: Vec<usize> = Vec::with_capacity(self.nodes.len());
         for (at, node) in self.nodes.iter().enumerate() {
             if node.frame as usize >= self.frames.len() {
                 return Err(format!("node {at} has no frame"));
@@ -28,6 +35,9 @@ impl Bounded for CallTree {
             if node.caller.is_some_and(|caller| caller as usize >= at) {
                 return Err(format!("node {at} comes before its caller"));
             }
+            let caller = node.caller.and_then(|caller| depths.get(caller as usize));
+            depths.push(caller.map_or(1, |depth| depth + 1));
+            within("depth of calls", depths.last().copied().unwrap_or(0), &(0..=DEPTH))?;
         }
         let spent = self.nodes.iter().try_fold(0_u64, |all, node| all.checked_add(node.own));
         within("what was spent", spent.unwrap_or(u64::MAX), &(0..=COUNTER_MAX))
@@ -44,6 +54,12 @@ impl Bounded for Profile {
         if let Some(waits) = &self.waits {
             within("ops", waits.ops, &(0.0..=COUNT_MAX as f64))?;
             waits.calls.check()?;
+        }
+        within("parts", self.processor.len(), &(0..=PARTS))?;
+        for part in &self.processor {
+            within("ops", part.ops, &(0.0..=COUNT_MAX as f64))?;
+            within("instructions", part.instructions, &(0..=COUNTER_MAX))?;
+            within("cycles", part.cycles, &(0..=COUNTER_MAX))?;
         }
         within("lost", self.limits.lost, &(0..=COUNT_MAX))?;
         within("broken", self.limits.broken, &(0..=COUNT_MAX))?;

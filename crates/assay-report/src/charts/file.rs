@@ -43,7 +43,7 @@ pub(super) fn compared<'a>(report: &Report<'a>) -> Vec<&'a str> {
 }
 
 /// A setup in the name of a file: clients, tables, rows.
-pub(super) fn setup_word(Setup { clients, tables, rows }: Setup) -> String {
+pub(crate) fn setup_word(Setup { clients, tables, rows }: Setup) -> String {
     format!("c{clients}-t{tables}-r{rows}")
 }
 

@@ -15,7 +15,7 @@ pub(crate) mod versions;
 use crate::view::Report;
 
 pub use file::ChartFile;
-pub(crate) use file::{Place, stem};
+pub(crate) use file::{Place, setup_word, stem};
 
 /// All charts of a study, in the order of a report.
 pub(crate) fn charts(report: &Report) -> Vec<ChartFile> {
@@ -32,13 +32,18 @@ pub(crate) fn charts(report: &Report) -> Vec<ChartFile> {
 pub(crate) fn named(mut charts: Vec<ChartFile>) -> Vec<ChartFile> {
     let mut taken: Vec<String> = Vec::new();
     for chart in &mut charts {
-        let name = chart.name.clone();
-        let mut number = 2;
-        while taken.contains(&chart.name) {
-            chart.name = format!("{name}-{number}");
-            number += 1;
-        }
+        make_unique(&mut chart.name, &taken);
         taken.push(chart.name.clone());
     }
     charts
+}
+
+/// Appends a number to a name that is taken.
+pub(crate) fn make_unique(name: &mut String, taken: &[String]) {
+    let first = name.clone();
+    let mut number = 2;
+    while taken.contains(name) {
+        *name = format!("{first}-{number}");
+        number += 1;
+    }
 }

@@ -73,8 +73,9 @@ pub(crate) struct CellRow<'a> {
     per_op: Option<PerOpRow>,
     /// The change of the time per operation against the base, and its terms, which add up to it; microseconds.
     change_us: Option<ChangeRow>,
-    /// Counters of the server's own status, per operation, that changed against the base.
-    counters: Option<BTreeMap<&'a str, CounterRow>>,
+    /// Counters of the server's own status that changed against the base, per operation; `Innodb_history_list_length`
+    /// is no count, so it is a mean.
+    counters: Option<BTreeMap<&'a str, ChangedRow>>,
     /// Only with profiles.
     #[serde(skip_serializing_if = "Option::is_none")]
     profile: Option<ProfileRow<'a>>,
@@ -241,6 +242,8 @@ struct ProfileRow<'a> {
     background_rest: TimesRow,
     /// Null if the kernel did not tell.
     waits: Option<BTreeMap<&'static str, TimesRow>>,
+    /// Null if the processor did not count.
+    processor: Option<ProcessorRow>,
 }
 
 #[derive(Serialize)]
@@ -252,6 +255,12 @@ struct FunctionRow<'a> {
     after: Number,
     change: Interval,
     certain: bool,
+}
+
+#[derive(Serialize)]
+struct ProcessorRow {
+    instructions: ChangedRow,
+    cycles_per_instruction: ChangedRow,
 }
 
 #[derive(Serialize)]
@@ -286,19 +295,22 @@ fn profile(profile: &ProfileChange) -> ProfileRow<'_> {
         background_rest: rest(&profile.background),
         background: profile.background.iter().take(FUNCTIONS).map(row).collect(),
         waits: profile.waits.as_ref().map(|waits| waits.iter().map(wait).collect()),
+        processor: profile.processor.as_ref().map(|it| ProcessorRow {
+            instructions: changed(&it.instructions),
+            cycles_per_instruction: changed(&it.cycles),
+        }),
     }
 }
 
 #[derive(Serialize)]
-struct CounterRow {
+struct ChangedRow {
     before: Number,
     after: Number,
     change: Interval,
 }
 
-fn counter(counter: &CounterChange) -> CounterRow {
-    let changed = counter.changed;
-    CounterRow {
+fn changed(changed: &Changed) -> ChangedRow {
+    ChangedRow {
         before: changed.before.into(),
         after: changed.after.into(),
         change: changed.by.into(),
@@ -371,7 +383,7 @@ impl<'a> CellRow<'a> {
             per_op: judged.per_op.filter(|_| !is_reported).map(per_op),
             change_us: judged.change.as_ref().filter(|_| !is_reported).map(change),
             counters: judged.counters.as_deref().map(|all| {
-                let row = |it: &'a CounterChange| (it.name.as_str(), counter(it));
+                let row = |it: &'a CounterChange| (it.name.as_str(), changed(&it.changed));
                 all.iter().map(row).collect()
             }),
             profile: judged.profile.as_ref().map(profile),

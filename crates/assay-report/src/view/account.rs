@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use assay_model::STATUS_LEVELS;
 use assay_verdict::{CellJudgement, Changed};
 
 use crate::number::figure;
@@ -43,7 +44,7 @@ pub(crate) fn rows(cell: &CellJudgement) -> Vec<AccountRow> {
 const COUNTERS: usize = 12;
 
 /// The counters of the server's status that changed, per operation.
-pub(crate) fn counters(cell: &CellJudgement) -> Vec<(&str, [String; 3])> {
+pub(crate) fn counters(cell: &CellJudgement) -> Vec<(String, [String; 3])> {
     let changes = cell.counters.iter().flatten().take(COUNTERS);
     let texts = |change: &Changed| {
         let by = match change.after / change.before {
@@ -52,7 +53,11 @@ pub(crate) fn counters(cell: &CellJudgement) -> Vec<(&str, [String; 3])> {
         };
         [number(change.before), number(change.after), by]
     };
-    changes.map(|it| (it.name.as_str(), texts(&it.changed))).collect()
+    let name = |name: &str| match STATUS_LEVELS.contains(&name) {
+        true => format!("{name} (mean)"),
+        false => name.to_owned(),
+    };
+    changes.map(|it| (name(&it.name), texts(&it.changed))).collect()
 }
 
 /// A number of things per operation; those that are rarer than one in a thousand are none.

@@ -20,6 +20,8 @@ pub(crate) struct ProfileRows {
     pub(crate) tables: Vec<(&'static str, Vec<AccountRow>)>,
     /// What serving threads wait for: µs per operation of the base and of the system.
     pub(crate) waits: Vec<(&'static str, [String; 2])>,
+    /// Instructions per operation and cycles per instruction, if the processor counts them.
+    pub(crate) processor: Vec<AccountRow>,
 }
 
 /// Other threads with less CPU time than this part of that of the serving threads are left out.
@@ -49,7 +51,23 @@ pub(crate) fn rows(cell: &CellJudgement) -> Option<ProfileRows> {
     if is_busy {
         tables.push(("other threads", functions(&profile.background, background_cpu)));
     }
-    Some(ProfileRows { tables, waits: waits.collect() })
+    let processor = profile.processor.iter().flat_map(|it| {
+        let of = |name: &'static str, changed: &Changed, digits: usize| {
+            let signed = |value: f64| format!("{value:+.digits$}").replace('-', "−");
+            let Changed { before, after, by } = changed;
+            AccountRow {
+                name: name.into(),
+                by: format!("{} [{}, {}]", signed(by.value), signed(by.low), signed(by.high)),
+                share: format!("{before:.digits$} → {after:.digits$}"),
+                is_certain: changed.is_certain(),
+            }
+        };
+        [
+            of("instructions per operation", &it.instructions, 0),
+            of("cycles per instruction", &it.cycles, 3),
+        ]
+    });
+    Some(ProfileRows { tables, waits: waits.collect(), processor: processor.collect() })
 }
 
 fn functions(all: &[FunctionChange], whole: Option<Changed>) -> Vec<AccountRow> {
@@ -101,7 +119,8 @@ pub(crate) fn limits(study: &JudgedStudy, cell: &CellJudgement) -> Vec<String> {
     let mut said = Vec::new();
     if !limits.stripped.is_empty() {
         said.push(format!(
-            "{} tell the names of only some functions: install their debug symbols, and the next profile has all",
+            "{} tell the names of only some functions: install their debug symbols or set DEBUGINFOD_URLS, and \
+             the next profile has all",
             limits.stripped.join(", ")
         ));
     }

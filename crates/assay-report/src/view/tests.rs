@@ -107,7 +107,7 @@ impl Measured<'_> {
     }
 
     /// The counters of the server's status that changed. Empty if the verdict is no change.
-    pub(crate) fn counters(&self) -> Vec<(&str, [String; 3])> {
+    pub(crate) fn counters(&self) -> Vec<(String, [String; 3])> {
         match self.verdict {
             Verdict::Slower | Verdict::Faster | Verdict::Uneven => account::counters(self.cell),
             Verdict::Same | Verdict::Undecided | Verdict::Failed => Vec::new(),

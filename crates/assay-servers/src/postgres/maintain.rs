@@ -91,7 +91,7 @@ fn dead_rows(control: &mut Connection) -> Result<Option<u64>, Error> {
 }
 
 /// The major version: 18 for `18.6 (Debian 18.6-1)`, and 9 for all versions before 10.
-fn major(control: &Connection) -> u32 {
+pub(crate) fn major(control: &Connection) -> u32 {
     let digits = control.server_version().split(|it: char| !it.is_ascii_digit()).next();
     digits.and_then(|it| it.parse().ok()).unwrap_or(0)
 }

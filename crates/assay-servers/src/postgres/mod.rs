@@ -11,7 +11,7 @@ use assay_terms::{Version, version_number};
 use assay_wire::{ConnectOptions, Protocol};
 use fs_err as fs;
 
-pub(crate) use maintain::{clean, drain, maintain};
+pub(crate) use maintain::{clean, drain, maintain, major};
 pub(crate) use settings::effective_settings;
 
 use crate::listen::Listen;

@@ -43,7 +43,7 @@ pub(crate) struct Output {
     #[arg(long, value_enum)]
     pub(crate) format: Option<FormatWord>,
 
-    /// Write the result to a file instead of stdout; with the formats `svg` and `png`, to files of a directory
+    /// Write the result to a file instead of stdout; the formats `svg`, `png` and `folded` take a directory
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 }
@@ -65,4 +65,6 @@ pub(crate) enum FormatWord {
     Svg,
     /// The same charts as pictures
     Png,
+    /// The profiles as files of stacks, for tools that draw flame graphs
+    Folded,
 }

@@ -7,6 +7,7 @@ use anyhow::{Context, Result, anyhow};
 use assay_model::{
     DataSet, EventKind, Experiment, PlannedCell, Profiling, Slice, SliceOutcome, Verdict, counted,
 };
+use assay_profile::Symbols;
 use assay_study::{Action, End, Executor, Outcome, write_events};
 use assay_wire::Connection;
 use assay_workloads::LoadedData;
@@ -56,6 +57,8 @@ pub(crate) struct StudyExecutor<'a, 'l> {
     is_checked: bool,
     /// The tests of which profiles are taken.
     pub(super) profiling: Profiling,
+    /// The names of functions, for these profiles.
+    pub(super) symbols: Symbols,
     /// What was loaded, for these checks.
     pub(super) loaded: BTreeMap<DataSet, LoadedData>,
 }
@@ -72,6 +75,7 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
         Self {
             is_checked: recipe.as_ref().is_ok_and(|request| request.check),
             profiling: recipe.map(|request| request.profile).unwrap_or_default(),
+            symbols: Symbols::new(!env.offline),
             participants,
             local,
             env,

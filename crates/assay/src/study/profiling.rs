@@ -5,14 +5,15 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use assay_model::{
-    CellProfile, EventKind, PlannedCell, Profile, Profiling, StudyRecord, Verdict, Waits, counted,
+    CellProfile, EventKind, PlannedCell, ProcessorPart, Profile, Profiling, StudyRecord, Verdict,
+    Waits, counted,
 };
-use assay_profile::{FREQUENCY, Sampler};
+use assay_profile::{FREQUENCY, ProcessorCounters, Sampler};
 use assay_study::Phase;
 
 use super::executor::StudyExecutor;
 use crate::errors::hints;
-use crate::systems::{Instance, Slot};
+use crate::systems::{Clients, Instance, Slot};
 
 /// How long each system is sampled in a cell: some ten thousand samples, so that a function with 1 % of the time is
 /// known to a tenth of that.
@@ -20,6 +21,10 @@ const SAMPLED: Duration = Duration::from_secs(5);
 
 /// How long its waiting is sampled after that.
 const WAITS_SAMPLED: Duration = Duration::from_secs(2);
+
+/// Parts of the time in which instructions and cycles are counted, and the length of each.
+const COUNTED_PARTS: u64 = 8;
+const COUNTED_PART: Duration = Duration::from_millis(250);
 
 /// How long its clients work before.
 const WARM: Duration = Duration::from_millis(500);
@@ -43,7 +48,8 @@ impl StudyExecutor<'_, '_> {
             return Ok(());
         }
         let systems = self.participants.len();
-        let each = (WARM + SAMPLED + WAITS_SAMPLED).as_secs_f64() * systems as f64;
+        let counted_for = COUNTED_PART * COUNTED_PARTS as u32;
+        let each = (WARM + SAMPLED + WAITS_SAMPLED + counted_for).as_secs_f64() * systems as f64;
         self.env.progress.note(&format!(
             "taking profiles of {}, {:.0} s each",
             counted(count, "test"),
@@ -118,15 +124,18 @@ impl StudyExecutor<'_, '_> {
     fn sampled(&mut self, system: usize, cell: &PlannedCell) -> Result<Profile> {
         let mut clients = self.connect_one(system, cell)?;
         let slot = Slot { system, block: 0, round: 0, position: 0 };
-        clients.work_apart(cell, slot, 0, WARM)?;
         let (pid, serving) = clients.watched().context("its process is not known")?;
+        Sampler::prepare(pid, &mut self.symbols);
+        self.env.interrupt.check()?;
         let serving = serving.map(<[i32]>::to_vec);
-        let sampler = Sampler::cpu(pid, serving.as_deref())?;
+        clients.work_apart(cell, slot, 0, WARM)?;
+        let sampler = Sampler::cpu(pid, serving.as_deref(), &mut self.symbols)?;
         let ops = clients.work_apart(cell, slot, 1, SAMPLED)?;
         let mut sampled = sampler.stop()?;
-        let waits = match serving.filter(|_| !sampled.limits.no_kernel) {
+        let shows_kernel = !sampled.limits.no_kernel;
+        let waits = match serving.as_ref().filter(|_| shows_kernel) {
             Some(serving) => {
-                let sampler = Sampler::waits(pid, &serving);
+                let sampler = Sampler::waits(pid, serving, &mut self.symbols);
                 let ops = clients.work_apart(cell, slot, 2, WAITS_SAMPLED)?;
                 match sampler.and_then(Sampler::stop) {
                     Ok(found) => {
@@ -143,6 +152,8 @@ impl StudyExecutor<'_, '_> {
             }
             None => None,
         };
+        let serving = serving.unwrap_or_default();
+        let processor = counted_parts(&mut clients, cell, slot, (&serving, shows_kernel))?;
         Ok(Profile {
             frequency: FREQUENCY,
             ops,
@@ -150,9 +161,39 @@ impl StudyExecutor<'_, '_> {
             serving: sampled.serving,
             background: sampled.background,
             waits,
+            processor,
             limits: sampled.limits,
         })
     }
+}
+
+/// Instructions and cycles of the threads that serve the clients, part by part; none if the processor does not count
+/// them.
+fn counted_parts(
+    clients: &mut Clients,
+    cell: &PlannedCell,
+    slot: Slot,
+    (serving, shows_kernel): (&[i32], bool),
+) -> Result<Vec<ProcessorPart>> {
+    // Sampling and waits are the first three kinds of work that is apart.
+    const FIRST: u64 = 3;
+    let Some(mut counters) = ProcessorCounters::open(serving, shows_kernel) else {
+        return Ok(Vec::new());
+    };
+    // The profile is as good without it.
+    let mut before = counters.read().unwrap_or_default();
+    let part = |part: u64| {
+        let ops = clients.work_apart(cell, slot, FIRST + part, COUNTED_PART)?;
+        let (then, now) = (before, counters.read().unwrap_or(before));
+        before = now;
+        let ([instructions, cycles], [more_instructions, more_cycles]) = (then, now);
+        Ok(ProcessorPart {
+            ops,
+            instructions: more_instructions.saturating_sub(instructions),
+            cycles: more_cycles.saturating_sub(cycles),
+        })
+    };
+    (0..COUNTED_PARTS).map(part).collect()
 }
 
 /// An error in words, with what the user may do.

@@ -313,10 +313,12 @@ impl Clients {
     /// Reads the counters of the status of a server that is not frozen, before a slice begins.
     pub(crate) fn begin_status(&mut self) {
         let Some(StatusCounters { status, last }) = &mut self.status else { return };
+        let is_published =
+            status.publish().is_none_or(|it| self.session.execute_on_all(it).is_ok());
         match status.read() {
-            Ok(counters) => *last = Some(counters),
+            Ok(counters) if is_published => *last = Some(counters),
             // They explain, but no verdict needs them.
-            Err(_) => self.status = None,
+            _ => self.status = None,
         }
     }
 

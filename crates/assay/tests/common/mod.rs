@@ -67,6 +67,7 @@ impl Place {
             .env("XDG_RUNTIME_DIR", self.run())
             .env("XDG_STATE_HOME", self.folder.path().join("state"))
             .env_remove("RUST_LOG")
+            .env_remove("DEBUGINFOD_URLS")
             .stdin(Stdio::null())
             .process_group(0);
         command

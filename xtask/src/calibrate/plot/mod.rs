@@ -1,5 +1,6 @@
 //! Tables and plots of the results.
 
+mod causes;
 mod docs;
 mod noise;
 mod real;
@@ -15,7 +16,7 @@ use fs_err as fs;
 use super::lines::Lines;
 
 /// The pages that may show tables, from the root of the repository.
-const PAGES: [&str; 2] = ["docs/method.md", "docs/statistics.md"];
+const PAGES: [&str; 3] = ["docs/method.md", "docs/statistics.md", "docs/why.md"];
 
 /// Where the plots are, from the root of the repository.
 const PLOTS: &str = "docs/plots";
@@ -43,6 +44,7 @@ pub(super) fn run(root: &Path) -> Result<()> {
     let real = Lines::open(&root.join(super::real::RESULTS))?;
     let mut tables = sim::tables(&simulated);
     tables.extend(real::tables(real.values()));
+    tables.push(causes::table(real.values()));
     for page in PAGES {
         docs::replace(&root.join(page), &tables)?;
     }

@@ -21,6 +21,8 @@ pub(super) enum Measured {
     ByHand(ByHand),
     /// `assay compare` with these words, for as long as another study of the same kind took.
     AtEqualTime { words: Vec<String>, as_long_as: String },
+    /// `assay compare` of a system against the same with a cause.
+    Planted(Planted),
 }
 
 /// The manual design.
@@ -31,6 +33,27 @@ pub(super) struct ByHand {
     pub(super) tests: Vec<&'static str>,
     /// Time of each run, seconds.
     pub(super) seconds: u32,
+}
+
+/// A study of a system against the same with a cause.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Planted {
+    pub(super) plant: Plant,
+    /// Words of `compare`, with the systems if they are named.
+    pub(super) words: Vec<String>,
+    /// Terms as JSON names them.
+    pub(super) terms: &'static [&'static str],
+}
+
+/// How a cause is planted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Plant {
+    /// The words of the study name it.
+    Named,
+    /// The second server is reached by TCP instead of a socket.
+    Tcp,
+    /// Another process computes all the time on the CPU of the second server.
+    Hog,
 }
 
 /// Tests that `--short` measures.
@@ -74,6 +97,7 @@ pub(super) fn of(kind: &str, is_short: bool) -> Option<Vec<Design>> {
         "turns" => turns(is_short),
         "long" => long(is_short),
         "hour" => hour(is_short),
+        "causes" => causes(is_short),
         _ => return None,
     })
 }
@@ -213,7 +237,71 @@ fn hour(is_short: bool) -> Vec<Design> {
         );
         compared(format!("{clients} 1"), &text)
     };
-    [1, cpus].map(design).into()
+    let mut counts = vec![1, cpus];
+    counts.dedup();
+    counts.into_iter().map(design).collect()
+}
+
+/// Causes that are planted on purpose, each with the terms of the account in which its change must come back.
+fn causes(is_short: bool) -> Vec<Design> {
+    const CPU: &[&str] = &["client_cpu", "server_cpu"];
+    const SERVER: &[&str] = &["server_cpu"];
+    const WAIT: &[&str] = &["disk_wait", "other_wait", "unknown"];
+    const QUEUE: &[&str] = &["cpu_wait"];
+    let named = [
+        (
+            "performance schema",
+            SERVER,
+            "mariadb@11.8 mariadb@11.8+performance_schema=ON --tests point-query",
+        ),
+        (
+            "no index",
+            SERVER,
+            "postgres@17 postgres@17+enable_indexscan=off+enable_indexonlyscan=off+enable_bitmapscan=off \
+             --tests range-notcovered-si --rows 10k",
+        ),
+        (
+            "flush at commit",
+            WAIT,
+            "mariadb@11.8 mariadb@11.8+innodb_flush_log_at_trx_commit=1 --tests insert",
+        ),
+        (
+            "small cache",
+            WAIT,
+            "mariadb@11.8 mariadb@11.8+innodb_buffer_pool_size=8M --tests point-query --rows 500k",
+        ),
+        (
+            "locks",
+            WAIT,
+            "mysql@8.0 mysql@8.0+transaction_isolation=SERIALIZABLE --tests read-write_range=10 --clients 16 \
+             --rows 1000",
+        ),
+        (
+            "one thread at a time",
+            WAIT,
+            "mysql@8.0 mysql@8.0+innodb_thread_concurrency=1 --tests points-covered-pk --clients 16",
+        ),
+    ];
+    let more = if is_short { " --budget 10s" } else { " --budget 60s --profile=all" };
+    let design = |name: &str, plant, terms, text: &str| Design {
+        key: name.to_owned(),
+        measured: Measured::Planted(Planted {
+            plant,
+            words: words(&format!("{text}{more}")),
+            terms,
+        }),
+        expected: None,
+    };
+    let mut all: Vec<Design> = named
+        .into_iter()
+        .map(|(name, terms, text)| design(name, Plant::Named, terms, text))
+        .collect();
+    all.push(design("TCP", Plant::Tcp, CPU, "--tests point-query --rows 10k"));
+    all.push(design("busy CPU", Plant::Hog, QUEUE, "--tests point-query --rows 10k"));
+    if is_short {
+        all.truncate(1);
+    }
+    all
 }
 
 /// An order that another number changes (Fisher and Yates, with a linear congruential generator).
@@ -235,7 +323,7 @@ mod tests {
 
     #[test]
     fn every_kind_has_studies_with_names_of_their_own() {
-        for kind in ["aa", "known", "manual", "turns", "long"] {
+        for kind in ["aa", "known", "manual", "turns", "long", "hour", "causes"] {
             for is_short in [false, true] {
                 let designs = of(kind, is_short).unwrap();
                 let keys: BTreeSet<&str> = designs.iter().map(|it| it.key.as_str()).collect();

@@ -18,8 +18,14 @@ pub(super) struct Sandbox<'a> {
 
 impl<'a> Sandbox<'a> {
     pub(super) fn start(assay: &'a Assay, system: &str) -> Result<Self> {
+        Self::start_with(assay, system, &[])
+    }
+
+    /// The same with more words.
+    pub(super) fn start_with(assay: &'a Assay, system: &str, more: &[&str]) -> Result<Self> {
         let start = ["server", "start", system, "--quiet", "--format", "json"];
-        let told: Value = serde_json::from_str(&machine::done(&mut assay.command(&start))?)?;
+        let mut command = assay.command(&start);
+        let told: Value = serde_json::from_str(&machine::done(command.args(more))?)?;
         Ok(Self {
             assay,
             name: text(&told, "name").to_owned(),

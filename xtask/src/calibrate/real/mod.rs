@@ -3,6 +3,7 @@
 mod designs;
 mod halved;
 mod manual;
+mod planted;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -23,14 +24,14 @@ pub(super) const RESULTS: &str = "docs/calibration/real.jsonl";
 /// Where those of `--short` are.
 const SHORT_RESULTS: &str = "target/calibration/real.jsonl";
 
-/// Carries out the studies of a kind that are missing: `aa|known|manual|turns|long|hour [--program PATH] [--short]`.
+/// Carries out the studies of a kind that are missing: `KIND [--program PATH] [--short]`.
 #[expect(clippy::print_stdout, reason = "a task reports on stdout")]
 pub(super) fn run(root: &Path, words: &[String]) -> Result<()> {
     let is_short = words.iter().any(|word| word == "--short");
     let kind = words.first().map_or("", String::as_str);
     expect_only(words.get(1..).unwrap_or_default(), &["--program"], &["--short"])?;
     let Some(designs) = designs::of(kind, is_short) else {
-        bail!("`{kind}` is none of aa, known, manual, turns, long and hour");
+        bail!("`{kind}` is none of aa, known, manual, turns, long, hour and causes");
     };
     let program = option(words, "--program")?.map(PathBuf::from);
     let program = program.map_or_else(|| machine::build("assay"), Ok)?;
@@ -46,6 +47,7 @@ pub(super) fn run(root: &Path, words: &[String]) -> Result<()> {
         let mut line = match &design.measured {
             Measured::Compared(words) => assay.compare(words)?,
             Measured::Halved(words) => halved::compare(&assay, words)?,
+            Measured::Planted(planted) => planted::measure(&assay, planted)?,
             Measured::ByHand(by_hand) => manual::measure(&assay, by_hand)?,
             Measured::AtEqualTime { words, as_long_as } => {
                 let of_hand = lines
@@ -132,11 +134,20 @@ fn reduced_cell(cell: &Value) -> Value {
         "detectable": cell["detectable"].as_f64().map(rounded),
         "slices": cell["slices"],
         "troubled": cell["troubled"],
+        "change_us": change_us(&cell["change_us"]),
+        "cause": cell["cause"],
     });
     if let Some(parts) = reduced.as_object_mut() {
         parts.retain(|_, part| !part.is_null());
     }
     reduced
+}
+
+/// The terms of a change, each as an interval; null without them.
+fn change_us(change: &Value) -> Value {
+    let Some(terms) = change.as_object() else { return Value::Null };
+    let told = terms.iter().map(|(name, term)| (name.clone(), interval(term)));
+    told.filter(|(_, term)| !term.is_null()).collect::<serde_json::Map<_, _>>().into()
 }
 
 /// `[value, low, high]`, or null.

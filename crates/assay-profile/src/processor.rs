@@ -1,0 +1,109 @@
+//! Instructions and cycles that the processor counts.
+
+use std::io;
+
+use perf_event::events::{Event, Hardware};
+use perf_event::{Builder, Counter, ReadFormat};
+
+/// Counts what some threads make the processor do.
+pub struct ProcessorCounters {
+    /// By thread: instructions and cycles.
+    counters: Vec<[Counter; 2]>,
+}
+
+impl ProcessorCounters {
+    /// Begins to count the instructions and cycles of these threads; without those in the kernel, if `shows_kernel` is
+    /// false. `None` if the kernel does not permit it, or the processor, often a virtual one, does not count.
+    #[must_use]
+    pub fn open(threads: &[i32], shows_kernel: bool) -> Option<Self> {
+        Self::of(threads, shows_kernel, [Hardware::INSTRUCTIONS, Hardware::CPU_CYCLES])
+    }
+
+    fn of<E: Event + Copy>(threads: &[i32], shows_kernel: bool, events: [E; 2]) -> Option<Self> {
+        let open = |thread: i32, event: E| -> io::Result<Counter> {
+            let mut builder = Builder::new(event);
+            builder.observe_pid(thread).any_cpu().exclude_hv(true).exclude_kernel(!shows_kernel);
+            builder.read_format(ReadFormat::TOTAL_TIME_ENABLED | ReadFormat::TOTAL_TIME_RUNNING);
+            let mut counter = builder.build()?;
+            counter.enable()?;
+            Ok(counter)
+        };
+        let both = |thread: &i32| Ok([open(*thread, events[0])?, open(*thread, events[1])?]);
+        match threads.iter().map(both).collect::<io::Result<Vec<_>>>() {
+            Ok(counters) if !counters.is_empty() => Some(Self { counters }),
+            Ok(_) => None,
+            Err(error) => {
+                log::debug!("instructions and cycles are not counted: {error}");
+                None
+            }
+        }
+    }
+
+    /// Instructions and cycles since they are counted.
+    ///
+    /// # Errors
+    /// The kernel does not tell them.
+    pub fn read(&mut self) -> io::Result<[u64; 2]> {
+        let mut sums = [0; 2];
+        for counters in &mut self.counters {
+            for (sum, counter) in sums.iter_mut().zip(counters) {
+                let data = counter.read_full()?;
+                let [enabled, running] = [data.time_enabled(), data.time_running()]
+                    .map(|time| time.unwrap_or_default().as_secs_f64());
+                // A processor with too few counters lends each of them for a part of the time.
+                let whole = if running > 0.0 { enabled / running } else { 1.0 };
+                *sum += (data.count() as f64 * whole) as u64;
+            }
+        }
+        Ok(sums)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::hint::black_box;
+    use std::time::{Duration, Instant};
+
+    use perf_event::events::Software;
+    use rustix::thread::gettid;
+
+    use super::*;
+
+    fn burn(time: Duration) {
+        let began = Instant::now();
+        while began.elapsed() < time {
+            black_box((0..1000_u64).fold(0_u64, |sum, it| sum.wrapping_mul(31) ^ it));
+        }
+    }
+
+    #[test]
+    fn what_a_thread_does_is_counted() {
+        let thread = gettid().as_raw_nonzero().get();
+        let events = [Software::TASK_CLOCK, Software::CPU_CLOCK];
+        let Some(mut counters) = ProcessorCounters::of(&[thread], false, events) else {
+            eprintln!("not tested: performance events are not permitted");
+            return;
+        };
+        let [before, _] = counters.read().unwrap();
+        let time = Duration::from_millis(50);
+        burn(time);
+        let [after, _] = counters.read().unwrap();
+        let used = Duration::from_nanos(after - before);
+        assert!(used > time / 20 && used < 4 * time, "{used:?}");
+    }
+
+    #[test]
+    fn a_processor_that_counts_executes_more_than_it_does_nothing() {
+        let thread = gettid().as_raw_nonzero().get();
+        let Some(mut counters) = ProcessorCounters::open(&[thread], false) else {
+            eprintln!("not tested: this processor does not count instructions");
+            return;
+        };
+        let before = counters.read().unwrap();
+        burn(Duration::from_millis(20));
+        let after = counters.read().unwrap();
+        let [instructions, cycles] = [0, 1].map(|it| (after[it] - before[it]) as f64);
+        let per_cycle = instructions / cycles;
+        assert!(instructions > 1e5 && per_cycle > 0.1 && per_cycle < 10.0, "{per_cycle}");
+    }
+}

@@ -1,0 +1,51 @@
+//! Binaries that were read once for all profiles.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use procfs::process::MemoryMap;
+
+use crate::binary::Binary;
+use crate::debuginfod::Fetcher;
+
+/// The binaries of servers, with the names of their functions. To read those of a server takes a second, so all
+/// profiles of a study share them.
+#[derive(Debug)]
+pub struct Symbols {
+    binaries: BTreeMap<FileId, Option<Arc<Binary>>>,
+    fetcher: Fetcher,
+}
+
+/// Device, inode and path in the processes that map the file: servers may have root directories of their own.
+type FileId = ((i32, i32), u64, PathBuf);
+
+impl Symbols {
+    /// No binary is known yet. `fetches` says whether the names of stripped ones may come from servers of debug files
+    /// that the user has configured (`DEBUGINFOD_URLS`).
+    #[must_use]
+    pub fn new(fetches: bool) -> Self {
+        Self { binaries: BTreeMap::new(), fetcher: Fetcher::new(fetches) }
+    }
+
+    /// The binary of a part of a process's memory, which knows it as `shown`. `None` if it cannot be read.
+    pub(crate) fn binary(
+        &mut self,
+        pid: i32,
+        map: &MemoryMap,
+        shown: &Path,
+    ) -> Option<Arc<Binary>> {
+        let fetcher = &mut self.fetcher;
+        let read = || Binary::read(&seen_by(pid, shown), shown, fetcher).map(Arc::new);
+        let key = (map.dev, map.inode, shown.to_owned());
+        self.binaries.entry(key).or_insert_with(read).clone()
+    }
+}
+
+/// A file as a process sees it, which may have a root directory of its own.
+fn seen_by(pid: i32, path: &Path) -> PathBuf {
+    let root = PathBuf::from(format!("/proc/{pid}/root"));
+    let inside = path.strip_prefix("/").unwrap_or(path);
+    let seen = root.join(inside);
+    if seen.exists() { seen } else { path.to_owned() }
+}

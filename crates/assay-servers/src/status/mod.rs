@@ -1,0 +1,152 @@
+//! Counters that a server keeps of its own work: rows, pages, log, locks.
+
+mod mysql;
+mod postgres;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use assay_model::{Product, STATUS_LEVELS};
+use assay_wire::{ConnectOptions, Connection, ResultSet};
+
+use crate::error::Error;
+use crate::postgres::major;
+
+/// The largest value that a counter may have.
+const VALUE_MAX: u64 = 1 << 53;
+
+/// A connection that reads a server's counters.
+pub struct Status {
+    control: Connection,
+    source: Source,
+    /// The counters that are known. A proxy may send others.
+    known: BTreeSet<String>,
+    /// What reading them once adds to them.
+    own: BTreeMap<String, u64>,
+}
+
+/// The way in which a server tells its counters.
+enum Source {
+    MySql {
+        query: String,
+        /// Whether the length of the history is asked for apart.
+        has_history_apart: bool,
+    },
+    Postgres {
+        query: String,
+    },
+}
+
+impl Status {
+    /// Connects to a server that is not frozen. `None` for a Postgres before version 15, whose processes publish their
+    /// counters only now and then.
+    ///
+    /// # Errors
+    /// If it refuses the connection.
+    pub fn open(options: &ConnectOptions, product: Product) -> Result<Option<Self>, Error> {
+        let mut control = Connection::connect(options)?;
+        let (source, known) = match product {
+            Product::Postgres => match major(&control) {
+                version if version >= postgres::SINCE => {
+                    let source = Source::Postgres { query: postgres::query(version) };
+                    (source, postgres::names().collect())
+                }
+                _ => return Ok(None),
+            },
+            Product::MySql | Product::MariaDb => {
+                let (query, known) = (mysql::query(), mysql::names());
+                let has_history = counters(&control.query(&query)?, &known);
+                let has_history = has_history.contains_key(mysql::HISTORY);
+                let has_history_apart = !has_history && mysql::history(&mut control).is_ok();
+                (Source::MySql { query, has_history_apart }, known)
+            }
+        };
+        let mut status = Self { control, source, known, own: BTreeMap::new() };
+        let (first, second) = (status.read()?, status.read()?);
+        let own = status.grown(&first, &second).into_iter();
+        let is_of_reading =
+            |name: &str| mysql::OF_READING.iter().any(|start| name.starts_with(start));
+        status.own = own.filter(|(name, _)| is_of_reading(name)).collect();
+        Ok(Some(status))
+    }
+
+    /// The statement that every client must have executed before the counters are read, so that its work is in them.
+    #[must_use]
+    pub fn publish(&self) -> Option<&'static str> {
+        match self.source {
+            Source::MySql { .. } => None,
+            Source::Postgres { .. } => Some(postgres::PUBLISH),
+        }
+    }
+
+    /// The counters since the server started, by name.
+    ///
+    /// # Errors
+    /// When the connection is lost.
+    pub fn read(&mut self) -> Result<BTreeMap<String, u64>, Error> {
+        let Self { control, source, known, .. } = self;
+        match source {
+            Source::MySql { query, has_history_apart } => {
+                let mut found = counters(&control.query(query)?, known);
+                if *has_history_apart && let Some(length) = mysql::history(control)? {
+                    found.insert(mysql::HISTORY.to_owned(), length.min(VALUE_MAX));
+                }
+                Ok(found)
+            }
+            Source::Postgres { query } => Ok(counters(&control.query_catalog(query)?, known)),
+        }
+    }
+
+    /// By how much each counter grew from one read to the next, without what reading adds. A counter that was reset
+    /// counts from 0. A level is told as it is ([`STATUS_LEVELS`]).
+    #[must_use]
+    pub fn grown(
+        &self,
+        before: &BTreeMap<String, u64>,
+        after: &BTreeMap<String, u64>,
+    ) -> Vec<(String, u64)> {
+        let growth = after.iter().filter_map(|(name, after)| {
+            if STATUS_LEVELS.contains(&name.as_str()) {
+                return Some((name.clone(), *after));
+            }
+            let own = self.own.get(name).copied().unwrap_or(0);
+            let grown = after.checked_sub(*before.get(name)?).unwrap_or(*after);
+            Some((name.clone(), grown.saturating_sub(own)))
+        });
+        growth.collect()
+    }
+}
+
+/// The known counters among rows of names and values.
+fn counters(found: &ResultSet, known: &BTreeSet<String>) -> BTreeMap<String, u64> {
+    let counter = |row: usize| {
+        let name = found.text(row, 0).filter(|name| known.contains(*name))?;
+        let value = found.text(row, 1)?.parse().ok().filter(|value| *value <= VALUE_MAX)?;
+        Some((name.to_owned(), value))
+    };
+    (0..found.rows.len()).filter_map(counter).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_known_counters_with_sensible_values_are_told() {
+        let text = |text: &str| Some(text.as_bytes().to_vec());
+        let row = |name, value| vec![text(name), text(value)];
+        let found = ResultSet {
+            rows: vec![
+                row("Innodb_rows_read", "17"),
+                row("Uptime", "5"),
+                row("Sort_rows", "18446744073709551615"),
+                row("Select_scan", "-1"),
+                vec![None, None],
+            ],
+            ..ResultSet::default()
+        };
+        assert_eq!(
+            counters(&found, &mysql::names()),
+            BTreeMap::from([("Innodb_rows_read".to_owned(), 17)])
+        );
+    }
+}

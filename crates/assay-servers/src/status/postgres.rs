@@ -1,0 +1,116 @@
+//! The counters of Postgres.
+
+use std::fmt::Write as _;
+
+/// The first version in which a process can be told to publish what it counted. Before that, processes do so about
+/// twice a second: rounds are shorter, so the counters of one would be those of another.
+pub(super) const SINCE: u32 = 15;
+
+/// Makes the process that serves a connection publish what it counted before it answers.
+pub(super) const PUBLISH: &str = "SELECT pg_catalog.pg_stat_force_next_flush()";
+
+/// Views of counters, with the rows that matter, the first version that has them, and their counters. Those that a
+/// version lacks are left out. The views of all tables leave out the catalogs, which reading these views changes.
+const VIEWS: [(&str, &str, u32, &[&str]); 7] = [
+    (
+        "pg_stat_user_tables",
+        "true",
+        SINCE,
+        &[
+            "autovacuum_count",
+            "idx_scan",
+            "idx_tup_fetch",
+            "n_tup_del",
+            "n_tup_hot_upd",
+            "n_tup_ins",
+            "n_tup_newpage_upd",
+            "n_tup_upd",
+            "seq_scan",
+            "seq_tup_read",
+        ],
+    ),
+    (
+        "pg_statio_user_tables",
+        "true",
+        SINCE,
+        &["heap_blks_hit", "heap_blks_read", "idx_blks_hit", "idx_blks_read"],
+    ),
+    (
+        "pg_stat_database",
+        "datname = current_database()",
+        SINCE,
+        &["deadlocks", "temp_bytes", "temp_files", "xact_rollback"],
+    ),
+    (
+        "pg_stat_wal",
+        "true",
+        SINCE,
+        &["wal_buffers_full", "wal_bytes", "wal_fpi", "wal_records", "wal_sync", "wal_write"],
+    ),
+    (
+        "pg_stat_bgwriter",
+        "true",
+        SINCE,
+        &[
+            "buffers_alloc",
+            "buffers_backend",
+            "buffers_backend_fsync",
+            "buffers_checkpoint",
+            "buffers_clean",
+        ],
+    ),
+    ("pg_stat_checkpointer", "true", 17, &["buffers_written", "num_done", "num_requested"]),
+    (
+        "pg_stat_io",
+        "backend_type = 'client backend' AND object <> 'wal'",
+        16,
+        &["evictions", "extends", "fsyncs", "writebacks", "writes"],
+    ),
+];
+
+/// Where counters of `pg_stat_wal` are from a version on.
+const WAL: (u32, &str) = (
+    18,
+    " UNION ALL SELECT 'pg_stat_wal', jsonb_build_object('wal_sync', fsyncs, 'wal_write', writes) FROM pg_stat_io \
+     WHERE object = 'wal'",
+);
+
+/// The names of all counters: that of the view and that of its column.
+pub(super) fn names() -> impl Iterator<Item = String> {
+    let of = |(view, _, _, columns): &(&'static str, _, _, &'static [&'static str])| {
+        let view = *view;
+        columns.iter().map(move |column| format!("{view}.{column}"))
+    };
+    VIEWS.iter().flat_map(of)
+}
+
+/// The query for all counters of a version: names and sums.
+pub(super) fn query(version: u32) -> String {
+    let mut views = String::new();
+    for (view, rows, _, _) in VIEWS.iter().filter(|(_, _, since, _)| version >= *since) {
+        let union = if views.is_empty() { "" } else { " UNION ALL " };
+        // Writing to a string does not fail.
+        let _ = write!(views, "{union}SELECT '{view}', to_jsonb(v) FROM {view} v WHERE {rows}");
+    }
+    if version >= WAL.0 {
+        views += WAL.1;
+    }
+    let names: Vec<String> = names().map(|name| format!("'{name}'")).collect();
+    format!(
+        "WITH views (view, figures) AS ({views}) SELECT view || '.' || key, sum(value::numeric)::text FROM views, \
+         jsonb_each_text(figures) WHERE view || '.' || key IN ({}) GROUP BY 1",
+        names.join(", ")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_is_asked_for_the_views_that_it_has() {
+        assert!(!query(15).contains("FROM pg_stat_io"));
+        assert!(query(16).contains("FROM pg_stat_io") && query(17).contains("_checkpointer v"));
+        assert_eq!(names().filter(|it| it == "pg_stat_wal.wal_bytes").count(), 1);
+    }
+}

@@ -1,0 +1,67 @@
+//! The form of a result: what `--format` or the name of the file asks for.
+
+use assay_model::Hint;
+use assay_report::Format;
+
+use crate::charts::ChartForm;
+use crate::cli::{FormatWord, Output};
+
+/// The form of a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// One text.
+    Text(Format),
+    /// Charts, which are files of a directory.
+    Charts(ChartForm),
+    /// The stacks of profiles, which are files of a directory.
+    Stacks,
+}
+
+/// The requested form, or else the one that the extension of the file implies.
+pub(crate) fn form(output: &Output) -> Result<Form, NoFormat> {
+    Ok(match output.format {
+        None => Form::Text(implied(output)?),
+        Some(FormatWord::Text) => Form::Text(Format::Text),
+        Some(FormatWord::Html) => Form::Text(Format::Html),
+        Some(FormatWord::Markdown) => Form::Text(Format::Markdown),
+        Some(FormatWord::Csv) => Form::Text(Format::Csv),
+        Some(FormatWord::Json) => Form::Text(Format::Json),
+        Some(FormatWord::Svg) => Form::Charts(ChartForm::Svg),
+        Some(FormatWord::Png) => Form::Charts(ChartForm::Png),
+        Some(FormatWord::Folded) => Form::Stacks,
+    })
+}
+
+fn implied(output: &Output) -> Result<Format, NoFormat> {
+    let ending = output.output.as_ref().and_then(|path| path.extension());
+    let ending = ending.map(|it| it.to_string_lossy().to_ascii_lowercase());
+    match ending.as_deref() {
+        None | Some("txt" | "text" | "log") => Ok(Format::Text),
+        Some("html" | "htm") => Ok(Format::Html),
+        Some("md" | "markdown") => Ok(Format::Markdown),
+        Some("csv") => Ok(Format::Csv),
+        Some("json") => Ok(Format::Json),
+        Some(other) => Err(NoFormat(other.to_owned())),
+    }
+}
+
+/// The extension of the file stands for no format.
+#[derive(Debug, thiserror::Error)]
+#[error("assay has no format with the extension `.{0}`")]
+pub(crate) struct NoFormat(String);
+
+impl Hint for NoFormat {
+    fn hints(&self) -> Vec<String> {
+        vec![match self.0.as_str() {
+            "svg" | "png" => {
+                format!("charts are files of a directory: `--format {} -o DIR`", self.0)
+            }
+            "folded" => "the stacks of profiles are files of a directory: `--format folded -o DIR`"
+                .to_owned(),
+            _ => {
+                "use `.txt`, `.html`, `.md`, `.csv` or `.json`, or name the format with `--format`"
+                    .to_owned()
+            }
+        }]
+    }
+}
