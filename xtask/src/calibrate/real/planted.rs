@@ -19,22 +19,25 @@ pub(super) fn measure(assay: &Assay, planted: &Planted) -> Result<Value> {
     let mut line = match planted.plant {
         Plant::Named => assay.compare(&planted.words)?,
         Plant::Tcp => {
-            let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port().to_string();
+            let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
             let base = Sandbox::start(assay, SYSTEM)?;
-            let other = Sandbox::start_with(assay, SYSTEM, &["--port", &port])?;
-            of_running(assay, [&base, &other], planted, "the second one by TCP")?
+            let other = Sandbox::start_with(assay, SYSTEM, &["--port", &port.to_string()])?;
+            let by_tcp = by_tcp(&other.url, port)?;
+            let urls = [base.url.clone(), by_tcp];
+            of_running(assay, urls, planted, "the second one by TCP")?
         }
         Plant::Hog => {
             let base = Sandbox::start(assay, SYSTEM)?;
             let other = Sandbox::start(assay, SYSTEM)?;
-            on_cpu(base.pid, 0)?;
-            on_cpu(other.pid, 1)?;
-            let _hog = Hog::on_cpu(1)?;
+            prefer(base.pid)?;
+            let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+            let _hogs: Vec<Hog> = (0..cpus).map(Hog::on_cpu).collect::<Result<_>>()?;
+            let urls = [base.url.clone(), other.url.clone()];
             of_running(
                 assay,
-                [&base, &other],
+                urls,
                 planted,
-                "each on a CPU, that of the second one busy",
+                "the first one with priority over what keeps the CPUs busy",
             )?
         }
     };
@@ -43,29 +46,32 @@ pub(super) fn measure(assay: &Assay, planted: &Planted) -> Result<Value> {
 }
 
 /// A study of two servers that run.
-fn of_running(
-    assay: &Assay,
-    servers: [&Sandbox<'_>; 2],
-    planted: &Planted,
-    how: &str,
-) -> Result<Value> {
-    let urls = servers.map(|it| it.url.clone());
+fn of_running(assay: &Assay, urls: [String; 2], planted: &Planted, how: &str) -> Result<Value> {
     let mut line = assay.compare(&[&urls[..], &planted.words].concat())?;
     line["words"] = format!("{SYSTEM} {SYSTEM} {}; {how}", planted.words.join(" ")).into();
     Ok(line)
 }
 
-/// Puts all threads of a process on a CPU. Those that it starts stay there.
-fn on_cpu(pid: u64, cpu: u32) -> Result<()> {
-    let words = ["-a", "-p", "-c", &cpu.to_string(), &pid.to_string()].map(str::to_owned);
-    machine::done(Command::new("taskset").args(words)).map(drop)
+/// The address of a sandbox on its port, given that of its socket.
+fn by_tcp(url: &str, port: u16) -> Result<String> {
+    let (login, rest) = url.split_once("@/").context("the address has no login")?;
+    let database = rest.split('?').next().unwrap_or(rest);
+    Ok(format!("{login}@127.0.0.1:{port}/{database}"))
+}
+
+/// Gives all threads of a process priority over others. Those that it starts have it too.
+fn prefer(pid: u64) -> Result<()> {
+    const PRIORITY: &str = "-15";
+    let threads = fs_err::read_dir(format!("/proc/{pid}/task"))?;
+    let names = threads.map(|thread| Ok(thread?.file_name())).collect::<Result<Vec<_>>>()?;
+    machine::done(Command::new("renice").args(["-n", PRIORITY, "-p"]).args(names)).map(drop)
 }
 
 /// A process that computes until this is dropped.
 struct Hog(Child);
 
 impl Hog {
-    fn on_cpu(cpu: u32) -> Result<Self> {
+    fn on_cpu(cpu: usize) -> Result<Self> {
         let mut command = Command::new("taskset");
         // It ends with this process, however that ends.
         let script = format!("while kill -0 {} 2>/dev/null; do :; done", std::process::id());
