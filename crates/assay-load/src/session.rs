@@ -217,7 +217,7 @@ impl Session {
             client.command(Command::Execute(sql, done))?;
             asked.push((client, is_done));
         }
-        // All of them are heard before an error ends this: a client whose answer nobody takes would end.
+        // Wait for every answer before returning an error: a client thread ends if it cannot deliver its answer.
         let answers: Vec<Result<()>> =
             asked.iter().map(|(client, is_done)| self.answer_of(client, is_done)).collect();
         answers.into_iter().collect()

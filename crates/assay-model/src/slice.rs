@@ -26,8 +26,8 @@ pub struct SliceId {
     pub round: u32,
 }
 
-/// Entries of [`Slice::status`] that are no counts: how long something is. The history of InnoDB is the transactions in
-/// its undo log that were not purged yet.
+/// Entries of [`Slice::status`] that are levels rather than counts. The history of InnoDB consists of the transactions
+/// whose undo log has not been purged yet.
 pub const STATUS_LEVELS: [&str; 1] = ["Innodb_history_list_length"];
 
 /// Work and latencies of the clients in the measured part of a slice (the warm-up is discarded).

@@ -48,7 +48,7 @@ impl Binary {
     pub(crate) fn read(path: &Path, shown: &Path, fetcher: &mut Fetcher) -> Option<Self> {
         let cache = ReadCache::new(fs_err::File::open(path).ok()?.into_file());
         let file = object::File::parse(&cache).ok()?;
-        let id = file.build_id().ok().flatten().map(hex);
+        let id = file.build_id().ok().flatten().map(hex::encode);
         let has_names = !functions(file.symbols()).is_empty();
         let debug = id.as_deref().and_then(|id| {
             let fetched = || (!has_names).then(|| fetcher.find(id)).flatten();
@@ -58,7 +58,8 @@ impl Binary {
             debug.and_then(|path| Some(ReadCache::new(fs_err::File::open(path).ok()?.into_file())));
         let debug_file = debug_cache.as_ref().and_then(|cache| object::File::parse(cache).ok());
         // Names of another build would be wrong.
-        let is_of_it = |it: &object::File<'_, _>| it.build_id().ok().flatten().map(hex) == id;
+        let is_of_it =
+            |it: &object::File<'_, _>| it.build_id().ok().flatten().map(hex::encode) == id;
         let debug_file = debug_file.filter(is_of_it);
         let table = [debug_file.as_ref(), Some(&file)];
         let complete = table.into_iter().flatten().map(|it| functions(it.symbols()));
@@ -142,11 +143,6 @@ fn debug_file(build_id: &str, shown: &Path) -> Option<PathBuf> {
     let name = format!("lib/debug/.build-id/{first}/{rest}.debug");
     let parents = shown.ancestors().skip(1).chain([Path::new("/usr")]);
     parents.map(|parent| parent.join(&name)).find(|path| path.is_file())
-}
-
-/// A build id as debug files are named.
-fn hex(id: &[u8]) -> String {
-    id.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The functions of a table of symbols, in order of address. Those without a size reach to the next one.

@@ -21,7 +21,7 @@ const NAMES_MAX: usize = 200;
 pub struct CounterChange {
     /// Its name on the server, such as `Innodb_rows_read`.
     pub name: String,
-    /// Per operation of the base and of the system; for what is no count ([`STATUS_LEVELS`]), the mean.
+    /// Per operation of the base and of the system; for a level ([`STATUS_LEVELS`]), the mean.
     pub changed: Changed,
 }
 
@@ -104,7 +104,7 @@ fn by_block<'a>(slices: &[&'a Slice]) -> Option<BTreeMap<u32, Block<'a>>> {
         let block = blocks.entry(slice.block).or_default();
         block.ops += slice.counted_ops();
         for (name, grown) in slice.status.as_ref()? {
-            // What is no count is told as its mean over the operations.
+            // A level becomes its mean over the operations.
             let is_level = STATUS_LEVELS.contains(&name.as_str());
             let weight = if is_level { slice.counted_ops() } else { 1.0 };
             *block.grown.entry(name).or_default() += weight * *grown as f64;

@@ -74,7 +74,7 @@ pub(crate) struct CellRow<'a> {
     /// The change of the time per operation against the base, and its terms, which add up to it; microseconds.
     change_us: Option<ChangeRow>,
     /// Counters of the server's own status that changed against the base, per operation; `Innodb_history_list_length`
-    /// is no count, so it is a mean.
+    /// is a level, so it is a mean.
     counters: Option<BTreeMap<&'a str, ChangedRow>>,
     /// Only with profiles.
     #[serde(skip_serializing_if = "Option::is_none")]

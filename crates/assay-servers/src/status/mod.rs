@@ -97,7 +97,7 @@ impl Status {
     }
 
     /// By how much each counter grew from one read to the next, without what reading adds. A counter that was reset
-    /// counts from 0. A level is told as it is ([`STATUS_LEVELS`]).
+    /// counts from 0. A level keeps its later value ([`STATUS_LEVELS`]).
     #[must_use]
     pub fn grown(
         &self,

@@ -180,20 +180,21 @@ fn counted_parts(
     let Some(mut counters) = ProcessorCounters::open(serving, shows_kernel) else {
         return Ok(Vec::new());
     };
-    // The profile is as good without it.
-    let mut before = counters.read().unwrap_or_default();
-    let part = |part: u64| {
+    let Ok(mut before) = counters.read() else { return Ok(Vec::new()) };
+    let mut parts = Vec::new();
+    for part in 0..COUNTED_PARTS {
         let ops = clients.work_apart(cell, slot, FIRST + part, COUNTED_PART)?;
-        let (then, now) = (before, counters.read().unwrap_or(before));
-        before = now;
-        let ([instructions, cycles], [more_instructions, more_cycles]) = (then, now);
-        Ok(ProcessorPart {
+        // The profile is as good without what the kernel does not tell.
+        let Ok(now) = counters.read() else { return Ok(Vec::new()) };
+        let ([instructions, cycles], [more_instructions, more_cycles]) = (before, now);
+        parts.push(ProcessorPart {
             ops,
             instructions: more_instructions.saturating_sub(instructions),
             cycles: more_cycles.saturating_sub(cycles),
-        })
-    };
-    (0..COUNTED_PARTS).map(part).collect()
+        });
+        before = now;
+    }
+    Ok(parts)
 }
 
 /// An error in words, with what the user may do.
