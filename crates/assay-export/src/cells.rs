@@ -15,7 +15,7 @@ pub(crate) fn key(cell: CellId) -> [Value; 4] {
     [test.into(), setup.clients.into(), setup.tables.into(), setup.rows.into()]
 }
 
-fn interval(estimate: Option<Estimate>) -> [Value; 3] {
+pub(crate) fn interval(estimate: Option<Estimate>) -> [Value; 3] {
     [
         estimate.map(|it| it.value).into(),
         estimate.map(|it| it.low).into(),

@@ -1,6 +1,7 @@
 //! Tables of studies for other tools, as Parquet and CSV. Pure: records in, bytes out.
 
 mod cells;
+mod changes;
 mod csv;
 mod exported;
 mod parquet;
@@ -22,6 +23,7 @@ pub fn tables(studies: &[Exported]) -> Vec<Table> {
         cells::cells(studies),
         cells::groups(studies),
         cells::steps(studies),
+        changes::changes(studies),
         slices::slices(studies),
         slices::series(studies),
     ]

@@ -59,7 +59,7 @@ fn compare_queries(options: &ConnectOptions, clients: u32, cpu: Option<usize>) {
         statements: StatementMode::Prepared,
         seed: 1,
     };
-    let mut session = Session::open(options, &work, cpu).unwrap();
+    let mut session = Session::open(options, &work, cpu.as_slice()).unwrap();
     session.run(0, Bound::Events(10_000)).unwrap();
     println!(
         "{clients} clients: {:>12} {:>12} {:>8} {:>12} {:>12} {:>8}",

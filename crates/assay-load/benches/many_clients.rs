@@ -74,7 +74,7 @@ fn connect(options: &ConnectOptions, clients: u32, cpu: Option<usize>) -> Sessio
         statements: StatementMode::Prepared,
         seed: 1,
     };
-    Session::open(options, &work, cpu).unwrap()
+    Session::open(options, &work, cpu.as_slice()).unwrap()
 }
 
 /// Prints a line of medians and returns the client CPU per query, microseconds.

@@ -124,13 +124,13 @@ fn removals(table: String) -> impl Iterator<Item = String> {
 }
 
 impl Session {
-    /// Connects the clients of `work`, each in a thread of its own (confined to `cpu`, when
-    /// given), and prepares their statements.
+    /// Connects the clients of `work`, each in a thread of its own, and prepares their statements. The clients take
+    /// turns in `cpus` and stay there; without any, they run anywhere.
     ///
     /// # Errors
     /// When a thread cannot be started, a client cannot connect or a statement cannot be prepared.
-    pub fn open(options: &ConnectOptions, work: &Work, cpu: Option<usize>) -> Result<Self> {
-        Self::open_with(options, work, cpu, &ClientPolicy::default())
+    pub fn open(options: &ConnectOptions, work: &Work, cpus: &[usize]) -> Result<Self> {
+        Self::open_with(options, work, cpus, &ClientPolicy::default())
     }
 
     /// As [`Session::open`], with a policy other than sysbench's.
@@ -140,7 +140,7 @@ impl Session {
     pub fn open_with(
         options: &ConnectOptions,
         work: &Work,
-        cpu: Option<usize>,
+        cpus: &[usize],
         policy: &ClientPolicy,
     ) -> Result<Self> {
         let Work { product, test, setup, statements, seed } = *work;
@@ -158,6 +158,7 @@ impl Session {
         let open_client = |(number, gauge): (u32, &Arc<Gauge>)| {
             let (options, program) = (options.clone(), Arc::clone(&program));
             let (gauge, policy) = (Arc::clone(gauge), Arc::clone(&policy));
+            let cpu = cpus.iter().cycle().nth(number as usize).copied();
             ClientThread::open(number, cpu, move || {
                 Worker::connect(options, program, seed, number, gauge, policy)
             })

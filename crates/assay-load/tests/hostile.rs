@@ -47,7 +47,7 @@ impl Peer {
             statements: StatementMode::Text,
             seed: 1,
         };
-        Session::open(&self.options, &work, None).unwrap()
+        Session::open(&self.options, &work, &[]).unwrap()
     }
 }
 

@@ -55,7 +55,7 @@ fn more_events_take_no_more_allocations() {
     for statements in [StatementMode::Prepared, StatementMode::Text] {
         for test in tests_of(TestSet::Set32) {
             let work = Work { product, test, setup, statements, seed: 1 };
-            let mut session = Session::open(&options, &work, None).unwrap();
+            let mut session = Session::open(&options, &work, &[]).unwrap();
             let mut allocations_of = |start, events| {
                 let before = ALLOCATIONS.load(Ordering::Relaxed);
                 session.run(start, Bound::Events(events)).unwrap();

@@ -11,7 +11,7 @@ pub enum Profiling {
     /// None.
     #[default]
     None,
-    /// Those in which a system is faster, slower or uneven.
+    /// Those in which a system is faster, slower or uneven, or takes more or less CPU time per operation.
     Changed,
     /// All.
     All,

@@ -17,6 +17,9 @@ pub enum CpuPlacement {
     OneCpu,
     /// Client and the threads that serve it on one CPU, the server's background threads anywhere.
     ConnectionsOnOneCpu,
+    /// Each client and the thread that serves it on one CPU, which other pairs share only if there are more pairs than
+    /// CPUs; the server's background threads anywhere.
+    Pairs,
     /// Nothing pinned.
     Free,
 }
@@ -28,6 +31,7 @@ impl CpuPlacement {
         match self {
             Self::OneCpu => "one-cpu",
             Self::ConnectionsOnOneCpu => "connections-on-one-cpu",
+            Self::Pairs => "pairs",
             Self::Free => "free",
         }
     }

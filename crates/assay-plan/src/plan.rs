@@ -65,7 +65,10 @@ fn plan_tests(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Res
     check_running(&systems, effort.experiment, request.placement)?;
     let pooled = systems.iter().find(|system| shares_threads(&system.spec));
     if let Some(system) = pooled
-        && request.placement == Some(CpuPlacement::ConnectionsOnOneCpu)
+        && matches!(
+            request.placement,
+            Some(CpuPlacement::ConnectionsOnOneCpu | CpuPlacement::Pairs)
+        )
     {
         let why = "its connections share threads, which cannot be pinned for a single connection";
         return Err(Error::CannotTakePart { name: system.name.clone(), why });

@@ -43,8 +43,6 @@ pub struct WatchedServer {
 ///
 /// Holds one open file per thread, so that a snapshot opens only the files of threads that ran.
 ///
-/// Accuracy of the numbers: CPU and run-queue time of a waiting thread are exact, that of one
-/// running elsewhere at this moment is behind by a tick at most; user, system and disk time come in
 /// Accuracy of the numbers: CPU and run-queue time of a waiting thread are exact; those of a thread that is running at
 /// this moment are behind by at most a tick. User, system and disk time come in ticks of 10 ms, and are right only on
 /// average over many slices. Disk time is `None` if the kernel does not account it. Calls are `read` and `write` and

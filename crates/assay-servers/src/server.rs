@@ -301,20 +301,24 @@ impl Server {
         threads::of_connections(self.product, self.pid, &options, connections, round_trips)
     }
 
-    /// Confines the server's threads to `cpu`: all of them, or those of `connection_tids`. The others run anywhere.
+    /// Confines the server's threads: all of them to the first of `cpus`, or those of `connection_tids` in turn to
+    /// each of them. The others run anywhere.
     ///
     /// A thread that starts later runs where its parent does.
     ///
     /// # Errors
-    /// When the server may not use `cpu`.
+    /// When the server may not use a CPU.
     pub fn place(
         &self,
         placement: CpuPlacement,
-        cpu: usize,
+        cpus: &[usize],
         connection_tids: &[i32],
     ) -> Result<(), Error> {
-        let mut one = CpuSet::new();
-        one.set(cpu);
+        let only = |cpu: &usize| {
+            let mut one = CpuSet::new();
+            one.set(*cpu);
+            one
+        };
         let mut placed = Vec::new();
         // The next iteration finds threads that started meanwhile.
         loop {
@@ -324,13 +328,15 @@ impl Server {
                 return Ok(());
             }
             for tid in new {
-                let confined = match placement {
-                    CpuPlacement::OneCpu => true,
-                    CpuPlacement::ConnectionsOnOneCpu => connection_tids.contains(&tid),
-                    CpuPlacement::Free => false,
+                let cpu = match placement {
+                    CpuPlacement::OneCpu => cpus.first(),
+                    CpuPlacement::ConnectionsOnOneCpu | CpuPlacement::Pairs => {
+                        let place = connection_tids.iter().position(|it| *it == tid);
+                        place.and_then(|place| cpus.iter().cycle().nth(place))
+                    }
+                    CpuPlacement::Free => None,
                 };
-                let cpus = if confined { &one } else { &self.cpus };
-                match sched_setaffinity(raw_pid(tid), cpus) {
+                match sched_setaffinity(raw_pid(tid), &cpu.map_or(self.cpus, only)) {
                     // The thread has ended meanwhile.
                     Ok(()) | Err(rustix::io::Errno::SRCH) => placed.push(tid),
                     Err(errno) => return Err(std::io::Error::from(errno).into()),

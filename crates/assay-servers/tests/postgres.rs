@@ -173,11 +173,11 @@ fn processes_run_where_they_are_placed() {
     assert!(matches!(server.connection_tids(&[1], unasked), Err(Error::NoThread(1))));
     let cpus = |pid: i32| status(pid).cpus_allowed_list.unwrap();
     let everywhere = cpus(pid);
-    server.place(CpuPlacement::OneCpu, 0, &tids).unwrap();
+    server.place(CpuPlacement::OneCpu, &[0], &tids).unwrap();
     assert!(tree(pid).into_iter().all(|pid| cpus(pid) == [(0, 0)]));
-    server.place(CpuPlacement::ConnectionsOnOneCpu, 0, &tids).unwrap();
+    server.place(CpuPlacement::ConnectionsOnOneCpu, &[0], &tids).unwrap();
     assert!(tree(pid).into_iter().all(|pid| (cpus(pid) == [(0, 0)]) == (pid == tids[0])));
-    server.place(CpuPlacement::Free, 0, &tids).unwrap();
+    server.place(CpuPlacement::Free, &[0], &tids).unwrap();
     assert_eq!(cpus(tids[0]), everywhere);
 }
 

@@ -147,17 +147,20 @@ fn threads_run_where_they_are_placed() {
             status.status().unwrap().cpus_allowed_list.unwrap()
         };
         let everywhere = cpus(pid);
-        server.place(CpuPlacement::OneCpu, 0, &tids).unwrap();
+        server.place(CpuPlacement::OneCpu, &[0], &tids).unwrap();
         assert_eq!((cpus(pid), cpus(tids[0])), (vec![(0, 0)], vec![(0, 0)]));
-        server.place(CpuPlacement::ConnectionsOnOneCpu, 0, &tids).unwrap();
+        server.place(CpuPlacement::ConnectionsOnOneCpu, &[0], &tids).unwrap();
         assert_eq!((cpus(pid), cpus(tids[0])), (everywhere.clone(), vec![(0, 0)]));
-        server.place(CpuPlacement::Free, 0, &tids).unwrap();
+        server.place(CpuPlacement::Pairs, &[1, 0], &tids).unwrap();
+        assert_eq!([cpus(tids[0]), cpus(tids[1])], [vec![(1, 1)], vec![(0, 0)]]);
+        assert_eq!(cpus(pid), everywhere);
+        server.place(CpuPlacement::Free, &[0], &tids).unwrap();
         assert_eq!(cpus(tids[0]), everywhere);
-        assert!(server.place(CpuPlacement::OneCpu, 1000, &tids).is_err());
+        assert!(server.place(CpuPlacement::OneCpu, &[1000], &tids).is_err());
 
         // Both ways in which client and server share the CPUs.
         for (placement, cpus) in [(CpuPlacement::OneCpu, &[0][..]), (CpuPlacement::Free, &[0, 1])] {
-            server.place(placement, 0, &tids).unwrap();
+            server.place(placement, &[0], &tids).unwrap();
             let mut own = CpuSet::new();
             cpus.iter().for_each(|cpu| own.set(*cpu));
             sched_setaffinity(None, &own).unwrap();

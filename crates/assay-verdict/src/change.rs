@@ -34,6 +34,19 @@ pub enum Term {
 }
 
 impl Term {
+    /// Its name for scripts.
+    #[must_use]
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::ClientCpu => "client_cpu",
+            Self::ServerCpu => "server_cpu",
+            Self::CpuWait => "cpu_wait",
+            Self::DiskWait => "disk_wait",
+            Self::OtherWait => "other_wait",
+            Self::Unknown => "unknown",
+        }
+    }
+
     /// Its name for people. `tells_disk` is that of [`TimeChange::tells_disk`].
     #[must_use]
     pub fn word(self, tells_disk: bool) -> &'static str {

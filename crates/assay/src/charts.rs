@@ -101,11 +101,11 @@ pub(crate) fn write_files(
         fs_err::write(file(chart), bytes)?;
     }
     fs_err::write(directory.join(REPORT), report)?;
-    let charts = counted(charts.len() as u64, "chart");
-    print(&format!(
-        "{charts} and the report that shows them: `{}`",
-        directory.join(REPORT).display()
-    ));
+    let written = match charts.len() {
+        0 => "nothing to draw; the report".to_owned(),
+        count => format!("{} and the report that shows them", counted(count as u64, "chart")),
+    };
+    print(&format!("{written}: `{}`", directory.join(REPORT).display()));
     Ok(())
 }
 

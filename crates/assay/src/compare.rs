@@ -15,7 +15,7 @@ use crate::interrupt::Interrupt;
 use crate::progress::{Progress, print};
 use crate::study::{self, Distrust, Stopped, Unfinished};
 use crate::systems::{Environment, machine_facts, on_disk};
-use crate::{config_file, paths, report, study_id, workload};
+use crate::{config_file, paths, report, stacks, study_id, workload};
 
 /// `assay compare`, the main command.
 pub(crate) fn compare(args: &Compare, cache_dir: Option<&Path>) -> Result<Exit> {
@@ -94,6 +94,7 @@ fn from_request(
     cache_dir: Option<&Path>,
 ) -> Result<Exit> {
     report::check(&args.output, junit, &args.ledger)?;
+    stacks::check(&args.output, request.profile)?;
     let cache_dir = paths::made_cache_dir(cache_dir)?;
     let suite = workload::suite(request)?;
     let plan = assay_plan::plan_of(request, machine_facts(&cache_dir)?, suite);

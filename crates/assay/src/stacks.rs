@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use anyhow::Result;
-use assay_model::{Hint, StudyRecord, counted};
+use assay_model::{Hint, Profiling, StudyRecord, counted};
 
 use crate::charts::{NoCharts, check_file};
+use crate::cli::{FormatWord, Output};
 use crate::progress::print;
 
 /// The ending of the files, which is also the word in `--format`.
@@ -23,6 +24,12 @@ impl Hint for NoStacks {
                 .to_owned(),
         ]
     }
+}
+
+/// Checks, before a study starts, that it takes the profiles that are to be written.
+pub(crate) fn check(output: &Output, profile: Profiling) -> Result<(), NoStacks> {
+    let is_asked = output.format == Some(FormatWord::Folded);
+    if is_asked && profile == Profiling::None { Err(NoStacks) } else { Ok(()) }
 }
 
 /// Writes a file for each profile: of CPU time by kind of thread, and of waiting. Only files of their names are

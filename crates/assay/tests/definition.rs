@@ -124,7 +124,7 @@ fn a_test_is_defined_in_one_place() {
         statements: study.statements,
         seed: study.seed,
     };
-    let mut session = Session::open(&options, &work, None).unwrap();
+    let mut session = Session::open(&options, &work, &[]).unwrap();
 
     let systems: Vec<System> = (plan.systems.iter().enumerate())
         .map(|(number, it)| System {

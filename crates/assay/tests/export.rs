@@ -29,8 +29,8 @@ print(json.dumps({
 }))
 "#;
 
-const TABLES: [&str; 8] =
-    ["studies", "systems", "settings", "cells", "groups", "steps", "slices", "series"];
+const TABLES: [&str; 9] =
+    ["studies", "systems", "settings", "cells", "groups", "steps", "changes", "slices", "series"];
 
 /// A Python with DuckDB.
 fn python() -> Command {

@@ -65,7 +65,7 @@ impl Bed {
 
     pub(crate) fn open_as(&self, test: Test, setup: Setup, statements: StatementMode) -> Session {
         let work = Work { product: self.product, ..work(test, setup, statements) };
-        Session::open(&self.options, &work, None).unwrap()
+        Session::open(&self.options, &work, &[]).unwrap()
     }
 
     /// The rows of a query, as text.

@@ -72,7 +72,7 @@ fn the_same_events_age_data_alike_on_all_versions_in_both_modes() {
             .filter(|test| test.class == Class::Write && test.start_from == StartFrom::Fresh);
         for test in aging {
             let work = Work { product, ..work(test, setup, statements) };
-            let mut session = Session::open(&bed.options, &work, None).unwrap();
+            let mut session = Session::open(&bed.options, &work, &[]).unwrap();
             session.run(0, Bound::Events(100)).unwrap();
         }
         bed.content(DATA)

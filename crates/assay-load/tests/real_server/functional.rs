@@ -156,7 +156,7 @@ fn scans_read_the_table_of_their_client_to_its_end() {
     let setup = Setup { clients: 3, tables: data.tables, rows: data.rows };
     for statements in MODES {
         let work = work(test("scan"), setup, statements);
-        let mut session = Session::open(&bed.options, &work, None).unwrap();
+        let mut session = Session::open(&bed.options, &work, &[]).unwrap();
         bed.control.query("SET GLOBAL userstat = ON").unwrap();
         bed.control.query("FLUSH TABLE_STATISTICS").unwrap();
         let counters = session.run(0, Bound::Events(6)).unwrap();

@@ -30,7 +30,7 @@ fn script(name: &str) -> Test {
 fn open(bed: &Bed, product: Product, test: Test, policy: &ClientPolicy) -> Session {
     let work =
         Work { product, test, setup: SETUP, statements: StatementMode::Prepared, seed: SEED };
-    Session::open_with(&bed.options, &work, None, policy).unwrap()
+    Session::open_with(&bed.options, &work, &[], policy).unwrap()
 }
 
 /// Statements of an event: reads, writes, others.
@@ -153,7 +153,7 @@ fn bulk_insert_replaces_only_its_own_tables() {
         statements: StatementMode::Prepared,
         seed: SEED,
     };
-    let error = Session::open(&bed.options, &work, None).err().unwrap().to_string();
+    let error = Session::open(&bed.options, &work, &[]).err().unwrap().to_string();
     assert!(error.contains("`bulk_sbtest2` exists with other columns"), "{error}");
     assert_eq!(bed.number("SELECT COUNT(*) FROM bulk_sbtest2"), 0);
 }
@@ -326,7 +326,7 @@ fn a_run_survives_a_server_that_restarts() {
         seed: SEED,
     };
     let policy = ClientPolicy { ignored: Ignored::All, ..ClientPolicy::default() };
-    let mut session = Session::open_with(&options, &work, None, &policy).unwrap();
+    let mut session = Session::open_with(&options, &work, &[], &policy).unwrap();
     let (events, counted) = channel();
     let run = std::thread::spawn(move || {
         let mut report = |_: Duration, so_far: RunProgress| {

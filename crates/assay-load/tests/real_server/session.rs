@@ -85,7 +85,7 @@ fn a_failing_statement_ends_the_run_with_code_text_and_query() {
 fn a_missing_table_is_reported_when_the_session_opens() {
     let bed = Bed::new();
     let work = work(test("point-query"), SETUP, StatementMode::Prepared);
-    let opened = Session::open(&bed.options, &work, None);
+    let opened = Session::open(&bed.options, &work, &[]);
     let error = opened.err().unwrap();
     assert!(matches!(&error, Error::Prepare { sql, .. } if sql.contains("sbtest1")), "{error}");
 }
@@ -150,7 +150,7 @@ fn clients_that_update_one_row_wait_and_do_not_fail() {
     let setup = Setup { clients: 6, tables: 1, rows: 10 };
     for statements in [StatementMode::Prepared, StatementMode::Text] {
         let work = work(test("update-one"), setup, statements);
-        let mut session = Session::open(&bed.options, &work, None).unwrap();
+        let mut session = Session::open(&bed.options, &work, &[]).unwrap();
         let start = u64::from(statements == StatementMode::Text) * 10_000;
         let counters = session.run(start, Bound::Events(3000)).unwrap();
         assert_eq!((counters.events, counters.write), (3000, 3000));

@@ -98,20 +98,23 @@ impl Measured<'_> {
         if self.has_verdict { self.verdict.word() } else { "" }
     }
 
-    /// The terms of the change against the base. Empty if the verdict is no change.
-    pub(crate) fn account(&self) -> Vec<AccountRow> {
+    /// Whether QPS or CPU time per operation changed.
+    fn has_changed(&self) -> bool {
         match self.verdict {
-            Verdict::Slower | Verdict::Faster | Verdict::Uneven => account::rows(self.cell),
-            Verdict::Same | Verdict::Undecided | Verdict::Failed => Vec::new(),
+            Verdict::Slower | Verdict::Faster | Verdict::Uneven => true,
+            Verdict::Same | Verdict::Undecided => self.cpu_change.is_some(),
+            Verdict::Failed => false,
         }
     }
 
-    /// The counters of the server's status that changed. Empty if the verdict is no change.
+    /// The terms of the change against the base. Empty if nothing changed.
+    pub(crate) fn account(&self) -> Vec<AccountRow> {
+        if self.has_changed() { account::rows(self.cell) } else { Vec::new() }
+    }
+
+    /// The counters of the server's status that changed. Empty if the test did not.
     pub(crate) fn counters(&self) -> Vec<(String, [String; 3])> {
-        match self.verdict {
-            Verdict::Slower | Verdict::Faster | Verdict::Uneven => account::counters(self.cell),
-            Verdict::Same | Verdict::Undecided | Verdict::Failed => Vec::new(),
-        }
+        if self.has_changed() { account::counters(self.cell) } else { Vec::new() }
     }
 
     /// What the profiles say; `None` without them.

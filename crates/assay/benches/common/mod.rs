@@ -56,7 +56,7 @@ pub(crate) fn side(system: &str, test: &str) -> Side {
         seed: 1,
     };
     let cpu = client_cpu();
-    let session = Session::open(&options, &work, Some(cpu)).unwrap();
+    let session = Session::open(&options, &work, &[cpu]).unwrap();
     let round_trips = |client, count| session.round_trips(client, count).map_err(Error::Load);
     let connections = session.connection_ids();
     let tids = server.server().connection_tids(&connections, round_trips).unwrap();
@@ -64,7 +64,7 @@ pub(crate) fn side(system: &str, test: &str) -> Side {
         "point-query" => CpuPlacement::OneCpu,
         _ => CpuPlacement::ConnectionsOnOneCpu,
     };
-    server.server().place(placement, cpu, tids.as_deref().unwrap_or_default()).unwrap();
+    server.server().place(placement, &[cpu], tids.as_deref().unwrap_or_default()).unwrap();
     let data_dir = server.server().data_dir();
     let serving = tids.clone().unwrap_or_default();
     let watched = WatchedServer { pid: server.pid(), connection_tids: tids, data_dir };

@@ -104,7 +104,7 @@ fn prepare(args: &Bench, interrupt: &Interrupt, progress: &Progress) -> Result<P
         reconnect_every: args.reconnect.and_then(NonZeroU64::new),
         shows_latencies: args.report_interval.is_some(),
     };
-    let session = Session::open_with(&options, &work, None, &policy)?;
+    let session = Session::open_with(&options, &work, &[], &policy)?;
     Ok(Prepared { session, test, setup })
 }
 

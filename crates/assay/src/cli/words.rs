@@ -15,7 +15,7 @@ pub(super) enum PsModeWord {
 /// `--profile`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum ProfileWord {
-    /// Tests in which a system is faster, slower or uneven
+    /// Tests in which a system is faster, slower or uneven, or takes more or less CPU time per operation
     Changed,
     /// All tests
     All,
@@ -28,6 +28,8 @@ pub(super) enum PlacementWord {
     OneCpu,
     /// Client and the threads that serve it on one CPU, background threads anywhere
     ConnectionsOnOneCpu,
+    /// Each client and the thread that serves it on one of the CPUs, background threads anywhere
+    Pairs,
     /// Nothing pinned
     Free,
 }
@@ -55,6 +57,7 @@ impl PlacementWord {
         match self {
             Self::OneCpu => CpuPlacement::OneCpu,
             Self::ConnectionsOnOneCpu => CpuPlacement::ConnectionsOnOneCpu,
+            Self::Pairs => CpuPlacement::Pairs,
             Self::Free => CpuPlacement::Free,
         }
     }

@@ -12,7 +12,7 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use super::executor::StudyExecutor;
 use crate::interrupt::is_asked;
 use crate::systems::{
-    Clients, Instance, OpenSlice, Slot, connect_clients, failed_slice, share_out,
+    Clients, Instance, LocalSite, OpenSlice, Slot, connect_clients, failed_slice, share_out,
 };
 
 /// Traced turns of each system.
@@ -71,7 +71,7 @@ impl StudyExecutor<'_, '_> {
     pub(super) fn trace(&mut self, cell: usize, block: u32) -> Result<Outcome> {
         let began = Clock::now();
         let planned = self.cell(cell)?;
-        let _beside = BesideClient::of(planned.placement, self.local.cpu);
+        let _beside = BesideClient::of(planned.placement, self.local);
         let freezes = planned.id.test.class == Class::Write;
         let seed = self.recorder.study().seed;
         let connected: Vec<usize> = self.clients.keys().copied().collect();
@@ -137,7 +137,7 @@ impl StudyExecutor<'_, '_> {
         let slots: Vec<Slot> =
             slots.map(|(&system, position)| Slot { system, block, round, position }).collect();
         let interrupt = &self.env.interrupt;
-        let _beside = BesideClient::of(planned.placement, self.local.cpu);
+        let _beside = BesideClient::of(planned.placement, self.local);
         let slices = interrupt.finish(seconds, || self.turns(cell, &planned, &slots))??;
         let samples = slices.iter().map(Sample::of).collect();
         slices.into_iter().try_for_each(|slice| self.record(slice))?;
@@ -312,14 +312,12 @@ impl StudyExecutor<'_, '_> {
 struct BesideClient(CpuSet);
 
 impl BesideClient {
-    /// Does nothing where clients may run anywhere. A failure only costs time.
-    fn of(placement: CpuPlacement, client_cpu: usize) -> Option<Self> {
-        if placement == CpuPlacement::Free {
-            return None;
-        }
+    /// Does nothing where clients run on several CPUs. A failure only costs time.
+    fn of(placement: CpuPlacement, local: &LocalSite) -> Option<Self> {
+        let [client_cpu] = local.cpus_of(placement) else { return None };
         let before = sched_getaffinity(None).ok()?;
         let mut cpus = CpuSet::new();
-        cpus.set(client_cpu);
+        cpus.set(*client_cpu);
         sched_setaffinity(None, &cpus).ok()?;
         Some(Self(before))
     }

@@ -10,6 +10,7 @@ use assay_model::{
 };
 use assay_profile::{FREQUENCY, ProcessorCounters, Sampler};
 use assay_study::Phase;
+use assay_verdict::CellJudgement;
 
 use super::executor::StudyExecutor;
 use crate::errors::hints;
@@ -218,11 +219,15 @@ fn cells(record: &StudyRecord, wanted: Profiling) -> Vec<PlannedCell> {
         Profiling::All => planned.cloned().collect(),
         Profiling::Changed => {
             let judged = assay_verdict::judge(record).cells;
-            let has_changed = |cell: &&PlannedCell| {
+            let is_wanted = |cell: &&PlannedCell| {
                 let changed = [Verdict::Faster, Verdict::Slower, Verdict::Uneven];
-                judged.iter().any(|it| it.cell == cell.id && changed.contains(&it.verdict))
+                let has_changed = |it: &CellJudgement| {
+                    changed.contains(&it.verdict)
+                        || it.cpu_verdict.is_some_and(|it| changed.contains(&it))
+                };
+                judged.iter().any(|it| it.cell == cell.id && has_changed(it))
             };
-            planned.filter(has_changed).cloned().collect()
+            planned.filter(is_wanted).cloned().collect()
         }
     }
 }

@@ -107,7 +107,7 @@ impl StudyExecutor<'_, '_> {
         let watched = server.watched(&session.connection_ids(), |connection, count| {
             Ok(session.round_trips(connection, count)?)
         })?;
-        server.place(CpuPlacement::Free, self.local.cpu, &[])?;
+        server.place(CpuPlacement::Free, &[], &[])?;
         let config = ProbeConfig { client_tids: session.client_tids(), server: watched };
         let mut probe = Probe::new(config)?;
         let before = probe.snapshot()?;

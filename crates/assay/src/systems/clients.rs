@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use assay_load::{Bound, Session, Stretch, TurnWork, Work};
 use assay_model::{
-    CellId, CpuPlacement, DeviceCounters, HostCounters, PlannedCell, Slice, SliceOutcome, Study,
-    System, Turn, Unit, WorkCounters,
+    CellId, DeviceCounters, HostCounters, PlannedCell, Slice, SliceOutcome, Study, System, Turn,
+    Unit, WorkCounters,
 };
 use assay_probe::{Probe, ProbeConfig, Snapshot, Usage, WatchedServer, device_used};
 use assay_servers::Status;
@@ -125,14 +125,14 @@ pub(crate) fn connect_clients(
         statements: study.statements,
         seed: study.seed,
     };
-    let client_cpu = (cell.placement != CpuPlacement::Free).then_some(local.cpu);
-    let session = Session::open(&server.connect_options(), &work, client_cpu)?;
+    let cpus = local.cpus_of(cell.placement);
+    let session = Session::open(&server.connect_options(), &work, cpus)?;
     let round_trips =
         |client, count| session.round_trips(client, count).map_err(anyhow::Error::from);
     let server_watched = server.watched(&session.connection_ids(), round_trips)?;
     if let Some(WatchedServer { connection_tids, .. }) = &server_watched {
         let tids = connection_tids.as_deref().unwrap_or_default();
-        server.place(cell.placement, local.cpu, tids)?;
+        server.place(cell.placement, cpus, tids)?;
     }
     let watched = server_watched.as_ref().map(|it| (it.pid, it.connection_tids.clone()));
     let client_tids = session.client_tids();

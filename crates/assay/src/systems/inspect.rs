@@ -88,7 +88,7 @@ fn unprepared(server: &Instance, system: &System, asked: &Questions) -> Result<V
             seed: asked.seed,
         };
         refused
-            .extend_from_slice(Session::open(&server.connect_options(), &work, None)?.unprepared());
+            .extend_from_slice(Session::open(&server.connect_options(), &work, &[])?.unprepared());
     }
     refused.sort_unstable();
     refused.dedup();

@@ -66,11 +66,11 @@ impl Instance {
     pub(crate) fn place(
         &self,
         placement: CpuPlacement,
-        cpu: usize,
+        cpus: &[usize],
         tids: &[i32],
     ) -> Result<(), Error> {
         match self {
-            Self::Started(server) => server.place(placement, cpu, tids),
+            Self::Started(server) => server.place(placement, cpus, tids),
             Self::Attached(_) => Ok(()),
         }
     }

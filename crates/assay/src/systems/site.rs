@@ -3,7 +3,8 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::{Result, ensure};
+use assay_model::CpuPlacement;
 use assay_servers::{Site, Supervisor, UNFINISHED};
 use assay_wire::Stop;
 
@@ -14,8 +15,8 @@ use crate::paths;
 pub(crate) struct LocalSite {
     /// Their directories and supervisor.
     pub(crate) site: Site,
-    /// The CPU for a client and a server that share one.
-    pub(crate) cpu: usize,
+    /// The CPUs of clients and servers. A client and a server that share one use the first.
+    cpus: Vec<usize>,
     /// The directory of templates.
     templates: PathBuf,
 }
@@ -25,8 +26,22 @@ impl LocalSite {
     /// is copied.
     pub(crate) fn new(env: &Environment) -> Result<Self> {
         let site = Self::site(env.cache_dir.join("instances"), env.interrupt.stop());
-        let cpu = *assay_probe::cpus_allowed()?.last().context("no CPU is allowed")?;
-        Ok(Self { site, cpu, templates: env.cache_dir.join(TEMPLATES) })
+        let mut cpus = assay_probe::cpus_allowed()?;
+        // Machines do most other work on the first ones.
+        cpus.reverse();
+        ensure!(!cpus.is_empty(), "no CPU is allowed");
+        Ok(Self { site, cpus, templates: env.cache_dir.join(TEMPLATES) })
+    }
+
+    /// The CPUs to which clients and the threads that serve them are confined in turn. Without any, they run anywhere.
+    pub(crate) fn cpus_of(&self, placement: CpuPlacement) -> &[usize] {
+        match placement {
+            CpuPlacement::OneCpu | CpuPlacement::ConnectionsOnOneCpu => {
+                self.cpus.get(..1).unwrap_or_default()
+            }
+            CpuPlacement::Pairs => &self.cpus,
+            CpuPlacement::Free => &[],
+        }
     }
 
     /// A site with data below `data_root`. `stop` ends the servers.

@@ -52,8 +52,12 @@ pub(super) enum Plant {
     Named,
     /// The second server is reached by TCP instead of a socket.
     Tcp,
-    /// Other processes compute all the time, and only the first server has priority over them.
+    /// Another process computes on the CPU of both servers, before the second one and after the first.
     Hog,
+    /// The second server may read the disk less often.
+    SlowReads,
+    /// Both servers may write on the disk less often, and only the second one flushes at each commit.
+    SlowFlushes,
 }
 
 /// Tests that `--short` measures.
@@ -286,7 +290,7 @@ fn causes(is_short: bool) -> Vec<Design> {
         let more = match (is_short, name) {
             (true, _) => "--budget 10s",
             // A small cache is filled anew for each block.
-            (false, "small cache") => "--budget 4m --profile=all",
+            (false, "small cache" | "slow reads") => "--budget 4m --profile=all",
             (false, _) => "--budget 60s --profile=all",
         };
         let words = words(&format!("{text} {more}"));
@@ -301,7 +305,12 @@ fn causes(is_short: bool) -> Vec<Design> {
         .map(|(name, terms, text)| design(name, Plant::Named, terms, text))
         .collect();
     all.push(design("TCP", Plant::Tcp, CPU, "--tests point-query --rows 10k"));
-    all.push(design("busy CPU", Plant::Hog, QUEUE, "--tests point-query --rows 10k"));
+    let hog = "--tests point-query --rows 10k --placement free";
+    all.push(design("busy CPU", Plant::Hog, QUEUE, hog));
+    // Limits per second are kept over 100 ms, so turns are longer.
+    let slow = |test: &str| format!("--tests {test} --slice 500ms --turn 500ms");
+    all.push(design("slow reads", Plant::SlowReads, WAIT, &slow("point-query --rows 50k")));
+    all.push(design("slow flushes", Plant::SlowFlushes, WAIT, &slow("insert --rows 10k")));
     if is_short {
         all.truncate(1);
     }

@@ -1,6 +1,7 @@
 //! Studies of real servers, each of which is one line of results.
 
 mod designs;
+mod group;
 mod halved;
 mod manual;
 mod planted;

@@ -8,11 +8,21 @@ use serde_json::Value;
 
 use super::Assay;
 use super::designs::{Plant, Planted};
+use super::group::{Group, Limit};
 use super::manual::Sandbox;
 use crate::calibrate::machine;
 
 /// The server that plants need which no option names.
 const SYSTEM: &str = "mariadb@11.8";
+
+/// The CPU that a process takes from both servers.
+const CPU: &str = "0";
+
+/// Priority of a process that computes: it gets nine tenths of a CPU that it shares.
+const PRIORITY: &str = "-10";
+
+/// Reads or writes of a slow disk, per second.
+const DISK_S: u32 = 1000;
 
 /// Carries out the study of a cause.
 pub(super) fn measure(assay: &Assay, planted: &Planted) -> Result<Value> {
@@ -29,16 +39,36 @@ pub(super) fn measure(assay: &Assay, planted: &Planted) -> Result<Value> {
         Plant::Hog => {
             let base = Sandbox::start(assay, SYSTEM)?;
             let other = Sandbox::start(assay, SYSTEM)?;
-            prefer(base.pid)?;
-            let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-            let _hogs: Vec<Hog> = (0..cpus).map(Hog::on_cpu).collect::<Result<_>>()?;
+            for pid in [base.pid, other.pid] {
+                set(Command::new("taskset").args(["-a", "-c", "-p", CPU]), pid)?;
+            }
+            set(Command::new("chrt").args(["-a", "-f", "-p", "1"]), base.pid)?;
+            let _hog = Hog::on_cpu(CPU)?;
             let urls = [base.url.clone(), other.url.clone()];
-            of_running(
-                assay,
-                urls,
-                planted,
-                "the first one with priority over what keeps the CPUs busy",
-            )?
+            let how = "on one CPU with a process that computes, before it and after it";
+            of_running(assay, urls, planted, how)?
+        }
+        Plant::SlowReads => {
+            let system = format!("{SYSTEM}+innodb_buffer_pool_size=8M");
+            let base = Sandbox::start(assay, &system)?;
+            let other = Sandbox::start(assay, &system)?;
+            let _slow = limited(&other, "read")?;
+            let urls = [base.url.clone(), other.url.clone()];
+            let how = format!(
+                "both with 8 MB of buffer pool, the second one with {DISK_S} reads per second"
+            );
+            of_running(assay, urls, planted, &how)?
+        }
+        Plant::SlowFlushes => {
+            let base = Sandbox::start(assay, SYSTEM)?;
+            let durable = format!("{SYSTEM}+innodb_flush_log_at_trx_commit=1");
+            let other = Sandbox::start(assay, &durable)?;
+            let _slow = [limited(&base, "write")?, limited(&other, "write")?];
+            let urls = [base.url.clone(), other.url.clone()];
+            let how = format!(
+                "both with {DISK_S} writes per second, the second one with innodb_flush_log_at_trx_commit=1"
+            );
+            of_running(assay, urls, planted, &how)?
         }
     };
     line["terms"] = planted.terms.into();
@@ -59,23 +89,40 @@ fn by_tcp(url: &str, port: u16) -> Result<String> {
     Ok(format!("{login}@127.0.0.1:{port}/{database}"))
 }
 
-/// Gives all threads of a process priority over others. Those that it starts have it too.
-fn prefer(pid: u64) -> Result<()> {
-    const PRIORITY: &str = "-15";
-    let threads = fs_err::read_dir(format!("/proc/{pid}/task"))?;
-    let names = threads.map(|thread| Ok(thread?.file_name())).collect::<Result<Vec<_>>>()?;
-    machine::done(Command::new("renice").args(["-n", PRIORITY, "-p"]).args(names)).map(drop)
+/// Changes how the threads of a process are scheduled. Those that it starts are scheduled likewise.
+fn set(command: &mut Command, pid: u64) -> Result<()> {
+    machine::done(command.arg(pid.to_string())).map(drop)
+}
+
+/// Limits how often a server may `read` or `write` on the disk that holds its data.
+fn limited(server: &Sandbox<'_>, way: &str) -> Result<Group> {
+    let data = fs_err::read_link(format!("/proc/{}/cwd", server.pid))?;
+    let mut command = Command::new("findmnt");
+    let disk =
+        machine::done(command.args(["--noheadings", "--output", "MAJ:MIN", "-T"]).arg(data))?;
+    let disk = disk.trim();
+    let first = way.get(..1).unwrap_or_default();
+    let limit = Limit {
+        controller: "io",
+        settings: vec![("io.max".to_owned(), format!("{disk} {first}iops={DISK_S}"))],
+        old_controller: "blkio",
+        old_settings: vec![(
+            format!("blkio.throttle.{way}_iops_device"),
+            format!("{disk} {DISK_S}"),
+        )],
+    };
+    Group::new(server.pid, &limit)
 }
 
 /// A process that computes until this is dropped.
 struct Hog(Child);
 
 impl Hog {
-    fn on_cpu(cpu: usize) -> Result<Self> {
-        let mut command = Command::new("taskset");
+    fn on_cpu(cpu: &str) -> Result<Self> {
+        let mut command = Command::new("nice");
+        command.args(["-n", PRIORITY, "taskset", "-c", cpu, "sh", "-c"]);
         // It ends with this process, however that ends.
-        let script = format!("while kill -0 {} 2>/dev/null; do :; done", std::process::id());
-        command.args(["-c", &cpu.to_string(), "sh", "-c", &script]);
+        command.arg(format!("while kill -0 {} 2>/dev/null; do :; done", std::process::id()));
         Ok(Self(command.spawn().context("cannot start a process that computes")?))
     }
 }
