@@ -1,13 +1,14 @@
 //! Samples a server in a thread of its own while its clients work.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
 use assay_model::{CallTree, ProfileLimits};
-use procfs::process::Process;
+use procfs::process::{MMapPath, Process};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::error::Error;
@@ -158,6 +159,29 @@ struct Waiting {
     sampled: Option<(u64, i32, Box<[u64]>)>,
 }
 
+/// The file name of a process's program. A server with libraries of its own is started by the dynamic loader, which is
+/// then what the process executes; its arguments name the program, which is mapped.
+fn program(pid: i32) -> Option<String> {
+    let process = Process::new(pid).ok()?;
+    let name = |path: &Path| Some(path.file_name()?.to_string_lossy().into_owned());
+    let started = name(&process.exe().ok()?)?;
+    if !started.starts_with("ld-") && !started.starts_with("ld.") {
+        return Some(started);
+    }
+    let mapped: Vec<String> = process
+        .maps()
+        .ok()?
+        .into_iter()
+        .filter_map(|map| match map.pathname {
+            MMapPath::Path(path) => name(&path),
+            _ => None,
+        })
+        .collect();
+    let arguments = process.cmdline().ok()?;
+    let mut named = arguments.iter().skip(1).filter_map(|it| name(Path::new(it)));
+    named.find(|it| mapped.contains(it)).or(Some(started))
+}
+
 impl Reader {
     fn new(
         root: i32,
@@ -167,15 +191,13 @@ impl Reader {
         symbols: &mut Symbols,
     ) -> Self {
         let is_serving = |tid: i32| serving.is_none_or(|all| all.contains(&tid));
-        let program = Process::new(root).and_then(|it| it.exe()).ok();
-        let server = program.as_ref().and_then(|it| it.file_name());
         let mut spaces = BTreeMap::new();
         for pid in found.iter().map(|thread| thread.pid) {
             spaces.entry(pid).or_insert_with(|| Space::of(pid, symbols));
         }
         let tids = found.iter().map(|thread| thread.tid);
         Self {
-            server: server.map(|it| cut(&it.to_string_lossy()).to_owned()).unwrap_or_default(),
+            server: program(root).map(|it| cut(&it).to_owned()).unwrap_or_default(),
             kernel,
             serving: tids.filter(|tid| is_serving(*tid)).collect(),
             spaces,
