@@ -65,10 +65,7 @@ fn plan_tests(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Res
     check_running(&systems, effort.experiment, request.placement)?;
     let pooled = systems.iter().find(|system| shares_threads(&system.spec));
     if let Some(system) = pooled
-        && matches!(
-            request.placement,
-            Some(CpuPlacement::ConnectionsOnOneCpu | CpuPlacement::Pairs)
-        )
+        && request.placement.is_some_and(pins_connections)
     {
         let why = "its connections share threads, which cannot be pinned for a single connection";
         return Err(Error::CannotTakePart { name: system.name.clone(), why });
@@ -84,12 +81,16 @@ fn plan_tests(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Res
         systems: request.systems.iter().map(without_password).collect(),
         ..request.clone()
     };
-    let mut cells = cells(request, &effort, &tests, &setups);
-    if pooled.is_some() {
-        let by_connection =
-            |cell: &&mut PlannedCell| cell.placement == CpuPlacement::ConnectionsOnOneCpu;
-        cells.iter_mut().filter(by_connection).for_each(|cell| cell.placement = CpuPlacement::Free);
-    }
+    let placement = |test, setup| match (request.placement, effort.experiment) {
+        (Some(asked), _) => asked,
+        // The posts pinned nothing.
+        (None, Experiment::Sequential | Experiment::Stepwise) => CpuPlacement::Free,
+        (None, Experiment::Interleaved) => match default_placement(test, setup, machine.cpus) {
+            placement if pooled.is_some() && pins_connections(placement) => CpuPlacement::Free,
+            placement => placement,
+        },
+    };
+    let cells = cells(request, &effort, &tests, &setups, &placement);
     let limits = request.gate.as_ref().map(|limits| gate(limits, request.set, &cells));
     let budget_s = match effort.experiment {
         Experiment::Interleaved | Experiment::Stepwise => {
@@ -284,7 +285,13 @@ fn own_setups(
 
 /// Orders the cells by data set. On each data set, every test runs at all client counts in turn, as published: writes
 /// come after all reads that precede them.
-fn cells(request: &Request, effort: &Effort, tests: &[Test], setups: &[Setup]) -> Vec<PlannedCell> {
+fn cells(
+    request: &Request,
+    effort: &Effort,
+    tests: &[Test],
+    setups: &[Setup],
+    placement: &dyn Fn(Test, Setup) -> CpuPlacement,
+) -> Vec<PlannedCell> {
     let mut data: Vec<DataSet> = Vec::new();
     for setup in setups {
         if !data.contains(&setup.data()) {
@@ -295,7 +302,10 @@ fn cells(request: &Request, effort: &Effort, tests: &[Test], setups: &[Setup]) -
     for data in data {
         for &test in tests {
             let on_it = setups.iter().filter(|setup| setup.data() == data);
-            cells.extend(on_it.map(|&setup| planned_cell(test, setup, effort, request)));
+            cells.extend(on_it.map(|&setup| PlannedCell {
+                placement: placement(test, setup),
+                ..planned_cell(test, setup, effort, request)
+            }));
         }
     }
     cells
@@ -344,11 +354,7 @@ fn planned_cell(test: Test, setup: Setup, effort: &Effort, request: &Request) ->
         turn_ms,
         slice_ms,
         events: None,
-        placement: request.placement.unwrap_or(match effort.experiment {
-            Experiment::Interleaved => default_placement(test, setup),
-            // The posts pinned nothing.
-            Experiment::Sequential | Experiment::Stepwise => CpuPlacement::Free,
-        }),
+        placement: CpuPlacement::Free,
     }
 }
 
@@ -361,14 +367,21 @@ const LONG: u32 = 3;
 const SEVERAL: u32 = 3;
 const SEVERAL_MIN_MS: u32 = 6;
 
-/// One connection on two CPUs would measure the wake-up of an idle CPU, so a single client shares a CPU with its
-/// server.
-fn default_placement(test: Test, setup: Setup) -> CpuPlacement {
+/// A connection on two CPUs would measure the wake-up of an idle CPU, so a client shares a CPU with the thread that
+/// serves it, and a single one of reads with its whole server. If every client has a CPU, where the kernel runs clients
+/// and threads would decide the result. More clients than CPUs leave no CPU idle.
+fn default_placement(test: Test, setup: Setup, cpus: u32) -> CpuPlacement {
     match (setup.clients, test.class) {
         (1, Class::Read) => CpuPlacement::OneCpu,
         (1, Class::Write) => CpuPlacement::ConnectionsOnOneCpu,
+        (clients, _) if clients <= cpus => CpuPlacement::Pairs,
         _ => CpuPlacement::Free,
     }
+}
+
+/// Whether the thread of each connection must be known.
+fn pins_connections(placement: CpuPlacement) -> bool {
+    matches!(placement, CpuPlacement::ConnectionsOnOneCpu | CpuPlacement::Pairs)
 }
 
 #[cfg(test)]

@@ -223,6 +223,24 @@ fn refuses_invalid_requests() {
 }
 
 #[test]
+fn clients_share_a_cpu_with_their_threads_while_each_has_one() {
+    let mut request = request();
+    request.setups[0].clients = Some(vec![1, 2, 3]);
+    request.tests = vec!["point-query".to_owned(), "insert".to_owned()];
+    let placements = |request: &Request| -> Vec<CpuPlacement> {
+        let cells = plan(request, MACHINE).unwrap().study.cells;
+        cells.iter().map(|cell| cell.placement).collect()
+    };
+    use CpuPlacement::{ConnectionsOnOneCpu, Free, OneCpu, Pairs};
+    assert_eq!(placements(&request), [OneCpu, Pairs, Free, ConnectionsOnOneCpu, Pairs, Free]);
+    request.placement = Some(Free);
+    assert_eq!(placements(&request), [Free; 6]);
+    request.placement = None;
+    request.systems[1].words = "mariadb@11.8+thread_handling=pool-of-threads".to_owned();
+    assert_eq!(placements(&request), [OneCpu, Free, Free, Free, Free, Free]);
+}
+
+#[test]
 fn shared_connection_threads_are_not_pinned() {
     let mut request = request();
     request.systems[1].words = "mariadb@11.8+loose-thread-handling=pool-of-threads".to_owned();

@@ -1,5 +1,6 @@
 //! Facts about the machine, for the plan's checks and for the reader of a report.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
@@ -68,6 +69,32 @@ pub fn cpus_allowed() -> Result<Vec<usize>, Error> {
         source: source.into(),
     })?;
     Ok((0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu)).collect())
+}
+
+/// The same CPUs in the order in which threads that must not disturb each other get them: one of each core before the
+/// second one of any core, the last numbers first, because machines do most other work on the first ones.
+///
+/// # Errors
+/// The kernel does not answer.
+pub fn cpus_by_core() -> Result<Vec<usize>, Error> {
+    let core = |cpu| {
+        first_line(&format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list"))
+    };
+    Ok(by_core(cpus_allowed()?.into_iter().map(|cpu| (cpu, core(cpu)))))
+}
+
+/// Orders CPUs that are ascending. Those without a core are cores of their own.
+fn by_core(cpus: impl DoubleEndedIterator<Item = (usize, Option<String>)>) -> Vec<usize> {
+    let mut met: BTreeMap<String, u32> = BTreeMap::new();
+    let mut ordered: Vec<(u32, usize)> = cpus
+        .rev()
+        .map(|(cpu, core)| {
+            let of_core = core.map(|core| met.entry(core).and_modify(|n| *n += 1).or_insert(0));
+            (of_core.map_or(0, |n| *n), cpu)
+        })
+        .collect();
+    ordered.sort_by_key(|(place, _)| *place);
+    ordered.into_iter().map(|(_, cpu)| cpu).collect()
 }
 
 /// Whether the kernel accounts the time that threads wait for block devices. Since Linux 5.14 it is
@@ -160,6 +187,17 @@ mod tests {
     }
 
     #[test]
+    fn the_second_cpu_of_a_core_comes_after_the_first_of_all_cores() {
+        let cpus = |cores: &[&str]| {
+            let core = |core: &&str| (!core.is_empty()).then(|| (*core).to_owned());
+            by_core(cores.iter().map(core).enumerate())
+        };
+        assert_eq!(cpus(&["0-1", "0-1", "2-3", "2-3"]), [3, 1, 2, 0]);
+        assert_eq!(cpus(&["0,2", "1,3", "0,2", "1,3"]), [3, 2, 1, 0]);
+        assert_eq!(cpus(&["", ""]), [1, 0]);
+    }
+
+    #[test]
     fn this_machine_has_facts() {
         let directory = tempfile::tempdir().unwrap();
         let host = host(directory.path()).unwrap();
@@ -169,5 +207,8 @@ mod tests {
         assert!(free_disk_kb(directory.path()).is_ok());
         let allowed = cpus_allowed().unwrap();
         assert!(!allowed.is_empty() && allowed.is_sorted());
+        let mut by_core = cpus_by_core().unwrap();
+        by_core.sort_unstable();
+        assert_eq!(by_core, allowed);
     }
 }

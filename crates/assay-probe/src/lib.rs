@@ -21,7 +21,7 @@ use assay_model::Hint;
 
 pub use census::{Busy, Census};
 pub use device::DeviceStatistics;
-pub use host::{available_memory_kb, cpus_allowed, free_disk_kb, host};
+pub use host::{available_memory_kb, cpus_allowed, cpus_by_core, free_disk_kb, host};
 pub use probe::{Probe, ProbeConfig, Snapshot, Usage, WatchedServer, device_used};
 pub use trouble::{Accounting, Interval};
 

@@ -94,9 +94,15 @@ pub(crate) fn server_cpu_per_op(slice: &Slice) -> Option<f64> {
     (cpu > 0 && ops > 0.0).then(|| cpu as f64 / ops)
 }
 
-/// Whether the client of a cell shares a CPU with the threads that serve it.
-pub(crate) fn shares_cpu(planned: &PlannedCell) -> bool {
-    planned.placement != CpuPlacement::Free && planned.id.setup.clients == 1
+/// Whether each client of a cell shares a CPU with the thread that serves it, and with no other client. The machine
+/// has this many CPUs.
+pub(crate) fn shares_cpu(planned: &PlannedCell, cpus: u32) -> bool {
+    let clients = planned.id.setup.clients;
+    match planned.placement {
+        CpuPlacement::OneCpu | CpuPlacement::ConnectionsOnOneCpu => clients == 1,
+        CpuPlacement::Pairs => clients <= cpus,
+        CpuPlacement::Free => false,
+    }
 }
 
 /// The measured terms of an operation, microseconds.

@@ -51,6 +51,7 @@ pub(crate) fn with_rates(record: &StudyRecord) -> (Judgement, Vec<Option<Reduced
     let profiles: BTreeMap<(CellId, usize), &Profile> =
         record.profiles.iter().map(|it| ((it.cell, it.system), &it.profile)).collect();
     let counts = counts(record);
+    let cpus = record.runs.first().map_or(0, |run| run.host.cpus);
     let nothing = Counts::default();
     let keys = record.study.cells.iter();
     let keys = keys.flat_map(|cell| (0..record.systems.len()).map(move |system| (cell, system)));
@@ -67,7 +68,7 @@ pub(crate) fn with_rates(record: &StudyRecord) -> (Judgement, Vec<Option<Reduced
         described.bound = decision.bound;
         let of_base = slices.get(&(cell.id, base)).filter(|_| system != base);
         described.change =
-            of_base.and_then(|of_base| change::change(of_base, judged, shares_cpu(cell)));
+            of_base.and_then(|of_base| change::change(of_base, judged, shares_cpu(cell, cpus)));
         described.counters = of_base.and_then(|of_base| counters::changes(of_base, judged));
         let profiles = profiles.get(&(cell.id, base)).zip(profiles.get(&(cell.id, system)));
         described.profile = profiles
@@ -184,6 +185,7 @@ fn described(
     system: usize,
     counts: &Counts,
 ) -> CellJudgement {
+    let cpus = record.runs.first().map_or(0, |run| run.host.cpus);
     let slices = || judged.iter().copied();
     let mut blocks: Vec<u32> = slices().map(|slice| slice.block).collect();
     blocks.dedup();
@@ -214,7 +216,7 @@ fn described(
         },
         step: step::summary(judged),
         latency: latency(slices()),
-        per_op: per_op(slices(), shares_cpu(planned)),
+        per_op: per_op(slices(), shares_cpu(planned, cpus)),
         change: None,
         counters: None,
         profile: None,

@@ -169,6 +169,10 @@ pub fn cases() -> Vec<Case> {
             cases.push(Case::new(machine, model, changed, percent, 5.0));
         }
     }
+    for (changed, percent, threshold) in [(0, 0, 0.02), (1, 3, 0.02), (1, 2, 0.01)] {
+        let noisy = SpeedModel::NOISY;
+        cases.push(Case::with_threshold("noisy", noisy, changed, percent, (10.0, threshold)));
+    }
     cases
 }
 

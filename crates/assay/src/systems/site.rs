@@ -26,9 +26,7 @@ impl LocalSite {
     /// is copied.
     pub(crate) fn new(env: &Environment) -> Result<Self> {
         let site = Self::site(env.cache_dir.join("instances"), env.interrupt.stop());
-        let mut cpus = assay_probe::cpus_allowed()?;
-        // Machines do most other work on the first ones.
-        cpus.reverse();
+        let cpus = assay_probe::cpus_by_core()?;
         ensure!(!cpus.is_empty(), "no CPU is allowed");
         Ok(Self { site, cpus, templates: env.cache_dir.join(TEMPLATES) })
     }

@@ -22,7 +22,7 @@ const CPU: &str = "0";
 const PRIORITY: &str = "-10";
 
 /// Reads or writes of a slow disk, per second.
-const DISK_S: u32 = 1000;
+const DISK_S: u32 = 2000;
 
 /// Carries out the study of a cause.
 pub(super) fn measure(assay: &Assay, planted: &Planted) -> Result<Value> {
