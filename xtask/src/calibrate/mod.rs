@@ -13,12 +13,12 @@ use anyhow::{Context as _, Result, bail};
 
 const USAGE: &str = "\
 usage: cargo xtask calibrate sim [--studies N] [--case GLOB]
-                           | real aa|known|manual|turns|long|hour|causes [--program PATH] [--short]
+                           | real aa|known|manual|turns|equal|long|hour|causes [--program PATH] [--short]
                            | plot
 
 sim   simulates studies whose truth is known and counts right and wrong verdicts; by default 1,000 of each case
 real  measures real servers: the same system twice, changes of known direction, the manual design, lengths of turns,
-      long runs, studies of an hour, causes that are planted
+      short and long turns in equal time, long runs, studies of an hour, causes that are planted
 plot  writes the tables in docs/method.md, docs/statistics.md and docs/why.md, and the plots in docs/plots
 
 Results are appended to docs/calibration, and a command that was interrupted goes on where it stopped. Servers that an

@@ -23,6 +23,7 @@ pub(super) fn tables(lines: &[Value]) -> Vec<Table> {
         Table { name: "hour", text: hour(lines) },
         Table { name: "manual", text: manual(lines) },
         Table { name: "turns", text: turns(lines) },
+        Table { name: "equal", text: equal(lines) },
         Table { name: "studies", text: studies(lines) },
     ]
 }
@@ -212,13 +213,44 @@ fn hour(lines: &[Value]) -> String {
                 cells(line).filter_map(|cell| half_width(interval(cell, quantity)?)).collect();
             let half = |share| stats::quantile(&halves, share).map_or_else(String::new, percent);
             let open = cells(line).filter(|it| text(it, verdict) == "undecided").count();
-            let mut row = vec![name(line).to_owned(), shown.to_owned(), halves.len().to_string()];
-            row.extend([half(0.5), half(0.9), open.to_string()]);
+            let minutes = format!("{:.0} min", number(line, "elapsed_s") / 60.0);
+            let mut row = vec![name(line).to_owned(), minutes, shown.to_owned()];
+            row.extend([halves.len().to_string(), half(0.5), half(0.9), open.to_string()]);
             rows.push(row);
         }
     }
-    let head =
-        ["clients", "quantity", "cells", "median half-width", "nine of ten at most", "undecided"];
+    let head = [
+        "clients",
+        "time",
+        "quantity",
+        "cells",
+        "median half-width",
+        "nine of ten at most",
+        "undecided",
+    ];
+    markdown(&head, &rows)
+}
+
+/// The same system twice with the turns that assay chooses and with long ones, in equal time.
+fn equal(lines: &[Value]) -> String {
+    let chosen = results(lines, "equal", "chosen");
+    let long = results(lines, "equal", "50 ms");
+    let mut ratios = Vec::new();
+    let mut rows: Vec<Vec<String>> = chosen
+        .iter()
+        .filter_map(|(test, (_, halves))| {
+            let [one, other] =
+                [halves, &long.get(test)?.1].map(|it| root_mean_square(it.iter().copied()));
+            ratios.push(one / other);
+            let ratio = format!("{:.2}", one / other);
+            Some(vec![test.clone(), percent(one), percent(other), ratio])
+        })
+        .collect();
+    if let Some(median) = stats::quantile(&ratios, 0.5) {
+        let name = "median of the ratios".to_owned();
+        rows.push(vec![name, String::new(), String::new(), format!("{median:.2}")]);
+    }
+    let head = ["test", "half-width, turns as chosen", "half-width, turns of 50 ms", "ratio"];
     markdown(&head, &rows)
 }
 
@@ -236,18 +268,17 @@ fn results(lines: &[Value], kind: &str, named: &str) -> BTreeMap<String, (Vec<f6
     tests
 }
 
-/// The manual design against assay's at equal time: for each test the interval of one study of either.
-fn compared_by_hand(lines: &[Value]) -> Vec<(String, Interval, f64, f64)> {
+/// The manual design against assay's at equal time: for each test, half the width of the interval of one study of
+/// either.
+fn compared_by_hand(lines: &[Value]) -> Vec<(String, f64, f64)> {
     let by_hand = results(lines, "manual", "by hand");
     let assay = results(lines, "manual", "assay");
     let of_test = |(test, (logs, _)): (&String, &(Vec<f64>, Vec<f64>))| {
-        let (assay_logs, halves) = assay.get(test)?;
+        let (_, halves) = assay.get(test)?;
         // What one run could claim if its spread were known, and were that of these few.
         let half_by_hand = stats::Z * stats::sd(logs)?;
         let half = stats::quantile(halves, 0.5)?;
-        let difference: Vec<f64> =
-            logs.iter().zip(assay_logs).map(|(one, other)| one - other).collect();
-        Some((test.clone(), stats::mean(&difference)?, half_by_hand, half))
+        Some((test.clone(), half_by_hand, half))
     };
     by_hand.iter().filter_map(of_test).collect()
 }
@@ -262,30 +293,24 @@ fn manual(lines: &[Value]) -> String {
     let found = compared_by_hand(lines);
     let mut rows: Vec<Vec<String>> = found
         .iter()
-        .map(|(test, difference, by_hand, assay)| {
+        .map(|(test, by_hand, assay)| {
             vec![
                 test.clone(),
                 percent(*by_hand),
                 percent(*assay),
                 format!("{:.1}", by_hand / assay),
-                percent_between(Some(*difference)),
             ]
         })
         .collect();
     if rows.len() > 1 {
-        let by_hand = root_mean_square(found.iter().map(|it| it.2));
-        let assay = root_mean_square(found.iter().map(|it| it.3));
+        let by_hand = root_mean_square(found.iter().map(|it| it.1));
+        let assay = root_mean_square(found.iter().map(|it| it.2));
         let ratio = format!("{:.1}", by_hand / assay);
         let name = "root mean square".to_owned();
-        rows.push(vec![name, percent(by_hand), percent(assay), ratio, String::new()]);
+        rows.push(vec![name, percent(by_hand), percent(assay), ratio]);
     }
-    let head = [
-        "test",
-        "half-width of one manual run",
-        "median half-width of assay",
-        "times as wide",
-        "manual less assay",
-    ];
+    let head =
+        ["test", "half-width of one manual run", "median half-width of assay", "times as wide"];
     markdown(&head, &rows)
 }
 
@@ -295,28 +320,33 @@ fn manual_plot(lines: &[Value]) -> String {
         return String::new();
     }
     let names: Vec<String> = found.iter().map(|it| it.0.clone()).collect();
-    let points = |half: fn(&(String, Interval, f64, f64)) -> f64| -> Vec<Point> {
-        let of = |(row, it): (usize, &(String, Interval, f64, f64))| {
+    let points = |half: fn(&(String, f64, f64)) -> f64| -> Vec<Point> {
+        let of = |(row, it): (usize, &(String, f64, f64))| {
             let half = 100.0 * half(it);
             Point { at: row as f64, value: 0.0, low: -half, high: half }
         };
         found.iter().enumerate().map(of).collect()
     };
-    let series = [("by hand", points(|it| it.2)), ("assay", points(|it| it.3))]
+    let series = [("by hand", points(|it| it.1)), ("assay", points(|it| it.2))]
         .map(|(name, points)| Series { name: name.to_owned(), points });
     let ends = series.iter().flat_map(|it| &it.points).flat_map(|it| [it.low, it.high]);
     let x = Axis::from_zero("95 % interval around the estimate, %", ends);
     svg::rows("One study at equal machine time", &names, &x, &series, &[0.0])
 }
 
-/// The ratio of long runs of a test, or else of the longest turns, as a logarithm.
-fn reference(lines: &[Value], test: &str, by_turn: &ByTurn) -> Option<(&'static str, Interval)> {
-    let long = results(lines, "long", test);
-    let of = |found: &BTreeMap<String, (Vec<f64>, Vec<f64>)>| {
-        found.get(test).and_then(|(logs, _)| stats::mean(logs))
-    };
-    let longest = || by_turn.last().copied().flatten();
-    of(&long).map(|it| ("60 s", it)).or_else(|| Some(("1 s", longest()?)))
+/// The ratio of long runs of every test, as a logarithm. A study has two pairs of runs, and its interval says how far
+/// they differ: their mean plus and minus half the difference are the two.
+fn long_runs(lines: &[Value]) -> BTreeMap<String, Interval> {
+    let mut tests: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    for cell in of_kind(lines, "long").flat_map(cells) {
+        let Some(found) = interval(cell, "rqps") else { continue };
+        let off = half_width(found).map_or(0.0, |half| half / stats::student(1));
+        let logs = tests.entry(text(cell, "test").to_owned()).or_default();
+        logs.extend([-off, off].map(|off| found.value.ln() + off));
+    }
+    let (names, logs): (Vec<String>, Vec<Vec<f64>>) = tests.into_iter().unzip();
+    let means = stats::means_alike(&logs);
+    names.into_iter().zip(means).filter_map(|(name, mean)| Some((name, mean?))).collect()
 }
 
 /// Ratio of a test at each length of turns, in the order of [`TURNS`].
@@ -347,6 +377,19 @@ fn from_longest(tests: &BTreeMap<String, ByTurn>, at: usize) -> Option<Interval>
     (at + 1 < TURNS.len()).then(|| stats::mean(&differences)).flatten()
 }
 
+/// The same from the long runs, over the tests that have them.
+fn from_long_runs(
+    tests: &BTreeMap<String, ByTurn>,
+    at: usize,
+    long: &BTreeMap<String, Interval>,
+) -> Option<Interval> {
+    let difference = |(test, found): (&String, &ByTurn)| {
+        Some(found.get(at).copied().flatten()?.value - long.get(test)?.value)
+    };
+    let differences: Vec<f64> = tests.iter().filter_map(difference).collect();
+    stats::mean(&differences)
+}
+
 /// Every test at every length of turns, and in long runs.
 fn turns(lines: &[Value]) -> String {
     let ratio = |log: Option<Interval>| {
@@ -354,22 +397,26 @@ fn turns(lines: &[Value]) -> String {
             format!("{:.3} ± {:.3}", it.value.exp(), it.value.exp() * 0.5 * (it.high - it.low))
         })
     };
-    let mut rows: Vec<Vec<String>> = by_turn(lines)
-        .into_iter()
-        .map(|(test, found)| {
-            let long = reference(lines, &test, &found).filter(|(length, _)| *length == "60 s");
-            let mut row = vec![test];
-            row.extend(found.into_iter().map(ratio));
-            row.push(ratio(long.map(|(_, it)| it)));
-            row
-        })
-        .collect();
+    let long = long_runs(lines);
     let all = by_turn(lines);
-    if all.len() > 1 {
-        let mut row = vec!["mean difference from the longest".to_owned()];
-        row.extend((0..TURNS.len()).map(|at| percent_between(from_longest(&all, at))));
-        row.push(String::new());
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    for (test, found) in &all {
+        let mut row = vec![test.clone()];
+        row.extend(found.iter().copied().map(ratio));
+        row.push(ratio(long.get(test).copied()));
         rows.push(row);
+    }
+    if all.len() > 1 {
+        let row = |name: &str, of: &dyn Fn(usize) -> Option<Interval>| {
+            let mut row = vec![name.to_owned()];
+            row.extend((0..TURNS.len()).map(|at| percent_between(of(at))));
+            row.push(String::new());
+            row
+        };
+        rows.push(row("mean difference from 1000 ms", &|at| from_longest(&all, at)));
+        if !long.is_empty() {
+            rows.push(row("mean difference from 60 s", &|at| from_long_runs(&all, at, &long)));
+        }
     }
     let lengths = turns_ms().map(|ms| format!("{ms} ms"));
     let head: Vec<&str> =
@@ -379,12 +426,13 @@ fn turns(lines: &[Value]) -> String {
 
 /// How far each length of turns is from the longest, with the errors of both.
 fn turns_plot(lines: &[Value]) -> String {
-    let tests = by_turn(lines);
+    let (tests, long) = (by_turn(lines), long_runs(lines));
     let mut series: Vec<Series> =
         turns_ms().map(|ms| Series { name: format!("{ms} ms"), points: Vec::new() }).into();
     let mut names = Vec::new();
     for (row, (test, found)) in tests.iter().enumerate() {
-        let long = reference(lines, test, found);
+        let longest = || Some(("1 s", found.last().copied().flatten()?));
+        let long = long.get(test).map(|it| ("60 s", *it)).or_else(longest);
         names.push(long.map_or_else(|| test.clone(), |(length, _)| format!("{test} ({length})")));
         let Some((_, long)) = long else { continue };
         for (series, short) in series.iter_mut().zip(found) {
@@ -442,7 +490,7 @@ mod tests {
     #[test]
     fn studies_of_an_hour_are_shown_by_the_number_of_clients() {
         let lines = [line("hour", "2 1", [1.0, 0.99, 1.01], "undecided")];
-        assert!(hour(&lines).contains("| 2 | QPS | 1 | 1.00 % | 1.00 % | 1 |"), "{}", hour(&lines));
+        assert!(hour(&lines).contains("| QPS | 1 | 1.00 % | 1.00 % | 1 |"), "{}", hour(&lines));
     }
 
     #[test]
@@ -453,10 +501,9 @@ mod tests {
             lines.push(line("manual", &format!("assay {time}"), [1.0, 0.99, 1.01], "same"));
         }
         let found = compared_by_hand(&lines);
-        let (test, difference, by_hand, assay) = &found[0];
+        let (test, by_hand, assay) = &found[0];
         assert_eq!(test, "scan");
         assert!((by_hand / assay - 19.6).abs() < 0.2, "{}", by_hand / assay);
-        assert!(difference.low < 0.0 && difference.high > 0.0);
         assert!(manual_plot(&lines).contains("<circle"));
         assert_eq!(manual(&[]), "");
     }
@@ -472,7 +519,7 @@ mod tests {
         }
         let table = turns(&lines);
         assert!(table.contains("| scan |  | 1.012 ± 0.002 |  |"), "{table}");
-        assert!(table.trim_end().ends_with("| 1.032 ± 0.002 |"), "{table}");
+        assert!(table.trim_end().ends_with("| 1.032 ± 0.001 |"), "{table}");
         let svg = turns_plot(&lines);
         assert!(svg.contains("scan (60 s)") && svg.matches("class=\"e c").count() == 2, "{svg}");
         lines.retain(|line| text(line, "kind") != "long");

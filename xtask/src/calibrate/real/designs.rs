@@ -99,6 +99,7 @@ pub(super) fn of(kind: &str, is_short: bool) -> Option<Vec<Design>> {
         "known" => known(is_short),
         "manual" => manual(is_short),
         "turns" => turns(is_short),
+        "equal" => equal(is_short),
         "long" => long(is_short),
         "hour" => hour(is_short),
         "causes" => causes(is_short),
@@ -210,6 +211,25 @@ fn turns(is_short: bool) -> Vec<Design> {
     designs
 }
 
+/// The same system twice with the turns that assay chooses and with turns of 50 ms, in alternation, in equal time.
+fn equal(is_short: bool) -> Vec<Design> {
+    const TESTS: &str = "point-query,points-covered-si,range-covered-pk,read-only_range=100,update-index,\
+                         update-nonindex,insert";
+    let less = match is_short {
+        true => format!("10s --tests {FEW}"),
+        false => format!("2m --tests {TESTS}"),
+    };
+    let mut designs = Vec::new();
+    for time in 1..=2 {
+        for (name, more) in [("chosen", ""), ("50 ms", " --turn 50ms --slice 100ms")] {
+            let text =
+                format!("mariadb@11.8 --twin --seed {time} --blocks 8 --budget {less}{more}");
+            designs.push(compared(format!("{name} {time}"), &text));
+        }
+    }
+    designs
+}
+
 /// Runs of a minute in the order A B B A, one test after the other on fresh instances.
 fn long(is_short: bool) -> Vec<Design> {
     let design = |test: &str, time: u32, slice: &str, more: &str| {
@@ -228,22 +248,30 @@ fn long(is_short: bool) -> Vec<Design> {
     times.chain(delete).collect()
 }
 
-/// Preset standard in an hour, with one client and with as many as the machine has CPUs.
+/// Preset standard in an hour, with one client and with as many as the machine has CPUs, which the kernel may put
+/// anywhere. In pairs, these need less time.
 fn hour(is_short: bool) -> Vec<Design> {
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-    let less = match is_short {
-        true => format!("20s --tests {FEW}"),
-        false => "1h".to_owned(),
-    };
-    let design = |clients: usize| {
+    let several = cpus.to_string();
+    let design = |clients: &str, placement: &str, minutes: u32| {
+        let less = match is_short {
+            true => format!("20s --tests {FEW}"),
+            false => format!("{minutes}m"),
+        };
+        let more =
+            if placement.is_empty() { String::new() } else { format!(" --placement {placement}") };
         let text = format!(
-            "mariadb@10.11 mariadb@11.8 --preset standard --clients {clients} --budget {less}"
+            "mariadb@10.11 mariadb@11.8 --preset standard --clients {clients} --budget {less}{more}"
         );
-        compared(format!("{clients} 1"), &text)
+        let name = [clients, placement].join(" ");
+        compared(format!("{} 1", name.trim_end()), &text)
     };
-    let mut counts = vec![1, cpus];
-    counts.dedup();
-    counts.into_iter().map(design).collect()
+    let mut designs = vec![design("1", "", 60)];
+    if cpus > 1 {
+        designs.push(design(&several, "free", 60));
+        designs.push(design(&several, "pairs", 20));
+    }
+    designs
 }
 
 /// Causes that are planted on purpose, each with the terms of the account in which its change must come back.
@@ -337,7 +365,7 @@ mod tests {
 
     #[test]
     fn every_kind_has_studies_with_names_of_their_own() {
-        for kind in ["aa", "known", "manual", "turns", "long", "hour", "causes"] {
+        for kind in ["aa", "known", "manual", "turns", "equal", "long", "hour", "causes"] {
             for is_short in [false, true] {
                 let designs = of(kind, is_short).unwrap();
                 let keys: BTreeSet<&str> = designs.iter().map(|it| it.key.as_str()).collect();

@@ -21,8 +21,9 @@ const CPU: &str = "0";
 /// Priority of a process that computes: it gets nine tenths of a CPU that it shares.
 const PRIORITY: &str = "-10";
 
-/// Reads or writes of a slow disk, per second.
-const DISK_S: u32 = 2000;
+/// Reads of a slow disk, and writes of another one, per second.
+const READS_S: u32 = 2000;
+const WRITES_S: u32 = 500;
 
 /// Carries out the study of a cause.
 pub(super) fn measure(assay: &Assay, planted: &Planted) -> Result<Value> {
@@ -52,10 +53,10 @@ pub(super) fn measure(assay: &Assay, planted: &Planted) -> Result<Value> {
             let system = format!("{SYSTEM}+innodb_buffer_pool_size=8M");
             let base = Sandbox::start(assay, &system)?;
             let other = Sandbox::start(assay, &system)?;
-            let _slow = limited(&other, "read")?;
+            let _slow = limited(&other, "read", READS_S)?;
             let urls = [base.url.clone(), other.url.clone()];
             let how = format!(
-                "both with 8 MB of buffer pool, the second one with {DISK_S} reads per second"
+                "both with 8 MB of buffer pool, the second one with {READS_S} reads per second"
             );
             of_running(assay, urls, planted, &how)?
         }
@@ -63,10 +64,10 @@ pub(super) fn measure(assay: &Assay, planted: &Planted) -> Result<Value> {
             let base = Sandbox::start(assay, SYSTEM)?;
             let durable = format!("{SYSTEM}+innodb_flush_log_at_trx_commit=1");
             let other = Sandbox::start(assay, &durable)?;
-            let _slow = [limited(&base, "write")?, limited(&other, "write")?];
+            let _slow = (limited(&base, "write", WRITES_S)?, limited(&other, "write", WRITES_S)?);
             let urls = [base.url.clone(), other.url.clone()];
             let how = format!(
-                "both with {DISK_S} writes per second, the second one with innodb_flush_log_at_trx_commit=1"
+                "both with {WRITES_S} writes per second, the second one with innodb_flush_log_at_trx_commit=1"
             );
             of_running(assay, urls, planted, &how)?
         }
@@ -95,7 +96,7 @@ fn set(command: &mut Command, pid: u64) -> Result<()> {
 }
 
 /// Limits how often a server may `read` or `write` on the disk that holds its data.
-fn limited(server: &Sandbox<'_>, way: &str) -> Result<Group> {
+fn limited(server: &Sandbox<'_>, way: &str, per_s: u32) -> Result<Group> {
     let data = fs_err::read_link(format!("/proc/{}/cwd", server.pid))?;
     let mut command = Command::new("findmnt");
     let disk =
@@ -104,11 +105,11 @@ fn limited(server: &Sandbox<'_>, way: &str) -> Result<Group> {
     let first = way.get(..1).unwrap_or_default();
     let limit = Limit {
         controller: "io",
-        settings: vec![("io.max".to_owned(), format!("{disk} {first}iops={DISK_S}"))],
+        settings: vec![("io.max".to_owned(), format!("{disk} {first}iops={per_s}"))],
         old_controller: "blkio",
         old_settings: vec![(
             format!("blkio.throttle.{way}_iops_device"),
-            format!("{disk} {DISK_S}"),
+            format!("{disk} {per_s}"),
         )],
     };
     Group::new(server.pid, &limit)
