@@ -217,7 +217,7 @@ fn equal(is_short: bool) -> Vec<Design> {
                          update-nonindex,insert";
     let less = match is_short {
         true => format!("10s --tests {FEW}"),
-        false => format!("2m --tests {TESTS}"),
+        false => format!("90s --tests {TESTS}"),
     };
     let mut designs = Vec::new();
     for time in 1..=2 {
@@ -244,7 +244,7 @@ fn long(is_short: bool) -> Vec<Design> {
     }
     let times = HISTORY.map(|test| design(test, 1, "60s", "")).into_iter();
     // It may delete 30 % of the rows in a block.
-    let delete = (1..=4).map(|time| design("delete", time, "2s", " --rows 1M"));
+    let delete = (1..=2).map(|time| design("delete", time, "2s", " --rows 1M"));
     times.chain(delete).collect()
 }
 
@@ -269,7 +269,7 @@ fn hour(is_short: bool) -> Vec<Design> {
     let mut designs = vec![design("1", "", 60)];
     if cpus > 1 {
         designs.push(design(&several, "free", 60));
-        designs.push(design(&several, "pairs", 20));
+        designs.push(design(&several, "pairs", 15));
     }
     designs
 }
