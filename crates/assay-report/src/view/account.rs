@@ -71,7 +71,17 @@ pub(super) fn row(
     changed: &Changed,
     share: String,
 ) -> AccountRow {
-    let signed = |value: f64| format!("{value:+.2}").replace('-', "−");
+    row_with_digits(name, changed, share, 2)
+}
+
+/// A line about a quantity, whose change has so many digits after the point.
+pub(super) fn row_with_digits(
+    name: impl Into<Cow<'static, str>>,
+    changed: &Changed,
+    share: String,
+    digits: usize,
+) -> AccountRow {
+    let signed = |value: f64| format!("{value:+.digits$}").replace('-', "−");
     let interval = match changed.by.has_interval() {
         true => format!(" [{}, {}]", signed(changed.by.low), signed(changed.by.high)),
         false => " (no interval)".to_owned(),
