@@ -96,3 +96,13 @@ fn what_was_lost_is_told_and_never_more_than_there_was() {
     let page = self::page(&with_profiles(base, other));
     assert!(page.contains("no operation ended while one of them was sampled"), "{page}");
 }
+
+#[test]
+fn functions_of_one_version_only_are_named() {
+    let base = profile("mysqld", &[("parse", 300), ("old_read", 300), ("read", 400)]);
+    let other = profile("mysqld", &[("parse", 300), ("new_read", 300), ("read", 400)]);
+    let page = page(&with_profiles(base, other));
+    let told = "only this system has samples of new_read and only the base has samples of old_read: such functions \
+                are new, gone, renamed or inlined elsewhere";
+    assert!(page.contains(told), "{page}");
+}

@@ -27,6 +27,9 @@ pub(crate) struct ProfileRows {
 /// Other threads with less CPU time than this part of that of the serving threads are left out.
 const BACKGROUND_MIN: f64 = 0.05;
 
+/// The most functions that are named of those that only one version has.
+const UNMATCHED: usize = 3;
+
 /// Waits are incomplete if more than this part of their records was lost.
 const LOST_WAITS: f64 = 0.01;
 
@@ -176,6 +179,8 @@ pub(crate) fn limits(study: &JudgedStudy, cell: &CellJudgement) -> Vec<String> {
     if broken >= 5.0 {
         said.push(format!("{broken:.0} % of the stacks are not complete"));
     }
+    let unmatched = cell.profile.as_ref().and_then(|it| unmatched(&it.serving));
+    said.extend(unmatched);
     let base = of(study, cell.cell, study.base);
     if let Some(base) = base.filter(|base| !are_comparable(base, profile)) {
         let why = match base.limits.no_kernel == limits.no_kernel {
@@ -185,4 +190,21 @@ pub(crate) fn limits(study: &JudgedStudy, cell: &CellJudgement) -> Vec<String> {
         said.push(format!("it is not compared with that of the base: {why}"));
     }
     said
+}
+
+/// The functions that only one of both versions has, as far as samples can tell.
+fn unmatched(all: &[FunctionChange]) -> Option<String> {
+    let only = |is_absent: fn(&Changed) -> bool, which: &str| {
+        let found = all.iter().filter(|it| it.is_certain && is_absent(&it.changed));
+        let mut names = found.filter_map(|it| it.function.as_deref());
+        let first: Vec<&str> = names.by_ref().take(UNMATCHED).collect();
+        let more = if names.next().is_some() { ", ..." } else { "" };
+        (!first.is_empty())
+            .then(|| format!("only {which} has samples of {}{more}", first.join(", ")))
+    };
+    let new = only(|it| it.before == 0.0, "this system");
+    let gone = only(|it| it.after == 0.0, "the base");
+    let told: Vec<String> = [new, gone].into_iter().flatten().collect();
+    let what = "such functions are new, gone, renamed or inlined elsewhere";
+    (!told.is_empty()).then(|| format!("{}: {what}", told.join(" and ")))
 }
