@@ -5,12 +5,10 @@ use rusqlite::{Connection, params};
 
 use crate::read::{read_study, read_systems};
 use crate::rows::{Fields, rows};
+use crate::runs::IS_NOT_PROFILED;
 use crate::values::{index, json, storable};
 use crate::write::cell_number;
 use crate::{Error, Ledger, Problem};
-
-/// Whether an event says that a profile was not taken.
-pub(crate) const IS_NOT_PROFILED: &str = r#"what GLOB '{"kind":"not-profiled",*'"#;
 
 impl Ledger {
     /// Adds profiles, in place of earlier ones of the same systems and cells: all of them, or none if there is an

@@ -3,10 +3,12 @@
 use assay_model::{Examination, Host, Run};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use crate::profiles::IS_NOT_PROFILED;
 use crate::rows::{Fields, rows};
 use crate::values::{index, integer, json, storable};
 use crate::{Error, Ledger, Problem, bounds};
+
+/// Whether an event says that a profile was not taken.
+pub(crate) const IS_NOT_PROFILED: &str = r#"what GLOB '{"kind":"not-profiled",*'"#;
 
 /// The time of the last row that was written to the study before `run_end`. The budget has no time for profiles, so
 /// what prevents them counts as little as they do.

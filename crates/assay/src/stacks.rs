@@ -27,7 +27,8 @@ impl Hint for NoStacks {
     fn hints(&self) -> Vec<String> {
         let hint = match self {
             Self::NotTaken => {
-                "`assay compare ... --profile` takes them, and `assay report STUDY --format folded -o DIR` writes them"
+                "`assay compare ... --profile` takes them, and `assay report STUDY --format folded -o DIR` writes \
+                 them"
             }
             Self::Prevented(_) => "`assay report STUDY` shows the results of the study",
         };
@@ -35,8 +36,8 @@ impl Hint for NoStacks {
     }
 }
 
-/// Checks, before a study starts or goes on, that it takes the profiles that are to be written. `profile` tells of which
-/// tests.
+/// Checks, before a study starts or goes on, that it takes the profiles that are to be written. `profile` says of
+/// which tests it does.
 pub(crate) fn check(output: &Output, profile: impl FnOnce() -> Result<Profiling>) -> Result<()> {
     let is_asked = output.format == Some(FormatWord::Folded);
     if is_asked && profile()? == Profiling::None { Err(NoStacks::NotTaken.into()) } else { Ok(()) }
