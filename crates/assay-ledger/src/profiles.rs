@@ -5,6 +5,7 @@ use rusqlite::{Connection, params};
 
 use crate::read::{read_study, read_systems};
 use crate::rows::{Fields, rows};
+use crate::runs::IS_NOT_PROFILED;
 use crate::values::{index, json, storable};
 use crate::write::cell_number;
 use crate::{Error, Ledger, Problem};
@@ -17,6 +18,16 @@ impl Ledger {
     /// The study, a system or a cell is not in the ledger, or a profile is too large.
     pub fn set_profiles(&mut self, study: &str, profiles: &[CellProfile]) -> Result<(), Error> {
         self.named(set(&self.connection, study, profiles))
+    }
+
+    /// Removes the events that say why profiles were not taken: whoever tries again notes them anew.
+    ///
+    /// # Errors
+    /// The ledger cannot be written.
+    pub fn forget_not_profiled(&mut self, study: &str) -> Result<(), Error> {
+        let sql = format!("DELETE FROM event WHERE study = ? AND {IS_NOT_PROFILED}");
+        let removed = self.connection.execute(&sql, [study]).map_err(Problem::from);
+        self.named(removed.map(drop))
     }
 
     /// The profiles of a study, by cell and system.

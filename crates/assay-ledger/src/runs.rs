@@ -7,14 +7,22 @@ use crate::rows::{Fields, rows};
 use crate::values::{index, integer, json, storable};
 use crate::{Error, Ledger, Problem, bounds};
 
-/// The time of the last row that was written to the study before `run_end`.
-const UPDATED_MS: &str = "max(
-    coalesce((SELECT max(written_ms) FROM slice
-        WHERE slice.study = stretch.study AND written_ms < run_end), 0),
-    coalesce((SELECT max(when_ms) FROM event
-        WHERE event.study = stretch.study AND when_ms < run_end), 0),
-    coalesce((SELECT max(started_ms) FROM instance
-        WHERE instance.study = stretch.study AND instance.started_ms < run_end), 0))";
+/// Whether an event says that a profile was not taken.
+pub(crate) const IS_NOT_PROFILED: &str = r#"what GLOB '{"kind":"not-profiled",*'"#;
+
+/// The time of the last row that was written to the study before `run_end`. The budget has no time for profiles, so
+/// what prevents them counts as little as they do.
+fn updated_ms() -> String {
+    format!(
+        "max(
+            coalesce((SELECT max(written_ms) FROM slice
+                WHERE slice.study = stretch.study AND written_ms < run_end), 0),
+            coalesce((SELECT max(when_ms) FROM event
+                WHERE event.study = stretch.study AND when_ms < run_end AND NOT {IS_NOT_PROFILED}), 0),
+            coalesce((SELECT max(started_ms) FROM instance
+                WHERE instance.study = stretch.study AND instance.started_ms < run_end), 0))"
+    )
+}
 
 impl Ledger {
     /// Adds a run that continues the study. Its `updated_ms` is not stored: it follows from the rows written later.
@@ -84,8 +92,9 @@ fn stretches(connection: &Connection, study: &str) -> Result<Vec<(i64, Run)>, Pr
             SELECT id, study, started_ms, assay_version,
                 lead(started_ms, 1, {}) OVER (ORDER BY id) AS run_end
             FROM run WHERE study = ?)
-         SELECT id, started_ms, assay_version, {UPDATED_MS} AS updated_ms FROM stretch ORDER BY id",
-        i64::MAX
+         SELECT id, started_ms, assay_version, {} AS updated_ms FROM stretch ORDER BY id",
+        i64::MAX,
+        updated_ms()
     );
     rows(connection, &sql, [study], |row| {
         let fields = Fields::new("run", "id", row);

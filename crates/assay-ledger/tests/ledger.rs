@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use assay_ledger::{Ledger, Problem};
 use assay_model::{
-    Attachment, CallNode, CallTree, CellId, CellProfile, Frame, Hint, ProcessorPart, Profile,
-    ProfileLimits, Series, SliceId, SliceOutcome, StudyRecord, TestSet, Waits,
+    Attachment, CallNode, CallTree, CellId, CellProfile, EventKind, Frame, Hint, ProcessorPart,
+    Profile, ProfileLimits, Series, SliceId, SliceOutcome, StudyEvent, StudyRecord, TestSet, Waits,
 };
 use proptest::prelude::*;
 use rusqlite::Connection;
@@ -268,6 +268,29 @@ fn profiles_are_read_on_request_and_checked() {
     drop(damaged);
     let error = Ledger::open(&path).unwrap().profiles("sample").unwrap_err();
     assert!(error.to_string().contains("comes before its caller"), "{error}");
+}
+
+/// Profiles take their own time, and they are tried again.
+#[test]
+fn what_prevented_profiles_is_no_time_of_the_study_and_can_be_forgotten() {
+    let directory = tempfile::tempdir().unwrap();
+    let (mut ledger, study, _) = common::sample_ledger(directory.path());
+    let before = ledger.read("sample").unwrap();
+    let when_ms = before.runs.last().unwrap().updated_ms + 60_000;
+    let event = |what| StudyEvent { when_ms, system: None, what };
+    let (test, why) = ("point-query".to_owned(), "\"it\" ended".to_owned());
+    let prevented = event(EventKind::NotProfiled { test, why });
+    ledger.add_event("sample", &prevented).unwrap();
+    let read = ledger.read("sample").unwrap();
+    assert_eq!(read.elapsed_s(), before.elapsed_s());
+    assert_eq!(ledger.studies().unwrap()[0].elapsed_s, before.elapsed_s());
+    assert_eq!(read.events.last(), Some(&prevented));
+    ledger.add_event("sample", &event(EventKind::WritesRepeated)).unwrap();
+    ledger.forget_not_profiled("sample").unwrap();
+    let read = ledger.read("sample").unwrap();
+    assert_eq!(read.events.len(), study.events.len() + 1);
+    assert!(!read.events.contains(&prevented));
+    assert!(read.elapsed_s() >= before.elapsed_s() + 60.0);
 }
 
 #[test]

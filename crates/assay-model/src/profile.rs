@@ -100,8 +100,11 @@ pub struct ProfileLimits {
     /// The kernel showed its own functions without their names, so it is unknown what threads wait for.
     #[serde(default)]
     pub unnamed_kernel: bool,
-    /// Samples that did not fit into the buffers.
+    /// Samples of CPU time that did not fit into the buffers.
     pub lost: u64,
+    /// Records of waits that did not fit into the buffers. A thread that waits makes at least two of them.
+    #[serde(default)]
+    pub lost_waits: u64,
     /// Samples whose stack could not be followed to its beginning.
     pub broken: u64,
     /// Modules without a table of all their functions.
@@ -148,6 +151,14 @@ pub struct Profile {
     pub processor: Vec<ProcessorPart>,
     /// What it could not see.
     pub limits: ProfileLimits,
+}
+
+impl Profile {
+    /// CPU time per operation that one of its trees has, as sampled, microseconds.
+    #[must_use]
+    pub fn sampled_us(&self, tree: &CallTree) -> f64 {
+        tree.total() as f64 / f64::from(self.frequency.max(1)) / self.ops.max(1.0) * 1e6
+    }
 }
 
 /// The profile of a system in a cell.

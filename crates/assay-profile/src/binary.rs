@@ -42,6 +42,9 @@ struct Function {
 /// The most bytes of a section that is read.
 const SECTION_MAX: u64 = 1 << 30;
 
+/// The most bytes that the functions of a table take: some times as many as those of the largest server.
+const FUNCTIONS_BYTES: usize = 128 << 20;
+
 impl Binary {
     /// Reads the binary at `path`, whose name on the machine is `shown`. `None` if it is none, or is damaged. Names
     /// of a stripped one may come from `fetcher`.
@@ -49,9 +52,9 @@ impl Binary {
         let cache = ReadCache::new(fs_err::File::open(path).ok()?.into_file());
         let file = object::File::parse(&cache).ok()?;
         let id = file.build_id().ok().flatten().map(hex::encode);
-        let has_names = !functions(file.symbols()).is_empty();
+        let own = functions(file.symbols());
         let debug = id.as_deref().and_then(|id| {
-            let fetched = || (!has_names).then(|| fetcher.find(id)).flatten();
+            let fetched = || own.is_empty().then(|| fetcher.find(id)).flatten();
             debug_file(id, shown).or_else(fetched)
         });
         let debug_cache =
@@ -61,9 +64,8 @@ impl Binary {
         let is_of_it =
             |it: &object::File<'_, _>| it.build_id().ok().flatten().map(hex::encode) == id;
         let debug_file = debug_file.filter(is_of_it);
-        let table = [debug_file.as_ref(), Some(&file)];
-        let complete = table.into_iter().flatten().map(|it| functions(it.symbols()));
-        let complete = complete.max_by_key(Vec::len).unwrap_or_default();
+        let fetched = debug_file.as_ref().map(|it| functions(it.symbols())).unwrap_or_default();
+        let complete = if own.len() >= fetched.len() { own } else { fetched };
         let is_stripped = complete.is_empty();
         let named = if is_stripped { functions(file.dynamic_symbols()) } else { complete };
         let section = |name: &str| {
@@ -145,17 +147,27 @@ fn debug_file(build_id: &str, shown: &Path) -> Option<PathBuf> {
     parents.map(|parent| parent.join(&name)).find(|path| path.is_file())
 }
 
-/// The functions of a table of symbols, in order of address. Those without a size reach to the next one.
+/// The functions of a table of symbols, in order of address. Those without a size reach to the next one. Of a table
+/// that is too large, it is the first ones.
 fn functions<'a>(
     symbols: impl Iterator<Item = object::Symbol<'a, 'a, &'a ReadCache<std::fs::File>>>,
 ) -> Vec<Function> {
     let is_code =
         |it: &object::Symbol<'_, '_, _>| it.is_definition() && it.kind() == SymbolKind::Text;
-    let function = |it: object::Symbol<'_, '_, _>| {
-        let symbol = it.name().ok().filter(|name| !name.is_empty())?.to_owned();
-        Some(Function { begin: it.address(), end: it.address().checked_add(it.size())?, symbol })
-    };
-    let mut all: Vec<Function> = symbols.filter(is_code).filter_map(function).collect();
+    let mut left = FUNCTIONS_BYTES;
+    let mut all = Vec::new();
+    for symbol in symbols.filter(is_code) {
+        let name = symbol.name().unwrap_or_default();
+        // Many symbols may share the bytes of a name in the file, but each has a copy of it here.
+        match left.checked_sub(size_of::<Function>() + name.len()) {
+            Some(rest) => left = rest,
+            None => break,
+        }
+        let begin = symbol.address();
+        if let (false, Some(end)) = (name.is_empty(), begin.checked_add(symbol.size())) {
+            all.push(Function { begin, end, symbol: name.to_owned() });
+        }
+    }
     all.sort_unstable();
     // Some code has several names: the longest function keeps its name.
     let mut named: Vec<Function> = Vec::with_capacity(all.len());
@@ -195,4 +207,87 @@ fn code_ranges(eh_frame: &[u8], address: u64, text: Option<&Range<u64>>) -> Vec<
     }
     found.sort_unstable_by_key(|range| range.start);
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A header of a section: name, type, flags, address, offset, size, link and the size of an entry.
+    fn section(fields: [u64; 8]) -> Vec<u8> {
+        let [name, kind, flags, address, offset, size, link, entry] = fields;
+        let mut bytes = Vec::new();
+        for word in [name, kind] {
+            bytes.extend((word as u32).to_le_bytes());
+        }
+        for long in [flags, address, offset, size] {
+            bytes.extend(long.to_le_bytes());
+        }
+        bytes.extend((link as u32).to_le_bytes());
+        bytes.extend(0_u32.to_le_bytes());
+        bytes.extend(1_u64.to_le_bytes());
+        bytes.extend(entry.to_le_bytes());
+        bytes
+    }
+
+    /// A file of ELF with so many functions, which all have the same name.
+    fn elf(name: &str, count: u64) -> Vec<u8> {
+        const HEADER: u64 = 64;
+        const FUNCTION: u8 = 2;
+        let names = [b"\0", name.as_bytes(), b"\0"].concat();
+        let of_sections = b"\0.text\0.symtab\0.strtab\0";
+        let mut symbols = vec![0; 24];
+        for at in 0..count {
+            symbols.extend(1_u32.to_le_bytes());
+            symbols.extend([FUNCTION, 0, 1, 0]);
+            symbols.extend((0x1000 + 16 * at).to_le_bytes());
+            symbols.extend(16_u64.to_le_bytes());
+        }
+        let (of_symbols, of_names) = (symbols.len() as u64, names.len() as u64);
+        let names_at = HEADER + of_symbols;
+        let (words_at, of_words) = (names_at + of_names, of_sections.len() as u64);
+        let mut file = b"\x7fELF\x02\x01\x01".to_vec();
+        file.resize(16, 0);
+        file.extend([3, 0, 62, 0, 1, 0, 0, 0]);
+        for long in [0, 0, words_at + of_words] {
+            file.extend(u64::to_le_bytes(long));
+        }
+        for short in [0, 0, 64, 56, 0, 64, 5, 4] {
+            file.extend(u16::to_le_bytes(short));
+        }
+        file.resize(HEADER as usize, 0);
+        file.extend([symbols, names, of_sections.to_vec()].concat());
+        for fields in [
+            [0; 8],
+            [1, 8, 6, 0x1000, 0, 16 * count, 0, 0],
+            [7, 2, 0, 0, HEADER, of_symbols, 3, 24],
+            [15, 3, 0, 0, names_at, of_names, 0, 0],
+            [15, 3, 0, 0, words_at, of_words, 0, 0],
+        ] {
+            file.extend(section(fields));
+        }
+        file
+    }
+
+    fn read(name: &str, count: u64) -> Binary {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("server");
+        fs_err::write(&path, elf(name, count)).unwrap();
+        Binary::read(&path, &path, &mut Fetcher::new(false, || false)).unwrap()
+    }
+
+    #[test]
+    fn an_address_is_that_of_the_function_around_it() {
+        let binary = read("read_row", 2);
+        assert_eq!((binary.is_stripped, binary.named.len()), (false, 2));
+        assert_eq!(binary.function(0x101f), "read_row");
+        assert_eq!(binary.function(0x1020), "0x1020");
+    }
+
+    #[test]
+    fn long_names_that_share_their_bytes_in_the_file_take_little_memory() {
+        let binary = read(&"n".repeat(4000), 100_000);
+        let bytes: usize = binary.named.iter().map(|it| it.symbol.len()).sum();
+        assert!(bytes > FUNCTIONS_BYTES / 2 && bytes < FUNCTIONS_BYTES, "{bytes}");
+    }
 }

@@ -22,12 +22,14 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 pub(crate) struct Fetcher {
     /// The time that is left for it.
     left: Duration,
+    /// Whether the user wants to wait no more.
+    is_stopped: fn() -> bool,
 }
 
 impl Fetcher {
-    /// `fetches` says whether anything may be fetched.
-    pub(crate) fn new(fetches: bool) -> Self {
-        Self { left: if fetches { LIMIT } else { Duration::ZERO } }
+    /// `fetches` says whether anything may be fetched, and `is_stopped` whether the user wants to wait no more.
+    pub(crate) fn new(fetches: bool, is_stopped: fn() -> bool) -> Self {
+        Self { left: if fetches { LIMIT } else { Duration::ZERO }, is_stopped }
     }
 
     /// The file with the names of the binary that has this build id. `None` if no server is configured or none has it.
@@ -37,7 +39,7 @@ impl Fetcher {
 
     /// What the client prints is the path of the file.
     fn found_by(&mut self, client: &mut Command) -> Option<PathBuf> {
-        if self.left.is_zero() {
+        if self.left.is_zero() || (self.is_stopped)() {
             return None;
         }
         client.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -45,9 +47,11 @@ impl Fetcher {
         let began = Instant::now();
         let status = loop {
             match client.try_wait() {
-                Ok(None) if began.elapsed() < self.left => sleep(LOOK_EVERY),
-                Ok(status) => break status,
-                Err(_) => break None,
+                Ok(Some(status)) => break Some(status),
+                Ok(None) if began.elapsed() < self.left && !(self.is_stopped)() => {
+                    sleep(LOOK_EVERY)
+                }
+                Ok(None) | Err(_) => break None,
             }
         };
         self.left = self.left.saturating_sub(began.elapsed());
@@ -75,6 +79,7 @@ impl Fetcher {
 mod tests {
     use std::io::{BufRead as _, BufReader, Write as _};
     use std::net::TcpListener;
+    use std::sync::atomic::{AtomicBool, Ordering};
 
     use super::*;
 
@@ -107,7 +112,7 @@ mod tests {
             for proxy in ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"] {
                 client.env_remove(proxy);
             }
-            Fetcher::new(true).found_by(client.args(["debuginfo", id]))
+            Fetcher::new(true, || false).found_by(client.args(["debuginfo", id]))
         };
         if Command::new(PROGRAM).arg("--version").output().is_err() {
             eprintln!("not tested: {PROGRAM} is not installed");
@@ -123,7 +128,22 @@ mod tests {
     #[test]
     fn without_the_program_nothing_is_found() {
         let mut client = Command::new("/nowhere/debuginfod-find");
-        assert_eq!(Fetcher::new(true).found_by(&mut client), None);
-        assert_eq!(Fetcher::new(false).found_by(&mut Command::new("true")), None);
+        assert_eq!(Fetcher::new(true, || false).found_by(&mut client), None);
+        assert_eq!(Fetcher::new(false, || false).found_by(&mut Command::new("true")), None);
+    }
+
+    #[test]
+    fn a_user_who_stops_assay_does_not_wait_for_the_file() {
+        static IS_STOPPED: AtomicBool = AtomicBool::new(false);
+        let began = Instant::now();
+        std::thread::spawn(|| {
+            sleep(Duration::from_millis(100));
+            IS_STOPPED.store(true, Ordering::SeqCst);
+        });
+        let mut fetcher = Fetcher::new(true, || IS_STOPPED.load(Ordering::SeqCst));
+        // It is killed, as a client is that reads from a slow server.
+        assert_eq!(fetcher.found_by(Command::new("sleep").arg("60")), None);
+        assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
+        assert_eq!(fetcher.found_by(&mut Command::new("/bin/pwd")), None);
     }
 }

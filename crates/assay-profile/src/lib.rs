@@ -20,5 +20,5 @@ mod threads;
 
 pub use error::Error;
 pub use processor::ProcessorCounters;
-pub use sampler::{FREQUENCY, Sampled, Sampler};
+pub use sampler::{Sampled, Sampler};
 pub use symbols::Symbols;

@@ -20,8 +20,9 @@ use crate::stacks::{Stacks, tree};
 use crate::symbols::Symbols;
 use crate::threads::{Thread, online_cpus, threads};
 
-/// Samples per second of CPU time. No multiple of what servers and kernels do at equal intervals.
-pub const FREQUENCY: u32 = 1999;
+/// Samples per second of CPU time, unless the kernel permits fewer only. No multiple of what servers and kernels do at
+/// equal intervals.
+const FREQUENCY: u32 = 1999;
 
 /// One in so many switches is sampled: a client that waits for each answer switches tens of thousands of times per
 /// second. A prime number, so that no pattern of waits is missed.
@@ -33,6 +34,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// What was sampled.
 #[derive(Debug)]
 pub struct Sampled {
+    /// Samples per second of CPU time.
+    pub frequency: u32,
     /// The file name of the server's program.
     pub server: String,
     /// CPU time of the threads that serve connections, in samples.
@@ -60,7 +63,9 @@ impl Sampler {
     /// The kernel does not permit it, or the server has ended.
     pub fn cpu(root: i32, serving: Option<&[i32]>, symbols: &mut Symbols) -> Result<Self, Error> {
         let found = threads(root)?;
-        let kind = Kind::Cpu { frequency: FREQUENCY };
+        let most = fs_err::read_to_string("/proc/sys/kernel/perf_event_max_sample_rate");
+        let frequency = permitted(&most.unwrap_or_default());
+        let kind = Kind::Cpu { frequency };
         let threads: Vec<Of> = found.iter().copied().map(Of::Thread).collect();
         let cpus: Vec<Of> = online_cpus().into_iter().map(Of::Cpu).collect();
         let (shown, hidden) = (ShowsKernel(true), ShowsKernel(false));
@@ -73,7 +78,7 @@ impl Sampler {
                 opened => (shown, opened?),
             },
         };
-        let reader = Reader::new(root, &found, serving, kernel, symbols);
+        let reader = Reader { frequency, ..Reader::new(root, &found, serving, kernel, symbols) };
         Self::start(reader, rings)
     }
 
@@ -136,8 +141,19 @@ impl Drop for Sampler {
     }
 }
 
+/// The frequency of samples, given the text in which the kernel tells the highest. The kernel lowers that by itself
+/// where samples take long.
+fn permitted(most: &str) -> u32 {
+    match most.trim().parse::<u32>() {
+        // One less is no multiple of the kernel's ticks.
+        Ok(most) if most < FREQUENCY => most.saturating_sub(1).max(1),
+        _ => FREQUENCY,
+    }
+}
+
 /// What has been read so far.
 struct Reader {
+    frequency: u32,
     server: String,
     kernel: ShowsKernel,
     serving: BTreeSet<i32>,
@@ -197,6 +213,7 @@ impl Reader {
         }
         let tids = found.iter().map(|thread| thread.tid);
         Self {
+            frequency: FREQUENCY,
             server: program(root).map(|it| cut(&it).to_owned()).unwrap_or_default(),
             kernel,
             serving: tids.filter(|tid| is_serving(*tid)).collect(),
@@ -244,7 +261,11 @@ impl Reader {
             let kind = ring.kind;
             ring.drain(|told| match told {
                 Told::Lost(count) => {
-                    self.limits.lost = self.limits.lost.saturating_add(count);
+                    let lost = match kind {
+                        Kind::Cpu { .. } => &mut self.limits.lost,
+                        Kind::Switches { .. } => &mut self.limits.lost_waits,
+                    };
+                    *lost = lost.saturating_add(count);
                     // What was lost may be the end of a wait.
                     if let Some(tid) = of {
                         self.waiting.remove(&tid);
@@ -343,6 +364,26 @@ impl Reader {
         // Only the kernel's functions tell what is waited for.
         let is_told = !waits.nodes.is_empty() && !names.is_empty();
         let waits = is_told.then_some(waits);
-        Sampled { server: self.server, serving, background, waits, limits: self.limits }
+        Sampled {
+            frequency: self.frequency,
+            server: self.server,
+            serving,
+            background,
+            waits,
+            limits: self.limits,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_frequency_is_at_most_what_the_kernel_permits() {
+        assert_eq!(permitted("100000\n"), FREQUENCY);
+        assert_eq!(permitted("1000\n"), 999);
+        assert_eq!([permitted("1\n"), permitted("0\n")], [1, 1]);
+        assert_eq!(permitted(""), FREQUENCY);
     }
 }

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use assay_model::CallTree;
-use assay_profile::{Error, FREQUENCY, Sampled, Sampler, Symbols};
+use assay_profile::{Error, Sampled, Sampler, Symbols};
 
 /// Uses CPU time.
 #[inline(never)]
@@ -66,8 +66,8 @@ fn sampled(
         });
         let burner = tids_of.recv().unwrap();
         let serving = [waiter, burner].map(|tid| tid.as_raw_nonzero().get());
-        let begun = Instant::now();
-        let sampler = match start(std::process::id() as i32, &serving, &mut Symbols::new(false)) {
+        let mut symbols = Symbols::new(false, || false);
+        let sampler = match start(std::process::id() as i32, &serving, &mut symbols) {
             Err(Error::NotPermitted(level)) => {
                 eprintln!("not tested: kernel.perf_event_paranoid is {level}");
                 stop.store(true, Ordering::Relaxed);
@@ -76,12 +76,14 @@ fn sampled(
             }
             other => other.unwrap(),
         };
+        // To read the binaries and to name what was seen take time too.
+        let begun = Instant::now();
         while begun.elapsed() < time {
             sender.send(()).unwrap();
             thread::park_timeout(Duration::from_millis(1));
         }
-        let found = sampler.stop().unwrap();
         let elapsed = begun.elapsed();
+        let found = sampler.stop().unwrap();
         stop.store(true, Ordering::Relaxed);
         drop(sender);
         Some((found, elapsed))
@@ -94,7 +96,7 @@ fn functions_are_found_by_name_with_their_share() {
         |root, serving: &[i32], symbols: &mut Symbols| Sampler::cpu(root, Some(serving), symbols);
     let Some((found, elapsed)) = sampled(start, Duration::from_millis(800)) else { return };
     let samples = found.serving.total() as f64;
-    let expected = elapsed.as_secs_f64() * f64::from(FREQUENCY);
+    let expected = elapsed.as_secs_f64() * f64::from(found.frequency);
     assert!(samples > 0.3 * expected && samples < 1.3 * expected, "{samples} of {expected}");
     assert!(part(&found.serving, "burn_cpu") > 0.8, "{:#?}", found.serving.frames);
     assert!(part(&found.background, "burn_cpu") < 0.01, "{:#?}", found.background.frames);
@@ -120,6 +122,6 @@ fn waits_are_found_by_stack_with_their_time() {
 
 #[test]
 fn a_process_that_does_not_exist_is_no_server() {
-    let error = Sampler::cpu(i32::MAX, None, &mut Symbols::new(false)).unwrap_err();
+    let error = Sampler::cpu(i32::MAX, None, &mut Symbols::new(false, || false)).unwrap_err();
     assert!(matches!(error, Error::NoThread), "{error}");
 }

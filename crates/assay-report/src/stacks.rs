@@ -1,7 +1,7 @@
 //! Profiles as folded stacks: a line for each stack, with its functions from the outermost on and what was spent in it.
 //! Many tools draw flame graphs from such files.
 
-use assay_model::{CallTree, CellProfile, Frame, StudyRecord};
+use assay_model::{CallNode, CallTree, CellProfile, Frame, StudyRecord, printable};
 
 use crate::charts::{setup_word, stem};
 use crate::label::labels;
@@ -15,13 +15,20 @@ pub struct StackFile {
     pub text: String,
 }
 
+/// The most bytes of all stacks of a study. Those beyond have one line in each file. A profile has some megabytes.
+const STACKS_BYTES: usize = 256 << 20;
+
+/// The name of the line for the stacks that are left out.
+const LEFT_OUT: &str = "[left out]";
+
 /// The profiles of a study as stacks. What was not sampled has no file.
 #[must_use]
 pub fn stacks(record: &StudyRecord) -> Vec<StackFile> {
     let names: Vec<&str> = record.systems.iter().map(|system| system.name.as_str()).collect();
     let labels = labels(&names);
+    let mut left = STACKS_BYTES;
     let mut files: Vec<StackFile> =
-        record.profiles.iter().flat_map(|it| files(record, &labels, it)).collect();
+        record.profiles.iter().flat_map(|it| files(record, &labels, it, &mut left)).collect();
     let mut taken: Vec<String> = Vec::new();
     for file in &mut files {
         crate::charts::make_unique(&mut file.name, &taken);
@@ -34,6 +41,7 @@ fn files(
     record: &StudyRecord,
     labels: &[String],
     CellProfile { system, cell, profile }: &CellProfile,
+    left: &mut usize,
 ) -> Vec<StackFile> {
     let setup = (record.study.setups.len() > 1).then(|| setup_word(cell.setup));
     let waits = profile.waits.as_ref().map(|waits| ("waits", &waits.calls, 1000));
@@ -45,42 +53,65 @@ fn files(
             labels.get(*system).cloned(),
             Some(kind.to_owned()),
         ];
-        StackFile { name: stem("stacks", parts), text: folded(tree, unit) }
+        StackFile { name: stem("stacks", parts), text: folded(tree, unit, left) }
     };
     trees.into_iter().chain(waits).map(file).filter(|file| !file.text.is_empty()).collect()
 }
 
-/// The lines of a tree. What was spent is divided by `unit`.
-fn folded(tree: &CallTree, unit: u64) -> String {
+/// The lines of a tree. What was spent is divided by `unit`. `left` is how many bytes there may be.
+fn folded(tree: &CallTree, unit: u64, left: &mut usize) -> String {
     let names: Vec<String> = tree.frames.iter().map(function).collect();
     let mut text = String::new();
-    for node in &tree.nodes {
+    let mut left_out = 0_u64;
+    for node in tree.nodes.iter().filter(|node| node.own >= unit) {
         let spent = node.own / unit;
-        if spent == 0 {
-            continue;
+        let line = line(tree, &names, node, spent, *left);
+        match line.and_then(|line| Some((left.checked_sub(line.len())?, line))) {
+            Some((rest, line)) => {
+                *left = rest;
+                text.push_str(&line);
+            }
+            None => left_out = left_out.saturating_add(spent),
         }
-        let mut stack: Vec<&str> = Vec::new();
-        let mut next = Some(node);
-        // A caller comes before what it calls, so this ends.
-        while let Some(call) = next {
-            stack.extend(names.get(call.frame as usize).map(String::as_str));
-            next = call.caller.and_then(|caller| tree.nodes.get(caller as usize));
-        }
-        stack.reverse();
-        text.push_str(&format!("{} {spent}\n", stack.join(";")));
+    }
+    if left_out > 0 {
+        text.push_str(&format!("{LEFT_OUT} {left_out}\n"));
     }
     text
 }
 
+/// The line of a stack that ends with `node`; `None` if it has more bytes than `most`.
+fn line(
+    tree: &CallTree,
+    names: &[String],
+    node: &CallNode,
+    spent: u64,
+    most: usize,
+) -> Option<String> {
+    let mut stack: Vec<&str> = Vec::new();
+    let (mut bytes, mut next) = (0, Some(node));
+    // A caller comes before what it calls, so this ends.
+    while let Some(call) = next {
+        let name = names.get(call.frame as usize).map_or("", String::as_str);
+        bytes += name.len() + 1;
+        if bytes > most {
+            return None;
+        }
+        stack.push(name);
+        next = call.caller.and_then(|caller| tree.nodes.get(caller as usize));
+    }
+    stack.reverse();
+    Some(format!("{} {spent}\n", stack.join(";")))
+}
+
 /// A function as tools know it: those of the kernel have a mark, and none has what separates functions.
 fn function(frame: &Frame) -> String {
-    let name: String = frame.function.chars().filter(|c| !c.is_control()).collect();
-    let name = name.replace(';', ":");
+    let [name, module] = [&frame.function, &frame.module].map(|it| printable(it).replace(';', ":"));
     match (frame.module.as_str(), frame.is_named()) {
         ("[kernel]", _) => format!("{name}_[k]"),
         (_, true) => name,
-        (module, false) if module == name => name,
-        (module, false) => format!("{name} ({})", module.replace([';', '\n'], ":")),
+        (_, false) if module == name => name,
+        (_, false) => format!("{name} ({module})"),
     }
 }
 
@@ -110,10 +141,42 @@ mod tests {
                 CallNode { caller: Some(0), frame: 2, own: 3000 },
             ],
         };
+        let text = |unit| {
+            let mut left = STACKS_BYTES;
+            folded(&tree, unit, &mut left)
+        };
         assert_eq!(
-            folded(&tree, 1),
+            text(1),
             "main;a<b: c> 2500\nmain;a<b: c>;read_[k] 900\nmain;0x10 (libc.so.6) 3000\n"
         );
-        assert_eq!(folded(&tree, 1000), "main;a<b: c> 2\nmain;0x10 (libc.so.6) 3\n");
+        assert_eq!(text(1000), "main;a<b: c> 2\nmain;0x10 (libc.so.6) 3\n");
+    }
+    #[test]
+    fn what_is_too_long_is_told_together() {
+        let name = |at: usize| format!("{at}{}", "x".repeat(400));
+        let frame = |at| Frame { function: name(at), module: "mysqld".to_owned() };
+        let node = |at: u32| CallNode { caller: at.checked_sub(1), frame: at, own: 1 };
+        let tree = CallTree {
+            frames: (0..1000).map(frame).collect(),
+            nodes: (0..1000).map(node).collect(),
+        };
+        let mut left = 1 << 20;
+        let text = folded(&tree, 1, &mut left);
+        assert!(text.len() <= (1 << 20) + 20, "{}", text.len());
+        let spent = text.lines().map(|it| it.rsplit_once(' ').unwrap().1.parse::<u64>().unwrap());
+        assert_eq!(spent.sum::<u64>(), 1000);
+        assert_eq!(text.lines().last().unwrap().split(' ').next(), Some("[left"));
+        // Another file has what is left.
+        assert_eq!(folded(&tree, 1, &mut 0), "[left out] 1000\n");
+    }
+
+    #[test]
+    fn no_function_breaks_a_line_or_turns_it() {
+        let frame = |function: &str, module: &str| Frame {
+            function: function.to_owned(),
+            module: module.to_owned(),
+        };
+        assert_eq!(function(&frame("a\u{202e}b\nc;d", "mysqld")), "a\u{fffd}b c:d");
+        assert_eq!(function(&frame("0x10", "lib\u{202e};.so")), "0x10 (lib\u{fffd}:.so)");
     }
 }

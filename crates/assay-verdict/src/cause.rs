@@ -135,6 +135,7 @@ mod tests {
             time: changed(terms.iter().map(|(_, value)| value).sum()),
             terms: terms.iter().map(|(term, value)| (*term, changed(*value))).collect(),
             background_cpu: None,
+            kernel_cpu: None,
         }
     }
 

@@ -90,6 +90,8 @@ pub struct TimeChange {
     pub terms: Vec<(Term, Changed)>,
     /// The CPU time of the server's other threads, which is no part of the time; `None` if it was not measured.
     pub background_cpu: Option<Changed>,
+    /// The part of [`Term::ServerCpu`] in the kernel, as its clock tells the modes apart; `None` if it did not.
+    pub kernel_cpu: Option<Changed>,
 }
 
 impl TimeChange {
@@ -149,6 +151,7 @@ pub(crate) fn change(base: &[&Slice], other: &[&Slice], shares_cpu: bool) -> Opt
         time: changed(&|it| Some(it.time))?,
         terms: kinds.iter().enumerate().filter_map(term).collect(),
         background_cpu: changed(&|it| it.background),
+        kernel_cpu: changed(&|it| it.kernel),
     })
 }
 
@@ -168,6 +171,8 @@ struct Told {
     terms: Vec<f64>,
     /// CPU time of the server's other threads.
     background: Option<f64>,
+    /// CPU time of the serving threads in the kernel.
+    kernel: Option<f64>,
 }
 
 /// The terms that all of these tell.
@@ -221,7 +226,11 @@ impl Told {
             terms.push(value);
         }
         let background = server.map(|it| it.background_cpu_us);
-        Some(Self { time: per_op.time_us, terms, background })
+        let kernel = server.and_then(|it| {
+            let part = it.sys_us / (it.user_us + it.sys_us);
+            part.is_finite().then_some(part * it.cpu_us)
+        });
+        Some(Self { time: per_op.time_us, terms, background, kernel })
     }
 }
 
@@ -252,8 +261,9 @@ mod tests {
     fn per_op(client: f64, cpu: f64, runq: f64, other: f64) -> PerOp {
         let server = ServerPerOp {
             cpu_us: cpu,
-            user_us: cpu,
-            sys_us: 0.0,
+            // Clocks that tick tell less than all of the time.
+            user_us: 0.5 * cpu,
+            sys_us: 0.25 * cpu,
             runq_us: runq,
             disk_wait_us: None,
             overlap_us: Some(client.min(runq)),
@@ -293,6 +303,8 @@ mod tests {
             assert!((after.terms[at] - before.terms[at] - told).abs() < 1e-9, "{at} {told}");
         }
         assert_eq!((before.background, after.background), (Some(3.0), Some(3.0)));
+        let [before, after] = [before, after].map(|it| it.kernel.unwrap());
+        assert!((before - 10.0 / 3.0).abs() < 1e-9 && (after - 13.0 / 3.0).abs() < 1e-9);
     }
 
     #[test]
@@ -336,6 +348,7 @@ mod tests {
                 (Term::ServerCpu, changed(3.0, 1.0)),
             ],
             background_cpu: None,
+            kernel_cpu: None,
         };
         assert_eq!(change.shares(), [(Term::ServerCpu, 0.75), (Term::OtherWait, 0.25)]);
     }

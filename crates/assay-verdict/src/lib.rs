@@ -51,7 +51,7 @@ pub use judge::judge;
 pub use moderate::{Prior, fit_prior};
 pub use plans::PlanFindings;
 pub use processor::ProcessorChange;
-pub use profile::{FunctionChange, ProfileChange};
+pub use profile::{FunctionChange, FunctionKey, Modules, ProfileChange, are_comparable};
 pub use robust::TRIM;
 pub use rules::{BLOCKS_MIN, SMOKE_GROSS, threshold};
 pub use sample::{Fitness, Sample};

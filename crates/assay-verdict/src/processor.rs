@@ -46,7 +46,9 @@ fn changed(
         *of_side = (value, variance);
     }
     let [(before, of_base), (after, of_other)] = of_sides;
-    if !(before.is_finite() && after.is_finite() && before > 0.0) {
+    // What is divided by is a number of operations or of instructions.
+    let is_counted = |parts: &&[ProcessorPart]| parts.iter().map(&below).sum::<f64>() >= 1.0;
+    if !(before.is_finite() && after.is_finite() && before > 0.0 && sides.iter().all(is_counted)) {
         return None;
     }
     let value = after - before;
@@ -86,5 +88,7 @@ mod tests {
         assert!(!found.instructions.is_certain() && found.cycles.is_certain(), "{found:?}");
         assert!((found.cycles.by.value - 0.1).abs() < 1e-3);
         assert_eq!(change(&base, &[]), None);
+        let none = [ProcessorPart { ops: 0.1, instructions: 10, cycles: 10 }];
+        assert_eq!(change(&base, &none), None);
     }
 }

@@ -53,17 +53,24 @@ impl ProfileChange {
     }
 }
 
+/// Whether two profiles tell times that can be compared: the kernel's part was sampled in both or in neither, and in
+/// both, at least one operation ended.
+#[must_use]
+pub fn are_comparable(base: &Profile, other: &Profile) -> bool {
+    base.limits.no_kernel == other.limits.no_kernel && base.ops >= 1.0 && other.ops >= 1.0
+}
+
 /// Compares the profiles of the base and of a system. CPU times are those of `time`, measured without sampling, where
-/// it has them. `None` if the kernel's part was sampled in one of them only.
+/// it has them. `None` if the profiles are not comparable.
 pub(crate) fn compare(
     base: &Profile,
     other: &Profile,
     time: Option<&TimeChange>,
 ) -> Option<ProfileChange> {
-    let has_kernel = !base.limits.no_kernel;
-    if has_kernel == other.limits.no_kernel {
+    if !are_comparable(base, other) {
         return None;
     }
+    let has_kernel = !base.limits.no_kernel;
     let time = time.filter(|_| has_kernel);
     let serving = time.and_then(|time| {
         let found = time.terms.iter().find(|(term, _)| *term == Term::ServerCpu);
@@ -73,14 +80,13 @@ pub(crate) fn compare(
     let modules = Modules::of(base, other);
     let of = |side: fn(&Profile) -> &CallTree, cpu_us: Option<[f64; 2]>| {
         let trees = [side(base), side(other)];
-        let sampled = [(base, trees[0]), (other, trees[1])].map(|(profile, tree)| {
-            tree.total() as f64 / f64::from(profile.frequency) / profile.ops.max(1.0) * 1e6
-        });
+        let sampled =
+            [(base, trees[0]), (other, trees[1])].map(|(profile, tree)| profile.sampled_us(tree));
         functions(trees, &modules, cpu_us.unwrap_or(sampled))
     };
     let waited = |profile: &Profile| {
-        let sampled = profile.waits.as_ref()?;
-        let per_op = 1e-3 / sampled.ops.max(1.0);
+        let sampled = profile.waits.as_ref().filter(|it| it.ops >= 1.0)?;
+        let per_op = 1e-3 / sampled.ops;
         Some(
             waits(&sampled.calls)
                 .into_iter()
@@ -113,16 +119,17 @@ fn wait_changes(before: &BTreeMap<Wait, f64>, after: &BTreeMap<Wait, f64>) -> Ve
 }
 
 /// A function in both versions: its name, and the kernel or library that has it.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Key<'a> {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FunctionKey<'a> {
     /// `None` for all functions of the module that have no name.
-    function: Option<&'a str>,
+    pub function: Option<&'a str>,
     /// Empty for the server itself, whose program versions may name otherwise.
     module: &'a str,
 }
 
-/// The modules of a profile.
-struct Modules<'a> {
+/// The modules of a profile, which tell which functions are the same in another one.
+#[derive(Debug)]
+pub struct Modules<'a> {
     server: &'a str,
     /// Modules that name all their functions in only one of the profiles. Their functions are told together.
     unequal: BTreeSet<&'a str>,
@@ -130,7 +137,8 @@ struct Modules<'a> {
 
 impl<'a> Modules<'a> {
     /// Those of the base and of the other system.
-    fn of(base: &'a Profile, other: &'a Profile) -> [Self; 2] {
+    #[must_use]
+    pub fn of(base: &'a Profile, other: &'a Profile) -> [Self; 2] {
         let stripped = |profile: &'a Profile| -> BTreeSet<&'a str> {
             let modules = profile.limits.stripped.iter();
             modules.map(|module| plain(module, &profile.server)).collect()
@@ -140,10 +148,12 @@ impl<'a> Modules<'a> {
         [base, other].map(|it| Self { server: &it.server, unequal: unequal.clone() })
     }
 
-    fn key(&self, frame: &'a Frame) -> Key<'a> {
+    /// The function of a frame of this profile: the same one in both profiles has the same key.
+    #[must_use]
+    pub fn key(&self, frame: &'a Frame) -> FunctionKey<'a> {
         let module = plain(&frame.module, self.server);
         let is_told = frame.is_named() && !self.unequal.contains(module);
-        Key { function: is_told.then_some(frame.function.as_str()), module }
+        FunctionKey { function: is_told.then_some(frame.function.as_str()), module }
     }
 }
 
@@ -156,7 +166,7 @@ fn plain<'a>(module: &'a str, server: &str) -> &'a str {
 }
 
 /// Samples of a function in each of two trees, and the module of the last one that has it.
-type Found<'a> = BTreeMap<Key<'a>, ([u64; 2], &'a str)>;
+type Found<'a> = BTreeMap<FunctionKey<'a>, ([u64; 2], &'a str)>;
 
 fn functions<'a>(
     trees: [&'a CallTree; 2],
@@ -303,6 +313,8 @@ mod tests {
         assert_eq!(compare(&base, &other, None), None);
         let nothing = profile(&[], 1e6);
         assert_eq!(compare(&nothing, &base, None).unwrap().serving, []);
+        // A time per operation needs an operation.
+        assert_eq!(compare(&profile(&[("read", 1000)], 0.5), &base, None), None);
     }
 
     #[test]

@@ -296,6 +296,7 @@ mod tests {
             time: changed(50.0, 50.0 + time, 0.2),
             terms: terms.iter().map(term).collect(),
             background_cpu: None,
+            kernel_cpu: None,
         }
     }
 

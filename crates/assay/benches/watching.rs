@@ -31,7 +31,7 @@ fn main() {
     }
     println!("QPS while sampled / QPS without, median [lowest, highest] of {PAIRS} pairs of runs");
     println!("status: time to read the counters, median of {READS}");
-    let mut symbols = Symbols::new(false);
+    let mut symbols = Symbols::new(false, || false);
     for system in &named_systems(&SYSTEMS) {
         for test in ["point-query", "update-index"] {
             let mut side = side(system, test);

@@ -94,7 +94,7 @@ fn from_request(
     cache_dir: Option<&Path>,
 ) -> Result<Exit> {
     report::check(&args.output, junit, &args.ledger)?;
-    stacks::check(&args.output, request.profile)?;
+    stacks::check(&args.output, || Ok(request.profile))?;
     let cache_dir = paths::made_cache_dir(cache_dir)?;
     let suite = workload::suite(request)?;
     let plan = assay_plan::plan_of(request, machine_facts(&cache_dir)?, suite);
@@ -135,6 +135,7 @@ pub(crate) fn resume(args: &Resume, cache_dir: Option<&Path>) -> Result<Exit> {
     let Some(id) = found else { bail!("there is no unfinished study in `{}`", file.display()) };
     let cache_dir = paths::made_cache_dir(cache_dir)?;
     let mut ledger = Ledger::open(&file)?;
+    stacks::check(&args.measuring.output, || Ok(stacks::profiling(&ledger.read(&id)?.study)))?;
     let resume =
         |env: &Environment, ledger: &mut Ledger| study::resume(&id, args.more, env, ledger);
     measure(&args.measuring, None, &cache_dir, &mut ledger, resume)

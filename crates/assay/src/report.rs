@@ -259,7 +259,7 @@ pub(crate) fn put_with_charts(
             charts::write_files(&charts, &report, form, directory)
         }
         (Form::Charts(form), None) => Err(NoCharts::NoDirectory(form.ending()).into()),
-        (Form::Stacks, _) => Err(NoStacks.into()),
+        (Form::Stacks, _) => Err(NoStacks::NotTaken.into()),
     }
 }
 
@@ -293,7 +293,7 @@ pub(crate) fn format(output: &Output) -> Result<Format> {
     match form(output)? {
         Form::Text(format) => Ok(format),
         Form::Charts(_) => Err(NoCharts::NoReport.into()),
-        Form::Stacks => Err(NoStacks.into()),
+        Form::Stacks => Err(NoStacks::NotTaken.into()),
     }
 }
 

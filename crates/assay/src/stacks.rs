@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::Result;
-use assay_model::{Hint, Profiling, StudyRecord, counted};
+use assay_model::{EventKind, Hint, Profiling, Study, StudyRecord, counted};
 
 use crate::charts::{NoCharts, check_file};
 use crate::cli::{FormatWord, Output};
@@ -12,24 +12,40 @@ use crate::progress::print;
 /// The ending of the files, which is also the word in `--format`.
 pub(crate) const ENDING: &str = "folded";
 
-/// This command has no profiles, or this study.
+/// Why there are no profiles to write.
 #[derive(Debug, thiserror::Error)]
-#[error("there are no profiles to write as stacks")]
-pub(crate) struct NoStacks;
+pub(crate) enum NoStacks {
+    /// This command takes none, or this study took none.
+    #[error("there are no profiles to write as stacks")]
+    NotTaken,
+    /// Something prevented all of them.
+    #[error("no profile could be taken, so there are no stacks to write: {0}")]
+    Prevented(String),
+}
 
 impl Hint for NoStacks {
     fn hints(&self) -> Vec<String> {
-        vec![
-            "`assay compare ... --profile` takes them, and `assay report STUDY --format folded -o DIR` writes them"
-                .to_owned(),
-        ]
+        let hint = match self {
+            Self::NotTaken => {
+                "`assay compare ... --profile` takes them, and `assay report STUDY --format folded -o DIR` writes \
+                 them"
+            }
+            Self::Prevented(_) => "`assay report STUDY` shows the results of the study",
+        };
+        vec![hint.to_owned()]
     }
 }
 
-/// Checks, before a study starts, that it takes the profiles that are to be written.
-pub(crate) fn check(output: &Output, profile: Profiling) -> Result<(), NoStacks> {
+/// Checks, before a study starts or goes on, that it takes the profiles that are to be written. `profile` says of
+/// which tests it does.
+pub(crate) fn check(output: &Output, profile: impl FnOnce() -> Result<Profiling>) -> Result<()> {
     let is_asked = output.format == Some(FormatWord::Folded);
-    if is_asked && profile == Profiling::None { Err(NoStacks) } else { Ok(()) }
+    if is_asked && profile()? == Profiling::None { Err(NoStacks::NotTaken.into()) } else { Ok(()) }
+}
+
+/// The tests of which a study takes profiles, as its recipe says.
+pub(crate) fn profiling(study: &Study) -> Profiling {
+    assay_plan::read_study("recipe", &study.recipe).map(|it| it.profile).unwrap_or_default()
 }
 
 /// Writes a file for each profile: of CPU time by kind of thread, and of waiting. Only files of their names are
@@ -38,7 +54,8 @@ pub(crate) fn write(record: &StudyRecord, directory: Option<&Path>) -> Result<()
     let directory = directory.ok_or(NoCharts::NoDirectory(ENDING))?;
     let files = assay_report::stacks(record);
     if files.is_empty() {
-        return Err(NoStacks.into());
+        print(nothing(record)?);
+        return Ok(());
     }
     fs_err::create_dir_all(directory)?;
     let path = |name: &str| directory.join(format!("{name}.{ENDING}"));
@@ -48,4 +65,60 @@ pub(crate) fn write(record: &StudyRecord, directory: Option<&Path>) -> Result<()
     }
     print(&format!("{} in `{}`", counted(files.len() as u64, "file"), directory.display()));
     Ok(())
+}
+
+/// What is said of a study that has no profiles, if that is no error.
+fn nothing(record: &StudyRecord) -> Result<&'static str, NoStacks> {
+    let prevented = record.events.iter().find_map(|event| match &event.what {
+        EventKind::NotProfiled { why, .. } => Some(why.clone()),
+        _ => None,
+    });
+    match (profiling(&record.study), prevented) {
+        (Profiling::None, _) => Err(NoStacks::NotTaken),
+        _ if !record.finished => {
+            Ok("the study takes its profiles at its end, so there are none yet")
+        }
+        (_, Some(why)) => Err(NoStacks::Prevented(why)),
+        (Profiling::Changed, None) => Ok("no test changed, so there are no profiles to write"),
+        (Profiling::All, None) => Err(NoStacks::NotTaken),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_model::{Host, StudyEvent};
+    use assay_plan::{MachineFacts, Request};
+
+    use super::*;
+
+    fn record(profile: Profiling) -> StudyRecord {
+        let words = ["mariadb@10.11".to_owned(), "mariadb@11.8".to_owned()];
+        let machine = MachineFacts { cpus: 4, memory_mb: 1 << 16, disk_mb: 1 << 20 };
+        let request = Request { profile, ..Request::of_systems(&words) };
+        let plan = assay_plan::plan(&request, machine).unwrap();
+        StudyRecord::new(plan.study, Host::default(), Vec::new())
+    }
+
+    #[test]
+    fn a_study_in_which_no_test_changed_has_no_profiles_and_no_error() {
+        let mut changed = record(Profiling::Changed);
+        assert!(nothing(&changed).unwrap().contains("at its end"));
+        changed.finished = true;
+        assert!(nothing(&changed).unwrap().starts_with("no test changed"));
+        let (test, why) = ("scan".to_owned(), "the server has ended".to_owned());
+        let what = EventKind::NotProfiled { test, why };
+        changed.events.push(StudyEvent { when_ms: 0, system: None, what });
+        let error = nothing(&changed).unwrap_err().to_string();
+        assert!(error.ends_with("stacks to write: the server has ended"), "{error}");
+        assert!(matches!(nothing(&record(Profiling::None)), Err(NoStacks::NotTaken)));
+    }
+
+    #[test]
+    fn stacks_are_refused_before_a_study_that_takes_no_profiles() {
+        let of = |profile| move || Ok(profiling(&record(profile).study));
+        let output = Output { format: Some(FormatWord::Folded), output: None };
+        assert!(check(&output, of(Profiling::None)).is_err());
+        check(&output, of(Profiling::Changed)).unwrap();
+        check(&Output { format: None, output: None }, of(Profiling::None)).unwrap();
+    }
 }

@@ -54,21 +54,6 @@ fn finished(mut child: Child) -> (Option<i32>, Value) {
     (code, serde_json::from_str(&text).unwrap_or_else(|_| panic!("no JSON: {text}")))
 }
 
-/// The server processes of a place.
-fn servers(place: &Place) -> Vec<Pid> {
-    let run = place.run().to_string_lossy().into_owned();
-    let mut found = Vec::new();
-    for entry in fs_err::read_dir("/proc").unwrap().flatten() {
-        let Ok(pid) = entry.file_name().to_string_lossy().parse::<i32>() else { continue };
-        let line = fs_err::read(entry.path().join("cmdline")).unwrap_or_default();
-        let line = String::from_utf8_lossy(&line).into_owned();
-        if line.contains(&run) && line.contains("--datadir=") {
-            found.extend(Pid::from_raw(pid));
-        }
-    }
-    found
-}
-
 /// Signals a server, which may have ended meanwhile.
 fn signal(server: Pid, signal: Signal) {
     let _ = kill_process(server, signal);
@@ -116,14 +101,14 @@ fn assert_a_test_fails(why: &str, act: impl Fn(&Place)) {
 
 fn a_server_that_is_killed_fails_its_test_and_the_study_goes_on() {
     assert_a_test_fails("signal 9", |place| {
-        servers(place).into_iter().for_each(|server| signal(server, Signal::KILL));
+        place.running().into_iter().for_each(|server| signal(server, Signal::KILL));
     });
 }
 
 fn a_server_that_somebody_else_stops_fails_its_test_and_the_study_goes_on() {
     // Servers that are awake end in good order. A frozen one ends when it gets its turn.
     assert_a_test_fails("", |place| {
-        servers(place).into_iter().for_each(|server| signal(server, Signal::TERM));
+        place.running().into_iter().for_each(|server| signal(server, Signal::TERM));
     });
 }
 
@@ -155,7 +140,7 @@ fn a_server_that_hangs_fails_its_test_and_the_study_goes_on() {
     while place.failed_slices() == 0 {
         if place.slices() > stopped_at.max(3) {
             stopped_at = place.slices();
-            servers(&place).into_iter().for_each(|server| signal(server, Signal::STOP));
+            place.running().into_iter().for_each(|server| signal(server, Signal::STOP));
         }
         assert!(child.try_wait().unwrap().is_none(), "ended before anything hung");
         std::thread::sleep(Duration::from_secs(1));

@@ -3,7 +3,12 @@
 
 mod common;
 
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
 use common::Place;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 fn number(value: &Value) -> f64 {
@@ -67,4 +72,58 @@ fn a_profile_says_which_functions_use_the_cpu_time_of_the_account() {
     let page = place.run_to_end(&["report", "--format", "html"]);
     let page = String::from_utf8(page.stdout).unwrap();
     assert!(page.contains("by function itself") && page.contains("Calls of "), "{page}");
+}
+
+/// Whether all threads of a server are stopped.
+fn is_frozen(server: Pid) -> bool {
+    let stat = fs_err::read_to_string(format!("/proc/{}/stat", server.as_raw_nonzero()));
+    stat.is_ok_and(|it| it.rsplit(')').next().unwrap().trim_start().starts_with('T'))
+}
+
+/// Ends the server that is sampled first.
+fn kill_while_it_is_sampled(place: &Place, assay: &mut Child) {
+    loop {
+        assert!(assay.try_wait().unwrap().is_none(), "assay ended");
+        let (frozen, thawed): (Vec<Pid>, Vec<Pid>) =
+            place.running().into_iter().partition(|it| is_frozen(*it));
+        // The last one that starts is frozen as soon as its cache is filled.
+        if let ([last], [sampled]) = (frozen.as_slice(), thawed.as_slice())
+            && last.as_raw_nonzero() > sampled.as_raw_nonzero()
+        {
+            std::thread::sleep(Duration::from_millis(1500));
+            kill_process(*sampled, Signal::KILL).unwrap();
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_server_that_is_killed_while_it_is_sampled_loses_one_profile() {
+    let place = Place::new();
+    let words = ["mariadb@11.8", "mariadb@11.8+performance_schema=ON", "--preset", "smoke"];
+    let more = ["--tests", "point-query,hot-points", "--profile=all", "--format", "json"];
+    let mut command = place.command(&[&["compare"], &words[..], &more].concat());
+    let mut assay = command.stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut told = BufReader::new(assay.stderr.take().unwrap()).lines().map(Result::unwrap);
+    assert!(told.any(|line| line.contains("taking profiles of 2 tests")));
+    std::thread::spawn(move || told.for_each(drop));
+    kill_while_it_is_sampled(&place, &mut assay);
+    let output = assay.wait_with_output().unwrap();
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let events = result["events"].to_string();
+    if events.contains("perf_event_paranoid") {
+        eprintln!("not tested: {events}");
+        return;
+    }
+    assert_eq!(events.matches("no profile of ").count(), 1, "{events}");
+    assert!(events.contains("ended"), "{events}");
+    let cells = result["cells"].as_array().unwrap();
+    assert_eq!(cells.iter().filter(|cell| cell["profile"].is_object()).count(), 1);
+    // The next try takes it, and what prevented it is no event any more.
+    let resumed = place.run_to_end(&["resume", "--more", "1s", "--format", "json"]);
+    let result: Value = serde_json::from_slice(&resumed.stdout).unwrap();
+    let cells = result["cells"].as_array().unwrap();
+    assert_eq!(cells.iter().filter(|cell| cell["profile"].is_object()).count(), 2, "{result}");
+    assert!(!result["events"].to_string().contains("no profile of "), "{result}");
 }

@@ -62,6 +62,7 @@ impl Bounded for Profile {
             within("cycles", part.cycles, &(0..=COUNTER_MAX))?;
         }
         within("lost", self.limits.lost, &(0..=COUNT_MAX))?;
+        within("lost_waits", self.limits.lost_waits, &(0..=COUNT_MAX))?;
         within("broken", self.limits.broken, &(0..=COUNT_MAX))?;
         within("modules", self.limits.stripped.len(), &(0..=MODULES))?;
         let longest = self.limits.stripped.iter().map(String::len).max().unwrap_or(0);

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use assay_model::CallTree;
+use assay_model::{CallTree, Frame};
+use assay_verdict::{FunctionKey, Modules};
 
 use super::paper::{Anchor, Paper, SMALL, fitted, width};
 
@@ -24,26 +25,33 @@ const ONLY: f64 = 0.985;
 /// A change by this part of the whole time is shown in colour.
 const CHANGED: f64 = 0.005;
 
+/// The calls of the threads of a system.
+#[derive(Clone, Copy)]
+pub(crate) struct Side<'a> {
+    pub(crate) tree: &'a CallTree,
+    /// Which of its functions are those of the other side.
+    pub(crate) modules: &'a Modules<'a>,
+    /// The CPU time per operation of which the tree tells the parts, µs.
+    pub(crate) cpu_us: f64,
+}
+
 /// A call in both profiles.
 #[derive(Default)]
 struct Call<'a> {
+    /// As the system knows it; as the base does, if only that has it.
+    name: &'a str,
     /// With what it calls, µs per operation.
     time: f64,
     base: f64,
-    callees: BTreeMap<&'a str, Call<'a>>,
+    callees: BTreeMap<FunctionKey<'a>, Call<'a>>,
 }
 
-/// The calls of a system. The tree tells the parts of its CPU time per operation, µs. With a base, colours show what
-/// changed. `None` if nothing was sampled.
-pub(crate) fn graph(
-    label: &str,
-    (tree, cpu_us): (&CallTree, f64),
-    base: Option<(&CallTree, f64)>,
-) -> Option<String> {
+/// The calls of a system. With a base, colours show what changed. `None` if nothing was sampled.
+pub(crate) fn graph(label: &str, here: Side<'_>, base: Option<Side<'_>>) -> Option<String> {
     let mut root = Call::default();
-    add(&mut root, tree, cpu_us, |call| &mut call.time);
-    if let Some((tree, cpu_us)) = base {
-        add(&mut root, tree, cpu_us, |call| &mut call.base);
+    add(&mut root, here, |call| &mut call.time);
+    if let Some(base) = base {
+        add(&mut root, base, |call| &mut call.base);
     }
     if root.time <= 0.0 {
         return None;
@@ -57,8 +65,8 @@ pub(crate) fn graph(
         depth: 0,
     };
     let mut x = 0.0;
-    for (name, call) in by_time(begin) {
-        drawing.call(name, call, x, 0);
+    for call in by_time(begin) {
+        drawing.call(call, x, 0);
         x += call.time * drawing.scale;
     }
     let height = ROW * (drawing.depth + 1) as f64;
@@ -66,20 +74,19 @@ pub(crate) fn graph(
     Some(drawing.paper.inline(height, &label))
 }
 
-/// Adds the times of a tree to calls of the same names.
+/// Adds the times of a tree to calls of the same functions.
 fn add<'a>(
     root: &mut Call<'a>,
-    tree: &'a CallTree,
-    cpu_us: f64,
+    Side { tree, modules, cpu_us }: Side<'a>,
     side: impl for<'c> Fn(&'c mut Call<'a>) -> &'c mut f64,
 ) {
     let inclusive = tree.inclusive();
     let each = cpu_us / tree.total().max(1) as f64;
     *side(root) += cpu_us;
-    let name = |at: usize| {
-        let frame = tree.frames.get(tree.nodes.get(at)?.frame as usize)?;
-        // Functions without a name differ from version to version.
-        Some(if frame.is_named() { frame.function.as_str() } else { frame.module.as_str() })
+    let function = |at: usize| {
+        let frame: &Frame = tree.frames.get(tree.nodes.get(at)?.frame as usize)?;
+        let key = modules.key(frame);
+        Some((key, key.function.unwrap_or(&frame.module)))
     };
     let mut callees: Vec<Vec<usize>> = vec![Vec::new(); tree.nodes.len()];
     let mut begins = Vec::new();
@@ -89,15 +96,16 @@ fn add<'a>(
             None => begins.push(at),
         }
     }
-    let mut path: Vec<&str> = Vec::new();
+    let mut path: Vec<(FunctionKey<'a>, &str)> = Vec::new();
     let mut pending: Vec<(usize, usize)> = begins.into_iter().map(|at| (at, 0)).collect();
     while let Some((at, depth)) = pending.pop() {
-        let Some(name) = name(at) else { continue };
+        let Some(function) = function(at) else { continue };
         path.truncate(depth);
-        path.push(name);
+        path.push(function);
         let mut call = &mut *root;
-        for step in &path {
-            call = call.callees.entry(step).or_default();
+        for (key, name) in &path {
+            let new = || Call { name, ..Call::default() };
+            call = call.callees.entry(*key).or_insert_with(new);
         }
         *side(call) += inclusive.get(at).copied().unwrap_or(0) as f64 * each;
         if depth < DEPTH_MAX {
@@ -119,9 +127,9 @@ fn first_choice<'c, 'a>(root: &'c Call<'a>) -> &'c Call<'a> {
     call
 }
 
-fn by_time<'c, 'a>(call: &'c Call<'a>) -> Vec<(&'a str, &'c Call<'a>)> {
-    let mut callees: Vec<_> = call.callees.iter().map(|(name, call)| (*name, call)).collect();
-    callees.sort_by(|(_, one), (_, other)| other.time.total_cmp(&one.time));
+fn by_time<'c, 'a>(call: &'c Call<'a>) -> Vec<&'c Call<'a>> {
+    let mut callees: Vec<_> = call.callees.values().collect();
+    callees.sort_by(|one, other| other.time.total_cmp(&one.time));
     callees
 }
 
@@ -136,8 +144,8 @@ struct Drawing {
 }
 
 impl Drawing {
-    fn call(&mut self, name: &str, call: &Call, x: f64, depth: usize) {
-        let wide = call.time * self.scale;
+    fn call(&mut self, call: &Call, x: f64, depth: usize) {
+        let (name, wide) = (call.name, call.time * self.scale);
         if wide < NARROWEST {
             return;
         }
@@ -162,8 +170,8 @@ impl Drawing {
             }
         });
         let mut x = x;
-        for (name, callee) in by_time(call) {
-            self.call(name, callee, x, depth + 1);
+        for callee in by_time(call) {
+            self.call(callee, x, depth + 1);
             x += callee.time * self.scale;
         }
     }
@@ -171,37 +179,70 @@ impl Drawing {
 
 #[cfg(test)]
 mod tests {
-    use assay_model::{CallNode, Frame};
+    use assay_model::{CallNode, Profile, ProfileLimits};
 
     use super::*;
 
-    fn tree(stacks: &[(&[&str], u64)]) -> CallTree {
+    fn profile(server: &str, stacks: &[(&[&str], u64)]) -> Profile {
         let mut tree = CallTree::default();
         for (stack, own) in stacks {
             let mut caller = None;
             for function in *stack {
                 tree.frames
-                    .push(Frame { function: (*function).to_owned(), module: "server".to_owned() });
+                    .push(Frame { function: (*function).to_owned(), module: server.to_owned() });
                 let node = CallNode { caller, frame: tree.frames.len() as u32 - 1, own: 0 };
                 tree.nodes.push(node);
                 caller = Some(tree.nodes.len() as u32 - 1);
             }
             tree.nodes.last_mut().unwrap().own = *own;
         }
-        tree
+        Profile {
+            frequency: 1000,
+            ops: 1000.0,
+            server: server.to_owned(),
+            serving: tree,
+            background: CallTree::default(),
+            waits: None,
+            processor: Vec::new(),
+            limits: ProfileLimits::default(),
+        }
+    }
+
+    fn drawn((base, before): (&Profile, f64), (other, after): (&Profile, f64)) -> Option<String> {
+        let [of_base, of_other] = Modules::of(base, other);
+        let here = Side { tree: &other.serving, modules: &of_other, cpu_us: after };
+        let there = Side { tree: &base.serving, modules: &of_base, cpu_us: before };
+        graph("11.8", here, Some(there))
     }
 
     #[test]
     fn boxes_are_as_wide_as_calls_are_long_and_coloured_by_what_changed() {
-        let base = tree(&[(&["main", "run", "parse"], 50), (&["main", "run", "read"], 50)]);
-        let other = tree(&[(&["main", "run", "parse"], 50), (&["main", "run", "read"], 150)]);
-        let drawn = graph("11.8", (&other, 20.0), Some((&base, 10.0))).unwrap();
+        let base =
+            profile("mysqld", &[(&["main", "run", "parse"], 50), (&["main", "run", "read"], 50)]);
+        let other =
+            profile("mysqld", &[(&["main", "run", "parse"], 50), (&["main", "run", "read"], 150)]);
+        let told = drawn((&base, 10.0), (&other, 20.0)).unwrap();
         // What always calls the same is left out.
-        assert!(!drawn.contains("main"), "{drawn}");
-        assert!(drawn.contains("read: 5.00 → 15.00 µs per operation"), "{drawn}");
-        assert!(drawn.contains(r#"class="cell worse" x="0.0" y="0.0" width="749.2""#), "{drawn}");
-        assert!(drawn.contains("parse: 5.00 → 5.00 µs per operation"), "{drawn}");
-        assert!(drawn.contains(r#"class="cell" x="750.0""#), "{drawn}");
-        assert_eq!(graph("11.8", (&CallTree::default(), 0.0), None), None);
+        assert!(!told.contains("main"), "{told}");
+        assert!(told.contains("read: 5.00 → 15.00 µs per operation"), "{told}");
+        assert!(told.contains(r#"class="cell worse" x="0.0" y="0.0" width="749.2""#), "{told}");
+        assert!(told.contains("parse: 5.00 → 5.00 µs per operation"), "{told}");
+        assert!(told.contains(r#"class="cell" x="750.0""#), "{told}");
+        let nothing = profile("mysqld", &[]);
+        assert_eq!(drawn((&nothing, 0.0), (&nothing, 0.0)), None);
+    }
+
+    /// The table of functions matches them in the same way.
+    #[test]
+    fn functions_without_a_name_are_the_same_in_a_program_of_another_name() {
+        let base = profile("mysqld", &[(&["run", "0x10"], 50), (&["run", "read"], 50)]);
+        let mut other = profile("mariadbd", &[(&["run", "0x30"], 50), (&["run", "read"], 50)]);
+        let told = drawn((&base, 10.0), (&other, 10.0)).unwrap();
+        assert!(told.contains("mariadbd: 5.00 → 5.00 µs per operation"), "{told}");
+        assert!(!told.contains("worse") && !told.contains("better"), "{told}");
+        // A program that names its functions in one version only is told together.
+        other.limits.stripped.push("mariadbd".to_owned());
+        let told = drawn((&base, 10.0), (&other, 10.0)).unwrap();
+        assert!(told.contains("mariadbd: 10.00 → 10.00 µs per operation"), "{told}");
     }
 }

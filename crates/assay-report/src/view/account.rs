@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use assay_model::STATUS_LEVELS;
-use assay_verdict::{CellJudgement, Changed};
+use assay_verdict::{CellJudgement, Changed, Term};
 
 use crate::number::figure;
 
@@ -28,10 +28,14 @@ pub(crate) fn rows(cell: &CellJudgement) -> Vec<AccountRow> {
         let is_told = changed.is_certain() && change.time.is_certain() && share.is_finite();
         if is_told { format!("{:.0} %", 100.0 * share).replace('-', "−") } else { String::new() }
     };
-    let mut rows = Vec::with_capacity(change.terms.len() + 2);
+    let mut rows = Vec::with_capacity(change.terms.len() + 3);
     // Many tests never wait for the disk.
     for (term, changed) in change.terms.iter().filter(|(_, changed)| changed.by.value != 0.0) {
         rows.push(row(term.word(tells_disk), changed, share(changed)));
+        let kernel = change.kernel_cpu.as_ref().filter(|_| *term == Term::ServerCpu);
+        // Most changes of server CPU are in user mode, which is the rest.
+        let kernel = kernel.filter(|it| it.is_certain());
+        rows.extend(kernel.map(|it| row("of which in the kernel", it, String::new())));
     }
     rows.push(row("time per operation", &change.time, String::new()));
     let background = change.background_cpu.as_ref();
@@ -71,7 +75,17 @@ pub(super) fn row(
     changed: &Changed,
     share: String,
 ) -> AccountRow {
-    let signed = |value: f64| format!("{value:+.2}").replace('-', "−");
+    row_with_digits(name, changed, share, 2)
+}
+
+/// A line about a quantity, whose change has so many digits after the point.
+pub(super) fn row_with_digits(
+    name: impl Into<Cow<'static, str>>,
+    changed: &Changed,
+    share: String,
+    digits: usize,
+) -> AccountRow {
+    let signed = |value: f64| format!("{value:+.digits$}").replace('-', "−");
     let interval = match changed.by.has_interval() {
         true => format!(" [{}, {}]", signed(changed.by.low), signed(changed.by.high)),
         false => " (no interval)".to_owned(),

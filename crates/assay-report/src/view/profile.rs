@@ -1,11 +1,11 @@
 //! Profiles of a test: the functions whose CPU time changed, what threads wait for, and a drawing of all calls.
 
-use assay_model::CallTree;
-use assay_verdict::{CellJudgement, Changed, FunctionChange, Term};
+use assay_model::{CellId, Profile};
+use assay_verdict::{CellJudgement, Changed, FunctionChange, Modules, Term, are_comparable};
 
-use super::account::{AccountRow, row};
+use super::account::{AccountRow, row, row_with_digits};
 use super::study::JudgedStudy;
-use crate::charts::flame;
+use crate::charts::flame::{self, Side};
 
 /// The most functions of a table.
 const FUNCTIONS: usize = 12;
@@ -26,6 +26,12 @@ pub(crate) struct ProfileRows {
 
 /// Other threads with less CPU time than this part of that of the serving threads are left out.
 const BACKGROUND_MIN: f64 = 0.05;
+
+/// The most functions that are named of those that only one version has.
+const UNMATCHED: usize = 3;
+
+/// Waits are incomplete if more than this part of their records was lost.
+const LOST_WAITS: f64 = 0.01;
 
 /// What the profiles say of a system; `None` without them.
 pub(crate) fn rows(cell: &CellJudgement) -> Option<ProfileRows> {
@@ -53,14 +59,8 @@ pub(crate) fn rows(cell: &CellJudgement) -> Option<ProfileRows> {
     }
     let processor = profile.processor.iter().flat_map(|it| {
         let of = |name: &'static str, changed: &Changed, digits: usize| {
-            let signed = |value: f64| format!("{value:+.digits$}").replace('-', "−");
-            let Changed { before, after, by } = changed;
-            AccountRow {
-                name: name.into(),
-                by: format!("{} [{}, {}]", signed(by.value), signed(by.low), signed(by.high)),
-                share: format!("{before:.digits$} → {after:.digits$}"),
-                is_certain: changed.is_certain(),
-            }
+            let share = format!("{:.digits$} → {:.digits$}", changed.before, changed.after);
+            row_with_digits(name, changed, share, digits)
         };
         [
             of("instructions per operation", &it.instructions, 0),
@@ -108,14 +108,48 @@ fn summed(all: &[&FunctionChange]) -> Option<Changed> {
     (!all.is_empty()).then_some(Changed { before, after, by })
 }
 
+/// The calls of the serving threads of a system, drawn.
+pub(crate) struct Calls {
+    pub(crate) drawing: String,
+    /// Whether colours show the change against the base.
+    pub(crate) is_compared: bool,
+}
+
+/// The profile of a system in a cell.
+fn of<'a>(study: &'a JudgedStudy, cell: CellId, system: usize) -> Option<&'a Profile> {
+    let mut all = study.record.profiles.iter();
+    all.find(|it| it.cell == cell && it.system == system).map(|it| &it.profile)
+}
+
+/// The calls of a system; `None` without samples.
+pub(crate) fn calls(study: &JudgedStudy, cell: &CellJudgement) -> Option<Calls> {
+    let has_samples = |it: &&Profile| it.serving.total() > 0;
+    let mine = of(study, cell.cell, cell.system).filter(has_samples)?;
+    let base = of(study, cell.cell, study.base).filter(|_| cell.system != study.base);
+    let base = base.filter(has_samples).filter(|base| are_comparable(base, mine));
+    let [modules_of_base, modules] = Modules::of(base.unwrap_or(mine), mine);
+    let cpu_us = |system: usize, profile: &Profile| {
+        let server = study.cell(cell.cell, system).and_then(|it| it.per_op?.server);
+        // What was not sampled is no part of the calls.
+        let measured = server.filter(|_| !profile.limits.no_kernel).map(|it| it.cpu_us);
+        measured.unwrap_or_else(|| profile.sampled_us(&profile.serving))
+    };
+    let side = |system, profile, modules| {
+        let cpu_us = cpu_us(system, profile);
+        Side { tree: &profile.serving, modules, cpu_us }
+    };
+    let base = base.map(|base| side(study.base, base, &modules_of_base));
+    let here = side(cell.system, mine, &modules);
+    let drawing = flame::graph(study.label(cell.system), here, base)?;
+    Some(Calls { drawing, is_compared: base.is_some() })
+}
+
 /// What could not be seen in the profiles of a cell, in sentences.
 pub(crate) fn limits(study: &JudgedStudy, cell: &CellJudgement) -> Vec<String> {
-    let profile = study.record.profiles.iter();
-    let mut profile = profile.filter(|it| it.cell == cell.cell && it.system == cell.system);
-    let Some(profile) = profile.next().map(|it| &it.profile) else { return Vec::new() };
+    let Some(profile) = of(study, cell.cell, cell.system) else { return Vec::new() };
     let limits = &profile.limits;
-    let samples = profile.serving.total() + profile.background.total();
-    let part = |count: u64| 100.0 * count as f64 / (samples + count).max(1) as f64;
+    let samples = profile.serving.total().saturating_add(profile.background.total());
+    let part = |count: u64, all: u64| 100.0 * count as f64 / all.max(count).max(1) as f64;
     let mut said = Vec::new();
     if !limits.stripped.is_empty() {
         said.push(format!(
@@ -132,31 +166,45 @@ pub(crate) fn limits(study: &JudgedStudy, cell: &CellJudgement) -> Vec<String> {
         let what = "the kernel hides the names of its functions (`kernel.kptr_restrict`), so waits are unknown";
         said.push(what.to_owned());
     }
-    if part(limits.lost) >= 1.0 {
-        said.push(format!("{:.0} % of the samples were lost", part(limits.lost)));
+    let lost = part(limits.lost, samples.saturating_add(limits.lost));
+    if lost >= 1.0 {
+        said.push(format!("{lost:.0} % of the samples were lost"));
     }
-    let broken = 100.0 * limits.broken as f64 / samples.max(1) as f64;
+    // A thread that serves waits once per operation at least, which makes two records.
+    let switches = 2.0 * profile.waits.as_ref().map_or(0.0, |it| it.ops);
+    if limits.lost_waits > 0 && limits.lost_waits as f64 >= LOST_WAITS * switches {
+        said.push("records of waits were lost, so threads wait longer than is told".to_owned());
+    }
+    let broken = part(limits.broken, samples);
     if broken >= 5.0 {
         said.push(format!("{broken:.0} % of the stacks are not complete"));
+    }
+    let unmatched = cell.profile.as_ref().and_then(|it| unmatched(&it.serving));
+    said.extend(unmatched);
+    let base = of(study, cell.cell, study.base);
+    if let Some(base) = base.filter(|base| !are_comparable(base, profile)) {
+        let why = match base.limits.no_kernel == limits.no_kernel {
+            true => "no operation ended while one of them was sampled",
+            false => "the kernel showed its own functions in one of them only",
+        };
+        said.push(format!("it is not compared with that of the base: {why}"));
     }
     said
 }
 
-/// The calls of the serving threads of a system, drawn; `None` without a profile.
-pub(crate) fn calls(study: &JudgedStudy, cell: &CellJudgement) -> Option<String> {
-    let of = |system: usize| {
-        let mut all = study.record.profiles.iter();
-        all.find(|it| it.cell == cell.cell && it.system == system).map(|it| &it.profile)
+/// The functions that only one of both versions has, as far as samples can tell.
+fn unmatched(all: &[FunctionChange]) -> Option<String> {
+    let only = |is_absent: fn(&Changed) -> bool, which: &str| {
+        let found = all.iter().filter(|it| it.is_certain && is_absent(&it.changed));
+        let mut names = found.filter_map(|it| it.function.as_deref());
+        let first: Vec<&str> = names.by_ref().take(UNMATCHED).collect();
+        let more = if names.next().is_some() { ", ..." } else { "" };
+        (!first.is_empty())
+            .then(|| format!("only {which} has samples of {}{more}", first.join(", ")))
     };
-    let mine = of(cell.system)?;
-    let cpu_us = |system: usize, tree: &CallTree| {
-        let judged = study.cell(cell.cell, system)?;
-        let server = judged.per_op?.server?;
-        (tree.total() > 0).then_some(server.cpu_us)
-    };
-    let label = study.label(cell.system);
-    let here = (&mine.serving, cpu_us(cell.system, &mine.serving)?);
-    let base = of(study.base).filter(|_| cell.system != study.base);
-    let base = base.and_then(|base| Some((&base.serving, cpu_us(study.base, &base.serving)?)));
-    flame::graph(label, here, base)
+    let new = only(|it| it.before == 0.0, "this system");
+    let gone = only(|it| it.after == 0.0, "the base");
+    let told: Vec<String> = [new, gone].into_iter().flatten().collect();
+    let what = "such functions are new, gone, renamed or inlined elsewhere";
+    (!told.is_empty()).then(|| format!("{}: {what}", told.join(" and ")))
 }

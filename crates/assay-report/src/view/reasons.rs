@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::{Verdict, counted};
-use assay_verdict::{Cause, CellJudgement};
+use assay_verdict::{Cause, CellJudgement, Term, TimeChange};
 
 use super::study::JudgedStudy;
 
@@ -12,6 +12,9 @@ const GROUPS: usize = 3;
 
 /// A version or a function is named if it has at least this part of the changed tests.
 const COMMON: f64 = 0.5;
+
+/// Terms with a smaller part of the changes are not named.
+const SHARE_MIN: f64 = 0.1;
 
 /// Fewer tests have nothing in common.
 const TESTS_MIN: usize = 2;
@@ -50,13 +53,14 @@ fn causes(verdict: Verdict, changed: &[&CellJudgement]) -> String {
         let groups: BTreeSet<&str> = cells.iter().map(|cell| cell.group.word.as_str()).collect();
         let named: Vec<&str> = groups.iter().copied().take(GROUPS).collect();
         let more = if groups.len() > GROUPS { ", ..." } else { "" };
+        let shares = if *cause == Cause::Several { shares(cells) } else { String::new() };
         let count = cells.len();
         let of = match count {
             2 if changed.len() == 2 => "both".to_owned(),
             _ if count == changed.len() => "all".to_owned(),
             _ => count.to_string(),
         };
-        format!("{of} {} ({}{more})", cause.words(), named.join(", "))
+        format!("{of} {} ({}{more}{shares})", cause.words(), named.join(", "))
     };
     let parts: Vec<String> = by_cause.iter().map(part).collect();
     let word = match verdict {
@@ -66,6 +70,28 @@ fn causes(verdict: Verdict, changed: &[&CellJudgement]) -> String {
     };
     let tests = counted(changed.len() as u64, "test");
     format!("{word} in {tests}: {}.", parts.join(", "))
+}
+
+/// The terms that these changes come from: `; 55 % CPU of serving threads and 40 % other waiting on average`.
+fn shares(cells: &[&CellJudgement]) -> String {
+    let changes: Vec<&TimeChange> = cells.iter().filter_map(|it| it.change.as_ref()).collect();
+    let mut by_term: BTreeMap<Term, f64> = BTreeMap::new();
+    for (term, share) in changes.iter().flat_map(|it| it.shares()) {
+        *by_term.entry(term).or_default() += share / changes.len() as f64;
+    }
+    let mut terms: Vec<(Term, f64)> = by_term.into_iter().collect();
+    terms.retain(|(_, share)| share.abs() >= SHARE_MIN);
+    terms.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+    let tells_disk = changes.iter().all(|it| it.tells_disk());
+    let named = terms.iter().map(|(term, share)| {
+        format!("{:.0} % {}", 100.0 * share, term.word(tells_disk)).replace('-', "−")
+    });
+    let named: Vec<String> = named.collect();
+    match named.split_last() {
+        None => String::new(),
+        Some((only, [])) => format!("; {only} on average"),
+        Some((last, rest)) => format!("; {} and {last} on average", rest.join(", ")),
+    }
 }
 
 /// The version with which most of these tests changed most; nothing if versions are no line, or none has most of them.

@@ -9,7 +9,7 @@ use super::account::{self, AccountRow};
 use super::drawing::Chart;
 use super::figure::Figure;
 use super::plans::{self, PlanDifference};
-use super::profile::{self, ProfileRows};
+use super::profile::{self, Calls, ProfileRows};
 use super::study::JudgedStudy;
 use super::{certainty, rounds, trouble, undecided};
 use crate::number::{Rate, Ratio, confidence, share, within};
@@ -78,7 +78,7 @@ pub(crate) struct Measured<'a> {
     /// The largest change that agrees with the verdict same: `±1.2 %`. `None` for other verdicts.
     pub(crate) bound: Option<String>,
     /// The calls of its serving threads, drawn.
-    pub(crate) calls: Option<String>,
+    pub(crate) calls: Option<Calls>,
     /// What its profile could not see.
     pub(crate) profile_limits: Vec<String>,
     /// Whether it takes less or more CPU time per operation; `None` if neither was called.

@@ -16,6 +16,7 @@ use super::others::Others;
 use super::outlook::outlook;
 use super::recorder::Recorder;
 use super::trust;
+use crate::interrupt::is_asked;
 use crate::progress::{Standing, Tally, minutes};
 use crate::systems::{
     Clients, Environment, Instance, LocalSite, Participant, Slot, StudyTables, Templates,
@@ -75,7 +76,7 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
         Self {
             is_checked: recipe.as_ref().is_ok_and(|request| request.check),
             profiling: recipe.map(|request| request.profile).unwrap_or_default(),
-            symbols: Symbols::new(!env.offline),
+            symbols: Symbols::new(!env.offline, is_asked),
             participants,
             local,
             env,

@@ -3,18 +3,19 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
+use assay_ledger::Problem;
 use assay_model::{
     CellProfile, EventKind, PlannedCell, ProcessorPart, Profile, Profiling, StudyRecord, Verdict,
     Waits, counted,
 };
-use assay_profile::{FREQUENCY, ProcessorCounters, Sampler};
+use assay_profile::{ProcessorCounters, Sampler};
 use assay_study::Phase;
 use assay_verdict::CellJudgement;
 
 use super::executor::StudyExecutor;
 use crate::errors::hints;
-use crate::systems::{Clients, Instance, Slot};
+use crate::systems::{Clients, Slot};
 
 /// How long each system is sampled in a cell: some ten thousand samples, so that a function with 1 % of the time is
 /// known to a tenth of that.
@@ -37,6 +38,7 @@ impl StudyExecutor<'_, '_> {
     /// # Errors
     /// The user asked to stop, or the ledger cannot be written.
     pub(crate) fn profile(&mut self) -> Result<()> {
+        self.recorder.forget_not_profiled()?;
         let known = self.recorder.profiled()?;
         let mut phases: BTreeMap<Phase, Vec<PlannedCell>> = BTreeMap::new();
         for cell in cells(self.recorder.record(), self.profiling) {
@@ -59,41 +61,50 @@ impl StudyExecutor<'_, '_> {
         if self.templates.is_empty() {
             self.load()?;
         }
-        // What the kernel refuses once, it refuses always.
-        let mut refused: Option<String> = None;
+        let mut prevented: Option<(Scope, String)> = None;
         for (phase, cells) in phases {
-            let started = match &refused {
-                None => self.start_apart(phase).map_err(|error| told(&error)),
-                Some(why) => Err(why.clone()),
-            };
-            self.env.interrupt.check()?;
+            prevented = prevented.filter(|(scope, _)| *scope == Scope::Study);
             for cell in &cells {
-                let prevented = started.as_ref().err().or(refused.as_ref()).cloned();
-                let why = match prevented {
-                    Some(why) => why,
-                    None => match self.profile_cell(cell) {
-                        Ok(()) => continue,
-                        Err(error) => {
-                            self.env.interrupt.check()?;
-                            if error.chain().any(|cause| cause.is::<assay_ledger::Error>()) {
-                                return Err(error);
-                            }
-                            refused = is_refused(&error).then(|| told(&error));
-                            told(&error)
-                        }
-                    },
-                };
-                let test = cell.id.test.name.clone();
-                self.note(None, EventKind::NotProfiled { test, why })?;
+                if prevented.is_none() {
+                    prevented = self.profile_apart(phase, cell)?;
+                }
+                if let Some((_, why)) = &prevented {
+                    let (test, why) = (cell.id.test.name.clone(), why.clone());
+                    self.note(None, EventKind::NotProfiled { test, why })?;
+                }
+                prevented = prevented.filter(|(scope, _)| *scope != Scope::Test);
             }
             self.servers.clear();
         }
         Ok(())
     }
 
-    /// Starts an instance of every system that no slice of the study uses, fills the caches, and freezes them.
+    /// Takes the profiles of a cell on the instances of its phase. Returns what prevents them, and which others.
+    fn profile_apart(
+        &mut self,
+        phase: Phase,
+        cell: &PlannedCell,
+    ) -> Result<Option<(Scope, String)>> {
+        let started = self.start_apart(phase);
+        let scope = if started.is_ok() { Scope::Test } else { Scope::Phase };
+        let Err(error) = started.and_then(|()| self.profile_cell(cell)) else { return Ok(None) };
+        self.env.interrupt.check()?;
+        if is_of_ledger(&error) {
+            return Err(error);
+        }
+        // One of them may have ended, so the next cell gets others.
+        self.servers.clear();
+        let scope = if is_refused(&error) { Scope::Study } else { scope };
+        Ok(Some((scope, told(&error))))
+    }
+
+    /// Starts an instance of every system that no slice of the study uses, unless it runs already, fills the caches,
+    /// and freezes them.
     fn start_apart(&mut self, phase: Phase) -> Result<()> {
         for system in 0..self.participants.len() {
+            if self.servers.contains_key(&system) {
+                continue;
+            }
             self.env.interrupt.check()?;
             self.env.progress.update(&format!("starting {}", self.name(system)));
             let mut server = self.instance(system, phase)?;
@@ -110,12 +121,8 @@ impl StudyExecutor<'_, '_> {
             self.env.interrupt.check()?;
             let (name, test) = (self.name(system), cell.id.test);
             self.env.progress.update(&format!("sampling {name}, {test}"));
-            self.server(system)?.thaw()?;
-            let profile = self.sampled(system, cell);
-            // A server that has ended says so in its error.
-            let frozen = self.server(system).and_then(|it: &mut Instance| Ok(it.freeze()?));
+            let profile = self.thawed(system, |study| study.sampled(system, cell));
             let profile = profile.with_context(|| format!("`{name}`"))?;
-            frozen?;
             profiles.push(CellProfile { system, cell: cell.id, profile });
         }
         self.recorder.profiles(&profiles)
@@ -133,6 +140,7 @@ impl StudyExecutor<'_, '_> {
         let sampler = Sampler::cpu(pid, serving.as_deref(), &mut self.symbols)?;
         let ops = clients.work_apart(cell, slot, 1, SAMPLED)?;
         let mut sampled = sampler.stop()?;
+        ensure!(ops >= 1.0, "no operation ended within {} s", SAMPLED.as_secs());
         let shows_kernel = !sampled.limits.no_kernel;
         let waits = match serving.as_ref().filter(|_| shows_kernel) {
             Some(serving) => {
@@ -140,7 +148,7 @@ impl StudyExecutor<'_, '_> {
                 let ops = clients.work_apart(cell, slot, 2, WAITS_SAMPLED)?;
                 match sampler.and_then(Sampler::stop) {
                     Ok(found) => {
-                        sampled.limits.lost += found.limits.lost;
+                        sampled.limits.lost_waits = found.limits.lost_waits;
                         sampled.limits.unnamed_kernel |= found.limits.unnamed_kernel;
                         found.waits.map(|calls| Waits { ops, calls })
                     }
@@ -156,7 +164,7 @@ impl StudyExecutor<'_, '_> {
         let serving = serving.unwrap_or_default();
         let processor = counted_parts(&mut clients, cell, slot, (&serving, shows_kernel))?;
         Ok(Profile {
-            frequency: FREQUENCY,
+            frequency: sampled.frequency,
             ops,
             server: sampled.server,
             serving: sampled.serving,
@@ -198,10 +206,27 @@ fn counted_parts(
     Ok(parts)
 }
 
+/// Which profiles cannot be taken for the same reason.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scope {
+    /// Those of a test.
+    Test,
+    /// Those of all tests on the same data, because a server does not start.
+    Phase,
+    /// All: what the kernel refuses once, it refuses always.
+    Study,
+}
+
 /// An error in words, with what the user may do.
 fn told(error: &anyhow::Error) -> String {
     let hints: String = hints(error).iter().map(|it| format!("; {it}")).collect();
     format!("{error:#}{hints}")
+}
+
+/// Whether the ledger cannot be written. One that does not take a profile takes everything else.
+fn is_of_ledger(error: &anyhow::Error) -> bool {
+    let mut found = error.chain().filter_map(|it| it.downcast_ref::<assay_ledger::Error>());
+    found.any(|it| !matches!(it.problem, Problem::Unstorable(_) | Problem::TooLong))
 }
 
 /// Whether the kernel does not let this user sample.
@@ -229,5 +254,31 @@ fn cells(record: &StudyRecord, wanted: Profiling) -> Vec<PlannedCell> {
             };
             planned.filter(is_wanted).cloned().collect()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_profile_that_cannot_be_stored_does_not_end_the_study() {
+        let of = |problem| {
+            anyhow::Error::from(assay_ledger::Error { path: "ledger.db".into(), problem })
+        };
+        assert!(!is_of_ledger(&of(Problem::Unstorable("`frames` is 60001".to_owned()))));
+        assert!(!is_of_ledger(&of(Problem::TooLong)));
+        assert!(is_of_ledger(&of(Problem::Locked)));
+        assert!(is_of_ledger(&of(Problem::Dangling).context("`mysql@8.0`")));
+        assert!(!is_of_ledger(&anyhow::anyhow!("the server has ended")));
+    }
+
+    #[test]
+    fn only_the_kernel_refuses_all_profiles() {
+        use assay_profile::Error;
+
+        let refused = |error: Error| is_refused(&anyhow::Error::from(error).context("`mysql@8.0`"));
+        assert!(refused(Error::NotPermitted("3".to_owned())) && refused(Error::LockedMemory));
+        assert!(!refused(Error::NoThread));
     }
 }

@@ -119,6 +119,13 @@ impl<'a> Recorder<'a> {
         Ok(self.ledger.set_profiles(&self.record.study.id, profiles)?)
     }
 
+    /// Takes out of the record what prevented profiles, as they are tried again.
+    pub(crate) fn forget_not_profiled(&mut self) -> Result<()> {
+        let is_kept = |it: &StudyEvent| !matches!(it.what, EventKind::NotProfiled { .. });
+        self.record.events.retain(is_kept);
+        Ok(self.ledger.forget_not_profiled(&self.record.study.id)?)
+    }
+
     /// The cells that have profiles.
     pub(crate) fn profiled(&self) -> Result<BTreeSet<CellId>> {
         let profiles = self.ledger.profiles(&self.record.study.id)?;

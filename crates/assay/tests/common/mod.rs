@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use assay_ledger::{Ledger, Problem};
 use assay_model::{Product, Slice, SliceOutcome};
+use rustix::process::Pid;
 use tempfile::TempDir;
 
 /// Longest wait for processes to end after their assay was killed.
@@ -100,6 +101,21 @@ impl Place {
         };
         let studies = ledger.studies().unwrap();
         studies.iter().flat_map(|study| ledger.read(&study.id).unwrap().slices).collect()
+    }
+
+    /// The processes of its servers.
+    pub(crate) fn running(&self) -> Vec<Pid> {
+        let run = self.run().to_string_lossy().into_owned();
+        let mut found = Vec::new();
+        for entry in fs_err::read_dir("/proc").unwrap().flatten() {
+            let Ok(pid) = entry.file_name().to_string_lossy().parse::<i32>() else { continue };
+            let line = fs_err::read(entry.path().join("cmdline")).unwrap_or_default();
+            let line = String::from_utf8_lossy(&line).into_owned();
+            if line.contains(&run) && line.contains("--datadir=") {
+                found.extend(Pid::from_raw(pid));
+            }
+        }
+        found
     }
 
     /// The data directories of templates that are `fresh` or `aged`.
