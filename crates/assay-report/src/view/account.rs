@@ -18,6 +18,9 @@ pub(crate) struct AccountRow {
     pub(crate) is_certain: bool,
 }
 
+/// The part of a change of server CPU from which on that of the kernel has a line.
+const KERNEL_SHARE: f64 = 0.5;
+
 /// The account of a system against the base; empty if nothing was counted.
 pub(crate) fn rows(cell: &CellJudgement) -> Vec<AccountRow> {
     let Some(change) = &cell.change else { return Vec::new() };
@@ -34,7 +37,10 @@ pub(crate) fn rows(cell: &CellJudgement) -> Vec<AccountRow> {
         rows.push(row(term.word(tells_disk), changed, share(changed)));
         let kernel = change.kernel_cpu.as_ref().filter(|_| *term == Term::ServerCpu);
         // Most changes of server CPU are in user mode, which is the rest.
-        let kernel = kernel.filter(|it| it.is_certain());
+        let is_worth_it = |it: &&Changed| {
+            it.is_certain() && it.by.value.abs() >= KERNEL_SHARE * changed.by.value.abs()
+        };
+        let kernel = kernel.filter(is_worth_it);
         rows.extend(kernel.map(|it| row("of which in the kernel", it, String::new())));
     }
     rows.push(row("time per operation", &change.time, String::new()));
