@@ -171,7 +171,12 @@ fn each_kind_of_study_has_its_charts() {
     let three = drawn(&record(&["11.4", "11.8"]));
     assert!(names(&three).contains(&"matrix") && names(&three).contains(&"versions-writes"));
     let sweep = drawn(&sweep());
-    for name in ["clients-point", "matrix-c16-t1-r100000", "rqps-writes-c4-t1-r100000"] {
+    for name in [
+        "clients-point",
+        "response-times-point",
+        "matrix-c16-t1-r100000",
+        "rqps-writes-c4-t1-r100000",
+    ] {
         assert!(names(&sweep).contains(&name), "{:?}", names(&sweep));
     }
     let mut unmeasured = record(&["11.8"]);

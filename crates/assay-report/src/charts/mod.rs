@@ -8,7 +8,9 @@ pub(crate) mod paper;
 pub(crate) mod published;
 mod queue;
 pub(crate) mod scatter;
+mod sheet;
 mod strips;
+mod sweep;
 pub(crate) mod trend;
 pub(crate) mod versions;
 
@@ -22,6 +24,7 @@ pub(crate) fn charts(report: &Report) -> Vec<ChartFile> {
     let mut charts: Vec<ChartFile> = queue::charts(report);
     charts.extend(strips::groups(report));
     charts.extend(curves::charts(report));
+    charts.extend(sweep::charts(report));
     charts.extend(matrix::charts(report));
     charts.extend(strips::tests(report));
     charts.extend(versions::charts(report));
