@@ -27,7 +27,8 @@ fn response_times(sweep: &Sweep, tests: &[&TestCurves]) -> Option<ChartFile> {
         .filter_map(|test| Some((test, test.response_times.as_ref()?)))
         .map(|(test, chart)| (of_test(test, chart), chart))
         .collect();
-    let title = format!("{} by number of clients, {}", charts.first()?.1.title, title(first.group));
+    let quantity = &charts.first()?.1.title;
+    let title = format!("{quantity}, by number of clients: {}", title(first.group));
     let sheet = Sheet {
         name: stem("response-times", [Some(first.group.word.clone()), first.data.clone()]),
         title: on_data(title, first),
