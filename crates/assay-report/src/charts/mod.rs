@@ -3,6 +3,7 @@
 mod curves;
 mod file;
 pub(crate) mod flame;
+mod key;
 mod matrix;
 pub(crate) mod paper;
 pub(crate) mod published;

@@ -1,8 +1,8 @@
 //! Drawings of quantities over time or client counts, beside and below each other in one file.
 
 use super::file::{ChartFile, Place};
+use super::key::key;
 use super::paper::{Anchor, MARGIN, Paper, SMALL, fitted, width};
-use super::queue::key;
 use crate::view::drawing::{COLUMNS, Chart, HEIGHT};
 
 /// How much larger the drawings are than the units that they are drawn in.
