@@ -15,7 +15,8 @@ const BESIDE: usize = 2;
 const BETWEEN: f64 = 24.0;
 
 /// Where there are more seconds than columns.
-pub(super) const SECONDS: &str = "Where there are more seconds than columns, a stroke goes from the least to the most of a column.";
+pub(super) const SECONDS: &str = "Where there are more seconds than columns, a stroke goes from the least to the \
+    most of a column.";
 
 /// Several drawings of the same systems.
 pub(super) struct Sheet<'a> {
