@@ -48,12 +48,20 @@ const CELLS: &[Column] = &[
     column("beyond_threshold", Real, "confidence that the change exceeds the threshold, 0 to 1"),
     column("detectable", Real, "smallest relative change that 4 of 5 such studies would call"),
     column("tps", Real, "events per second"),
-    column("ops", Real, "operations in the slices that the verdict uses"),
+    column(
+        "ops",
+        Real,
+        "operations in the slices that the verdict uses; null where only a rate was published",
+    ),
     column("slices", Integer, "slices that the verdict uses"),
-    column("blocks", Integer, "blocks with such slices"),
-    column("troubled", Integer, "slices in machine trouble"),
-    column("disturbed", Boolean, "whether the verdict uses slices in machine trouble, too"),
-    column("errors", Integer, "retried errors in all slices"),
+    column("blocks", Integer, "blocks with such slices; null of published results"),
+    column("troubled", Integer, "slices in machine trouble; null of published results"),
+    column(
+        "disturbed",
+        Boolean,
+        "whether the verdict uses slices in machine trouble, too; null of published results",
+    ),
+    column("errors", Integer, "retried errors in all slices; null where nobody counted them"),
     column("failure", Text, "why a slice was cut off; null if none was"),
     column("latency_avg_us", Real, "mean latency of events, µs"),
     column("latency_p50_us", Real, "median latency, µs"),
@@ -101,16 +109,18 @@ fn row(it: &Exported, cell: &CellJudgement) -> Vec<Value> {
     row.extend([cell.qps, cell.rqps, cell.total].into_iter().flat_map(interval));
     row.push(cell.cpu_verdict.map(Verdict::word).into());
     row.extend(interval(cell.cpu_ratio));
+    // Nobody else counts what only assay has.
+    let (is_measured, is_counted) = (!it.record.is_reported(), cell.is_counted(&it.record));
     row.extend([
         cell.beyond_threshold.into(),
         cell.detectable.into(),
         cell.tps.into(),
-        cell.ops.into(),
+        is_counted.then_some(cell.ops).into(),
         cell.slices.into(),
-        cell.blocks.into(),
-        cell.troubled.into(),
-        cell.is_disturbed.into(),
-        cell.errors.into(),
+        is_measured.then_some(cell.blocks).into(),
+        is_measured.then_some(cell.troubled).into(),
+        is_measured.then_some(cell.is_disturbed).into(),
+        is_counted.then_some(cell.errors).into(),
         cell.failure.as_deref().into(),
     ]);
     let latency = cell.latency.as_ref();
@@ -121,7 +131,7 @@ fn row(it: &Exported, cell: &CellJudgement) -> Vec<Value> {
         latency.map(|it| it.p99).into(),
         latency.map(|it| it.max).into(),
     ]);
-    let per_op = cell.per_op.as_ref();
+    let per_op = cell.per_op.as_ref().filter(|_| is_measured);
     let server = per_op.and_then(|it| it.server.as_ref());
     row.extend([
         per_op.map(|it| it.time_us).into(),

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use assay_model::{Artifact, Slice, SliceId, SliceOutcome, TaskCounters, Trouble};
+use assay_model::{Slice, SliceId, SliceOutcome, TaskCounters, Trouble};
 
 use crate::cells::key;
 use crate::exported::Exported;
@@ -26,7 +26,7 @@ const SLICES: &[Column] = &[
     column("block", Integer, "number of the set of fresh instances, from 0"),
     column("round", Integer, "number of the round in block and cell, from 0"),
     column("position", Integer, "place of the system in the round, from 0"),
-    column("started", Moment, "when it began"),
+    column("started", Moment, "when it began; null of published results"),
     column("outcome", Text, "good, troubled, failed"),
     column("failure", Text, "why it failed; null if it did not"),
     column(
@@ -35,8 +35,8 @@ const SLICES: &[Column] = &[
         "kinds of machine trouble, separated by commas; null if there was none",
     ),
     column("qps", Real, "operations per second; null if nothing was measured"),
-    column("ops", Real, "operations of the measured part"),
-    column("elapsed_s", Real, "wall time of the measured part, seconds"),
+    column("ops", Real, "operations of the measured part; null where only a rate was published"),
+    column("elapsed_s", Real, "wall time of the measured part, seconds; null as `ops`"),
     column("events", Integer, "completed events"),
     column("read", Integer, "statements that returned a result set"),
     column("write", Integer, "statements that changed a row"),
@@ -49,7 +49,7 @@ const SLICES: &[Column] = &[
     column(
         "counted_ops",
         Real,
-        "operations while the counters below ran, which include warm parts",
+        "operations while the counters below ran, which include warm parts; null of published results",
     ),
     column("client_cpu_ns", Integer, "CPU time of the clients, ns; null if it was not read"),
     column(
@@ -82,10 +82,12 @@ pub(crate) fn slices(studies: &[Exported]) -> Table {
 
 fn row(it: &Exported, slice: &Slice, number: u64) -> Vec<Value> {
     let work = &slice.work;
-    let artifact = it.record.systems.get(slice.system).map(|system| &system.artifact);
-    // Published results leave most of it out.
-    let is_reported = matches!(artifact, Some(Artifact::Reported(_)));
-    let counted = |number: u64| Some(number).filter(|it| !is_reported || *it > 0).into();
+    // Published results leave most of it out, and of a published rate nothing else was counted.
+    let (is_reported, is_counted) = (it.record.is_reported(), it.record.is_counted(slice));
+    let of_slice = |figure: f64| Value::from(is_counted.then_some(figure));
+    let counted =
+        |number: u64| Some(number).filter(|it| !is_reported || is_counted && *it > 0).into();
+    let latency_us = slice.work.event_ns_sum as f64 / 1e3 / slice.work.events as f64;
     let (outcome, failure) = match &slice.outcome {
         SliceOutcome::Good => ("good", None),
         SliceOutcome::Troubled => ("troubled", None),
@@ -99,13 +101,13 @@ fn row(it: &Exported, slice: &Slice, number: u64) -> Vec<Value> {
         slice.block.into(),
         slice.round.into(),
         slice.position.into(),
-        slice.started_ms.into(),
+        (!is_reported).then_some(slice.started_ms).into(),
         outcome.into(),
         failure.into(),
         trouble(&slice.trouble).into(),
         slice.ops_per_second().into(),
-        slice.ops().into(),
-        (work.elapsed_ns as f64 / 1e9).into(),
+        of_slice(slice.ops()),
+        of_slice(work.elapsed_ns as f64 / 1e9),
         counted(work.events),
         counted(work.read),
         counted(work.write),
@@ -114,8 +116,8 @@ fn row(it: &Exported, slice: &Slice, number: u64) -> Vec<Value> {
         counted(work.bytes_sent),
         counted(work.bytes_received),
         counted(work.error_count()),
-        (work.events > 0).then(|| work.event_ns_sum as f64 / 1e3 / work.events as f64).into(),
-        slice.counted_ops().into(),
+        (is_counted && work.event_ns_sum > 0).then_some(latency_us).into(),
+        (!is_reported).then(|| slice.counted_ops()).into(),
     ]);
     row.extend(counters(slice));
     row

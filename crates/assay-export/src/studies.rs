@@ -1,6 +1,6 @@
 //! Studies, their systems, and the settings of these.
 
-use assay_model::StudyRecord;
+use assay_model::{Product, StudyRecord};
 
 use crate::exported::Exported;
 use crate::table::Kind::{Boolean, Integer, Moment, Real, Text};
@@ -13,7 +13,7 @@ pub(crate) fn system(record: &StudyRecord, index: usize) -> Value {
 
 const STUDIES: &[Column] = &[
     column("study", Text, "name of the study"),
-    column("started", Moment, "when it began"),
+    column("started", Moment, "when it began; null of published results"),
     column("finished", Boolean, "whether it ran to its end"),
     column("preset", Text, "level of effort"),
     column(
@@ -22,16 +22,24 @@ const STUDIES: &[Column] = &[
         "order in which systems take turns: interleaved, sequential, stepwise",
     ),
     column("workload", Text, "name of the user's workload; null for tests that assay defines"),
-    column("seed", Text, "seed of all random choices, an unsigned integer of 64 bits"),
+    column(
+        "seed",
+        Text,
+        "seed of all random choices, an unsigned integer of 64 bits; null of published results",
+    ),
     column("threshold", Real, "smallest relative change of practical interest, such as 0.02"),
-    column("budget_s", Real, "time that it may take, seconds"),
-    column("elapsed_s", Real, "time that it took, seconds"),
+    column("budget_s", Real, "time that it may take, seconds; null of published results"),
+    column("elapsed_s", Real, "time that it took, seconds; null of published results"),
     column("systems", Integer, "number of systems"),
     column("cells", Integer, "number of cells: tests under a setup"),
     column("slices", Integer, "number of slices, whatever their outcome"),
     column("assay_version", Text, "version of assay that planned it"),
     column("judged_by", Text, "version of assay that computed the verdicts of this export"),
-    column("workload_version", Integer, "version of the workload definition"),
+    column(
+        "workload_version",
+        Integer,
+        "version of the workload definition; null of published results",
+    ),
     column("cpu", Text, "processor model; null if the machine is unknown"),
     column("cpus", Integer, "online CPUs; null if the machine is unknown"),
     column("memory_kb", Integer, "memory, KiB; null if the machine is unknown"),
@@ -44,24 +52,25 @@ const STUDIES: &[Column] = &[
 pub(crate) fn studies(studies: &[Exported]) -> Table {
     let row = |it: &Exported| {
         let (record, study, host) = (&it.record, &it.record.study, it.record.host());
+        let measured = !record.is_reported();
         let known = |text: &str| Value::from(Some(text).filter(|it| !it.is_empty()));
         vec![
             study.id.as_str().into(),
-            study.started_ms.into(),
+            record.began_ms().into(),
             record.finished.into(),
             study.preset.word().into(),
             study.experiment.word().into(),
             study.own().map(|own| own.name.as_str()).into(),
-            study.seed.to_string().into(),
+            measured.then(|| study.seed.to_string()).into(),
             study.threshold.into(),
-            record.budget_s().into(),
-            record.elapsed_s().into(),
+            measured.then(|| record.budget_s()).into(),
+            record.spent_s().into(),
             record.systems.len().into(),
             study.cells.len().into(),
             record.slices.len().into(),
             study.assay_version.as_str().into(),
             env!("CARGO_PKG_VERSION").into(),
-            study.workload_version.into(),
+            measured.then_some(study.workload_version).into(),
             known(&host.cpu),
             Some(host.cpus).filter(|it| *it > 0).into(),
             Some(host.memory_kb).filter(|it| *it > 0).into(),
@@ -81,9 +90,9 @@ const SYSTEMS: &[Column] = &[
     column("system", Text, "name of the system"),
     column("is_base", Boolean, "whether the others are compared with it"),
     column("is_twin", Boolean, "whether it is the base a second time"),
-    column("product", Text, "mariadb, mysql or postgres"),
+    column("product", Text, "mariadb, mysql or postgres; null if a report does not tell it"),
     column("version", Text, "version of the server"),
-    column("engine", Text, "storage engine"),
+    column("engine", Text, "storage engine; null if the product is not known"),
     column("source", Text, "kind of source, such as apt, running or reported"),
     column("build", Text, "version of the package"),
     column("sha256", Text, "checksum of the binaries; null if they are unknown"),
@@ -98,9 +107,9 @@ pub(crate) fn systems(studies: &[Exported]) -> Table {
                 system.name.as_str().into(),
                 system.is_base.into(),
                 system.is_twin.into(),
-                system.artifact.product().word().into(),
+                system.artifact.known_product().map(Product::word).into(),
                 system.artifact.version().into(),
-                system.spec.engine.word().into(),
+                system.artifact.known_product().map(|_| system.spec.engine.word()).into(),
                 system.artifact.source().into(),
                 system.artifact.package_version().into(),
                 system.artifact.sha256().into(),

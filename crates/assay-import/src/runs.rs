@@ -101,7 +101,7 @@ fn of_postgres(system: &mut System) {
     let product = Product::Postgres;
     (system.spec.product, system.spec.engine) = (product, SystemSpec::default_engine(product));
     if let Artifact::Reported(server) = &mut system.artifact {
-        server.product = product;
+        server.product = Some(product);
     }
 }
 
@@ -179,7 +179,9 @@ mod tests {
         let [cell] = record.study.cells.as_slice() else { panic!("{:?}", record.study.cells) };
         assert_eq!(cell.id.setup, Setup { clients: 4, tables: 1, rows: 5000 });
         assert_eq!(cell.id.test.name(), "oltp_read_only");
-        assert!(record.systems.iter().all(|it| it.artifact.product() == Product::Postgres));
+        assert!(
+            record.systems.iter().all(|it| it.artifact.known_product() == Some(Product::Postgres))
+        );
         let rates: Vec<_> = record.slices.iter().map(assay_model::Slice::ops_per_second).collect();
         assert_eq!(rates, [Some(160.0), Some(320.0)]);
     }

@@ -152,17 +152,19 @@ fn systems(servers: &[String], reported_in: &str) -> Vec<System> {
     let system =
         |(number, ((published, known), name)): (usize, ((&String, Option<Dbms>), String))| {
             let mut notes = vec![format!("published as `{published}`")];
-            let (product, engine, version) = match known {
+            let (told, engine, version) = match known {
                 Some(Dbms { product, engine, version, has_primary_key, .. }) => {
                     let keyless = has_primary_key == Some(false);
                     notes.extend(keyless.then(|| "tables without primary key".to_owned()));
-                    (product, engine, version)
+                    (Some(product), engine, version)
                 }
                 None => {
                     notes.push("the name does not tell product and version".to_owned());
-                    (Product::MySql, SystemSpec::default_engine(Product::MySql), published.clone())
+                    let usual = SystemSpec::default_engine(Product::MySql);
+                    (None, usual, published.clone())
                 }
             };
+            let product = told.unwrap_or(Product::MySql);
             let origin = Origin::Version(version.clone());
             let reported_in = reported_in.to_owned();
             System {
@@ -170,7 +172,7 @@ fn systems(servers: &[String], reported_in: &str) -> Vec<System> {
                 spec: SystemSpec { product, origin, engine, overrides: Vec::new() },
                 artifact: Artifact::Reported(ReportedServer {
                     reported_in,
-                    product,
+                    product: told,
                     version,
                     notes,
                 }),

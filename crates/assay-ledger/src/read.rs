@@ -83,10 +83,12 @@ fn find(studies: Vec<(String, Option<String>)>, text: &str) -> Result<String, Pr
 
 fn studies(connection: &Connection) -> Result<Vec<StudySummary>, Problem> {
     let snapshot = connection.unchecked_transaction()?;
-    let sql = "SELECT id, started_ms, preset, test_set, finished, name.name AS name,
+    let sql = r#"SELECT id, started_ms, preset, test_set, finished, name.name AS name,
             (SELECT count(*) FROM cell WHERE cell.study = study.id) AS cells,
-            (SELECT count(*) FROM slice WHERE slice.study = study.id) AS slices
-         FROM study LEFT JOIN name ON name.study = study.id ORDER BY started_ms, study.rowid";
+            (SELECT count(*) FROM slice WHERE slice.study = study.id) AS slices,
+            EXISTS (SELECT 1 FROM system WHERE system.study = study.id
+                AND system.artifact LIKE '{"kind":"reported"%') AS is_reported
+         FROM study LEFT JOIN name ON name.study = study.id ORDER BY started_ms, study.rowid"#;
     rows(&snapshot, sql, [], |row| {
         let fields = Fields::new("study", "id", row);
         let id: String = fields.get("id")?;
@@ -100,6 +102,7 @@ fn studies(connection: &Connection) -> Result<Vec<StudySummary>, Problem> {
             slices: fields.number("slices")?,
             finished: fields.get("finished")?,
             elapsed_s: runs::elapsed_s(&snapshot, &id)?,
+            is_reported: fields.get("is_reported")?,
             id,
         })
     })

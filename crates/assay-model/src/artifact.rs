@@ -40,8 +40,8 @@ pub struct RunningServer {
 pub struct ReportedServer {
     /// The author and place of the report, such as a URL.
     pub reported_in: String,
-    /// The family.
-    pub product: Product,
+    /// The family; `None` if the report does not tell it.
+    pub product: Option<Product>,
     /// Upstream version as reported.
     pub version: String,
     /// Things the reader of a report must know.
@@ -49,12 +49,18 @@ pub struct ReportedServer {
 }
 
 impl Artifact {
-    /// The family.
+    /// The family; MySQL where a report does not tell it.
     #[must_use]
     pub fn product(&self) -> Product {
+        self.known_product().unwrap_or(Product::MySql)
+    }
+
+    /// The family; `None` where a report does not tell it.
+    #[must_use]
+    pub fn known_product(&self) -> Option<Product> {
         match self {
-            Self::Prefix(prefix) => prefix.product,
-            Self::Running(server) => server.product,
+            Self::Prefix(prefix) => Some(prefix.product),
+            Self::Running(server) => Some(server.product),
             Self::Reported(server) => server.product,
         }
     }

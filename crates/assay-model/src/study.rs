@@ -91,6 +91,12 @@ pub struct Host {
 }
 
 impl Host {
+    /// Whether anything is known about it. Published results do not tell their machine.
+    #[must_use]
+    pub fn is_known(&self) -> bool {
+        self.cpus > 0
+    }
+
     /// A machine about which nothing is known.
     const fn unknown() -> Self {
         Self {
@@ -359,6 +365,27 @@ impl StudyRecord {
         self.systems.iter().any(|system| matches!(system.artifact, Artifact::Reported(_)))
     }
 
+    /// When it began, milliseconds since the Unix epoch; `None` of published results, whose `started_ms` is the moment
+    /// of their import.
+    #[must_use]
+    pub fn began_ms(&self) -> Option<i64> {
+        (!self.is_reported()).then_some(self.study.started_ms)
+    }
+
+    /// Time spent on it, seconds; `None` of published results, of which only the import took time.
+    #[must_use]
+    pub fn spent_s(&self) -> Option<f64> {
+        (!self.is_reported()).then(|| self.elapsed_s())
+    }
+
+    /// Whether the counts of a slice were counted. A published rate becomes a slice of which only the rate is true.
+    #[must_use]
+    pub fn is_counted(&self, slice: &Slice) -> bool {
+        let is_report_of_sysbench = slice.work.events > 0 && slice.work.elapsed_ns > 0;
+        let is_run_of_steps = slice.step.is_some() && slice.published.is_empty();
+        !self.is_reported() || is_report_of_sysbench || is_run_of_steps
+    }
+
     /// A study without any measurement yet.
     #[must_use]
     pub fn new(study: Study, host: Host, systems: Vec<System>) -> Self {
@@ -456,4 +483,6 @@ pub struct StudySummary {
     pub finished: bool,
     /// Time spent on it, seconds; pauses between runs are not part of it.
     pub elapsed_s: f64,
+    /// Whether others have measured it. It then began when it was imported, and took no time.
+    pub is_reported: bool,
 }

@@ -6,8 +6,9 @@ use askama::Template;
 use assay_model::{StudySummary, printable_lines};
 
 use crate::html::{STYLE, policy_of};
-use crate::number::{duration, thousands};
-use crate::words::minute;
+use crate::number::thousands;
+use crate::studies::took;
+use crate::words::began;
 
 #[derive(Template)]
 #[template(path = "index.html")]
@@ -56,10 +57,10 @@ pub fn index(list: &[StudySummary], running: &BTreeSet<String>, search: &str) ->
         Row {
             id,
             name: study.name.as_deref().unwrap_or(""),
-            started: minute(study.started_ms).unwrap_or_default(),
+            started: began(study.started_ms, study.is_reported),
             preset: study.preset.word(),
             cells: thousands(study.cells as f64),
-            took: duration(study.elapsed_s),
+            took: took(study),
             state,
             systems: study.systems.join(" vs "),
         }

@@ -8,10 +8,10 @@ use serde::Serialize;
 use crate::data::{csv, json};
 use crate::format::{Format, TextOptions};
 use crate::markdown::{self, Column};
-use crate::number::{duration, rounded, thousands};
+use crate::number::{NONE, duration, rounded, thousands};
 use crate::text::paint;
 use crate::text::table::{left, plain_table, right, trimmed};
-use crate::words::{minute, rfc3339};
+use crate::words::{began, rfc3339};
 
 /// Raised when the shape below changes incompatibly.
 const SCHEMA: u32 = 1;
@@ -26,13 +26,14 @@ struct Document<'a> {
 #[derive(Serialize)]
 struct StudyRow<'a> {
     id: &'a str,
+    /// Null for published results, as the time that it took.
     started: Option<String>,
     preset: &'static str,
     set: usize,
     systems: &'a [String],
     cells: u64,
     slices: u64,
-    elapsed_s: f64,
+    elapsed_s: Option<f64>,
     finished: bool,
     running: bool,
     name: Option<&'a str>,
@@ -79,13 +80,13 @@ impl<'a> Listed<'a> {
         let Self { study, running } = self;
         StudyRow {
             id: &study.id,
-            started: rfc3339(study.started_ms),
+            started: rfc3339(study.started_ms).filter(|_| !study.is_reported),
             preset: study.preset.word(),
             set: study.set.len(),
             systems: &study.systems,
             cells: study.cells,
             slices: study.slices,
-            elapsed_s: rounded(study.elapsed_s),
+            elapsed_s: (!study.is_reported).then(|| rounded(study.elapsed_s)),
             finished: study.finished,
             running,
             name: study.name.as_deref(),
@@ -137,15 +138,20 @@ const COLUMNS: [(&str, bool); 8] = [
     ("systems", false),
 ];
 
+/// How long it took.
+pub(crate) fn took(study: &StudySummary) -> String {
+    if study.is_reported { NONE.to_owned() } else { duration(study.elapsed_s) }
+}
+
 fn row(listed: Listed) -> Vec<String> {
     let study = listed.study;
     vec![
         printable(&listed.shown()).into_owned(),
-        minute(study.started_ms).unwrap_or_default(),
+        began(study.started_ms, study.is_reported),
         study.preset.word().to_owned(),
         thousands(study.cells as f64),
         thousands(study.slices as f64),
-        duration(study.elapsed_s),
+        took(study),
         listed.state().to_owned(),
         printable(&study.systems.join(" vs ")).into_owned(),
     ]

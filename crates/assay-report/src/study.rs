@@ -131,9 +131,9 @@ pub fn study_json(shown: &ShownStudy<'_>) -> String {
         schema: SCHEMA,
         id: &study.id,
         name: name.as_deref(),
-        started: rfc3339(study.started_ms),
+        started: record.began_ms().and_then(rfc3339),
         state: shown.state(),
-        elapsed_s: record.elapsed_s().into(),
+        elapsed_s: Number(record.spent_s()),
         preset: study.preset.word(),
         experiment: study.experiment.word(),
         workload_version: study.workload_version,
@@ -154,14 +154,16 @@ pub fn study_text(shown: &ShownStudy<'_>, options: &TextOptions) -> String {
     let ShownStudy { record, name, bytes, .. } = shown;
     let study = &record.study;
     let name = name.as_ref().map_or_else(String::new, |name| format!(" ({name})"));
-    let started = minute(study.started_ms).unwrap_or_default();
+    let moment = minute(study.started_ms).unwrap_or_default();
+    let when = match record.spent_s() {
+        Some(seconds) => {
+            format!("started: {moment} UTC, {}, took {}", shown.state(), duration(seconds))
+        }
+        None => format!("imported: {moment} UTC"),
+    };
     let mut lines = vec![
         format!("study {}{name}", study.id),
-        format!(
-            "  started: {started} UTC, {}, took {}",
-            shown.state(),
-            duration(record.elapsed_s())
-        ),
+        format!("  {when}"),
         format!(
             "  preset: {}, {}, assay {}",
             study.preset.word(),

@@ -93,6 +93,12 @@ pub(crate) fn rfc3339(milliseconds: i64) -> Option<String> {
     jiff::Timestamp::from_millisecond(milliseconds).ok().map(|moment| moment.to_string())
 }
 
+/// When a study began, in UTC; of published results, when they were imported.
+pub(crate) fn began(milliseconds: i64, is_reported: bool) -> String {
+    let moment = minute(milliseconds).unwrap_or_default();
+    if is_reported { format!("imported {moment}") } else { moment }
+}
+
 /// A moment to the minute, in UTC: `2026-11-21 07:19`; none outside the years that RFC 3339 has.
 pub(crate) fn minute(milliseconds: i64) -> Option<String> {
     Some(rfc3339(milliseconds)?.get(..16)?.replace('T', " "))

@@ -4,14 +4,14 @@
 
 mod common;
 
-use assay_model::{Setup, StudyRecord};
+use assay_model::{Setup, StudyRecord, TestSet};
 use assay_report::{
     ChartFile, Other, Trend, beside_charts, charts, published_charts, render_with_charts,
     trend_charts,
 };
 use assay_verdict::judge;
 use common::record;
-use common::studies::{FOUR, ONE, failed, with_setups};
+use common::studies::{FOUR, ONE, failed, study, with_setups};
 use roxmltree::{Document, Node};
 
 fn drawn(record: &StudyRecord) -> Vec<ChartFile> {
@@ -177,6 +177,21 @@ fn each_kind_of_study_has_its_charts() {
     let mut unmeasured = record(&["11.8"]);
     unmeasured.slices.clear();
     assert_eq!(names(&drawn(&unmeasured)), [""; 0]);
+}
+
+/// Only a study with response times has their charts.
+#[test]
+fn client_counts_have_response_times_and_seconds() {
+    let setups = [ONE, Setup { clients: 4, ..ONE }];
+    let charts = drawn(&study(&["11.8"], TestSet::Set27, &setups, false));
+    let new = |chart: &&ChartFile| {
+        ["response-times-", "seconds-"].iter().any(|it| chart.name.starts_with(it))
+    };
+    let new: Vec<&ChartFile> = charts.iter().filter(new).collect();
+    let named = |name: &str| new.iter().find(|chart| chart.name == name).unwrap();
+    assert_eq!(named("response-times-point").svg.matches("class=\"frame\"").count(), 9);
+    assert!(named("seconds-insert").svg.contains("; 4 clients, "));
+    new.into_iter().for_each(assert_readable);
 }
 
 #[test]

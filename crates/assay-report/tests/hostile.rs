@@ -132,6 +132,7 @@ fn the_list_of_studies_is_harmless_too() {
         slices: 6320,
         finished: false,
         elapsed_s: 586.25,
+        is_reported: false,
     };
     let options = TextOptions { width: 120, color: false };
     for format in [Format::Text, Format::Markdown, Format::Csv, Format::Json] {

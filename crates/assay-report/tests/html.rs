@@ -264,3 +264,10 @@ fn unknown_values_are_not_shown_as_numbers() {
 fn what_a_small_study_says() {
     insta::assert_snapshot!(text(&page(&record(&["11.8"]))));
 }
+
+#[test]
+fn a_system_alone_is_compared_with_itself() {
+    let page = page(&study(&[], TestSet::Set27, &[ONE], true));
+    assert!(page.contains("<title>mariadb@10.11 against itself · assay</title>"));
+    assert!(text(&page).contains("against\nitself"), "{}", text(&page));
+}

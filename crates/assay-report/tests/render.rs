@@ -387,6 +387,7 @@ fn studies_are_listed_newest_first_in_every_format() {
         slices: 6320,
         finished,
         elapsed_s: 586.25,
+        is_reported: false,
     };
     let list = [study("old", true), study("new", false)];
     let options = TextOptions { width: 120, color: false };

@@ -6,6 +6,7 @@ use assay_verdict::{Shift, TrendLine, TrendPoint, TrendTerms};
 
 fn line(base: &str, values: &[(&str, f64)]) -> TrendLine {
     let point = |(number, (version, value)): (usize, &(&str, f64))| TrendPoint {
+        is_reported: false,
         study: format!("study-{number}"),
         started_ms: 1_795_000_000_000 + number as i64 * 86_400_000,
         system: format!("mariadb@{version}"),

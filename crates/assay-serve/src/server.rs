@@ -2,14 +2,22 @@
 
 use std::io::{self, Read as _, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::request::{HEAD_MAX, Read, Refusal, Request, read_request};
 
 /// Most connections at the same time.
 const CONNECTIONS_MAX: usize = 16;
+
+/// The time that a connection has for itself. After it, another one may take its place.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// How often a new connection looks for the place of one that is ended.
+const LOOKS: u32 = 20;
+
+/// The time between these looks.
+const LOOK: Duration = Duration::from_millis(5);
 
 /// The time in which a request must have arrived.
 const REQUEST_TIME: Duration = Duration::from_secs(5);
@@ -71,22 +79,22 @@ impl Server {
         format!("http://{}/", self.address)
     }
 
-    /// Answers requests in threads of their own, for as long as the process lives. A connection beyond the limit is
-    /// closed at once.
+    /// Answers requests in threads of their own, for as long as the process lives. A connection beyond the limit takes
+    /// the place of the oldest one, if that had its time, and is closed otherwise.
     ///
     /// # Errors
     /// The socket fails.
     pub fn run(&self, page: impl Fn(&Request) -> Page + Send + Sync + 'static) -> io::Result<()> {
         let page = Arc::new(page);
-        let open = Arc::new(AtomicUsize::new(0));
+        let open = Arc::new(Open::default());
         loop {
             let stream = match self.listener.accept() {
-                Ok((stream, _)) => stream,
+                Ok((stream, _)) => Arc::new(stream),
                 // The client has gone already, or there are too many open files.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => continue,
                 Err(error) => return Err(error),
             };
-            let place = Place::taken(&open);
+            let place = Place::taken(&open, &stream);
             let (page, port) = (Arc::clone(&page), self.address.port());
             if let Some(place) = place {
                 let answer = move || {
@@ -101,20 +109,60 @@ impl Server {
     }
 }
 
+/// The connections that are open, the oldest first.
+#[derive(Default)]
+struct Open(Mutex<Vec<(Instant, Arc<TcpStream>)>>);
+
+impl Open {
+    fn change<T>(&self, change: impl FnOnce(&mut Vec<(Instant, Arc<TcpStream>)>) -> T) -> T {
+        // Nothing panics while it is locked.
+        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
 /// One of the connections that may be open.
-struct Place(Arc<AtomicUsize>);
+struct Place {
+    open: Arc<Open>,
+    stream: Arc<TcpStream>,
+}
 
 impl Place {
-    fn taken(open: &Arc<AtomicUsize>) -> Option<Self> {
-        let place = Self(Arc::clone(open));
-        let before = open.fetch_add(1, Ordering::SeqCst);
-        (before < CONNECTIONS_MAX).then_some(place)
+    /// A place for a connection, if there is one or will be soon.
+    fn taken(open: &Arc<Open>, stream: &Arc<TcpStream>) -> Option<Self> {
+        let mut is_asked = false;
+        for look in 0..LOOKS {
+            if look > 0 {
+                std::thread::sleep(LOOK);
+            }
+            let is_taken = open.change(|all| {
+                let is_free = all.len() < CONNECTIONS_MAX;
+                if is_free {
+                    all.push((Instant::now(), Arc::clone(stream)));
+                }
+                is_free
+            });
+            if is_taken {
+                return Some(Self { open: Arc::clone(open), stream: Arc::clone(stream) });
+            }
+            is_asked = is_asked || open.change(|all| end_oldest(all));
+            if !is_asked {
+                return None;
+            }
+        }
+        None
     }
+}
+
+/// Ends the oldest connection, if it had its time. Its thread then frees its place.
+fn end_oldest(all: &[(Instant, Arc<TcpStream>)]) -> bool {
+    let oldest = all.first().filter(|(since, _)| since.elapsed() > GRACE);
+    // It may have gone by itself.
+    oldest.map(|(_, stream)| stream.shutdown(Shutdown::Both)).is_some()
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::SeqCst);
+        self.open.change(|all| all.retain(|(_, stream)| !Arc::ptr_eq(stream, &self.stream)));
     }
 }
 
@@ -241,5 +289,29 @@ mod tests {
         assert_eq!(answer.read(&mut [0]).unwrap_err().kind(), io::ErrorKind::TimedOut);
         drop(stream);
         assert!(reader.join().unwrap().unwrap() > 0);
+    }
+
+    /// Readers that take nothing hold all places only for a moment.
+    #[test]
+    fn a_new_connection_takes_the_place_of_a_slow_one() {
+        let server = Server::bind(0).unwrap();
+        let address = server.address;
+        let html = "x".repeat(64 << 20);
+        let page = move |_: &Request| Page::Html { html: html.clone(), policy: NOTHING.to_owned() };
+        std::thread::spawn(move || server.run(page));
+        let ask = || {
+            let mut client = TcpStream::connect(address).unwrap();
+            write!(client, "GET / HTTP/1.1\r\nHost: {address}\r\n\r\n").unwrap();
+            client
+        };
+        let begun = |mut client: TcpStream| {
+            let mut first = [0; 8];
+            client.read_exact(&mut first).is_ok_and(|()| first == *b"HTTP/1.1")
+        };
+        let slow: Vec<TcpStream> = (0..CONNECTIONS_MAX).map(|_| ask()).collect();
+        assert!(slow.iter().all(|client| begun(client.try_clone().unwrap())));
+        std::thread::sleep(GRACE + Duration::from_millis(200));
+        assert!(begun(ask()));
+        drop(slow);
     }
 }

@@ -135,7 +135,7 @@ pub fn study(request: &Request) -> StudyRecord {
 pub fn system(planned: PlannedSystem, is_base: bool) -> System {
     let reported = ReportedServer {
         reported_in: "a simulation".to_owned(),
-        product: planned.spec.product,
+        product: Some(planned.spec.product),
         version: String::new(),
         notes: Vec::new(),
     };

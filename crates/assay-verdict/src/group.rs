@@ -8,7 +8,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
 use crate::effect::Reduced;
-use crate::robust::{mean, median, variance};
+use crate::robust::{mean, median, median_of_any_order, variance};
 use crate::rules::BLOCKS_MIN;
 use crate::sequential::ALPHA;
 use crate::{CellJudgement, GroupSummary};
@@ -114,12 +114,17 @@ fn bootstrap(members: &[Member], value: f64, seed: u64) -> Option<Estimate> {
     if fewest < BLOCKS_MIN as usize {
         return None;
     }
+    let tests: Vec<Resampled> =
+        members.iter().map(|member| Resampled::new(member.reduced, &blocks)).collect();
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut ratios = Vec::with_capacity(tests.len());
     let mut medians: Vec<f64> = (0..RESAMPLES)
         .filter_map(|_| {
-            let drawn: Vec<u32> =
-                blocks.iter().map(|_| blocks[random.random_range(0..blocks.len())]).collect();
-            median(&members.iter().map(|it| resampled(it.reduced, &drawn)).collect::<Vec<_>>())
+            let drawn: Vec<usize> =
+                blocks.iter().map(|_| random.random_range(0..blocks.len())).collect();
+            ratios.clear();
+            ratios.extend(tests.iter().map(|test| test.ratio(&drawn)));
+            median_of_any_order(&mut ratios)
         })
         .collect();
     medians.sort_by(f64::total_cmp);
@@ -154,14 +159,30 @@ fn widening(blocks: usize) -> Option<f64> {
     Some((count / (count - 1.0)).sqrt() * t / Normal::standard().inverse_cdf(upper))
 }
 
-/// The ratio of a test over the drawn blocks. A test without any of them keeps its estimate.
-fn resampled(member: &Reduced, drawn: &[u32]) -> f64 {
-    let centres: Vec<f64> = drawn
-        .iter()
-        .filter_map(|block| member.blocks.iter().find(|(of, _)| of == block))
-        .map(|(_, centre)| *centre)
-        .collect();
-    if centres.is_empty() { member.log().exp() } else { mean(&centres).exp() }
+/// A test whose blocks are drawn again and again.
+struct Resampled {
+    /// The centres of all blocks of its group; `None` where it has none.
+    centres: Vec<Option<f64>>,
+    /// Its estimate, which it keeps if none of its blocks is drawn.
+    log: f64,
+}
+
+impl Resampled {
+    fn new(test: &Reduced, blocks: &[u32]) -> Self {
+        let of = |block: &u32| test.blocks.iter().find(|(it, _)| it == block);
+        let centres = blocks.iter().map(|block| of(block).map(|(_, centre)| *centre)).collect();
+        Self { centres, log: test.log() }
+    }
+
+    /// Its ratio over the drawn blocks.
+    fn ratio(&self, drawn: &[usize]) -> f64 {
+        let (mut sum, mut count) = (0.0, 0_u32);
+        for centre in drawn.iter().filter_map(|&block| *self.centres.get(block)?) {
+            sum += centre;
+            count += 1;
+        }
+        if count == 0 { self.log.exp() } else { (sum / f64::from(count)).exp() }
+    }
 }
 
 #[cfg(test)]

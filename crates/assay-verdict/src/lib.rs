@@ -34,7 +34,7 @@ mod uneven;
 mod waits;
 mod why;
 
-use assay_model::{CellId, Conclusion, Estimate, Group, Setup, Verdict};
+use assay_model::{CellId, Conclusion, Estimate, Group, Setup, StudyRecord, Verdict};
 
 pub use account::{Latency, PerOp, ServerPerOp};
 pub use active::{ActiveSecond, active_seconds};
@@ -151,6 +151,14 @@ pub struct CellJudgement {
     pub cause: Option<Cause>,
     /// One sentence on the cause of a change.
     pub why: Option<String>,
+}
+
+impl CellJudgement {
+    /// Whether its operations and errors were counted. A published rate becomes a slice of which only the rate is true.
+    #[must_use]
+    pub fn is_counted(&self, record: &StudyRecord) -> bool {
+        !record.is_reported() || self.tps.is_some()
+    }
 }
 
 /// Slices in machine trouble by its kind. One slice may be in several.

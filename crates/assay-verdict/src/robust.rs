@@ -174,13 +174,21 @@ pub(crate) fn variance(values: &[f64]) -> Option<f64> {
 
 /// The middle of the values; `None` without values.
 pub(crate) fn median(values: &[f64]) -> Option<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let upper = *sorted.get(sorted.len() / 2)?;
-    if sorted.len() % 2 == 1 {
-        return Some(upper);
+    median_of_any_order(&mut values.to_vec())
+}
+
+/// The same, of values whose order does not matter afterwards.
+pub(crate) fn median_of_any_order(values: &mut [f64]) -> Option<f64> {
+    let count = values.len();
+    if count == 0 {
+        return None;
     }
-    sorted.get(sorted.len() / 2 - 1).map(|lower| 0.5 * (lower + upper))
+    // Sorting all of them would take several times as long.
+    let (below, upper, _) = values.select_nth_unstable_by(count / 2, f64::total_cmp);
+    if count % 2 == 1 {
+        return Some(*upper);
+    }
+    below.iter().copied().max_by(f64::total_cmp).map(|lower| 0.5 * (lower + *upper))
 }
 
 #[cfg(test)]

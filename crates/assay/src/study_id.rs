@@ -45,6 +45,7 @@ mod tests {
             slices,
             finished,
             elapsed_s: 0.0,
+            is_reported: false,
         }
     }
 

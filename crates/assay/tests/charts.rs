@@ -127,13 +127,10 @@ fn charts_need_a_directory() {
         (&["report", "-o", "x.folded"], "hint: the stacks of profiles are files of a directory"),
         (
             &["trend", "hot-points", "--format", "folded", "-o", "new"],
-            "error: there are no profiles",
+            "[possible values: text, html, markdown, csv, json, svg, png]",
         ),
         (&["report", "--format", "folded", "-o", "new"], "hint: `assay compare ... --profile`"),
-        (
-            &["studies", "--format", "svg"],
-            "hint: use `assay report STUDY --format svg -o DIR` or `assay trend TEST --format svg",
-        ),
+        (&["studies", "--format", "svg"], "[possible values: text, markdown, csv, json]"),
     ] {
         let output = place.run_to_end(words);
         let stderr = String::from_utf8_lossy(&output.stderr);

@@ -71,7 +71,10 @@ fn the_exit_code_says_whether_all_claims_hold() {
     let told = text(&wrong.stderr);
     assert_eq!(wrong.status.code(), Some(2), "{told}");
     assert!(told.contains("unknown key `fastr`") && told.contains("^^^^^"), "{told}");
-    assert_eq!(checked(&holds, &["--format", "html"]).status.code(), Some(2));
+    let refused = checked(&holds, &["--format", "html"]);
+    let told = text(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(told.contains("[possible values: text, markdown, json]"), "{told}");
 }
 
 fn published() -> Option<PathBuf> {

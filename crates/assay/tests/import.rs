@@ -42,7 +42,12 @@ fn a_published_table_is_a_study_without_verdicts() {
     for unknown in ["tps", "latency_us", "cpu_ratio"] {
         assert!(point[unknown].is_null(), "{unknown}: {point:#}");
     }
-    assert!(point["rqps"]["low"].is_null(), "{point:#}");
+    assert!(point["rqps"]["low"].is_null() && point["disturbed"].is_null(), "{point:#}");
+    for unknown in ["started", "seed", "budget_s", "elapsed_s"] {
+        assert!(study["study"][unknown].is_null(), "{unknown}: {}", study["study"]);
+    }
+    assert!(study["host"].as_object().unwrap().values().all(Value::is_null), "{}", study["host"]);
+    assert!(study["workload_version"].is_null());
     assert!(cell("scan", "mariadb@11.8.6")["qps"].is_null());
     let text = place.run_to_end(&["report"]);
     let text = String::from_utf8_lossy(&text.stdout).into_owned();
@@ -79,6 +84,12 @@ fn names_of_tests_are_escaped_in_pages() {
     let page = place.run_to_end(&["import", "mytools", file.to_str().unwrap(), "--format", "html"]);
     let page = String::from_utf8_lossy(&page.stdout).into_owned();
     assert!(page.contains("&#60;b&#62;y") && !page.contains("<b>y"), "{page}");
+    // The names of its servers tell no product.
+    let study = place.run_to_end(&["report", "--format", "json"]);
+    let study: Value = serde_json::from_slice(&study.stdout).unwrap();
+    let system = &study["systems"][1];
+    assert!(system["product"].is_null() && system["engine"].is_null(), "{system}");
+    assert!(!page.contains("mysql") && page.contains("published results, imported"), "{page}");
 }
 
 /// Tables with metrics, steps of the Insert Benchmark and raw runs in one directory are a study each.

@@ -33,11 +33,14 @@ fn a_study_is_shown_named_and_removed() {
     let [second, first] = ids().try_into().unwrap();
     said(&["studies", "name", &first, "before"], 0);
     assert!(said(&["studies", "name", &second, "before"], 2).contains("a study `before`"));
-    assert!(said(&["studies"], 0).contains(&format!("{first} (before)")));
+    let list = said(&["studies"], 0);
+    assert!(list.contains(&format!("{first} (before)")) && list.contains("imported 20"), "{list}");
+    assert!(said(&["studies", "-o", "x.html"], 2).contains("have no HTML"));
     let shown: Value =
         serde_json::from_str(&said(&["studies", "show", "befo", "--format", "json"], 0)).unwrap();
     assert_eq!((&shown["name"], &shown["state"]), (&"before".into(), &"finished".into()));
     assert_eq!((&shown["tests"][0], &shown["slices"]), (&"point-query".into(), &2.into()));
+    assert!(shown["started"].is_null() && shown["elapsed_s"].is_null(), "{shown}");
     assert!(shown["bytes"].as_u64().unwrap() > 100 && shown["systems"][1]["verdicts"].is_null());
     assert!(said(&["studies", "show", "before"], 0).contains("mysql@8.0.36"));
     assert!(said(&["studies", "rm", "before", "none"], 2).contains("it has no study `none`"));

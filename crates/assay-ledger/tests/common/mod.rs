@@ -206,7 +206,7 @@ fn artifact() -> impl Strategy<Value = Artifact> {
     });
     let reported = vec(text(), 3).prop_map(|t| ReportedServer {
         reported_in: t[0].clone(),
-        product: Product::MariaDb,
+        product: Some(Product::MariaDb).filter(|_| t[0].len() % 2 == 0),
         version: t[1].clone(),
         notes: t[2..].to_vec(),
     });

@@ -3,8 +3,8 @@
 use assay_model::Estimate;
 
 use super::file::{ChartFile, Place, stem};
+use super::key::key;
 use super::paper::{Anchor, MARGIN, Paper, SIZE, SMALL, fitted, line_class};
-use super::queue::key;
 use crate::number::figure;
 use crate::scale::Scale;
 use crate::view::Report;

@@ -3,12 +3,15 @@
 mod curves;
 mod file;
 pub(crate) mod flame;
+mod key;
 mod matrix;
 pub(crate) mod paper;
 pub(crate) mod published;
 mod queue;
 pub(crate) mod scatter;
+mod sheet;
 mod strips;
+mod sweep;
 pub(crate) mod trend;
 pub(crate) mod versions;
 
@@ -22,6 +25,7 @@ pub(crate) fn charts(report: &Report) -> Vec<ChartFile> {
     let mut charts: Vec<ChartFile> = queue::charts(report);
     charts.extend(strips::groups(report));
     charts.extend(curves::charts(report));
+    charts.extend(sweep::charts(report));
     charts.extend(matrix::charts(report));
     charts.extend(strips::tests(report));
     charts.extend(versions::charts(report));

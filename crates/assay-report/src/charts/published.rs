@@ -2,8 +2,8 @@
 //! where one test dwarfs the others.
 
 use super::file::{ChartFile, Place, setup_word, stem};
+use super::key::bar_key;
 use super::paper::{Anchor, MARGIN, Paper, SMALL, bar_class, fitted, width};
-use super::queue::bar_key;
 use crate::view::Report;
 use crate::view::matrix::{MatrixRow, MatrixSection};
 use crate::view::published::heading;

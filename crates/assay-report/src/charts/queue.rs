@@ -1,9 +1,10 @@
 //! The charts of the Insert Benchmark: the rates of its steps as bars, and each step second by second.
 
 use super::file::{ChartFile, Place, stem};
-use super::paper::{Anchor, MARGIN, Paper, SIZE, SMALL, bar_class, fitted, line_class, width};
+use super::paper::{Anchor, MARGIN, Paper, SIZE, bar_class, fitted, width};
+use super::sheet::{SECONDS, Sheet};
 use crate::view::Report;
-use crate::view::drawing::{COLUMNS, Chart, HEIGHT};
+use crate::view::drawing::Chart;
 use crate::view::insert_bench::InsertBench;
 use crate::view::seconds::StepCharts;
 use crate::view::step_bars::StepBars;
@@ -13,15 +14,6 @@ const BAR: f64 = 17.0;
 
 /// The longest bar.
 const LONGEST: f64 = 360.0;
-
-/// How much larger the charts by second are than the units that they are drawn in.
-const SCALE: f64 = 2.0;
-
-/// Charts by second beside each other.
-const BESIDE: usize = 2;
-
-/// Room between charts.
-const BETWEEN: f64 = 24.0;
 
 pub(super) fn charts(report: &Report) -> Vec<ChartFile> {
     let Some(bench) = &report.insert_bench else { return Vec::new() };
@@ -68,69 +60,14 @@ fn bars(bench: &InsertBench) -> Option<ChartFile> {
 
 /// A step of all systems, second by second.
 fn by_second(bench: &InsertBench, step: &StepCharts) -> ChartFile {
-    let title = format!("Insert Benchmark, {}, second by second", step.step);
-    let (wide, high) = (SCALE * f64::from(COLUMNS), SCALE * HEIGHT);
-    let beside = BESIDE.min(step.charts.len()) as f64;
-    let width = 2.0 * MARGIN + beside * wide + (beside - 1.0) * BETWEEN;
-    let note = "Where there are more seconds than columns, a stroke goes from the least to the most of a column.";
-    let (mut paper, mut y) = Paper::titled(width, &title, &[note.to_owned()]);
-    y = key(&mut paper, y, &bench.systems);
-    for row in step.charts.chunks(BESIDE) {
-        y += 22.0;
-        for (number, chart) in row.iter().enumerate() {
-            let left = MARGIN + number as f64 * (wide + BETWEEN);
-            let Chart { title, caption, .. } = chart;
-            let heading = fitted(&format!("{title}, {caption}"), SMALL, wide);
-            paper.text((left, y), Anchor::Start, "small", &heading);
-            paper.rect("frame", (left, y + 6.0), (wide, high));
-            for line in &chart.lines {
-                let class = format!("thin line{}", line.system % 6);
-                paper.placed_path(&class, (left, y + 6.0), SCALE, &line.path);
-            }
-        }
-        y += 6.0 + high;
-    }
-    let shown: Vec<&str> = step.charts.iter().map(|chart| chart.title.as_str()).collect();
-    let alt = format!("{title}: {} of {}", shown.join(", "), bench.systems.join(", "));
-    ChartFile {
+    let heading = |chart: &Chart| format!("{}, {}", chart.title, chart.caption);
+    Sheet {
         name: stem("insert-bench", [Some(step.step.to_owned())]),
-        svg: paper.file(y + MARGIN, &title, &alt),
-        alt,
+        title: format!("Insert Benchmark, {}, second by second", step.step),
+        note: SECONDS,
+        systems: &bench.systems,
+        charts: step.charts.iter().map(|chart| (heading(chart), chart)).collect(),
         place: Place::InsertBench,
     }
-}
-
-/// Says which line is whose; returns the position below.
-pub(super) fn key<S: AsRef<str>>(paper: &mut Paper, top: f64, systems: &[S]) -> f64 {
-    key_of(paper, top, systems, |paper, system, (x, y)| {
-        let class = format!("curve {}", line_class(system));
-        paper.line(&class, (x, y - 4.0), (x + 20.0, y - 4.0));
-    })
-}
-
-/// Says which bar is whose; returns the position below.
-pub(super) fn bar_key<S: AsRef<str>>(paper: &mut Paper, top: f64, systems: &[S]) -> f64 {
-    key_of(paper, top, systems, |paper, system, (x, y)| {
-        paper.rect(&bar_class(system), (x + 4.0, y - 10.0), (12.0, 11.0));
-    })
-}
-
-fn key_of<S: AsRef<str>>(
-    paper: &mut Paper,
-    top: f64,
-    systems: &[S],
-    mark: impl Fn(&mut Paper, usize, (f64, f64)),
-) -> f64 {
-    let (mut x, mut y) = (MARGIN, top + SIZE);
-    for (system, name) in systems.iter().enumerate() {
-        let name = fitted(name.as_ref(), SIZE, paper.width() - 2.0 * MARGIN - 30.0);
-        let needed = 26.0 + width(&name, SIZE) + 18.0;
-        if x > MARGIN && x + needed > paper.width() - MARGIN + 18.0 {
-            (x, y) = (MARGIN, y + 18.0);
-        }
-        mark(paper, system, (x, y));
-        paper.text((x + 26.0, y), Anchor::Start, "", &name);
-        x += needed;
-    }
-    y + 4.0
+    .file()
 }

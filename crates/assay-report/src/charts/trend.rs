@@ -3,7 +3,7 @@
 use assay_verdict::{TrendLine, TrendPoint};
 
 use super::paper::{Anchor, Paper, SMALL, fitted};
-use crate::words::minute;
+use crate::words::began;
 
 /// Width of a chart.
 pub(crate) const WIDTH: f64 = 720.0;
@@ -88,7 +88,7 @@ pub(crate) fn draw(
     for (number, point) in line.points.iter().enumerate() {
         let x = left + (number as f64 + 0.5) * step;
         let [low, high] = ends_of(point).map(y);
-        let when = minute(point.started_ms).unwrap_or_default();
+        let when = began(point.started_ms, point.is_reported);
         let title = format!("{} {when}: {:.2}", point.version, point.rqps.value);
         paper.told(&title, |paper| {
             if low > high {

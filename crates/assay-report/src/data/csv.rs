@@ -107,7 +107,7 @@ struct Row<'a> {
     started: Option<String>,
     is_base: bool,
     is_twin: bool,
-    workload_version: u32,
+    workload_version: Option<u32>,
     terms: Option<&'a str>,
     #[serde(flatten)]
     cell: CellRow<'a>,
@@ -120,10 +120,10 @@ pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> String {
         let system = record.systems.get(judged.system);
         Row {
             study: &study.id,
-            started: rfc3339(study.started_ms),
+            started: record.began_ms().and_then(rfc3339),
             is_base: system.is_some_and(|system| system.is_base),
             is_twin: system.is_some_and(|system| system.is_twin),
-            workload_version: study.workload_version,
+            workload_version: (!record.is_reported()).then_some(study.workload_version),
             terms: study.terms.as_deref(),
             cell: CellRow::new(record, judged),
         }

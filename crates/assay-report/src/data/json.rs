@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use assay_model::{AuditClass, AuditFinding, Host, StudyRecord, System, TableForm, printable_json};
+use assay_model::{
+    AuditClass, AuditFinding, Examination, Host, Product, StudyRecord, System, TableForm,
+    printable_json,
+};
 use assay_verdict::{GroupSummary, Judgement, SystemSummary};
 use serde::Serialize;
 
@@ -21,8 +24,9 @@ const SCHEMA: u32 = 1;
 struct Document<'a> {
     schema: u32,
     study: StudyRow<'a>,
-    host: &'a Host,
-    workload_version: u32,
+    host: HostRow<'a>,
+    /// Null for published results.
+    workload_version: Option<u32>,
     /// The name of the user's workload, if it was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     workload: Option<&'a str>,
@@ -46,9 +50,10 @@ struct Document<'a> {
 #[derive(Serialize)]
 struct StudyRow<'a> {
     id: &'a str,
+    /// Null for published results, as seed and times: nobody tells them.
     started: Option<String>,
     preset: &'static str,
-    seed: u64,
+    seed: Option<u64>,
     threshold: Number,
     budget_s: Number,
     elapsed_s: Number,
@@ -60,12 +65,47 @@ struct StudyRow<'a> {
     table_form: Option<&'a TableForm>,
 }
 
+/// The machine; all null if it is unknown.
+#[derive(Serialize)]
+pub(crate) struct HostRow<'a> {
+    cpu: Option<&'a str>,
+    cpus: Option<u32>,
+    memory_kb: Option<u64>,
+    kernel: Option<&'a str>,
+    os: Option<&'a str>,
+    hypervisor: Option<&'a str>,
+    filesystem: Option<&'a str>,
+    counts_disk_wait: Option<bool>,
+    counts_device: Option<bool>,
+    doctor: Option<&'a Examination>,
+}
+
+impl<'a> HostRow<'a> {
+    pub(crate) fn new(host: &'a Host) -> Self {
+        let is_known = host.is_known();
+        let text = |text: &'a str| is_known.then_some(text);
+        Self {
+            cpu: text(&host.cpu),
+            cpus: is_known.then_some(host.cpus),
+            memory_kb: is_known.then_some(host.memory_kb),
+            kernel: text(&host.kernel),
+            os: text(&host.os),
+            hypervisor: host.hypervisor.as_deref(),
+            filesystem: text(&host.filesystem),
+            counts_disk_wait: is_known.then_some(host.counts_disk_wait),
+            counts_device: is_known.then_some(host.counts_device),
+            doctor: host.doctor.as_ref(),
+        }
+    }
+}
+
 #[derive(Serialize)]
 pub(crate) struct SystemRow<'a> {
     name: &'a str,
-    product: &'static str,
+    /// Null for published results that do not tell it, as the engine.
+    product: Option<&'static str>,
     version: &'a str,
-    engine: &'static str,
+    engine: Option<&'static str>,
     build: &'a str,
     source: String,
     /// Null for a server that ran already, because its files are unknown.
@@ -120,23 +160,23 @@ struct EventRow<'a> {
 
 /// Renders schema 1, indented, with a final line feed.
 pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> String {
-    let study = &record.study;
+    let (study, is_measured) = (&record.study, !record.is_reported());
     let document = Document {
         schema: SCHEMA,
         study: StudyRow {
             id: &study.id,
-            started: rfc3339(study.started_ms),
+            started: record.began_ms().and_then(rfc3339),
             preset: study.preset.word(),
-            seed: study.seed,
+            seed: is_measured.then_some(study.seed),
             threshold: study.threshold.into(),
-            budget_s: study.budget_s.into(),
-            elapsed_s: record.elapsed_s().into(),
+            budget_s: Number(is_measured.then_some(study.budget_s)),
+            elapsed_s: Number(record.spent_s()),
             finished: record.finished,
             terms: study.terms.as_deref(),
             table_form: Some(&study.table_form).filter(|it| **it != TableForm::default()),
         },
-        host: record.host(),
-        workload_version: study.workload_version,
+        host: HostRow::new(record.host()),
+        workload_version: is_measured.then_some(study.workload_version),
         workload: study.own().map(|own| own.name.as_str()),
         systems: systems(&record.systems),
         audit: audit(&record.systems, &record.audit),
@@ -165,9 +205,9 @@ pub(crate) fn systems(systems: &[System]) -> Vec<SystemRow<'_>> {
         .iter()
         .map(|system| SystemRow {
             name: &system.name,
-            product: system.artifact.product().word(),
+            product: system.artifact.known_product().map(Product::word),
             version: system.artifact.version(),
-            engine: system.spec.engine.word(),
+            engine: system.artifact.known_product().map(|_| system.spec.engine.word()),
             build: system.artifact.package_version(),
             source: source(system),
             sha256: system.artifact.sha256(),

@@ -65,7 +65,7 @@ pub(crate) struct CellRow<'a> {
     /// Null for published results, as the other counts that nobody made.
     troubled: Option<u32>,
     troubled_by: Option<TroubledRow>,
-    disturbed: bool,
+    disturbed: Option<bool>,
     blocks: Option<u32>,
     ops: Number,
     errors: Option<u64>,
@@ -355,8 +355,7 @@ impl<'a> CellRow<'a> {
     pub(crate) fn new(record: &'a StudyRecord, judged: &'a CellJudgement) -> Self {
         let setup = judged.cell.setup;
         let is_reported = record.is_reported();
-        // A published rate became a slice of which only the rate is true.
-        let is_counted = !is_reported || judged.tps.is_some();
+        let is_counted = judged.is_counted(record);
         Self {
             test: &judged.cell.test.name,
             group: judged.group.word.as_str(),
@@ -375,7 +374,7 @@ impl<'a> CellRow<'a> {
                 other_process: judged.troubled_by.other_process,
                 clock_jump: judged.troubled_by.clock_jump,
             }),
-            disturbed: judged.is_disturbed,
+            disturbed: (!is_reported).then_some(judged.is_disturbed),
             blocks: (!is_reported).then_some(judged.blocks),
             ops: Number(is_counted.then_some(judged.ops)),
             errors: is_counted.then_some(judged.errors),

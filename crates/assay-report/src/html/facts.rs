@@ -7,9 +7,14 @@ use crate::words::Separated;
 /// Date, study, preset, duration and machine, below the title.
 pub(crate) fn about(conditions: &Conditions) -> Vec<String> {
     let study = &conditions.study;
-    let date = study.started.as_ref().map(|moment| moment.chars().take(10).collect());
+    let date = study.started.as_ref().map(|moment| moment.chars().take(10).collect::<String>());
+    let name = format!("study {}", study.id);
+    if conditions.is_reported {
+        let date = date.map(|date| format!("published results, imported {date}"));
+        return date.into_iter().chain([name]).collect();
+    }
     let rest = [
-        format!("study {}", study.id),
+        name,
         format!("preset {}", study.preset.word()),
         study.took.clone(),
         conditions.machine.cpus.clone(),
@@ -37,6 +42,8 @@ const NOT_REPORTED: [&str; 12] = [
 pub(crate) fn facts(conditions: &Conditions) -> Vec<(&'static str, String)> {
     let (machine, study) = (&conditions.machine, &conditions.study);
     let setups: Vec<String> = study.setups.iter().map(Separated::separated).collect();
+    let unknown = if conditions.is_reported { "; 1 where it is not known" } else { "" };
+    let setups = format!("{}{unknown}", setups.join("; "));
     let runs = match conditions.runs {
         1 => "one run".to_owned(),
         runs => format!("{runs} runs"),
@@ -45,12 +52,13 @@ pub(crate) fn facts(conditions: &Conditions) -> Vec<(&'static str, String)> {
         study.workload.map(|name| ("Workload", format!("{name}; rows of all tables together")));
     let of = study.budget.as_ref().map(|budget| format!(" of a budget of {budget}"));
     let took = format!("{}{}, in {runs}", study.took, of.unwrap_or_default());
+    let began = if conditions.is_reported { "Imported" } else { "Started" };
     let mut facts = vec![
         ("Processor", machine.processor.clone()),
         ("Memory", machine.memory.clone()),
         ("System", machine.platform.clone()),
         ("Study", format!("{}, preset {}", study.id, study.preset.word())),
-        ("Clients × tables × rows", setups.join("; ")),
+        ("Clients × tables × rows", setups),
         ("Experiment", study.experiment.word().to_owned()),
         ("Statements", study.statements.word().to_owned()),
         ("Key of id", study.id_key.word().to_owned()),
@@ -58,7 +66,7 @@ pub(crate) fn facts(conditions: &Conditions) -> Vec<(&'static str, String)> {
         ("Placement", study.placements.clone()),
         ("Seed", study.seed.to_string()),
         ("Threshold", study.threshold.clone()),
-        ("Started", study.started.clone().unwrap_or_else(|| NONE.to_owned())),
+        (began, study.started.clone().unwrap_or_else(|| NONE.to_owned())),
         ("Took", took),
         ("Slices", conditions.slices.clone()),
         ("Servers started", conditions.servers_started.to_string()),

@@ -36,6 +36,7 @@ struct LineRow<'a> {
 #[derive(Serialize)]
 struct PointRow<'a> {
     study: &'a str,
+    /// Null for published results.
     started: Option<String>,
     system: &'a str,
     version: &'a str,
@@ -72,7 +73,7 @@ fn line(line: &TrendLine) -> LineRow<'_> {
 fn point(point: &TrendPoint) -> PointRow<'_> {
     PointRow {
         study: &point.study,
-        started: rfc3339(point.started_ms),
+        started: rfc3339(point.started_ms).filter(|_| !point.is_reported),
         system: &point.system,
         version: &point.version,
         rqps: point.rqps.into(),

@@ -4,7 +4,7 @@ use assay_model::counted;
 use assay_verdict::{Shift, TREND_VALUES_MAX, TrendLine, TrendPoint};
 
 use crate::number::{Rate, Ratio, confidence};
-use crate::words::minute;
+use crate::words::began;
 
 /// How a change is called.
 pub(super) const LEGEND: &str = "a change is called if noise alone would make such a difference anywhere in its line \
@@ -85,7 +85,7 @@ pub(super) fn is_shift(line: &TrendLine, number: usize) -> bool {
 pub(super) fn row(point: &TrendPoint) -> [String; 5] {
     [
         point.version.clone(),
-        minute(point.started_ms).unwrap_or_default(),
+        began(point.started_ms, point.is_reported),
         Ratio(Some(point.rqps)).to_string(),
         Rate(point.qps).to_string(),
         point.study.clone(),

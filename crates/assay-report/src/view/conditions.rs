@@ -11,7 +11,7 @@ use super::findings::{self, TopicFindings};
 use super::study::JudgedStudy;
 use super::trouble;
 use crate::doctor;
-use crate::number::{duration, share};
+use crate::number::{NONE, duration, share};
 use crate::words::{binaries, minute, origin, rfc3339};
 
 /// The conditions of the measurement.
@@ -149,7 +149,7 @@ fn servers_started(record: &StudyRecord) -> usize {
 }
 
 fn machine(host: &Host) -> Machine {
-    if host.cpus == 0 {
+    if !host.is_known() {
         // Published results do not tell it.
         let unknown = || "unknown".to_owned();
         let (cpus, state) = (unknown(), Vec::new());
@@ -181,8 +181,11 @@ fn system<'a>(study: &'a JudgedStudy<'a>, index: usize) -> SystemFacts<'a> {
         whole_name: Some(system.name.as_str()).filter(|name| *name != label),
         is_base: system.is_base,
         is_twin: system.is_twin,
-        version: format!("{} {}", artifact.product(), artifact.version()),
-        engine: system.spec.engine.word(),
+        version: match artifact.known_product() {
+            Some(product) => format!("{product} {}", artifact.version()),
+            None => artifact.version().to_owned(),
+        },
+        engine: artifact.known_product().map_or(NONE, |_| system.spec.engine.word()),
         package: artifact.package_version(),
         origin: origin(system),
         binaries: binaries(artifact),

@@ -36,8 +36,10 @@ pub(crate) struct TestCurves<'a> {
     pub(crate) crossings: Vec<Crossing>,
     /// The data, if the study has several.
     pub(crate) data: Option<String>,
-    /// Quantities by client count.
-    pub(crate) curves: Vec<Chart>,
+    /// Transactions per second by client count.
+    pub(crate) rates: Option<Chart>,
+    /// Response times by client count.
+    pub(crate) response_times: Option<Chart>,
     /// Quantities second by second, for each client count. None in a large study.
     pub(crate) seconds: Vec<Chart>,
 }
@@ -261,13 +263,10 @@ fn curves<'a>(study: &JudgedStudy<'a>, swept: &Swept) -> TestCurves<'a> {
         crossings: crossings(study, swept),
         clients: swept.clients.clone(),
         data: several.then(|| swept.data.to_string()),
-        curves: [
-            by_clients("transactions/s", |cell| cell.tps),
-            by_clients("95th percentile, ms", |cell| Some(cell.latency?.p95 / 1000.0)),
-        ]
-        .into_iter()
-        .flatten()
-        .collect(),
+        rates: by_clients("transactions/s", |cell| cell.tps),
+        response_times: by_clients("95th percentile of the response time, ms", |cell| {
+            Some(cell.latency?.p95 / 1000.0)
+        }),
         seconds: counts_by_second.flat_map(|it| by_second(study, swept.cell(*it))).collect(),
     }
 }

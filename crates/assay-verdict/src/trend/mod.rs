@@ -47,8 +47,10 @@ pub struct TrendTerms {
 pub struct TrendPoint {
     /// Id of the study.
     pub study: String,
-    /// When it began, milliseconds since the Unix epoch.
+    /// When it began, milliseconds since the Unix epoch; of published results, when they were imported.
     pub started_ms: i64,
+    /// Whether they are published results.
+    pub is_reported: bool,
     /// Name of the system in its study.
     pub system: String,
     /// Its version.
@@ -115,6 +117,7 @@ fn point(
     let point = TrendPoint {
         study: record.study.id.clone(),
         started_ms: record.study.started_ms,
+        is_reported: record.is_reported(),
         system: system.name.clone(),
         version: system.artifact.version().to_owned(),
         rqps,
@@ -150,6 +153,9 @@ fn work(record: &StudyRecord, cell: CellId) -> Option<String> {
 
 fn family(system: &System) -> String {
     let spec = &system.spec;
+    if system.artifact.known_product().is_none() {
+        return format!("unknown server {}", system.name);
+    }
     let options = spec.overrides.iter().map(|(name, value)| format!("+{name}={value}"));
     format!("{}/{}{}", spec.product, spec.engine.word(), options.collect::<String>())
 }
@@ -163,7 +169,7 @@ fn identity(system: &System) -> String {
 
 fn machine(record: &StudyRecord) -> String {
     let host = record.host();
-    if record.is_reported() || host.cpus == 0 {
+    if record.is_reported() || !host.is_known() {
         return format!("unknown machine of study {}", record.study.id);
     }
     let hypervisor = host.hypervisor.as_deref().unwrap_or("no hypervisor");

@@ -4,10 +4,14 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{LedgerArg, Output};
+use super::{FormatWord, LedgerArg, Output};
+
+/// The formats of checked claims.
+const FORMATS: &[FormatWord] = &[FormatWord::Text, FormatWord::Markdown, FormatWord::Json];
 
 /// `assay claims`.
 #[derive(Debug, Args)]
+#[command(mut_arg("format", FormatWord::only(FORMATS)))]
 pub(crate) struct Claims {
     /// The file with published statements, TOML, such as those in `claims/`; `-` reads it from stdin
     #[arg(value_name = "FILE")]

@@ -6,7 +6,7 @@ use assay_model::Setup;
 use clap::{Args, Subcommand};
 
 use super::number::{parse_one_count, parse_rows, parse_tables};
-use super::{LedgerArg, Output, ShapeArg};
+use super::{FormatWord, LedgerArg, Output, ShapeArg};
 
 /// `assay import`.
 #[derive(Debug, Subcommand)]
@@ -21,6 +21,7 @@ pub(crate) enum ImportCommand {
 
 /// `assay import mytools`.
 #[derive(Debug, Args)]
+#[command(mut_arg("format", FormatWord::only(FormatWord::WITHOUT_STACKS)))]
 pub(crate) struct ImportTables {
     /// Files, or directories that are searched for what assay knows; each data set becomes a study
     #[arg(required = true, value_name = "PATH")]
@@ -38,6 +39,7 @@ pub(crate) struct ImportTables {
 
 /// `assay import sysbench`.
 #[derive(Debug, Args)]
+#[command(mut_arg("format", FormatWord::only(FormatWord::WITHOUT_STACKS)))]
 pub(crate) struct ImportRuns {
     /// Outputs of sysbench: the base, then others
     #[arg(required = true, value_name = "FILE")]

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Arg, Args, ValueEnum};
 
 /// Text or JSON.
 #[derive(Debug, Args)]
@@ -67,4 +68,17 @@ pub(crate) enum FormatWord {
     Png,
     /// The profiles as files of stacks, for tools that draw flame graphs
     Folded,
+}
+
+impl FormatWord {
+    /// Everything but what only the profiles of a study have.
+    pub(crate) const WITHOUT_STACKS: &[Self] =
+        &[Self::Text, Self::Html, Self::Markdown, Self::Csv, Self::Json, Self::Svg, Self::Png];
+
+    /// Makes `--format` take these formats alone, so that the help lists no other.
+    pub(crate) fn only(words: &'static [Self]) -> impl FnOnce(Arg) -> Arg {
+        let values = words.iter().filter_map(ValueEnum::to_possible_value);
+        let parser = PossibleValuesParser::new(values).try_map(|word| Self::from_str(&word, false));
+        |format| format.value_parser(parser)
+    }
 }

@@ -2,11 +2,16 @@
 
 use clap::{Args, Subcommand};
 
-use super::{LedgerArg, Output, ShapeArg};
+use super::{FormatWord, LedgerArg, Output, ShapeArg};
+
+/// The formats of the list.
+const FORMATS: &[FormatWord] =
+    &[FormatWord::Text, FormatWord::Markdown, FormatWord::Csv, FormatWord::Json];
 
 /// `assay studies`.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
+#[command(mut_arg("format", FormatWord::only(FORMATS)))]
 pub(crate) struct Studies {
     #[command(subcommand)]
     pub(crate) command: Option<StudiesCommand>,

@@ -2,10 +2,11 @@
 
 use clap::Args;
 
-use super::{LedgerArg, Output};
+use super::{FormatWord, LedgerArg, Output};
 
 /// `assay trend`.
 #[derive(Debug, Args)]
+#[command(mut_arg("format", FormatWord::only(FormatWord::WITHOUT_STACKS)))]
 pub(crate) struct Trend {
     /// The test, as the studies name it
     pub(crate) test: String,
