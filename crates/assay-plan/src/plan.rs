@@ -302,10 +302,11 @@ fn cells(
     for data in data {
         for &test in tests {
             let on_it = setups.iter().filter(|setup| setup.data() == data);
-            cells.extend(on_it.map(|&setup| PlannedCell {
-                placement: placement(test, setup),
-                ..planned_cell(test, setup, effort, request)
-            }));
+            cells.extend(
+                on_it.map(|&setup| {
+                    planned_cell(test, setup, placement(test, setup), effort, request)
+                }),
+            );
         }
     }
     cells
@@ -320,7 +321,13 @@ fn sequential_s(cells: &[PlannedCell], systems: usize) -> f64 {
 /// The warm part of a turn is this part of its measured part, or shorter.
 const WARM_PART: u32 = 5;
 
-fn planned_cell(test: Test, setup: Setup, effort: &Effort, request: &Request) -> PlannedCell {
+fn planned_cell(
+    test: Test,
+    setup: Setup,
+    placement: CpuPlacement,
+    effort: &Effort,
+    request: &Request,
+) -> PlannedCell {
     let as_read =
         effort.experiment == Experiment::Sequential && test.planning.is_timed_as_published;
     let is_write = test.class == Class::Write && !as_read;
@@ -354,7 +361,7 @@ fn planned_cell(test: Test, setup: Setup, effort: &Effort, request: &Request) ->
         turn_ms,
         slice_ms,
         events: None,
-        placement: CpuPlacement::Free,
+        placement,
     }
 }
 

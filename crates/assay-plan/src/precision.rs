@@ -1,6 +1,6 @@
 //! How precise the result of a test becomes, by the noise of the machine and the time spent.
 
-use assay_model::{Class, Noise, PlannedCell, TurnError};
+use assay_model::{Class, CpuPlacement, Noise, PlannedCell, TurnError};
 use statrs::distribution::{ContinuousCDF as _, StudentsT};
 
 /// The noise of a machine that was not measured, as fixed work would show it: that of a shared virtual machine with two
@@ -14,8 +14,9 @@ const USUAL: [(f64, f64); 6] =
 const READS: f64 = 0.0055;
 const WRITES: f64 = 0.008;
 
-/// The factor for several clients, whose intervals were three to six times as wide; not measured beside fixed work.
-const SEVERAL_CLIENTS: f64 = 4.0;
+/// The factor for several clients that the kernel may put on any CPU: in 100 s, intervals of eight clients on two CPUs
+/// were three to five times as wide as those of two clients in pairs. Not measured beside fixed work.
+const FREE_CLIENTS: f64 = 4.0;
 
 /// Standard deviation, over blocks, of the log ratio of two systems that does not fall with the rounds of a block:
 /// fresh instances differ by 0.003 to 0.006 in a quiet hour, and by 0.005 to 0.010 in a noisy one (`docs/method.md`).
@@ -78,7 +79,8 @@ impl Precision {
         threshold: f64,
     ) -> f64 {
         let own = if cell.id.test.class == Class::Write { WRITES } else { READS };
-        let factor = if cell.id.setup.clients > 1 { SEVERAL_CLIENTS } else { 1.0 };
+        let is_free = cell.id.setup.clients > 1 && cell.placement == CpuPlacement::Free;
+        let factor = if is_free { FREE_CLIENTS } else { 1.0 };
         // A pair of systems is measured for twice the length of a slice in each round.
         let seconds = 2.0 * f64::from(cell.slice_ms) / 1000.0 * blocks * rounds;
         let of_turn = own.hypot(self.of_turn(f64::from(cell.turn_ms)));

@@ -151,6 +151,7 @@ mod tests {
         );
         assert_eq!(text(1000), "main;a<b: c> 2\nmain;0x10 (libc.so.6) 3\n");
     }
+
     #[test]
     fn what_is_too_long_is_told_together() {
         let name = |at: usize| format!("{at}{}", "x".repeat(400));

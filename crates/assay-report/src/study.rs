@@ -40,7 +40,7 @@ struct Document<'a> {
     elapsed_s: Number,
     preset: &'static str,
     experiment: &'static str,
-    workload_version: u32,
+    workload_version: Option<u32>,
     assay_version: &'a str,
     tests: Vec<&'a str>,
     setups: &'a [assay_model::Setup],
@@ -136,7 +136,7 @@ pub fn study_json(shown: &ShownStudy<'_>) -> String {
         elapsed_s: Number(record.spent_s()),
         preset: study.preset.word(),
         experiment: study.experiment.word(),
-        workload_version: study.workload_version,
+        workload_version: (!record.is_reported()).then_some(study.workload_version),
         assay_version: &study.assay_version,
         tests: shown.tests(),
         setups: &study.setups,
@@ -219,7 +219,7 @@ fn verdicts(summary: &SystemSummary) -> String {
 
 /// `AMD EPYC, 2 CPUs, 8 GiB, Debian GNU/Linux 13, Linux 6.12`.
 fn description(host: &Host) -> String {
-    if host.cpus == 0 {
+    if !host.is_known() {
         return "unknown".to_owned();
     }
     let gib = host.memory_kb as f64 / f64::from(1 << 20);

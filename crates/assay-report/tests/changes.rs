@@ -201,3 +201,28 @@ fn the_same_has_a_bound() {
     assert!(in_format(&study, Format::Markdown, 80).contains(&shown), "{shown}");
     assert_eq!(json(&study)["cells"][1]["same_within"], Value::Null);
 }
+
+#[test]
+fn the_part_of_the_kernel_has_a_line_where_it_is_most_of_a_change() {
+    let mut record = record(&["11.8"]);
+    let has_line = |record: &StudyRecord| {
+        in_format(record, Format::Html, 80).contains("of which in the kernel")
+    };
+    assert!(!has_line(&record));
+    for slice in record.slices.iter_mut().filter(|it| it.system == 1) {
+        let serving = &mut slice.server.as_mut().unwrap().connections;
+        serving.sys_ns = 3 * serving.user_ns;
+    }
+    assert!(has_line(&record));
+}
+
+#[test]
+fn a_group_says_what_its_changes_come_from() {
+    let record = record(&["11.8"]);
+    let document = json(&record);
+    let groups = document["groups"].as_array().unwrap();
+    let told: Vec<&str> = groups.iter().filter_map(|group| group["why"].as_str()).collect();
+    assert!(told.iter().any(|why| why.contains(" tests, slower in ")), "{groups:#?}");
+    let page = in_format(&record, Format::Html, 80);
+    assert!(told.iter().all(|why| page.contains(why)), "{told:?}");
+}

@@ -574,7 +574,8 @@ fn json_groups_carry_every_field() {
             "rows",
             "stddev",
             "system",
-            "tables"
+            "tables",
+            "why"
         ]
     );
 }

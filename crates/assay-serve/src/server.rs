@@ -10,7 +10,8 @@ use crate::request::{HEAD_MAX, Read, Refusal, Request, read_request};
 /// Most connections at the same time.
 const CONNECTIONS_MAX: usize = 16;
 
-/// The time that a connection has for itself. After it, another one may take its place.
+/// The time that a connection has to send its request, and again to take its answer. After it, another one may take
+/// its place.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// How often a new connection looks for the place of one that is ended.
@@ -80,7 +81,7 @@ impl Server {
     }
 
     /// Answers requests in threads of their own, for as long as the process lives. A connection beyond the limit takes
-    /// the place of the oldest one, if that had its time, and is closed otherwise.
+    /// the place of the one that assay waits for longest, if that had its time, and is closed otherwise.
     ///
     /// # Errors
     /// The socket fails.
@@ -98,9 +99,9 @@ impl Server {
             let (page, port) = (Arc::clone(&page), self.address.port());
             if let Some(place) = place {
                 let answer = move || {
-                    let _place = place;
+                    let page = |request: &Request| place.while_busy(|| page(request));
                     // A client that goes away needs no answer.
-                    let _ = answer(&stream, port, page.as_ref());
+                    let _ = answer(&stream, port, &page);
                 };
                 // Without another thread, the connection is closed.
                 let _ = std::thread::Builder::new().spawn(answer);
@@ -109,12 +110,15 @@ impl Server {
     }
 }
 
-/// The connections that are open, the oldest first.
+/// A connection, and since when assay waits for its client; `None` while assay makes a page for it.
+type Connection = (Option<Instant>, Arc<TcpStream>);
+
+/// The connections that are open.
 #[derive(Default)]
-struct Open(Mutex<Vec<(Instant, Arc<TcpStream>)>>);
+struct Open(Mutex<Vec<Connection>>);
 
 impl Open {
-    fn change<T>(&self, change: impl FnOnce(&mut Vec<(Instant, Arc<TcpStream>)>) -> T) -> T {
+    fn change<T>(&self, change: impl FnOnce(&mut Vec<Connection>) -> T) -> T {
         // Nothing panics while it is locked.
         change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -137,27 +141,46 @@ impl Place {
             let is_taken = open.change(|all| {
                 let is_free = all.len() < CONNECTIONS_MAX;
                 if is_free {
-                    all.push((Instant::now(), Arc::clone(stream)));
+                    all.push((Some(Instant::now()), Arc::clone(stream)));
                 }
                 is_free
             });
             if is_taken {
                 return Some(Self { open: Arc::clone(open), stream: Arc::clone(stream) });
             }
-            is_asked = is_asked || open.change(|all| end_oldest(all));
+            is_asked = is_asked || open.change(|all| end_slowest(all));
             if !is_asked {
                 return None;
             }
         }
         None
     }
+
+    /// Does what no client is to blame for.
+    fn while_busy<T>(&self, work: impl FnOnce() -> T) -> T {
+        self.waits_since(None);
+        let done = work();
+        self.waits_since(Some(Instant::now()));
+        done
+    }
+
+    fn waits_since(&self, since: Option<Instant>) {
+        self.open.change(|all| {
+            let mine = all.iter_mut().find(|(_, stream)| Arc::ptr_eq(stream, &self.stream));
+            if let Some(mine) = mine {
+                mine.0 = since;
+            }
+        });
+    }
 }
 
-/// Ends the oldest connection, if it had its time. Its thread then frees its place.
-fn end_oldest(all: &[(Instant, Arc<TcpStream>)]) -> bool {
-    let oldest = all.first().filter(|(since, _)| since.elapsed() > GRACE);
+/// Ends the connection that assay waits for longest, if it had its time. Its thread then frees its place.
+fn end_slowest(all: &[Connection]) -> bool {
+    let waiting = all.iter().filter_map(|(since, stream)| Some(((*since)?, stream)));
+    let slowest = waiting.min_by_key(|(since, _)| *since);
+    let slowest = slowest.filter(|(since, _)| since.elapsed() > GRACE);
     // It may have gone by itself.
-    oldest.map(|(_, stream)| stream.shutdown(Shutdown::Both)).is_some()
+    slowest.map(|(_, stream)| stream.shutdown(Shutdown::Both)).is_some()
 }
 
 impl Drop for Place {
@@ -296,7 +319,7 @@ mod tests {
     fn a_new_connection_takes_the_place_of_a_slow_one() {
         let server = Server::bind(0).unwrap();
         let address = server.address;
-        let html = "x".repeat(64 << 20);
+        let html = "x".repeat(16 << 20);
         let page = move |_: &Request| Page::Html { html: html.clone(), policy: NOTHING.to_owned() };
         std::thread::spawn(move || server.run(page));
         let ask = || {

@@ -142,7 +142,7 @@ pub(crate) fn change(base: &[&Slice], other: &[&Slice], shares_cpu: bool) -> Opt
     let changed = |of: &dyn Fn(&Told) -> Option<f64>| {
         let (before, after) = (of(&before)?, of(&after)?);
         let difference = |[before, after]: &[Told; 2]| Some(of(after)? - of(before)?);
-        let partial: Vec<f64> = partial.iter().filter_map(difference).collect();
+        let partial: Vec<f64> = partial.iter().map(difference).collect::<Option<_>>()?;
         Some(Changed { before, after, by: jackknife(after - before, &partial, ALPHA) })
     };
     let term =

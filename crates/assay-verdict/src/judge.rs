@@ -51,7 +51,7 @@ pub(crate) fn with_rates(record: &StudyRecord) -> (Judgement, Vec<Option<Reduced
     let profiles: BTreeMap<(CellId, usize), &Profile> =
         record.profiles.iter().map(|it| ((it.cell, it.system), &it.profile)).collect();
     let counts = counts(record);
-    let cpus = record.runs.first().map_or(0, |run| run.host.cpus);
+    let cpus = record.host().cpus;
     let nothing = Counts::default();
     let keys = record.study.cells.iter();
     let keys = keys.flat_map(|cell| (0..record.systems.len()).map(move |system| (cell, system)));
@@ -185,7 +185,7 @@ fn described(
     system: usize,
     counts: &Counts,
 ) -> CellJudgement {
-    let cpus = record.runs.first().map_or(0, |run| run.host.cpus);
+    let cpus = record.host().cpus;
     let slices = || judged.iter().copied();
     let mut blocks: Vec<u32> = slices().map(|slice| slice.block).collect();
     blocks.dedup();

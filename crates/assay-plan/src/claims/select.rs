@@ -123,17 +123,18 @@ fn named<'w>(words: &'w [SystemWords], systems: &[System]) -> Result<Vec<usize>,
 }
 
 impl SystemWords {
-    /// Whether the words name this system: `8.0`, `mysql@8.0` and `mysql` name MySQL 8.0.36.
+    /// Whether the words name this system: `8.0`, `mysql@8.0` and `mysql` name MySQL 8.0.36. The name of a product names
+    /// no published server whose product is not known.
     fn name(&self, system: &System) -> bool {
         let words = self.words.as_str();
         if words == system.name || self.pattern.as_ref().is_some_and(|it| it.is_match(&system.name))
         {
             return true;
         }
-        let product = system.artifact.product().word();
+        let product = system.artifact.known_product().map(|it| it.word());
         let version = match words.split_once('@') {
-            _ if words == product => return !system.is_twin,
-            Some((of, version)) if of == product => version,
+            _ if product == Some(words) => return !system.is_twin,
+            Some((of, version)) if product == Some(of) => version,
             Some(_) => return false,
             None => words,
         };

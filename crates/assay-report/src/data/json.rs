@@ -15,6 +15,7 @@ use super::row::{CellRow, Number, system_name};
 use super::steps::{CrossoverRow, LineRow, StepRow};
 use crate::view::caveats::detectable;
 use crate::view::findings::Topic;
+use crate::view::reasons;
 use crate::words::{rfc3339, source};
 
 /// The version of the shape below; raised when it changes incompatibly.
@@ -138,6 +139,8 @@ struct GroupRow<'a> {
     stddev: Number,
     median_low: Number,
     median_high: Number,
+    /// What the changes of its tests come from.
+    why: Option<String>,
 }
 
 /// The result of the base against itself. Present only if a twin took part.
@@ -181,7 +184,7 @@ pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> String {
         systems: systems(&record.systems),
         audit: audit(&record.systems, &record.audit),
         cells: judgement.cells.iter().map(|judged| CellRow::new(record, judged)).collect(),
-        groups: judgement.groups.iter().map(|summary| group(record, summary)).collect(),
+        groups: judgement.groups.iter().map(|summary| group(record, judgement, summary)).collect(),
         steps: judgement.steps.iter().map(|step| StepRow::new(record, step)).collect(),
         lines: judgement.lines.iter().map(|line| LineRow::new(record, line)).collect(),
         crossovers: (judgement.crossovers.iter().map(|it| CrossoverRow::new(record, it))).collect(),
@@ -234,7 +237,11 @@ pub(crate) fn audit<'a>(systems: &'a [System], findings: &'a [AuditFinding]) -> 
         .collect()
 }
 
-fn group<'a>(record: &'a StudyRecord, summary: &GroupSummary) -> GroupRow<'a> {
+fn group<'a>(
+    record: &'a StudyRecord,
+    judgement: &Judgement,
+    summary: &GroupSummary,
+) -> GroupRow<'a> {
     GroupRow {
         group: summary.group.word.as_str(),
         clients: summary.setup.clients,
@@ -249,6 +256,7 @@ fn group<'a>(record: &'a StudyRecord, summary: &GroupSummary) -> GroupRow<'a> {
         stddev: Number(summary.stddev),
         median_low: Number(summary.median_interval.map(|interval| interval.low)),
         median_high: Number(summary.median_interval.map(|interval| interval.high)),
+        why: reasons::of_group(&judgement.cells, summary),
     }
 }
 

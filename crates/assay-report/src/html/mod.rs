@@ -48,6 +48,8 @@ struct Page<'a> {
     column_axis: Axis,
     /// Whether any system but the twin has a group with a relative QPS.
     has_groups: bool,
+    /// Whether it is told what the changes of any group come from.
+    has_group_reasons: bool,
     filters: Filters<'a>,
     figures: Vec<Figure>,
     /// Figures with columns of their own, where one system is compared with the base.
@@ -72,6 +74,7 @@ pub(crate) fn render(report: &Report) -> String {
         axis: Axis { scale, distance: 12.0 },
         column_axis: Axis { scale, distance: 25.0 },
         has_groups: report.groups.iter().any(|row| !row.is_twin),
+        has_group_reasons: report.groups.iter().any(|row| !row.is_twin && row.why.is_some()),
         filters: Filters::new(report),
         figures: report.tests.details.clone(),
         changes: changes(report),

@@ -37,15 +37,14 @@ pub(crate) fn rows(cell: &CellJudgement) -> Vec<AccountRow> {
         rows.push(row(term.word(tells_disk), changed, share(changed)));
         let kernel = change.kernel_cpu.as_ref().filter(|_| *term == Term::ServerCpu);
         // Most changes of server CPU are in user mode, which is the rest.
-        let is_worth_it = |it: &&Changed| {
-            it.is_certain() && it.by.value.abs() >= KERNEL_SHARE * changed.by.value.abs()
-        };
+        let is_worth_it =
+            |it: &&Changed| it.is_certain() && it.by.value / changed.by.value >= KERNEL_SHARE;
         let kernel = kernel.filter(is_worth_it);
         rows.extend(kernel.map(|it| row("of which in the kernel", it, String::new())));
     }
     rows.push(row("time per operation", &change.time, String::new()));
     let background = change.background_cpu.as_ref();
-    let name = "apart from it: CPU of other threads";
+    let name = "apart: CPU of other threads";
     rows.extend(background.map(|changed| row(name, changed, String::new())));
     rows
 }

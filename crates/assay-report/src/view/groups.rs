@@ -3,6 +3,7 @@
 use assay_model::{Estimate, Group, Setup};
 use assay_verdict::GroupSummary;
 
+use super::reasons;
 use super::study::JudgedStudy;
 use crate::number::{NONE, Ratio};
 
@@ -23,6 +24,8 @@ pub(crate) struct GroupRow<'a> {
     pub(crate) median: Ratio,
     /// Smallest and largest relative QPS, for a chart.
     pub(crate) span: (f64, f64),
+    /// What the changes of its tests come from; `None` if none changed.
+    pub(crate) why: Option<String>,
 }
 
 /// One row for each setup, group and compared system, in this order.
@@ -48,5 +51,6 @@ fn row<'a>(study: &'a JudgedStudy<'a>, summary: &GroupSummary) -> GroupRow<'a> {
         stddev: summary.stddev.map_or_else(|| NONE.to_owned(), |it| format!("{it:.3}")),
         median: Ratio(Some(median)),
         span: (summary.min, summary.max),
+        why: reasons::of_group(&study.judgement.cells, summary),
     }
 }

@@ -23,7 +23,7 @@ pub(crate) mod metrics;
 pub(crate) mod plans;
 pub(crate) mod profile;
 pub(crate) mod published;
-mod reasons;
+pub(crate) mod reasons;
 pub(crate) mod rounds;
 pub(crate) mod seconds;
 pub(crate) mod shaded;

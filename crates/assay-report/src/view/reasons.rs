@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::{Verdict, counted};
-use assay_verdict::{Cause, CellJudgement, Term, TimeChange};
+use assay_verdict::{Cause, CellJudgement, GroupSummary, Term, TimeChange};
 
 use super::study::JudgedStudy;
 
@@ -19,6 +19,10 @@ const SHARE_MIN: f64 = 0.1;
 /// Fewer tests have nothing in common.
 const TESTS_MIN: usize = 2;
 
+/// The ways in which tests change, in the order in which they are told.
+const DIRECTIONS: [(Verdict, &str); 3] =
+    [(Verdict::Slower, "slower"), (Verdict::Faster, "faster"), (Verdict::Uneven, "uneven")];
+
 /// A sentence for each direction in which the system changed, and one for what many changes share. Published results
 /// tell no causes.
 pub(crate) fn reasons(study: &JudgedStudy, system: usize) -> Vec<String> {
@@ -28,21 +32,49 @@ pub(crate) fn reasons(study: &JudgedStudy, system: usize) -> Vec<String> {
     let of_system = study.judgement.cells.iter().filter(|cell| cell.system == system);
     let cells: Vec<&CellJudgement> = of_system.filter(|cell| cell.cause.is_some()).collect();
     let mut sentences = Vec::new();
-    for verdict in [Verdict::Slower, Verdict::Faster, Verdict::Uneven] {
+    for (verdict, word) in DIRECTIONS {
         let changed: Vec<&CellJudgement> =
             cells.iter().copied().filter(|cell| cell.verdict == verdict).collect();
         if changed.len() < TESTS_MIN {
             continue;
         }
-        sentences.push(causes(verdict, &changed));
+        let tests = counted(changed.len() as u64, "test");
+        sentences.push(format!("{} in {tests}: {}.", capitalised(word), causes(&changed, true)));
         sentences.extend(since(study, verdict, &changed));
         sentences.extend(functions(&changed));
     }
     sentences
 }
 
-/// `Slower in 7 tests: 5 mostly because of CPU in serving threads (range-1, writes), 2 with another plan (point).`
-fn causes(verdict: Verdict, changed: &[&CellJudgement]) -> String {
+/// What the changes of a group under a setup come from: `of 10 tests, slower in 3: 2 mostly because of CPU in serving
+/// threads, 1 with another plan; faster in 1: mostly because of waiting`. `None` if no test changed, and of published
+/// results.
+pub(crate) fn of_group(cells: &[CellJudgement], summary: &GroupSummary) -> Option<String> {
+    let is_in_it = |cell: &&CellJudgement| {
+        let place = (cell.system, cell.cell.setup, cell.group.word.as_str());
+        place == (summary.system, summary.setup, summary.group.word.as_str())
+    };
+    let explained: Vec<&CellJudgement> =
+        cells.iter().filter(is_in_it).filter(|cell| cell.cause.is_some()).collect();
+    let part = |(verdict, word): (Verdict, &str)| {
+        let changed: Vec<&CellJudgement> =
+            explained.iter().copied().filter(|cell| cell.verdict == verdict).collect();
+        let told = || format!("{word} in {}: {}", changed.len(), causes(&changed, false));
+        (!changed.is_empty()).then(told)
+    };
+    let parts: Vec<String> = DIRECTIONS.into_iter().filter_map(part).collect();
+    let tests = counted(u64::from(summary.n), "test");
+    (!parts.is_empty()).then(|| format!("of {tests}, {}", parts.join("; ")))
+}
+
+fn capitalised(word: &str) -> String {
+    let mut letters = word.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
+/// `5 mostly because of CPU in serving threads (range-1, writes), 2 with another plan (point)`, with the groups or
+/// without them.
+fn causes(changed: &[&CellJudgement], has_groups: bool) -> String {
     let mut by_cause: BTreeMap<Cause, Vec<&CellJudgement>> = BTreeMap::new();
     for cell in changed {
         by_cause.entry(cell.cause.unwrap_or(Cause::Unknown)).or_default().push(cell);
@@ -50,29 +82,35 @@ fn causes(verdict: Verdict, changed: &[&CellJudgement]) -> String {
     let mut by_cause: Vec<(Cause, Vec<&CellJudgement>)> = by_cause.into_iter().collect();
     by_cause.sort_by_key(|(_, cells)| std::cmp::Reverse(cells.len()));
     let part = |(cause, cells): &(Cause, Vec<&CellJudgement>)| {
-        let groups: BTreeSet<&str> = cells.iter().map(|cell| cell.group.word.as_str()).collect();
-        let named: Vec<&str> = groups.iter().copied().take(GROUPS).collect();
-        let more = if groups.len() > GROUPS { ", ..." } else { "" };
-        let shares = if *cause == Cause::Several { shares(cells) } else { String::new() };
-        let count = cells.len();
-        let of = match count {
-            2 if changed.len() == 2 => "both".to_owned(),
-            _ if count == changed.len() => "all".to_owned(),
-            _ => count.to_string(),
+        let of = match cells.len() {
+            1 if changed.len() == 1 => String::new(),
+            2 if changed.len() == 2 => "both ".to_owned(),
+            count if count == changed.len() => "all ".to_owned(),
+            count => format!("{count} "),
         };
-        format!("{of} {} ({}{more}{shares})", cause.words(), named.join(", "))
+        let groups = if has_groups { groups(cells) } else { String::new() };
+        let shares = if *cause == Cause::Several { shares(cells) } else { String::new() };
+        let details: Vec<String> =
+            [groups, shares].into_iter().filter(|it| !it.is_empty()).collect();
+        let details = match details.is_empty() {
+            true => String::new(),
+            false => format!(" ({})", details.join("; ")),
+        };
+        format!("{of}{}{details}", cause.words())
     };
     let parts: Vec<String> = by_cause.iter().map(part).collect();
-    let word = match verdict {
-        Verdict::Slower => "Slower",
-        Verdict::Faster => "Faster",
-        _ => "Uneven",
-    };
-    let tests = counted(changed.len() as u64, "test");
-    format!("{word} in {tests}: {}.", parts.join(", "))
+    parts.join(", ")
 }
 
-/// The terms that these changes come from: `; 55 % CPU of serving threads and 40 % other waiting on average`.
+/// The groups of these tests: `range-1, writes`.
+fn groups(cells: &[&CellJudgement]) -> String {
+    let groups: BTreeSet<&str> = cells.iter().map(|cell| cell.group.word.as_str()).collect();
+    let named: Vec<&str> = groups.iter().copied().take(GROUPS).collect();
+    let more = if groups.len() > GROUPS { ", ..." } else { "" };
+    format!("{}{more}", named.join(", "))
+}
+
+/// The terms that these changes come from: `55 % CPU of serving threads and 40 % other waiting on average`.
 fn shares(cells: &[&CellJudgement]) -> String {
     let changes: Vec<&TimeChange> = cells.iter().filter_map(|it| it.change.as_ref()).collect();
     let mut by_term: BTreeMap<Term, f64> = BTreeMap::new();
@@ -89,8 +127,8 @@ fn shares(cells: &[&CellJudgement]) -> String {
     let named: Vec<String> = named.collect();
     match named.split_last() {
         None => String::new(),
-        Some((only, [])) => format!("; {only} on average"),
-        Some((last, rest)) => format!("; {} and {last} on average", rest.join(", ")),
+        Some((only, [])) => format!("{only} on average"),
+        Some((last, rest)) => format!("{} and {last} on average", rest.join(", ")),
     }
 }
 

@@ -162,6 +162,9 @@ fn family(system: &System) -> String {
 
 /// The name of a system and its binaries.
 fn identity(system: &System) -> String {
+    if system.artifact.known_product().is_none() {
+        return format!("unknown server {}", system.name);
+    }
     let digest = system.artifact.sha256().map_or("", |it| it.get(..12).unwrap_or(it));
     let version = system.artifact.version();
     format!("{} {version} {digest}", system.spec).trim_end().to_owned()

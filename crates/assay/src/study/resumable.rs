@@ -99,9 +99,11 @@ pub(super) fn check(record: &StudyRecord, more_s: Option<f64>) -> Result<(), NoR
     }
 }
 
-/// What is added to the plan of a study that gets more time: blocks in proportion.
+/// What is added to the plan of a study that gets more time: blocks in proportion. What the study took beyond its
+/// budget is added too, so that the new time is left for measuring.
 pub(super) fn extension(record: &StudyRecord, more_s: f64) -> EventKind {
-    let (seconds, planned) = (more_s.ceil() as u32, f64::from(record.study.blocks));
+    let over_s = (record.elapsed_s() - record.budget_s()).max(0.0);
+    let (seconds, planned) = ((more_s + over_s).ceil() as u32, f64::from(record.study.blocks));
     let blocks = (planned * more_s / record.study.budget_s.max(1.0)).ceil() as u32;
     // Blocks that the plan had no time for come first.
     let begun = record.blocks.last().map_or(0, |block| block.number.saturating_add(1));
@@ -119,12 +121,27 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn slices_of_another_workload_are_never_mixed() {
+    fn record() -> StudyRecord {
         let words = ["mariadb@10.11".to_owned(), "mariadb@11.8".to_owned()];
         let machine = MachineFacts { cpus: 4, memory_mb: 1 << 16, disk_mb: 1 << 20 };
         let plan = assay_plan::plan(&Request::of_systems(&words), machine).unwrap();
-        let mut record = StudyRecord::new(plan.study, Host::default(), Vec::new());
+        StudyRecord::new(plan.study, Host::default(), Vec::new())
+    }
+
+    #[test]
+    fn a_study_that_overran_its_budget_gets_all_of_the_new_time() {
+        let mut record = record();
+        for (over_s, expected) in [(-100, 10), (0, 10), (7, 17)] {
+            let run = record.runs.first_mut().unwrap();
+            run.updated_ms = run.started_ms + 1000 * (record.study.budget_s as i64 + over_s);
+            let EventKind::Extended { seconds, .. } = extension(&record, 10.0) else { panic!() };
+            assert_eq!(seconds, expected);
+        }
+    }
+
+    #[test]
+    fn slices_of_another_workload_are_never_mixed() {
+        let mut record = record();
         assert!(check(&record, None).is_ok());
         let finished = StudyRecord { finished: true, ..record.clone() };
         assert!(matches!(check(&finished, None), Err(NoResume::Finished(_))));

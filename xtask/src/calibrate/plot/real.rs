@@ -9,7 +9,7 @@ use super::stats::{self, Interval};
 use super::svg::{self, Axis, Point, Series};
 use super::{Plot, percent, percent_between};
 use crate::calibrate::lines::{number, text};
-use crate::calibrate::real::TURNS;
+use crate::calibrate::real::{SHORT_TURNS, TURNS};
 
 /// Lengths of turns, milliseconds.
 fn turns_ms() -> [u32; TURNS.len()] {
@@ -24,6 +24,7 @@ pub(super) fn tables(lines: &[Value]) -> Vec<Table> {
         Table { name: "manual", text: manual(lines) },
         Table { name: "turns", text: turns(lines) },
         Table { name: "equal", text: equal(lines) },
+        Table { name: "long", text: long(lines) },
         Table { name: "studies", text: studies(lines) },
     ]
 }
@@ -231,26 +232,42 @@ fn hour(lines: &[Value]) -> String {
     markdown(&head, &rows)
 }
 
-/// The same system twice with the turns that assay chooses and with long ones, in equal time.
+/// Whether one of these tests writes.
+fn writes(test: &str) -> bool {
+    test.starts_with("update") || test == "insert"
+}
+
+/// The same system twice with the turns that assay chooses and with long ones: the error of a measured second.
 fn equal(lines: &[Value]) -> String {
-    let chosen = results(lines, "equal", "chosen");
-    let long = results(lines, "equal", "50 ms");
-    let mut ratios = Vec::new();
-    let mut rows: Vec<Vec<String>> = chosen
-        .iter()
-        .filter_map(|(test, (_, halves))| {
-            let [one, other] =
-                [halves, &long.get(test)?.1].map(|it| root_mean_square(it.iter().copied()));
+    let errors = |named: &str| {
+        let mut tests: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+        for cell in of_kind(lines, "equal").filter(|line| name(line) == named).flat_map(cells) {
+            if let Some(error) = cell["of_second"].as_f64() {
+                tests.entry(text(cell, "test")).or_default().push(error);
+            }
+        }
+        tests
+    };
+    let (chosen, long) = (errors("chosen"), errors("50 ms"));
+    let mut rows = Vec::new();
+    // Reads, then writes.
+    for (kind, is_write) in [("reads", false), ("writes", true)] {
+        let mut ratios = Vec::new();
+        for (test, errors) in &chosen {
+            let Some(of_long) = long.get(test).filter(|_| is_write == writes(test)) else {
+                continue;
+            };
+            let [one, other] = [errors, of_long].map(|it| root_mean_square(it.iter().copied()));
             ratios.push(one / other);
             let ratio = format!("{:.2}", one / other);
-            Some(vec![test.clone(), percent(one), percent(other), ratio])
-        })
-        .collect();
-    if let Some(median) = stats::quantile(&ratios, 0.5) {
-        let name = "median of the ratios".to_owned();
-        rows.push(vec![name, String::new(), String::new(), format!("{median:.2}")]);
+            rows.push(vec![(*test).to_owned(), percent(one), percent(other), ratio]);
+        }
+        if let Some(median) = stats::quantile(&ratios, 0.5) {
+            let name = format!("median of the {kind}");
+            rows.push(vec![name, String::new(), String::new(), format!("{median:.2}")]);
+        }
     }
-    let head = ["test", "half-width, turns as chosen", "half-width, turns of 50 ms", "ratio"];
+    let head = ["test", "turns as assay chooses", "turns of 50 ms", "ratio"];
     markdown(&head, &rows)
 }
 
@@ -338,15 +355,56 @@ fn manual_plot(lines: &[Value]) -> String {
 /// they differ: their mean plus and minus half the difference are the two.
 fn long_runs(lines: &[Value]) -> BTreeMap<String, Interval> {
     let mut tests: BTreeMap<String, Vec<f64>> = BTreeMap::new();
-    for cell in of_kind(lines, "long").flat_map(cells) {
+    let studies = of_kind(lines, "long").filter(|line| name(line) != SHORT_TURNS);
+    for cell in studies.flat_map(cells) {
         let Some(found) = interval(cell, "rqps") else { continue };
-        let off = half_width(found).map_or(0.0, |half| half / stats::student(1));
         let logs = tests.entry(text(cell, "test").to_owned()).or_default();
-        logs.extend([-off, off].map(|off| found.value.ln() + off));
+        match half_width(found).map(|half| half / stats::student(1)) {
+            Some(off) => logs.extend([-off, off].map(|off| found.value.ln() + off)),
+            None => logs.push(found.value.ln()),
+        }
     }
     let (names, logs): (Vec<String>, Vec<Vec<f64>>) = tests.into_iter().unzip();
     let means = stats::means_alike(&logs);
     names.into_iter().zip(means).filter_map(|(name, mean)| Some((name, mean?))).collect()
+}
+
+/// Every test in long runs and in the turns that assay chooses.
+fn long(lines: &[Value]) -> String {
+    let short = of_kind(lines, "long").filter(|line| name(line) == SHORT_TURNS);
+    let short: BTreeMap<&str, Interval> = short
+        .flat_map(cells)
+        .filter_map(|cell| Some((text(cell, "test"), logarithm(interval(cell, "rqps")?))))
+        .collect();
+    let ratio = |log: Interval| {
+        format!("{:.3} ± {:.3}", log.value.exp(), log.value.exp() * 0.5 * (log.high - log.low))
+    };
+    let mut differences = Vec::new();
+    let mut rows = Vec::new();
+    for (test, long) in long_runs(lines) {
+        let mut row = vec![test.clone(), ratio(long)];
+        if let Some(short) = short.get(test.as_str()) {
+            let value = short.value - long.value;
+            let half = 0.5 * (short.high - short.low).hypot(long.high - long.low);
+            let difference = Interval { value, low: value - half, high: value + half };
+            differences.push(value);
+            row.extend([ratio(*short), percent_between(Some(difference))]);
+        } else {
+            row.extend([String::new(), String::new()]);
+        }
+        rows.push(row);
+    }
+    if let Some(mean) = stats::mean(&differences) {
+        let name = "mean".to_owned();
+        rows.push(vec![name, String::new(), String::new(), percent_between(Some(mean))]);
+    }
+    let head = ["test", "runs of a minute", "turns as assay chooses", "log of short less long"];
+    markdown(&head, &rows)
+}
+
+/// A ratio on the logarithmic scale.
+fn logarithm(ratio: Interval) -> Interval {
+    Interval { value: ratio.value.ln(), low: ratio.low.ln(), high: ratio.high.ln() }
 }
 
 /// Ratio of a test at each length of turns, in the order of [`TURNS`].
@@ -377,64 +435,40 @@ fn from_longest(tests: &BTreeMap<String, ByTurn>, at: usize) -> Option<Interval>
     (at + 1 < TURNS.len()).then(|| stats::mean(&differences)).flatten()
 }
 
-/// The same from the long runs, over the tests that have them.
-fn from_long_runs(
-    tests: &BTreeMap<String, ByTurn>,
-    at: usize,
-    long: &BTreeMap<String, Interval>,
-) -> Option<Interval> {
-    let difference = |(test, found): (&String, &ByTurn)| {
-        Some(found.get(at).copied().flatten()?.value - long.get(test)?.value)
-    };
-    let differences: Vec<f64> = tests.iter().filter_map(difference).collect();
-    stats::mean(&differences)
-}
-
-/// Every test at every length of turns, and in long runs.
+/// Every test at every length of turns.
 fn turns(lines: &[Value]) -> String {
     let ratio = |log: Option<Interval>| {
         log.map_or_else(String::new, |it| {
             format!("{:.3} ± {:.3}", it.value.exp(), it.value.exp() * 0.5 * (it.high - it.low))
         })
     };
-    let long = long_runs(lines);
     let all = by_turn(lines);
     let mut rows: Vec<Vec<String>> = Vec::new();
     for (test, found) in &all {
         let mut row = vec![test.clone()];
         row.extend(found.iter().copied().map(ratio));
-        row.push(ratio(long.get(test).copied()));
         rows.push(row);
     }
     if all.len() > 1 {
-        let row = |name: &str, of: &dyn Fn(usize) -> Option<Interval>| {
-            let mut row = vec![name.to_owned()];
-            row.extend((0..TURNS.len()).map(|at| percent_between(of(at))));
-            row.push(String::new());
-            row
-        };
-        rows.push(row("mean difference from 1000 ms", &|at| from_longest(&all, at)));
-        if !long.is_empty() {
-            rows.push(row("mean difference from 60 s", &|at| from_long_runs(&all, at, &long)));
-        }
+        let mut row = vec!["mean difference from the longest".to_owned()];
+        row.extend((0..TURNS.len()).map(|at| percent_between(from_longest(&all, at))));
+        rows.push(row);
     }
     let lengths = turns_ms().map(|ms| format!("{ms} ms"));
     let head: Vec<&str> =
-        std::iter::once("test").chain(lengths.iter().map(String::as_str)).chain(["60 s"]).collect();
+        std::iter::once("test").chain(lengths.iter().map(String::as_str)).collect();
     markdown(&head, &rows)
 }
 
 /// How far each length of turns is from the longest, with the errors of both.
 fn turns_plot(lines: &[Value]) -> String {
-    let (tests, long) = (by_turn(lines), long_runs(lines));
+    let tests = by_turn(lines);
     let mut series: Vec<Series> =
         turns_ms().map(|ms| Series { name: format!("{ms} ms"), points: Vec::new() }).into();
     let mut names = Vec::new();
     for (row, (test, found)) in tests.iter().enumerate() {
-        let longest = || Some(("1 s", found.last().copied().flatten()?));
-        let long = long.get(test).map(|it| ("60 s", *it)).or_else(longest);
-        names.push(long.map_or_else(|| test.clone(), |(length, _)| format!("{test} ({length})")));
-        let Some((_, long)) = long else { continue };
+        names.push(test.clone());
+        let Some(long) = found.last().copied().flatten() else { continue };
         for (series, short) in series.iter_mut().zip(found) {
             let Some(short) = short else { continue };
             let value = 100.0 * (short.value - long.value);
@@ -454,8 +488,7 @@ fn turns_plot(lines: &[Value]) -> String {
         return String::new();
     }
     let ends = series.iter().flat_map(|it| &it.points).flat_map(|it| [it.low, it.high]);
-    let x =
-        Axis::from_zero("log ratio at this length of turns less that of the long runs, %", ends);
+    let x = Axis::from_zero("log ratio at this length of turns less that at the longest, %", ends);
     svg::rows("Is it the same ratio? MariaDB 11.8 against 10.11", &names, &x, &series, &[0.0])
 }
 
@@ -494,6 +527,39 @@ mod tests {
     }
 
     #[test]
+    fn the_pairs_of_a_long_run_say_how_accurate_it_is() {
+        // Two pairs of 1.00 and 1.02, each of two tests.
+        let half = 12.706_f64 * 0.01;
+        let found = [1.01, 1.01 * (-half).exp(), 1.01 * half.exp()];
+        let other = |mut line: Value| {
+            line["cells"][0]["test"] = "insert".into();
+            line
+        };
+        let lines = [
+            line("long", "scan 1", found, ""),
+            other(line("long", "insert 1", found, "")),
+            line("long", "chosen 1", [1.0, 0.99, 1.01], ""),
+        ];
+        let table = long(&lines);
+        assert!(table.contains("| scan | 1.010 ± 0.043 | 1.000 ± 0.010 | -1.00 %"), "{table}");
+        assert!(table.contains("| insert | 1.010 ± 0.043 |  |  |"), "{table}");
+    }
+
+    #[test]
+    fn short_turns_are_compared_with_long_ones() {
+        let of = |key: &str, test: &str, error: f64| json!({"kind": "equal", "key": key, "cells": [{"test": test, "of_second": error}]});
+        let lines = [
+            of("chosen 1", "scan", 0.003),
+            of("50 ms 1", "scan", 0.01),
+            of("chosen 1", "insert", 0.01),
+            of("50 ms 1", "insert", 0.02),
+        ];
+        let table = equal(&lines);
+        assert!(table.contains("| scan | 0.30 % | 1.00 % | 0.30 |"), "{table}");
+        assert!(table.contains("| median of the writes |  |  | 0.50 |"), "{table}");
+    }
+
+    #[test]
     fn one_manual_run_is_compared_with_a_study_of_the_same_time() {
         let mut lines = Vec::new();
         for (time, ratio) in [0.9, 1.0, 1.1].into_iter().enumerate() {
@@ -509,21 +575,17 @@ mod tests {
     }
 
     #[test]
-    fn every_length_of_turns_is_compared_with_the_long_runs() {
+    fn every_length_of_turns_is_compared_with_the_longest() {
         let mut lines = Vec::new();
         for time in 1..=3 {
             let off = f64::from(time) * 0.001;
             lines.push(line("turns", &format!("5 ms {time}"), [1.01 + off; 3], ""));
             lines.push(line("turns", &format!("1000 ms {time}"), [1.02 + off; 3], ""));
-            lines.push(line("long", &format!("scan {time}"), [1.03 + off; 3], ""));
         }
         let table = turns(&lines);
-        assert!(table.contains("| scan |  | 1.012 ± 0.002 |  |"), "{table}");
-        assert!(table.trim_end().ends_with("| 1.032 ± 0.001 |"), "{table}");
+        assert!(table.trim_end().ends_with("| 1.022 ± 0.002 |"), "{table}");
         let svg = turns_plot(&lines);
-        assert!(svg.contains("scan (60 s)") && svg.matches("class=\"e c").count() == 2, "{svg}");
-        lines.retain(|line| text(line, "kind") != "long");
-        assert!(turns_plot(&lines).contains("scan (1 s)"));
+        assert!(svg.contains("scan") && svg.matches("class=\"e c").count() == 1, "{svg}");
         assert_eq!(turns_plot(&[]), "");
     }
 }

@@ -15,6 +15,8 @@ pub(super) struct Design {
 pub(super) enum Measured {
     /// `assay compare` with these words.
     Compared(Vec<String>),
+    /// The same, with the errors of its rounds.
+    Rounds(Vec<String>),
     /// The same with two servers that already run, the second of which has half a CPU.
     Halved(Vec<String>),
     /// One run for each test and system, one after the other.
@@ -88,6 +90,9 @@ pub(in crate::calibrate) const TURNS: [(u32, u32, u32); 7] = [
     (200, 200, 10),
     (1000, 1000, 2),
 ];
+
+/// The name of the study, beside long runs, in which assay chooses the turns.
+pub(in crate::calibrate) const SHORT_TURNS: &str = "chosen";
 
 /// Studies of each length of turns.
 const TIMES: u64 = 2;
@@ -224,28 +229,33 @@ fn equal(is_short: bool) -> Vec<Design> {
         for (name, more) in [("chosen", ""), ("50 ms", " --turn 50ms --slice 100ms")] {
             let text =
                 format!("mariadb@11.8 --twin --seed {time} --blocks 8 --budget {less}{more}");
-            designs.push(compared(format!("{name} {time}"), &text));
+            let measured = Measured::Rounds(words(&text));
+            designs.push(Design { measured, ..compared(format!("{name} {time}"), "") });
         }
     }
     designs
 }
 
-/// Runs of a minute in the order A B B A, one test after the other on fresh instances.
+/// Runs of a minute in the order A B B A, one test after the other on fresh instances, and the same tests in the turns
+/// that assay chooses.
 fn long(is_short: bool) -> Vec<Design> {
-    let design = |test: &str, time: u32, slice: &str, more: &str| {
+    let design = |test: &str, slice: &str| {
         let text = format!(
-            "mariadb@10.11 mariadb@11.8 --seed {time} --tests {test} --blocks 1 --rounds 2 \
-             --budget 20m --slice {slice} --turn {slice}{more}"
+            "mariadb@10.11 mariadb@11.8 --tests {test} --blocks 1 --rounds 2 --budget 20m --slice {slice} \
+             --turn {slice}"
         );
-        compared(format!("{test} {time}"), &text)
+        compared(format!("{test} 1"), &text)
     };
     if is_short {
-        return ["scan", "update-index"].map(|test| design(test, 1, "1s", "")).into();
+        return ["scan", "update-index"].map(|test| design(test, "1s")).into();
     }
-    let times = HISTORY.map(|test| design(test, 1, "60s", "")).into_iter();
-    // It may delete 30 % of the rows in a block.
-    let delete = (1..=2).map(|time| design("delete", time, "2s", " --rows 1M"));
-    times.chain(delete).collect()
+    // The number of events of a run of writes follows from the rates at which the data aged, which are half of those of
+    // such a run or less.
+    let slice = |test: &str| if test == "scan" { "60s" } else { "120s" };
+    let times = HISTORY.map(|test| design(test, slice(test))).into_iter();
+    let tests = HISTORY.join(",");
+    let text = format!("mariadb@10.11 mariadb@11.8 --tests {tests} --budget 3m");
+    times.chain([compared(format!("{SHORT_TURNS} 1"), &text)]).collect()
 }
 
 /// Preset standard in an hour, with one client and with as many as the machine has CPUs, which the kernel may put

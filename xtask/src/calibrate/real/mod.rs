@@ -5,6 +5,7 @@ mod group;
 mod halved;
 mod manual;
 mod planted;
+mod rounds;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -16,8 +17,8 @@ use serde_json::{Value, json};
 
 use super::lines::{Lines, text};
 use super::{expect_only, machine, option};
-pub(super) use designs::TURNS;
 use designs::{Design, Measured};
+pub(super) use designs::{SHORT_TURNS, TURNS};
 
 /// Where the results are, from the root of the repository.
 pub(super) const RESULTS: &str = "docs/calibration/real.jsonl";
@@ -47,6 +48,11 @@ pub(super) fn run(root: &Path, words: &[String]) -> Result<()> {
         let began = Instant::now();
         let mut line = match &design.measured {
             Measured::Compared(words) => assay.compare(words)?,
+            Measured::Rounds(words) => {
+                let (mut line, study) = assay.compare_as(words)?;
+                rounds::add_errors(&assay, &study, &mut line)?;
+                line
+            }
             Measured::Halved(words) => halved::compare(&assay, words)?,
             Measured::Planted(planted) => planted::measure(&assay, planted)?,
             Measured::ByHand(by_hand) => manual::measure(&assay, by_hand)?,
@@ -87,6 +93,11 @@ impl Assay {
 
     /// A study, reduced to what tables need. A cell that could not be measured is part of the result.
     fn compare(&self, words: &[String]) -> Result<Value> {
+        self.compare_as(words).map(|(line, _)| line)
+    }
+
+    /// The same, with the id of the study.
+    fn compare_as(&self, words: &[String]) -> Result<(Value, String)> {
         let mut command = self.command(&["compare", "--format", "json", "--quiet"]);
         command.args(words).stdin(std::process::Stdio::null());
         let output = command.stderr(std::process::Stdio::inherit()).output();
@@ -97,7 +108,7 @@ impl Assay {
         let document: Value = serde_json::from_slice(&output.stdout)?;
         let mut line = reduced(&document);
         line["words"] = words.join(" ").into();
-        Ok(line)
+        Ok((line, text(&document["study"], "id").to_owned()))
     }
 }
 
