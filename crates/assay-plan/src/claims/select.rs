@@ -123,8 +123,8 @@ fn named<'w>(words: &'w [SystemWords], systems: &[System]) -> Result<Vec<usize>,
 }
 
 impl SystemWords {
-    /// Whether the words name this system: `8.0`, `mysql@8.0` and `mysql` name MySQL 8.0.36. The name of a product names
-    /// no published server whose product is not known.
+    /// Whether the words name this system: `8.0`, `mysql@8.0` and `mysql` name MySQL 8.0.36. The name of a product
+    /// names no published server whose product is not known.
     fn name(&self, system: &System) -> bool {
         let words = self.words.as_str();
         if words == system.name || self.pattern.as_ref().is_some_and(|it| it.is_match(&system.name))

@@ -547,7 +547,10 @@ mod tests {
 
     #[test]
     fn short_turns_are_compared_with_long_ones() {
-        let of = |key: &str, test: &str, error: f64| json!({"kind": "equal", "key": key, "cells": [{"test": test, "of_second": error}]});
+        let of = |key: &str, test: &str, error: f64| {
+            let cells = [json!({"test": test, "of_second": error})];
+            json!({"kind": "equal", "key": key, "cells": cells})
+        };
         let lines = [
             of("chosen 1", "scan", 0.003),
             of("50 ms 1", "scan", 0.01),
