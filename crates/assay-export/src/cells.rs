@@ -51,17 +51,17 @@ const CELLS: &[Column] = &[
     column(
         "ops",
         Real,
-        "operations in the slices that the verdict uses; null where only a rate was published",
+        "operations in the slices that the verdict uses; null if only a rate was published",
     ),
     column("slices", Integer, "slices that the verdict uses"),
-    column("blocks", Integer, "blocks with such slices; null of published results"),
-    column("troubled", Integer, "slices in machine trouble; null of published results"),
+    column("blocks", Integer, "blocks with such slices; null for published results"),
+    column("troubled", Integer, "slices in machine trouble; null for published results"),
     column(
         "disturbed",
         Boolean,
-        "whether the verdict uses slices in machine trouble, too; null of published results",
+        "whether the verdict uses slices in machine trouble, too; null for published results",
     ),
-    column("errors", Integer, "retried errors in all slices; null where nobody counted them"),
+    column("errors", Integer, "retried errors in all slices; null if they were not counted"),
     column("failure", Text, "why a slice was cut off; null if none was"),
     column("latency_avg_us", Real, "mean latency of events, µs"),
     column("latency_p50_us", Real, "median latency, µs"),
@@ -109,7 +109,7 @@ fn row(it: &Exported, cell: &CellJudgement) -> Vec<Value> {
     row.extend([cell.qps, cell.rqps, cell.total].into_iter().flat_map(interval));
     row.push(cell.cpu_verdict.map(Verdict::word).into());
     row.extend(interval(cell.cpu_ratio));
-    // Nobody else counts what only assay has.
+    // Only assay counts these.
     let (is_measured, is_counted) = (!it.record.is_reported(), cell.is_counted(&it.record));
     row.extend([
         cell.beyond_threshold.into(),

@@ -26,7 +26,7 @@ const SLICES: &[Column] = &[
     column("block", Integer, "number of the set of fresh instances, from 0"),
     column("round", Integer, "number of the round in block and cell, from 0"),
     column("position", Integer, "place of the system in the round, from 0"),
-    column("started", Moment, "when it began; null of published results"),
+    column("started", Moment, "when it began; null for published results"),
     column("outcome", Text, "good, troubled, failed"),
     column("failure", Text, "why it failed; null if it did not"),
     column(
@@ -35,7 +35,7 @@ const SLICES: &[Column] = &[
         "kinds of machine trouble, separated by commas; null if there was none",
     ),
     column("qps", Real, "operations per second; null if nothing was measured"),
-    column("ops", Real, "operations of the measured part; null where only a rate was published"),
+    column("ops", Real, "operations of the measured part; null if only a rate was published"),
     column("elapsed_s", Real, "wall time of the measured part, seconds; null as `ops`"),
     column("events", Integer, "completed events"),
     column("read", Integer, "statements that returned a result set"),
@@ -49,7 +49,7 @@ const SLICES: &[Column] = &[
     column(
         "counted_ops",
         Real,
-        "operations while the counters below ran, which include warm parts; null of published results",
+        "operations while the counters below ran, which include warm parts; null for published results",
     ),
     column("client_cpu_ns", Integer, "CPU time of the clients, ns; null if it was not read"),
     column(

@@ -13,7 +13,7 @@ pub(crate) fn system(record: &StudyRecord, index: usize) -> Value {
 
 const STUDIES: &[Column] = &[
     column("study", Text, "name of the study"),
-    column("started", Moment, "when it began; null of published results"),
+    column("started", Moment, "when it began; null for published results"),
     column("finished", Boolean, "whether it ran to its end"),
     column("preset", Text, "level of effort"),
     column(
@@ -25,11 +25,11 @@ const STUDIES: &[Column] = &[
     column(
         "seed",
         Text,
-        "seed of all random choices, an unsigned integer of 64 bits; null of published results",
+        "seed of all random choices, an unsigned integer of 64 bits; null for published results",
     ),
     column("threshold", Real, "smallest relative change of practical interest, such as 0.02"),
-    column("budget_s", Real, "time that it may take, seconds; null of published results"),
-    column("elapsed_s", Real, "time that it took, seconds; null of published results"),
+    column("budget_s", Real, "time that it may take, seconds; null for published results"),
+    column("elapsed_s", Real, "time that it took, seconds; null for published results"),
     column("systems", Integer, "number of systems"),
     column("cells", Integer, "number of cells: tests under a setup"),
     column("slices", Integer, "number of slices, whatever their outcome"),
@@ -38,7 +38,7 @@ const STUDIES: &[Column] = &[
     column(
         "workload_version",
         Integer,
-        "version of the workload definition; null of published results",
+        "version of the workload definition; null for published results",
     ),
     column("cpu", Text, "processor model; null if the machine is unknown"),
     column("cpus", Integer, "online CPUs; null if the machine is unknown"),

@@ -270,7 +270,7 @@ fn profiles_are_read_on_request_and_checked() {
     assert!(error.to_string().contains("comes before its caller"), "{error}");
 }
 
-/// Profiles take their own time, and they are tried again.
+/// Profiling time is not study time, and profiles may be tried again.
 #[test]
 fn what_prevented_profiles_is_no_time_of_the_study_and_can_be_forgotten() {
     let directory = tempfile::tempdir().unwrap();

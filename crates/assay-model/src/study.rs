@@ -365,14 +365,14 @@ impl StudyRecord {
         self.systems.iter().any(|system| matches!(system.artifact, Artifact::Reported(_)))
     }
 
-    /// When it began, milliseconds since the Unix epoch; `None` of published results, whose `started_ms` is the moment
+    /// When it began, milliseconds since the Unix epoch; `None` for published results, whose `started_ms` is the moment
     /// of their import.
     #[must_use]
     pub fn began_ms(&self) -> Option<i64> {
         (!self.is_reported()).then_some(self.study.started_ms)
     }
 
-    /// Time spent on it, seconds; `None` of published results, of which only the import took time.
+    /// Time spent on it, seconds; `None` for published results, because only their import took time.
     #[must_use]
     pub fn spent_s(&self) -> Option<f64> {
         (!self.is_reported()).then(|| self.elapsed_s())
@@ -483,6 +483,6 @@ pub struct StudySummary {
     pub finished: bool,
     /// Time spent on it, seconds; pauses between runs are not part of it.
     pub elapsed_s: f64,
-    /// Whether others have measured it. It then began when it was imported, and took no time.
+    /// Whether others have measured it. Its beginning is then that of the import, and its time is none.
     pub is_reported: bool,
 }

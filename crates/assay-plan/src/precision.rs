@@ -14,8 +14,9 @@ const USUAL: [(f64, f64); 6] =
 const READS: f64 = 0.0055;
 const WRITES: f64 = 0.008;
 
-/// The factor for several clients that the kernel may put on any CPU: in 100 s, intervals of eight clients on two CPUs
-/// were three to five times as wide as those of two clients in pairs. Not measured beside fixed work.
+/// The factor for several clients that the kernel may put on any CPU: in 100 s, the intervals of five tests with eight
+/// clients on two CPUs were one to five times as wide as those with two clients in pairs. Not measured beside fixed
+/// work.
 const FREE_CLIENTS: f64 = 4.0;
 
 /// Standard deviation, over blocks, of the log ratio of two systems that does not fall with the rounds of a block:

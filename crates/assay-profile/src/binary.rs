@@ -147,8 +147,8 @@ fn debug_file(build_id: &str, shown: &Path) -> Option<PathBuf> {
     parents.map(|parent| parent.join(&name)).find(|path| path.is_file())
 }
 
-/// The functions of a table of symbols, in order of address. Those without a size reach to the next one. Of a table
-/// that is too large, it is the first ones.
+/// The functions of a table of symbols, in order of address. Those without a size reach to the next one. If a
+/// table is too large, only its first functions are returned.
 fn functions<'a>(
     symbols: impl Iterator<Item = object::Symbol<'a, 'a, &'a ReadCache<std::fs::File>>>,
 ) -> Vec<Function> {
@@ -213,7 +213,7 @@ fn code_ranges(eh_frame: &[u8], address: u64, text: Option<&Range<u64>>) -> Vec<
 mod tests {
     use super::*;
 
-    /// A header of a section: name, type, flags, address, offset, size, link and the size of an entry.
+    /// The header of a section: name, type, flags, address, offset, size, link and the size of an entry.
     fn section(fields: [u64; 8]) -> Vec<u8> {
         let [name, kind, flags, address, offset, size, link, entry] = fields;
         let mut bytes = Vec::new();
@@ -230,7 +230,7 @@ mod tests {
         bytes
     }
 
-    /// A file of ELF with so many functions, which all have the same name.
+    /// An ELF file with so many functions, all of the same name.
     fn elf(name: &str, count: u64) -> Vec<u8> {
         const HEADER: u64 = 64;
         const FUNCTION: u8 = 2;

@@ -22,12 +22,12 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 pub(crate) struct Fetcher {
     /// The time that is left for it.
     left: Duration,
-    /// Whether the user wants to wait no more.
+    /// Whether the user wants to stop waiting.
     is_stopped: fn() -> bool,
 }
 
 impl Fetcher {
-    /// `fetches` says whether anything may be fetched, and `is_stopped` whether the user wants to wait no more.
+    /// `fetches` says whether anything may be fetched, and `is_stopped` whether the user wants to stop waiting.
     pub(crate) fn new(fetches: bool, is_stopped: fn() -> bool) -> Self {
         Self { left: if fetches { LIMIT } else { Duration::ZERO }, is_stopped }
     }
@@ -141,7 +141,7 @@ mod tests {
             IS_STOPPED.store(true, Ordering::SeqCst);
         });
         let mut fetcher = Fetcher::new(true, || IS_STOPPED.load(Ordering::SeqCst));
-        // It is killed, as a client is that reads from a slow server.
+        // It is killed, like a client that reads from a slow server.
         assert_eq!(fetcher.found_by(Command::new("sleep").arg("60")), None);
         assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
         assert_eq!(fetcher.found_by(&mut Command::new("/bin/pwd")), None);

@@ -20,8 +20,8 @@ use crate::stacks::{Stacks, tree};
 use crate::symbols::Symbols;
 use crate::threads::{Thread, online_cpus, threads};
 
-/// Samples per second of CPU time, unless the kernel permits fewer only. No multiple of what servers and kernels do at
-/// equal intervals.
+/// Samples per second of CPU time, unless the kernel permits only fewer. The number is no multiple of the frequencies
+/// at which servers and kernels work.
 const FREQUENCY: u32 = 1999;
 
 /// One in so many switches is sampled: a client that waits for each answer switches tens of thousands of times per

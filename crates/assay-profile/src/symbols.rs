@@ -22,8 +22,8 @@ type FileId = ((i32, i32), u64, PathBuf);
 
 impl Symbols {
     /// No binary is known yet. `fetches` says whether the names of stripped ones may come from servers of debug files
-    /// that the user has configured (`DEBUGINFOD_URLS`), and `is_stopped` whether the user wants to wait for them no
-    /// more.
+    /// that the user has configured (`DEBUGINFOD_URLS`), and `is_stopped` whether the user wants to stop waiting
+    /// for them.
     #[must_use]
     pub fn new(fetches: bool, is_stopped: fn() -> bool) -> Self {
         Self { binaries: BTreeMap::new(), fetcher: Fetcher::new(fetches, is_stopped) }

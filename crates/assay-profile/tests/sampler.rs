@@ -76,7 +76,7 @@ fn sampled(
             }
             other => other.unwrap(),
         };
-        // To read the binaries and to name what was seen take time too.
+        // Reading the binaries and naming what was seen take time too.
         let begun = Instant::now();
         while begun.elapsed() < time {
             sender.send(()).unwrap();

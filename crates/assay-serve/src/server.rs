@@ -14,12 +14,6 @@ const CONNECTIONS_MAX: usize = 16;
 /// its place.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// How often a new connection looks for the place of one that is ended.
-const LOOKS: u32 = 20;
-
-/// The time between these looks.
-const LOOK: Duration = Duration::from_millis(5);
-
 /// The time in which a request must have arrived.
 const REQUEST_TIME: Duration = Duration::from_secs(5);
 
@@ -81,7 +75,8 @@ impl Server {
     }
 
     /// Answers requests in threads of their own, for as long as the process lives. A connection beyond the limit takes
-    /// the place of the one that assay waits for longest, if that had its time, and is closed otherwise.
+    /// the place of the one whose client has kept assay waiting longest, if that was long enough. Otherwise, the new
+    /// connection is closed.
     ///
     /// # Errors
     /// The socket fails.
@@ -99,7 +94,7 @@ impl Server {
             let (page, port) = (Arc::clone(&page), self.address.port());
             if let Some(place) = place {
                 let answer = move || {
-                    let page = |request: &Request| place.while_busy(|| page(request));
+                    let page = |request: &Request| place.make(|| page(request));
                     // A client that goes away needs no answer.
                     let _ = answer(&stream, port, &page);
                 };
@@ -110,7 +105,7 @@ impl Server {
     }
 }
 
-/// A connection, and since when assay waits for its client; `None` while assay makes a page for it.
+/// A connection, and the time since which assay has been waiting for its client; `None` while assay makes a page.
 type Connection = (Option<Instant>, Arc<TcpStream>);
 
 /// The connections that are open.
@@ -131,56 +126,49 @@ struct Place {
 }
 
 impl Place {
-    /// A place for a connection, if there is one or will be soon.
+    /// A place for a connection, if one is free or can be taken from a slow client.
     fn taken(open: &Arc<Open>, stream: &Arc<TcpStream>) -> Option<Self> {
-        let mut is_asked = false;
-        for look in 0..LOOKS {
-            if look > 0 {
-                std::thread::sleep(LOOK);
+        let is_taken = open.change(|all| {
+            let has_room = all.len() < CONNECTIONS_MAX || end_slowest(all);
+            if has_room {
+                all.push((Some(Instant::now()), Arc::clone(stream)));
             }
-            let is_taken = open.change(|all| {
-                let is_free = all.len() < CONNECTIONS_MAX;
-                if is_free {
-                    all.push((Some(Instant::now()), Arc::clone(stream)));
-                }
-                is_free
-            });
-            if is_taken {
-                return Some(Self { open: Arc::clone(open), stream: Arc::clone(stream) });
-            }
-            is_asked = is_asked || open.change(|all| end_slowest(all));
-            if !is_asked {
-                return None;
-            }
+            has_room
+        });
+        is_taken.then(|| Self { open: Arc::clone(open), stream: Arc::clone(stream) })
+    }
+
+    /// Makes a page. The client does not keep assay waiting meanwhile. Nothing is made for a connection that has lost
+    /// its place.
+    fn make(&self, page: impl FnOnce() -> Page) -> Page {
+        if !self.wait_since(None) {
+            return Page::Failed("the request took too long".to_owned());
         }
-        None
+        let page = page();
+        self.wait_since(Some(Instant::now()));
+        page
     }
 
-    /// Does what no client is to blame for.
-    fn while_busy<T>(&self, work: impl FnOnce() -> T) -> T {
-        self.waits_since(None);
-        let done = work();
-        self.waits_since(Some(Instant::now()));
-        done
-    }
-
-    fn waits_since(&self, since: Option<Instant>) {
+    /// Sets the time since which assay waits. Returns whether the connection still has its place.
+    fn wait_since(&self, since: Option<Instant>) -> bool {
         self.open.change(|all| {
             let mine = all.iter_mut().find(|(_, stream)| Arc::ptr_eq(stream, &self.stream));
-            if let Some(mine) = mine {
-                mine.0 = since;
-            }
-        });
+            mine.map(|(waits, _)| *waits = since).is_some()
+        })
     }
 }
 
-/// Ends the connection that assay waits for longest, if it had its time. Its thread then frees its place.
-fn end_slowest(all: &[Connection]) -> bool {
-    let waiting = all.iter().filter_map(|(since, stream)| Some(((*since)?, stream)));
-    let slowest = waiting.min_by_key(|(since, _)| *since);
-    let slowest = slowest.filter(|(since, _)| since.elapsed() > GRACE);
-    // It may have gone by itself.
-    slowest.map(|(_, stream)| stream.shutdown(Shutdown::Both)).is_some()
+/// Ends the connection whose client has kept assay waiting longest. Returns whether one had used up its time.
+fn end_slowest(all: &mut Vec<Connection>) -> bool {
+    let waiting = all.iter().enumerate().filter_map(|(at, (since, _))| Some(((*since)?, at)));
+    let Some((since, at)) = waiting.min() else { return false };
+    let is_slow = since.elapsed() > GRACE;
+    if is_slow {
+        let (_, stream) = all.swap_remove(at);
+        // It may have been closed already. Its thread stops reading or writing.
+        let _ = stream.shutdown(Shutdown::Both);
+    }
+    is_slow
 }
 
 impl Drop for Place {
@@ -314,7 +302,7 @@ mod tests {
         assert!(reader.join().unwrap().unwrap() > 0);
     }
 
-    /// Readers that take nothing hold all places only for a moment.
+    /// Clients that read nothing block the others only for a moment.
     #[test]
     fn a_new_connection_takes_the_place_of_a_slow_one() {
         let server = Server::bind(0).unwrap();

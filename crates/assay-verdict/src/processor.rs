@@ -46,7 +46,7 @@ fn changed(
         *of_side = (value, variance);
     }
     let [(before, of_base), (after, of_other)] = of_sides;
-    // What is divided by is a number of operations or of instructions.
+    // The divisors are numbers of operations or of instructions.
     let is_counted = |parts: &&[ProcessorPart]| parts.iter().map(&below).sum::<f64>() >= 1.0;
     if !(before.is_finite() && after.is_finite() && before > 0.0 && sides.iter().all(is_counted)) {
         return None;

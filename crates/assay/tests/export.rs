@@ -34,7 +34,7 @@ print(json.dumps({
 const TABLES: [&str; 9] =
     ["studies", "systems", "settings", "cells", "groups", "steps", "changes", "slices", "series"];
 
-/// What a published table of rates tells, and what identifies it. All other columns are null.
+/// The columns that a published table of rates fills, and those that identify it. All others are null.
 const PUBLISHED: [(&str, &str); 4] = [
     (
         "studies",

@@ -84,7 +84,7 @@ fn names_of_tests_are_escaped_in_pages() {
     let page = place.run_to_end(&["import", "mytools", file.to_str().unwrap(), "--format", "html"]);
     let page = String::from_utf8_lossy(&page.stdout).into_owned();
     assert!(page.contains("&#60;b&#62;y") && !page.contains("<b>y"), "{page}");
-    // The names of its servers tell no product.
+    // The names of its servers do not tell their product.
     let study = place.run_to_end(&["report", "--format", "json"]);
     let study: Value = serde_json::from_slice(&study.stdout).unwrap();
     let system = &study["systems"][1];

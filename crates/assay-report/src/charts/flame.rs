@@ -29,16 +29,16 @@ const CHANGED: f64 = 0.005;
 #[derive(Clone, Copy)]
 pub(crate) struct Side<'a> {
     pub(crate) tree: &'a CallTree,
-    /// Which of its functions are those of the other side.
+    /// Tells which functions are the same on both sides.
     pub(crate) modules: &'a Modules<'a>,
-    /// The CPU time per operation of which the tree tells the parts, µs.
+    /// The CPU time per operation that the tree divides into its parts, µs.
     pub(crate) cpu_us: f64,
 }
 
 /// A call in both profiles.
 #[derive(Default)]
 struct Call<'a> {
-    /// As the system knows it; as the base does, if only that has it.
+    /// Its name in the profile of the system, or in that of the base if only the base has it.
     name: &'a str,
     /// With what it calls, µs per operation.
     time: f64,
@@ -240,7 +240,7 @@ mod tests {
         let told = drawn((&base, 10.0), (&other, 10.0)).unwrap();
         assert!(told.contains("mariadbd: 5.00 → 5.00 µs per operation"), "{told}");
         assert!(!told.contains("worse") && !told.contains("better"), "{told}");
-        // A program that names its functions in one version only is told together.
+        // The functions of a program that names them in only one version are told together.
         other.limits.stripped.push("mariadbd".to_owned());
         let told = drawn((&base, 10.0), (&other, 10.0)).unwrap();
         assert!(told.contains("mariadbd: 10.00 → 10.00 µs per operation"), "{told}");

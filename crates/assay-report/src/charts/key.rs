@@ -1,8 +1,8 @@
-//! Keys: which line or bar of a chart is whose.
+//! Keys of charts, which name the system of each line or bar.
 
 use super::paper::{Anchor, MARGIN, Paper, SIZE, bar_class, fitted, line_class, width};
 
-/// Says which line is whose; returns the position below.
+/// Draws a key that names the system of each line. Returns the position below it.
 pub(super) fn key<S: AsRef<str>>(paper: &mut Paper, top: f64, systems: &[S]) -> f64 {
     key_of(paper, top, systems, |paper, system, (x, y)| {
         let class = format!("curve {}", line_class(system));
@@ -10,7 +10,7 @@ pub(super) fn key<S: AsRef<str>>(paper: &mut Paper, top: f64, systems: &[S]) -> 
     })
 }
 
-/// Says which bar is whose; returns the position below.
+/// Draws a key that names the system of each bar. Returns the position below it.
 pub(super) fn bar_key<S: AsRef<str>>(paper: &mut Paper, top: f64, systems: &[S]) -> f64 {
     key_of(paper, top, systems, |paper, system, (x, y)| {
         paper.rect(&bar_class(system), (x + 4.0, y - 10.0), (12.0, 11.0));

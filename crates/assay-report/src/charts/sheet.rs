@@ -14,7 +14,7 @@ const BESIDE: usize = 2;
 /// Room between drawings.
 const BETWEEN: f64 = 24.0;
 
-/// Where there are more seconds than columns.
+/// The note below charts of seconds.
 pub(super) const SECONDS: &str = "Where there are more seconds than columns, a stroke goes from the least to the \
     most of a column.";
 

@@ -51,7 +51,7 @@ struct Document<'a> {
 #[derive(Serialize)]
 struct StudyRow<'a> {
     id: &'a str,
-    /// Null for published results, as seed and times: nobody tells them.
+    /// Null for published results, like seed and times, because they are not known.
     started: Option<String>,
     preset: &'static str,
     seed: Option<u64>,

@@ -18,7 +18,7 @@ pub(crate) struct AccountRow {
     pub(crate) is_certain: bool,
 }
 
-/// The part of a change of server CPU from which on that of the kernel has a line.
+/// The smallest part of a change of server CPU for which the kernel has a line.
 const KERNEL_SHARE: f64 = 0.5;
 
 /// The account of a system against the base; empty if nothing was counted.

@@ -47,8 +47,8 @@ pub(crate) fn reasons(study: &JudgedStudy, system: usize) -> Vec<String> {
 }
 
 /// What the changes of a group under a setup come from: `of 10 tests, slower in 3: 2 mostly because of CPU in serving
-/// threads, 1 with another plan; faster in 1: mostly because of waiting`. `None` if no test changed, and of published
-/// results.
+/// threads, 1 with another plan; faster in 1: mostly because of waiting`. `None` for published results and if no test
+/// changed.
 pub(crate) fn of_group(cells: &[CellJudgement], summary: &GroupSummary) -> Option<String> {
     let is_in_it = |cell: &&CellJudgement| {
         let place = (cell.system, cell.cell.setup, cell.group.word.as_str());

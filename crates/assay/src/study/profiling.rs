@@ -206,14 +206,14 @@ fn counted_parts(
     Ok(parts)
 }
 
-/// Which profiles cannot be taken for the same reason.
+/// The profiles that cannot be taken for the same reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Scope {
     /// Those of a test.
     Test,
     /// Those of all tests on the same data, because a server does not start.
     Phase,
-    /// All: what the kernel refuses once, it refuses always.
+    /// All of them, because the kernel refuses them for a reason that does not change.
     Study,
 }
 
@@ -223,7 +223,7 @@ fn told(error: &anyhow::Error) -> String {
     format!("{error:#}{hints}")
 }
 
-/// Whether the ledger cannot be written. One that does not take a profile takes everything else.
+/// Whether the ledger cannot be written at all. If it only refuses a profile, it accepts everything else.
 fn is_of_ledger(error: &anyhow::Error) -> bool {
     let mut found = error.chain().filter_map(|it| it.downcast_ref::<assay_ledger::Error>());
     found.any(|it| !matches!(it.problem, Problem::Unstorable(_) | Problem::TooLong))

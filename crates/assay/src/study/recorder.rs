@@ -119,7 +119,7 @@ impl<'a> Recorder<'a> {
         Ok(self.ledger.set_profiles(&self.record.study.id, profiles)?)
     }
 
-    /// Takes out of the record what prevented profiles, as they are tried again.
+    /// Removes from the record what prevented profiles, because they are tried again.
     pub(crate) fn forget_not_profiled(&mut self) -> Result<()> {
         let is_kept = |it: &StudyEvent| !matches!(it.what, EventKind::NotProfiled { .. });
         self.record.events.retain(is_kept);
