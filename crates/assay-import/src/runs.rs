@@ -179,9 +179,7 @@ mod tests {
         let [cell] = record.study.cells.as_slice() else { panic!("{:?}", record.study.cells) };
         assert_eq!(cell.id.setup, Setup { clients: 4, tables: 1, rows: 5000 });
         assert_eq!(cell.id.test.name(), "oltp_read_only");
-        assert!(
-            record.systems.iter().all(|it| it.artifact.known_product() == Some(Product::Postgres))
-        );
+        assert!(record.systems.iter().all(|it| it.artifact.product() == Some(Product::Postgres)));
         let rates: Vec<_> = record.slices.iter().map(assay_model::Slice::ops_per_second).collect();
         assert_eq!(rates, [Some(160.0), Some(320.0)]);
     }

@@ -49,15 +49,9 @@ pub struct ReportedServer {
 }
 
 impl Artifact {
-    /// The family; MySQL where a report does not tell it.
+    /// The family; `None` if a report does not tell it.
     #[must_use]
-    pub fn product(&self) -> Product {
-        self.known_product().unwrap_or(Product::MySql)
-    }
-
-    /// The family; `None` where a report does not tell it.
-    #[must_use]
-    pub fn known_product(&self) -> Option<Product> {
+    pub fn product(&self) -> Option<Product> {
         match self {
             Self::Prefix(prefix) => Some(prefix.product),
             Self::Running(server) => Some(server.product),

@@ -124,8 +124,8 @@ fn series(system: &System) -> Vec<String> {
 /// The system of another study that is most like this one.
 fn counterpart(system: &System, record: &StudyRecord) -> Option<usize> {
     // A published system of unknown product has no counterpart.
-    system.artifact.known_product()?;
-    let kind = |it: &System| (it.artifact.known_product(), it.spec.engine, series(it));
+    system.artifact.product()?;
+    let kind = |it: &System| (it.artifact.product(), it.spec.engine, series(it));
     let alike = record.systems.iter().enumerate().filter(|(_, it)| kind(it) == kind(system));
     let rank = |it: &System| {
         let is_same = it.artifact.version() == system.artifact.version();

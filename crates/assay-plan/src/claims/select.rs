@@ -131,7 +131,7 @@ impl SystemWords {
         {
             return true;
         }
-        let product = system.artifact.known_product().map(|it| it.word());
+        let product = system.artifact.product().map(|it| it.word());
         let version = match words.split_once('@') {
             _ if product == Some(words) => return !system.is_twin,
             Some((of, version)) if product == Some(of) => version,

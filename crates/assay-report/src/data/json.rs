@@ -208,9 +208,9 @@ pub(crate) fn systems(systems: &[System]) -> Vec<SystemRow<'_>> {
         .iter()
         .map(|system| SystemRow {
             name: &system.name,
-            product: system.artifact.known_product().map(Product::word),
+            product: system.artifact.product().map(Product::word),
             version: system.artifact.version(),
-            engine: system.artifact.known_product().map(|_| system.spec.engine.word()),
+            engine: system.artifact.product().map(|_| system.spec.engine.word()),
             build: system.artifact.package_version(),
             source: source(system),
             sha256: system.artifact.sha256(),

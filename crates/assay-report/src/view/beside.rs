@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use assay_model::{Estimate, PublishedGroup, Setup, StudyRecord, System, counted};
+use assay_model::{Estimate, Product, PublishedGroup, Setup, StudyRecord, System, counted};
 use assay_verdict::{Agreement, Judged, PairBeside, TestBeside, beside};
 
 use crate::label::labels;
@@ -184,8 +184,9 @@ fn differences(ours: &StudyRecord, theirs: &StudyRecord, pairs: &[Pair]) -> Vec<
                 (version(ours.systems.get(our)), version(theirs.systems.get(their)));
             if here != there && !seen.contains(&our) {
                 seen.push(our);
-                let product = ours.systems.get(our).map_or("", |it| it.artifact.product().word());
-                lines.push(format!("{product} {here} here, {there} there"));
+                let product = ours.systems.get(our).and_then(|it| it.artifact.product());
+                let product = product.map_or("", Product::word);
+                lines.push(format!("{product} {here} here, {there} there").trim_start().to_owned());
             }
         }
     }

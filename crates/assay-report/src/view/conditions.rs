@@ -181,11 +181,11 @@ fn system<'a>(study: &'a JudgedStudy<'a>, index: usize) -> SystemFacts<'a> {
         whole_name: Some(system.name.as_str()).filter(|name| *name != label),
         is_base: system.is_base,
         is_twin: system.is_twin,
-        version: match artifact.known_product() {
+        version: match artifact.product() {
             Some(product) => format!("{product} {}", artifact.version()),
             None => artifact.version().to_owned(),
         },
-        engine: artifact.known_product().map_or(NONE, |_| system.spec.engine.word()),
+        engine: artifact.product().map_or(NONE, |_| system.spec.engine.word()),
         package: artifact.package_version(),
         origin: origin(system),
         binaries: binaries(artifact),

@@ -153,7 +153,7 @@ fn work(record: &StudyRecord, cell: CellId) -> Option<String> {
 
 fn family(system: &System) -> String {
     let spec = &system.spec;
-    if system.artifact.known_product().is_none() {
+    if system.artifact.product().is_none() {
         return format!("unknown server {}", system.name);
     }
     let options = spec.overrides.iter().map(|(name, value)| format!("+{name}={value}"));
@@ -162,7 +162,7 @@ fn family(system: &System) -> String {
 
 /// The name of a system and its binaries.
 fn identity(system: &System) -> String {
-    if system.artifact.known_product().is_none() {
+    if system.artifact.product().is_none() {
         return format!("unknown server {}", system.name);
     }
     let digest = system.artifact.sha256().map_or("", |it| it.get(..12).unwrap_or(it));
