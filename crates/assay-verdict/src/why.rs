@@ -167,6 +167,12 @@ fn causes(profile: &ProfileChange) -> String {
     if told.is_empty() { String::new() } else { format!(" ({})", told.join("; ")) }
 }
 
+/// Counters of the time that threads wait, their words, and microseconds in one unit of the counter.
+const TIMES: [(&str, &str, f64); 2] = [
+    ("Innodb_row_lock_time", "waiting for row locks", 1000.0),
+    ("Rocksdb_stall_micros", "write stalls", 1.0),
+];
+
 /// Counters of servers that count waiting, and their words.
 const WAITS: [(&str, &str); 6] = [
     ("Innodb_row_lock_waits", "waits for row locks"),
@@ -195,8 +201,9 @@ const NO_EVIDENCE: &str = " (no counter of the server tells why)";
 /// Nothing that a counter counts takes longer, µs. Fewer than that many are no evidence.
 const LONGEST_US: f64 = 10_000.0;
 
-/// What supports a change of a term of waiting: of the counters that changed in the same direction, often enough to
-/// explain it, the one that changed most. Nothing if the counters were not read.
+/// What supports a change of a term of waiting: a time that the server measured, if it is large enough; otherwise, of
+/// the counters that changed in the same direction, often enough to explain it, the one that changed most. Nothing if
+/// the counters were not read.
 fn evidence(
     term: Term,
     tells_disk: bool,
@@ -209,6 +216,9 @@ fn evidence(
         return sampled.unwrap_or_default();
     }
     let Some(counters) = counters else { return sampled.unwrap_or_default() };
+    if let Some(timed) = timed(term, wait_us, counters) {
+        return timed;
+    }
     let listed: &[&[(&str, &str)]] = match term {
         Term::DiskWait => &[&DISK],
         Term::OtherWait if tells_disk => &[&WAITS],
@@ -235,8 +245,28 @@ fn evidence(
     )
 }
 
-/// Sampled waiting supports a term if it changed by at least this part of it.
+/// Waiting that was sampled, or measured by the server, supports a term if it changed by at least this part of it.
 const SUPPORT: f64 = 0.5;
+
+/// The time that threads waited as the server measured it, if it changed in the direction of a term and enough to
+/// support it.
+fn timed(term: Term, wait_us: f64, counters: &[CounterChange]) -> Option<String> {
+    if term != Term::OtherWait {
+        return None;
+    }
+    let known = counters.iter().filter_map(|counter| {
+        let (_, words, us) = TIMES.iter().find(|(name, ..)| *name == counter.name)?;
+        Some((words, [counter.changed.before, counter.changed.after].map(|value| value * us)))
+    });
+    let by = |[before, after]: [f64; 2]| (after - before) / wait_us;
+    let most = known
+        .filter(|(_, times)| by(*times) >= SUPPORT)
+        .max_by(|(_, one), (_, other)| by(*one).total_cmp(&by(*other)));
+    most.map(|(words, times)| {
+        let [before, after] = times.map(per_operation);
+        format!(" ({words} {before} → {after} µs per operation)")
+    })
+}
 
 /// What threads were seen waiting for, if it changed in the direction of a term and enough to support it.
 fn sampled(term: Term, wait_us: f64, profile: &ProfileChange) -> Option<String> {
@@ -351,6 +381,21 @@ mod tests {
         let found = terms(&less, Some(&counters), None).unwrap_or_default();
         assert!(found.starts_with("time per operation −10.0 µs, of which 90 % is"), "{found}");
         assert!(!found.contains("row locks"), "{found}");
+    }
+
+    #[test]
+    fn time_that_the_server_measured_comes_before_counts() {
+        let found = change(200.0, &[(Term::OtherWait, 180.0)]);
+        let waits = counter("Innodb_row_lock_waits", 0.0, 0.9);
+        // The counter has milliseconds.
+        let told = |time: f64| {
+            let counters = [waits.clone(), counter("Innodb_row_lock_time", 0.01, time)];
+            terms(&found, Some(&counters), None).unwrap_or_default()
+        };
+        let long = told(0.15);
+        assert!(long.contains("(waiting for row locks 10 → 150 µs per operation)"), "{long}");
+        let short = told(0.05);
+        assert!(short.contains("(waits for row locks per operation 0 → 0.90)"), "{short}");
     }
 
     #[test]
