@@ -78,6 +78,20 @@ pub fn statements(text: &str, syntax: Syntax) -> Vec<Range<usize>> {
     found
 }
 
+/// The words of a text: keywords, and names without quotes. There are none in strings and comments.
+#[must_use]
+pub fn words(text: &str, syntax: Syntax) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+        let length = skipped(rest, syntax);
+        let is_word = rest.starts_with(|c: char| c.is_alphabetic() || c == '_');
+        found.extend(length.filter(|_| is_word).and_then(|length| rest.get(..length)));
+        at += length.or_else(|| Some(rest.chars().next()?.len_utf8())).unwrap_or(1);
+    }
+    found
+}
+
 /// The place of a parameter mark of another program, such as `?` or `$1`: outside strings, quoted names and comments.
 #[must_use]
 pub fn other_mark(text: &str, syntax: Syntax) -> Option<Range<usize>> {

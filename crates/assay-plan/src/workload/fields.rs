@@ -5,7 +5,7 @@ use std::ops::Range;
 use assay_model::PerProduct;
 
 use crate::document::{Fault, Table, Value};
-use assay_workloads::sql::{Syntax, statements, unterminated};
+use assay_workloads::sql::{Syntax, statements, unterminated, words};
 
 /// Most bytes of a name: no server takes longer ones.
 const NAME_MAX: usize = 60;
@@ -59,6 +59,25 @@ pub(super) fn try_each<T, U>(
     Ok(PerProduct { mysql, postgres })
 }
 
+/// Whether these are the first and the last part of the definition of a routine. The semicolons in its body do not end
+/// it.
+fn defines_routine(text: &str, first: &Range<usize>, last: &Range<usize>, syntax: Syntax) -> bool {
+    let words_of = |part: &Range<usize>| words(text.get(part.clone()).unwrap_or_default(), syntax);
+    let is = |word: &&str, name: &str| word.eq_ignore_ascii_case(name);
+    let begins_with = |words: &[&str], name: &str| words.first().is_some_and(|word| is(word, name));
+    let head = words_of(first);
+    let kind = head.iter().find_map(|word| {
+        let routine =
+            ["TRIGGER", "PROCEDURE", "FUNCTION", "EVENT"].iter().any(|name| is(word, name));
+        let other = ["TABLE", "INDEX", "VIEW"].iter().any(|name| is(word, name));
+        (routine || other).then_some(routine)
+    });
+    begins_with(&head, "CREATE")
+        && kind == Some(true)
+        && head.iter().any(|word| is(word, "BEGIN"))
+        && begins_with(&words_of(last), "END")
+}
+
 /// The one statement of a text, without the semicolon at its end, and its place in the text.
 pub(super) fn one_statement<'t>(
     value: &Value<'t>,
@@ -74,6 +93,10 @@ pub(super) fn one_statement<'t>(
     match statements(text, syntax).as_slice() {
         [] => Err(value.fault("there is no statement")),
         [only] => Ok((text.get(only.clone()).unwrap_or_default(), only.clone())),
+        [first, .., last] if defines_routine(text, first, last, syntax) => {
+            let whole = first.start..last.end;
+            Ok((text.get(whole.clone()).unwrap_or_default(), whole))
+        }
         [_, second, ..] => {
             Err(Fault::at(value.span_of(second.clone()), "this is a second statement")
                 .hint("write each statement as a text of its own"))

@@ -111,6 +111,32 @@ fn tables_have_rows_of_all_kinds() {
 }
 
 #[test]
+fn the_statements_of_a_routine_are_part_of_its_definition() {
+    let text = |after: &str| {
+        format!(
+            "[table.t]\nrows = 1\ncreate = \"CREATE TABLE t (id INT PRIMARY KEY)\"\nafter = [\"{after}\"]\n\
+             columns = {{ id = {{ sequence = 1 }} }}\n[test.one]\nsteps = [\"SELECT id FROM t\"]\n"
+        )
+    };
+    let body = "BEGIN SET @a = 1; SET @b = 2; END";
+    for (syntax, product) in [("", Product::MySql), ("-- a comment\\n", Product::Postgres)] {
+        let routine = format!("{syntax}CREATE TRIGGER x AFTER UPDATE ON t FOR EACH ROW {body}");
+        let workload = read(&text(&format!("{routine};")));
+        let after = data(&workload).tables[0].after[0].of(product).unwrap();
+        assert_eq!(*after, routine.replace("\\n", "\n"));
+    }
+    for two in [
+        "CREATE TABLE trigger_begin (id INT); SELECT 1",
+        "CREATE TABLE t2 (event INT, begin INT); END",
+        "CREATE TRIGGER x BEFORE INSERT ON t FOR EACH ROW BEGIN END; DROP TABLE t",
+        "CREATE TRIGGER begin_x BEFORE INSERT ON t FOR EACH ROW SET @a = 'BEGIN'; END",
+    ] {
+        let error = read_workload("shop.toml", &text(two), &files).unwrap_err().to_string();
+        assert!(error.contains("this is a second statement"), "{error}");
+    }
+}
+
+#[test]
 fn tests_are_transactions_and_mixes_of_them() {
     let workload = read(SHOP);
     let names: Vec<_> = workload.tests.iter().map(|test| (test.name(), test.class)).collect();
