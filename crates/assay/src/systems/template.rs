@@ -216,7 +216,8 @@ pub(crate) fn remove_unused(dir: &Path) -> Result<bool> {
     let directory = fs_err::File::open(dir)?;
     let is_free = directory.file().try_lock().is_ok();
     if is_free {
-        fs_err::remove_dir_all(dir)?;
+        // Half a template must not pass for one, whatever interrupts this.
+        fs_err::rename(dir, unfinished(dir))?;
         // One of an older assay has none.
         let _ = fs_err::remove_file(description(dir));
     }
@@ -308,8 +309,13 @@ fn making(env: &Environment, template: &Path) -> Result<Claim> {
 
 /// The same, if nobody makes it now.
 fn try_making(template: &Path) -> Result<Option<Claim>> {
+    Ok(Claim::try_take(&unfinished(template))?)
+}
+
+/// Where a template is while it is made or removed.
+fn unfinished(template: &Path) -> PathBuf {
     let name = template.file_name().unwrap_or_default().to_string_lossy();
-    Ok(Claim::try_take(&template.with_file_name(format!("{UNFINISHED}{name}")))?)
+    template.with_file_name(format!("{UNFINISHED}{name}"))
 }
 
 struct Maker<'a> {
