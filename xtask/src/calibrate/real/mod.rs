@@ -37,7 +37,8 @@ pub(super) fn run(root: &Path, words: &[String]) -> Result<()> {
     };
     let program = option(words, "--program")?.map(PathBuf::from);
     let program = program.map_or_else(|| machine::build("assay"), Ok)?;
-    let assay = Assay { program, commit: machine::commit(root)? };
+    let program = std::path::absolute(program)?;
+    let assay = Assay { program, root: root.to_owned(), commit: machine::commit(root)? };
     let mut lines = Lines::open(&root.join(if is_short { SHORT_RESULTS } else { RESULTS }))?;
     let of_kind = lines.values().iter().filter(|line| text(line, "kind") == kind);
     let done: BTreeSet<String> = of_kind.map(|line| text(line, "key").to_owned()).collect();
@@ -81,13 +82,15 @@ pub(super) fn run(root: &Path, words: &[String]) -> Result<()> {
 /// The program that is calibrated.
 struct Assay {
     program: PathBuf,
+    /// The root of the repository, in which it runs.
+    root: PathBuf,
     commit: String,
 }
 
 impl Assay {
     fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(&self.program);
-        command.args(words);
+        command.args(words).current_dir(&self.root);
         command
     }
 
