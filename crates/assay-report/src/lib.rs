@@ -126,6 +126,15 @@ pub fn render_with_charts(
     printable_lines(&text).into_owned()
 }
 
+/// The answer of a study in words, a line for each system, as [`render`] begins with it in text.
+#[must_use]
+pub fn answer(record: &StudyRecord, judgement: &Judgement) -> Vec<String> {
+    with_report(record, judgement, |report| match &report.gate {
+        Some(gate) => vec![gate.headline.clone()],
+        None => report.answer_lines(),
+    })
+}
+
 /// Renders what a gate says: in text and Markdown a summary, in the other formats the whole study. A study that is no
 /// gate is rendered by [`render`].
 #[must_use]

@@ -299,7 +299,10 @@ fn again(again: &Again) -> String {
         Some(command) => ("", command),
         None => ("With this as `study.toml`, run `assay run study.toml`:\n\n", again.recipe),
     };
-    if text.is_empty() { String::new() } else { format!("### Reproduce\n\n{what}{}", fenced(text)) }
+    let reproduce = (!text.is_empty()).then(|| format!("### Reproduce\n\n{what}{}", fenced(text)));
+    let profiles = again.profiles();
+    let profiles = profiles.map(|(command, shows)| format!("`{command}` shows the {shows}."));
+    [reproduce, profiles].into_iter().flatten().collect::<Vec<_>>().join("\n\n")
 }
 
 /// A code block whose fence is longer than any in the text.

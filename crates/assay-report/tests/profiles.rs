@@ -106,3 +106,18 @@ fn functions_of_one_version_only_are_named() {
                 are new, gone, renamed or inlined elsewhere";
     assert!(page.contains(told), "{page}");
 }
+
+#[test]
+fn text_and_markdown_tell_how_to_see_profiles() {
+    let profile = profile("mysqld", &[("read", 500)]);
+    let profiled = with_profiles(profile.clone(), profile);
+    let options = TextOptions { width: 80, color: false };
+    let of = |record: &StudyRecord, format| render(record, &judge(record), format, &options);
+    let shows = "of 1 test";
+    for format in [Format::Text, Format::Markdown] {
+        let told = of(&profiled, format);
+        assert!(told.contains("-o profiles.html") && told.contains(shows), "{told}");
+        let told = of(&record(&["11.8"]), format);
+        assert!(!told.contains("-o profiles.html"), "{told}");
+    }
+}

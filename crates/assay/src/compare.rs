@@ -193,7 +193,7 @@ fn measure(
     if record.finished {
         report::conclude(ledger, &record).context("cannot keep the verdicts")?;
     }
-    let written = report::write_measured(&record, &args.output, junit);
+    let written = report::write_measured(&record, &args.output, junit, &progress);
     if let Some((how, exit)) = stopped {
         // A step of the Insert Benchmark that failed is a result, although those after it are missing.
         let is_result = record.study.is_insert_benchmark() && exit == Exit::Error;

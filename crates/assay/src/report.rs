@@ -23,6 +23,7 @@ use crate::cli::{FormatWord, LedgerArg, Output, Report, ShapeArg, ShapeWord, Sty
 use crate::exit::Exit;
 use crate::form::{Form, form};
 use crate::opened::open_ledger;
+use crate::progress::Progress;
 use crate::stacks::NoStacks;
 use crate::{paths, stacks, study, study_id, workload};
 
@@ -176,18 +177,26 @@ pub(crate) fn write_gate(
     output: &Output,
     junit: Option<&Path>,
 ) -> Result<Exit> {
-    let judgement = assay_verdict::judge(record);
+    write_judged(record, &assay_verdict::judge(record), output, junit)
+}
+
+fn write_judged(
+    record: &StudyRecord,
+    judgement: &Judgement,
+    output: &Output,
+    junit: Option<&Path>,
+) -> Result<Exit> {
     // CI reads this file even if the other one cannot be written.
     if let Some(file) = junit {
-        write_file(file, &assay_report::junit(record, &judgement))?;
+        write_file(file, &assay_report::junit(record, judgement))?;
     }
-    put_study(record, &judgement, output, assay_report::render_gate)?;
+    put_study(record, judgement, output, assay_report::render_gate)?;
     let allows = record.study.gate.as_ref().is_some_and(|gate| gate.allow_undecided);
     Ok(match judgement.gate.as_ref().map(GateJudgement::verdict) {
-        None => of_cells(&judgement),
+        None => of_cells(judgement),
         Some(GateVerdict::Passed) => Exit::Done,
         // Nothing measured is no pass.
-        Some(GateVerdict::Undecided) if allows && has_estimates(&judgement) => Exit::Done,
+        Some(GateVerdict::Undecided) if allows && has_estimates(judgement) => Exit::Done,
         Some(GateVerdict::Exceeded) => Exit::LimitExceeded,
         Some(GateVerdict::Undecided | GateVerdict::Failed) => Exit::Incomplete,
     })
@@ -197,21 +206,37 @@ fn has_estimates(judgement: &Judgement) -> bool {
     judgement.gate.iter().flat_map(|gate| &gate.cells).any(|cell| cell.rqps.is_some())
 }
 
-/// Like [`write_gate`], for a study that was just measured: if the file cannot be written after all, the report goes to
-/// stdout.
+/// Like [`write_gate`], for a study that was just measured. If the report goes to a file, the progress ends with the
+/// answer. If the file cannot be written after all, the report goes to stdout.
 pub(crate) fn write_measured(
     record: &StudyRecord,
     output: &Output,
     junit: Option<&Path>,
+    progress: &Progress,
 ) -> Result<Exit> {
-    write_gate(record, output, junit).map_err(|source| {
-        if output.output.is_some() {
-            let stdout = Output { format: Some(FormatWord::Text), output: None };
-            // The first error is the one to report.
-            let _ = write_gate(record, &stdout, None);
+    let judgement = assay_verdict::judge(record);
+    let written = write_judged(record, &judgement, output, junit);
+    match (written, &output.output) {
+        (Ok(exit), Some(place)) => {
+            for line in assay_report::answer(record, &judgement) {
+                progress.note(line.trim());
+            }
+            // Charts and stacks have said where they are.
+            if matches!(form(output)?, Form::Text(_)) {
+                progress.done("report", &format!("written to `{}`", place.display()));
+            }
+            Ok(exit)
         }
-        NotWritten { study: record.study.id.clone(), source }.into()
-    })
+        (Ok(exit), None) => Ok(exit),
+        (Err(source), place) => {
+            if place.is_some() {
+                let stdout = Output { format: Some(FormatWord::Text), output: None };
+                // The first error is the one to report.
+                let _ = write_judged(record, &judgement, &stdout, None);
+            }
+            Err(NotWritten { study: record.study.id.clone(), source }.into())
+        }
+    }
 }
 
 /// A study was measured, but its report could not be written.

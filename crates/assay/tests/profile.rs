@@ -18,6 +18,8 @@ fn number(value: &Value) -> f64 {
 #[test]
 fn a_profile_says_which_functions_use_the_cpu_time_of_the_account() {
     let place = Place::new();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("report.json");
     let words = [
         "compare",
         "mariadb@11.8",
@@ -27,14 +29,17 @@ fn a_profile_says_which_functions_use_the_cpu_time_of_the_account() {
         "--tests",
         "point-query",
         "--profile=all",
-        "--format",
-        "json",
+        "-o",
+        file.to_str().unwrap(),
     ];
     let output = place.run_to_end(&words);
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{stderr}");
     assert!(stderr.contains("taking profiles of 1 test"), "{stderr}");
-    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let (_, end) =
+        stderr.split_once("mariadb@11.8+performance_schema=ON against mariadb@11.8").unwrap();
+    assert!(end.contains("written to `") && output.stdout.is_empty(), "{output:?}");
+    let result: Value = serde_json::from_slice(&fs_err::read(file).unwrap()).unwrap();
     let events = result["events"].to_string();
     if events.contains("no profile of point-query: ") {
         assert!(events.contains("perf_event_paranoid"), "{events}");
@@ -59,7 +64,6 @@ fn a_profile_says_which_functions_use_the_cpu_time_of_the_account() {
         let all: f64 = waits.values().map(|it| number(&it["after"])).sum();
         assert!(of("client") > 0.0 && of("client") + of("cpu") > 0.8 * all, "{waits:#?}");
     }
-    let folder = tempfile::tempdir().unwrap();
     let directory = folder.path().join("stacks");
     let words = ["report", "--format", "folded", "-o", directory.to_str().unwrap()];
     let written = place.run_to_end(&words);

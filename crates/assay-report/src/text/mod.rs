@@ -213,5 +213,7 @@ fn again(again: &Again) -> Vec<String> {
         );
     }
     lines.push(format!("  assay report {}  (shows this report again)", again.id));
+    let profiles = again.profiles();
+    lines.extend(profiles.map(|(command, shows)| format!("  {command}  (shows the {shows})")));
     lines
 }

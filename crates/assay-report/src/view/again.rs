@@ -1,6 +1,8 @@
 //! The way to measure the same again.
 
-use assay_model::{Origin, StudyRecord};
+use std::collections::BTreeSet;
+
+use assay_model::{Origin, StudyRecord, counted};
 
 /// The way to the same study.
 pub(crate) struct Again<'a> {
@@ -11,6 +13,8 @@ pub(crate) struct Again<'a> {
     pub(crate) recipe: &'a str,
     /// Whether a system is named by a URL, of which the ledger keeps no password.
     pub(crate) needs_password: bool,
+    /// Number of tests with profiles, which only pages and files of stacks show.
+    pub(crate) profiled: usize,
 }
 
 impl<'a> Again<'a> {
@@ -21,7 +25,16 @@ impl<'a> Again<'a> {
             command: command(&record.study.recipe),
             recipe: record.study.recipe.trim_end(),
             needs_password: record.systems.iter().any(|system| is_url(&system.spec.origin)),
+            profiled: record.profiles.iter().map(|it| it.cell).collect::<BTreeSet<_>>().len(),
         }
+    }
+
+    /// The command that shows the profiles, and what it shows; `None` without profiles.
+    pub(crate) fn profiles(&self) -> Option<(String, String)> {
+        let command = format!("assay report {} -o profiles.html", self.id);
+        let tests = counted(self.profiled as u64, "test");
+        let shows = format!("functions, waits and flame graphs of {tests}");
+        (self.profiled > 0).then_some((command, shows))
     }
 }
 

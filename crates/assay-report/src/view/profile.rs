@@ -159,7 +159,8 @@ pub(crate) fn limits(study: &JudgedStudy, cell: &CellJudgement) -> Vec<String> {
         ));
     }
     if limits.no_kernel {
-        let what = "the kernel did not show its own functions and waits, so the times are those of the server's code";
+        let what = "the kernel did not show its own functions and waits, so the times are those of the server's code \
+                    (`kernel.perf_event_paranoid` of 1 permits it)";
         said.push(what.to_owned());
     }
     if limits.unnamed_kernel {
