@@ -33,6 +33,8 @@ pub struct Needs {
     pub blocks: u32,
     /// The smallest change that counts.
     pub threshold: f64,
+    /// Whether an earlier command began the study, so that this one can only give it more time.
+    pub is_resumed: bool,
 }
 
 /// Seconds that a round of a cell takes, all systems together.
@@ -126,8 +128,11 @@ pub fn outlook(
     if blocks < needed {
         let used_s = study.budget_s - left_s;
         let enough = ((used_s + 1.1 * f64::from(needed) * block_s) / 10.0).ceil() * 10.0;
-        let remedy =
-            format!("`--budget {}` or fewer `--tests`", duration_text(enough).replace(' ', ""));
+        let text = |seconds: f64| duration_text(seconds).replace(' ', "");
+        let remedy = match needs.is_resumed {
+            true => format!("`--more {}`", text((enough - study.budget_s.max(used_s)).max(10.0))),
+            false => format!("`--budget {}` or fewer `--tests`", text(enough)),
+        };
         let why = if left_s < 1.0 {
             "and nothing is left of the budget".to_owned()
         } else if left_s < one_pass_s {
@@ -278,7 +283,7 @@ mod tests {
     use super::*;
     use crate::{MachineFacts, Request, plan};
 
-    const NEEDS: Needs = Needs { blocks: 4, threshold: 0.02 };
+    const NEEDS: Needs = Needs { blocks: 4, threshold: 0.02, is_resumed: false };
 
     fn planned(preset: Preset, tests: &[&str]) -> Study {
         let words = ["mariadb@10.11".to_owned(), "mariadb@11.8".to_owned()];
@@ -312,6 +317,10 @@ mod tests {
         assert!(few.contains("a verdict needs 4 blocks"), "{few}");
         let late = outlook(&study, 2, -30.0, NEEDS, None);
         assert!(late.contains("nothing is left of the budget"), "{late}");
+        let resumed = outlook(&study, 2, -30.0, Needs { is_resumed: true, ..NEEDS }, None);
+        let more = resumed.split("--more ").nth(1).unwrap().split('`').next().unwrap();
+        let more = crate::parse_duration_s(more).unwrap();
+        assert!(outlook(&study, 2, more, NEEDS, None).contains("detects changes"), "{resumed}");
         for told in [&none, &few] {
             assert!(told.contains("few tests will be decided"), "{told}");
             let budget = told.split("--budget ").nth(1).unwrap().split('`').next().unwrap();

@@ -28,15 +28,20 @@ pub enum Error {
     Thread(&'static str),
 }
 
+const IN_A_CONTAINER: &str = "in a container, performance events need the capability CAP_PERFMON and a seccomp profile \
+                              that allows `perf_event_open`";
+
 impl Hint for Error {
     fn hints(&self) -> Vec<String> {
         match self {
+            // The setting does not bind root.
+            Self::NotPermitted(_) if rustix::process::geteuid().is_root() => {
+                vec![IN_A_CONTAINER.to_owned()]
+            }
             Self::NotPermitted(_) => vec![
                 "`sudo sysctl kernel.perf_event_paranoid=1` permits it until the next boot, with the kernel's part"
                     .to_owned(),
-                "in a container, performance events also need the capability CAP_PERFMON and a seccomp profile that \
-                 allows `perf_event_open`"
-                    .to_owned(),
+                IN_A_CONTAINER.to_owned(),
             ],
             Self::LockedMemory => vec![
                 "raise the limit on locked memory (`ulimit -l`) or the setting `kernel.perf_event_mlock_kb`, or set \

@@ -62,8 +62,8 @@ fn a_program_of_another_name_has_the_same_functions_in_tables_and_drawings() {
     let base = profile("mysqld", &[("0x10", 500), ("read", 500)]);
     let other = profile("mariadbd", &[("0x30", 500), ("read", 500)]);
     let page = page(&with_profiles(base, other));
-    assert!(page.contains("coloured by their change against mariadb@10.11"), "{page}");
-    let unnamed = "functions of mariadbd that have no name everywhere";
+    assert!(page.contains("amber takes longer than in mariadb@10.11"), "{page}");
+    let unnamed = "functions of mariadbd without a name in both systems";
     assert!(page.contains(unnamed) && page.contains("<td>15.00 → 18.75</td>"), "{page}");
     assert!(page.contains("mariadbd: 15.00 → 18.75 µs per operation"), "{page}");
     // One part of the time says nothing of how much it varies.
@@ -105,6 +105,23 @@ fn functions_of_one_version_only_are_named() {
     let told = "only this system has samples of new_read and only the base has samples of old_read: such functions \
                 are new, gone, renamed or inlined elsewhere";
     assert!(page.contains(told), "{page}");
+}
+
+#[test]
+fn boxes_of_calls_have_colours_of_their_own() {
+    let profile = profile("mysqld", &[("read", 500)]);
+    let record = with_profiles(profile.clone(), profile);
+    let options = TextOptions { width: 80, color: false };
+    let page = render(&record, &judge(&record), Format::Html, &options);
+    assert!(page.contains("class=\"cell"), "{page}");
+    for rule in [
+        ".chart .cell { fill:",
+        ".worse { --shade:",
+        ".better { --shade:",
+        ".calls .chart { max-width: none;",
+    ] {
+        assert!(page.contains(rule), "{rule}");
+    }
 }
 
 #[test]

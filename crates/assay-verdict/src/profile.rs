@@ -43,13 +43,17 @@ pub struct ProfileChange {
     pub waits: Option<Vec<(Wait, Changed)>>,
 }
 
+/// A function with a smaller part of the change is no cause. Other work on the machine, which the intervals of samples do
+/// not contain, changes some functions by more than their error.
+const CAUSE_SHARE: f64 = 0.1;
+
 impl ProfileChange {
-    /// The functions of serving threads whose change for certain has the direction of the whole, the largest first.
-    pub fn causes(&self) -> impl Iterator<Item = (&str, &Changed)> {
+    /// The functions of serving threads whose change for certain has the direction of the whole and makes up a part of
+    /// it that is worth telling, the largest first.
+    pub fn causes(&self) -> impl Iterator<Item = &FunctionChange> {
         let whole: f64 = self.serving.iter().map(|it| it.changed.by.value).sum();
-        let agrees = move |it: &&FunctionChange| it.is_certain && it.changed.by.value * whole > 0.0;
-        let named = self.serving.iter().filter(agrees);
-        named.filter_map(|it| Some((it.function.as_deref()?, &it.changed)))
+        let share = move |it: &FunctionChange| it.changed.by.value / whole;
+        self.serving.iter().filter(move |it| it.is_certain && share(it) >= CAUSE_SHARE)
     }
 }
 
@@ -279,7 +283,8 @@ mod tests {
         assert_eq!(check.function.as_deref(), Some("check"));
         assert!(check.is_certain && (check.changed.by.value - 2.5).abs() < 1e-9, "{check:?}");
         assert!(rest.iter().all(|it| !it.is_certain), "{rest:?}");
-        assert_eq!(found.causes().map(|(name, _)| name).collect::<Vec<_>>(), ["check"]);
+        let causes: Vec<_> = found.causes().map(|it| it.function.as_deref()).collect();
+        assert_eq!(causes, [Some("check")]);
     }
 
     #[test]

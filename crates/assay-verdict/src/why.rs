@@ -4,8 +4,8 @@ use assay_model::{AuditFinding, Verdict, thousands};
 
 use crate::cause::{Facts, cause};
 use crate::{
-    CellJudgement, Changed, CounterChange, PerOp, PlanFindings, ProcessorChange, ProfileChange,
-    Term, TimeChange, Wait,
+    CellJudgement, Changed, CounterChange, FunctionChange, PerOp, PlanFindings, ProcessorChange,
+    ProfileChange, Term, TimeChange, Wait,
 };
 
 /// A counter has changed when its ratio leaves 1 by more than this.
@@ -151,8 +151,13 @@ const WORTH_TELLING: f64 = 0.02;
 /// ` (row_search_mvcc +3.1 µs, ...; instructions per operation +12 %, cycles per instruction +1 %)`. Nothing if no
 /// profile tells.
 fn causes(profile: &ProfileChange) -> String {
-    let of = |(function, changed): (&str, &Changed)| {
-        format!("`{function}` {:+.1} µs", changed.by.value).replace('-', "−")
+    let of = |it: &FunctionChange| {
+        let name = match &it.function {
+            Some(function) => format!("`{function}`"),
+            None => format!("functions of `{}` without a name", it.module),
+        };
+        let is_new = if it.changed.before == 0.0 { ", not seen in the base" } else { "" };
+        format!("{name} {:+.1} µs{is_new}", it.changed.by.value).replace('-', "−")
     };
     let named: Vec<String> = profile.causes().take(FUNCTIONS).map(of).collect();
     let processor = profile.processor.as_ref().map(|ProcessorChange { instructions, cycles }| {

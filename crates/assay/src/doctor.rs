@@ -60,7 +60,8 @@ fn request() -> Request {
 }
 
 fn needs(study: &Study) -> Needs {
-    Needs { blocks: assay_verdict::BLOCKS_MIN, threshold: assay_verdict::threshold(study) }
+    let threshold = assay_verdict::threshold(study);
+    Needs { blocks: assay_verdict::BLOCKS_MIN, threshold, is_resumed: false }
 }
 
 fn prospects(cpus: u32, noise: Option<&Noise>) -> Result<Vec<Prospect>> {

@@ -63,7 +63,11 @@ pub(crate) fn write(record: &StudyRecord, directory: Option<&Path>) -> Result<()
     for file in &files {
         fs_err::write(path(&file.name), &file.text)?;
     }
-    print(&format!("{} in `{}`", counted(files.len() as u64, "file"), directory.display()));
+    print(&format!(
+        "{} in `{}`: CPU time in samples, waits in microseconds",
+        counted(files.len() as u64, "file"),
+        directory.display()
+    ));
     Ok(())
 }
 
@@ -79,7 +83,9 @@ fn nothing(record: &StudyRecord) -> Result<&'static str, NoStacks> {
             Ok("the study takes its profiles at its end, so there are none yet")
         }
         (_, Some(why)) => Err(NoStacks::Prevented(why)),
-        (Profiling::Changed, None) => Ok("no test changed, so there are no profiles to write"),
+        (Profiling::Changed, None) => Ok(
+            "no test changed for certain, so there are no profiles; `--profile=all` takes those of all tests",
+        ),
         (Profiling::All, None) => Err(NoStacks::NotTaken),
     }
 }

@@ -75,7 +75,10 @@ fn a_profile_says_which_functions_use_the_cpu_time_of_the_account() {
     assert!(spent.sum::<u64>() > 1000 && stacks.contains(';'), "{stacks}");
     let page = place.run_to_end(&["report", "--format", "html"]);
     let page = String::from_utf8(page.stdout).unwrap();
-    assert!(page.contains("by function itself") && page.contains("Calls of "), "{page}");
+    assert!(
+        page.contains("by function, without what it calls") && page.contains("Calls of "),
+        "{page}"
+    );
 }
 
 /// Whether all threads of a server are stopped.

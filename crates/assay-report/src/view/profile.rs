@@ -83,7 +83,7 @@ fn functions(all: &[FunctionChange], whole: Option<Changed>) -> Vec<AccountRow> 
             let name = match &it.function {
                 Some(function) if it.module == "[kernel]" => format!("{function} (kernel)"),
                 Some(function) => function.clone(),
-                None => format!("functions of {} that have no name everywhere", it.module),
+                None => format!("functions of {} without a name in both systems", it.module),
             };
             let share = format!("{:.2} → {:.2}", it.changed.before, it.changed.after);
             AccountRow { is_certain: it.is_certain, ..row(name, &it.changed, share) }
@@ -153,8 +153,8 @@ pub(crate) fn limits(study: &JudgedStudy, cell: &CellJudgement) -> Vec<String> {
     let mut said = Vec::new();
     if !limits.stripped.is_empty() {
         said.push(format!(
-            "{} tell the names of only some functions: install their debug symbols or set DEBUGINFOD_URLS, and \
-             the next profile has all",
+            "{} name only some of their functions: with their debug symbols installed, or DEBUGINFOD_URLS set, the \
+             next profile names all",
             limits.stripped.join(", ")
         ));
     }

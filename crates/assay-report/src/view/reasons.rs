@@ -160,7 +160,7 @@ fn functions(changed: &[&CellJudgement]) -> Option<String> {
     for profile in &profiles {
         // Several modules may have a function of the same name.
         let named: BTreeSet<&str> =
-            profile.causes().take(GROUPS).map(|(function, _)| function).collect();
+            profile.causes().take(GROUPS).filter_map(|it| it.function.as_deref()).collect();
         for function in named {
             *by_function.entry(function).or_default() += 1;
         }

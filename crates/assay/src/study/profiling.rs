@@ -48,15 +48,20 @@ impl StudyExecutor<'_, '_> {
         }
         let count = phases.values().map(Vec::len).sum::<usize>() as u64;
         if count == 0 {
+            if self.profiling == Profiling::Changed && known.is_empty() {
+                let none = "no profiles: no test changed for certain; `--profile=all` takes those of all tests";
+                self.env.progress.note(none);
+            }
             return Ok(());
         }
         let systems = self.participants.len();
         let counted_for = COUNTED_PART * COUNTED_PARTS as u32;
         let each = (WARM + SAMPLED + WAITS_SAMPLED + counted_for).as_secs_f64() * systems as f64;
         self.env.progress.note(&format!(
-            "taking profiles of {}, {:.0} s each",
+            "taking profiles of {}, {:.0} s{}",
             counted(count, "test"),
-            each
+            each,
+            if count > 1 { " each" } else { "" },
         ));
         if self.templates.is_empty() {
             self.load()?;
