@@ -239,6 +239,7 @@ fn profiles_are_read_on_request_and_checked() {
         ops: 12.5,
         server: "server".to_owned(),
         serving: calls.clone(),
+        dispersion: 1.0,
         background: CallTree::default(),
         waits: Some(Waits { ops: 2.0, calls }),
         processor: vec![ProcessorPart { ops: 2.0, instructions: 3000, cycles: 2500 }],

@@ -15,6 +15,7 @@ mod event;
 mod examination;
 mod gate;
 mod generator;
+mod growing_tree;
 mod hint;
 mod histogram;
 pub mod limits;
@@ -47,6 +48,7 @@ pub use examination::{
 };
 pub use gate::Gate;
 pub use generator::{Generator, Range, Scalar};
+pub use growing_tree::GrowingTree;
 pub use hint::Hint;
 pub use histogram::{HISTOGRAM_VALUE_MAX, recorded_values};
 pub use own::{

@@ -41,6 +41,9 @@ pub const ATTACHMENT_BYTES: usize = 8 << 20;
 /// Nodes of a call tree, and functions in it, at most.
 pub const PROFILE_NODES: usize = 60_000;
 
+/// The largest dispersion of a profile.
+pub const DISPERSION_MAX: f64 = 1e6;
+
 /// Bounds on users' workloads.
 pub mod own {
     use std::ops::RangeInclusive;

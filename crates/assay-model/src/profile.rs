@@ -111,6 +111,20 @@ pub struct ProfileLimits {
     pub stripped: Vec<String>,
 }
 
+impl ProfileLimits {
+    /// Adds what another part of the same profile could not see.
+    pub fn add(&mut self, other: Self) {
+        self.no_kernel |= other.no_kernel;
+        self.unnamed_kernel |= other.unnamed_kernel;
+        self.lost = self.lost.saturating_add(other.lost);
+        self.lost_waits = self.lost_waits.saturating_add(other.lost_waits);
+        self.broken = self.broken.saturating_add(other.broken);
+        self.stripped.extend(other.stripped);
+        self.stripped.sort_unstable();
+        self.stripped.dedup();
+    }
+}
+
 /// What threads wait for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Waits {
@@ -142,6 +156,10 @@ pub struct Profile {
     pub server: String,
     /// Samples of the threads that serve the clients' connections.
     pub serving: CallTree,
+    /// By how much their functions vary from part to part of the sampling, divided by what the number of samples alone
+    /// explains; at least 1.
+    #[serde(default = "no_dispersion")]
+    pub dispersion: f64,
     /// Samples of all other threads of the server.
     pub background: CallTree,
     /// What the serving threads wait for; `None` if the kernel did not tell.
@@ -151,6 +169,11 @@ pub struct Profile {
     pub processor: Vec<ProcessorPart>,
     /// What it could not see.
     pub limits: ProfileLimits,
+}
+
+/// Profiles of one part cannot tell.
+fn no_dispersion() -> f64 {
+    1.0
 }
 
 impl Profile {

@@ -126,12 +126,14 @@ pub fn outlook(
     let blocks = ((left_s / block_s).max(0.0) as u32).min(study.blocks);
     let needed = needs.blocks.min(study.blocks).max(1);
     if blocks < needed {
-        let used_s = study.budget_s - left_s;
-        let enough = ((used_s + 1.1 * f64::from(needed) * block_s) / 10.0).ceil() * 10.0;
-        let text = |seconds: f64| duration_text(seconds).replace(' ', "");
+        let needed_s = 1.1 * f64::from(needed) * block_s;
+        let text = |seconds: f64| duration_text((seconds / 10.0).ceil() * 10.0).replace(' ', "");
         let remedy = match needs.is_resumed {
-            true => format!("`--more {}`", text((enough - study.budget_s.max(used_s)).max(10.0))),
-            false => format!("`--budget {}` or fewer `--tests`", text(enough)),
+            true => format!("`--more {}`", text(needed_s - left_s.max(0.0))),
+            false => format!(
+                "`--budget {}` or fewer `--tests`",
+                text(study.budget_s - left_s + needed_s)
+            ),
         };
         let why = if left_s < 1.0 {
             "and nothing is left of the budget".to_owned()

@@ -15,7 +15,7 @@ pub(crate) fn is_kernel(address: u64) -> bool {
 pub(crate) struct KernelNames(Vec<(u64, String)>);
 
 impl KernelNames {
-    /// Reads them. They are read anew each time: modules come and go.
+    /// Reads them.
     pub(crate) fn read() -> Self {
         Self::parse(&fs_err::read_to_string("/proc/kallsyms").unwrap_or_default())
     }

@@ -156,6 +156,7 @@ struct Reader {
     frequency: u32,
     server: String,
     kernel: ShowsKernel,
+    kernel_names: Arc<KernelNames>,
     serving: BTreeSet<i32>,
     /// By process.
     spaces: BTreeMap<i32, Space>,
@@ -216,6 +217,7 @@ impl Reader {
             frequency: FREQUENCY,
             server: program(root).map(|it| cut(&it).to_owned()).unwrap_or_default(),
             kernel,
+            kernel_names: if kernel.0 { symbols.kernel() } else { Arc::default() },
             serving: tids.filter(|tid| is_serving(*tid)).collect(),
             spaces,
             cpu: [Stacks::new(), Stacks::new()],
@@ -335,7 +337,7 @@ impl Reader {
     }
 
     fn finish(mut self) -> Sampled {
-        let names = if self.kernel.0 { KernelNames::read() } else { KernelNames::default() };
+        let names = Arc::clone(&self.kernel_names);
         // What was sampled stands for all waiting.
         let sampled: u64 = self.waits.values().sum();
         for spent in self.waits.values_mut() {

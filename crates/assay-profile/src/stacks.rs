@@ -2,8 +2,7 @@
 
 use std::collections::HashMap;
 
-use assay_model::limits::PROFILE_NODES;
-use assay_model::{CallNode, CallTree, Frame};
+use assay_model::{CallTree, Frame, GrowingTree};
 
 /// A stack as addresses, the innermost first, in a process.
 pub(crate) type Stack = (i32, Box<[u64]>);
@@ -11,18 +10,10 @@ pub(crate) type Stack = (i32, Box<[u64]>);
 /// What was spent in each stack.
 pub(crate) type Stacks = HashMap<Stack, u64>;
 
-/// A call tree in the making.
-#[derive(Default)]
-struct Growing {
-    tree: CallTree,
-    frames: HashMap<Frame, u32>,
-    calls: HashMap<(Option<u32>, u32), u32>,
-}
-
 /// The tree of all stacks, with the functions that `frame` finds.
 pub(crate) fn tree(stacks: &Stacks, mut frame: impl FnMut(i32, u64) -> Frame) -> CallTree {
     let mut found: HashMap<(i32, u64), u32> = HashMap::new();
-    let mut growing = Growing::default();
+    let mut growing = GrowingTree::default();
     let mut ordered: Vec<(&Stack, u64)> =
         stacks.iter().map(|(stack, spent)| (stack, *spent)).collect();
     // The most frequent first, so that the rarest are cut. The order is the same each time.
@@ -37,39 +28,13 @@ pub(crate) fn tree(stacks: &Stacks, mut frame: impl FnMut(i32, u64) -> Frame) ->
                 None => break,
             }
         }
-        let node = caller.and_then(|node| growing.tree.nodes.get_mut(node as usize));
-        if let Some(node) = node {
-            node.own = node.own.saturating_add(spent);
+        // A busy server has some thousands of calls. Of stacks beyond the most that a tree holds, the rarest ones, only
+        // the beginning is kept.
+        if let Some(node) = caller {
+            growing.spend(node, spent);
         }
     }
-    growing.tree
-}
-
-impl Growing {
-    fn frame(&mut self, frame: Frame) -> u32 {
-        if let Some(known) = self.frames.get(&frame) {
-            return *known;
-        }
-        let index = self.tree.frames.len() as u32;
-        self.tree.frames.push(frame.clone());
-        self.frames.insert(frame, index);
-        index
-    }
-
-    /// The node of a call; `None` if the tree is full.
-    fn call(&mut self, caller: Option<u32>, frame: u32) -> Option<u32> {
-        if let Some(known) = self.calls.get(&(caller, frame)) {
-            return Some(*known);
-        }
-        let index = self.tree.nodes.len();
-        // A busy server has some thousands. Of stacks beyond, the rarest ones, only the beginning is kept.
-        if index >= PROFILE_NODES {
-            return None;
-        }
-        self.tree.nodes.push(CallNode { caller, frame, own: 0 });
-        self.calls.insert((caller, frame), index as u32);
-        Some(index as u32)
-    }
+    growing.into_tree()
 }
 
 #[cfg(test)]

@@ -8,12 +8,14 @@ use procfs::process::MemoryMap;
 
 use crate::binary::Binary;
 use crate::debuginfod::Fetcher;
+use crate::kernel::KernelNames;
 
 /// The binaries of servers, with the names of their functions. To read those of a server takes a second, so all
 /// profiles of a study share them.
 #[derive(Debug)]
 pub struct Symbols {
     binaries: BTreeMap<FileId, Option<Arc<Binary>>>,
+    kernel: Option<Arc<KernelNames>>,
     fetcher: Fetcher,
 }
 
@@ -26,7 +28,13 @@ impl Symbols {
     /// for them.
     #[must_use]
     pub fn new(fetches: bool, is_stopped: fn() -> bool) -> Self {
-        Self { binaries: BTreeMap::new(), fetcher: Fetcher::new(fetches, is_stopped) }
+        let fetcher = Fetcher::new(fetches, is_stopped);
+        Self { binaries: BTreeMap::new(), kernel: None, fetcher }
+    }
+
+    /// The names of the kernel's functions. Modules that it loads after the first profile have none.
+    pub(crate) fn kernel(&mut self) -> Arc<KernelNames> {
+        Arc::clone(self.kernel.get_or_insert_with(|| Arc::new(KernelNames::read())))
     }
 
     /// The binary of a part of a process's memory, which knows it as `shown`. `None` if it cannot be read.

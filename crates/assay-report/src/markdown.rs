@@ -301,7 +301,8 @@ fn again(again: &Again) -> String {
     };
     let reproduce = (!text.is_empty()).then(|| format!("### Reproduce\n\n{what}{}", fenced(text)));
     let profiles = again.profiles();
-    let profiles = profiles.map(|(command, shows)| format!("`{command}` shows the {shows}."));
+    let profiles =
+        profiles.map(|(command, shows)| format!("`{command}` writes a page with the {shows}."));
     [reproduce, profiles].into_iter().flatten().collect::<Vec<_>>().join("\n\n")
 }
 

@@ -33,6 +33,7 @@ fn profile(server: &str, functions: &[(&str, u64)]) -> Profile {
         ops: 50_000.0,
         server: server.to_owned(),
         serving: tree(server, functions),
+        dispersion: 1.0,
         background: CallTree::default(),
         waits: Some(Waits { ops: 20_000.0, calls: CallTree::default() }),
         processor: vec![ProcessorPart { ops: 100.0, instructions: 1_000_000, cycles: 900_000 }],
@@ -62,8 +63,8 @@ fn a_program_of_another_name_has_the_same_functions_in_tables_and_drawings() {
     let base = profile("mysqld", &[("0x10", 500), ("read", 500)]);
     let other = profile("mariadbd", &[("0x30", 500), ("read", 500)]);
     let page = page(&with_profiles(base, other));
-    assert!(page.contains("amber takes longer than in mariadb@10.11"), "{page}");
-    let unnamed = "functions of mariadbd without a name in both systems";
+    assert!(page.contains("amber boxes take longer than in mariadb@10.11"), "{page}");
+    let unnamed = "functions of mariadbd that not both versions name";
     assert!(page.contains(unnamed) && page.contains("<td>15.00 → 18.75</td>"), "{page}");
     assert!(page.contains("mariadbd: 15.00 → 18.75 µs per operation"), "{page}");
     // One part of the time says nothing of how much it varies.

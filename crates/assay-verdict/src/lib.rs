@@ -51,7 +51,9 @@ pub use judge::judge;
 pub use moderate::{Prior, fit_prior};
 pub use plans::PlanFindings;
 pub use processor::ProcessorChange;
-pub use profile::{FunctionChange, FunctionKey, Modules, ProfileChange, are_comparable};
+pub use profile::{
+    FunctionChange, FunctionKey, Modules, ProfileChange, are_comparable, dispersion,
+};
 pub use robust::TRIM;
 pub use rules::{BLOCKS_MIN, SMOKE_GROSS, threshold};
 pub use sample::{Fitness, Sample};

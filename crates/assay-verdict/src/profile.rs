@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use assay_model::limits::DISPERSION_MAX;
 use assay_model::{CallTree, Estimate, Frame, Profile};
 
 use crate::change::{Changed, Term, TimeChange};
@@ -18,8 +19,8 @@ pub struct FunctionChange {
     pub function: Option<String>,
     /// The file that holds its code, or `[kernel]`.
     pub module: String,
-    /// Microseconds per operation. The interval is that of the number of samples: what differs from instance to
-    /// instance is not in it.
+    /// Microseconds per operation. The interval contains the error of sampling, but not what differs from instance to
+    /// instance.
     pub changed: Changed,
     /// Whether it changed for certain, given how many functions there are.
     pub is_certain: bool,
@@ -43,8 +44,8 @@ pub struct ProfileChange {
     pub waits: Option<Vec<(Wait, Changed)>>,
 }
 
-/// A function with a smaller part of the change is no cause. Other work on the machine, which the intervals of samples do
-/// not contain, changes some functions by more than their error.
+/// A function with a smaller part of the change is no cause: instances, whose differences the intervals do not contain,
+/// change some functions by more than their error.
 const CAUSE_SHARE: f64 = 0.1;
 
 impl ProfileChange {
@@ -53,7 +54,8 @@ impl ProfileChange {
     pub fn causes(&self) -> impl Iterator<Item = &FunctionChange> {
         let whole: f64 = self.serving.iter().map(|it| it.changed.by.value).sum();
         let share = move |it: &FunctionChange| it.changed.by.value / whole;
-        self.serving.iter().filter(move |it| it.is_certain && share(it) >= CAUSE_SHARE)
+        let is_cause = move |it: &&FunctionChange| it.is_certain && share(it) >= CAUSE_SHARE;
+        self.serving.iter().filter(is_cause).filter(move |_| whole != 0.0)
     }
 }
 
@@ -86,7 +88,9 @@ pub(crate) fn compare(
         let trees = [side(base), side(other)];
         let sampled =
             [(base, trees[0]), (other, trees[1])].map(|(profile, tree)| profile.sampled_us(tree));
-        functions(trees, &modules, cpu_us.unwrap_or(sampled))
+        // Both kinds of threads were sampled in the same parts.
+        let dispersion = [base.dispersion, other.dispersion];
+        functions(trees, &modules, cpu_us.unwrap_or(sampled), dispersion)
     };
     let waited = |profile: &Profile| {
         let sampled = profile.waits.as_ref().filter(|it| it.ops >= 1.0)?;
@@ -176,6 +180,7 @@ fn functions<'a>(
     trees: [&'a CallTree; 2],
     modules: &[Modules<'a>; 2],
     cpu_us: [f64; 2],
+    dispersion: [f64; 2],
 ) -> Vec<FunctionChange> {
     let mut found = Found::new();
     for (side, (tree, modules)) in trees.into_iter().zip(modules).enumerate() {
@@ -206,7 +211,9 @@ fn functions<'a>(
                         if all > 0.0 { samples as f64 / all * cpu_us } else { 0.0 }
                     },
                 );
-            let variance: f64 = sides.iter().map(|side| share_variance(*side)).sum();
+            let variances = sides.iter().zip(dispersion);
+            let variance: f64 =
+                variances.map(|(side, dispersion)| share_variance(*side) * dispersion).sum();
             let (by, half) = (after - before, variance.sqrt());
             FunctionChange {
                 function: key.function.map(str::to_owned),
@@ -234,6 +241,41 @@ fn share_variance((samples, all, cpu_us): (u64, f64, f64)) -> f64 {
     }
     let share = (samples as f64 + 1.0) / (all + 2.0);
     share * (1.0 - share) / all * cpu_us * cpu_us
+}
+
+/// Functions with fewer samples in a part, on average, do not show how much they vary.
+const IN_PART_MIN: f64 = 5.0;
+
+/// By how much the functions of a sampling vary from part to part, divided by what the number of samples alone
+/// explains: Pearson's χ² of functions by parts, divided by its degrees of freedom (McCullagh and Nelder 1989, section 4.5), over
+/// functions with enough samples. At least 1.
+#[must_use]
+pub fn dispersion(parts: &[CallTree]) -> f64 {
+    let mut by_function: BTreeMap<&Frame, Vec<u64>> = BTreeMap::new();
+    for (number, tree) in parts.iter().enumerate() {
+        for node in &tree.nodes {
+            let Some(frame) = tree.frames.get(node.frame as usize) else { continue };
+            let counts = by_function.entry(frame).or_insert_with(|| vec![0; parts.len()]);
+            if let Some(count) = counts.get_mut(number) {
+                *count = count.saturating_add(node.own);
+            }
+        }
+    }
+    let totals: Vec<f64> = parts.iter().map(|tree| tree.total() as f64).collect();
+    let all: f64 = totals.iter().sum();
+    let (mut chi_squared, mut freedom) = (0.0, 0.0);
+    for counts in by_function.values() {
+        let share = counts.iter().sum::<u64>() as f64 / all;
+        if share * all < IN_PART_MIN * parts.len() as f64 || share >= 1.0 {
+            continue;
+        }
+        for (count, total) in counts.iter().zip(&totals).filter(|(_, total)| **total > 0.0) {
+            let expected = share * total;
+            chi_squared += (*count as f64 - expected).powi(2) / (expected * (1.0 - share));
+        }
+        freedom += totals.iter().filter(|total| **total > 0.0).count() as f64 - 1.0;
+    }
+    if freedom > 0.0 { (chi_squared / freedom).clamp(1.0, DISPERSION_MAX) } else { 1.0 }
 }
 
 #[cfg(test)]
@@ -264,11 +306,39 @@ mod tests {
             server: "server".to_owned(),
             ops,
             serving: tree(functions),
+            dispersion: 1.0,
             background: CallTree::default(),
             waits: None,
             processor: Vec::new(),
             limits: ProfileLimits::default(),
         }
+    }
+
+    #[test]
+    fn functions_that_vary_from_part_to_part_are_less_certain() {
+        // As many samples as expected in each part: nothing is explained by more than chance.
+        let steady: Vec<CallTree> =
+            (0..8).map(|_| tree(&[("parse", 400), ("read", 600)])).collect();
+        assert_eq!(dispersion(&steady), 1.0);
+        // Shares of 0.3 and 0.5 in turn: (400 − 300)² / (400 · 0.6) in each part, of both functions, with 7 degrees of
+        // freedom each.
+        let unsteady = |part| if part % 2 == 0 { 300 } else { 500 };
+        let parts: Vec<CallTree> = (0..8)
+            .map(|part| tree(&[("parse", unsteady(part)), ("read", 1000 - unsteady(part))]))
+            .collect();
+        let found = dispersion(&parts);
+        assert!((found - 10_000.0 / 240.0 * 8.0 / 7.0).abs() < 1e-9, "{found}");
+        assert_eq!(dispersion(&[]), 1.0);
+        assert_eq!(dispersion(&[CallTree::default(), CallTree::default()]), 1.0);
+
+        let base = profile(&[("parse", 5000), ("read", 5000)], 1e6);
+        let other = profile(&[("parse", 6000), ("read", 4000)], 1e6);
+        let certain = |dispersion| {
+            let other = Profile { dispersion, ..other.clone() };
+            let found = compare(&base, &other, None).unwrap();
+            found.serving.iter().filter(|it| it.is_certain).count()
+        };
+        assert_eq!([1.0, 4.0, 100.0].map(certain), [2, 2, 0]);
     }
 
     #[test]

@@ -153,11 +153,12 @@ const WORTH_TELLING: f64 = 0.02;
 fn causes(profile: &ProfileChange) -> String {
     let of = |it: &FunctionChange| {
         let name = match &it.function {
+            Some(function) if it.changed.before == 0.0 => format!("new `{function}`"),
             Some(function) => format!("`{function}`"),
-            None => format!("functions of `{}` without a name", it.module),
+            None => format!("functions of `{}` that not both versions name", it.module),
         };
-        let is_new = if it.changed.before == 0.0 { ", not seen in the base" } else { "" };
-        format!("{name} {:+.1} µs{is_new}", it.changed.by.value).replace('-', "−")
+        let by = format!("{:+.1}", it.changed.by.value).replace('-', "−");
+        format!("{name} {by} µs")
     };
     let named: Vec<String> = profile.causes().take(FUNCTIONS).map(of).collect();
     let processor = profile.processor.as_ref().map(|ProcessorChange { instructions, cycles }| {

@@ -219,7 +219,7 @@ pub(crate) fn write_measured(
     match (written, &output.output) {
         (Ok(exit), Some(place)) => {
             for line in assay_report::answer(record, &judgement) {
-                progress.note(line.trim());
+                progress.note(&line);
             }
             // Charts and stacks have said where they are.
             if matches!(form(output)?, Form::Text(_)) {

@@ -71,6 +71,10 @@ pub(crate) fn write(record: &StudyRecord, directory: Option<&Path>) -> Result<()
     Ok(())
 }
 
+/// Why a study has no profiles of tests that changed.
+pub(crate) const NONE_CHANGED: &str =
+    "no profiles: no test changed for certain; `--profile=all` takes those of all tests";
+
 /// What is said of a study that has no profiles, if that is no error.
 fn nothing(record: &StudyRecord) -> Result<&'static str, NoStacks> {
     let prevented = record.events.iter().find_map(|event| match &event.what {
@@ -83,9 +87,7 @@ fn nothing(record: &StudyRecord) -> Result<&'static str, NoStacks> {
             Ok("the study takes its profiles at its end, so there are none yet")
         }
         (_, Some(why)) => Err(NoStacks::Prevented(why)),
-        (Profiling::Changed, None) => Ok(
-            "no test changed for certain, so there are no profiles; `--profile=all` takes those of all tests",
-        ),
+        (Profiling::Changed, None) => Ok(NONE_CHANGED),
         (Profiling::All, None) => Err(NoStacks::NotTaken),
     }
 }
@@ -110,7 +112,7 @@ mod tests {
         let mut changed = record(Profiling::Changed);
         assert!(nothing(&changed).unwrap().contains("at its end"));
         changed.finished = true;
-        assert!(nothing(&changed).unwrap().starts_with("no test changed"));
+        assert!(nothing(&changed).unwrap().contains("no test changed"));
         let (test, why) = ("scan".to_owned(), "the server has ended".to_owned());
         let what = EventKind::NotProfiled { test, why };
         changed.events.push(StudyEvent { when_ms: 0, system: None, what });

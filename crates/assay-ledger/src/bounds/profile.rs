@@ -1,6 +1,6 @@
 //! Bounds on profiles.
 
-use assay_model::limits::{NAME_BYTES, PROFILE_NODES};
+use assay_model::limits::{DISPERSION_MAX, NAME_BYTES, PROFILE_NODES};
 use assay_model::{CallTree, Profile};
 
 use super::Bounded;
@@ -50,6 +50,7 @@ impl Bounded for Profile {
         within("ops", self.ops, &(0.0..=COUNT_MAX as f64))?;
         within("length of a module", self.server.len(), &(0..=NAME_BYTES))?;
         self.serving.check()?;
+        within("dispersion", self.dispersion, &(1.0..=DISPERSION_MAX))?;
         self.background.check()?;
         if let Some(waits) = &self.waits {
             within("ops", waits.ops, &(0.0..=COUNT_MAX as f64))?;

@@ -201,6 +201,7 @@ mod tests {
             ops: 1000.0,
             server: server.to_owned(),
             serving: tree,
+            dispersion: 1.0,
             background: CallTree::default(),
             waits: None,
             processor: Vec::new(),

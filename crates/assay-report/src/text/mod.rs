@@ -214,6 +214,8 @@ fn again(again: &Again) -> Vec<String> {
     }
     lines.push(format!("  assay report {}  (shows this report again)", again.id));
     let profiles = again.profiles();
-    lines.extend(profiles.map(|(command, shows)| format!("  {command}  (shows the {shows})")));
+    lines.extend(
+        profiles.map(|(command, shows)| format!("  {command}  (writes a page with the {shows})")),
+    );
     lines
 }

@@ -83,7 +83,7 @@ fn functions(all: &[FunctionChange], whole: Option<Changed>) -> Vec<AccountRow> 
             let name = match &it.function {
                 Some(function) if it.module == "[kernel]" => format!("{function} (kernel)"),
                 Some(function) => function.clone(),
-                None => format!("functions of {} without a name in both systems", it.module),
+                None => format!("functions of {} that not both versions name", it.module),
             };
             let share = format!("{:.2} → {:.2}", it.changed.before, it.changed.after);
             AccountRow { is_certain: it.is_certain, ..row(name, &it.changed, share) }
@@ -153,14 +153,14 @@ pub(crate) fn limits(study: &JudgedStudy, cell: &CellJudgement) -> Vec<String> {
     let mut said = Vec::new();
     if !limits.stripped.is_empty() {
         said.push(format!(
-            "{} name only some of their functions: with their debug symbols installed, or DEBUGINFOD_URLS set, the \
-             next profile names all",
+            "these files name only some of their functions: {}; with their debug symbols installed, or \
+             DEBUGINFOD_URLS set, the next profile names all",
             limits.stripped.join(", ")
         ));
     }
     if limits.no_kernel {
         let what = "the kernel did not show its own functions and waits, so the times are those of the server's code \
-                    (`kernel.perf_event_paranoid` of 1 permits it)";
+                    (root, or `kernel.perf_event_paranoid` of 1, permits it)";
         said.push(what.to_owned());
     }
     if limits.unnamed_kernel {

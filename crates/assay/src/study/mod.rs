@@ -11,6 +11,7 @@ mod outlook;
 mod profiling;
 mod recorder;
 mod resumable;
+mod sampling;
 mod sizes;
 mod starting;
 mod stepping;

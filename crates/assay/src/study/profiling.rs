@@ -1,35 +1,17 @@
 //! Takes profiles of the systems after a study, on instances of their own.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use assay_ledger::Problem;
-use assay_model::{
-    CellProfile, EventKind, PlannedCell, ProcessorPart, Profile, Profiling, StudyRecord, Verdict,
-    Waits, counted,
-};
-use assay_profile::{ProcessorCounters, Sampler};
+use assay_model::{CellProfile, EventKind, PlannedCell, Profiling, StudyRecord, Verdict, counted};
 use assay_study::Phase;
 use assay_verdict::CellJudgement;
 
 use super::executor::StudyExecutor;
+use super::sampling::{self, PARTS, Sampling};
 use crate::errors::hints;
-use crate::systems::{Clients, Slot};
-
-/// How long each system is sampled in a cell: some ten thousand samples, so that a function with 1 % of the time is
-/// known to a tenth of that.
-const SAMPLED: Duration = Duration::from_secs(5);
-
-/// How long its waiting is sampled after that.
-const WAITS_SAMPLED: Duration = Duration::from_secs(2);
-
-/// Parts of the time in which instructions and cycles are counted, and the length of each.
-const COUNTED_PARTS: u64 = 8;
-const COUNTED_PART: Duration = Duration::from_millis(250);
-
-/// How long its clients work before.
-const WARM: Duration = Duration::from_millis(500);
+use crate::stacks::NONE_CHANGED;
 
 impl StudyExecutor<'_, '_> {
     /// Takes the profiles that the user asked for and that the study does not have yet. What prevents one is noted, and
@@ -49,16 +31,13 @@ impl StudyExecutor<'_, '_> {
         let count = phases.values().map(Vec::len).sum::<usize>() as u64;
         if count == 0 {
             if self.profiling == Profiling::Changed && known.is_empty() {
-                let none = "no profiles: no test changed for certain; `--profile=all` takes those of all tests";
-                self.env.progress.note(none);
+                self.env.progress.note(NONE_CHANGED);
             }
             return Ok(());
         }
-        let systems = self.participants.len();
-        let counted_for = COUNTED_PART * COUNTED_PARTS as u32;
-        let each = (WARM + SAMPLED + WAITS_SAMPLED + counted_for).as_secs_f64() * systems as f64;
+        let each = sampling::seconds() * self.participants.len() as f64;
         self.env.progress.note(&format!(
-            "taking profiles of {}, {:.0} s{}",
+            "taking profiles of {}, about {:.0} s{}",
             counted(count, "test"),
             each,
             if count > 1 { " each" } else { "" },
@@ -120,95 +99,41 @@ impl StudyExecutor<'_, '_> {
         Ok(())
     }
 
+    /// Samples all systems part by part in the order A B, B A, B A, A B.
     fn profile_cell(&mut self, cell: &PlannedCell) -> Result<()> {
-        let mut profiles = Vec::with_capacity(self.participants.len());
+        let mut samplings = Vec::with_capacity(self.participants.len());
         for system in 0..self.participants.len() {
             self.env.interrupt.check()?;
-            let (name, test) = (self.name(system), cell.id.test);
-            self.env.progress.update(&format!("sampling {name}, {test}"));
-            let profile = self.thawed(system, |study| study.sampled(system, cell));
-            let profile = profile.with_context(|| format!("`{name}`"))?;
+            let sampling = self.thawed(system, |study| {
+                let clients = study.connect_one(system, cell)?;
+                Sampling::new(clients, system, &mut study.symbols)
+            });
+            samplings.push(sampling.with_context(|| format!("`{}`", self.name(system)))?);
+        }
+        for part in 0..PARTS {
+            let mut turns: Vec<(usize, &mut Sampling)> = samplings.iter_mut().enumerate().collect();
+            if matches!(part % 4, 1 | 2) {
+                turns.reverse();
+            }
+            for (system, sampling) in turns {
+                self.env.interrupt.check()?;
+                let (name, test) = (self.name(system), cell.id.test);
+                let number = part + 1;
+                self.env.progress.update(&format!("sampling {name}, {test}, {number} of {PARTS}"));
+                let sampled =
+                    self.thawed(system, |study| sampling.part(cell, part, &mut study.symbols));
+                sampled.with_context(|| format!("`{name}`"))?;
+            }
+        }
+        let mut profiles = Vec::with_capacity(samplings.len());
+        for (system, sampling) in samplings.into_iter().enumerate() {
+            // The last requests of its clients reach the server before it is frozen.
+            let profile = self.thawed(system, |_| sampling.profile());
+            let profile = profile.with_context(|| format!("`{}`", self.name(system)))?;
             profiles.push(CellProfile { system, cell: cell.id, profile });
         }
         self.recorder.profiles(&profiles)
     }
-
-    /// Samples a system that is not frozen.
-    fn sampled(&mut self, system: usize, cell: &PlannedCell) -> Result<Profile> {
-        let mut clients = self.connect_one(system, cell)?;
-        let slot = Slot { system, block: 0, round: 0, position: 0 };
-        let (pid, serving) = clients.watched().context("its process is not known")?;
-        Sampler::prepare(pid, &mut self.symbols);
-        self.env.interrupt.check()?;
-        let serving = serving.map(<[i32]>::to_vec);
-        clients.work_apart(cell, slot, 0, WARM)?;
-        let sampler = Sampler::cpu(pid, serving.as_deref(), &mut self.symbols)?;
-        let ops = clients.work_apart(cell, slot, 1, SAMPLED)?;
-        let mut sampled = sampler.stop()?;
-        ensure!(ops >= 1.0, "no operation ended within {} s", SAMPLED.as_secs());
-        let shows_kernel = !sampled.limits.no_kernel;
-        let waits = match serving.as_ref().filter(|_| shows_kernel) {
-            Some(serving) => {
-                let sampler = Sampler::waits(pid, serving, &mut self.symbols);
-                let ops = clients.work_apart(cell, slot, 2, WAITS_SAMPLED)?;
-                match sampler.and_then(Sampler::stop) {
-                    Ok(found) => {
-                        sampled.limits.lost_waits = found.limits.lost_waits;
-                        sampled.limits.unnamed_kernel |= found.limits.unnamed_kernel;
-                        found.waits.map(|calls| Waits { ops, calls })
-                    }
-                    // The profile of CPU time is as good without it.
-                    Err(error) => {
-                        log::warn!("what threads wait for in {} is unknown: {error}", cell.id.test);
-                        None
-                    }
-                }
-            }
-            None => None,
-        };
-        let serving = serving.unwrap_or_default();
-        let processor = counted_parts(&mut clients, cell, slot, (&serving, shows_kernel))?;
-        Ok(Profile {
-            frequency: sampled.frequency,
-            ops,
-            server: sampled.server,
-            serving: sampled.serving,
-            background: sampled.background,
-            waits,
-            processor,
-            limits: sampled.limits,
-        })
-    }
-}
-
-/// Instructions and cycles of the threads that serve the clients, part by part; none if the processor does not count
-/// them.
-fn counted_parts(
-    clients: &mut Clients,
-    cell: &PlannedCell,
-    slot: Slot,
-    (serving, shows_kernel): (&[i32], bool),
-) -> Result<Vec<ProcessorPart>> {
-    // Sampling and waits are the first three kinds of work that is apart.
-    const FIRST: u64 = 3;
-    let Some(mut counters) = ProcessorCounters::open(serving, shows_kernel) else {
-        return Ok(Vec::new());
-    };
-    let Ok(mut before) = counters.read() else { return Ok(Vec::new()) };
-    let mut parts = Vec::new();
-    for part in 0..COUNTED_PARTS {
-        let ops = clients.work_apart(cell, slot, FIRST + part, COUNTED_PART)?;
-        // The profile is as good without what the kernel does not tell.
-        let Ok(now) = counters.read() else { return Ok(Vec::new()) };
-        let ([instructions, cycles], [more_instructions, more_cycles]) = (before, now);
-        parts.push(ProcessorPart {
-            ops,
-            instructions: more_instructions.saturating_sub(instructions),
-            cycles: more_cycles.saturating_sub(cycles),
-        });
-        before = now;
-    }
-    Ok(parts)
 }
 
 /// The profiles that cannot be taken for the same reason.

@@ -89,6 +89,9 @@ fn clients_bits(cell: CellId) -> u64 {
 /// Pieces into which work outside of slices is divided at most.
 const PIECES_MAX: u64 = 1000;
 
+/// Number of kinds of work outside of slices whose events differ.
+pub(crate) const WORK_APART_MAX: u64 = (1 << ROUND_BITS) / PIECES_MAX;
+
 /// Length of a traced turn, milliseconds.
 const TRACE_MS: u32 = 20;
 /// Bits of a sequence number that count the events of a traced turn. Traces begin halfway through a slice's bits, after

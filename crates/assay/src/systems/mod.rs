@@ -13,7 +13,7 @@ mod study_tables;
 mod template;
 
 pub(crate) use self::clients::{
-    Clients, OpenSlice, Slot, connect_clients, failed_slice, share_out, unmeasured,
+    Clients, OpenSlice, Slot, WORK_APART_MAX, connect_clients, failed_slice, share_out, unmeasured,
 };
 pub(crate) use self::environment::{Environment, environment, machine_facts, on_disk};
 pub(crate) use self::fetching::{agree, fetch, provisioner};

@@ -269,8 +269,8 @@ fn long(is_short: bool) -> Vec<Design> {
     times.chain([compared(format!("{SHORT_TURNS} 1"), &text)]).chain(again).collect()
 }
 
-/// Preset standard in an hour, with one client and with as many as the machine has CPUs: where the kernel puts them, and
-/// in pairs.
+/// Preset standard in an hour, with one client and with as many as the machine has CPUs: where the kernel puts them,
+/// and in pairs.
 fn hour(is_short: bool) -> Vec<Design> {
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     let several = cpus.to_string();

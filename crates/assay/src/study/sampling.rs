@@ -1,0 +1,175 @@
+//! The sampling of a system in a cell: in parts, between which the other systems have their turn.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use assay_model::{
+    CallTree, GrowingTree, PlannedCell, ProcessorPart, Profile, ProfileLimits, Waits,
+};
+use assay_profile::{ProcessorCounters, Sampler, Symbols};
+
+use crate::systems::{Clients, Slot, WORK_APART_MAX};
+
+/// Parts of the sampling of each system. The speed of the machine changes over seconds. Because systems take turns,
+/// this meets all of them alike.
+pub(super) const PARTS: u64 = 8;
+
+/// How long clients work in a part before anything is sampled, and how long in the first one.
+const WARM: Duration = Duration::from_millis(100);
+const WARM_FIRST: Duration = Duration::from_millis(500);
+
+/// How long CPU time is sampled in a part. All parts give some ten thousand samples, so that a function with 1 % of the
+/// time is known to a tenth of that.
+const CPU: Duration = Duration::from_millis(625);
+
+/// How long instructions and cycles are counted in a part.
+const COUNTED: Duration = Duration::from_millis(250);
+
+/// How long waiting is sampled, after the last part: in one piece, because threads that switch seldom would not be seen
+/// in shorter ones.
+const WAITS: Duration = Duration::from_secs(2);
+
+/// Kinds of work in a part, whose events differ.
+const KINDS: u64 = 3;
+
+const _: () = assert!(KINDS * PARTS < WORK_APART_MAX);
+
+/// About how long the sampling of a system takes, seconds.
+pub(super) fn seconds() -> f64 {
+    let parts = (WARM + CPU + COUNTED) * PARTS as u32;
+    (parts + WARM_FIRST + WAITS).as_secs_f64()
+}
+
+/// A system that is sampled, and what was seen of it.
+pub(super) struct Sampling {
+    clients: Clients,
+    slot: Slot,
+    /// The server's first process, and the threads that serve the clients, if they are known.
+    pid: i32,
+    serving: Option<Vec<i32>>,
+    frequency: u32,
+    server: String,
+    ops: f64,
+    /// CPU time of serving threads, part by part.
+    parts: Vec<CallTree>,
+    background: GrowingTree,
+    waits: Option<Waits>,
+    /// Whether the processor counts, as far as is known.
+    counts: bool,
+    processor: Vec<ProcessorPart>,
+    limits: ProfileLimits,
+}
+
+impl Sampling {
+    /// Prepares to sample a system by what its clients watch.
+    pub(super) fn new(clients: Clients, system: usize, symbols: &mut Symbols) -> Result<Self> {
+        let (pid, serving) = clients.watched().context("its process is not known")?;
+        let serving = serving.map(<[i32]>::to_vec);
+        Sampler::prepare(pid, symbols);
+        Ok(Self {
+            clients,
+            slot: Slot { system, block: 0, round: 0, position: 0 },
+            pid,
+            serving,
+            frequency: 0,
+            server: String::new(),
+            ops: 0.0,
+            parts: Vec::new(),
+            background: GrowingTree::default(),
+            waits: None,
+            counts: true,
+            processor: Vec::new(),
+            limits: ProfileLimits::default(),
+        })
+    }
+
+    /// Samples one of the parts. The server is not frozen.
+    pub(super) fn part(
+        &mut self,
+        cell: &PlannedCell,
+        part: u64,
+        symbols: &mut Symbols,
+    ) -> Result<()> {
+        let first = KINDS * part;
+        let warm = if part == 0 { WARM_FIRST } else { WARM };
+        self.clients.work_apart(cell, self.slot, first, warm)?;
+        let sampler = Sampler::cpu(self.pid, self.serving.as_deref(), symbols)?;
+        self.ops += self.clients.work_apart(cell, self.slot, first + 1, CPU)?;
+        let sampled = sampler.stop()?;
+        let shows_kernel = !sampled.limits.no_kernel;
+        (self.frequency, self.server) = (sampled.frequency, sampled.server);
+        self.parts.push(sampled.serving);
+        self.background.add(&sampled.background);
+        self.limits.add(sampled.limits);
+        self.count(cell, first + 2, shows_kernel)?;
+        if part + 1 == PARTS && shows_kernel {
+            self.wait(cell, symbols)?;
+        }
+        Ok(())
+    }
+
+    /// Counts instructions and cycles of the serving threads. The profile is as good without what the kernel does not
+    /// tell.
+    fn count(&mut self, cell: &PlannedCell, kind: u64, shows_kernel: bool) -> Result<()> {
+        if !self.counts {
+            return Ok(());
+        }
+        let serving = self.serving.as_deref().unwrap_or_default();
+        // Counters cost time at each switch, so they are open only here.
+        if let Some(mut counters) = ProcessorCounters::open(serving, shows_kernel) {
+            let before = counters.read();
+            let ops = self.clients.work_apart(cell, self.slot, kind, COUNTED)?;
+            if let (Ok([instructions, cycles]), Ok([more_instructions, more_cycles])) =
+                (before, counters.read())
+            {
+                self.processor.push(ProcessorPart {
+                    ops,
+                    instructions: more_instructions.saturating_sub(instructions),
+                    cycles: more_cycles.saturating_sub(cycles),
+                });
+                return Ok(());
+            }
+        }
+        self.counts = false;
+        self.processor.clear();
+        Ok(())
+    }
+
+    /// Samples what the serving threads wait for. The profile of CPU time is as good without it.
+    fn wait(&mut self, cell: &PlannedCell, symbols: &mut Symbols) -> Result<()> {
+        let Some(serving) = &self.serving else { return Ok(()) };
+        let sampler = Sampler::waits(self.pid, serving, symbols);
+        let ops = self.clients.work_apart(cell, self.slot, KINDS * PARTS, WAITS)?;
+        match sampler.and_then(Sampler::stop) {
+            Ok(found) => {
+                self.limits.lost_waits = found.limits.lost_waits;
+                self.limits.unnamed_kernel |= found.limits.unnamed_kernel;
+                self.waits = found.waits.map(|calls| Waits { ops, calls });
+            }
+            Err(error) => {
+                log::warn!("what threads wait for in {} is unknown: {error}", cell.id.test);
+            }
+        }
+        Ok(())
+    }
+
+    /// All parts together.
+    pub(super) fn profile(self) -> Result<Profile> {
+        let sampled_s = (CPU * PARTS as u32).as_secs_f64();
+        ensure!(self.ops >= 1.0, "no operation ended within {sampled_s} s");
+        let dispersion = assay_verdict::dispersion(&self.parts);
+        let mut serving = GrowingTree::default();
+        self.parts.iter().for_each(|part| serving.add(part));
+        Ok(Profile {
+            frequency: self.frequency,
+            ops: self.ops,
+            server: self.server,
+            serving: serving.into_tree(),
+            dispersion,
+            background: self.background.into_tree(),
+            waits: self.waits,
+            processor: self.processor,
+            limits: self.limits,
+        })
+    }
+}
