@@ -247,8 +247,8 @@ fn share_variance((samples, all, cpu_us): (u64, f64, f64)) -> f64 {
 const IN_PART_MIN: f64 = 5.0;
 
 /// By how much the functions of a sampling vary from part to part, divided by what the number of samples alone
-/// explains: Pearson's χ² of functions by parts, divided by its degrees of freedom (McCullagh and Nelder 1989, section 4.5), over
-/// functions with enough samples. At least 1.
+/// explains: Pearson's χ² of functions by parts, divided by its degrees of freedom (McCullagh and Nelder 1989,
+/// section 4.5), over functions with enough samples. At least 1.
 #[must_use]
 pub fn dispersion(parts: &[CallTree]) -> f64 {
     let mut by_function: BTreeMap<&Frame, Vec<u64>> = BTreeMap::new();
