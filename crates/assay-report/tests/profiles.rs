@@ -64,7 +64,7 @@ fn a_program_of_another_name_has_the_same_functions_in_tables_and_drawings() {
     let other = profile("mariadbd", &[("0x30", 500), ("read", 500)]);
     let page = page(&with_profiles(base, other));
     assert!(page.contains("amber boxes take longer than in mariadb@10.11"), "{page}");
-    let unnamed = "functions of mariadbd that not both versions name";
+    let unnamed = "functions of mariadbd without a name";
     assert!(page.contains(unnamed) && page.contains("<td>15.00 → 18.75</td>"), "{page}");
     assert!(page.contains("mariadbd: 15.00 → 18.75 µs per operation"), "{page}");
     // One part of the time says nothing of how much it varies.

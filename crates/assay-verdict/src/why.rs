@@ -155,7 +155,7 @@ fn causes(profile: &ProfileChange) -> String {
         let name = match &it.function {
             Some(function) if it.changed.before == 0.0 => format!("new `{function}`"),
             Some(function) => format!("`{function}`"),
-            None => format!("functions of `{}` that not both versions name", it.module),
+            None => format!("functions of `{}` without a name", it.module),
         };
         let by = format!("{:+.1}", it.changed.by.value).replace('-', "−");
         format!("{name} {by} µs")

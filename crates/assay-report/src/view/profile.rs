@@ -83,7 +83,7 @@ fn functions(all: &[FunctionChange], whole: Option<Changed>) -> Vec<AccountRow> 
             let name = match &it.function {
                 Some(function) if it.module == "[kernel]" => format!("{function} (kernel)"),
                 Some(function) => function.clone(),
-                None => format!("functions of {} that not both versions name", it.module),
+                None => format!("functions of {} without a name", it.module),
             };
             let share = format!("{:.2} → {:.2}", it.changed.before, it.changed.after);
             AccountRow { is_certain: it.is_certain, ..row(name, &it.changed, share) }
