@@ -261,6 +261,12 @@ fn profiles_are_read_on_request_and_checked() {
     wrong.profile.serving.nodes[0].caller = Some(1);
     let error = ledger.set_profiles("sample", &[wrong]).unwrap_err();
     assert!(matches!(error.problem, Problem::Unstorable(_)), "{error}");
+    for dispersion in [0.5, f64::NAN, f64::INFINITY] {
+        let mut wrong = of(0);
+        wrong.profile.dispersion = dispersion;
+        let error = ledger.set_profiles("sample", &[wrong]).unwrap_err();
+        assert!(matches!(error.problem, Problem::Unstorable(_)), "{error}");
+    }
     drop(ledger);
     let damaged = rusqlite::Connection::open(&path).unwrap();
     damaged
