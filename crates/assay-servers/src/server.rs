@@ -304,7 +304,8 @@ impl Server {
     /// Confines the server's threads: all of them to the first of `cpus`, or those of `connection_tids` in turn to
     /// each of them. The others run anywhere.
     ///
-    /// A thread that starts later runs where its parent does.
+    /// A thread that starts later runs where its parent does. If there is one CPU, the server's supervisor is confined
+    /// to it, too.
     ///
     /// # Errors
     /// When the server may not use a CPU.
@@ -319,6 +320,10 @@ impl Server {
             one.set(*cpu);
             one
         };
+        self.sandbox.place(&match cpus {
+            [cpu] if placement != CpuPlacement::Free => only(cpu),
+            _ => self.cpus,
+        });
         let mut placed = Vec::new();
         // The next iteration finds threads that started meanwhile.
         loop {

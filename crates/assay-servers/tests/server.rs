@@ -146,12 +146,19 @@ fn threads_run_where_they_are_placed() {
             let status = procfs::process::Process::new(pid).unwrap().task_from_tid(tid).unwrap();
             status.status().unwrap().cpus_allowed_list.unwrap()
         };
+        let supervisor = || {
+            let parent = procfs::process::Process::new(pid).unwrap().stat().unwrap().ppid;
+            let status = procfs::process::Process::new(parent).unwrap().status().unwrap();
+            status.cpus_allowed_list.unwrap()
+        };
         let everywhere = cpus(pid);
         server.place(CpuPlacement::OneCpu, &[0], &tids).unwrap();
         assert_eq!((cpus(pid), cpus(tids[0])), (vec![(0, 0)], vec![(0, 0)]));
         server.place(CpuPlacement::ConnectionsOnOneCpu, &[0], &tids).unwrap();
         assert_eq!((cpus(pid), cpus(tids[0])), (everywhere.clone(), vec![(0, 0)]));
+        assert_eq!(supervisor(), vec![(0, 0)]);
         server.place(CpuPlacement::Pairs, &[1, 0], &tids).unwrap();
+        assert_eq!(supervisor(), everywhere);
         assert_eq!([cpus(tids[0]), cpus(tids[1])], [vec![(1, 1)], vec![(0, 0)]]);
         assert_eq!(cpus(pid), everywhere);
         server.place(CpuPlacement::Free, &[0], &tids).unwrap();

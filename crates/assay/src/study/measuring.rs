@@ -59,7 +59,7 @@ impl StudyExecutor<'_, '_> {
         let mut rates = Vec::with_capacity(self.clients.len());
         let systems: Vec<usize> = self.clients.keys().copied().collect();
         for system in systems {
-            match self.with_clients(system, true, |clients| clients.rate(&planned, events)) {
+            match self.thawed_clients(system, |clients| clients.rate(&planned, events)) {
                 Ok(rate) => rates.push(rate),
                 Err(error) => return self.failed(system, error),
             }
@@ -76,6 +76,7 @@ impl StudyExecutor<'_, '_> {
         let seed = self.recorder.study().seed;
         let connected: Vec<usize> = self.clients.keys().copied().collect();
         let mut systems = vec![Vec::new(); connected.len()];
+        let mut running = None;
         if !freezes && let Err((system, error)) = self.each_server(&connected, Instance::thaw) {
             return self.failed(system, error);
         }
@@ -87,38 +88,57 @@ impl StudyExecutor<'_, '_> {
                 let Some((system, turns)) = connected.get(index).zip(systems.get_mut(index)) else {
                     continue;
                 };
-                let trace = |clients: &mut Clients| clients.trace(&planned, turn);
-                match self.with_clients(*system, freezes, trace) {
+                if freezes && let Err((system, error)) = self.switch(&mut running, *system) {
+                    return self.failed(system, error);
+                }
+                match self.act(*system, |clients| clients.trace(&planned, turn)) {
                     Ok(ends) => turns.push(ends),
                     Err(error) => return self.failed(*system, error),
                 }
             }
         }
-        if !freezes && let Err((system, error)) = self.each_server(&connected, Instance::freeze) {
+        if let Err((system, error)) = self.each_server(&connected, Instance::freeze) {
             return self.failed(system, error);
         }
         Ok(Outcome::Traced { systems, seconds: began.elapsed().as_secs_f64() })
     }
 
-    /// Does something with a system's clients. If the server is frozen, it is thawed for that time.
-    fn with_clients<T>(
+    /// Does something with a system's clients, whose server is frozen before and after.
+    fn thawed_clients<T>(
         &mut self,
         system: usize,
-        is_frozen: bool,
         act: impl FnOnce(&mut Clients) -> Result<T>,
     ) -> Result<T> {
-        let server = self.servers.get_mut(&system).context("its server is not running")?;
+        self.server(system)?.thaw()?;
+        let done = self.act(system, act)?;
+        self.server(system)?.freeze()?;
+        Ok(done)
+    }
+
+    /// Does something with a system's clients, whose server runs. If it fails, the server is frozen afterwards.
+    fn act<T>(&mut self, system: usize, act: impl FnOnce(&mut Clients) -> Result<T>) -> Result<T> {
         let clients = self.clients.get_mut(&system).context("its clients are not connected")?;
-        if !is_frozen {
-            return act(clients);
+        act(clients).map_err(|why| {
+            match self.server(system).and_then(|server| Ok(server.freeze()?)) {
+                Ok(()) => why,
+                // The server has ended: its error is added to what its clients reported.
+                Err(error) => anyhow::anyhow!("{why:#}; {error}"),
+            }
+        })
+    }
+
+    /// Lets a server run instead of the one that runs, unless it is the same.
+    /// To stop one while the other wakes up takes longer: the threads of both then compete for CPUs.
+    fn switch(
+        &mut self,
+        running: &mut Option<usize>,
+        system: usize,
+    ) -> Result<(), (usize, anyhow::Error)> {
+        if *running == Some(system) {
+            return Ok(());
         }
-        server.thaw()?;
-        match (act(clients), server.freeze()) {
-            (done, Ok(())) => done,
-            (Ok(_), Err(error)) => Err(error.into()),
-            // The server has ended: its error is added to what its clients reported.
-            (Err(why), Err(error)) => Err(anyhow::anyhow!("{why:#}; {error}")),
-        }
+        self.each_server(running.replace(system).as_slice(), Instance::freeze)?;
+        self.each_server(&[system], Instance::thaw)
     }
 
     /// One slice of every system, in turns.
@@ -152,7 +172,7 @@ impl StudyExecutor<'_, '_> {
         for slot in slots {
             if self.clients.get(&slot.system).is_some_and(Clients::needs_status) {
                 // A server that has ended says so in its first turn.
-                let _ = self.with_clients(slot.system, true, |clients| {
+                let _ = self.thawed_clients(slot.system, |clients| {
                     clients.begin_status();
                     Ok(())
                 });
@@ -185,7 +205,7 @@ impl StudyExecutor<'_, '_> {
             let mut slice = clients.end(open, usage)?;
             // Its threads run meanwhile, so the counters of the round have been read before. A server that has ended
             // says so in its next turn.
-            let status = self.with_clients(system, true, |clients| Ok(clients.end_status()));
+            let status = self.thawed_clients(system, |clients| Ok(clients.end_status()));
             slice.status = status.unwrap_or_default();
             Ok(slice)
         });
@@ -206,6 +226,7 @@ impl StudyExecutor<'_, '_> {
         let slot = open.first().map(|(_, open)| open.slot());
         let (block, round) = slot.map_or((0, 0), |slot| (slot.block, slot.round));
         let systems: Vec<usize> = open.iter().map(|(system, _)| *system).collect();
+        let mut running = None;
         if !freezes {
             self.each_server(&systems, Instance::thaw)?;
         }
@@ -215,14 +236,14 @@ impl StudyExecutor<'_, '_> {
             for system in round_order(seed, block, cell, number, open.len()) {
                 let found = open.iter_mut().find(|(of, _)| *of == system);
                 let Some((_, open)) = found else { continue };
-                let done = self.turn(planned, system, open, turn, freezes);
+                if freezes {
+                    self.switch(&mut running, system)?;
+                }
+                let done = self.act(system, |clients| clients.turn(planned, open, turn));
                 done.map_err(|error| (system, error))?;
             }
         }
-        if !freezes {
-            self.each_server(&systems, Instance::freeze)?;
-        }
-        Ok(())
+        self.each_server(&systems, Instance::freeze)
     }
 
     fn each_server(
@@ -235,18 +256,6 @@ impl StudyExecutor<'_, '_> {
             change(server).map_err(|error| (system, error.into()))?;
         }
         Ok(())
-    }
-
-    /// One turn of one system.
-    fn turn(
-        &mut self,
-        cell: &PlannedCell,
-        system: usize,
-        open: &mut OpenSlice,
-        turn: u32,
-        freezes: bool,
-    ) -> Result<()> {
-        self.with_clients(system, freezes, |clients| clients.turn(cell, open, turn))
     }
 
     /// Closes the connections while the servers can notice it.
