@@ -1,8 +1,7 @@
 //! Prints how much longer a turn takes than its warm and its measured part, with two real servers in the order of a
 //! study: for reads, during which no server is frozen, and for writes, where one server is frozen and the other thawed
-//! between turns of different servers. Also prints how much slower the measured part is than in the next turn, which
-//! follows without a switch: what the other server left behind. Names of systems, such as `mysql@8.0`, replace the usual
-//! ones.
+//! between turns of different servers. Also prints how much slower the measured part is after the other server's turn
+//! than in the next turn, which follows without a switch. Names of systems (`mysql@8.0`) replace the usual ones.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its result")]
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a bench fails by panicking")]
@@ -126,8 +125,8 @@ fn tell(system: &str, test: &str, threads: usize, costs: &[Costs]) {
     );
 }
 
-/// Time of an event after the other server's turn against the next turn, percent (± two standard errors). A tenth of the
-/// pairs is left out at either end.
+/// Time of an event after the other server's turn against the next turn, percent (± two standard errors). A tenth of
+/// the pairs is left out at either end.
 fn burden(costs: &[Costs]) -> String {
     let pairs = costs.windows(2).filter(|it| !it[0].follows_itself && it[1].follows_itself);
     let mut logs: Vec<f64> = pairs.map(|it| 100.0 * (it[0].event / it[1].event).ln()).collect();
