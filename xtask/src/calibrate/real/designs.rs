@@ -235,7 +235,7 @@ fn equal(is_short: bool) -> Vec<Design> {
         false => format!("90s --tests {TESTS}"),
     };
     let mut designs = Vec::new();
-    for time in 1..=2 {
+    for time in 1..=4 {
         for (name, more) in [("chosen", ""), ("50 ms", " --turn 50ms --slice 100ms")] {
             let text =
                 format!("mariadb@11.8 --twin --seed {time} --blocks 8 --budget {less}{more}");
