@@ -304,8 +304,8 @@ impl Server {
     /// Confines the server's threads: all of them to the first of `cpus`, or those of `connection_tids` in turn to
     /// each of them. The others run anywhere.
     ///
-    /// A thread that starts later runs where its parent does. If there is one CPU, the server's supervisor is confined
-    /// to it, too.
+    /// A thread that starts later runs where its parent does. If threads are confined to a single CPU, so is the
+    /// server's supervisor.
     ///
     /// # Errors
     /// When the server may not use a CPU.

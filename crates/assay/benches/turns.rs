@@ -21,7 +21,7 @@ const SYSTEMS: [&str; 4] = ["mariadb@10.11", "mariadb@11.8", "mysql@8.0", "postg
 const TESTS: [(&str, bool); 3] =
     [("point-query", false), ("update-nonindex", true), ("update-index", true)];
 const TURNS: u32 = 2000;
-/// Turns of each server that are not counted.
+/// Turns before those that are counted.
 const UNCOUNTED: u32 = 20;
 
 /// The time of turns, by what took it.

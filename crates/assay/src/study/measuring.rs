@@ -109,10 +109,9 @@ impl StudyExecutor<'_, '_> {
         system: usize,
         act: impl FnOnce(&mut Clients) -> Result<T>,
     ) -> Result<T> {
-        self.server(system)?.thaw()?;
-        let done = self.act(system, act)?;
-        self.server(system)?.freeze()?;
-        Ok(done)
+        self.thawed(system, |it| {
+            act(it.clients.get_mut(&system).context("its clients are not connected")?)
+        })
     }
 
     /// Does something with a system's clients, whose server runs. If it fails, the server is frozen afterwards.
@@ -127,8 +126,8 @@ impl StudyExecutor<'_, '_> {
         })
     }
 
-    /// Lets a server run instead of the one that runs, unless it is the same.
-    /// To stop one while the other wakes up takes longer: the threads of both then compete for CPUs.
+    /// Lets a server run instead of the one that runs, unless it is the same. One is stopped before the other wakes up:
+    /// both at once takes longer, because their threads compete for CPUs.
     fn switch(
         &mut self,
         running: &mut Option<usize>,
