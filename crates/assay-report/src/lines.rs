@@ -116,14 +116,14 @@ fn study(study: &StudyFacts) -> String {
     parts.join(", ")
 }
 
-/// The pauses of a study that was interrupted.
+/// The pauses of a study that was interrupted or got more time.
 fn runs(conditions: &Conditions) -> Option<String> {
     let moment = |moment: &Option<String>| moment.clone().unwrap_or("an unknown time".to_owned());
     let pauses = conditions.pauses.iter();
     let pauses: Vec<String> =
         pauses.map(|[from, to]| format!("{} and {}", moment(from), moment(to))).collect();
     let (runs, pauses) = (conditions.runs, pauses.join(", between "));
-    (runs > 1).then(|| format!("measured in {runs} runs; interrupted (UTC) between {pauses}"))
+    (runs > 1).then(|| format!("measured in {runs} runs, with a pause (UTC) between {pauses}"))
 }
 
 fn audit(audit: &Audit) -> Vec<Line> {

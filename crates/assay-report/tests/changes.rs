@@ -4,7 +4,7 @@
 
 mod common;
 
-use assay_model::{CellId, Product, Setup, StudyRecord, TestSet};
+use assay_model::{Artifact, CellId, Product, Setup, StudyRecord, TestSet};
 use assay_report::{Format, TextOptions, render};
 use assay_verdict::judge;
 use common::record;
@@ -37,6 +37,19 @@ fn three_versions() -> StudyRecord {
     scale(&mut record, 4, 1, 0.981);
     scale(&mut record, 4, 2, 0.964);
     record
+}
+
+#[test]
+fn a_step_to_another_makers_build_says_so() {
+    let mut record = three_versions();
+    let Artifact::Prefix(prefix) = &mut record.systems[2].artifact else { unreachable!() };
+    prefix.build.source = "maven".to_owned();
+    let text = in_format(&record, Format::Text, 400);
+    let step = |test: &str| {
+        let line = format!("▼ {test}: slower from");
+        text.lines().find(|it| it.contains(&line)).unwrap().contains("to another maker's build")
+    };
+    assert_eq!([step("point-query"), step("range-covered-pk")], [false, true], "{text}");
 }
 
 /// One test with 1, 4 and 16 clients. The later version is slower with few clients and faster with many.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use assay_ledger::Ledger;
-use assay_model::Study;
+use assay_model::{Conclusions, Study, Verdict, counted};
 use assay_plan::Request;
 
 use crate::advice::Advised;
@@ -42,7 +42,13 @@ fn judge_by_limits(args: &Gate) -> Result<Exit> {
     let mut record = report::found(&args.measuring.ledger, args.study.as_deref())?;
     let study = &mut record.study;
     if let Some(limits) = args.limits() {
-        study.gate = Some(assay_plan::gate(&limits, study.set, &study.cells)?);
+        let chosen = assay_plan::gate(&limits, study.set, &study.cells)?;
+        if study.gate.as_ref().is_none_or(|own| own.margins != chosen.margins) {
+            print(
+                "note: a limit that was chosen because this study keeps it proves nothing; start a gate with it",
+            );
+        }
+        study.gate = Some(chosen);
     }
     let Some(gate) = &mut study.gate else {
         bail!(Advised::new(
@@ -132,13 +138,50 @@ pub(crate) fn resume(args: &Resume, cache_dir: Option<&Path>) -> Result<Exit> {
     let found = study_id::find(&Ledger::open_read_only(&file)?, args.study.as_deref(), |it| {
         args.more.is_some() || !it.finished
     })?;
-    let Some(id) = found else { bail!("there is no unfinished study in `{}`", file.display()) };
+    let Some(id) = found else {
+        bail!(Advised::new(
+            format!("there is no unfinished study in `{}`", file.display()),
+            "`assay resume latest --more 10m` gives more time to the latest one that has ended"
+        ))
+    };
     let cache_dir = paths::made_cache_dir(cache_dir)?;
     let mut ledger = Ledger::open(&file)?;
     stacks::check(&args.measuring.output, || Ok(stacks::profiling(&ledger.read(&id)?.study)))?;
+    let before = ledger.conclusions(&id)?;
     let resume =
         |env: &Environment, ledger: &mut Ledger| study::resume(&id, args.more, env, ledger);
-    measure(&args.measuring, None, &cache_dir, &mut ledger, resume)
+    let exit = measure(&args.measuring, None, &cache_dir, &mut ledger, resume)?;
+    if let Some((before, after)) = before.zip(ledger.conclusions(&id)?) {
+        let record = ledger.read(&id)?;
+        let names: Vec<&str> = record.systems.iter().map(|system| system.name.as_str()).collect();
+        let changed = changed(&record.study, &names, &before, &after);
+        if !changed.is_empty() {
+            print(&format!("note: the new time changed what was decided: {}", changed.join("; ")));
+        }
+    }
+    Ok(exit)
+}
+
+/// The verdicts that are no longer what they were decided to be.
+fn changed(
+    study: &Study,
+    systems: &[&str],
+    before: &Conclusions,
+    after: &Conclusions,
+) -> Vec<String> {
+    let pairs = before.cells.iter().filter_map(|old| {
+        let mut cells = after.cells.iter();
+        let new = cells.find(|new| (new.cell, new.system) == (old.cell, old.system))?;
+        let is_changed = old.verdict != Verdict::Undecided && new.verdict != old.verdict;
+        is_changed.then_some((old, new))
+    });
+    let words = pairs.filter_map(|(old, new)| {
+        let (cell, system) = (study.cells.get(old.cell)?.id, systems.get(old.system)?);
+        let clients = counted(u64::from(cell.setup.clients), "client");
+        let [old, new] = [old.verdict, new.verdict].map(Verdict::word);
+        Some(format!("{} ({clients}) of {system} was {old} and is {new}", cell.test.name))
+    });
+    words.collect()
 }
 
 /// Carries out a study, and shows the results so far, however it ended.
@@ -213,10 +256,34 @@ fn measure(
 
 #[cfg(test)]
 mod tests {
-    use assay_model::Preset;
+    use assay_model::{Conclusion, Preset};
     use assay_plan::MachineFacts;
 
     use super::*;
+
+    #[test]
+    fn verdicts_that_more_time_takes_back_are_named() {
+        let words = ["mariadb@10.11", "mariadb@11.8"].map(str::to_owned);
+        let machine = MachineFacts { cpus: 4, memory_mb: 1 << 16, disk_mb: 1 << 20 };
+        let plan = assay_plan::plan(&Request::of_systems(&words), machine).unwrap();
+        let concluded = |verdicts: [Verdict; 3]| {
+            let cells = (0..).zip(verdicts).map(|(cell, verdict)| Conclusion {
+                cell,
+                system: 0,
+                verdict,
+                qps: None,
+                rqps: None,
+                cpu_verdict: None,
+                cpu_ratio: None,
+            });
+            Conclusions { judged_by: String::new(), cells: cells.collect() }
+        };
+        let before = concluded([Verdict::Same, Verdict::Undecided, Verdict::Slower]);
+        let after = concluded([Verdict::Undecided, Verdict::Slower, Verdict::Slower]);
+        let test = &plan.study.cells[0].id.test.name;
+        let expected = format!("{test} (1 client) of mariadb@11.8 was same and is undecided");
+        assert_eq!(changed(&plan.study, &["mariadb@11.8"], &before, &after), [expected]);
+    }
 
     #[test]
     fn a_threshold_ignored_by_smoke_is_reported() {

@@ -172,7 +172,7 @@ pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> String {
             preset: study.preset.word(),
             seed: is_measured.then_some(study.seed),
             threshold: study.threshold.into(),
-            budget_s: Number(is_measured.then_some(study.budget_s)),
+            budget_s: Number(is_measured.then(|| record.budget_s())),
             elapsed_s: Number(record.spent_s()),
             finished: record.finished,
             terms: study.terms.as_deref(),

@@ -168,9 +168,13 @@ fn answer(facts: &[Fact], prospects: &[Prospect]) -> Vec<String> {
     let quick = prospects.iter().find(|it| it.preset == Preset::Quick);
     let prospect = quick.and_then(|quick| {
         let (seconds, change) = (duration(quick.seconds), at_least(quick.reads?));
+        let condition = match names.is_empty() {
+            true => "With its present noise",
+            false => "Without that, and with its present noise",
+        };
         Some(format!(
-            "With its present noise, `assay compare BASE OTHER` ({seconds}, 32 tests) would detect changes of {change} \
-             in half of the tests that read."
+            "{condition}, `assay compare BASE OTHER` ({seconds}, 32 tests) would detect changes of {change} in half of \
+             the tests that read."
         ))
     });
     [Some(fitness), prospect].into_iter().flatten().collect()

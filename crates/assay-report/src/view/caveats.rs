@@ -149,9 +149,12 @@ fn releases(study: &JudgedStudy) -> Option<String> {
 }
 
 fn is_one_maker(systems: &[System]) -> bool {
-    let mut makers = systems.iter().map(|system| builder(system).0);
-    let first = makers.next();
-    makers.all(|maker| Some(maker) == first)
+    systems.windows(2).all(|pair| matches!(pair, [one, next] if is_same_maker(one, next)))
+}
+
+/// Whether two builds have the same maker.
+pub(crate) fn is_same_maker(one: &System, other: &System) -> bool {
+    builder(one).0 == builder(other).0
 }
 
 fn builds_differ(study: &JudgedStudy, what: &str) -> String {

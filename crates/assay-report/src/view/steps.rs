@@ -3,6 +3,7 @@
 use assay_model::{Setup, Verdict};
 use assay_verdict::{LineSummary, Step};
 
+use super::caveats::is_same_maker;
 use super::study::JudgedStudy;
 use crate::number::{NONE, change_in_words, confidence};
 use crate::words::Symbol;
@@ -148,8 +149,11 @@ fn with_steps(study: &JudgedStudy, named: &[&Step], line: Option<&LineSummary>) 
     let step = |step: &&Step| {
         let (word, to) = (step.verdict.word(), study.label(step.to));
         let change = change_in_words(step.ratio?)?;
+        let makers = [step.from, step.to].map(|it| study.record.systems.get(it));
+        let is_version = matches!(makers, [Some(from), Some(to)] if is_same_maker(from, to));
+        let also = if is_version { "" } else { ", to another maker's build" };
         Some(match line {
-            Some(_) => format!("{word} from {to} on ({change} at that step)"),
+            Some(_) => format!("{word} from {to} on ({change} at that step{also})"),
             None => format!("{to} {word} than {} ({change})", study.label(step.from)),
         })
     };

@@ -49,13 +49,14 @@ fn sentence(reason: Reason, doubts: &[Doubt], record: &StudyRecord) -> String {
     let threshold = share(threshold(&record.study));
     match reason {
         Reason::Slices => format!(
-            "the interval is too wide: use a quieter machine, or measure {} as long (`--budget`)",
-            times(doubts)
+            "the interval is too wide: use a quieter machine, or measure {} as long ({})",
+            times(doubts),
+            longer(record)
         ),
         Reason::Blocks => format!(
-            "the interval is too wide because the blocks differ: measure {} as many blocks (`--budget`, and \
-             `--blocks` if it is reached)",
-            times(doubts)
+            "the interval is too wide because the blocks differ: measure {} as many blocks ({})",
+            times(doubts),
+            longer(record)
         ),
         Reason::Hopeless => format!(
             "the interval is too wide, and a verdict would take over {TIMES_MAX} times as long: use a quieter machine \
@@ -67,7 +68,8 @@ fn sentence(reason: Reason, doubts: &[Doubt], record: &StudyRecord) -> String {
         ),
         Reason::PerhapsUneven => format!(
             "usual turns are the same, but some are so slow that the totals differ by more than {threshold}, perhaps \
-             by chance: measure longer (`--budget`)"
+             by chance: measure longer ({})",
+            longer(record)
         ),
         Reason::FewBlocks => format!(
             "measured in {} blocks that a verdict needs: {}",
@@ -95,6 +97,16 @@ fn sentence(reason: Reason, doubts: &[Doubt], record: &StudyRecord) -> String {
             }
         },
         Reason::Unmeasured => "no round was measured on both systems".to_owned(),
+    }
+}
+
+/// How to measure longer. A study that has ended can get more time, unless it is a gate or runs each test once.
+fn longer(record: &StudyRecord) -> String {
+    let study = &record.study;
+    let takes_more = study.experiment == Experiment::Interleaved && study.gate.is_none();
+    match record.finished && takes_more {
+        true => format!("`assay resume {} --more TIME`", record.study.id),
+        false => "`--budget`".to_owned(),
     }
 }
 

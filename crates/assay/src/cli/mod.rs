@@ -315,7 +315,7 @@ pub(crate) struct Resume {
     /// The study: its name, a unique prefix of it, or `latest` [default: the latest unfinished one]
     pub(crate) study: Option<String>,
 
-    /// Measure what is undecided this much longer, such as `10m`, also in a finished study
+    /// Measure this much longer, such as `10m`, also in a finished study: what is undecided or imprecise
     #[arg(long, value_name = "TIME", value_parser = parse_duration_s, allow_hyphen_values = true)]
     pub(crate) more: Option<f64>,
 
