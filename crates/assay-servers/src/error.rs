@@ -109,7 +109,10 @@ pub enum Error {
         source: io::Error,
     },
     /// The supervisor process is gone or does not answer.
-    #[error("the supervisor process of a server has ended")]
+    #[error("the supervisor process of a server {}", match .0.kind() {
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => "does not answer",
+        _ => "has ended",
+    })]
     SupervisorGone(#[source] io::Error),
     /// The supervisor could not carry out a request.
     #[error("the supervisor of a server failed: {0}")]

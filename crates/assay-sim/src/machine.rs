@@ -437,7 +437,7 @@ impl Machine {
         let starts = (self.failed_starts, self.noted_starts);
         let has_slices = |system| self.record().slices.iter().any(|slice| slice.system == system);
         let has_happened = match &what {
-            EventKind::StartedAgain { .. } => system.is_none() && starts == (1, 0),
+            EventKind::StartedAgain { .. } => system.is_some() && starts == (1, 0),
             EventKind::NotMeasured { tests, .. } => {
                 let cells = self.record().blocks.last().map_or(0, |block| block.cells.len());
                 system.is_some() && starts == (2, 1) && (1..=cells).contains(&(*tests as usize))

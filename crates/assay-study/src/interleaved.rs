@@ -527,7 +527,7 @@ impl Interleaved {
         if !phase.has_failed_to_start {
             phase.has_failed_to_start = true;
             let what = EventKind::StartedAgain { error };
-            phase.pending.push_back(Action::Note { system: None, what });
+            phase.pending.push_back(Action::Note { system: Some(system), what });
         } else if has_measured {
             let what = EventKind::NotMeasured { tests: phase.cells.len() as u32, error };
             phase.pending.push_back(Action::Note { system: Some(system), what });

@@ -38,10 +38,14 @@ impl Waiter {
         Ok(waiter)
     }
 
-    /// Changes how long a wait may take. It times out after at least `limit` and at most twice that.
+    /// Changes how long a wait may take. It times out after at least `limit` and at most an eighth more: the alarm tells
+    /// that a wait takes long, but not when it began.
     pub(crate) fn set_limit(&mut self, limit: Duration) -> Result<(), Errno> {
         self.limit = Timespec::try_from(limit).map_err(|_| Errno::INVAL)?;
-        let period = Itimerspec { it_interval: self.limit, it_value: self.limit };
+        // A period of zero would turn the alarm off.
+        let period = (limit / 8).max(Duration::from_micros(1));
+        let period = Timespec::try_from(period).map_err(|_| Errno::INVAL)?;
+        let period = Itimerspec { it_interval: period, it_value: period };
         timerfd_settime(&self.alarm, TimerfdTimerFlags::empty(), &period)?;
         Ok(())
     }

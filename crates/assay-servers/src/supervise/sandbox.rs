@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use assay_wire::{Stop, Watched};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};
 use rustix::thread::{CpuSet, sched_setaffinity};
 
 use super::protocol::{CONTROL, Ending, Job, Reply, Request, StopBy, Supervisor};
@@ -264,6 +264,10 @@ impl Drop for Sandbox {
     fn drop(&mut self) {
         if self.stays {
             return;
+        }
+        // Somebody may have stopped it.
+        if let Some(supervisor) = &self.supervisor {
+            let _ = kill_process(Pid::from_child(supervisor), Signal::CONT);
         }
         // The end of its input makes the supervisor clean up. The end of its output means that it is done.
         let _ = self.socket.get_ref().shutdown(Shutdown::Write);

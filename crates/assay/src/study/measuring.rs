@@ -33,7 +33,10 @@ impl StudyExecutor<'_, '_> {
                     self.recorder.unprepared(system, clients.session.unprepared())?;
                     self.clients.insert(system, clients);
                 }
-                Err(error) => return self.failed(system, error),
+                Err(error) => {
+                    let error = self.server(system)?.explained(error);
+                    return self.failed(system, error);
+                }
             }
         }
         Ok(Outcome::Done)
@@ -117,12 +120,9 @@ impl StudyExecutor<'_, '_> {
     /// Does something with a system's clients, whose server runs. If it fails, the server is frozen afterwards.
     fn act<T>(&mut self, system: usize, act: impl FnOnce(&mut Clients) -> Result<T>) -> Result<T> {
         let clients = self.clients.get_mut(&system).context("its clients are not connected")?;
-        act(clients).map_err(|why| {
-            match self.server(system).and_then(|server| Ok(server.freeze()?)) {
-                Ok(()) => why,
-                // The server has ended: its error is added to what its clients reported.
-                Err(error) => anyhow::anyhow!("{why:#}; {error}"),
-            }
+        act(clients).map_err(|why| match self.servers.get_mut(&system) {
+            Some(server) => server.explained(why),
+            None => why,
         })
     }
 

@@ -35,7 +35,10 @@ impl StudyExecutor<'_, '_> {
         };
         let filled = together(started.iter().zip(order).map(fill));
         for ((&system, server), filled) in order.iter().zip(&mut started).zip(filled) {
-            let frozen = filled.and_then(|()| Ok(server.freeze()?));
+            let frozen = match filled {
+                Ok(()) => server.freeze().map_err(anyhow::Error::from),
+                Err(why) => Err(server.explained(why)),
+            };
             frozen.map_err(|error| (system, error))?;
         }
         self.servers.extend(order.iter().copied().zip(started));
@@ -57,7 +60,7 @@ impl StudyExecutor<'_, '_> {
         self.env.interrupt.check()?;
         self.env.progress.update(&format!("starting {}", self.name(system)));
         let began = Clock::now();
-        let server = self.instance(system, phase)?;
+        let mut server = self.instance(system, phase)?;
         self.recorder.instance(assay_model::Instance {
             system,
             // The recorder sets it.
@@ -69,7 +72,8 @@ impl StudyExecutor<'_, '_> {
             start_took_ms: began.elapsed().as_millis() as u64,
         })?;
         if !self.recorder.is_audited(system, phase.data) {
-            let facts = self.audit(system, &server, phase.data)?;
+            let facts = self.audit(system, &server, phase.data);
+            let facts = facts.map_err(|why| server.explained(why))?;
             self.recorder.facts(system, phase.data, facts)?;
         }
         Ok(server)

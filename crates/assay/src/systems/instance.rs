@@ -83,6 +83,14 @@ impl Instance {
         }
     }
 
+    /// Adds to an error of its clients that the server has ended, if it has. If not, the server is frozen.
+    pub(crate) fn explained(&mut self, why: anyhow::Error) -> anyhow::Error {
+        match self.freeze() {
+            Ok(()) => why,
+            Err(ending) => anyhow::anyhow!("{why:#}; {ending}"),
+        }
+    }
+
     /// Resumes the server.
     pub(crate) fn thaw(&mut self) -> Result<(), Error> {
         match self {
