@@ -291,6 +291,17 @@ fn a_server_that_dies_is_noticed() {
 }
 
 #[test]
+fn a_stopped_supervisor_goes_on_when_its_server_is_dropped() {
+    let test = mariadb();
+    let pid = test.pid();
+    let supervisor = procfs::process::Process::new(pid).unwrap().stat().unwrap().ppid;
+    let supervisor = rustix::process::Pid::from_raw(supervisor).unwrap();
+    rustix::process::kill_process(supervisor, rustix::process::Signal::STOP).unwrap();
+    drop(test);
+    assert!(!fs::exists(format!("/proc/{pid}")).unwrap());
+}
+
+#[test]
 fn kept_servers_outlive_their_starter_until_they_are_stopped() {
     let dir = tempfile::tempdir().unwrap();
     let (prefix, site) = (prefix("11.8"), site(&dir.path().join("data")));

@@ -38,8 +38,8 @@ impl Waiter {
         Ok(waiter)
     }
 
-    /// Changes how long a wait may take. It times out after at least `limit` and at most an eighth more: the alarm tells
-    /// that a wait takes long, but not when it began.
+    /// Changes how long a wait may take. It times out after at least `limit` and at most an eighth more: the alarm
+    /// tells that a wait takes long, but not when it began.
     pub(crate) fn set_limit(&mut self, limit: Duration) -> Result<(), Errno> {
         self.limit = Timespec::try_from(limit).map_err(|_| Errno::INVAL)?;
         // A period of zero would turn the alarm off.
