@@ -150,8 +150,8 @@ fn with_steps(study: &JudgedStudy, named: &[&Step], line: Option<&LineSummary>) 
         let (word, to) = (step.verdict.word(), study.label(step.to));
         let change = change_in_words(step.ratio?)?;
         let makers = [step.from, step.to].map(|it| study.record.systems.get(it));
-        let is_version = matches!(makers, [Some(from), Some(to)] if is_same_maker(from, to));
-        let also = if is_version { "" } else { ", to another maker's build" };
+        let is_same = matches!(makers, [Some(from), Some(to)] if is_same_maker(from, to));
+        let also = if is_same { "" } else { ", to another maker's build" };
         Some(match line {
             Some(_) => format!("{word} from {to} on ({change} at that step{also})"),
             None => format!("{to} {word} than {} ({change})", study.label(step.from)),

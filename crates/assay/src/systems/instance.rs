@@ -85,10 +85,9 @@ impl Instance {
 
     /// Adds to an error of its clients that the server has ended, if it has. If not, the server is frozen.
     pub(crate) fn explained(&mut self, why: anyhow::Error) -> anyhow::Error {
-        match self.freeze() {
-            Ok(()) => why,
-            Err(ending) => anyhow::anyhow!("{why:#}; {ending}"),
-        }
+        let Err(ending) = self.freeze() else { return why };
+        let (told, ending) = (format!("{why:#}"), ending.to_string());
+        if told.contains(&ending) { why } else { anyhow::anyhow!("{told}; {ending}") }
     }
 
     /// Resumes the server.
