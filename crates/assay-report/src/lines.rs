@@ -123,7 +123,8 @@ fn runs(conditions: &Conditions) -> Option<String> {
     let pauses: Vec<String> =
         pauses.map(|[from, to]| format!("{} and {}", moment(from), moment(to))).collect();
     let (runs, pauses) = (conditions.runs, pauses.join(", between "));
-    (runs > 1).then(|| format!("measured in {runs} runs, with a pause (UTC) between {pauses}"))
+    let with = if runs == 2 { "a pause" } else { "pauses" };
+    (runs > 1).then(|| format!("measured in {runs} runs, with {with} (UTC) between {pauses}"))
 }
 
 fn audit(audit: &Audit) -> Vec<Line> {

@@ -156,7 +156,7 @@ pub(crate) fn resume(args: &Resume, cache_dir: Option<&Path>) -> Result<Exit> {
         let names: Vec<&str> = record.systems.iter().map(|system| system.name.as_str()).collect();
         let changed = changed(&record.study, &names, &before, &after);
         if !changed.is_empty() {
-            print(&format!("note: the new time changed what was decided: {}", changed.join("; ")));
+            print(&format!("note: the new time changed verdicts on QPS: {}", changed.join("; ")));
         }
     }
     Ok(exit)

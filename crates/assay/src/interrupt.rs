@@ -43,7 +43,6 @@ impl Interrupt {
             let at_once = at_once.load(Ordering::SeqCst);
             if stop.is_asked() || at_once {
                 let _halt = at_once.then(end_programs);
-                print("ended at once; `assay resume` continues a study that had begun");
                 // The supervisors see their pipes close, and then end the servers.
                 #[expect(
                     clippy::disallowed_methods,

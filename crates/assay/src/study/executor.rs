@@ -135,6 +135,22 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
         self.servers.get_mut(&system).context("its server is not running")
     }
 
+    /// Does something while a server runs that is frozen before and after.
+    pub(super) fn thawed<T>(
+        &mut self,
+        system: usize,
+        act: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        self.server(system)?.thaw()?;
+        match act(self) {
+            Ok(done) => {
+                self.server(system)?.freeze()?;
+                Ok(done)
+            }
+            Err(why) => Err(self.server(system)?.explained(why)),
+        }
+    }
+
     pub(super) fn load(&mut self) -> Result<Outcome> {
         let before_s = self.recorder.used_s();
         let Self { participants, local, env, recorder, .. } = self;

@@ -28,25 +28,15 @@ impl StudyExecutor<'_, '_> {
         let blocks = self.recorder.record().blocks_max();
         self.tell_standing(&format!("block {} of {blocks}, {}", block + 1, planned.id.test));
         for &system in order {
-            match self.connect_frozen(system, &planned) {
+            match self.thawed(system, |it| it.connect_one(system, &planned)) {
                 Ok(clients) => {
                     self.recorder.unprepared(system, clients.session.unprepared())?;
                     self.clients.insert(system, clients);
                 }
-                Err(error) => {
-                    let error = self.server(system)?.explained(error);
-                    return self.failed(system, error);
-                }
+                Err(error) => return self.failed(system, error),
             }
         }
         Ok(Outcome::Done)
-    }
-
-    fn connect_frozen(&mut self, system: usize, cell: &PlannedCell) -> Result<Clients> {
-        self.server(system)?.thaw()?;
-        let clients = self.connect_one(system, cell)?;
-        self.server(system)?.freeze()?;
-        Ok(clients)
     }
 
     pub(super) fn connect_one(&mut self, system: usize, cell: &PlannedCell) -> Result<Clients> {
@@ -62,7 +52,7 @@ impl StudyExecutor<'_, '_> {
         let mut rates = Vec::with_capacity(self.clients.len());
         let systems: Vec<usize> = self.clients.keys().copied().collect();
         for system in systems {
-            match self.thawed_clients(system, |clients| clients.rate(&planned, events)) {
+            match self.with_thawed_clients(system, |clients| clients.rate(&planned, events)) {
                 Ok(rate) => rates.push(rate),
                 Err(error) => return self.failed(system, error),
             }
@@ -91,10 +81,10 @@ impl StudyExecutor<'_, '_> {
                 let Some((system, turns)) = connected.get(index).zip(systems.get_mut(index)) else {
                     continue;
                 };
-                if freezes && let Err((system, error)) = self.switch(&mut running, *system) {
+                if freezes && let Err((system, error)) = self.switch_to(&mut running, *system) {
                     return self.failed(system, error);
                 }
-                match self.act(*system, |clients| clients.trace(&planned, turn)) {
+                match self.with_clients(*system, |clients| clients.trace(&planned, turn)) {
                     Ok(ends) => turns.push(ends),
                     Err(error) => return self.failed(*system, error),
                 }
@@ -107,7 +97,7 @@ impl StudyExecutor<'_, '_> {
     }
 
     /// Does something with a system's clients, whose server is frozen before and after.
-    fn thawed_clients<T>(
+    fn with_thawed_clients<T>(
         &mut self,
         system: usize,
         act: impl FnOnce(&mut Clients) -> Result<T>,
@@ -118,7 +108,11 @@ impl StudyExecutor<'_, '_> {
     }
 
     /// Does something with a system's clients, whose server runs. If it fails, the server is frozen afterwards.
-    fn act<T>(&mut self, system: usize, act: impl FnOnce(&mut Clients) -> Result<T>) -> Result<T> {
+    fn with_clients<T>(
+        &mut self,
+        system: usize,
+        act: impl FnOnce(&mut Clients) -> Result<T>,
+    ) -> Result<T> {
         let clients = self.clients.get_mut(&system).context("its clients are not connected")?;
         act(clients).map_err(|why| match self.servers.get_mut(&system) {
             Some(server) => server.explained(why),
@@ -128,7 +122,7 @@ impl StudyExecutor<'_, '_> {
 
     /// Lets a server run instead of the one that runs, unless it is the same. One is stopped before the other wakes up:
     /// both at once takes longer, because their threads compete for CPUs.
-    fn switch(
+    fn switch_to(
         &mut self,
         running: &mut Option<usize>,
         system: usize,
@@ -171,7 +165,7 @@ impl StudyExecutor<'_, '_> {
         for slot in slots {
             if self.clients.get(&slot.system).is_some_and(Clients::needs_status) {
                 // A server that has ended says so in its first turn.
-                let _ = self.thawed_clients(slot.system, |clients| {
+                let _ = self.with_thawed_clients(slot.system, |clients| {
                     clients.begin_status();
                     Ok(())
                 });
@@ -204,7 +198,7 @@ impl StudyExecutor<'_, '_> {
             let mut slice = clients.end(open, usage)?;
             // Its threads run meanwhile, so the counters of the round have been read before. A server that has ended
             // says so in its next turn.
-            let status = self.thawed_clients(system, |clients| Ok(clients.end_status()));
+            let status = self.with_thawed_clients(system, |clients| Ok(clients.end_status()));
             slice.status = status.unwrap_or_default();
             Ok(slice)
         });
@@ -236,9 +230,9 @@ impl StudyExecutor<'_, '_> {
                 let found = open.iter_mut().find(|(of, _)| *of == system);
                 let Some((_, open)) = found else { continue };
                 if freezes {
-                    self.switch(&mut running, system)?;
+                    self.switch_to(&mut running, system)?;
                 }
-                let done = self.act(system, |clients| clients.turn(planned, open, turn));
+                let done = self.with_clients(system, |clients| clients.turn(planned, open, turn));
                 done.map_err(|error| (system, error))?;
             }
         }

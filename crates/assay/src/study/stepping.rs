@@ -68,23 +68,6 @@ impl StudyExecutor<'_, '_> {
         Ok(Outcome::Measured { samples, seconds: began.elapsed().as_secs_f64() })
     }
 
-    pub(super) fn thawed<T>(
-        &mut self,
-        system: usize,
-        act: impl FnOnce(&mut Self) -> Result<T>,
-    ) -> Result<T> {
-        self.server(system)?.thaw()?;
-        let done = act(self);
-        let frozen = self.server(system).and_then(|server| Ok(server.freeze()?));
-        match (done, frozen) {
-            (Ok(done), Ok(())) => Ok(done),
-            (Err(why), Ok(())) => Err(why),
-            (Ok(_), Err(error)) => Err(error),
-            // The server has ended: its error is added to what its clients reported.
-            (Err(why), Err(error)) => Err(anyhow::anyhow!("{why:#}; {error:#}")),
-        }
-    }
-
     fn carry_out(&mut self, planned: &PlannedCell, slot: Slot) -> Result<Measured> {
         let test = planned.id.test;
         let step = *test.queue().context("not a step of the Insert Benchmark")?;
