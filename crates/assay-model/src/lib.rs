@@ -57,7 +57,8 @@ pub use own::{
 pub use prefix::{Build, Layout, Package, Prefix};
 pub use printable::{no_formula, printable, printable_json, printable_lines, shortened};
 pub use profile::{
-    CallNode, CallTree, CellProfile, Frame, ProcessorPart, Profile, ProfileLimits, Profiling, Waits,
+    CallNode, CallTree, CellProfile, Frame, KERNEL, ProcessorPart, Profile, ProfileLimits,
+    Profiling, Waits,
 };
 pub use published::PublishedGroup;
 pub use queue::{

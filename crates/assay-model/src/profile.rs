@@ -17,12 +17,15 @@ pub enum Profiling {
     All,
 }
 
+/// The module of the kernel's functions.
+pub const KERNEL: &str = "[kernel]";
+
 /// A function on a stack.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Frame {
     /// Its name; the beginning of the code, such as `0x8a40f0`, if the module does not tell one.
     pub function: String,
-    /// The file that holds its code, without directories, or `[kernel]`.
+    /// The file that holds its code, without directories, or [`KERNEL`].
     pub module: String,
 }
 

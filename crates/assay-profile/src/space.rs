@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use assay_model::Frame;
+use assay_model::{Frame, KERNEL};
 use framehop::{
     CacheNative, MayAllocateDuringUnwind, Module, UnwindRegsNative, Unwinder as _, UnwinderNative,
 };
@@ -114,8 +114,8 @@ impl Space {
     /// The function that holds an address.
     pub(crate) fn frame(&self, address: u64, kernel: &KernelNames) -> Frame {
         if is_kernel(address) {
-            let function = kernel.find(address).unwrap_or("[kernel]");
-            return Frame { function: cut(function).to_owned(), module: "[kernel]".to_owned() };
+            let function = kernel.find(address).unwrap_or(KERNEL);
+            return Frame { function: cut(function).to_owned(), module: KERNEL.to_owned() };
         }
         match self.mapped.iter().find(|it| it.range.contains(&address)) {
             Some(Mapped { bias, binary, .. }) => Frame {

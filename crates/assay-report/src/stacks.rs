@@ -1,7 +1,7 @@
 //! Profiles as folded stacks: a line for each stack, with its functions from the outermost on and what was spent in it.
 //! Many tools draw flame graphs from such files.
 
-use assay_model::{CallNode, CallTree, CellProfile, Frame, StudyRecord, printable};
+use assay_model::{CallNode, CallTree, CellProfile, Frame, KERNEL, StudyRecord, printable};
 
 use crate::charts::{setup_word, stem};
 use crate::label::labels;
@@ -108,7 +108,7 @@ fn line(
 fn function(frame: &Frame) -> String {
     let [name, module] = [&frame.function, &frame.module].map(|it| printable(it).replace(';', ":"));
     match (frame.module.as_str(), frame.is_named()) {
-        ("[kernel]", _) => format!("{name}_[k]"),
+        (KERNEL, _) => format!("{name}_[k]"),
         (_, true) => name,
         (_, false) if module == name => name,
         (_, false) => format!("{name} ({module})"),

@@ -59,6 +59,13 @@ pub struct ServerPerOp {
 }
 
 impl ServerPerOp {
+    /// The part of the CPU time outside the kernel; `None` if the kernel's clock did not tell.
+    #[must_use]
+    pub fn user_part(&self) -> Option<f64> {
+        let part = self.user_us / (self.user_us + self.sys_us);
+        part.is_finite().then_some(part)
+    }
+
     /// Run-queue time that lengthened the operation: without the time in which the thread's own client had the CPU.
     #[must_use]
     pub fn cpu_wait_us(&self) -> Option<f64> {

@@ -226,10 +226,7 @@ impl Told {
             terms.push(value);
         }
         let background = server.map(|it| it.background_cpu_us);
-        let kernel = server.and_then(|it| {
-            let part = it.sys_us / (it.user_us + it.sys_us);
-            part.is_finite().then_some(part * it.cpu_us)
-        });
+        let kernel = server.and_then(|it| Some((1.0 - it.user_part()?) * it.cpu_us));
         Some(Self { time: per_op.time_us, terms, background, kernel })
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::limits::DISPERSION_MAX;
-use assay_model::{CallTree, Estimate, Frame, Profile};
+use assay_model::{CallTree, Estimate, Frame, KERNEL, Profile};
 
 use crate::change::{Changed, Term, TimeChange};
 use crate::processor::{self, ProcessorChange};
@@ -34,9 +34,8 @@ pub struct ProfileChange {
     pub serving: Vec<FunctionChange>,
     /// CPU time of the other threads of the server, likewise.
     pub background: Vec<FunctionChange>,
-    /// Whether the kernel's part of the CPU time was sampled too. Otherwise times are those of the samples, and they do
-    /// not add up to the CPU time of the account.
-    pub has_kernel: bool,
+    /// Whether the times add up to the CPU time of the account. Otherwise they are those of the samples.
+    pub adds_up: bool,
     /// Instructions and cycles of the serving threads; `None` if the processor did not count them.
     pub processor: Option<ProcessorChange>,
     /// What serving threads wait for, microseconds per operation, without intervals: the longest first. `None` if the
@@ -76,21 +75,39 @@ pub(crate) fn compare(
     if !are_comparable(base, other) {
         return None;
     }
-    let has_kernel = !base.limits.no_kernel;
-    let time = time.filter(|_| has_kernel);
+    let both = |changed: Changed| [changed.before, changed.after];
     let serving = time.and_then(|time| {
         let found = time.terms.iter().find(|(term, _)| *term == Term::ServerCpu);
-        found.map(|(_, changed)| [changed.before, changed.after])
+        found.map(|(_, changed)| both(*changed))
     });
-    let background = time.and_then(|time| time.background_cpu).map(|it| [it.before, it.after]);
+    let background = time.and_then(|time| time.background_cpu).map(both);
+    let hidden = base.limits.no_kernel;
+    let in_kernel = time.and_then(|time| time.kernel_cpu).map(both);
+    let adds_up = serving.is_some() && (!hidden || in_kernel.is_some());
     let modules = Modules::of(base, other);
-    let of = |side: fn(&Profile) -> &CallTree, cpu_us: Option<[f64; 2]>| {
+    let of = |side: fn(&Profile) -> &CallTree, cpu_us: Option<[f64; 2]>, user: User| {
         let trees = [side(base), side(other)];
         let sampled =
             [(base, trees[0]), (other, trees[1])].map(|(profile, tree)| profile.sampled_us(tree));
         // Both kinds of threads were sampled in the same parts.
         let dispersion = [base.dispersion, other.dispersion];
-        functions(trees, &modules, cpu_us.unwrap_or(sampled), dispersion)
+        let Some(cpu_us) = cpu_us.filter(|_| adds_up) else {
+            return functions(trees, &modules, sampled, dispersion);
+        };
+        if !hidden {
+            return functions(trees, &modules, cpu_us, dispersion);
+        }
+        let user_us = match user {
+            User::Told => in_kernel.map(|it| [cpu_us[0] - it[0], cpu_us[1] - it[1]]),
+            User::Sampled => Some([cpu_us[0].min(sampled[0]), cpu_us[1].min(sampled[1])]),
+        };
+        let user_us = user_us.unwrap_or(sampled);
+        let mut changes = functions(trees, &modules, user_us, dispersion);
+        if !changes.is_empty() {
+            changes.push(unseen_kernel(cpu_us, user_us));
+            sort(&mut changes);
+        }
+        changes
     };
     let waited = |profile: &Profile| {
         let sampled = profile.waits.as_ref().filter(|it| it.ops >= 1.0)?;
@@ -105,12 +122,33 @@ pub(crate) fn compare(
     let pair: Option<[BTreeMap<Wait, f64>; 2]> =
         waited(base).zip(waited(other)).map(|(before, after)| [before, after]);
     Some(ProfileChange {
-        has_kernel,
+        adds_up,
         processor: processor::change(&base.processor, &other.processor),
-        serving: of(|profile| &profile.serving, serving),
-        background: of(|profile| &profile.background, background),
+        serving: of(|profile| &profile.serving, serving, User::Told),
+        background: of(|profile| &profile.background, background, User::Sampled),
         waits: pair.map(|[before, after]| wait_changes(&before, &after)),
     })
+}
+
+/// What tells the part of the CPU time outside the kernel, where the kernel hides its own from the samples. The number of
+/// samples does so badly: one that is due while the kernel runs is taken as soon as it returns.
+#[derive(Clone, Copy)]
+enum User {
+    /// The kernel's clock, which tells the modes of serving threads apart.
+    Told,
+    /// The samples, where nothing else does; never more than all of the time.
+    Sampled,
+}
+
+/// All functions of the kernel, which were not sampled: the rest of the CPU time.
+fn unseen_kernel(cpu_us: [f64; 2], user_us: [f64; 2]) -> FunctionChange {
+    let [before, after] = [cpu_us[0] - user_us[0], cpu_us[1] - user_us[1]];
+    FunctionChange {
+        function: None,
+        module: KERNEL.to_owned(),
+        changed: Changed { before, after, by: Estimate::without_interval(after - before) },
+        is_certain: false,
+    }
 }
 
 fn wait_changes(before: &BTreeMap<Wait, f64>, after: &BTreeMap<Wait, f64>) -> Vec<(Wait, Changed)> {
@@ -227,8 +265,13 @@ fn functions<'a>(
             }
         })
         .collect();
-    changes.sort_by(|one, next| next.changed.by.value.abs().total_cmp(&one.changed.by.value.abs()));
+    sort(&mut changes);
     changes
+}
+
+/// The largest change first.
+fn sort(changes: &mut [FunctionChange]) {
+    changes.sort_by(|one, next| next.changed.by.value.abs().total_cmp(&one.changed.by.value.abs()));
 }
 
 /// Fewer samples are no evidence.
@@ -355,6 +398,52 @@ mod tests {
         assert!(rest.iter().all(|it| !it.is_certain), "{rest:?}");
         let causes: Vec<_> = found.causes().map(|it| it.function.as_deref()).collect();
         assert_eq!(causes, [Some("check")]);
+    }
+
+    /// An account of which the kernel has a part.
+    fn account([before, after]: [f64; 2], [kernel_before, kernel_after]: [f64; 2]) -> TimeChange {
+        let changed = |before: f64, after: f64| Changed {
+            before,
+            after,
+            by: Estimate::without_interval(after - before),
+        };
+        TimeChange {
+            time: changed(before, after),
+            terms: vec![(Term::ServerCpu, changed(before, after))],
+            background_cpu: Some(changed(3.0, 6.0)),
+            kernel_cpu: Some(changed(kernel_before, kernel_after)),
+        }
+    }
+
+    #[test]
+    fn functions_add_up_to_the_cpu_time_where_the_kernel_hides_its_part() {
+        // More samples than the account has CPU time: 25 and 27 µs per operation of 20 and 22.
+        let hidden = |parse: u64, ops: f64| {
+            let mut profile = profile(&[("parse", parse), ("read", 5000)], ops);
+            profile.background = tree(&[("purge", 1000)]);
+            profile.limits.no_kernel = true;
+            profile
+        };
+        let (base, other) = (hidden(5000, 4e5), hidden(5800, 4e5));
+        let found = compare(&base, &other, Some(&account([20.0, 22.0], [8.0, 7.5]))).unwrap();
+        assert!(found.adds_up);
+        let sums = |all: &[FunctionChange]| {
+            let sum = |of: fn(&Changed) -> f64| all.iter().map(|it| of(&it.changed)).sum::<f64>();
+            [sum(|it| it.before), sum(|it| it.after)].map(|it| (it * 1e6).round() / 1e6)
+        };
+        assert_eq!(sums(&found.serving), [20.0, 22.0]);
+        let kernel = found.serving.iter().find(|it| it.module == KERNEL).unwrap();
+        assert_eq!((kernel.changed.before, kernel.changed.after), (8.0, 7.5));
+        assert!(!kernel.is_certain && kernel.function.is_none());
+        // Nothing tells the modes of other threads apart: 2.5 µs were sampled, and the rest is what was not.
+        assert_eq!(sums(&found.background), [3.0, 6.0]);
+        let kernel = found.background.iter().find(|it| it.module == KERNEL).unwrap();
+        assert_eq!((kernel.changed.before, kernel.changed.after), (0.5, 3.5));
+        // Without the kernel's clock, the times are those of the samples.
+        let untold = TimeChange { kernel_cpu: None, ..account([20.0, 22.0], [0.0, 0.0]) };
+        let found = compare(&base, &other, Some(&untold)).unwrap();
+        assert!(!found.adds_up);
+        assert_eq!(sums(&found.serving), [25.0, 27.0]);
     }
 
     #[test]

@@ -369,7 +369,7 @@ mod tests {
         let profile = ProfileChange {
             serving: Vec::new(),
             background: Vec::new(),
-            has_kernel: true,
+            adds_up: true,
             processor: None,
             waits: Some(waits),
         };

@@ -1,6 +1,6 @@
 //! Profiles of a test: the functions whose CPU time changed, what threads wait for, and a drawing of all calls.
 
-use assay_model::{CellId, Profile};
+use assay_model::{CellId, KERNEL, Profile};
 use assay_verdict::{CellJudgement, Changed, FunctionChange, Modules, Term, are_comparable};
 
 use super::account::{AccountRow, row, row_with_digits};
@@ -41,8 +41,7 @@ pub(crate) fn rows(cell: &CellJudgement) -> Option<ProfileRows> {
         sum(|it| it.before).max(sum(|it| it.after))
     };
     let is_busy = most(&profile.background) > BACKGROUND_MIN * most(&profile.serving);
-    // What was not sampled is no part of these tables.
-    let change = cell.change.as_ref().filter(|_| profile.has_kernel);
+    let change = cell.change.as_ref().filter(|_| profile.adds_up);
     let whole = |term: Term| {
         let found = change?.terms.iter().find(|(it, _)| *it == term);
         found.map(|(_, changed)| *changed)
@@ -81,8 +80,9 @@ fn functions(all: &[FunctionChange], whole: Option<Changed>) -> Vec<AccountRow> 
         .iter()
         .map(|it| {
             let name = match &it.function {
-                Some(function) if it.module == "[kernel]" => format!("{function} (kernel)"),
+                Some(function) if it.module == KERNEL => format!("{function} (kernel)"),
                 Some(function) => function.clone(),
+                None if it.module == KERNEL => "the kernel".to_owned(),
                 None => format!("functions of {} without a name", it.module),
             };
             let share = format!("{:.2} → {:.2}", it.changed.before, it.changed.after);
@@ -130,8 +130,11 @@ pub(crate) fn calls(study: &JudgedStudy, cell: &CellJudgement) -> Option<Calls> 
     let [modules_of_base, modules] = Modules::of(base.unwrap_or(mine), mine);
     let cpu_us = |system: usize, profile: &Profile| {
         let server = study.cell(cell.cell, system).and_then(|it| it.per_op?.server);
-        // What was not sampled is no part of the calls.
-        let measured = server.filter(|_| !profile.limits.no_kernel).map(|it| it.cpu_us);
+        let measured = server.and_then(|it| match profile.limits.no_kernel {
+            // What was not sampled is no part of the calls.
+            true => it.user_part().map(|part| part * it.cpu_us),
+            false => Some(it.cpu_us),
+        });
         measured.unwrap_or_else(|| profile.sampled_us(&profile.serving))
     };
     let side = |system, profile, modules| {
@@ -159,8 +162,8 @@ pub(crate) fn limits(study: &JudgedStudy, cell: &CellJudgement) -> Vec<String> {
         ));
     }
     if limits.no_kernel {
-        let what = "the kernel did not show its own functions and waits, so the times are those of the server's code \
-                    (root, or `kernel.perf_event_paranoid` of 1, permits it)";
+        let what = "the kernel did not show its own functions and waits, so what it takes is known \
+                    only as a whole (root, or `kernel.perf_event_paranoid` of 1, permits it)";
         said.push(what.to_owned());
     }
     if limits.unnamed_kernel {
