@@ -34,6 +34,28 @@ pub enum Error {
         /// The nearest test name, or what to do instead.
         hint: Option<String>,
     },
+    /// A limit of a gate for no group and no test.
+    #[error("`{}` is no group, and matches none of the {count} tests {}", shortened(glob), suite.words(*count))]
+    NoSuchScope {
+        /// The text as typed.
+        glob: String,
+        /// Number of the tests searched.
+        count: usize,
+        /// Which tests were searched.
+        suite: SearchedTests,
+        /// The nearest group or test name.
+        hint: Option<String>,
+        /// The groups of the tests.
+        groups: String,
+    },
+    /// A time limit whose number may be meant as minutes or as seconds.
+    #[error(
+        "{value} seconds or {value} minutes? Write `{value}m` for minutes, or `{value}s` for seconds"
+    )]
+    NoUnit {
+        /// The number as typed.
+        value: String,
+    },
     /// A script of sysbench whose statements are all left out.
     #[error("these options leave `{0}` without statements")]
     EmptyScript(&'static str),
@@ -213,6 +235,14 @@ impl SearchedTests {
             Self::Own => "of the workload".to_owned(),
         }
     }
+
+    fn listed_by(self) -> &'static str {
+        match self {
+            Self::Own => "`assay tests --workload FILE` lists them",
+            Self::Oltp => "`assay tests --suite oltp` lists them",
+            Self::Set => "`assay tests --set 47` lists all tests",
+        }
+    }
 }
 
 fn told(why: &Refusal) -> String {
@@ -254,12 +284,11 @@ impl Hint for Error {
                 vec!["for example `mariadb@10.11 mariadb@11.8`".to_owned()]
             }
             Self::NoSuchTest { hint, suite, .. } => {
-                let all = match suite {
-                    SearchedTests::Own => "`assay tests --workload FILE` lists them",
-                    SearchedTests::Oltp => "`assay tests --suite oltp` lists them",
-                    SearchedTests::Set => "`assay tests --set 47` lists all tests",
-                };
-                hint.iter().cloned().chain([all.to_owned()]).collect()
+                hint.iter().cloned().chain([suite.listed_by().to_owned()]).collect()
+            }
+            Self::NoSuchScope { hint, suite, groups, .. } => {
+                let all = format!("the groups are {groups}; {}", suite.listed_by());
+                hint.iter().cloned().chain([all]).collect()
             }
             Self::ReservedOption { why: Refusal::LeadsAway(_), .. } => vec![
                 "use a plain name, such as `binlog` or `slow.log`: it lies in the server's own directory"

@@ -5,6 +5,7 @@ use assay_workloads::{oltp_tests, test_by_name, tests_of};
 use regex_lite::Regex;
 
 use crate::error::Error;
+use crate::nearest::nearest;
 use crate::request::GateRequest;
 use crate::sysbench::is_script;
 use crate::tests_glob::{bounded_patterns, matcher_in};
@@ -19,11 +20,22 @@ enum Scope {
 impl Scope {
     /// Reads the word of a group of the set, or else a pattern for tests.
     fn of(text: &str, set: TestSet, tests: &[Test]) -> Result<Self, Error> {
-        let mut groups = tests.iter().map(|test| test.group(set).word.as_str());
-        match groups.find(|word| *word == text) {
-            Some(group) => Ok(Self::Group(group)),
-            None => Ok(Self::Tests(matcher_in(tests, text)?)),
+        let mut groups: Vec<&str> =
+            tests.iter().map(|test| test.group(set).word.as_str()).collect();
+        groups.dedup();
+        if let Some(group) = groups.iter().find(|word| **word == text) {
+            return Ok(Self::Group(group));
         }
+        matcher_in(tests, text).map(Self::Tests).map_err(|error| match error {
+            Error::NoSuchTest { glob, count, suite, hint } => {
+                let group = closest(text, &groups, tests);
+                let hint =
+                    group.map(|it| format!("did you mean `{it}`, a group of tests")).or(hint);
+                let groups = groups.join(", ");
+                Error::NoSuchScope { glob, count, suite, hint, groups }
+            }
+            other => other,
+        })
     }
 
     fn has(&self, test: Test, set: TestSet) -> bool {
@@ -32,6 +44,13 @@ impl Scope {
             Self::Tests(pattern) => pattern.is_match(test.name()),
         }
     }
+}
+
+/// The group that a mistyped word is closest to, if no test is closer.
+fn closest<'a>(text: &str, groups: &[&'a str], tests: &[Test]) -> Option<&'a str> {
+    let names = groups.iter().copied().chain(tests.iter().map(|test| test.name()));
+    let found = nearest(text, names)?;
+    groups.iter().copied().find(|group| *group == found)
 }
 
 /// The limit of each cell. The last limit that applies to a test counts; without one, the default does. A limit may
@@ -84,6 +103,8 @@ pub fn parse_limit(text: &str) -> Result<(String, f64), Error> {
 
 #[cfg(test)]
 mod tests {
+    use assay_model::Hint as _;
+
     use super::*;
     use crate::{MachineFacts, Request, plan};
 
@@ -111,7 +132,14 @@ mod tests {
 
     #[test]
     fn limits_of_no_test_are_refused() {
-        assert!(matches!(planned(&["wirtes=3%"]), Err(Error::NoSuchTest { .. })));
+        for (typed, meant) in [("wirtes", "writes"), ("writs", "writes"), ("rang-1", "range-1")] {
+            let error = planned(&[&format!("{typed}=3%")]).unwrap_err();
+            assert!(matches!(error, Error::NoSuchScope { .. }), "{error}");
+            assert_eq!(error.hints()[0], format!("did you mean `{meant}`, a group of tests"));
+            assert!(error.hints()[1].starts_with("the groups are "), "{:?}", error.hints());
+        }
+        let error = planned(&["point-qury=3%"]).unwrap_err();
+        assert_eq!(error.hints()[0], "did you mean `point-query`");
         assert!(matches!(planned(&["[=3%"]), Err(Error::Glob { .. })));
         assert!(matches!(parse_limit("writes"), Err(Error::Unreadable { .. })));
         assert!(matches!(parse_limit("=3%"), Err(Error::Unreadable { .. })));

@@ -52,6 +52,6 @@ pub use study_file::{read_study, shell_quoted, write_study};
 pub use sysbench::is_script;
 pub use system_name::{check_system, parse_engine, parse_system, repository_login};
 pub use tests_glob::{name_matcher, select_of, select_tests};
-pub use units::{parse_clients, parse_count, parse_duration_s, parse_percent};
+pub use units::{parse_budget_s, parse_clients, parse_count, parse_duration_s, parse_percent};
 pub use url::{Password, Place, ServerUrl, parse_url};
 pub use workload::{ReadFile, UserFile, Workload, read_workload};

@@ -32,6 +32,21 @@ pub fn parse_duration_s(text: &str) -> Result<f64, Error> {
     }
 }
 
+/// Budgets below this many seconds are too short for a verdict: without a unit, minutes may be meant.
+const BARE_BUDGET_S: f64 = 30.0;
+
+/// Reads the time limit of a study as [`parse_duration_s`] does, but takes no small number without a unit.
+///
+/// # Errors
+/// Those of [`parse_duration_s`], and [`Error::NoUnit`].
+pub fn parse_budget_s(text: &str) -> Result<f64, Error> {
+    let seconds = parse_duration_s(text)?;
+    match number(text) {
+        Some(_) if seconds < BARE_BUDGET_S => Err(Error::NoUnit { value: text.to_owned() }),
+        _ => Ok(seconds),
+    }
+}
+
 /// A plain number, not one of those that are spelled as words.
 fn number(text: &str) -> Option<f64> {
     let digits = text.strip_prefix('-').unwrap_or(text);
@@ -53,8 +68,8 @@ fn with_units(text: &str) -> Option<f64> {
 /// Reads a count such as `100000`, `100_000`, `100k`, `1M` or `1.5M`.
 ///
 /// # Errors
-/// [`Error::Unreadable`] when it is not a whole number that 32 bits hold.
-pub fn parse_count(text: &str) -> Result<u32, Error> {
+/// [`Error::Unreadable`] when it is not a whole number. Whether it is in range is for the caller to say.
+pub fn parse_count(text: &str) -> Result<u64, Error> {
     let fail = || Error::Unreadable {
         value: text.to_owned(),
         what: "a count such as `100000`, `100k` or `1M`",
@@ -73,7 +88,11 @@ pub fn parse_count(text: &str) -> Result<u32, Error> {
     {
         return Err(fail());
     }
-    format!("{whole}{part:0<zeros$}").parse().map_err(|_| fail())
+    let all = format!("{whole}{part:0<zeros$}");
+    match all.chars().all(|c| c.is_ascii_digit()) {
+        true => Ok(all.parse().unwrap_or(u64::MAX)),
+        false => Err(fail()),
+    }
 }
 
 /// Reads client counts: one, `8`, or all of a range, `1-8`.
@@ -194,6 +213,19 @@ mod tests {
     }
 
     #[test]
+    fn a_small_budget_needs_a_unit() {
+        for text in ["5", "10", "0.5", "29"] {
+            let told = parse_budget_s(text).unwrap_err().to_string();
+            assert!(told.starts_with(&format!("{text} seconds or {text} minutes?")), "{told}");
+            assert!(told.contains(&format!("`{text}m`")), "{told}");
+        }
+        for (text, seconds) in [("5s", 5.0), ("5m", 300.0), ("30", 30.0), ("600", 600.0)] {
+            assert_eq!(parse_budget_s(text), Ok(seconds));
+        }
+        assert!(matches!(parse_budget_s("-5"), Err(Error::Bounds(_))));
+    }
+
+    #[test]
     fn out_of_range_values_have_their_own_error() {
         for text in ["0", "0s", "-5", "-5m", "-1d", "1e400", "9e9"] {
             let told = parse_duration_s(text).unwrap_err().to_string();
@@ -233,8 +265,7 @@ mod tests {
         ] {
             assert!(parse_duration_s(text).is_err(), "{text}");
         }
-        for text in
-            ["", "k", "-1", "+1", "1.5", "1.2345k", "1.k", ".5k", "1kk", "1e6", "9G", "1Mi", "é"]
+        for text in ["", "k", "-1", "+1", "1.5", "1.2345k", "1.k", ".5k", "1kk", "1e6", "1Mi", "é"]
         {
             assert!(parse_count(text).is_err(), "{text}");
         }

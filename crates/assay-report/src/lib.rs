@@ -16,6 +16,7 @@ mod label;
 mod lines;
 mod markdown;
 mod number;
+mod ratio;
 mod scale;
 mod stacks;
 mod studies;

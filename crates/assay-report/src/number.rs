@@ -10,12 +10,6 @@ pub(crate) const NONE: &str = "–";
 /// Significant digits of fractions, few enough that rounding errors do not change the bytes of a report.
 const SIGNIFICANT_DIGITS: usize = 8;
 
-/// An interval whose ends differ by more than this factor does not say how large a ratio is.
-const TOO_WIDE: f64 = 4.0;
-
-/// Bounds that differ by more than this factor are not shown.
-const HOPELESS: f64 = 1000.0;
-
 /// Half-width of an interval, percent, beyond which its ends say nothing.
 const VAGUE: f64 = 1000.0;
 
@@ -72,44 +66,6 @@ pub(crate) fn rounded(value: f64) -> f64 {
     }
 }
 
-/// A ratio to the base, with its interval where one is known.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Ratio(pub(crate) Option<Estimate>);
-
-impl Ratio {
-    /// `0.93`; a dash where nothing was measured.
-    pub(crate) fn value(self) -> String {
-        self.0.map_or_else(|| NONE.to_owned(), |e| format!("{:.2}", e.value))
-    }
-
-    /// The value for sorting; empty where nothing was measured.
-    pub(crate) fn key(self) -> String {
-        key(self.0)
-    }
-
-    /// `[0.91, 0.95]`.
-    pub(crate) fn interval(self) -> Option<String> {
-        self.0.filter(|e| e.has_interval()).map(interval)
-    }
-
-    /// `0.93 [0.91, 0.95]`, or the value alone.
-    pub(crate) fn value_with_interval(self) -> String {
-        let value = self.value();
-        self.interval().map_or_else(|| value.clone(), |interval| format!("{value} {interval}"))
-    }
-}
-
-/// `0.93 [0.91, 0.95]`, `0.93 (no interval)`.
-impl fmt::Display for Ratio {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.value_with_interval())?;
-        match self.0 {
-            Some(estimate) if !estimate.has_interval() => f.write_str(" (no interval)"),
-            _ => Ok(()),
-        }
-    }
-}
-
 /// A rate per second, with its interval where one is known.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rate(pub(crate) Option<Estimate>);
@@ -147,26 +103,19 @@ impl fmt::Display for Rate {
     }
 }
 
-fn key(estimate: Option<Estimate>) -> String {
+/// A value for sorting; empty where nothing was measured.
+pub(crate) fn key(estimate: Option<Estimate>) -> String {
     let value = estimate.map(|e| e.value).filter(|value| value.is_finite());
-    value.map_or_else(String::new, |value| format!("{value:.4}"))
+    value.map_or_else(String::new, |value| match Digits::of(value) {
+        // Four decimals of a small number would be none.
+        Some(digits) if value.abs() < 0.1 => digits.to_string(),
+        _ => format!("{value:.4}"),
+    })
 }
 
 /// A quantity; a dash where nothing was measured.
 pub(crate) fn figure(value: Option<f64>) -> String {
     value.filter(|value| value.is_finite()).map_or_else(|| NONE.to_owned(), quantity)
-}
-
-/// An interval of a ratio: `[0.91, 0.95]`, `[<0.01, 43]`.
-fn interval(estimate: Estimate) -> String {
-    // If a number is known only to a factor of ten, decimals would be noise, and zero would be wrong.
-    let end = |value: f64| match value {
-        v if v < 0.005 => "<0.01".to_owned(),
-        v if v >= 999.5 => ">1000".to_owned(),
-        v if v >= 9.995 => format!("{v:.0}"),
-        v => format!("{v:.2}"),
-    };
-    format!("[{}, {}]", end(estimate.low), end(estimate.high))
 }
 
 /// Three or more significant digits, thousands separated.
@@ -197,45 +146,10 @@ pub(crate) fn thousands(value: f64) -> String {
 }
 
 /// A relative change: `−4 %`, `+0.3 %`.
-fn change(ratio: f64, digits: usize) -> String {
+pub(crate) fn change(ratio: f64, digits: usize) -> String {
     let text = format!("{:+.digits$} %", 100.0 * (ratio - 1.0));
     let is_none = text.chars().all(|c| !c.is_ascii_digit() || c == '0');
     if is_none { "0 %".to_owned() } else { text.replace('-', "−") }
-}
-
-/// A ratio for a sentence, always with its uncertainty: `−4 % [−5 %, −3 %]`, `less than half [0.20, 0.31]`, or only
-/// words if the interval is too wide for a number. `None` if its uncertainty is unknown.
-pub(crate) fn change_in_words(estimate: Estimate) -> Option<String> {
-    let Estimate { value, low, high } = estimate;
-    if !estimate.has_interval() {
-        return None;
-    }
-    let is_too_wide = high > TOO_WIDE * low;
-    Some(match (low, high) {
-        (low, high) if low <= 1.0 && high >= 1.0 && is_too_wide => {
-            "too uncertain to state".to_owned()
-        }
-        (low, _) if low > 2.0 && is_too_wide => format!("more than doubled {}", interval(estimate)),
-        (_, high) if high < 0.5 && is_too_wide => format!("less than half {}", interval(estimate)),
-        (low, _) if is_too_wide && low > 1.0 => "faster by an unknown amount".to_owned(),
-        _ if is_too_wide => "slower by an unknown amount".to_owned(),
-        _ => {
-            let digits = usize::from(high - low < 0.02);
-            let [value, low, high] = [value, low, high].map(|ratio| change(ratio, digits));
-            format!("{value} [{low}, {high}]")
-        }
-    })
-}
-
-/// A ratio as a change with its bounds, for a comparison with a limit: `−6.2 % [−7.0 %, −5.4 %]`.
-pub(crate) fn change_with_bounds(estimate: Estimate) -> String {
-    let Estimate { value, low, high } = estimate;
-    if high > HOPELESS * low {
-        return format!("{}, with bounds that say nothing yet", change(value, 0));
-    }
-    let digits = if high > TOO_WIDE * low { 0 } else { 1 };
-    let [value, low, high] = [value, low, high].map(|ratio| change(ratio, digits));
-    format!("{value} [{low}, {high}]")
 }
 
 /// A share: `2 %`, `0.5 %`.
@@ -278,15 +192,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn intervals_read_well_however_wide() {
-        let of = |low, high| interval(Estimate { value: 1.0, low, high });
-        assert_eq!(of(0.912, 0.9499), "[0.91, 0.95]");
-        assert_eq!(of(0.6, 9.99), "[0.60, 9.99]");
-        assert_eq!(of(0.004, 43.2), "[<0.01, 43]");
-        assert_eq!(of(1e-9, 1e30), "[<0.01, >1000]");
-    }
-
-    #[test]
     fn rates_read_well_however_uncertain() {
         let of = |low, high| Rate(Some(Estimate { value: 20_000.0, low, high })).to_string();
         assert_eq!(of(19_400.0, 20_600.0), "20,000 ±3 %");
@@ -317,19 +222,5 @@ mod tests {
         assert_eq!(duration(3600.0), "1 h");
         assert_eq!(duration(0.31), "0.3 s");
         assert_eq!(duration(0.004), "0.1 s");
-    }
-
-    #[test]
-    fn a_ratio_in_a_sentence_has_its_uncertainty_or_is_words() {
-        let of = |value, low, high| change_in_words(Estimate { value, low, high }).unwrap();
-        assert_eq!(of(0.96, 0.949, 0.971), "−4 % [−5 %, −3 %]");
-        assert_eq!(of(0.99, 0.989, 0.991), "−1.0 % [−1.1 %, −0.9 %]");
-        assert_eq!(of(0.20, 0.001, 9.91), "too uncertain to state");
-        assert_eq!(of(0.2, 0.1, 0.41), "less than half [0.10, 0.41]");
-        assert_eq!(of(3.0, 2.5, 3.5), "+200 % [+150 %, +250 %]");
-        assert_eq!(of(0.2, 0.18, 0.21), "−80 % [−82 %, −79 %]");
-        assert_eq!(of(0.4, 0.15, 0.8), "slower by an unknown amount");
-        assert_eq!(of(2.4, 1.1, 5.0), "faster by an unknown amount");
-        assert_eq!(change_in_words(Estimate::without_interval(0.96)), None);
     }
 }

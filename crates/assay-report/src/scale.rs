@@ -3,10 +3,18 @@
 use assay_model::Estimate;
 
 /// The ratios at which a scale may end or have a label.
-const STEPS: [f64; 27] = [
-    0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0, 1.05, 1.1, 1.2, 1.3, 1.4,
-    1.6, 1.8, 2.0, 2.5, 3.0, 4.0, 5.0, 7.0, 10.0,
+const STEPS: [f64; 53] = [
+    1e-6, 1e-5, 1e-4, 2e-4, 5e-4, 0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15,
+    0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0, 1.05, 1.1, 1.2, 1.3, 1.4, 1.6, 1.8,
+    2.0, 2.5, 3.0, 4.0, 5.0, 7.0, 10.0, 14.0, 20.0, 30.0, 50.0, 100.0, 200.0, 500.0, 1e3, 2e3, 5e3,
+    1e4, 1e5, 1e6,
 ];
+
+/// The ratios that get a label before the other steps of a scale that spans several powers of ten.
+const POWERS: [f64; 12] = [1e-6, 1e-5, 1e-4, 0.001, 0.01, 0.1, 10.0, 100.0, 1e3, 1e4, 1e5, 1e6];
+
+/// The end of an interval stretches a scale to ten, or to so many times its value.
+const END: f64 = 3.0;
 
 /// A scale reaches at most this many times as far as nine of ten ends of intervals; ends beyond it become arrows.
 const STRETCH: f64 = 3.0;
@@ -26,12 +34,8 @@ impl Scale {
     /// Fits nearly all of the estimates and marks the band of ± `threshold` around 1.
     pub(crate) fn fitting(estimates: &[Estimate], threshold: f64) -> Self {
         let least = (3.0 * threshold).max(0.1).ln_1p();
-        let sides: (Vec<f64>, Vec<f64>) = estimates
-            .iter()
-            .flat_map(|e| [e.value, e.low, e.high])
-            .filter(|ratio| ratio.is_finite() && *ratio > 0.0)
-            .map(f64::ln)
-            .partition(|log| *log < 0.0);
+        let sides: (Vec<f64>, Vec<f64>) =
+            estimates.iter().flat_map(logs).partition(|log| *log < 0.0);
         let low = (-reach(sides.0).max(least)).exp();
         let high = reach(sides.1).max(least).exp();
         let below = STEPS.iter().rev().find(|step| **step <= low * 1.01);
@@ -56,7 +60,7 @@ impl Scale {
     /// The ratios with a label: 1 and the ends first, then those that there is room for.
     pub(crate) fn labels(&self, distance: f64) -> Vec<f64> {
         let mut labels = vec![1.0];
-        for step in [self.low, self.high].into_iter().chain(STEPS) {
+        for step in [self.low, self.high].into_iter().chain(POWERS).chain(STEPS) {
             let is_free = |other: &f64| (self.x(step) - self.x(*other)).abs() >= distance;
             if self.holds(step) && labels.iter().all(is_free) {
                 labels.push(step);
@@ -65,6 +69,16 @@ impl Scale {
         labels.sort_by(f64::total_cmp);
         labels
     }
+}
+
+/// The logarithms of a value and of the ends of its interval. A value counts wherever it is; an end that is nearly no
+/// bound does not make the scale useless for all others.
+fn logs(estimate: &Estimate) -> impl Iterator<Item = f64> + use<> {
+    let log = |ratio: f64| (ratio.is_finite() && ratio > 0.0).then(|| ratio.ln());
+    let value = log(estimate.value);
+    let most = 10_f64.ln().max(value.map_or(0.0, |value| value.abs() + END.ln()));
+    let end = move |ratio: f64| log(ratio).map(|log| log.clamp(-most, most));
+    [value, end(estimate.low), end(estimate.high)].into_iter().flatten()
 }
 
 /// The distance from 1 that one side of a scale must reach.
@@ -90,6 +104,17 @@ mod tests {
         let scale = Scale::fitting(&[], 0.02);
         assert!(scale.low < 1.0 && scale.high > 1.0);
         assert!(scale.labels(10.0).contains(&1.0));
+    }
+
+    #[test]
+    fn a_scale_holds_a_ratio_of_any_size_and_ends_that_say_nothing_do_not_stretch_it() {
+        for value in [0.000385, 0.02, 12.0, 2400.0] {
+            let scale = Scale::fitting(&[estimate(value, 0.8 * value, 1.3 * value)], 0.02);
+            assert!(scale.holds(0.8 * value) && scale.holds(1.3 * value), "{value}: {scale:?}");
+            assert!(scale.labels(12.0).len() >= 3, "{:?}", scale.labels(12.0));
+        }
+        let vague = Scale::fitting(&[estimate(1.0, 1e-9, 1e30)], 0.02);
+        assert_eq!((vague.low, vague.high), (0.1, 10.0));
     }
 
     #[test]

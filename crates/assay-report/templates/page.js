@@ -8,6 +8,9 @@
   const cells = [...rows].map((row) => [...row.querySelectorAll("td[data-v]")]);
   const shown = cells.map((row) => row.map((cell) => [cell.textContent, cell.className, cell.title]));
 
+  const factor = (value) => Number(value.toPrecision(3)).toLocaleString("en-US");
+  const short = (ratio) => ratio >= 0.0995 && ratio < 9.995 ? ratio.toFixed(2)
+    : ratio > 1 ? factor(ratio) : `1/${factor(1 / ratio)}`;
   const choose = (base) => {
     cells.forEach((row, number) => row.forEach((cell, system) => {
       [cell.textContent, cell.className, cell.title] = shown[number][system];
@@ -15,7 +18,7 @@
       const ratio = cell.dataset.v / row[base].dataset.v;
       const known = cell.dataset.v !== "" && row[base].dataset.v !== "" && Number.isFinite(ratio);
       const percent = Math.round(100 * ratio);
-      cell.textContent = known ? ratio.toFixed(2) : "–";
+      cell.textContent = known ? short(ratio) : "–";
       cell.title = "";
       cell.classList.toggle("better", known && percent > 105);
       cell.classList.toggle("worse", known && percent < 95);

@@ -3,7 +3,7 @@
 use assay_model::StudyRecord;
 use assay_verdict::{Agreement, GroupBeside, TestBeside};
 
-use crate::number::Ratio;
+use crate::ratio::{Quotient, Ratio, short};
 use crate::view::beside::{Beside, Pair};
 
 /// The lines above the tables.
@@ -46,7 +46,7 @@ pub(super) fn cells(test: &TestBeside, several: bool) -> [String; 5] {
         format!("{}{setup}", test.cell.test.name()),
         Ratio(Some(test.ours)).value_with_interval(),
         Ratio(Some(test.theirs)).value_with_interval(),
-        Ratio(Some(test.quotient)).value_with_interval(),
+        Quotient(Some(test.quotient)).value_with_interval(),
         sign(test.agreement).to_owned(),
     ]
 }
@@ -71,13 +71,13 @@ pub(super) const GROUP_HEADINGS: [&str; 6] =
 /// The cells of a group: name, tests, medians, their quotient, ranges.
 pub(super) fn group_cells(group: &GroupBeside, several: bool) -> [String; 7] {
     let setup = if several { format!(" at {}", group.setup) } else { String::new() };
-    let range = |[least, most]: [f64; 2]| format!("{least:.2} to {most:.2}");
+    let range = |[least, most]: [f64; 2]| format!("{} to {}", short(least), short(most));
     [
         format!("{}{setup}", group.group.word),
         group.tests.to_string(),
-        format!("{:.2}", group.ours),
-        format!("{:.2}", group.theirs),
-        format!("{:.2}", group.ours / group.theirs),
+        short(group.ours),
+        short(group.theirs),
+        short(group.ours / group.theirs),
         range(group.our_range),
         range(group.their_range),
     ]

@@ -6,6 +6,7 @@ use super::file::{ChartFile, Place, stem};
 use super::key::key;
 use super::paper::{Anchor, MARGIN, Paper, SIZE, SMALL, fitted, line_class};
 use crate::number::figure;
+use crate::ratio::label;
 use crate::scale::Scale;
 use crate::view::Report;
 use crate::view::sweep::{Crossing, Sweep, SweptSystem, TestCurves};
@@ -161,7 +162,7 @@ impl Panels<'_> {
             let class = if ratio == 1.0 { "one" } else { "grid" };
             paper.line(class, (begin, y(ratio)), (end, y(ratio)));
             let at = (begin - 5.0, y(ratio) + 3.5);
-            paper.text(at, Anchor::End, "small", &format!("{ratio:.2}"));
+            paper.text(at, Anchor::End, "small", &label(ratio));
         }
         self.counts(paper, (left, top));
         for system in &self.test.systems {

@@ -4,6 +4,7 @@
 use super::file::{ChartFile, Place, setup_word, stem};
 use super::key::bar_key;
 use super::paper::{Anchor, MARGIN, Paper, SMALL, bar_class, fitted, width};
+use crate::ratio::{is_fraction, short};
 use crate::view::Report;
 use crate::view::matrix::{MatrixRow, MatrixSection};
 use crate::view::published::heading;
@@ -82,13 +83,21 @@ impl Columns<'_> {
         if floor > 0.0 {
             notes.push(format!("The y axis starts at {floor:.1}, not at 0."));
         }
+        let vanishing = self.section.rows.iter().filter_map(|row| {
+            let least = ratios(row).flatten().filter(|it| is_fraction(*it)).reduce(f64::min)?;
+            Some(format!("{} falls to {}", row.test, short(least)))
+        });
+        let vanishing: Vec<String> = vanishing.collect();
+        if !vanishing.is_empty() {
+            notes.push(format!("Columns too low to see: {}.", vanishing.join(", ")));
+        }
         if let Some(cut) = self.cut {
             let beyond = self.section.rows.iter().filter_map(|row| Some((row.test, most(row)?)));
             let beyond: Vec<String> = beyond
                 .filter(|(_, most)| *most > cut)
-                .map(|(test, most)| format!("{test} reaches {most:.2}"))
+                .map(|(test, most)| format!("{test} reaches {}", short(most)))
                 .collect();
-            notes.push(format!("The y axis is cut off at {cut:.2}: {}.", beyond.join(", ")));
+            notes.push(format!("The y axis is cut off at {}: {}.", short(cut), beyond.join(", ")));
         }
         notes
     }

@@ -4,6 +4,7 @@ use assay_model::Estimate;
 
 use super::file::{ChartFile, Place, compared, setup_word, stem};
 use super::paper::{Anchor, MARGIN, Paper, SIZE, fitted, width};
+use crate::ratio::label;
 use crate::scale::Scale;
 use crate::view::Report;
 use crate::view::groups::GroupRow;
@@ -205,7 +206,7 @@ fn ground(paper: &mut Paper, columns: &Columns, scale: Scale, (top, bottom): (f6
         let x = columns.x(scale, ratio);
         let class = if ratio == 1.0 { "one" } else { "grid" };
         paper.line(class, (x, top - 4.0), (x, bottom));
-        paper.text((x, top - 7.0), Anchor::Middle, "small", &format!("{ratio:.2}"));
+        paper.text((x, top - 7.0), Anchor::Middle, "small", &label(ratio));
     }
 }
 

@@ -1,8 +1,11 @@
 //! The relative QPS of a test over studies, in their order.
 
+use assay_model::Estimate;
 use assay_verdict::{TrendLine, TrendPoint};
 
 use super::paper::{Anchor, Paper, SMALL, fitted};
+use crate::ratio::{Ratio, label};
+use crate::scale::Scale;
 use crate::words::began;
 
 /// Width of a chart.
@@ -64,6 +67,36 @@ fn ends(line: &TrendLine) -> Option<[f64; 2]> {
     Some([least - room, most + room]).filter(|[least, most]| (most - least).is_finite())
 }
 
+/// Values further apart than this have a logarithmic scale.
+const FAR: f64 = 10.0;
+
+/// Where values are on a chart, as a part of its height, and the labels of its scale.
+struct Axis {
+    place: Box<dyn Fn(f64) -> f64>,
+    labels: Vec<(f64, String)>,
+}
+
+impl Axis {
+    fn new(line: &TrendLine, [least, most]: [f64; 2]) -> Self {
+        let lowest = line.points.iter().map(|it| it.rqps.value).fold(f64::INFINITY, f64::min);
+        if lowest > 0.0 && most > FAR * lowest {
+            let values: Vec<Estimate> = line.points.iter().map(|it| it.rqps).collect();
+            let scale = Scale::fitting(&values, 0.0);
+            let labels = scale.labels(12.0).into_iter().map(|ratio| (ratio, label(ratio)));
+            return Self {
+                labels: labels.collect(),
+                place: Box::new(move |ratio| scale.x(ratio) / 100.0),
+            };
+        }
+        let ratios = labels(least, most);
+        let is_fine = |ratio: &f64| (100.0 * ratio - (100.0 * ratio).round()).abs() > 0.01;
+        let decimals = if ratios.iter().any(is_fine) { 3 } else { 2 };
+        let labels = ratios.into_iter().map(|ratio| (ratio, format!("{ratio:.decimals$}")));
+        let place = move |ratio: f64| (ratio - least) / (most - least);
+        Self { labels: labels.collect(), place: Box::new(place) }
+    }
+}
+
 /// Draws a line with this corner on the left and above. `is_change` says which values begin a new level.
 pub(crate) fn draw(
     paper: &mut Paper,
@@ -71,17 +104,14 @@ pub(crate) fn draw(
     line: &TrendLine,
     is_change: impl Fn(usize) -> bool,
 ) {
-    let Some([least, most]) = ends(line) else { return };
+    let Some(ends) = ends(line) else { return };
     let (left, right, top) = (left + LABELS, left + WIDTH, top + EDGE);
-    let y = |value: f64| top + HEIGHT * (most - value) / (most - least);
-    let labels = labels(least, most);
-    let is_fine = |ratio: &f64| (100.0 * ratio - (100.0 * ratio).round()).abs() > 0.01;
-    let decimals = if labels.iter().any(is_fine) { 3 } else { 2 };
-    for ratio in labels {
-        let class = if ratio == 1.0 { "one" } else { "grid" };
-        paper.line(class, (left, y(ratio)), (right, y(ratio)));
-        let label = format!("{ratio:.decimals$}");
-        paper.text((left - 6.0, y(ratio) + 3.5), Anchor::End, "small", &label);
+    let axis = Axis::new(line, ends);
+    let y = |value: f64| top + HEIGHT * (1.0 - (axis.place)(value));
+    for (ratio, label) in &axis.labels {
+        let class = if *ratio == 1.0 { "one" } else { "grid" };
+        paper.line(class, (left, y(*ratio)), (right, y(*ratio)));
+        paper.text((left - 6.0, y(*ratio) + 3.5), Anchor::End, "small", label);
     }
     let step = (right - left) / line.points.len() as f64;
     let (mut named, mut last) = ("", f64::NEG_INFINITY);
@@ -89,7 +119,7 @@ pub(crate) fn draw(
         let x = left + (number as f64 + 0.5) * step;
         let [low, high] = ends_of(point).map(y);
         let when = began(point.started_ms, point.is_reported);
-        let title = format!("{} {when}: {:.2}", point.version, point.rqps.value);
+        let title = format!("{} {when}: {}", point.version, Ratio(Some(point.rqps)).value());
         paper.told(&title, |paper| {
             if low > high {
                 paper.line("span", (x, low), (x, high));

@@ -4,6 +4,7 @@ use assay_model::{Estimate, Verdict};
 
 use super::file::{ChartFile, Place, setup_word, stem};
 use super::paper::{Anchor, LARGE, MARGIN, Paper, SIZE, SMALL, fitted, width};
+use crate::ratio::{label, short};
 use crate::scale::Scale;
 use crate::view::Report;
 use crate::view::versions::{VersionLine, VersionPoint, VersionSection, VersionTest};
@@ -108,7 +109,7 @@ fn told(line: &VersionLine, test: &VersionTest) -> String {
         let ratio = point.ratio?;
         let change = point.step.as_ref().and_then(|step| step.change.as_ref());
         let change = change.map_or_else(String::new, |change| format!(" ({change})"));
-        Some(format!("{label} {:.2}{change}", ratio.value))
+        Some(format!("{label} {}{change}", short(ratio.value)))
     };
     let points: Vec<String> = test.points.iter().zip(&line.labels).filter_map(of).collect();
     format!("{}: {}.", test.test, points.join(", "))
@@ -205,7 +206,7 @@ impl<'a> Panels<'a> {
             let y = self.y(top, ratio);
             paper.line(if ratio == 1.0 { "one" } else { "grid" }, (begin, y), (end, y));
             let at = (begin - 5.0, y + 3.5);
-            paper.text(at, Anchor::End, "small", &format!("{ratio:.2}"));
+            paper.text(at, Anchor::End, "small", &label(ratio));
         }
         for (version, name) in self.line.short.iter().enumerate() {
             let at = (self.x(left, version as f64) + 4.0, top + HEIGHT + 24.0);

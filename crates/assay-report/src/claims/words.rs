@@ -6,7 +6,8 @@ use assay_model::{Counted, Estimate, Quantity, Region, Relation, Share, counted}
 use assay_verdict::{ClaimFigure, ClaimStatus};
 
 use super::checked::CheckedPart;
-use crate::number::{NONE, Rate, Ratio};
+use crate::number::{NONE, Rate};
+use crate::ratio::{Quotient, Ratio};
 
 /// Most exceptions that are listed.
 const EXCEPTIONS: usize = 8;
@@ -150,6 +151,7 @@ pub(super) fn exceptions(part: &CheckedPart) -> impl Iterator<Item = String> {
 fn shown(quantity: Quantity, value: Option<Estimate>) -> String {
     match value {
         None => NONE.to_owned(),
+        Some(_) if quantity == Quantity::CpuRatio => Quotient(value).value_with_interval(),
         Some(_) if quantity.is_ratio() => Ratio(value).value_with_interval(),
         Some(it) if quantity == Quantity::Sla => {
             if it.value > 0.0 { "met" } else { "missed" }.to_owned()

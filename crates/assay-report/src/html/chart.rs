@@ -8,6 +8,7 @@ use std::fmt;
 use askama::filters::{Html, HtmlSafe, escape};
 use assay_model::Estimate;
 
+use crate::ratio::{label, short};
 use crate::scale::Scale;
 use crate::view::answer::TestRatio;
 use crate::view::groups::GroupRow;
@@ -67,7 +68,7 @@ impl fmt::Display for Axis {
         for ratio in self.scale.labels(self.distance) {
             let x = self.scale.x(ratio);
             let class = if ratio == 1.0 { r#" class="one""# } else { "" };
-            write!(f, r#"<text x="{x:.1}%" y="11"{class}>{ratio:.2}</text>"#)?;
+            write!(f, r#"<text x="{x:.1}%" y="11"{class}>{}</text>"#, label(ratio))?;
             write!(f, r#"<line x1="{x:.1}%" x2="{x:.1}%" y1="14" y2="100%"/>"#)?;
         }
         f.write_str("</svg>")
@@ -166,7 +167,7 @@ impl fmt::Display for Dots<'_> {
             let class = verdict.word();
             write!(f, r#"<circle class="{class}" cx="{x:.1}%" cy="{y:.0}" r="{radius:.1}">"#)?;
             let Ok(test) = escape(test, Html);
-            write!(f, "<title>{test} {ratio:.2}</title></circle>")?;
+            write!(f, "<title>{test} {}</title></circle>", short(*ratio))?;
         }
         f.write_str("</svg>")
     }

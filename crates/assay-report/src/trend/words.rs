@@ -3,7 +3,8 @@
 use assay_model::counted;
 use assay_verdict::{Shift, TREND_VALUES_MAX, TrendLine, TrendPoint};
 
-use crate::number::{Rate, Ratio, confidence};
+use crate::number::{Rate, confidence};
+use crate::ratio::{Ratio, change_in_words};
 use crate::words::began;
 
 /// How a change is called.
@@ -54,7 +55,7 @@ pub(super) const APART: &str = "each line has its own machine, base, setup or wo
 /// `at 11.4.10 (study 2026…): −6 % [−8 %, −4 %], confidence 99 %, at this place 87 %`.
 fn change(line: &TrendLine, shift: &Shift) -> Option<String> {
     let point = line.points.get(shift.at)?;
-    let size = crate::number::change_in_words(shift.ratio)?;
+    let size = change_in_words(shift.ratio)?;
     Some(format!(
         "changed at {} (study {}): {size}; confidence {}, at this place {}",
         point.version,

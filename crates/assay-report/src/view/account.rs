@@ -6,6 +6,7 @@ use assay_model::STATUS_LEVELS;
 use assay_verdict::{CellJudgement, Changed, Term};
 
 use crate::number::figure;
+use crate::ratio::{is_fraction, short};
 
 /// A line of an account, as people read it.
 pub(crate) struct AccountRow {
@@ -57,8 +58,9 @@ pub(crate) fn counters(cell: &CellJudgement) -> Vec<(String, [String; 3])> {
     let changes = cell.counters.iter().flatten().take(COUNTERS);
     let texts = |change: &Changed| {
         let by = match change.after / change.before {
-            ratio if ratio.is_finite() && ratio < 10.0 => format!("×{ratio:.2}"),
-            _ => String::new(),
+            none if none == 0.0 || !none.is_finite() => String::new(),
+            fraction if is_fraction(fraction) => format!("÷{}", short(1.0 / fraction)),
+            factor => format!("×{}", short(factor)),
         };
         [number(change.before), number(change.after), by]
     };

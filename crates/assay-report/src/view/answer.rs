@@ -5,7 +5,7 @@ use assay_verdict::{CellJudgement, SystemSummary};
 
 use super::reasons;
 use super::study::JudgedStudy;
-use crate::number::{Ratio, change_in_words};
+use crate::ratio::{Ratio, change_in_words, short};
 
 /// The number of largest changes that are named.
 const LARGEST: usize = 4;
@@ -140,7 +140,8 @@ fn published(summary: &SystemSummary, cells: &[&CellJudgement]) -> String {
         failed => format!(", {failed} failed"),
     };
     let median = median.value;
-    format!("median relative QPS {median:.2} over {tests}, from {least:.2} to {most:.2}{failed}")
+    let [median, least, most] = [median, least, most].map(short);
+    format!("median relative QPS {median} over {tests}, from {least} to {most}{failed}")
 }
 
 fn sentence(name: &str, base: &str, summary: &SystemSummary) -> String {

@@ -6,7 +6,7 @@ use assay_model::{Estimate, Product, PublishedGroup, Setup, StudyRecord, System,
 use assay_verdict::{Agreement, Judged, PairBeside, TestBeside, beside};
 
 use crate::label::labels;
-use crate::number::Ratio;
+use crate::ratio::Ratio;
 
 /// The most disagreements that are named.
 const DISAGREEMENTS: usize = 10;

@@ -4,7 +4,8 @@ use assay_verdict::CellJudgement;
 
 use super::certainty::{beyond_threshold, same_within};
 use super::study::JudgedStudy;
-use crate::number::{NONE, Ratio, confidence, figure, share, thousands, within};
+use crate::number::{NONE, confidence, figure, share, thousands, within};
+use crate::ratio::Quotient;
 
 /// A figure of a system in one test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -173,7 +174,7 @@ impl Figure {
     /// The figure as people read it; a dash where it was not measured.
     pub(crate) fn text(self, cell: &CellJudgement) -> String {
         match self {
-            Self::CpuRatio => Ratio(cell.cpu_ratio).value_with_interval(),
+            Self::CpuRatio => Quotient(cell.cpu_ratio).value_with_interval(),
             Self::Slices if cell.troubled > 0 => {
                 // Those of a disturbed cell are judged, and counted among the others.
                 let judged = if cell.is_disturbed { cell.troubled } else { 0 };

@@ -5,7 +5,8 @@ use assay_verdict::{Doubt, GateCell, GateJudgement, GateVerdict};
 
 use super::study::JudgedStudy;
 use super::undecided::{TIMES_MAX, of_doubt};
-use crate::number::{change_with_bounds, duration, share};
+use crate::number::{duration, share};
+use crate::ratio::change_with_bounds;
 
 /// The result of a gate.
 pub(crate) struct Gate<'a> {

@@ -5,7 +5,8 @@ use assay_verdict::GroupSummary;
 
 use super::reasons;
 use super::study::JudgedStudy;
-use crate::number::{NONE, Ratio};
+use crate::number::NONE;
+use crate::ratio::{Ratio, short};
 
 /// A group under a setup, of a system against the base.
 pub(crate) struct GroupRow<'a> {
@@ -37,7 +38,7 @@ pub(crate) fn rows<'a>(study: &'a JudgedStudy<'a>) -> Vec<GroupRow<'a>> {
 
 fn row<'a>(study: &'a JudgedStudy<'a>, summary: &GroupSummary) -> GroupRow<'a> {
     let median = summary.median_interval.unwrap_or(Estimate::without_interval(summary.median));
-    let [min, max, avg] = [summary.min, summary.max, summary.avg].map(|it| format!("{it:.2}"));
+    let [min, max, avg] = [summary.min, summary.max, summary.avg].map(short);
     GroupRow {
         group: summary.group,
         setup: summary.setup,

@@ -9,6 +9,7 @@ use super::step_bars::{self, Rated, StepBars};
 use super::step_metrics;
 use super::study::JudgedStudy;
 use crate::number::NONE;
+use crate::ratio::short;
 
 /// The results of the Insert Benchmark.
 pub(crate) struct InsertBench<'a> {
@@ -160,7 +161,7 @@ fn relative(steps: &[Step], names: &[String], base: usize) -> ShadedTable {
                 percent if percent < 95.0 => Shade::Worse,
                 _ => Shade::None,
             };
-            ShadedCell { text: format!("{ratio:.2}"), shade }
+            ShadedCell { text: short(ratio), shade }
         };
         (step.name.to_owned(), step.cells.iter().map(shaded).collect())
     };

@@ -6,6 +6,7 @@ use assay_verdict::CellJudgement;
 use super::shaded::{Shade, ShadedCell, ShadedRow, ShadedTable};
 use super::study::JudgedStudy;
 use crate::number::NONE;
+use crate::ratio::short;
 
 /// The metrics, with the decimals of their published values.
 const METRICS: [(&str, usize); 6] =
@@ -45,11 +46,11 @@ fn table(study: &JudgedStudy, base: &CellJudgement, systems: &[usize]) -> Option
                 values.iter().zip(first).zip(&METRICS).map(|((value, base), metric)| {
                     let quotient =
                         value.zip(*base).and_then(|(value, base)| quotient(value, base, metric.1));
-                    quotient.map_or_else(|| NONE.to_owned(), |quotient| format!("{quotient:.2}"))
+                    quotient.map_or_else(|| NONE.to_owned(), short)
                 });
             // Relative QPS comes from pairs, and is that of the tables above.
             let rqps = study.cell(base.cell, *system).and_then(|cell| cell.rqps);
-            let rqps = rqps.map_or_else(|| NONE.to_owned(), |rqps| format!("{:.2}", rqps.value));
+            let rqps = rqps.map_or_else(|| NONE.to_owned(), |rqps| short(rqps.value));
             row(format!("{name} / base"), quotients.take(METRICS.len() - 1).chain([rqps]))
         });
     Some(ShadedTable {

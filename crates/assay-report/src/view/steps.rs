@@ -5,7 +5,8 @@ use assay_verdict::{LineSummary, Step};
 
 use super::caveats::is_same_maker;
 use super::study::JudgedStudy;
-use crate::number::{NONE, change_in_words, confidence};
+use crate::number::{NONE, confidence};
+use crate::ratio::change_in_words;
 use crate::words::Symbol;
 
 /// If a part of a change or a confidence is at least this large, sentences leave it out.

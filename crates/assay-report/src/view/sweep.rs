@@ -6,7 +6,8 @@ use assay_verdict::{ActiveSecond, CellJudgement, active_seconds};
 use super::drawing::{Chart, Values, chart};
 use super::shaded::{Shade, ShadedCell, ShadedRow, ShadedTable};
 use super::study::JudgedStudy;
-use crate::number::{NONE, Rate, Ratio, figure};
+use crate::number::{NONE, Rate, figure};
+use crate::ratio::Quotient;
 
 /// From this many client counts on, a terminal shows the tables too.
 const MANY: usize = 3;
@@ -137,7 +138,7 @@ const QUANTITIES: [Quantity; 6] = [
         is_short: true,
         text: |cell, fewest| match cell.cell == fewest.cell {
             true => "1".to_owned(),
-            false => Ratio(scalability(cell, fewest)).to_string(),
+            false => Quotient(scalability(cell, fewest)).to_string(),
         },
     },
     Quantity {

@@ -12,7 +12,8 @@ use super::plans::{self, PlanDifference};
 use super::profile::{self, Calls, ProfileRows};
 use super::study::JudgedStudy;
 use super::{certainty, rounds, trouble, undecided};
-use crate::number::{Rate, Ratio, confidence, share, within};
+use crate::number::{Rate, confidence, share, within};
+use crate::ratio::{Quotient, Ratio};
 use crate::words::Symbol;
 
 /// Every test, in sections, and what a table of them needs to know.
@@ -72,7 +73,7 @@ pub(crate) struct Measured<'a> {
     has_verdict: bool,
     pub(crate) qps: Rate,
     pub(crate) rqps: Ratio,
-    pub(crate) cpu_ratio: Ratio,
+    pub(crate) cpu_ratio: Quotient,
     /// The confidence that the change exceeds the threshold; `None` if nothing is known of it.
     pub(crate) beyond_threshold: Option<String>,
     /// The largest change that agrees with the verdict same: `±1.2 %`. `None` for other verdicts.
@@ -237,7 +238,7 @@ fn measured<'a>(study: &'a JudgedStudy<'a>, cell: &'a CellJudgement) -> Measured
         has_verdict: cell.verdict != Verdict::Undecided || !study.record.is_reported(),
         qps: Rate(cell.qps),
         rqps: Ratio(cell.rqps),
-        cpu_ratio: Ratio(cell.cpu_ratio),
+        cpu_ratio: Quotient(cell.cpu_ratio),
         beyond_threshold: certainty::beyond_threshold(cell).map(confidence),
         bound: certainty::same_within(cell).map(within),
         calls: profile::calls(study, cell).filter(|_| !study.is_large()),

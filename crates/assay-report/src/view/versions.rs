@@ -5,7 +5,8 @@ use assay_verdict::{LineSummary, Step};
 
 use super::study::JudgedStudy;
 use crate::label::versions;
-use crate::number::{change_in_words, confidence};
+use crate::number::confidence;
+use crate::ratio::change_in_words;
 use crate::words::Symbol;
 
 /// A line of three or more versions.

@@ -10,12 +10,17 @@ use super::{Measuring, OltpArgs, Procedure, Selection, SourceArg, TermsArg, requ
 /// `assay gate`.
 #[derive(Debug, Args)]
 pub(crate) struct Gate {
-    /// The system that the others must keep up with, such as `mariadb@10.11`
-    #[arg(long, value_name = "SYSTEM", required_unless_present = "study")]
+    /// The base and the systems that must keep up with it, such as `mariadb@10.11 mariadb@11.8`
+    #[arg(value_name = "SYSTEM", required_unless_present_any = ["base", "others", "study"])]
+    #[arg(conflicts_with_all = ["base", "others"])]
+    systems: Vec<String>,
+
+    /// The system that the others must keep up with, instead of the first SYSTEM
+    #[arg(long, value_name = "SYSTEM", requires = "others")]
     base: Option<String>,
 
-    /// A system to compare with the base; may be given several times
-    #[arg(long = "other", value_name = "SYSTEM", required_unless_present = "study")]
+    /// A system to compare with `--base`; may be given several times
+    #[arg(long = "other", value_name = "SYSTEM", requires = "base")]
     others: Vec<String>,
 
     /// Largest slowdown that passes, as a share of the base's QPS
@@ -39,7 +44,7 @@ pub(crate) struct Gate {
 
     /// Judge a study of the ledger and measure nothing; without `--max-slowdown`, by the limits that it has
     #[arg(long, value_name = "STUDY")]
-    #[arg(conflicts_with_all = ["base", "others", "Selection", "OltpArgs", "Procedure", "SourceArg", "TermsArg"])]
+    #[arg(conflicts_with_all = ["systems", "base", "others", "Selection", "OltpArgs", "Procedure", "SourceArg", "TermsArg"])]
     pub(crate) study: Option<String>,
 
     #[command(flatten)]
@@ -73,13 +78,13 @@ impl Gate {
         self.max_slowdown.map(|max_slowdown| GateRequest { max_slowdown, limits, allow_undecided })
     }
 
-    /// The words as the plan takes them; `None` if no base is given, and a study is judged.
+    /// The words as the plan takes them; `None` if no system is given, and a study is judged.
     pub(crate) fn request(&self) -> Option<Request> {
-        let base = self.base.iter();
-        let systems: Vec<String> = base.chain(&self.others).cloned().collect();
+        let named = self.systems.iter().chain(&self.base).chain(&self.others);
+        let systems: Vec<String> = named.cloned().collect();
         let request = request(&systems, &self.what, &self.how, &self.from);
         let oltp = self.oltp.options();
-        self.base.as_ref().map(|_| Request {
+        (!systems.is_empty()).then(|| Request {
             gate: self.limits(),
             oltp,
             terms: self.terms.terms.clone(),

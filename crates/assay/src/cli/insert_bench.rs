@@ -1,10 +1,10 @@
 //! `assay insert-bench`.
 
 use assay_model::Preset;
-use assay_plan::{InsertBench as Asked, Request, SystemRequest, parse_count, parse_duration_s};
+use assay_plan::{InsertBench as Asked, Request, SystemRequest, parse_duration_s};
 use clap::{Args, ValueEnum};
 
-use super::number::{parse_number, parse_seed};
+use super::number::{parse_number, parse_rows, parse_seed, parse_step_rows};
 use super::{Measuring, SourceArg, TermsArg};
 
 /// `--preset` of `insert-bench`.
@@ -37,7 +37,7 @@ pub(crate) struct InsertBench {
 
     /// Rows that each client inserts in l.i0, l.i1 and l.i2, such as `10M,4M,400k` [default: by preset]
     #[arg(long, value_name = "X,Y,Z", value_delimiter = ',', allow_negative_numbers = true)]
-    #[arg(value_parser = parse_count)]
+    #[arg(value_parser = parse_step_rows)]
     rows: Vec<u32>,
 
     /// Number of clients, each with a table of its own [default: 1]
@@ -72,7 +72,7 @@ pub(crate) struct InsertBench {
     partitions: Option<u32>,
 
     /// Rows of each partition [default: all rows that are ever inserted, divided evenly]
-    #[arg(long, value_name = "N", value_parser = parse_count, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = parse_rows, allow_negative_numbers = true)]
     #[arg(help_heading = "Tables")]
     partition_rows: Option<u32>,
 

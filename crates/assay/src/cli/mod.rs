@@ -20,7 +20,7 @@ use std::path::PathBuf;
 
 use assay_model::{IdKey, OltpOptions, Preset, Suite, TestSet};
 use assay_plan::{
-    Request, SetupRequest, SystemRequest, parse_count, parse_duration_s, parse_percent,
+    Request, SetupRequest, SystemRequest, parse_budget_s, parse_duration_s, parse_percent,
 };
 use assay_terms::Terms;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -32,7 +32,7 @@ pub(crate) use evidence::{Export, PackArgs, VerifyArgs};
 pub(crate) use gate::Gate;
 pub(crate) use import::{ImportCommand, ImportLedger, ImportRuns, ImportTables};
 pub(crate) use insert_bench::InsertBench;
-use number::{parse_number, parse_seed};
+use number::{parse_number, parse_seed, parse_study_rows, parse_study_tables};
 pub(crate) use oltp::{OltpArgs, TableFormArgs};
 pub(crate) use output::{FormatWord, LedgerArg, Output, ShapeArg, ShapeWord};
 pub(crate) use serve::Serve;
@@ -178,12 +178,12 @@ pub(crate) struct Selection {
     clients: Option<Vec<Counts>>,
 
     /// Number of tables [default: by preset]
-    #[arg(long, value_name = "N", value_parser = parse_count, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = parse_study_tables, allow_negative_numbers = true)]
     tables: Option<u32>,
 
     /// Rows in each table, such as `100k` or `1M` [default: by preset]
     #[arg(long, visible_alias = "table-size", value_name = "N")]
-    #[arg(value_parser = parse_count, allow_negative_numbers = true)]
+    #[arg(value_parser = parse_study_rows, allow_negative_numbers = true)]
     rows: Option<u32>,
 
     #[arg(long = "time", hide = true, value_parser = no_time)]
@@ -191,7 +191,7 @@ pub(crate) struct Selection {
 
     /// Time limit of the study, such as `10m`; at least two blocks are measured even if they take longer [default: by
     /// preset]
-    #[arg(long, value_name = "TIME", value_parser = parse_duration_s, allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", value_parser = parse_budget_s, allow_hyphen_values = true)]
     budget: Option<f64>,
 }
 
@@ -288,7 +288,7 @@ pub(crate) struct Instead {
 
     /// Time limit of the study, such as `10m`, instead of the one in the file; at least two blocks are measured even if
     /// they take longer
-    #[arg(long, value_name = "TIME", value_parser = parse_duration_s, allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", value_parser = parse_budget_s, allow_hyphen_values = true)]
     budget: Option<f64>,
 }
 
@@ -316,7 +316,7 @@ pub(crate) struct Resume {
     pub(crate) study: Option<String>,
 
     /// Measure this much longer, such as `10m`, also in a finished study: what is undecided or imprecise
-    #[arg(long, value_name = "TIME", value_parser = parse_duration_s, allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", value_parser = parse_budget_s, allow_hyphen_values = true)]
     pub(crate) more: Option<f64>,
 
     #[command(flatten)]
@@ -525,6 +525,7 @@ mod tests {
             "x@1/rocksdb x@dir:/opt/m --preset published --threads 2 --table-size 5M",
             "mysql://u@h:1/d x@1 --preset smoke",
             "--base x@1 --other y@2 --max-slowdown 3% --terms published",
+            "gate x@1 y@2 x@2 --max-slowdown 3%",
             "x@1 y@2 --suite oltp --range-size 1000 --range-selects=off --skip-trx --rand-type zipfian",
             "x@1 y@2 --suite oltp --tests oltp_read* --clients 1,2,4 --rand-zipfian-exp 1 --delta 7",
             "x@1 y@2 --suite oltp --auto-inc=off --create-secondary=off --create-table-options A=B",
@@ -558,7 +559,7 @@ mod tests {
     fn request<'a>(words: impl Iterator<Item = &'a str>) -> Request {
         let words: Vec<&str> = words.collect();
         let command: &[&str] = match words.first() {
-            Some(&"insert-bench") => &["assay"],
+            Some(&"insert-bench" | &"gate") => &["assay"],
             _ if words.contains(&"--base") => &["assay", "gate"],
             _ => &["assay", "compare"],
         };
@@ -567,6 +568,24 @@ mod tests {
             Command::Compare(compare) => compare.request(),
             Command::Gate(gate) => gate.request().unwrap(),
             other => panic!("{other:?}"),
+        }
+    }
+
+    /// A heading that is set for a group of options would also stand above whatever follows the group.
+    #[test]
+    fn only_options_of_scripts_stand_under_the_heading_of_scripts() {
+        let scripts: std::collections::BTreeSet<String> = {
+            let command = OltpArgs::augment_args(clap::Command::new("scripts"));
+            command.get_arguments().map(|it| it.get_id().to_string()).collect()
+        };
+        for command in Cli::command().get_subcommands() {
+            let under =
+                command.get_arguments().filter(|it| it.get_help_heading() == Some(oltp::HEADING));
+            let stray: Vec<_> = under
+                .map(|it| it.get_id().to_string())
+                .filter(|id| !scripts.contains(id))
+                .collect();
+            assert!(stray.is_empty(), "{}: {stray:?}", command.get_name());
         }
     }
 

@@ -61,11 +61,33 @@ pub(super) fn parse_seconds(text: &str) -> Result<f64, String> {
     if seconds <= 1e6 { Ok(seconds) } else { Err("must be at most 1,000,000 seconds".to_owned()) }
 }
 
+/// A count such as `100k`, within a range.
+pub(super) fn counted_within(text: &str, range: &RangeInclusive<u32>) -> Result<u32, String> {
+    let count = parse_count(text).map_err(|error| error.to_string())?;
+    let number = u32::try_from(count).ok().filter(|number| range.contains(number));
+    let (least, most) = (*range.start(), *range.end());
+    number.ok_or_else(|| format!("must be between {} and {}", thousands(least), thousands(most)))
+}
+
 /// Rows of a table.
 pub(super) fn parse_rows(text: &str) -> Result<u32, String> {
-    let rows = parse_count(text).map_err(|error| error.to_string())?;
-    let fits = (1..=2_000_000_000).contains(&rows);
-    if fits { Ok(rows) } else { Err("must be between 1 and 2,000,000,000".to_owned()) }
+    counted_within(text, &(1..=*limits::ROWS.end()))
+}
+
+/// Rows of a table in a study.
+pub(super) fn parse_study_rows(text: &str) -> Result<u32, String> {
+    counted_within(text, &limits::ROWS)
+}
+
+/// Tables of a study.
+pub(super) fn parse_study_tables(text: &str) -> Result<u32, String> {
+    counted_within(text, &limits::TABLES)
+}
+
+/// Rows of a step of the Insert Benchmark, or of a partition.
+pub(super) fn parse_step_rows(text: &str) -> Result<u32, String> {
+    let (least, most) = limits::queue::ROWS.into_inner();
+    counted_within(text, &(least as u32..=most as u32))
 }
 
 /// A port.
@@ -108,6 +130,17 @@ mod tests {
         }
         assert_eq!((parse_one_count("8"), parse_seed("0")), (Ok(8), Ok(0)));
         assert!(parse_seed("99999999999999999999").is_err() && parse_number("").is_err());
+    }
+
+    #[test]
+    fn a_count_beyond_the_range_is_told_the_range() {
+        let range = "must be between 1,000 and 2,000,000,000";
+        for text in ["10G", "3G", "4_294_967_296", "99999999999999999999999", "10"] {
+            assert_eq!(parse_study_rows(text).unwrap_err(), range, "{text}");
+        }
+        assert_eq!(parse_study_tables("10G").unwrap_err(), "must be between 1 and 1,000");
+        assert!(parse_study_rows("10X").unwrap_err().contains("a count such as"));
+        assert_eq!(parse_study_rows("1.5M"), Ok(1_500_000));
     }
 
     #[test]
