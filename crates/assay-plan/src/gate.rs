@@ -20,9 +20,12 @@ enum Scope {
 impl Scope {
     /// Reads the word of a group of the set, or else a pattern for tests.
     fn of(text: &str, set: TestSet, tests: &[Test]) -> Result<Self, Error> {
-        let mut groups: Vec<&str> =
-            tests.iter().map(|test| test.group(set).word.as_str()).collect();
-        groups.dedup();
+        let mut groups: Vec<&str> = Vec::new();
+        for group in tests.iter().map(|test| test.group(set).word.as_str()) {
+            if !groups.contains(&group) {
+                groups.push(group);
+            }
+        }
         if let Some(group) = groups.iter().find(|word| **word == text) {
             return Ok(Self::Group(group));
         }
@@ -136,7 +139,11 @@ mod tests {
             let error = planned(&[&format!("{typed}=3%")]).unwrap_err();
             assert!(matches!(error, Error::NoSuchScope { .. }), "{error}");
             assert_eq!(error.hints()[0], format!("did you mean `{meant}`, a group of tests"));
-            assert!(error.hints()[1].starts_with("the groups are "), "{:?}", error.hints());
+            assert!(
+                error.hints()[1].starts_with("the groups are writes, range-1, range-2, point; "),
+                "{:?}",
+                error.hints()
+            );
         }
         let error = planned(&["point-qury=3%"]).unwrap_err();
         assert_eq!(error.hints()[0], "did you mean `point-query`");

@@ -23,6 +23,11 @@ fn is_near(ratio: f64) -> bool {
     (NEAR_LEAST..NEAR_MOST).contains(&ratio)
 }
 
+/// Whether a ratio is beyond a factor of ten.
+fn is_factor(ratio: f64) -> bool {
+    ratio.is_finite() && ratio > 0.0 && !is_near(ratio)
+}
+
 /// A ratio in a narrow cell or on a scale: `0.93`, `12.3`, `2,600`, `1/2,600`.
 pub(crate) fn short(ratio: f64) -> String {
     match ratio {
@@ -97,7 +102,7 @@ impl Ratio {
 
     /// Whether it is written as a factor.
     pub(crate) fn is_far(self) -> bool {
-        self.0.is_some_and(|estimate| !is_near(estimate.value))
+        self.0.is_some_and(|estimate| is_factor(estimate.value))
     }
 
     /// `0.93 [0.91, 0.95]`, or the value alone.
@@ -111,7 +116,7 @@ impl Ratio {
     fn texts(self) -> (String, Option<String>) {
         match self.0 {
             None => (NONE.to_owned(), None),
-            Some(estimate) if is_near(estimate.value) || !(estimate.value > 0.0) => {
+            Some(estimate) if !is_factor(estimate.value) => {
                 let interval = estimate.has_interval().then(|| interval(estimate));
                 (short(estimate.value), interval)
             }
@@ -247,13 +252,13 @@ pub(crate) fn change_with_bounds(estimate: Estimate) -> String {
     let Estimate { value, low, high } = estimate;
     let ratio = Ratio(Some(estimate));
     if high > HOPELESS * low && (low <= 1.0 && high >= 1.0 || !ratio.is_far()) {
-        let value = match is_near(value) || !(value > 0.0) {
-            true => change(value, 0),
-            false => Ratio(Some(Estimate::without_interval(value))).value(),
+        let value = match is_factor(value) {
+            true => Ratio(Some(Estimate::without_interval(value))).value(),
+            false => change(value, 0),
         };
         return format!("{value}, with bounds that say nothing yet");
     }
-    if ratio.is_far() && value > 0.0 {
+    if ratio.is_far() {
         return ratio.value_with_interval();
     }
     let digits = if high > TOO_WIDE * low { 0 } else { 1 };
