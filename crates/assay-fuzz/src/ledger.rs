@@ -77,7 +77,7 @@ pub(crate) fn read(ledger: &Ledger) {
 const FORMATS: [Format; 5] =
     [Format::Text, Format::Html, Format::Markdown, Format::Csv, Format::Json];
 
-const OPTIONS: TextOptions = TextOptions { width: 80, color: true };
+const OPTIONS: TextOptions = TextOptions { width: 80, color: true, verbose: true };
 
 /// Judges a record and renders it in every format: everything that a ledger returns can be shown.
 pub fn show(record: &StudyRecord) {

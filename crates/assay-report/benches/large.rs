@@ -38,7 +38,7 @@ fn main() {
     let others: Vec<&str> = others.iter().map(String::as_str).collect();
     let setups = [1, 4, 16].map(|clients| Setup { clients, ..ONE });
     let record = study(&others, TestSet::Set47, &setups, false);
-    let options = TextOptions { width: 80, color: false };
+    let options = TextOptions { width: 80, color: false, verbose: true };
     let judgement = judge(&record);
     let judging = median(|| drop(black_box(judge(&record))));
     let rendering = median(|| drop(black_box(render(&record, &judgement, Format::Html, &options))));

@@ -22,4 +22,7 @@ pub struct TextOptions {
     pub width: usize,
     /// Whether to add colours; no meaning is carried by colour alone.
     pub color: bool,
+    /// Whether a report has all of its sections: the answer, the causes and the table of tests come first, and are
+    /// the report of most readers.
+    pub verbose: bool,
 }

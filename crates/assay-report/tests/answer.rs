@@ -12,7 +12,12 @@ use common::{record, suspicious};
 const ALL: [Format; 3] = [Format::Text, Format::Markdown, Format::Html];
 
 fn in_format(record: &StudyRecord, format: Format) -> String {
-    let text = render(record, &judge(record), format, &TextOptions { width: 400, color: false });
+    let text = render(
+        record,
+        &judge(record),
+        format,
+        &TextOptions { width: 400, color: false, verbose: true },
+    );
     text.replace('\u{a0}', " ")
 }
 

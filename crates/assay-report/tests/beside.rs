@@ -10,7 +10,7 @@ use serde_json::Value;
 
 fn shown(ours: &StudyRecord, theirs: &StudyRecord, format: Format) -> String {
     let [here, there] = [ours, theirs].map(assay_verdict::judge);
-    let options = TextOptions { width: 120, color: false };
+    let options = TextOptions { width: 120, color: false, verbose: true };
     let other = Other { record: theirs, judgement: &there, groups: &[], note: None };
     render_beside((ours, &here), &other, format, &options)
 }

@@ -15,7 +15,7 @@ use common::studies::{FOUR, ONE, failed, study, with_setups};
 use common::{record, suspicious, text_event};
 use serde_json::{Value, json};
 
-const OPTIONS: TextOptions = TextOptions { width: 80, color: false };
+const OPTIONS: TextOptions = TextOptions { width: 80, color: false, verbose: true };
 
 const DESK: Window = Window { width: 1400, is_dark: false, runs_scripts: true };
 

@@ -12,7 +12,7 @@ use common::studies::{ONE, study};
 use serde_json::Value;
 
 fn in_format(record: &StudyRecord, format: Format, width: usize) -> String {
-    render(record, &judge(record), format, &TextOptions { width, color: false })
+    render(record, &judge(record), format, &TextOptions { width, color: false, verbose: true })
 }
 
 fn json(record: &StudyRecord) -> Value {

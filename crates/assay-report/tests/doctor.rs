@@ -7,7 +7,7 @@ mod common;
 use assay_model::*;
 use assay_report::{Diagnosis, Format, Needed, Prospect, TextOptions, doctor_json, doctor_text};
 
-const OPTIONS: TextOptions = TextOptions { width: 100, color: false };
+const OPTIONS: TextOptions = TextOptions { width: 100, color: false, verbose: true };
 
 fn noise() -> Noise {
     let lags = [(2.0, 0.84), (10.0, 0.73), (50.0, 0.43), (1000.0, -0.09)];

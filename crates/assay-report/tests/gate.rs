@@ -24,7 +24,7 @@ const WITHIN: [f64; 5] = [0.3, 0.05, 0.03, 0.1, 0.03];
 const AT_LIMIT: [f64; 5] = [0.3, 0.01, 0.03, 0.1, 0.03];
 
 fn summary(record: &StudyRecord, format: Format) -> String {
-    let options = TextOptions { width: 100, color: false };
+    let options = TextOptions { width: 100, color: false, verbose: true };
     render_gate(record, &judge(record), format, &options)
 }
 
@@ -54,7 +54,7 @@ fn markdown_for_a_pull_request() {
 #[test]
 fn the_whole_report_begins_with_the_gate() {
     let record = gate(&["11.8"], [0.03; 5], false);
-    let options = TextOptions { width: 100, color: false };
+    let options = TextOptions { width: 100, color: false, verbose: true };
     let whole = |format| render(&record, &judge(&record), format, &options);
     let text = whole(Format::Text);
     assert!(text.starts_with("gate failed: 2 of 5 tests of mariadb@11.8 slower than"), "{text}");

@@ -61,7 +61,7 @@ fn assert_harmless(text: &str) {
 fn no_format_passes_on_terminal_control_characters() {
     let record = hostile();
     let judgement = judge(&record);
-    let options = TextOptions { width: 120, color: false };
+    let options = TextOptions { width: 120, color: false, verbose: true };
     for format in [Format::Text, Format::Html, Format::Markdown, Format::Json] {
         assert_harmless(&render(&record, &judgement, format, &options));
     }
@@ -88,7 +88,7 @@ fn no_format_passes_on_terminal_control_characters() {
 fn names_cannot_add_lines() {
     let record = hostile();
     let judgement = judge(&record);
-    let options = TextOptions { width: 200, color: false };
+    let options = TextOptions { width: 200, color: false, verbose: true };
     let text = render(&record, &judgement, Format::Text, &options);
     // The recipe is a file, shown line by line below its indentation.
     assert!(!text.lines().any(|line| line.starts_with("hint:")), "{text}");
@@ -100,7 +100,7 @@ fn names_cannot_add_lines() {
 #[test]
 fn json_keeps_all_content() {
     let record = hostile();
-    let options = TextOptions { width: 120, color: false };
+    let options = TextOptions { width: 120, color: false, verbose: true };
     let json = render(&record, &judge(&record), Format::Json, &options);
     let document: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(document["study"]["id"], EVIL);
@@ -109,7 +109,7 @@ fn json_keeps_all_content() {
 #[test]
 fn no_field_of_csv_is_a_formula() {
     let record = hostile();
-    let options = TextOptions { width: 120, color: false };
+    let options = TextOptions { width: 120, color: false, verbose: true };
     let csv = render(&record, &judge(&record), Format::Csv, &options);
     let is_formula = |field: &&str| {
         let text = field.trim_start_matches(['"', ' ']);
@@ -134,7 +134,7 @@ fn the_list_of_studies_is_harmless_too() {
         elapsed_s: 586.25,
         is_reported: false,
     };
-    let options = TextOptions { width: 120, color: false };
+    let options = TextOptions { width: 120, color: false, verbose: true };
     for format in [Format::Text, Format::Markdown, Format::Csv, Format::Json] {
         let text = assay_report::studies(
             std::slice::from_ref(&study),

@@ -96,7 +96,12 @@ fn series(slice: &Slice) -> [(SliceId, Series); 2] {
 
 fn rendered(format: Format) -> String {
     let record = benchmark();
-    render(&record, &judge(&record), format, &TextOptions { width: 120, color: false })
+    render(
+        &record,
+        &judge(&record),
+        format,
+        &TextOptions { width: 120, color: false, verbose: true },
+    )
 }
 
 #[test]

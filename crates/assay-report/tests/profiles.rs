@@ -52,10 +52,11 @@ fn with_profiles(base: Profile, other: Profile) -> StudyRecord {
 
 /// The part of the page about the first test.
 fn page(record: &StudyRecord) -> String {
-    let options = TextOptions { width: 80, color: false };
+    let options = TextOptions { width: 80, color: false, verbose: true };
     let page = render(record, &judge(record), Format::Html, &options);
-    let (_, rest) = page.split_once("<table class=\"figures account").unwrap();
-    rest.split_once("</div></td></tr>").unwrap().0.to_owned()
+    assert!(page.contains("<a href=\"#profiles\">Profiles</a>"), "{page}");
+    let (_, rest) = page.split_once("<section id=\"profiles\">").unwrap();
+    rest.split_once("</section>").unwrap().0.to_owned()
 }
 
 #[test]
@@ -112,7 +113,7 @@ fn functions_of_one_version_only_are_named() {
 fn boxes_of_calls_have_colours_of_their_own() {
     let profile = profile("mysqld", &[("read", 500)]);
     let record = with_profiles(profile.clone(), profile);
-    let options = TextOptions { width: 80, color: false };
+    let options = TextOptions { width: 80, color: false, verbose: true };
     let page = render(&record, &judge(&record), Format::Html, &options);
     assert!(page.contains("class=\"cell"), "{page}");
     for rule in [
@@ -129,7 +130,7 @@ fn boxes_of_calls_have_colours_of_their_own() {
 fn text_and_markdown_tell_how_to_see_profiles() {
     let profile = profile("mysqld", &[("read", 500)]);
     let profiled = with_profiles(profile.clone(), profile);
-    let options = TextOptions { width: 80, color: false };
+    let options = TextOptions { width: 80, color: false, verbose: true };
     let of = |record: &StudyRecord, format| render(record, &judge(record), format, &options);
     let shows = "of 1 test";
     for format in [Format::Text, Format::Markdown] {

@@ -12,11 +12,11 @@ use common::{prefix_of, record, run, suspicious, text_event};
 use serde_json::Value;
 
 fn text(record: &StudyRecord, width: usize, color: bool) -> String {
-    render(record, &judge(record), Format::Text, &TextOptions { width, color })
+    render(record, &judge(record), Format::Text, &TextOptions { width, color, verbose: true })
 }
 
 fn json(record: &StudyRecord) -> Value {
-    let options = TextOptions { width: 80, color: false };
+    let options = TextOptions { width: 80, color: false, verbose: true };
     serde_json::from_str(&render(record, &judge(record), Format::Json, &options)).unwrap()
 }
 
@@ -50,7 +50,7 @@ fn nothing_measured_yet() {
 }
 
 fn in_format(record: &StudyRecord, format: Format) -> String {
-    render(record, &judge(record), format, &TextOptions { width: 120, color: false })
+    render(record, &judge(record), format, &TextOptions { width: 120, color: false, verbose: true })
 }
 
 #[test]
@@ -390,7 +390,7 @@ fn studies_are_listed_newest_first_in_every_format() {
         is_reported: false,
     };
     let list = [study("old", true), study("new", false)];
-    let options = TextOptions { width: 120, color: false };
+    let options = TextOptions { width: 120, color: false, verbose: true };
     let none = std::collections::BTreeSet::new();
     let all = |format| assay_report::studies(&list, &none, format, &options);
     insta::assert_snapshot!(all(Format::Text));

@@ -24,7 +24,7 @@ fn line(base: &str, values: &[(&str, f64)]) -> TrendLine {
 }
 
 fn shown(lines: &[TrendLine], format: Format) -> String {
-    let options = TextOptions { width: 120, color: false };
+    let options = TextOptions { width: 120, color: false, verbose: true };
     trend(&Trend { test: "point-query", lines, studies: 4 }, format, &options)
 }
 

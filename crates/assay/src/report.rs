@@ -230,7 +230,11 @@ pub(crate) fn write_measured(
         (Ok(exit), None) => Ok(exit),
         (Err(source), place) => {
             if place.is_some() {
-                let stdout = Output { format: Some(FormatWord::Text), output: None };
+                let stdout = Output {
+                    format: Some(FormatWord::Text),
+                    output: None,
+                    verbose: output.verbose,
+                };
                 // The first error is the one to report.
                 let _ = write_judged(record, &judgement, &stdout, None);
             }
@@ -304,6 +308,7 @@ fn put_as(
     render: impl FnOnce(&TextOptions) -> String,
 ) -> Result<()> {
     let mut options = options(output.output.is_none());
+    options.verbose = output.verbose;
     // Only text may have colours.
     options.color &= format == Format::Text;
     let text = render(&options);
@@ -471,7 +476,11 @@ const WIDTH: usize = 120;
 /// Layout for the terminal's width, if the output is a terminal. Colours are removed later if they cannot be shown.
 pub(crate) fn options(to_stdout: bool) -> TextOptions {
     let to_terminal = to_stdout && std::io::stdout().is_terminal();
-    TextOptions { width: if to_terminal { terminal_width() } else { WIDTH }, color: true }
+    TextOptions {
+        width: if to_terminal { terminal_width() } else { WIDTH },
+        color: true,
+        verbose: true,
+    }
 }
 
 fn terminal_width() -> usize {
@@ -526,7 +535,7 @@ mod tests {
         let path = |name: &str| folder.path().join(name);
         let ledger = LedgerArg { file: Some(path("ledger.db")) };
         let checked = |output: &str, junit: Option<&str>| {
-            let output = Output { format: None, output: Some(path(output)) };
+            let output = Output { format: None, output: Some(path(output)), verbose: false };
             check(&output, junit.map(path).as_deref(), &ledger).map_err(|error| error.to_string())
         };
         for exists in [false, true] {

@@ -66,7 +66,7 @@ fn study(file: &Path, name: &str) -> Result<Page> {
     let running = !record.finished && study::is_measured(&record);
     let record = StudyRecord { running, ..record };
     let judgement = assay_verdict::judge(&record);
-    let options = TextOptions { width: 120, color: false };
+    let options = TextOptions { width: 120, color: false, verbose: true };
     let html = assay_report::render(&record, &judgement, Format::Html, &options);
     Ok(Page::Html { html, policy: assay_report::page_policy() })
 }
@@ -77,7 +77,7 @@ fn test(file: &Path, test: &str) -> Result<Page> {
         return Ok(Page::Missing("no study has such a test".to_owned()));
     };
     let trend = Trend { test, lines: &found.lines, studies: found.studies };
-    let options = TextOptions { width: 120, color: false };
+    let options = TextOptions { width: 120, color: false, verbose: true };
     let html = assay_report::trend(&trend, Format::Html, &options);
     Ok(Page::Html { html, policy: assay_report::page_policy() })
 }

@@ -124,9 +124,9 @@ mod tests {
     #[test]
     fn stacks_are_refused_before_a_study_that_takes_no_profiles() {
         let of = |profile| move || Ok(profiling(&record(profile).study));
-        let output = Output { format: Some(FormatWord::Folded), output: None };
+        let output = Output { format: Some(FormatWord::Folded), output: None, verbose: false };
         assert!(check(&output, of(Profiling::None)).is_err());
         check(&output, of(Profiling::Changed)).unwrap();
-        check(&Output { format: None, output: None }, of(Profiling::None)).unwrap();
+        check(&Output { format: None, output: None, verbose: false }, of(Profiling::None)).unwrap();
     }
 }

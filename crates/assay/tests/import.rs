@@ -49,7 +49,7 @@ fn a_published_table_is_a_study_without_verdicts() {
     assert!(study["host"].as_object().unwrap().values().all(Value::is_null), "{}", study["host"]);
     assert!(study["workload_version"].is_null());
     assert!(cell("scan", "mariadb@11.8.6")["qps"].is_null());
-    let text = place.run_to_end(&["report"]);
+    let text = place.run_to_end(&["report", "--verbose"]);
     let text = String::from_utf8_lossy(&text.stdout).into_owned();
     assert!(
         text.contains("host: unknown") && text.contains("has no interval, and so no"),

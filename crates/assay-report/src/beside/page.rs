@@ -62,6 +62,8 @@ struct Page<'a> {
     policy: String,
     style: &'static str,
     lines: Vec<String>,
+    /// The systems that are compared: `mariadb@11.8 against mariadb@10.11`.
+    title: String,
     ours: &'a str,
     theirs: &'a str,
     pairs: Vec<PairPage<'a>>,
@@ -76,6 +78,16 @@ struct PairPage<'a> {
     groups: Vec<[String; 7]>,
     rows: Vec<(&'static str, [String; 5])>,
     disagreements: &'a [String],
+}
+
+/// The systems of all pairs.
+fn title_of(beside: &Beside) -> String {
+    let base = beside.pairs.first().map(|pair| pair.names[0].clone());
+    let others: Vec<&str> = beside.pairs.iter().map(|pair| pair.names[1].as_str()).collect();
+    match base {
+        Some(base) => format!("{base} (base) against {}", others.join(", ")),
+        None => "No system in common".to_owned(),
+    }
 }
 
 pub(super) fn render(beside: &Beside) -> String {
@@ -96,6 +108,7 @@ pub(super) fn render(beside: &Beside) -> String {
         policy: html::policy(),
         style: html::STYLE,
         lines: prose(beside),
+        title: title_of(beside),
         ours: &beside.ours.study.id,
         theirs: &beside.theirs.study.id,
         pairs: pairs.collect(),

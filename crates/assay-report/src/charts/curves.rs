@@ -74,6 +74,38 @@ fn chart(report: &Report, sweep: &Sweep, tests: &[&TestCurves]) -> Option<ChartF
     })
 }
 
+/// The curves of a test as parts of the page, each with what it shows: rates, rates relative to the base, response times.
+pub(crate) fn inline(report: &Report, test: &TestCurves) -> Vec<(String, String)> {
+    let ratios = test.systems.iter().flat_map(|system| system.rqps.iter().copied().flatten());
+    let ratios: Vec<Estimate> = ratios.collect();
+    let panels = Panels { test, scale: Scale::fitting(&ratios, report.threshold) };
+    let drawn = |draw: &dyn Fn(&mut Paper), label: String| {
+        let mut paper = Paper::new(PANEL);
+        draw(&mut paper);
+        let drawing = paper.inline(EDGE + HEIGHT + 20.0, &label);
+        (label, drawing)
+    };
+    let corner = (0.0, EDGE);
+    let intervals = |values: fn(&SweptSystem) -> &[Option<Estimate>]| {
+        let mut all = test.systems.iter().flat_map(|it| values(it).iter().flatten());
+        if all.any(|it| it.has_interval()) { ", with 95 % intervals" } else { "" }
+    };
+    let qps = format!("QPS, by number of clients{}", intervals(|it| &it.qps));
+    let mut charts = vec![drawn(&|paper| panels.rates(paper, corner), qps)];
+    if !ratios.is_empty() {
+        let rqps = format!("QPS divided by that of {}{}", report.base, intervals(|it| &it.rqps));
+        charts.push(drawn(&|paper| panels.ratios(paper, corner), rqps));
+    }
+    if test.systems.iter().any(|it| it.p95.iter().any(Option::is_some)) {
+        let p95 = "95th percentile of the response time, ms".to_owned();
+        charts.push(drawn(&|paper| panels.from_zero(paper, corner, |it| &it.p95), p95));
+    }
+    charts
+}
+
+/// Room above a panel of the page.
+const EDGE: f64 = 8.0;
+
 /// The curves in words.
 fn told(sweep: &Sweep, tests: &[&TestCurves]) -> String {
     let of = |test: &TestCurves, it: &SweptSystem| {
@@ -132,9 +164,19 @@ impl Panels<'_> {
         left + LABELS + 12.0 + room * ((clients.log2() - first) / (last - first)).clamp(0.0, 1.0)
     }
 
-    fn rates(&self, paper: &mut Paper, (left, top): (f64, f64)) {
-        let ends = self.test.systems.iter().flat_map(|it| it.qps.iter().flatten());
-        let most = ends.map(|qps| qps.value.max(qps.high)).fold(0.0, f64::max);
+    fn rates(&self, paper: &mut Paper, corner: (f64, f64)) {
+        self.from_zero(paper, corner, |system| &system.qps);
+    }
+
+    /// Quantities on a scale from 0.
+    fn from_zero(
+        &self,
+        paper: &mut Paper,
+        (left, top): (f64, f64),
+        of: fn(&SweptSystem) -> &[Option<Estimate>],
+    ) {
+        let ends = self.test.systems.iter().flat_map(|it| of(it).iter().flatten());
+        let most = ends.map(|it| it.value.max(it.high)).fold(0.0, f64::max);
         if most <= 0.0 || !most.is_finite() {
             return;
         }
@@ -148,7 +190,7 @@ impl Panels<'_> {
         }
         self.counts(paper, (left, top));
         for system in &self.test.systems {
-            self.curve(paper, left, system.system, &system.qps, &y);
+            self.curve(paper, left, system.system, of(system), &y);
         }
     }
 

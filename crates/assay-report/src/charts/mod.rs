@@ -1,6 +1,6 @@
 //! The charts of a report: SVG that stands alone, to be shown in a post.
 
-mod curves;
+pub(crate) mod curves;
 mod file;
 pub(crate) mod flame;
 mod key;

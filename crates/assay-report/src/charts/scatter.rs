@@ -2,7 +2,8 @@
 
 use assay_verdict::{Agreement, TestBeside};
 
-use super::paper::{Anchor, Paper};
+use super::paper::{Anchor, Paper, SMALL, width};
+use crate::ratio::label;
 
 /// Side of the square.
 const SIDE: f64 = 320.0;
@@ -24,13 +25,63 @@ pub(crate) fn note(tests: &[TestBeside]) -> String {
     };
     format!(
         "One point for each test{interval}. On the line, both studies find the same; a filled point is a test in which \
-         they differ."
+         they differ. Points have names where there is room; all of them are in the table."
     )
 }
 
+/// Where the name of a test stands.
+type Name<'a> = (&'a TestBeside, (f64, f64), Anchor);
+
+/// A name for each point that has room beside it: those in which the studies differ first.
+fn names<'a>(
+    tests: &'a [TestBeside],
+    place: impl Fn(&TestBeside) -> (f64, f64),
+    (left, right): (f64, f64),
+    (top, bottom): (f64, f64),
+) -> Vec<Name<'a>> {
+    const DOT: f64 = 5.0;
+    let mut taken: Vec<[f64; 4]> =
+        tests.iter().map(&place).map(|(x, y)| [x - DOT, y - DOT, x + DOT, y + DOT]).collect();
+    let mut ordered: Vec<&TestBeside> = tests.iter().collect();
+    let distance = |test: &TestBeside| test.quotient.value.ln().abs();
+    ordered.sort_by(|one, other| {
+        let differs = |it: &TestBeside| it.agreement != Agreement::Differs;
+        differs(one).cmp(&differs(other)).then(distance(other).total_cmp(&distance(one)))
+    });
+    let mut named = Vec::new();
+    for test in ordered {
+        let ((x, y), wide) = (place(test), width(test.cell.test.name(), SMALL));
+        let sides = [
+            (x + DOT + 2.0, y + 3.5, Anchor::Start),
+            (x - DOT - 2.0, y + 3.5, Anchor::End),
+            (x, y - DOT - 3.0, Anchor::Middle),
+            (x, y + DOT + SMALL, Anchor::Middle),
+        ];
+        let free = sides.into_iter().find_map(|(x, y, anchor)| {
+            let begin = match anchor {
+                Anchor::Start => x,
+                Anchor::Middle => x - 0.5 * wide,
+                Anchor::End => x - wide,
+            };
+            let spot = [begin, y - 0.8 * SMALL, begin + wide, y + 0.2 * SMALL];
+            let [x1, y1, x2, y2] = spot;
+            let is_inside = x1 >= left && x2 <= right && y1 >= top && y2 <= bottom;
+            let overlaps =
+                |[a1, b1, a2, b2]: &[f64; 4]| x1 < *a2 && *a1 < x2 && y1 < *b2 && *b1 < y2;
+            (is_inside && !taken.iter().any(overlaps)).then_some(((x, y), anchor, spot))
+        });
+        if let Some((at, anchor, spot)) = free {
+            taken.push(spot);
+            named.push((test, at, anchor));
+        }
+    }
+    named
+}
+
 /// Ratios with a label.
-const MARKS: [f64; 19] = [
-    0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.4, 1.6, 2.0, 3.0, 4.0, 6.0, 10.0,
+const MARKS: [f64; 31] = [
+    1e-5, 1e-4, 0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1,
+    1.2, 1.4, 1.6, 2.0, 3.0, 4.0, 6.0, 10.0, 20.0, 50.0, 100.0, 1e3, 1e4, 1e5,
 ];
 
 /// The least distance of two labels.
@@ -57,7 +108,7 @@ pub(crate) fn draw(
         paper.line("grid", (left, y), (left + SIDE, y));
         if at(ratio) - last > APART {
             last = at(ratio);
-            let label = format!("{ratio}");
+            let label = if ratio < 0.1 { label(ratio) } else { format!("{ratio}") };
             paper.text((x, bottom + 15.0), Anchor::Middle, "small", &label);
             paper.text((left - 6.0, y + 3.5), Anchor::End, "small", &label);
         }
@@ -66,13 +117,17 @@ pub(crate) fn draw(
     let middle = 0.5 * SIDE;
     paper.text((left + middle, bottom + 34.0), Anchor::Middle, "soft", "there");
     paper.turned((left - 38.0, top + middle), -90.0, Anchor::Middle, "soft", "here");
+    let place = |test: &TestBeside| (left + at(test.theirs.value), bottom - at(test.ours.value));
+    for (test, at, anchor) in names(tests, place, (left, left + SIDE), (top, bottom)) {
+        paper.text(at, anchor, "small", test.cell.test.name());
+    }
     for test in tests {
         let [mark, color] = match test.agreement {
             Agreement::Agrees => ["hollow", "faster"],
             Agreement::Differs => ["dot", "slower"],
             Agreement::Unknown => ["hollow", "same"],
         };
-        let (x, y) = (left + at(test.theirs.value), bottom - at(test.ours.value));
+        let (x, y) = place(test);
         paper.told(&title(test), |paper| {
             if test.ours.has_interval() && test.ours.low > 0.0 {
                 let [low, high] = [test.ours.low, test.ours.high].map(|end| bottom - at(end));

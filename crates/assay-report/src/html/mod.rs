@@ -15,6 +15,7 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use sha2::{Digest, Sha256};
 
+use crate::charts::curves::inline as curves;
 use crate::number::NONE;
 use crate::scale::Scale;
 use crate::text::matrix::{marked, widest};

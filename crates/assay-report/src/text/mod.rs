@@ -21,6 +21,7 @@ use crate::view::steps::TestChange;
 use crate::view::sweep::Sweep;
 use crate::view::{metrics, published};
 use crate::words::{CROSSOVERS_LEGEND, STEPS_LEGEND, Symbol};
+use tests::Room;
 
 /// A report with more lines than this repeats its answer at the end, next to the prompt.
 const SCREEN: usize = 40;
@@ -45,11 +46,50 @@ impl Section {
 /// Renders the report.
 pub(crate) fn render(report: &Report, options: TextOptions) -> String {
     let width = options.width;
-    let tests = tests::tables(report, width);
-    let (why, more) = causes(report);
+    let sections = if options.verbose { every(report, width) } else { short(report, width) };
+    let gate = report.gate.iter().flat_map(|gate| gate_sections(gate, width));
+    let mut lines: Vec<String> = Vec::new();
+    for section in gate.chain(sections) {
+        push_section(&mut lines, section.lines(width));
+    }
+    if options.verbose && lines.len() > SCREEN {
+        let mut answer = vec!["answer".to_owned()];
+        answer.extend(report.answer_lines().iter().map(|line| format!("  {line}")));
+        push_section(&mut lines, Section::Prose(answer).lines(width));
+    }
+    if options.color {
+        paint::paint(&mut lines);
+    }
+    lines.join("\n") + "\n"
+}
+
+/// The answer, the causes and the table of tests, and how to see the rest.
+fn short(report: &Report, width: usize) -> Vec<Section> {
+    let tests = tests::tables(report, width, Room::Short);
+    let (why, _) = causes(report, CAUSES_SHORT);
+    let more = report.causes.len().saturating_sub(CAUSES_SHORT);
+    let id = report.again.id;
+    let last = format!("more: `assay report {id} --verbose`, or a page: `-o report.html`");
+    vec![
+        Section::Prose([report.answer_lines(), report.caveat_lines()].concat()),
+        Section::Prose(and_more(why, more)),
+        Section::Verbatim(
+            report.insert_bench.iter().flat_map(|it| insert_bench::lines(it, width)).collect(),
+        ),
+        Section::Verbatim(tests.lines),
+        Section::Prose(tests.key),
+        Section::Prose(changes(report, CHANGES_SHORT)),
+        Section::Prose(vec![last]),
+    ]
+}
+
+/// All that a terminal shows of a study.
+fn every(report: &Report, width: usize) -> Vec<Section> {
+    let tests = tests::tables(report, width, Room::Ample);
+    let (why, more) = causes(report, CAUSES_ABOVE);
     let mark = Verdict::Undecided.symbol();
     let undecided = report.undecided.iter().map(|line| format!("{mark} {line}"));
-    let sections = [
+    vec![
         Section::Prose([report.answer_lines(), report.caveat_lines()].concat()),
         Section::Prose(why),
         Section::Prose(headed("undecided, and what would help", undecided)),
@@ -59,26 +99,13 @@ pub(crate) fn render(report: &Report, options: TextOptions) -> String {
         Section::Verbatim(groups::lines(report, width)),
         Section::Verbatim(sweep(report, width)),
         Section::Verbatim(tests.lines),
-        Section::Prose(tests.legend),
-        Section::Prose(changes(report)),
+        Section::Prose([tests.key, tests.legend].concat()),
+        Section::Prose(changes(report, usize::MAX)),
         Section::Prose(crossovers(report)),
         Section::Prose(more),
         Section::Prose(conditions(report)),
         Section::Verbatim(again(&report.again)),
-    ];
-    let mut lines: Vec<String> = Vec::new();
-    for section in report.gate.iter().flat_map(|gate| gate_sections(gate, width)).chain(sections) {
-        push_section(&mut lines, section.lines(width));
-    }
-    if lines.len() > SCREEN {
-        let mut answer = vec!["answer".to_owned()];
-        answer.extend(report.answer_lines().iter().map(|line| format!("  {line}")));
-        push_section(&mut lines, Section::Prose(answer).lines(width));
-    }
-    if options.color {
-        paint::paint(&mut lines);
-    }
-    lines.join("\n") + "\n"
+    ]
 }
 
 /// Renders relative QPS as in published posts.
@@ -157,9 +184,13 @@ fn headed(heading: &str, lines: impl Iterator<Item = String>) -> Vec<String> {
 /// Number of causes above the tables. The rest stand below them.
 const CAUSES_ABOVE: usize = 8;
 
+/// Number of causes and of changing tests in a short report.
+const CAUSES_SHORT: usize = 5;
+const CHANGES_SHORT: usize = 8;
+
 /// The largest changes with their causes, and the rest.
-fn causes(report: &Report) -> (Vec<String>, Vec<String>) {
-    let (largest, smaller) = report.causes.split_at(report.causes.len().min(CAUSES_ABOVE));
+fn causes(report: &Report, above: usize) -> (Vec<String>, Vec<String>) {
+    let (largest, smaller) = report.causes.split_at(report.causes.len().min(above));
     let section = |heading, causes: &[Cause]| {
         let line =
             |cause: &Cause| format!("{} {}: {}", cause.verdict.symbol(), cause.name, cause.why);
@@ -171,10 +202,19 @@ fn causes(report: &Report) -> (Vec<String>, Vec<String>) {
     )
 }
 
-/// Where tests changed in a line of versions.
-fn changes(report: &Report) -> Vec<String> {
-    let changes = report.changes().into_iter().map(TestChange::line);
-    explained(headed("where it changed, the largest changes first", changes), STEPS_LEGEND)
+/// Where tests changed in a line of versions: at most so many.
+fn changes(report: &Report, most: usize) -> Vec<String> {
+    let changes = report.changes();
+    let more = changes.len().saturating_sub(most);
+    let lines = changes.into_iter().take(most).map(TestChange::line);
+    let section = headed("where it changed, the largest changes first", lines);
+    explained(and_more(section, more), STEPS_LEGEND)
+}
+
+/// A section with the number of lines that it leaves out.
+fn and_more(mut section: Vec<String>, more: usize) -> Vec<String> {
+    section.extend((more > 0).then(|| format!("  and {more} more")));
+    section
 }
 
 fn crossovers(report: &Report) -> Vec<String> {

@@ -46,28 +46,40 @@ struct Layout {
 pub(crate) struct TestTables {
     /// The lines, laid out to fit the width.
     pub(crate) lines: Vec<String>,
+    /// What no reader can do without.
+    pub(crate) key: Vec<String>,
     pub(crate) legend: Vec<String>,
 }
 
+/// How many lines a report may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Room {
+    /// One table for each set of systems.
+    Short,
+    /// Figures that do not fit beside the verdicts stand below them.
+    Ample,
+}
+
 /// Lays out the tests for a terminal.
-pub(crate) fn tables(report: &Report, width: usize) -> TestTables {
+pub(crate) fn tables(report: &Report, width: usize, room: Room) -> TestTables {
     let tests = &report.tests;
-    let terminal = Terminal { tests, several_setups: report.several_setups, width };
+    let terminal = Terminal { tests, several_setups: report.several_setups, width, room };
     let count = tests.systems.len();
     let layouts = match terminal.fitting((0, count)) {
         Some(layout) => vec![layout],
         None if report.matrix.has_many_systems() => {
             let lines = matrix::lines(&report.matrix, report.several_setups, width);
-            let mut legend = matrix::legend(&report.matrix);
-            legend.extend(tests.certainty.iter().map(|certainty| format!("  {certainty}")));
-            return TestTables { lines, legend };
+            let key = matrix::legend(&report.matrix);
+            let legend = tests.certainty.iter().map(|certainty| format!("  {certainty}"));
+            return TestTables { lines, key, legend: legend.collect() };
         }
         // Not even the narrowest table fits: each system gets one of its own.
         None => (0..count).map(|system| terminal.narrowest((system, system + 1))).collect(),
     };
-    let legend = legend(tests, report.conditions.study.setups, &layouts);
+    let key = key(tests, report.conditions.study.setups, &layouts);
+    let legend = legend(tests, &layouts);
     let tables: Vec<Vec<String>> = layouts.into_iter().map(|layout| layout.lines).collect();
-    TestTables { lines: tables.join(&String::new()), legend }
+    TestTables { lines: tables.join(&String::new()), key, legend }
 }
 
 /// The tests, and the room for them.
@@ -75,6 +87,7 @@ struct Terminal<'a> {
     tests: &'a Tests<'a>,
     several_setups: bool,
     width: usize,
+    room: Room,
 }
 
 impl Terminal<'_> {
@@ -90,7 +103,8 @@ impl Terminal<'_> {
                 return None;
             }
             // Figures that do not fit next to the verdicts get a table of their own.
-            let below = (1..=rest.len()).rev().find_map(|count| {
+            let most = if self.room == Room::Ample { rest.len() } else { 0 };
+            let below = (1..=most).rev().find_map(|count| {
                 let columns = Columns { verdicts: false, figures: &rest[..count], ..columns };
                 let lines = self.lines(columns);
                 fits(&lines, self.width).then_some((lines, count))
@@ -196,11 +210,8 @@ fn row(test: &TestRow, columns: Columns) -> Vec<Cell> {
     cells
 }
 
-/// Explains the columns, indented to stand apart from the tables.
-fn legend(tests: &Tests, setups: &[Setup], layouts: &[Layout]) -> Vec<String> {
-    let is_left_out =
-        |figure: &Figure| layouts.iter().any(|layout| layout.left_out.contains(figure));
-    let shown = |figure| tests.figures.contains(&figure) && !is_left_out(&figure);
+/// Explains relative QPS and verdicts, indented to stand apart from the tables.
+fn key(tests: &Tests, setups: &[Setup], layouts: &[Layout]) -> Vec<String> {
     let mut legend = vec!["  rQPS: QPS divided by that of the base [95 % interval]".to_owned()];
     if layouts.iter().any(|layout| !layout.verdict_words) {
         legend.push("  ▲ faster, ▼ slower, = same, ? undecided, ✗ failed".to_owned());
@@ -209,10 +220,19 @@ fn legend(tests: &Tests, setups: &[Setup], layouts: &[Layout]) -> Vec<String> {
     if tests.sections.iter().flat_map(|section| &section.rows).any(is_same) {
         legend.push("  same ±1 %: a change by more than 1 % is ruled out".to_owned());
     }
-    legend.extend(tests.certainty.iter().map(|certainty| format!("  {certainty}")));
     if let [setup, _, ..] = setups {
         legend.push(format!("  {setup}: clients × tables × rows"));
     }
+    legend
+}
+
+/// Explains the other columns.
+fn legend(tests: &Tests, layouts: &[Layout]) -> Vec<String> {
+    let is_left_out =
+        |figure: &Figure| layouts.iter().any(|layout| layout.left_out.contains(figure));
+    let shown = |figure| tests.figures.contains(&figure) && !is_left_out(&figure);
+    let mut legend: Vec<String> =
+        tests.certainty.iter().map(|certainty| format!("  {certainty}")).collect();
     if tests.has_undecided_beyond_one {
         legend.push(
             "  some tests are undecided although their interval excludes 1: verdicts are corrected for multiple tests \

@@ -134,6 +134,12 @@ impl<'a> Report<'a> {
         self.tests.systems.len() > 1
     }
 
+    /// Whether any test has a profile that the page shows.
+    pub(crate) fn has_profiles(&self) -> bool {
+        let mut rows = self.tests.sections.iter().flat_map(|section| &section.rows);
+        !self.is_large && rows.any(tests::TestRow::has_profile)
+    }
+
     /// Where tests changed in a line of versions, the largest change first.
     pub(crate) fn changes(&self) -> Vec<&TestChange> {
         steps::changes(&self.steps)

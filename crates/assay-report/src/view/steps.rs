@@ -27,8 +27,8 @@ impl StepTable<'_> {
     }
 
     /// The versions that steps lead to.
-    pub(crate) fn later(&self) -> impl Iterator<Item = &str> {
-        self.versions.iter().copied().skip(1)
+    pub(crate) fn later(&self) -> &[&str] {
+        self.versions.get(1..).unwrap_or_default()
     }
 }
 

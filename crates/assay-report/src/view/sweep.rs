@@ -37,8 +37,6 @@ pub(crate) struct TestCurves<'a> {
     pub(crate) crossings: Vec<Crossing>,
     /// The data, if the study has several.
     pub(crate) data: Option<String>,
-    /// Transactions per second by client count.
-    pub(crate) rates: Option<Chart>,
     /// Response times by client count.
     pub(crate) response_times: Option<Chart>,
     /// Quantities second by second, for each client count. None in a large study.
@@ -53,6 +51,8 @@ pub(crate) struct SweptSystem {
     pub(crate) qps: Vec<Option<Estimate>>,
     /// Those divided by the base's; empty for the base.
     pub(crate) rqps: Vec<Option<Estimate>>,
+    /// 95th percentiles of the response time, ms.
+    pub(crate) p95: Vec<Option<Estimate>>,
 }
 
 /// The number of clients at which a system is as fast as the base.
@@ -230,6 +230,9 @@ fn systems(study: &JudgedStudy, swept: &Swept) -> Vec<SweptSystem> {
                 true => Vec::new(),
                 false => cells().map(|judged| judged.filter(good)?.rqps).collect(),
             },
+            p95: cells()
+                .map(|judged| Some(Estimate::without_interval(judged?.latency?.p95 / 1000.0)))
+                .collect(),
         }
     };
     let systems = (0..study.record.systems.len()).filter(|&system| !study.is_twin(system));
@@ -264,7 +267,6 @@ fn curves<'a>(study: &JudgedStudy<'a>, swept: &Swept) -> TestCurves<'a> {
         crossings: crossings(study, swept),
         clients: swept.clients.clone(),
         data: several.then(|| swept.data.to_string()),
-        rates: by_clients("transactions/s", |cell| cell.tps),
         response_times: by_clients("95th percentile of the response time, ms", |cell| {
             Some(cell.latency?.p95 / 1000.0)
         }),

@@ -140,6 +140,14 @@ impl TestRow<'_> {
         std::iter::once(&self.base).chain(&self.others)
     }
 
+    /// Whether anything of it was sampled, or said of what a profile could not see.
+    pub(crate) fn has_profile(&self) -> bool {
+        let of = |it: &Measured| {
+            it.calls.is_some() || !it.profile_limits.is_empty() || it.profile().is_some()
+        };
+        self.measured().any(of)
+    }
+
     /// A figure of the base and of the only other system: `12.3 → 13.5`. Empty if either was not measured.
     pub(crate) fn change(&self, figure: &Figure) -> String {
         let [before, after] = self.pair().map(|it| it.map(|it| it.figure(figure)));

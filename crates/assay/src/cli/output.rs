@@ -47,6 +47,10 @@ pub(crate) struct Output {
     /// Write the result to a file instead of stdout; the formats `svg`, `png` and `folded` take a directory
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+
+    /// With text: every section, also the groups, what the columns mean, the conditions, and how to reproduce the study
+    #[arg(long)]
+    pub(crate) verbose: bool,
 }
 
 /// `--format`.

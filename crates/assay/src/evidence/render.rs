@@ -4,7 +4,7 @@ use assay_model::StudyRecord;
 use assay_report::{Format, TextOptions};
 
 /// The layout of text: as in files of `assay report -o`.
-const LAYOUT: TextOptions = TextOptions { width: 120, color: false };
+const LAYOUT: TextOptions = TextOptions { width: 120, color: false, verbose: true };
 
 /// The members of a pack that are reports, in their order.
 pub(super) const REPORTS: [(&str, Format); 5] = [

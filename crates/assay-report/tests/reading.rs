@@ -1,0 +1,81 @@
+//! What a reader sees first: the length of a report, and ratios of any size.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot read its own result has failed")]
+
+mod common;
+
+use assay_model::{StudyRecord, TestSet};
+use assay_report::{Format, TextOptions, render};
+use assay_verdict::{Judgement, judge};
+use common::record;
+use common::studies::{ONE, study};
+
+fn in_format(record: &StudyRecord, judgement: &Judgement, format: Format) -> String {
+    render(record, judgement, format, &TextOptions { width: 120, color: false, verbose: true })
+}
+
+#[test]
+fn a_terminal_shows_the_answer_the_causes_and_one_table_then_how_to_see_the_rest() {
+    let record = study(&["11.8"], TestSet::Set32, &[ONE], true);
+    let judgement = judge(&record);
+    for width in [80, 100, 160] {
+        let options = |verbose| TextOptions { width, color: false, verbose };
+        let [short, whole] =
+            [false, true].map(|it| render(&record, &judgement, Format::Text, &options(it)));
+        assert!(short.lines().count() < 85, "{short}");
+        assert!(whole.lines().count() > 120, "{whole}");
+        for section in ["conditions\n", "reproduce\n", "rQPS by group", "\nanswer\n"] {
+            assert!(whole.contains(section) && !short.contains(section), "{section}{short}");
+        }
+        for part in ["mariadb@11.8 is slower", "why, the largest changes first", "   point-query "]
+        {
+            assert!(short.contains(part), "{part}{short}");
+        }
+        let last = short.lines().last().unwrap();
+        assert_eq!(
+            last,
+            "more: `assay report 20261118-0a1b --verbose`, or a page: `-o report.html`"
+        );
+    }
+}
+
+/// A test of the second system takes so many times as long.
+fn slowed(mut record: StudyRecord, factor: f64) -> StudyRecord {
+    let first = record.study.cells[0].id;
+    for slice in record.slices.iter_mut().filter(|it| it.system == 1 && it.cell == first) {
+        slice.work.elapsed_ns = (slice.work.elapsed_ns as f64 * factor) as u64;
+    }
+    record
+}
+
+#[test]
+fn a_ratio_beyond_a_factor_of_ten_is_a_factor_in_every_format() {
+    for (factor, said, cell) in
+        [(2400.0, "3,000 times slower", "1/3,000"), (1.0 / 400.0, "320 times faster", "320")]
+    {
+        let slow = slowed(record(&["11.8"]), factor);
+        let judgement = judge(&slow);
+        for format in [Format::Text, Format::Markdown, Format::Html] {
+            let text = in_format(&slow, &judgement, format);
+            let plain = text.replace('\\', "");
+            assert!(plain.contains(said), "{format:?} {said}\n{text}");
+            for never in ["<0.01", "&lt;0.01", "×0.00", ">0.00<", " 0.00 ", "−100 %"] {
+                assert!(!plain.contains(never), "{format:?} {never}\n{text}");
+            }
+        }
+        let charts = assay_report::charts(&slow, &judgement);
+        for chart in charts.iter().filter(|it| it.name.starts_with("rqps-point")) {
+            assert!(chart.svg.contains(said), "{}", chart.svg);
+            // Its dot is on the scale.
+            assert!(!chart.svg.contains("class=\"arrow"), "{}", chart.svg);
+        }
+        let three = slowed(record(&["11.8", "12.3"]), factor);
+        let matrix = assay_report::render_published(
+            &three,
+            &judge(&three),
+            Format::Text,
+            &TextOptions { width: 120, color: false, verbose: true },
+        );
+        assert!(matrix.unwrap().contains(cell));
+    }
+}
