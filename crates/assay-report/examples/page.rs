@@ -36,7 +36,7 @@ fn main() {
             let mut it = study(&["11.8"], TestSet::Set32, &[ONE], true);
             for slice in it.slices.iter_mut().filter(|it| it.system == 1) {
                 let n = slice.cell.test.name().len() as u64;
-                if n % 5 == 0 {
+                if n.is_multiple_of(5) {
                     slice.work.elapsed_ns *= 2300 + 7 * u64::from(slice.round);
                 }
             }

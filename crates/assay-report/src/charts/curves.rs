@@ -98,7 +98,7 @@ pub(crate) fn inline(report: &Report, test: &TestCurves) -> Vec<(String, String)
     }
     if test.systems.iter().any(|it| it.p95.iter().any(Option::is_some)) {
         let p95 = "95th percentile of the response time, ms".to_owned();
-        charts.push(drawn(&|paper| panels.from_zero(paper, corner, |it| &it.p95), p95));
+        charts.push(drawn(&|paper| panels.zero_based(paper, corner, |it| &it.p95), p95));
     }
     charts
 }
@@ -165,11 +165,11 @@ impl Panels<'_> {
     }
 
     fn rates(&self, paper: &mut Paper, corner: (f64, f64)) {
-        self.from_zero(paper, corner, |system| &system.qps);
+        self.zero_based(paper, corner, |system| &system.qps);
     }
 
     /// Quantities on a scale from 0.
-    fn from_zero(
+    fn zero_based(
         &self,
         paper: &mut Paper,
         (left, top): (f64, f64),
