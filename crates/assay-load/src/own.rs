@@ -170,8 +170,11 @@ impl Loader<'_, '_> {
 
     fn load(&mut self, table: &OwnTable) -> Result<()> {
         let OwnTables { product, seed, files, .. } = self.tables;
-        if let Some(create) = table.create.as_ref().and_then(|it| it.of(product)) {
-            run(&mut self.control, create)?;
+        let create: Vec<&String> = table.create.iter().filter_map(|it| it.of(product)).collect();
+        for sql in &create {
+            run(&mut self.control, sql)?;
+        }
+        if !create.is_empty() {
             self.note(&table.name)?;
         }
         let read = |file: &OwnFile| {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Distribution;
+use crate::{Distribution, Term};
 
 /// A way to make values.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -57,6 +57,8 @@ pub enum Generator {
         /// The generator of the other values.
         of: Box<Generator>,
     },
+    /// The value of an expression. Only variables are computed, from those before them.
+    Computed(Vec<Term>),
 }
 
 /// Integers between two ends, both of which belong to it, and how often each of them is drawn.
@@ -95,6 +97,7 @@ impl Generator {
             Self::OneOf { values, .. } => values.iter().map(Scalar::bytes).max().unwrap_or(0),
             Self::Nullable { of, .. } => of.most_bytes(),
             Self::Sequence { .. }
+            | Self::Computed(_)
             | Self::Integer(_)
             | Self::Decimal { .. }
             | Self::Time(_)

@@ -13,6 +13,7 @@ mod distribution;
 mod estimate;
 mod event;
 mod examination;
+mod expression;
 mod gate;
 mod generator;
 mod growing_tree;
@@ -46,6 +47,7 @@ pub use event::{BusyProcess, EventKind, MachineFact};
 pub use examination::{
     Correlation, CpuFacts, Delays, Examination, LoadFacts, MemoryFacts, Noise, Quantiles, TurnError,
 };
+pub use expression::{Function, Term};
 pub use gate::Gate;
 pub use generator::{Generator, Range, Scalar};
 pub use growing_tree::GrowingTree;

@@ -76,10 +76,13 @@ pub mod own {
     pub const STEPS: usize = 1000;
 
     /// Variables of an event.
-    pub const VARIABLES: usize = 1000;
+    pub const VARIABLES: usize = 65_535;
 
-    /// Values that a statement uses.
-    pub const USES: usize = 1000;
+    /// Terms of an expression.
+    pub const TERMS: usize = 1000;
+
+    /// Values that a statement uses: a prepared statement takes no more.
+    pub const USES: usize = 65_535;
 
     /// Repetitions of a step.
     pub const TIMES: u32 = 10_000;

@@ -20,8 +20,8 @@ pub struct OwnData {
 pub struct OwnTable {
     /// Its name.
     pub name: String,
-    /// The statement that creates it; `None` if the script with its rows does.
-    pub create: Option<PerProduct<String>>,
+    /// The statements that create it, with what it needs; none if the script with its rows does.
+    pub create: Vec<PerProduct<String>>,
     /// Statements that follow when its rows are loaded, such as those that create indexes.
     pub after: Vec<PerProduct<String>>,
     /// Where its rows come from.
@@ -116,11 +116,17 @@ pub enum OwnStep {
         times: u32,
         /// The variables that get the columns of the first row of the result, in order.
         keep: Vec<u32>,
+        /// The variable that must be true; always if there is none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        when: Option<u32>,
     },
     /// A pause, such as the time that a user thinks.
     Sleep {
         /// Its length, microseconds.
         us: Generator,
+        /// The variable that must be true; always if there is none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        when: Option<u32>,
     },
 }
 
@@ -145,7 +151,7 @@ impl OwnData {
     #[must_use]
     pub fn lacks(&self, product: Product) -> Option<&OwnTable> {
         self.tables.iter().find(|table| {
-            let has_create = table.create.as_ref().is_some_and(|it| it.of(product).is_some());
+            let has_create = table.create.iter().any(|it| it.of(product).is_some());
             let has_script = match &table.rows {
                 OwnRows::Script(script) => script.of(product).is_some(),
                 OwnRows::Generated { .. } | OwnRows::Csv { .. } => false,
@@ -189,8 +195,10 @@ impl Transaction {
     #[must_use]
     pub fn most_pause_us(&self) -> u64 {
         let pause = |step: &OwnStep| match step {
-            OwnStep::Sleep { us: Generator::Constant(Scalar::Integer(us)) } => us.unsigned_abs(),
-            OwnStep::Sleep { us: Generator::Integer(range) } => range.high.unsigned_abs(),
+            OwnStep::Sleep { us: Generator::Constant(Scalar::Integer(us)), .. } => {
+                us.unsigned_abs()
+            }
+            OwnStep::Sleep { us: Generator::Integer(range), .. } => range.high.unsigned_abs(),
             OwnStep::Sleep { .. } | OwnStep::Send { .. } => 0,
         };
         self.steps.iter().map(pause).fold(0, u64::saturating_add)
@@ -231,6 +239,16 @@ impl<T: Clone> PerProduct<T> {
 }
 
 impl OwnTable {
+    /// Whether every statement that makes it is one of Postgres.
+    #[must_use]
+    pub fn is_for_postgres_only(&self) -> bool {
+        let script = match &self.rows {
+            OwnRows::Script(script) => script.mysql.is_none(),
+            OwnRows::Generated { .. } | OwnRows::Csv { .. } => true,
+        };
+        script && self.create.iter().all(|it| it.mysql.is_none())
+    }
+
     /// Number of rows after the load; `None` if a script makes them.
     #[must_use]
     pub fn count(&self) -> Option<u32> {

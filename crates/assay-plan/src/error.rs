@@ -151,6 +151,14 @@ pub enum Error {
         /// The workload.
         workload: String,
     },
+    /// A workload whose statements are for one family of products.
+    #[error("`{}` cannot take part: workload `{workload}` is for Postgres only", shortened(name))]
+    PostgresOnly {
+        /// The system.
+        name: String,
+        /// The workload.
+        workload: String,
+    },
     /// The machine is too small.
     #[error(
         "not enough {what}: the plan needs {need_mb} MB, and this machine has {have_mb} MB available"
@@ -300,6 +308,11 @@ impl Hint for Error {
             Self::ReservedOption { why: Refusal::Reserved, .. } => {
                 vec!["leave the option out".to_owned()]
             }
+            Self::PostgresOnly { .. } => vec![
+                "a script of pgbench, or tables that have only `postgres`, run on Postgres; for MariaDB and MySQL, \
+                 write a workload file: `docs/workloads.md` shows how"
+                    .to_owned(),
+            ],
             Self::TooMany { fewer, .. } => vec![(*fewer).to_owned()],
             Self::TooLittle { what, rows_that_fit, .. } => {
                 let rows =

@@ -268,6 +268,9 @@ fn own_setups(
     for system in systems {
         if let Some(table) = data.lacks(system.spec.product) {
             let (name, table) = (system.name.clone(), table.name.clone());
+            if data.tables.iter().all(|it| it.is_for_postgres_only()) {
+                return Err(Error::PostgresOnly { name, workload: data.name.clone() });
+            }
             return Err(Error::LacksTable { name, table, workload: data.name.clone() });
         }
     }

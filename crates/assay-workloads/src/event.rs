@@ -7,6 +7,8 @@ use std::time::Duration;
 use assay_model::{Fill, Table};
 
 use crate::decimal::{push_decimal, push_integer};
+use crate::expression::{Inputs, Number, evaluate};
+use crate::generate::Source;
 use crate::mix::{Kind, KindStep};
 use crate::program::{Pattern, Program, Recipe};
 use crate::random::{Stream, mix, mix_word};
@@ -137,6 +139,19 @@ impl EventBuf {
         &mut self.variables
     }
 
+    /// A variable as a number. A value that a statement is to return is none.
+    fn number(&self, variable: u32) -> Number {
+        match self.variables.get(variable as usize) {
+            Some(Value::Int(value)) => Number::Integer(*value),
+            Some(Value::Text(range)) => {
+                let text =
+                    self.bytes.get(range.clone()).and_then(|it| std::str::from_utf8(it).ok());
+                text.map_or(Number::Null, Number::read)
+            }
+            Some(Value::Rows(_) | Value::Null | Value::Kept(_)) | None => Number::Null,
+        }
+    }
+
     /// Adds the execution of a statement with these variables as parameters.
     pub(crate) fn execute_with(&mut self, statement: usize, variables: &[u32]) {
         let first = self.values.len();
@@ -225,6 +240,7 @@ fn permuted(number: u32) -> u32 {
 #[derive(Debug, Clone)]
 pub struct Client {
     program: Arc<Program>,
+    seed: u64,
     key: u64,
     number: u32,
 }
@@ -246,7 +262,7 @@ impl Client {
     #[must_use]
     pub fn new(program: Arc<Program>, seed: u64, number: u32) -> Self {
         let key = mix(mix_word(seed, &program.name), u64::from(number));
-        Self { program, key, number }
+        Self { program, seed, key, number }
     }
 
     /// Replaces the content of `event` with event number `sequence`.
@@ -257,7 +273,7 @@ impl Client {
         event.clear();
         let key = mix(mix(self.key, sequence), u64::from(attempt));
         if self.program.is_own() {
-            return write_own(&self.program.mix, key, event);
+            return self.write_own(key, event);
         }
         let mut draws = Draws {
             program: &self.program,
@@ -340,63 +356,88 @@ impl Draws<'_> {
     }
 }
 
-/// Writes an event of one of the kinds. What is drawn depends on the event and the step alone: a product that skips a
-/// step, or uses variables in another order, draws the same values in all others.
-fn write_own(kinds: &[Kind], key: u64, event: &mut EventBuf) {
-    let mut stream = Stream::new(key);
-    let unit = stream.unit();
-    let at = kinds.partition_point(|kind| kind.up_to <= unit);
-    let Some(kind) = kinds.get(at).or(kinds.last()) else { return };
-    for (number, source) in (0..).zip(&kind.variables) {
-        let value = match source {
-            Some(source) => source.value(0, &mut stream, event.bytes()),
-            None => Value::Kept(number),
-        };
-        event.variables().push(value);
-    }
-    for step in &kind.steps {
-        match step {
-            KindStep::Send { step, statement, variables, times } => {
-                event.execute_with(*statement, variables);
-                if *times > 1 {
-                    let key = mix(key, 1 + *step);
-                    repeat(kind, *statement, variables, 1..*times, key, event);
+impl Client {
+    /// Writes an event of one of the kinds. What is drawn depends on the event and the step alone: a product that skips
+    /// a step, or uses variables in another order, draws the same values in all others.
+    fn write_own(&self, key: u64, event: &mut EventBuf) {
+        let mut stream = Stream::new(key);
+        let unit = stream.unit();
+        let kinds = &self.program.mix;
+        let at = kinds.partition_point(|kind| kind.up_to <= unit);
+        let Some(kind) = kinds.get(at).or(kinds.last()) else { return };
+        for (number, source) in (0..).zip(&kind.variables) {
+            let value = match source {
+                Some(source) => self.value(source, &mut stream, event),
+                None => Value::Kept(number),
+            };
+            event.variables().push(value);
+        }
+        for step in &kind.steps {
+            match step {
+                KindStep::Send { when: Some(when), .. }
+                | KindStep::Sleep { when: Some(when), .. }
+                    if event.number(*when).truth() != Some(true) => {}
+                KindStep::Send { step, statement, variables, times, .. } => {
+                    event.execute_with(*statement, variables);
+                    if *times > 1 {
+                        let key = mix(key, 1 + *step);
+                        self.repeat(kind, *statement, variables, 1..*times, key, event);
+                    }
                 }
-            }
-            KindStep::Sleep { step, us } => {
-                let mut stream = Stream::new(mix(key, 1 + *step));
-                if let Value::Int(us) = us.value(0, &mut stream, event.bytes()) {
-                    event.sleep(us.unsigned_abs());
+                KindStep::Sleep { step, us, .. } => {
+                    let mut stream = Stream::new(mix(key, 1 + *step));
+                    if let Value::Int(us) = us.value(0, &mut stream, event.bytes()) {
+                        event.sleep(us.unsigned_abs());
+                    }
                 }
             }
         }
     }
-}
 
-/// Repeats a statement. Its variables that are not taken from results are drawn anew each time, and have their first
-/// values again afterwards.
-fn repeat(
-    kind: &Kind,
-    statement: usize,
-    variables: &[u32],
-    times: Range<u32>,
-    key: u64,
-    event: &mut EventBuf,
-) {
-    let mut before = std::mem::take(&mut event.before);
-    before.clone_from(event.variables());
-    for time in times {
-        for number in variables {
-            let Some(Some(source)) = kind.variables.get(*number as usize) else { continue };
-            // The same again where a variable is used twice.
-            let key = mix(mix(key, time.into()), (*number).into());
-            let value = source.value(0, &mut Stream::new(key), event.bytes());
-            if let Some(variable) = event.variables().get_mut(*number as usize) {
-                *variable = value;
+    /// The next value of a variable, which may depend on those before it.
+    fn value(&self, source: &Source, stream: &mut Stream, event: &mut EventBuf) -> Value {
+        let Source::Computed(terms) = source else {
+            return source.value(0, stream, event.bytes());
+        };
+        let variable = |number| event.number(number);
+        let inputs = Inputs { variable: &variable, client: self.number, seed: self.seed };
+        match evaluate(terms, &inputs, stream) {
+            Number::Integer(value) => Value::Int(value),
+            Number::Null => Value::Null,
+            value @ (Number::Real(_) | Number::Boolean(_)) => {
+                let start = event.bytes.len();
+                event.bytes.extend_from_slice(value.to_string().as_bytes());
+                Value::Text(start..event.bytes.len())
             }
         }
-        event.execute_with(statement, variables);
     }
-    event.variables().clone_from(&before);
-    event.before = before;
+
+    /// Repeats a statement. Its variables that are not taken from results are drawn anew each time, and have their
+    /// first values again afterwards.
+    fn repeat(
+        &self,
+        kind: &Kind,
+        statement: usize,
+        variables: &[u32],
+        times: Range<u32>,
+        key: u64,
+        event: &mut EventBuf,
+    ) {
+        let mut before = std::mem::take(&mut event.before);
+        before.clone_from(event.variables());
+        for time in times {
+            for number in variables {
+                let Some(Some(source)) = kind.variables.get(*number as usize) else { continue };
+                // The same again where a variable is used twice.
+                let key = mix(mix(key, time.into()), (*number).into());
+                let value = self.value(source, &mut Stream::new(key), event);
+                if let Some(variable) = event.variables().get_mut(*number as usize) {
+                    *variable = value;
+                }
+            }
+            event.execute_with(statement, variables);
+        }
+        event.variables().clone_from(&before);
+        event.before = before;
+    }
 }

@@ -1,6 +1,6 @@
 //! Generators bound to what they draw from.
 
-use assay_model::{Generator, Range, Scalar};
+use assay_model::{Generator, Range, Scalar, Term};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
@@ -13,15 +13,34 @@ use crate::value::Value;
 #[derive(Debug, Clone)]
 pub(crate) enum Source {
     Constant(Scalar),
-    Sequence { first: i64 },
+    Sequence {
+        first: i64,
+    },
     Integer(Integers),
-    Decimal { integers: Integers, decimals: u8 },
-    Text { least: u32, most: u32 },
+    Decimal {
+        integers: Integers,
+        decimals: u8,
+    },
+    Text {
+        least: u32,
+        most: u32,
+    },
     Pattern(Vec<Place>),
-    OneOf { values: Vec<Scalar>, up_to: Vec<f64> },
+    OneOf {
+        values: Vec<Scalar>,
+        up_to: Vec<f64>,
+    },
     Time(Integers),
-    TimeSequence { first_s: i64, step_ms: u64 },
-    Nullable { share: f64, of: Box<Self> },
+    TimeSequence {
+        first_s: i64,
+        step_ms: u64,
+    },
+    Nullable {
+        share: f64,
+        of: Box<Self>,
+    },
+    /// Computed from other variables.
+    Computed(Vec<Term>),
 }
 
 /// Integers of a range.
@@ -62,6 +81,7 @@ impl Source {
             Generator::Nullable { share, of } => {
                 Self::Nullable { share: *share, of: Box::new(Self::new(of)) }
             }
+            Generator::Computed(terms) => Self::Computed(terms.clone()),
         }
     }
 
@@ -70,6 +90,8 @@ impl Source {
         let start = bytes.len();
         match self {
             Self::Constant(value) => return scalar(value, bytes),
+            // Only an event knows the other variables.
+            Self::Computed(_) => return Value::Null,
             Self::Sequence { first } => return Value::Int(first.wrapping_add_unsigned(row)),
             Self::Integer(integers) => return Value::Int(integers.draw(stream)),
             Self::Decimal { integers, decimals } => {

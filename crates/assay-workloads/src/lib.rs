@@ -11,6 +11,7 @@ mod decimal;
 mod digest;
 mod distribution;
 mod event;
+mod expression;
 mod generate;
 mod mix;
 mod oltp;
@@ -19,6 +20,7 @@ mod own_rows;
 mod program;
 mod queue;
 mod random;
+mod repeat;
 mod rows;
 mod schema;
 mod script;
@@ -32,6 +34,7 @@ pub use answers::{Answer, LoadedData, is_ordered};
 pub use content::{ContentQuery, content_query, own_row_checksum, row_checksum};
 pub use csv_rows::{CsvError, CsvRows};
 pub use event::{Argument, Arguments, Client, EventBuf, Operation};
+pub use expression::{Number, constant};
 pub use oltp::{OLTP_SCRIPTS, oltp_tests};
 pub use outline::outline;
 pub use own_rows::{CsvBatches, OwnBatches, quoted_name};
@@ -40,6 +43,7 @@ pub use queue::{
     Ids, Pace, QueueQueryText, QueueRows, QueueSizes, QueueStatement, QueueTable, RandomText,
     queue_statements, queue_steps,
 };
+pub use repeat::{column_names, unrepeatable};
 pub use rows::{Batch, InsertBatches, Row};
 pub use schema::{cache_queries, create_index, create_table};
 pub use script::{ScriptError, script_statements};

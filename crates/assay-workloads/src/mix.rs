@@ -25,10 +25,13 @@ pub(crate) enum KindStep {
         statement: usize,
         variables: Vec<u32>,
         times: u32,
+        /// The variable that must be true, if there is one.
+        when: Option<u32>,
     },
     Sleep {
         step: u64,
         us: Source,
+        when: Option<u32>,
     },
 }
 
@@ -45,13 +48,15 @@ pub(crate) fn kinds(
         up_to += kind.weight / total;
         let variables = kind.variables.iter().map(|it| it.values.as_ref());
         let steps = (0..).zip(&kind.steps).filter_map(|(number, step)| match step {
-            OwnStep::Sleep { us } => Some(KindStep::Sleep { step: number, us: Source::new(us) }),
-            OwnStep::Send { sql, times, keep } => {
+            OwnStep::Sleep { us, when } => {
+                Some(KindStep::Sleep { step: number, us: Source::new(us), when: *when })
+            }
+            OwnStep::Send { sql, times, keep, when } => {
                 let sql = sql.of(product)?;
                 statements.push(statement(product, kind, sql, keep, mode));
                 let statement = statements.len() - 1;
-                let (variables, times) = (sql.variables.clone(), *times);
-                Some(KindStep::Send { step: number, statement, variables, times })
+                let (variables, times, when) = (sql.variables.clone(), *times, *when);
+                Some(KindStep::Send { step: number, statement, variables, times, when })
             }
         });
         Kind {
@@ -102,6 +107,7 @@ fn param_type(generator: &Generator) -> ParamType {
             if values.iter().all(is_number) { ParamType::Int } else { ParamType::Inferred }
         }
         Generator::Nullable { of, .. } => param_type(of),
+        Generator::Computed(_) => ParamType::Inferred,
         Generator::Constant(Scalar::Text(_))
         | Generator::Decimal { .. }
         | Generator::Text { .. }

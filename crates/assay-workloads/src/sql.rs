@@ -124,7 +124,7 @@ pub fn quoted_use(
         let before = text.get(..colon).and_then(|before| before.chars().next_back());
         let name = leading_name(text.get(colon + 1..).unwrap_or_default());
         let is_cast = before == Some(':');
-        (is_known(name) && !is_cast && !found.contains(&colon))
+        (is_known(name) && !is_cast && found.binary_search(&colon).is_err())
             .then(|| colon..colon + 1 + name.len())
     };
     text.match_indices(':').find_map(quoted)
@@ -141,6 +141,25 @@ pub fn backslash(text: &str, syntax: Syntax) -> Option<usize> {
         at += skipped(rest, syntax).or_else(|| Some(rest.chars().next()?.len_utf8())).unwrap_or(1);
     }
     None
+}
+
+/// The places of marks outside strings, quoted names and comments: `length` says how long the one is that begins there.
+#[must_use]
+pub fn marks(
+    text: &str,
+    syntax: Syntax,
+    length: impl Fn(&str) -> Option<usize>,
+) -> Vec<Range<usize>> {
+    let (mut found, mut at) = (Vec::new(), 0);
+    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+        if let Some(length) = length(rest).filter(|length| *length > 0) {
+            found.push(at..at + length);
+            at += length;
+            continue;
+        }
+        at += skipped(rest, syntax).or_else(|| Some(rest.chars().next()?.len_utf8())).unwrap_or(1);
+    }
+    found
 }
 
 fn push_trimmed(text: &str, place: Range<usize>, is_empty: bool, found: &mut Vec<Range<usize>>) {
@@ -296,7 +315,8 @@ pub fn outline(transaction: &Transaction) -> String {
 }
 
 /// The text from its first word on.
-pub(crate) fn first_word(text: &str, syntax: Syntax) -> &str {
+#[must_use]
+pub fn first_word(text: &str, syntax: Syntax) -> &str {
     let mut rest = text;
     loop {
         rest = rest.trim_start().trim_start_matches('(');

@@ -34,12 +34,18 @@ pub(crate) fn resolve(mut request: Request, directory: &Path) -> Result<Resolved
         let spec = parse_system(&system.words)?;
         let mut left = SIZE_MAX;
         let found = paths::check_file(&path, "`config` is relative to the study file");
-        let lines =
-            found.map_err(Into::into).and_then(|()| lines(&spec, &path, DEPTH_MAX, &mut left));
+        let mut missing = BTreeSet::new();
+        let lines = found
+            .map_err(Into::into)
+            .and_then(|()| lines(&spec, &path, DEPTH_MAX, &mut left, &mut missing));
         let lines = lines.with_context(|| {
             let name = system.name.as_ref().unwrap_or(&system.words);
             format!("cannot read the config of system `{name}`")
         })?;
+        notes.extend(missing.into_iter().map(|path| {
+            let path = path.display();
+            format!("`{config}` includes `{path}`, which is not on this machine: left out")
+        }));
         let left_out = lines.iter().filter_map(|line| match line {
             ConfigLine::LeftOut(name) => Some(format!("`{name}`")),
             _ => None,
@@ -60,8 +66,14 @@ pub(crate) fn resolve(mut request: Request, directory: &Path) -> Result<Resolved
 }
 
 /// The lines of a file, with included lines in place of the includes. `left` is the number of bytes that may still be
-/// read.
-fn lines(spec: &SystemSpec, file: &Path, depth: usize, left: &mut u64) -> Result<Vec<ConfigLine>> {
+/// read. The file may come from another machine: what it includes and is not here is added to `missing`.
+fn lines(
+    spec: &SystemSpec,
+    file: &Path,
+    depth: usize,
+    left: &mut u64,
+    missing: &mut BTreeSet<PathBuf>,
+) -> Result<Vec<ConfigLine>> {
     if depth == 0 {
         bail!("`{}` is included {DEPTH_MAX} levels deep", file.display());
     }
@@ -83,13 +95,20 @@ fn lines(spec: &SystemSpec, file: &Path, depth: usize, left: &mut u64) -> Result
         match line {
             ConfigLine::Include { path, optional } => {
                 let path = beside(&path);
-                if !optional || fs::exists(&path)? {
-                    all.extend(lines(spec, &path, depth - 1, left)?);
+                if fs::exists(&path)? {
+                    all.extend(lines(spec, &path, depth - 1, left, missing)?);
+                } else if !optional {
+                    missing.insert(path);
                 }
             }
             ConfigLine::IncludeDir { path, extension } => {
-                for path in files(&beside(&path), extension)? {
-                    all.extend(lines(spec, &path, depth - 1, left)?);
+                let directory = beside(&path);
+                if !fs::exists(&directory)? {
+                    missing.insert(directory);
+                    continue;
+                }
+                for path in files(&directory, extension)? {
+                    all.extend(lines(spec, &path, depth - 1, left, missing)?);
                 }
             }
             line => all.push(line),
@@ -143,6 +162,19 @@ mod tests {
         assert_eq!(resolved.request.systems[1].config, None);
         assert_eq!(resolved.notes.len(), 1);
         assert!(resolved.notes[0].contains("`port`, `socket`"), "{:?}", resolved.notes);
+    }
+
+    /// Every `my.cnf` of Debian and of the Docker images includes directories of its machine.
+    #[test]
+    fn what_is_not_on_this_machine_is_noted() {
+        let directory = tempfile::tempdir().unwrap();
+        let text = "[mysqld]\nsync_binlog=1\n!includedir /etc/no-such.d/\n!include no-such.cnf\n";
+        fs::write(directory.path().join("my.cnf"), text).unwrap();
+        let resolved = resolve(study("my.cnf"), directory.path()).unwrap();
+        assert_eq!(resolved.request.systems[1].options.len(), 1);
+        let [first, second] = resolved.notes.as_slice() else { panic!("{:?}", resolved.notes) };
+        assert!(first.contains("`/etc/no-such.d/`, which is not on this machine"), "{first}");
+        assert!(second.contains("no-such.cnf`, which is not on this machine"), "{second}");
     }
 
     #[test]

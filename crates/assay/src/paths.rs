@@ -165,7 +165,7 @@ impl Hint for WrongPlace {
 }
 
 /// Maximum size of a text, bytes. Texts that people write have a thousandth of it.
-const TEXT_MAX: u64 = 1 << 20;
+const TEXT_MAX: u64 = 16 << 20;
 
 /// A file that should be text is not.
 #[derive(Debug, thiserror::Error)]

@@ -1,8 +1,8 @@
 //! The ranges of what a user's workload says.
 
 use assay_model::limits::own::{
-    COLUMNS, EVENT_BYTES, KINDS, ROW_BYTES, STATEMENTS, STEPS, TABLES, TEXT, TIMES, USES, VALUES,
-    VARIABLES,
+    COLUMNS, EVENT_BYTES, KINDS, ROW_BYTES, STATEMENTS, STEPS, TABLES, TERMS, TEXT, TIMES, USES,
+    VALUES, VARIABLES,
 };
 use assay_model::{Generator, OwnData, OwnRows, OwnStep, Range, Transaction};
 
@@ -26,8 +26,12 @@ pub(super) fn mix(mix: &[Transaction]) -> Result<(), String> {
         let last = kind.variables.len().saturating_sub(1) as u32;
         for step in &kind.steps {
             let (sql, times, keep) = match step {
-                OwnStep::Send { sql, times, keep } => (sql, times, keep),
-                OwnStep::Sleep { us } => {
+                OwnStep::Send { sql, times, keep, when } => {
+                    when.iter().try_for_each(|it| within("when", *it, &(0..=last)))?;
+                    (sql, times, keep)
+                }
+                OwnStep::Sleep { us, when } => {
+                    when.iter().try_for_each(|it| within("when", *it, &(0..=last)))?;
                     generator(us, 0)?;
                     continue;
                 }
@@ -89,6 +93,7 @@ fn generator(values: &Generator, depth: u32) -> Result<(), String> {
             within("share", *share, &(0.0..=1.0))?;
             generator(of, depth + 1)
         }
+        Generator::Computed(terms) => within("terms", terms.len(), &(1..=TERMS)),
         Generator::Constant(_)
         | Generator::Sequence { .. }
         | Generator::Pattern(_)

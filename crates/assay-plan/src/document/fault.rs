@@ -1,10 +1,11 @@
 //! A mistake in a file, and how it is shown.
 
+use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Element, Level, Origin, Renderer, Snippet};
-use assay_model::{Hint, masked};
+use assay_model::{Hint, counted, masked};
 
 use crate::error::Error;
 
@@ -30,21 +31,27 @@ pub(crate) struct Fault {
     /// Bytes of the file; none when something is missing as a whole.
     span: Option<Range<usize>>,
     hints: Vec<String>,
+    /// Further mistakes of the file.
+    others: Vec<Fault>,
 }
+
+/// Mistakes of a file that are shown.
+const SHOWN_MAX: usize = 20;
 
 impl Fault {
     pub(crate) fn at(span: Range<usize>, message: impl Into<String>) -> Self {
-        Self { message: message.into(), span: Some(span), hints: Vec::new() }
+        Self { message: message.into(), span: Some(span), hints: Vec::new(), others: Vec::new() }
     }
 
     /// In the file as a whole.
     pub(crate) fn of_file(message: impl Into<String>) -> Self {
-        Self { message: message.into(), span: None, hints: Vec::new() }
+        Self { message: message.into(), span: None, hints: Vec::new(), others: Vec::new() }
     }
 
     /// From an error, at the part of the file that it concerns.
     pub(crate) fn from_error(span: Range<usize>, error: &Error) -> Self {
-        Self { message: error.to_string(), span: Some(span), hints: error.hints() }
+        let (message, hints) = (error.to_string(), error.hints());
+        Self { message, span: Some(span), hints, others: Vec::new() }
     }
 
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
@@ -52,28 +59,122 @@ impl Fault {
         self
     }
 
-    /// Shows neither passwords nor tokens, in the line of the file and in the message.
+    /// All of these mistakes as one.
+    pub(crate) fn of_all(faults: impl IntoIterator<Item = Self>) -> Option<Self> {
+        let mut faults = faults.into_iter();
+        let mut first = faults.next()?;
+        first.others.extend(faults);
+        Some(first)
+    }
+
+    /// All mistakes of the file in their order, each without the others.
+    fn all(mut self) -> Vec<Self> {
+        let others = std::mem::take(&mut self.others);
+        let mut all = vec![self];
+        all.extend(others.into_iter().flat_map(Self::all));
+        all.sort_by_key(|fault| fault.span.as_ref().map_or(usize::MAX, |span| span.start));
+        all
+    }
+
+    /// Shows neither passwords nor tokens, in the line of the file and in the message. Of several mistakes, each has
+    /// its hints below it, unless they were given before.
     pub(crate) fn shown_in(self, name: &str, text: &str) -> FileError {
-        let text = &masked(text);
-        let place: Element<'_> = match self.span {
-            Some(span) => {
-                let mark = AnnotationKind::Primary.span(within(text, span));
-                Snippet::source(text).path(name).annotation(mark).into()
+        let mut faults = self.all();
+        let more = faults.len().saturating_sub(SHOWN_MAX);
+        faults.truncate(SHOWN_MAX);
+        let mut shown = String::new();
+        let mut hints: Vec<String> = Vec::new();
+        let mut given = BTreeSet::new();
+        for fault in faults {
+            if !shown.is_empty() {
+                hints.drain(..).for_each(|hint| shown += &format!("\nhint: {hint}"));
+                shown += "\n\nerror: ";
+            }
+            shown += &fault.rendered(name, text);
+            let new = fault.hints.iter().map(|hint| masked(hint));
+            hints = new.filter(|hint| given.insert(hint.clone())).collect();
+        }
+        if more > 0 {
+            hints.push(format!("{} more are not shown", counted(more as u64, "mistake")));
+        }
+        FileError { shown, hints }
+    }
+
+    fn rendered(&self, name: &str, text: &str) -> String {
+        let part = self.span.clone().map(|span| Part::around(text, within(text, span)));
+        let place: Element<'_> = match &part {
+            Some(Part { line, text, span }) => {
+                let mark = AnnotationKind::Primary.span(span.clone());
+                let snippet = Snippet::source(text.as_str()).line_start(*line);
+                snippet.path(name).annotation(mark).into()
             }
             None => Origin::path(name).into(),
         };
         let report = [Level::ERROR.no_name().primary_title(masked(&self.message)).element(place)];
-        FileError {
-            shown: Renderer::plain().render(&report),
-            hints: self.hints.iter().map(|hint| masked(hint)).collect(),
+        Renderer::plain().render(&report)
+    }
+}
+
+/// All of these, or all mistakes in them.
+pub(crate) fn all<T>(results: impl IntoIterator<Item = Result<T, Fault>>) -> Result<Vec<T>, Fault> {
+    let (mut found, mut faults) = (Vec::new(), Vec::new());
+    for result in results {
+        match result {
+            Ok(value) => found.push(value),
+            Err(fault) => faults.push(fault),
         }
     }
+    Fault::of_all(faults).map_or(Ok(found), Err)
 }
 
 impl serde::de::Error for Fault {
     fn custom<T: Display>(message: T) -> Self {
         Self::of_file(message.to_string())
     }
+}
+
+/// The part of a file that is shown with a mistake: rendering takes long for a long text.
+struct Part {
+    /// The number of its first line, from 1.
+    line: usize,
+    /// Without secrets.
+    text: String,
+    /// Where the mistake is in it.
+    span: Range<usize>,
+}
+
+/// Bytes before and after a mistake that are shown of a long line, and of the mistake itself.
+const BESIDE_MAX: usize = 400;
+const MARKED_MAX: usize = 2000;
+
+/// Bytes around what is shown in which a secret may begin or end. To look through a large file takes long.
+const CONTEXT: usize = 8 << 10;
+
+impl Part {
+    /// The lines that a mistake is in, or as much of them as can be shown.
+    fn around(text: &str, span: Range<usize>) -> Self {
+        let (before, from) = text.split_at_checked(span.start).unwrap_or((text, ""));
+        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+        let start = line_start.max(boundary(text, span.start.saturating_sub(BESIDE_MAX)));
+        let marked_end = boundary(text, span.end.min(span.start + MARKED_MAX));
+        let after = text.get(marked_end..).unwrap_or_default();
+        let end = after.find('\n').map_or(text.len(), |at| marked_end + at + 1);
+        let end = end.min(boundary(text, marked_end + BESIDE_MAX));
+        let span = if from.is_empty() { span } else { span.start..marked_end };
+        let first = boundary(text, start.saturating_sub(CONTEXT));
+        let context = masked(text.get(first..boundary(text, end + CONTEXT)).unwrap_or_default());
+        Self {
+            line: 1 + before.matches('\n').count(),
+            text: context.get(start - first..end - first).unwrap_or_default().to_owned(),
+            span: span.start - start..span.end - start,
+        }
+    }
+}
+
+/// The last place between two characters that is not after this byte.
+fn boundary(text: &str, byte: usize) -> usize {
+    let byte = byte.min(text.len());
+    (0..=byte).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
 /// The span, or the begin of the text where there is no such part of it.

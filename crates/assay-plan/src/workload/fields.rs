@@ -11,7 +11,7 @@ use assay_workloads::sql::{Syntax, statements, unterminated, words};
 const NAME_MAX: usize = 60;
 
 /// Most bytes of a statement.
-const STATEMENT_MAX: usize = 256 * 1024;
+const STATEMENT_MAX: usize = 4 << 20;
 
 /// The key of what is meant for MySQL and MariaDB.
 pub(super) const MYSQL: &str = "mysql";
@@ -30,6 +30,20 @@ pub(super) fn check_name(value: &Value<'_>, what: &str, more: &str) -> Result<()
     let shown: Vec<String> = more.chars().map(|c| format!("`{c}`")).collect();
     Err(Fault::at(value.key_span.clone(), format!("`{name}` cannot name a {what}"))
         .hint(format!("a name has at most {NAME_MAX} letters, digits and {}", shown.join(", "))))
+}
+
+/// Statements of the products, one after the other: one product may have more of them than the other.
+pub(super) fn all_per_product(value: &Value<'_>) -> Result<Vec<PerProduct<String>>, Fault> {
+    let parts = per_product(value)?;
+    let of = |part: Option<Value<'_>>, syntax| -> Result<Vec<String>, Fault> {
+        let Some(part) = part else { return Ok(Vec::new()) };
+        Ok(all_statements(&part, syntax)?.into_iter().map(|(text, _)| text.to_owned()).collect())
+    };
+    let (mysql, postgres) =
+        (of(parts.mysql, Syntax::MySql)?, of(parts.postgres, Syntax::Postgres)?);
+    let count = mysql.len().max(postgres.len());
+    let (mut mysql, mut postgres) = (mysql.into_iter(), postgres.into_iter());
+    Ok((0..count).map(|_| PerProduct { mysql: mysql.next(), postgres: postgres.next() }).collect())
 }
 
 /// A text for all products, or a table of one for each.
@@ -83,6 +97,22 @@ pub(super) fn one_statement<'t>(
     value: &Value<'t>,
     syntax: Syntax,
 ) -> Result<(&'t str, Range<usize>), Fault> {
+    match all_statements(value, syntax)?.as_slice() {
+        [(text, only)] => Ok((text, only.clone())),
+        [_, (_, second), ..] => {
+            Err(Fault::at(value.span_of(second.clone()), "this is a second statement")
+                .hint("write each statement as a text of its own"))
+        }
+        [] => Err(value.fault("there is no statement")),
+    }
+}
+
+/// The statements of a text, at least one, without the semicolons at their ends, and their places in the text. The
+/// definition of a routine is one statement, whatever its body has.
+pub(super) fn all_statements<'t>(
+    value: &Value<'t>,
+    syntax: Syntax,
+) -> Result<Vec<(&'t str, Range<usize>)>, Fault> {
     let text = value.text("an SQL statement in quotes")?;
     if text.len() > STATEMENT_MAX {
         return Err(value.fault(format!("a statement may have at most {STATEMENT_MAX} bytes")));
@@ -90,16 +120,28 @@ pub(super) fn one_statement<'t>(
     if let Some(at) = unterminated(text, syntax) {
         return Err(Fault::at(value.span_of(at..at + 1), "what begins here has no end"));
     }
-    match statements(text, syntax).as_slice() {
-        [] => Err(value.fault("there is no statement")),
-        [only] => Ok((text.get(only.clone()).unwrap_or_default(), only.clone())),
-        [first, .., last] if defines_routine(text, first, last, syntax) => {
-            let whole = first.start..last.end;
-            Ok((text.get(whole.clone()).unwrap_or_default(), whole))
-        }
-        [_, second, ..] => {
-            Err(Fault::at(value.span_of(second.clone()), "this is a second statement")
-                .hint("write each statement as a text of its own"))
-        }
+    let parts = statements(text, syntax);
+    if parts.is_empty() {
+        return Err(value.fault("there is no statement"));
     }
+    let begins_with = |part: &Range<usize>, name: &str| {
+        let words = words(text.get(part.clone()).unwrap_or_default(), syntax);
+        words.first().is_some_and(|word| word.eq_ignore_ascii_case(name))
+    };
+    let mut found = Vec::with_capacity(parts.len());
+    let mut rest = parts.as_slice();
+    while let [first, after @ ..] = rest {
+        // A routine goes on to its last `END`, before another statement is defined.
+        let body = after.iter().take_while(|part| !begins_with(part, "CREATE")).count();
+        let end =
+            after.iter().take(body).rposition(|part| defines_routine(text, first, part, syntax));
+        let (end, left) = match end {
+            Some(at) => after.split_at(at + 1),
+            None => after.split_at(0),
+        };
+        let whole = first.start..end.last().unwrap_or(first).end;
+        found.push((text.get(whole.clone()).unwrap_or_default(), whole));
+        rest = left;
+    }
+    Ok(found)
 }

@@ -4,6 +4,7 @@
 
 mod fields;
 mod files;
+mod form;
 mod pgbench;
 mod read;
 mod table;
@@ -14,7 +15,8 @@ use assay_model::Test;
 
 pub use files::{ReadFile, UserFile};
 
-use crate::document::FileError;
+use self::form::Form;
+use crate::document::{Fault, FileError};
 
 /// A workload that a user wrote.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,16 +27,24 @@ pub struct Workload {
     pub tests: Vec<Test>,
 }
 
-/// Reads a workload: `path` is what errors call the file, and its ending says what it is.
+/// Reads a workload: `path` is what errors call the file. Its content says what it is.
 ///
 /// # Errors
-/// [`FileError`] for the first mistake found: its text shows the line and marks the place.
+/// [`FileError`] for the mistakes found: its text shows their lines and marks the places.
 pub fn read_workload(path: &str, text: &str, files: ReadFile<'_>) -> Result<Workload, FileError> {
     let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
-    let (name, ending) = file.rsplit_once('.').unwrap_or((file, ""));
-    let tests = match ending {
-        "pgbench" | "sql" => pgbench::tests(name, text),
-        _ => read::tests(name, text, files),
+    let name = file.rsplit_once('.').map_or(file, |(name, _)| name);
+    let tests = match Form::of(path, text) {
+        Form::Pgbench => pgbench::tests(name, text),
+        Form::Toml => read::tests(name, text, files),
+        Form::Lua => Err(Fault::of_file("this is a script of sysbench, and assay does not run Lua yet")
+            .hint("write its tables and statements as a workload file: `docs/workloads.md` shows how")
+            .hint("the scripts that come with sysbench need no file: `--suite oltp` has them")),
+        Form::Unknown => Err(Fault::of_file(
+            "this is neither a workload file in TOML nor a script of pgbench",
+        )
+        .hint("a workload file has `[table.NAME]` and `[test.NAME]`; a script has SQL statements and lines such as \
+               `\\set id random(1, 100)`")),
     };
     let tests = tests.map_err(|fault| fault.shown_in(path, text))?;
     Ok(Workload { name: name.to_owned(), tests })

@@ -1,31 +1,32 @@
 //! pgbench scripts: one test on the tables that `pgbench -i` makes.
 
+mod commands;
 mod expression;
 mod tables;
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 use assay_model::limits::own::{STEPS, VARIABLES};
 use assay_model::{
-    Class, Generator, OwnData, OwnStep, PerProduct, Scalar, Sql, Test, Transaction, Variable,
+    Class, Function, Generator, OwnData, OwnStep, PerProduct, Scalar, Sql, Term, Test, Transaction,
+    Variable,
 };
-use assay_workloads::define;
-
-use self::expression::{Expression, Found, Known};
-use super::read::definition;
-use crate::document::Fault;
-use crate::nearest::nearest;
 use assay_workloads::sql::{
-    Syntax, backslash, leading_name, only_reads, outline, quoted_use, statement, statements,
+    Syntax, backslash, leading_name, marks, only_reads, outline, quoted_use, statement, statements,
     unterminated, uses,
 };
+use assay_workloads::{Number, column_names, define, unrepeatable};
+
+use self::commands::{Command, refused};
+use self::expression::{Expression, Known, Variables, simple_draw, to_constant, unknown};
+use super::read::definition;
+use crate::document::Fault;
 
 /// pgbench's scale factor: the number of branches, each with 10 tellers and 100,000 accounts.
 const SCALE: i64 = 1;
 
 /// Most bytes of a script.
-const BYTES_MAX: usize = 1024 * 1024;
+const BYTES_MAX: usize = 16 << 20;
 
 /// The longest pause, and all pauses of a script together, microseconds.
 const SLEEP_MAX_US: i64 = 60_000_000;
@@ -35,15 +36,12 @@ pub(super) fn tests(name: &str, text: &str) -> Result<Vec<Test>, Fault> {
     if text.len() > BYTES_MAX {
         return Err(Fault::of_file(format!("a script may have at most {BYTES_MAX} bytes")));
     }
-    let mut script = Script::default();
-    script.known.insert("scale".to_owned(), Known::Constant(SCALE));
-    for part in parts(text) {
-        match part {
-            Part::Command(place) => script.command(text, place)?,
-            Part::Statements(place) => script.add_statements(text, place)?,
-        }
+    let mut script = Script::new(text);
+    script.read();
+    let Script { variables, steps, is_write, faults, .. } = script;
+    if let Some(fault) = Fault::of_all(faults) {
+        return Err(fault);
     }
-    let Script { variables, steps, is_write, .. } = script;
     let transaction = Transaction { name: name.to_owned(), weight: 1.0, variables, steps };
     match transaction.statements() {
         0 => return Err(Fault::of_file("the script has no statement")),
@@ -54,6 +52,9 @@ pub(super) fn tests(name: &str, text: &str) -> Result<Vec<Test>, Fault> {
             )));
         }
     }
+    if transaction.variables.len() > VARIABLES {
+        return Err(Fault::of_file(format!("a script may have at most {VARIABLES} variables")));
+    }
     if transaction.most_pause_us() > SLEEP_MAX_US as u64 {
         return Err(Fault::of_file("the pauses of a script may last 60 seconds in all"));
     }
@@ -63,103 +64,161 @@ pub(super) fn tests(name: &str, text: &str) -> Result<Vec<Test>, Fault> {
     Ok(vec![define(definition(name, does, class, vec![transaction], &data))])
 }
 
-const COMMANDS: &str = "of pgbench's commands, `\\set` and `\\sleep` can be used";
-
-/// A part of a script, and where it is.
-enum Part {
-    /// A line that begins with a backslash.
-    Command(Range<usize>),
-    /// Lines in between.
-    Statements(Range<usize>),
-}
-
-/// The lines with commands, and what is between them. A command goes on in the next line if its line ends in a
-/// backslash.
-fn parts(text: &str) -> Vec<Part> {
-    let mut parts = Vec::new();
-    let (mut start, mut at) = (0, 0);
-    let mut lines = text.split_inclusive('\n');
-    while let Some(line) = lines.next() {
-        let begin = at;
-        at += line.len();
-        if !line.trim_start().starts_with('\\') {
-            continue;
-        }
-        parts.push(Part::Statements(start..begin));
-        let mut last = line;
-        while last.trim_end().ends_with('\\')
-            && let Some(next) = lines.next()
-        {
-            at += next.len();
-            last = next;
-        }
-        parts.push(Part::Command(begin..at));
-        start = at;
-    }
-    parts.push(Part::Statements(start..text.len()));
-    parts
-}
-
 /// What was read of a script.
-#[derive(Default)]
-struct Script {
-    known: BTreeMap<String, Known>,
+struct Script<'t> {
+    text: &'t str,
+    known: Variables,
     variables: Vec<Variable>,
     steps: Vec<OwnStep>,
     is_write: bool,
+    /// The places of the statements that are always sent, by step.
+    places: Vec<(usize, Range<usize>)>,
+    /// The place of the last statement, and its step, if nothing came after it.
+    last: Option<(usize, Range<usize>)>,
+    /// The variable that must be true for what comes now.
+    when: Option<u32>,
+    branches: Vec<Branch>,
+    faults: Vec<Fault>,
 }
 
-impl Script {
-    /// Reads a command; `place` is that of its line or lines.
-    fn command(&mut self, text: &str, place: Range<usize>) -> Result<(), Fault> {
-        let line = text.get(place.clone()).unwrap_or_default();
-        let indent = line.len() - line.trim_start().len();
-        let word = line.split_whitespace().next().unwrap_or_default();
-        let begin = place.start + indent;
-        let after = begin + word.len();
-        let end = place.start + line.trim_end().len();
-        match word {
-            "\\set" => self.set(text, after, end),
-            "\\sleep" => self.sleep(text, after, end),
-            _ => Err(Fault::at(begin..after, format!("`{word}` cannot be used")).hint(COMMANDS)),
+/// An `\if` without its `\endif`.
+struct Branch {
+    /// The place of the `\if`.
+    place: Range<usize>,
+    /// The variable that must be true for the whole of it.
+    outer: Option<u32>,
+    /// The variables of which one is true if an earlier branch was taken.
+    before: Vec<u32>,
+    has_else: bool,
+}
+
+impl<'t> Script<'t> {
+    fn new(text: &'t str) -> Self {
+        let own = [
+            ("scale", Known::Constant(Number::Integer(SCALE))),
+            ("client_id", Known::Client),
+            ("default_seed", Known::Seed),
+            ("random_seed", Known::Seed),
+        ];
+        Self {
+            text,
+            known: own.into_iter().map(|(name, known)| (name.to_owned(), known)).collect(),
+            variables: Vec::new(),
+            steps: Vec::new(),
+            is_write: false,
+            places: Vec::new(),
+            last: None,
+            when: None,
+            branches: Vec::new(),
+            faults: Vec::new(),
         }
     }
 
-    fn set(&mut self, text: &str, begin: usize, end: usize) -> Result<(), Fault> {
-        let rest = text.get(begin..end).unwrap_or_default();
-        let begin = begin + (rest.len() - rest.trim_start().len());
-        let name = leading_name(text.get(begin..end).unwrap_or_default());
-        let after = begin + name.len();
-        if name.is_empty() {
-            return Err(Fault::at(
-                begin..after.max(begin + 1).min(end),
-                "`\\set` needs a variable",
-            )
-            .hint("for example `\\set aid random(1, 100000 * :scale)`"));
-        }
-        if self.variables.len() >= VARIABLES {
-            let message = format!("a script may have at most {VARIABLES} variables");
-            return Err(Fault::at(begin..after, message));
-        }
-        let found = Expression::new(text, after..end, &self.known).whole()?;
-        let known = match found {
-            Found::Integer(value) => Known::Constant(value),
-            Found::Drawn(range) => {
-                let values = Some(Generator::Integer(range));
-                self.variables.push(Variable { name: name.to_owned(), values });
-                Known::Drawn(self.variables.len() as u32 - 1)
+    /// Reads statements, and commands up to the ends of their lines.
+    fn read(&mut self) {
+        let mut at = 0;
+        while let Some(rest) = self.text.get(at..).filter(|rest| !rest.is_empty()) {
+            let found = backslash(rest, Syntax::Postgres);
+            let end = at + found.unwrap_or(rest.len());
+            self.add_statements(at..end);
+            if found.is_none() {
+                break;
             }
+            at = self.line_end(end);
+            let read = self.command(Command::at(self.text, end..at));
+            self.faults.extend(read.err());
+        }
+        for Branch { place, .. } in std::mem::take(&mut self.branches) {
+            self.faults.push(Fault::at(place, "this `\\if` has no `\\endif`"));
+        }
+        let texts = self.places.iter().filter_map(|(_, place)| self.text.get(place.clone()));
+        if let Some((number, why)) = unrepeatable(texts, Syntax::Postgres)
+            && let Some((_, place)) = self.places.get(number)
+        {
+            self.faults.push(Fault::at(place.clone(), why).hint(REPEATED));
+        }
+    }
+
+    /// The end of a command: that of its line, which goes on in the next one if it ends in a backslash.
+    fn line_end(&self, begin: usize) -> usize {
+        let mut end = begin;
+        for line in self.text.get(begin..).unwrap_or_default().split_inclusive('\n') {
+            end += line.len();
+            if !line.trim_end().ends_with('\\') {
+                break;
+            }
+        }
+        end
+    }
+
+    fn command(&mut self, command: Command<'t>) -> Result<(), Fault> {
+        let last = self.last.take();
+        match command.word {
+            "\\set" => self.set(&command),
+            "\\sleep" => self.sleep(&command),
+            "\\gset" => self.keep(&command, last),
+            "\\if" | "\\elif" | "\\else" | "\\endif" => self.branch(&command),
+            _ => {
+                let names = command.defines();
+                self.known.extend(names.map(|name| (name.to_owned(), Known::Mistaken)));
+                Err(refused(&command))
+            }
+        }
+    }
+
+    fn set(&mut self, command: &Command<'t>) -> Result<(), Fault> {
+        let rest = command.rest();
+        let name = leading_name(self.text.get(rest.clone()).unwrap_or_default());
+        if name.is_empty() {
+            let span = rest.start..(rest.start + 1).min(rest.end).max(rest.start);
+            return Err(Fault::at(span, "`\\set` needs a variable")
+                .hint("for example `\\set aid random(1, 100000 * :scale)`"));
+        }
+        let value = rest.start + name.len()..rest.end;
+        let terms = match Expression::new(self.text, value, &self.known).whole() {
+            Ok(terms) => terms,
+            Err(fault) => {
+                self.known.insert(name.to_owned(), Known::Mistaken);
+                return Err(fault);
+            }
+        };
+        let terms = match self.when {
+            None => terms,
+            // The value before, where the branch is not taken.
+            Some(when) => {
+                let before = match self.known.get(name) {
+                    Some(Known::Computed(number)) => Term::Variable(*number),
+                    Some(Known::Client) => Term::Client,
+                    Some(Known::Seed) => Term::Seed,
+                    Some(Known::Constant(Number::Integer(value))) => Term::Integer(*value),
+                    Some(Known::Constant(Number::Real(value))) => Term::Real(*value),
+                    Some(Known::Constant(Number::Boolean(value))) => Term::Boolean(*value),
+                    _ => Term::Null,
+                };
+                let head = [Term::Variable(when)].into_iter().chain(terms);
+                head.chain([before, Term::Call(Function::Case, 3)]).collect()
+            }
+        };
+        let known = match terms.as_slice() {
+            [only] if let Some(constant) = to_constant(only) => Known::Constant(constant),
+            _ => Known::Computed(self.compute(name, terms)),
         };
         self.known.insert(name.to_owned(), known);
         Ok(())
     }
 
+    /// The number of a new variable that is computed when an event begins.
+    fn compute(&mut self, name: &str, terms: Vec<Term>) -> u32 {
+        let values = simple_draw(&terms).map_or(Generator::Computed(terms), Generator::Integer);
+        self.variables.push(Variable { name: name.to_owned(), values: Some(values) });
+        self.variables.len() as u32 - 1
+    }
+
     /// `\sleep N [us|ms|s]`.
-    fn sleep(&mut self, text: &str, begin: usize, end: usize) -> Result<(), Fault> {
-        let rest = text.get(begin..end).unwrap_or_default();
-        let indent = rest.len() - rest.trim_start().len();
-        let words: Vec<&str> = rest.split_whitespace().collect();
-        let place = begin + indent..begin + rest.trim_end().len().max(indent);
+    fn sleep(&mut self, command: &Command<'t>) -> Result<(), Fault> {
+        let place = command.rest();
+        let words: Vec<&str> =
+            self.text.get(place.clone()).unwrap_or_default().split_whitespace().collect();
         let fail = |message: &str| Fault::at(place.clone(), message.to_owned());
         let (number, unit) = match words.as_slice() {
             [number] => (*number, "s"),
@@ -169,8 +228,14 @@ impl Script {
         let number = match number.strip_prefix(':') {
             None => number.parse().ok(),
             Some(name) => match self.known.get(name) {
-                Some(Known::Constant(value)) => Some(*value),
-                _ => None,
+                Some(Known::Constant(Number::Integer(value))) => Some(*value),
+                Some(Known::Mistaken) => return Ok(()),
+                Some(_) => {
+                    return Err(fail("`\\sleep` takes a time that is always the same").hint(
+                        "in a workload file, `{ think = [\"1ms\", \"5ms\"] }` draws a pause",
+                    ));
+                }
+                None => return Err(unknown(name, place, &self.known)),
             },
         };
         let factor = match unit {
@@ -182,64 +247,196 @@ impl Script {
         let us = number.and_then(|number: i64| number.checked_mul(factor));
         let us = us.filter(|us| (0..=SLEEP_MAX_US).contains(us));
         let us = us.ok_or_else(|| fail("`\\sleep` takes a whole number, up to 60 seconds"))?;
-        self.steps.push(OwnStep::Sleep { us: Generator::Constant(Scalar::Integer(us)) });
+        let us = Generator::Constant(Scalar::Integer(us));
+        self.steps.push(OwnStep::Sleep { us, when: self.when });
         Ok(())
     }
 
-    fn add_statements(&mut self, text: &str, place: Range<usize>) -> Result<(), Fault> {
-        let within = text.get(place.clone()).unwrap_or_default();
-        if let Some(at) = unterminated(within, Syntax::Postgres) {
-            let at = place.start + at;
-            return Err(Fault::at(at..at + 1, "what begins here has no end"));
+    /// `\gset [PREFIX]`: the columns of the first row become variables.
+    fn keep(
+        &mut self,
+        command: &Command<'t>,
+        last: Option<(usize, Range<usize>)>,
+    ) -> Result<(), Fault> {
+        let prefix = leading_name(self.text.get(command.rest()).unwrap_or_default());
+        let Some((step, place)) = last else {
+            return Err(Fault::at(command.place(), "`\\gset` follows no query"));
+        };
+        let sql = self.text.get(place.clone()).unwrap_or_default();
+        let Some(names) = column_names(sql, Syntax::Postgres) else {
+            return Err(Fault::at(
+                place,
+                "the columns of this statement are not known before it runs",
+            )
+            .hint("name them: `SELECT bid, abalance AS balance ... \\gset`"));
+        };
+        let mut kept = Vec::with_capacity(names.len());
+        for name in names {
+            let name = format!("{prefix}{name}");
+            self.variables.push(Variable { name: name.clone(), values: None });
+            kept.push(self.variables.len() as u32 - 1);
+            self.known.insert(name, Known::Kept(self.variables.len() as u32 - 1));
         }
-        for part in statements(within, Syntax::Postgres) {
-            let at = place.start + part.start;
-            let sql = self.sql(within.get(part).unwrap_or_default(), at)?;
-            let sql = PerProduct { mysql: None, postgres: Some(sql) };
-            self.steps.push(OwnStep::Send { sql, times: 1, keep: Vec::new() });
+        if let Some(OwnStep::Send { keep, .. }) = self.steps.get_mut(step) {
+            *keep = kept;
         }
         Ok(())
+    }
+
+    fn branch(&mut self, command: &Command<'t>) -> Result<(), Fault> {
+        let lost = || Fault::at(command.place(), format!("this `{}` has no `\\if`", command.word));
+        if command.word == "\\if" {
+            let condition = self.condition(command);
+            let outer = self.when;
+            let place = command.place();
+            self.branches.push(Branch { place, outer, before: Vec::new(), has_else: false });
+            return self.enter(condition);
+        }
+        if command.word == "\\endif" {
+            self.when = self.branches.pop().ok_or_else(lost)?.outer;
+            return Ok(());
+        }
+        let condition = match command.word {
+            "\\elif" => self.condition(command),
+            _ => Ok(vec![Term::Boolean(true)]),
+        };
+        let when = self.when;
+        let branch = self.branches.last_mut().ok_or_else(lost)?;
+        if branch.has_else {
+            return Err(Fault::at(command.place(), "nothing can follow `\\else` but `\\endif`"));
+        }
+        branch.has_else = command.word == "\\else";
+        branch.before.extend(when);
+        self.enter(condition)
+    }
+
+    fn condition(&self, command: &Command<'t>) -> Result<Vec<Term>, Fault> {
+        let rest = command.rest();
+        if rest.is_empty() {
+            let message = format!("`{}` needs a condition", command.word);
+            return Err(Fault::at(command.place(), message));
+        }
+        Expression::new(self.text, rest, &self.known).whole()
+    }
+
+    /// Enters a branch: its condition must be true, and none of those before it.
+    fn enter(&mut self, condition: Result<Vec<Term>, Fault>) -> Result<(), Fault> {
+        let (mut terms, failed) = match condition {
+            Ok(terms) => (terms, Ok(())),
+            Err(fault) => (vec![Term::Null], Err(fault)),
+        };
+        terms.push(Term::Call(Function::IsTrue, 1));
+        if let Some(branch) = self.branches.last() {
+            let all_of = [Term::Call(Function::And, 2)];
+            for before in &branch.before {
+                terms.extend([Term::Variable(*before), Term::Call(Function::Not, 1)]);
+                terms.extend(all_of);
+            }
+            if let Some(outer) = branch.outer {
+                terms.push(Term::Variable(outer));
+                terms.extend(all_of);
+            }
+        }
+        let name = format!("branch {}", self.variables.len());
+        self.when = Some(self.compute(&name, terms));
+        failed
+    }
+
+    fn add_statements(&mut self, place: Range<usize>) {
+        let within = self.text.get(place.clone()).unwrap_or_default();
+        if let Some(at) = unterminated(within, Syntax::Postgres) {
+            let at = place.start + at;
+            return self.faults.push(Fault::at(at..at + 1, "what begins here has no end"));
+        }
+        for part in statements(within, Syntax::Postgres) {
+            let place = place.start + part.start..place.start + part.end;
+            let sql = self.sql(within.get(part).unwrap_or_default(), place.start);
+            if self.when.is_none() {
+                self.places.push((self.steps.len(), place.clone()));
+            }
+            self.last = Some((self.steps.len(), place));
+            let sql = PerProduct { mysql: None, postgres: Some(sql) };
+            self.steps.push(OwnStep::Send { sql, times: 1, keep: Vec::new(), when: self.when });
+        }
     }
 
     /// A statement that begins at this byte of the script. Constants become part of its text.
-    fn sql(&mut self, text: &str, at: usize) -> Result<Sql, Fault> {
-        if let Some(place) = backslash(text, Syntax::Postgres) {
-            let rest = text.get(place..).unwrap_or_default();
-            let length = rest.find(char::is_whitespace).unwrap_or(rest.len());
-            let span = at + place..at + place + length;
-            return Err(Fault::at(span, "a command must begin a line").hint(COMMANDS));
-        }
+    fn sql(&mut self, text: &str, at: usize) -> Sql {
         let found = uses(text, Syntax::Postgres);
         let is_known = |name: &str| self.known.contains_key(name);
         if let Some(span) = quoted_use(text, Syntax::Postgres, is_known) {
             let span = at + span.start..at + span.end;
-            return Err(Fault::at(span, "a variable in quotes or in a comment cannot be used"));
+            let fault = Fault::at(span, "a variable in quotes or in a comment cannot be used");
+            self.faults.push(
+                fault.hint(
+                    "leave the quotes out; for a part of a text, write `'%' || :name || '%'`",
+                ),
+            );
+        }
+        for span in marks(text, Syntax::Postgres, quoted_value) {
+            let place = at + span.start..at + span.end;
+            let written = text.get(span).unwrap_or_default();
+            let name = leading_name(written.get(2..).unwrap_or_default());
+            let fault = Fault::at(place, format!("`{written}` is the syntax of psql"));
+            self.faults.push(fault.hint(format!("write `:{name}`, which is a value of its own")));
         }
         let mut whole = String::with_capacity(text.len());
         let mut numbered = Vec::new();
         let mut copied = 0;
         for it in &found {
             let span = at + it.span.start..at + it.span.end;
-            let known = self.known.get(it.name).ok_or_else(|| self.unknown(it.name, span))?;
             whole += text.get(copied..it.span.start).unwrap_or_default();
             copied = it.span.end;
-            match known {
+            let number = match self.known.get(it.name).copied() {
                 // A minus sign before it would make a comment.
-                Known::Constant(value) if *value < 0 => whole += &format!("({value})"),
-                Known::Constant(value) => whole += &value.to_string(),
-                Known::Drawn(number) => numbered.push((whole.len()..whole.len(), *number)),
+                Some(Known::Constant(value)) => {
+                    let is_negative = value.to_string().starts_with('-');
+                    whole += &if is_negative { format!("({value})") } else { value.to_string() };
+                    continue;
+                }
+                Some(Known::Mistaken) => continue,
+                None => {
+                    self.faults.push(unknown(it.name, span, &self.known));
+                    continue;
+                }
+                Some(Known::Computed(number) | Known::Kept(number)) => number,
+                // pgbench's own variables become variables when they are first sent.
+                Some(Known::Client) => self.own_variable(it.name, Term::Client),
+                Some(Known::Seed) => self.own_variable(it.name, Term::Seed),
+            };
+            let before = text.get(..it.span.start).and_then(|it| it.chars().next_back());
+            if before.is_some_and(|it| it.is_alphanumeric() || matches!(it, '_' | '$')) {
+                let fault = Fault::at(span, "a value cannot be a part of a name");
+                self.faults.push(fault.hint(NAMES));
             }
+            numbered.push((whole.len()..whole.len(), number));
         }
         whole += text.get(copied..).unwrap_or_default();
         self.is_write |= !only_reads(text, Syntax::Postgres);
-        Ok(statement(&whole, &numbered))
+        statement(&whole, &numbered)
     }
 
-    fn unknown(&self, name: &str, span: Range<usize>) -> Fault {
-        let fault = Fault::at(span, format!("no variable is called `{name}` so far"));
-        match nearest(name, self.known.keys()) {
-            Some(meant) => fault.hint(format!("did you mean `:{meant}`")),
-            None => fault.hint(format!("`\\set {name} ...` would define it")),
-        }
+    /// The number of a variable of pgbench, from now on one of the script.
+    fn own_variable(&mut self, name: &str, term: Term) -> u32 {
+        let number = self.compute(name, vec![term]);
+        self.known.insert(name.to_owned(), Known::Computed(number));
+        number
     }
 }
+
+/// The length of psql's `:'name'` or `:"name"`.
+fn quoted_value(rest: &str) -> Option<usize> {
+    let quoted = rest.strip_prefix(':')?;
+    let quote = quoted.chars().next().filter(|it| matches!(it, '\'' | '"'))?;
+    let name = leading_name(quoted.get(1..)?);
+    let end = quoted.get(1 + name.len()..)?;
+    (!name.is_empty() && end.starts_with(quote)).then_some(name.len() + 3)
+}
+
+/// Advice for a statement that only the first event can carry out.
+const REPEATED: &str = "every client repeats the script until its time is over; what is to exist beforehand belongs \
+                        into a workload file, `[table.NAME]` with `create`";
+
+/// Advice for a value in a name.
+const NAMES: &str = "each client has a session of its own, so names of temporary tables need no number; for other \
+                     tables, write a test for each name in a workload file";

@@ -83,6 +83,15 @@ fn what_it_cannot_do_is_shown_with_its_place() {
         "SELECT :client_id;",
         "\\set abc 1\nSELECT\n  :abd;",
         "\\set a 1\nSELECT ':a';",
+        "CREATE TABLE notes (id int PRIMARY KEY, body text);",
+        "\\if 1\nSELECT 1;",
+        "SELECT 1;\n\\else\n\\endif",
+        "SELECT * FROM pgbench_accounts \\gset\nSELECT 1;",
+        "SELECT bid FROM pgbench_accounts \\gset\n\\set a :bid + 1\nSELECT :a;",
+        "\\set a permute(1, 2)\nSELECT :a;",
+        "SELECT 1 \\; SELECT 2;",
+        "\\set d random(1, 9)\n\\sleep :d ms\nSELECT 1;",
+        "CREATE TEMP TABLE work_:client_id AS SELECT 1 AS a;\nDROP TABLE work_:client_id;",
     ];
     let mut shown = String::new();
     for text in cases {
@@ -92,4 +101,115 @@ fn what_it_cannot_do_is_shown_with_its_place() {
         }
     }
     insta::assert_snapshot!(shown);
+}
+
+/// One attempt is enough to learn everything that is to be changed.
+#[test]
+fn all_mistakes_are_shown_at_once() {
+    let script = r"\set a random_gaussian(1, 100000, 5.0)
+\setrandom e 1 10
+\setshell s date
+\startpipeline
+SELECT :e, :s, :f;
+\endpipeline
+\if :a >
+SELECT :'a', ':a';
+\else
+SELECT 2 \gdesc
+";
+    insta::assert_snapshot!(read(script).unwrap_err());
+}
+
+/// The statements of some events, with their values.
+fn events(script: &str, client: u32) -> Vec<String> {
+    use assay_model::{Setup, StatementMode};
+    use assay_workloads::{Argument, Client, EventBuf, Operation, Program};
+    let workload = read(script).unwrap();
+    let setup = Setup { clients: 4, tables: 1, rows: 1000 };
+    let program =
+        Program::new(Product::Postgres, workload.tests[0], setup, StatementMode::Prepared);
+    let program = std::sync::Arc::new(program);
+    let (worker, mut event) =
+        (Client::new(std::sync::Arc::clone(&program), 7, client), EventBuf::default());
+    let mut shown = Vec::new();
+    for sequence in 0..40 {
+        worker.write_event(sequence, 0, &mut event);
+        for operation in event.operations() {
+            let Operation::Execute { statement, arguments } = operation else { continue };
+            let values: Vec<String> = arguments
+                .map(|argument| match argument {
+                    Argument::Int(value) => value.to_string(),
+                    Argument::Text(text) => String::from_utf8_lossy(text).into_owned(),
+                    Argument::Null => "NULL".to_owned(),
+                    Argument::Kept(place) => format!("kept {place}"),
+                })
+                .collect();
+            shown.push(format!("{} {}", program.statements()[statement].sql, values.join(" ")));
+        }
+    }
+    shown
+}
+
+#[test]
+fn expressions_are_computed_for_each_event() {
+    let script = "\\set a :client_id + 1\n\\set b abs(-7) + 2 * 3 << 1 % 5\n\\set c random(1, 10) * 100 + :a\n\
+                  \\set d case when :c > 500 then greatest(:a, 2, 9) else 1.5 / 3 end\n\
+                  \\set e random_gaussian(1, 1000, 5.0)\n\\set f random_exponential(1, :e, 2)\n\
+                  \\set g hash(:c) is not null\nSELECT :a, :b, :c, :d, :e, :f, :g;";
+    let sent = events(script, 2);
+    for text in &sent {
+        let values: Vec<&str> = text.rsplit(' ').collect();
+        let [g, f, e, d, c, a, ..] = values.as_slice() else { panic!("{text}") };
+        assert_eq!((*g, *a), ("true", "3"), "{text}");
+        let [f, e, c] = [f, e, c].map(|it| it.parse::<i64>().unwrap());
+        assert!((1..=e).contains(&f) && (1..=1000).contains(&e) && c % 100 == 3, "{text}");
+        assert_eq!(*d, if c > 500 { "9" } else { "0.5" }, "{text}");
+        assert!(text.starts_with("SELECT $1, 26, $2"), "{text}");
+    }
+    let drawn: std::collections::BTreeSet<&String> = sent.iter().collect();
+    assert!(drawn.len() > 30, "{drawn:?}");
+}
+
+#[test]
+fn branches_send_what_their_condition_says() {
+    let script = "\\set dice random(1, 10)\n\\set kind 0\n\\if :dice > 5\n\\set kind 1\nSELECT :dice, :kind;\n\
+                  \\elif :dice > 3 and not :dice = 5\nUPDATE t SET a = :dice, b = :kind;\n\\else\n\\if :dice <= 2\n\
+                  DELETE FROM t WHERE a = :dice;\n\\endif\n\\endif\nSELECT :dice;";
+    let sent = events(script, 0);
+    for (number, text) in sent.iter().enumerate() {
+        let last =
+            |number: usize| sent.get(number).map(|it| it.rsplit(' ').next().unwrap().to_owned());
+        if !text.starts_with("SELECT $1 ") || number == 0 {
+            continue;
+        }
+        let dice: i64 = last(number).unwrap().parse().unwrap();
+        let expected = match dice {
+            6.. => format!("SELECT $1, $2 {dice} 1"),
+            4 => "UPDATE t SET a = $1, b = $2 4 0".to_owned(),
+            ..=2 => format!("DELETE FROM t WHERE a = $1 {dice}"),
+            _ => sent[number - 1].clone(),
+        };
+        assert_eq!(sent[number - 1], expected);
+    }
+    for part in ["SELECT $1, $2", "UPDATE", "DELETE"] {
+        assert!(sent.iter().any(|it| it.starts_with(part)), "{part}: {sent:?}");
+    }
+}
+
+#[test]
+fn columns_of_a_result_become_variables() {
+    let script = "\\set row random(1, 5)\nSELECT bid, abalance AS b FROM pgbench_accounts WHERE aid = :row \\gset x_\n\
+                  UPDATE pgbench_branches SET bbalance = :x_b WHERE bid = :x_bid;";
+    let workload = read(script).unwrap();
+    let transaction = &workload.tests[0].definition().roles[0].script.mix[0];
+    let assay_model::OwnStep::Send { keep, .. } = &transaction.steps[0] else { panic!() };
+    assert_eq!(keep, &[1, 2]);
+    assert!(events(script, 0).iter().any(|it| it.ends_with("kept 2 kept 1")));
+}
+
+#[test]
+fn own_variables_are_those_of_pgbench() {
+    let script = "\\set row :client_id * 10 + :scale\nSELECT :row, :client_id, :random_seed, t_:scale FROM t_:scale;";
+    let sent = events(script, 3);
+    assert_eq!(sent[0], "SELECT $1, $2, $3, t_1 FROM t_1 31 3 7");
 }

@@ -11,7 +11,7 @@ use super::fields::{MYSQL, POSTGRES};
 use super::files::ReadFile;
 use super::table::{self, tables};
 use super::test::{self, Work, Written};
-use crate::document::{Fault, Table, Value, parse};
+use crate::document::{Fault, Table, Value, all, parse};
 use crate::nearest::nearest;
 
 /// The keys at the top.
@@ -44,8 +44,14 @@ pub(super) fn tests(name: &str, text: &str, files: ReadFile<'_>) -> Result<Vec<T
     if values.is_empty() || values.len() > TESTS_MAX {
         return Err(tests.fault(format!("a workload has 1 to {TESTS_MAX} tests")));
     }
-    let written: Vec<Written<'_>> =
-        values.iter().map(|value| test::test(value, &counts)).collect::<Result<_, _>>()?;
+    let written = all(values.iter().map(|value| test::test(value, &counts)));
+    let (tables, written) = match (tables, written) {
+        (Ok(tables), Ok(written)) => (tables, written),
+        (tables, written) => {
+            let faults = tables.err().into_iter().chain(written.err());
+            return Err(Fault::of_all(faults).unwrap_or_else(|| Fault::of_file("a mistake")));
+        }
+    };
     let data = OwnData { name: name.to_owned(), tables };
     let defined = |it: &Written<'_>| {
         let (mix, only_reads) = kinds(it, &written)?;
@@ -56,7 +62,7 @@ pub(super) fn tests(name: &str, text: &str, files: ReadFile<'_>) -> Result<Vec<T
         let does = it.does.map_or_else(|| summary(&mix), str::to_owned);
         Ok(definition(it.value.key, does, class, mix, &data))
     };
-    written.iter().map(|it| defined(it).map(define)).collect()
+    all(written.iter().map(|it| defined(it).map(define)))
 }
 
 /// The test of a workload that sends events of these kinds.

@@ -7,10 +7,10 @@ use assay_model::{OwnColumn, OwnFile, OwnRows, OwnTable, PerProduct};
 use assay_workloads::sql::Syntax;
 use assay_workloads::{CsvRows, script_statements};
 
-use super::fields::{check_name, one_statement, per_product, try_each};
+use super::fields::{all_per_product, check_name, per_product, try_each};
 use super::files::{ReadFile, UserFile};
 use super::values::{Context, generator};
-use crate::document::{Fault, Table, Value};
+use crate::document::{Fault, Table, Value, all};
 use crate::limits::ROWS;
 
 /// The keys of `[table.NAME]`.
@@ -22,11 +22,11 @@ const EXPECTED: &str = "tables, each written `[table.NAME]`";
 /// Number of rows of each table by its name; none where a script makes them.
 pub(super) type Counts = BTreeMap<String, Option<u32>>;
 
-/// Reads all tables, in the order of the file.
+/// Reads all tables, in the order of the file, and the number of rows of each, whatever mistakes there are.
 pub(super) fn tables(
     file: &Table<'_>,
     files: ReadFile<'_>,
-) -> Result<(Vec<OwnTable>, Counts), Fault> {
+) -> Result<(Result<Vec<OwnTable>, Fault>, Counts), Fault> {
     let Some(tables) = file.get("table") else {
         return Err(Fault::of_file("the workload has no tables")
             .hint("`[table.NAME]` defines one: with `create`, `rows` and `columns`"));
@@ -37,12 +37,15 @@ pub(super) fn tables(
     }
     let mut counts = Counts::new();
     for value in &values {
-        check_name(value, "table", "_")?;
-        counts.insert(value.key.to_owned(), count(value, files)?);
+        // A mistake is found again below.
+        counts.insert(value.key.to_owned(), count(value, files).unwrap_or_default());
     }
-    let read = |value: &Value<'_>| table(value, &counts, files);
-    let tables = values.iter().map(read).collect::<Result<_, _>>()?;
-    Ok((tables, counts))
+    let read = |value: &Value<'_>| {
+        check_name(value, "table", "_")?;
+        count(value, files)?;
+        table(value, &counts, files)
+    };
+    Ok((all(values.iter().map(read)), counts))
 }
 
 /// How many rows a table has, as far as that is known: ranges of other tables may refer to it.
@@ -91,18 +94,12 @@ fn table(value: &Value<'_>, counts: &Counts, files: ReadFile<'_>) -> Result<OwnT
                 .hint("use one of `columns`, `csv` and `script`"));
         }
     };
-    let create = table.get("create").map(|it| statement_of(&it)).transpose()?;
-    if create.is_none() && !matches!(rows, OwnRows::Script(_)) {
+    let create = statements_of(table.get("create"))?;
+    if create.is_empty() && !matches!(rows, OwnRows::Script(_)) {
         return Err(Fault::at(value.key_span.clone(), format!("table `{name}` lacks `create`"))
             .hint("it is the `CREATE TABLE` statement, in quotes"));
     }
-    let after = match table.get("after") {
-        None => Vec::new(),
-        Some(after) if after.value.is_array() => {
-            after.list("")?.iter().map(statement_of).collect::<Result<_, _>>()?
-        }
-        Some(after) => vec![statement_of(&after)?],
-    };
+    let after = statements_of(table.get("after"))?;
     Ok(OwnTable { name: name.to_owned(), create, after, rows })
 }
 
@@ -117,9 +114,11 @@ fn refuse_beside(table: &Table<'_>, source: &str) -> Result<(), Fault> {
     }
 }
 
-/// A statement for all products, or one for each.
-fn statement_of(value: &Value<'_>) -> Result<PerProduct<String>, Fault> {
-    try_each(per_product(value)?, |value, syntax| Ok(one_statement(&value, syntax)?.0.to_owned()))
+/// Statements for all products, or some for each: a text with one or several of them, or a list of such texts.
+fn statements_of(value: Option<Value<'_>>) -> Result<Vec<PerProduct<String>>, Fault> {
+    let Some(value) = value else { return Ok(Vec::new()) };
+    let texts = if value.value.is_array() { value.list("")? } else { vec![value] };
+    Ok(all(texts.iter().map(all_per_product))?.into_iter().flatten().collect())
 }
 
 fn columns(value: &Value<'_>, counts: &Counts) -> Result<Vec<OwnColumn>, Fault> {
@@ -132,7 +131,7 @@ fn columns(value: &Value<'_>, counts: &Counts) -> Result<Vec<OwnColumn>, Fault> 
         check_name(it, "column", "_$")?;
         Ok(OwnColumn { name: it.key.to_owned(), values: generator(it, context)? })
     };
-    let columns: Vec<OwnColumn> = values.iter().map(column).collect::<Result<_, _>>()?;
+    let columns: Vec<OwnColumn> = all(values.iter().map(column))?;
     let bytes = columns.iter().map(|it| it.values.most_bytes()).fold(0, u64::saturating_add);
     if bytes > ROW_BYTES {
         return Err(value.fault("a row may have at most 16 MiB"));

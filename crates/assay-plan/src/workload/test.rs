@@ -1,5 +1,7 @@
 //! Tests of a workload file: transactions, and mixes of them.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use assay_model::Distribution;
 use assay_model::{
     Generator, OwnStep, PerProduct, Range as Integers, Scalar, Sql, Transaction, Variable,
@@ -9,13 +11,14 @@ use toml::de::DeValue;
 use super::fields::{MYSQL, POSTGRES, check_name, one_statement, parts_of, try_each};
 use super::table::Counts;
 use super::values::{Context, generator, weight};
-use crate::document::{Fault, Table, Value};
+use crate::document::{Fault, Table, Value, all};
 use crate::nearest::nearest;
 use crate::units::parse_duration_s;
 use assay_model::limits::own::{EVENT_BYTES, STATEMENTS, STEPS, TIMES, USES, VARIABLES};
 use assay_workloads::sql::{
-    Syntax, leading_name, leaves_open, only_reads, other_mark, quoted_use, statement, uses,
+    Syntax, Use, leading_name, leaves_open, only_reads, other_mark, quoted_use, statement, uses,
 };
+use assay_workloads::unrepeatable;
 
 /// The keys of `[test.NAME]`.
 pub(super) const KEYS: [&str; 5] = ["does", "let", "steps", "mix", "writes"];
@@ -87,6 +90,10 @@ fn mixed<'t>(value: &Value<'t>) -> Result<Vec<(Value<'t>, f64)>, Fault> {
 struct Reader<'c> {
     counts: &'c Counts,
     variables: Vec<Variable>,
+    /// The numbers of the variables.
+    numbers: BTreeMap<String, u32>,
+    /// Variables whose definition has a mistake.
+    mistaken: BTreeSet<String>,
     only_reads: bool,
 }
 
@@ -96,23 +103,40 @@ fn steps_of<'t>(
     steps: &Value<'t>,
     counts: &Counts,
 ) -> Result<Work<'t>, Fault> {
-    let mut reader = Reader { counts, variables: Vec::new(), only_reads: true };
+    let mut reader = Reader {
+        counts,
+        variables: Vec::new(),
+        numbers: BTreeMap::new(),
+        mistaken: BTreeSet::new(),
+        only_reads: true,
+    };
+    let mut faults = Vec::new();
     if let Some(variables) = table.get("let") {
         for value in variables.table("a table of variables and their values")?.values() {
-            reader.add_drawn(&value)?;
+            if let Err(fault) = reader.add_drawn(&value) {
+                reader.mistaken.insert(value.key.to_owned());
+                faults.push(fault);
+            }
         }
     }
     let listed = steps.list("a list of SQL statements")?;
     if listed.len() > STEPS {
         return Err(steps.fault(format!("a test may have at most {STEPS} steps")));
     }
-    let read: Vec<OwnStep> =
-        listed.iter().map(|value| reader.step(value)).collect::<Result<_, _>>()?;
+    let read = all(listed.iter().map(|value| reader.step(value)));
+    let read: Vec<OwnStep> = match read {
+        Ok(read) if faults.is_empty() => read,
+        read => {
+            let all = Fault::of_all(faults.into_iter().chain(read.err()));
+            return Err(all.unwrap_or_else(|| steps.fault("a mistake")));
+        }
+    };
+    refuse_unrepeatable(&read, &listed)?;
     let Reader { variables, only_reads, .. } = reader;
-    if let Some(unused) =
-        variables.iter().position(|it| it.values.is_some() && !is_used(it, &variables, &read))
-    {
-        let name = &variables[unused].name;
+    let used = used(&read);
+    let mut numbered = (0..).zip(&variables);
+    let unused = numbered.find(|(number, it)| it.values.is_some() && !used.contains(number));
+    if let Some((_, Variable { name, .. })) = unused {
         let place = table.get("let").and_then(|it| it.table("").ok()?.get(name));
         let place = place.map_or(steps.span.clone(), |it| it.key_span);
         return Err(Fault::at(place, format!("no statement uses `{name}`"))
@@ -169,25 +193,27 @@ impl Reader<'_> {
         if self.variables.len() >= VARIABLES {
             return Err(format!("a test may have at most {VARIABLES} variables"));
         }
+        let number = self.variables.len() as u32;
         self.variables.push(Variable { name: name.to_owned(), values });
-        Ok(self.variables.len() as u32 - 1)
+        self.numbers.insert(name.to_owned(), number);
+        Ok(number)
     }
 
     fn number(&self, name: &str) -> Option<u32> {
-        self.variables.iter().position(|it| it.name == name).map(|at| at as u32)
+        self.numbers.get(name).copied()
     }
 
     fn step(&mut self, value: &Value<'_>) -> Result<OwnStep, Fault> {
         if value.value.is_str() {
             let parts = PerProduct::all(value.clone());
             let sql = try_each(parts, |part, syntax| self.sql(&part, syntax))?;
-            return Ok(OwnStep::Send { sql, times: 1, keep: Vec::new() });
+            return Ok(OwnStep::Send { sql, times: 1, keep: Vec::new(), when: None });
         }
         let table = value.table("SQL in quotes, or a table such as `{ sql = \"...\" }`")?;
         table.refuse_unknown(&STEP_KEYS)?;
         if let Some(think) = table.get("think") {
             return match table.values().len() {
-                1 => Ok(OwnStep::Sleep { us: pause(&think)? }),
+                1 => Ok(OwnStep::Sleep { us: pause(&think)?, when: None }),
                 _ => Err(Fault::at(think.key_span, "`think` is a step of its own")
                     .hint("for example `{ think = \"10ms\" }`")),
             };
@@ -204,24 +230,13 @@ impl Reader<'_> {
         let sql = try_each(parts, |part, syntax| self.sql(&part, syntax))?;
         let times = table.get("times").map(|it| it.number(&(1..=TIMES))).transpose()?;
         let keep = table.get("keep").map(|it| self.keep(&it)).transpose()?;
-        Ok(OwnStep::Send { sql, times: times.unwrap_or(1), keep: keep.unwrap_or_default() })
+        let (times, keep) = (times.unwrap_or(1), keep.unwrap_or_default());
+        Ok(OwnStep::Send { sql, times, keep, when: None })
     }
 
     /// A statement whose variables are known.
     fn sql(&mut self, value: &Value<'_>, syntax: Syntax) -> Result<Sql, Fault> {
         let (text, place) = one_statement(value, syntax)?;
-        let number = |name: &str, span: std::ops::Range<usize>| {
-            let span = value.span_of(place.start + span.start..place.start + span.end);
-            self.number(name).ok_or_else(|| {
-                let fault = Fault::at(span, format!("no variable is called `{name}` so far"));
-                match nearest(name, self.variables.iter().map(|it| &it.name)) {
-                    Some(meant) => fault.hint(format!("did you mean `:{meant}`")),
-                    None => fault.hint(format!(
-                        "`let.{name}` says how it is drawn, and `keep` in an earlier step takes it from a result"
-                    )),
-                }
-            })
-        };
         let place_of = |span: std::ops::Range<usize>| {
             value.span_of(place.start + span.start..place.start + span.end)
         };
@@ -235,13 +250,33 @@ impl Reader<'_> {
                 "leave the quotes out; for a part of a text, use `CONCAT('%', :name, '%')`",
             ));
         }
-        let numbered: Vec<_> = uses(text, syntax)
-            .into_iter()
-            .map(|it| Ok((it.span.clone(), number(it.name, it.span)?)))
-            .collect::<Result<_, Fault>>()?;
-        if numbered.len() > USES {
+        let used = uses(text, syntax);
+        if used.len() > USES {
             return Err(value.fault(format!("a statement may use {USES} values")));
         }
+        let unknown = |it: &Use<'_>| {
+            let fault = Fault::at(
+                place_of(it.span.clone()),
+                format!("no variable is called `{}` so far", it.name),
+            );
+            match nearest(it.name, self.numbers.keys()) {
+                Some(meant) => fault.hint(format!("did you mean `:{meant}`")),
+                None => fault.hint(format!(
+                    "`let.{name}` says how it is drawn, and `keep` in an earlier step takes it from a result",
+                    name = it.name
+                )),
+            }
+        };
+        let number = |it: Use<'_>| match self.number(it.name) {
+            Some(number) => Ok((it.span, number)),
+            None if self.mistaken.contains(it.name) => Ok((it.span, 0)),
+            None => Err(unknown(&it)),
+        };
+        // A name that is misspelt is often misspelt everywhere.
+        let mut told = BTreeSet::new();
+        let is_new =
+            |it: &Use<'_>| self.number(it.name).is_some() || told.insert(it.name.to_owned());
+        let numbered = all(used.into_iter().filter(is_new).map(number))?;
         self.only_reads &= only_reads(text, syntax);
         Ok(statement(text, &numbered))
     }
@@ -267,16 +302,42 @@ impl Reader<'_> {
     }
 }
 
-/// Whether a statement uses a variable.
-fn is_used(variable: &Variable, all: &[Variable], steps: &[OwnStep]) -> bool {
-    let number = all.iter().position(|it| it.name == variable.name).map(|at| at as u32);
-    steps.iter().any(|step| match step {
+/// The numbers of the variables that statements use.
+fn used(steps: &[OwnStep]) -> BTreeSet<u32> {
+    let of_step = |step: &OwnStep| match step {
         OwnStep::Send { sql, .. } => {
-            let mut statements = [&sql.mysql, &sql.postgres].into_iter().flatten();
-            statements.any(|sql| sql.variables.iter().any(|it| Some(*it) == number))
+            let statements = [&sql.mysql, &sql.postgres].into_iter().flatten();
+            statements.flat_map(|sql| sql.variables.clone()).collect()
         }
-        OwnStep::Sleep { .. } => false,
-    })
+        OwnStep::Sleep { .. } => Vec::new(),
+    };
+    steps.iter().flat_map(of_step).collect()
+}
+
+/// Refuses steps that only the first event can carry out.
+fn refuse_unrepeatable(steps: &[OwnStep], written: &[Value<'_>]) -> Result<(), Fault> {
+    type OfProduct = fn(&PerProduct<Sql>) -> Option<&Sql>;
+    let products: [(Syntax, OfProduct); 2] = [
+        (Syntax::MySql, |sql| sql.mysql.as_ref()),
+        (Syntax::Postgres, |sql| sql.postgres.as_ref()),
+    ];
+    for (syntax, of) in products {
+        let texts = (0..).zip(steps).filter_map(|(number, step)| match step {
+            OwnStep::Send { sql, .. } => Some((number, of(sql)?.with_marks(|_| "?".to_owned()))),
+            OwnStep::Sleep { .. } => None,
+        });
+        let texts: Vec<(usize, String)> = texts.collect();
+        let found = unrepeatable(texts.iter().map(|(_, text)| text.as_str()), syntax);
+        if let Some((number, why)) = found
+            && let Some(value) = texts.get(number).and_then(|(step, _)| written.get(*step))
+        {
+            return Err(value.fault(why).hint(
+                "an event is repeated until the time is over; what is to exist beforehand belongs into \
+                 `[table.NAME]`, as `create` or `after`",
+            ));
+        }
+    }
+    Ok(())
 }
 
 const STEP_HINT: &str = "`sql` has it for all products, `mysql` and `postgres` for one of them";

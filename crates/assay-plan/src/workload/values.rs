@@ -48,7 +48,14 @@ pub(super) fn generator(value: &Value<'_>, context: Context<'_>) -> Result<Gener
     let made = made(kind, &table, context)?;
     refuse_unused(kind.key, &table)?;
     let Some(null) = table.get("null") else { return Ok(made) };
-    let share = parse_percent(null.text("a percentage in quotes, such as `\"5%\"`")?);
+    let written = null.text("a percentage in quotes, such as `\"5%\"`")?;
+    let share = match written.strip_suffix('%').and_then(|number| number.trim().parse().ok()) {
+        // A column without values.
+        Some(100.0) => Ok(1.0),
+        // One that never is NULL.
+        Some(0.0) => Ok(0.0),
+        _ => parse_percent(written),
+    };
     let share = share.map_err(|error| null.mistaken(&error))?;
     Ok(Generator::Nullable { share, of: Box::new(made) })
 }

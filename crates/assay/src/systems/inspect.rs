@@ -1,6 +1,6 @@
 //! Reads everything that the audit compares from a running server with data.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use anyhow::Result;
@@ -40,15 +40,18 @@ pub(crate) fn facts(server: &Instance, system: &System, asked: &Questions) -> Re
         }
     }
     let syntax = Syntax::of(system.spec.product);
-    let refused = unprepared(server, system, asked)?;
+    let Unprepared { statements, failing } = unprepared(server, system, asked)?;
     let (work, control_of): (Vec<_>, Vec<_>) =
-        refused.into_iter().partition(|it| is_work(it, syntax));
+        statements.into_iter().partition(|it| is_work(it, syntax));
     settings.insert("session.unprepared".to_owned(), work.join(", "));
     settings.insert("session.unprepared_control".to_owned(), control_of.join(", "));
     let mut plans = Vec::new();
-    for test in asked.tests {
+    for test in asked.tests.iter().filter(|test| !failing.contains_key(*test)) {
         explain(*test, system, asked, &mut control, &mut plans)?;
     }
+    let failing: Vec<String> =
+        failing.into_iter().map(|(test, why)| format!("{}: {why}", test.name)).collect();
+    settings.insert("session.cannot_run".to_owned(), failing.join("; "));
     Ok(Facts { settings, plans })
 }
 
@@ -76,9 +79,19 @@ fn setup(data: DataSet) -> Setup {
     Setup { clients: 1, tables: 1, rows: data.rows }
 }
 
-/// Statements that the server refuses to prepare, as the measured clients would find out.
-fn unprepared(server: &Instance, system: &System, asked: &Questions) -> Result<Vec<String>> {
-    let mut refused: Vec<String> = Vec::new();
+/// What a server refuses to prepare.
+#[derive(Default)]
+struct Unprepared {
+    /// Statements that are sent as text instead.
+    statements: Vec<String>,
+    /// Tests that cannot run, and the server's errors.
+    failing: BTreeMap<Test, String>,
+}
+
+/// What the server refuses to prepare, as the measured clients would find out. A test that cannot run fails when it is
+/// measured, and prevents no other.
+fn unprepared(server: &Instance, system: &System, asked: &Questions) -> Result<Unprepared> {
+    let mut refused = Unprepared::default();
     for test in asked.tests {
         let work = Work {
             product: system.spec.product,
@@ -87,11 +100,16 @@ fn unprepared(server: &Instance, system: &System, asked: &Questions) -> Result<V
             statements: asked.statements,
             seed: asked.seed,
         };
-        refused
-            .extend_from_slice(Session::open(&server.connect_options(), &work, &[])?.unprepared());
+        match Session::open(&server.connect_options(), &work, &[]) {
+            Ok(session) => refused.statements.extend_from_slice(session.unprepared()),
+            Err(assay_load::Error::Prepare { source, .. }) if source.server_code().is_some() => {
+                refused.failing.insert(*test, source.to_string());
+            }
+            Err(error) => return Err(error.into()),
+        }
     }
-    refused.sort_unstable();
-    refused.dedup();
+    refused.statements.sort_unstable();
+    refused.statements.dedup();
     Ok(refused)
 }
 

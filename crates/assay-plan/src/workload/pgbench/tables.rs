@@ -56,7 +56,7 @@ fn table(
     let add_key = |key| of_postgres(format!("ALTER TABLE {name} ADD PRIMARY KEY ({key})"));
     OwnTable {
         name: name.to_owned(),
-        create: Some(of_postgres(format!("CREATE TABLE {name} ({columns})"))),
+        create: vec![of_postgres(format!("CREATE TABLE {name} ({columns})"))],
         after: key.map(add_key).into_iter().collect(),
         rows: OwnRows::Generated { count, columns: values.into_iter().map(column).collect() },
     }

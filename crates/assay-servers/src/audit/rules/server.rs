@@ -111,6 +111,11 @@ pub(super) const RULES: &[Rule] = &[
         "client and server agreed on different capabilities: metadata and ends of results cost bytes and parsing",
         "client/server protocol, capability flags",
     ),
+    Rule::harmless(
+        "session.cannot_run",
+        "a server refuses to prepare a statement of the test, which fails there and leaves the others as they are",
+        "the server's error",
+    ),
     Rule::trap(
         "session.unprepared",
         "statements that one server prepares are parsed in every execution by the other",

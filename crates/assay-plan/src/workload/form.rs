@@ -1,0 +1,112 @@
+//! What a file is, by its content.
+
+use crate::document::parse;
+use assay_workloads::sql::{Syntax, first_word, leading_name};
+
+/// The forms of a user's file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// A workload file.
+    Toml,
+    /// A script of pgbench.
+    Pgbench,
+    /// A script of sysbench.
+    Lua,
+    Unknown,
+}
+
+/// First words of statements.
+const STATEMENTS: [&str; 25] = [
+    "SELECT", "INSERT", "UPDATE", "DELETE", "MERGE", "WITH", "BEGIN", "START", "COMMIT",
+    "ROLLBACK", "END", "SET", "CREATE", "DROP", "ALTER", "TRUNCATE", "VALUES", "TABLE", "EXPLAIN",
+    "CALL", "EXECUTE", "PREPARE", "COPY", "VACUUM", "REPLACE",
+];
+
+impl Form {
+    /// The form of a file. Its ending decides only where its content leaves a choice.
+    pub(super) fn of(path: &str, text: &str) -> Self {
+        let ending = path.rsplit_once('.').map_or("", |(_, ending)| ending);
+        let by_ending = match ending {
+            "pgbench" | "sql" => Self::Pgbench,
+            "toml" => Self::Toml,
+            "lua" => Self::Lua,
+            _ => Self::Unknown,
+        };
+        let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        if lines.clone().any(|line| line.starts_with('\\') && !line.starts_with("\\\\")) {
+            return if looks_like_toml(text) { Self::Toml } else { Self::Pgbench };
+        }
+        let word = leading_name(first_word(text, Syntax::Postgres)).to_ascii_uppercase();
+        if lines.clone().any(is_lua) && parse(text).is_err() {
+            return Self::Lua;
+        }
+        if looks_like_toml(text) {
+            return Self::Toml;
+        }
+        if STATEMENTS.contains(&word.as_str()) {
+            return Self::Pgbench;
+        }
+        // Nothing but comments, or not even those.
+        let is_blank = lines.all(|line| line.starts_with('#') || line.starts_with("--"));
+        match by_ending {
+            Self::Unknown if is_blank => Self::Toml,
+            other => other,
+        }
+    }
+}
+
+/// Whether the first line that is no comment is one of TOML: `[table]`, or a key and its value.
+fn looks_like_toml(text: &str) -> bool {
+    let mut lines = text.lines().map(str::trim);
+    let first = lines.find(|line| !line.is_empty() && !line.starts_with('#')).unwrap_or_default();
+    let is_key =
+        |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '"' | '\'' | ' ');
+    let key = first.split_once('=').map(|(key, _)| key.trim_end());
+    first.starts_with('[')
+        || key.is_some_and(|key| !key.is_empty() && !key.contains(' ') && key.chars().all(is_key))
+}
+
+/// Whether a line is one that scripts of sysbench have.
+fn is_lua(line: &str) -> bool {
+    const BEGINS: [&str; 8] = [
+        "#!/usr/bin/env sysbench",
+        "function event",
+        "function prepare",
+        "function thread_init",
+        "sysbench.",
+        "require(",
+        "require \"",
+        "require '",
+    ];
+    BEGINS.iter().any(|begin| line.starts_with(begin))
+        || line.starts_with("local ") && line.contains('=')
+        || line.starts_with("function ") && line.contains('(')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_content_says_what_a_file_is() {
+        let script =
+            "\\set row random(1, 100000 * :scale)\nSELECT abalance FROM pgbench_accounts;\n";
+        let lua = "require(\"oltp_common\")\nfunction event() con:query(\"SELECT 1\") end\n";
+        let toml = "# shop\n[table.t]\nrows = 1\n";
+        for path in ["read.pgbench", "read.bench", "read.lua", "read.toml", "read", "read.sql"] {
+            assert_eq!(Form::of(path, script), Form::Pgbench, "{path}");
+            assert_eq!(Form::of(path, "-- one\nselect 1;\n"), Form::Pgbench, "{path}");
+            assert_eq!(Form::of(path, lua), Form::Lua, "{path}");
+            assert_eq!(
+                Form::of(path, "local t = {}\nfunction event()\nend\n"),
+                Form::Lua,
+                "{path}"
+            );
+            assert_eq!(Form::of(path, toml), Form::Toml, "{path}");
+            assert_eq!(Form::of(path, "table.n = 3\n["), Form::Toml, "{path}");
+        }
+        assert_eq!(Form::of("a.txt", "Dear all,\n"), Form::Unknown);
+        assert_eq!(Form::of("a.pgbench", ""), Form::Pgbench);
+        assert_eq!(Form::of("a", "# nothing\n"), Form::Toml);
+    }
+}

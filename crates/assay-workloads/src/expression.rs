@@ -1,0 +1,375 @@
+//! Computes the values of expressions, as pgbench does.
+
+use std::cmp::Ordering;
+use std::f64::consts::TAU;
+
+use assay_model::{Distribution, Function, Term};
+
+use crate::distribution::Sampler;
+use crate::random::Stream;
+
+/// The value of an expression.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Number {
+    /// A whole number.
+    Integer(i64),
+    /// A number with decimals.
+    Real(f64),
+    /// A truth value.
+    Boolean(bool),
+    /// No value: also what cannot be computed, such as a division by zero.
+    Null,
+}
+
+/// What an expression may refer to.
+pub(crate) struct Inputs<'a> {
+    /// The value of a variable.
+    pub(crate) variable: &'a dyn Fn(u32) -> Number,
+    /// Number of the client, from 0.
+    pub(crate) client: u32,
+    /// Seed of the study.
+    pub(crate) seed: u64,
+}
+
+/// The value of a function of constants.
+#[must_use]
+pub fn constant(function: Function, operands: &[Number]) -> Number {
+    call(function, operands, &mut Stream::new(0))
+}
+
+/// The value of an expression; NULL where it is not well formed.
+pub(crate) fn evaluate(terms: &[Term], inputs: &Inputs<'_>, stream: &mut Stream) -> Number {
+    let mut stack: Vec<Number> = Vec::with_capacity(8);
+    for term in terms {
+        let value = match *term {
+            Term::Integer(value) => Number::Integer(value),
+            Term::Real(value) => Number::Real(value),
+            Term::Boolean(value) => Number::Boolean(value),
+            Term::Null => Number::Null,
+            Term::Variable(number) => (inputs.variable)(number),
+            Term::Client => Number::Integer(inputs.client.into()),
+            Term::Seed => Number::Integer(inputs.seed as i64),
+            Term::Call(function, operands) => {
+                let Some(first) = stack.len().checked_sub(operands as usize) else {
+                    return Number::Null;
+                };
+                let value = call(function, stack.get(first..).unwrap_or_default(), stream);
+                stack.truncate(first);
+                value
+            }
+        };
+        stack.push(value);
+    }
+    stack.pop().unwrap_or(Number::Null)
+}
+
+fn call(function: Function, operands: &[Number], stream: &mut Stream) -> Number {
+    use Number::{Boolean, Null};
+    match (function, operands) {
+        (Function::Or, &[a, b]) => match (a.truth(), b.truth()) {
+            (Some(true), _) | (_, Some(true)) => Boolean(true),
+            (Some(false), Some(false)) => Boolean(false),
+            _ => Null,
+        },
+        (Function::And, &[a, b]) => match (a.truth(), b.truth()) {
+            (Some(false), _) | (_, Some(false)) => Boolean(false),
+            (Some(true), Some(true)) => Boolean(true),
+            _ => Null,
+        },
+        (Function::Not, &[a]) => a.truth().map_or(Null, |a| Boolean(!a)),
+        (Function::IsNull, &[a]) => Boolean(a == Null),
+        (Function::IsTrue, &[a]) => Boolean(a.truth() == Some(true)),
+        (Function::IsFalse, &[a]) => Boolean(a.truth() == Some(false)),
+        (Function::Case, operands) => case(operands),
+        (Function::Greatest, [first, rest @ ..]) => extreme(*first, rest, Ordering::Greater),
+        (Function::Least, [first, rest @ ..]) => extreme(*first, rest, Ordering::Less),
+        (_, operands) if operands.contains(&Null) => Null,
+        (_, &[a]) => of_one(function, a),
+        (_, &[a, b]) => of_two(function, a, b, stream),
+        (_, &[low, high, parameter]) => {
+            let ends = low.integer().zip(high.integer()).filter(|(low, high)| low <= high);
+            let drawn = ends.zip(parameter.real()).and_then(|((low, high), parameter)| {
+                draw(function, (low, high), parameter, stream)
+            });
+            drawn.map_or(Null, Number::Integer)
+        }
+        _ => Null,
+    }
+}
+
+fn of_one(function: Function, a: Number) -> Number {
+    let real = |of: fn(f64) -> f64| a.real().map_or(Number::Null, |a| finite(of(a)));
+    match (function, a) {
+        (Function::BitNot, _) => a.integer().map_or(Number::Null, |a| Number::Integer(!a)),
+        (Function::Abs, Number::Integer(a)) => whole(a.checked_abs()),
+        (Function::Abs, _) => real(f64::abs),
+        (Function::Double, _) => real(|a| a),
+        (Function::Exp, _) => real(f64::exp),
+        (Function::Int, _) => whole(a.integer()),
+        (Function::Ln, _) => real(f64::ln),
+        (Function::Sqrt, _) => real(f64::sqrt),
+        _ => Number::Null,
+    }
+}
+
+fn of_two(function: Function, a: Number, b: Number, stream: &mut Stream) -> Number {
+    if let (Number::Real(_), _) | (_, Number::Real(_)) = (a, b)
+        && let Some((a, b)) = a.real().zip(b.real())
+    {
+        match function {
+            Function::Add => return finite(a + b),
+            Function::Subtract => return finite(a - b),
+            Function::Multiply => return finite(a * b),
+            Function::Divide => return finite(a / b),
+            _ => {}
+        }
+    }
+    match function {
+        Function::Less => Number::Boolean(a.compare(b) == Some(Ordering::Less)),
+        Function::LessOrEqual => {
+            Number::Boolean(matches!(a.compare(b), Some(Ordering::Less | Ordering::Equal)))
+        }
+        Function::Equal => Number::Boolean(a.compare(b) == Some(Ordering::Equal)),
+        Function::Power => a.real().zip(b.real()).map_or(Number::Null, |(a, b)| finite(a.powf(b))),
+        _ => match a.integer().zip(b.integer()) {
+            Some((a, b)) => whole(of_integers(function, a, b, stream)),
+            None => Number::Null,
+        },
+    }
+}
+
+fn of_integers(function: Function, a: i64, b: i64, stream: &mut Stream) -> Option<i64> {
+    match function {
+        Function::BitOr => Some(a | b),
+        Function::BitXor => Some(a ^ b),
+        Function::BitAnd => Some(a & b),
+        Function::ShiftLeft => Some(a.wrapping_shl(b as u32)),
+        Function::ShiftRight => Some(a.wrapping_shr(b as u32)),
+        Function::Add => a.checked_add(b),
+        Function::Subtract => a.checked_sub(b),
+        Function::Multiply => a.checked_mul(b),
+        Function::Divide => a.checked_div(b),
+        // The remainder of the smallest number and -1 is no overflow.
+        Function::Modulo if b == -1 => Some(0),
+        Function::Modulo => a.checked_rem(b),
+        Function::HashFnv1a => Some(fnv1a(a, b as u64)),
+        Function::HashMurmur2 => Some(murmur2(a, b as u64)),
+        Function::Random if a <= b => Some(between(a, b, stream.unit())),
+        _ => None,
+    }
+}
+
+/// A number of the range at random, as pgbench draws it.
+fn draw(
+    function: Function,
+    (low, high): (i64, i64),
+    parameter: f64,
+    stream: &mut Stream,
+) -> Option<i64> {
+    /// The largest exponent: above, only the first value is drawn.
+    const S_MAX: f64 = 100.0;
+    let share = match function {
+        Function::RandomExponential if parameter > 0.0 => {
+            let cut = (-parameter).exp();
+            let uniform = 1.0 - stream.unit();
+            -(cut + (1.0 - cut) * uniform).ln() / parameter
+        }
+        Function::RandomGaussian if parameter >= 2.0 => {
+            let deviation = loop {
+                let (first, second) = (1.0 - stream.unit(), 1.0 - stream.unit());
+                let deviation = (-2.0 * first.ln()).sqrt() * (TAU * second).sin();
+                if (-parameter..parameter).contains(&deviation) {
+                    break deviation;
+                }
+            };
+            (deviation + parameter) / (2.0 * parameter)
+        }
+        Function::RandomZipfian if parameter > 1.0 => {
+            let draw = Distribution::Zipfian { s: parameter.min(S_MAX) };
+            let size = high.abs_diff(low).saturating_add(1);
+            return Some(low.saturating_add_unsigned(Sampler::of_size(draw, size).offset(stream)));
+        }
+        _ => return None,
+    };
+    Some(between(low, high, share))
+}
+
+/// The number that lies at this share of a range.
+fn between(low: i64, high: i64, share: f64) -> i64 {
+    let size = high.abs_diff(low) as f64 + 1.0;
+    low.saturating_add_unsigned((size * share) as u64).min(high)
+}
+
+fn case(operands: &[Number]) -> Number {
+    let mut pairs = operands.chunks_exact(2);
+    let taken = pairs.find(|pair| pair.first().and_then(|it| it.truth()) == Some(true));
+    let otherwise = operands.chunks_exact(2).remainder().first();
+    taken.and_then(|pair| pair.get(1)).or(otherwise).copied().unwrap_or(Number::Null)
+}
+
+fn extreme(first: Number, rest: &[Number], wanted: Ordering) -> Number {
+    rest.iter().fold(first, |best, it| match it.compare(best) {
+        None => Number::Null,
+        Some(order) if order == wanted => *it,
+        Some(_) => best,
+    })
+}
+
+fn whole(value: Option<i64>) -> Number {
+    value.map_or(Number::Null, Number::Integer)
+}
+
+fn finite(value: f64) -> Number {
+    if value.is_finite() { Number::Real(value) } else { Number::Null }
+}
+
+const FNV_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
+const FNV_PRIME: u64 = 0x0100_0000_01b3;
+const MURMUR_FACTOR: u64 = 0xc6a4_a793_5bd1_e995;
+
+fn fnv1a(value: i64, seed: u64) -> i64 {
+    let bytes = value.to_le_bytes();
+    let hash = bytes
+        .iter()
+        .fold(FNV_OFFSET ^ seed, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(FNV_PRIME));
+    hash as i64
+}
+
+fn murmur2(value: i64, seed: u64) -> i64 {
+    const SHIFT: u32 = 47;
+    let mut hash = seed ^ 8_u64.wrapping_mul(MURMUR_FACTOR);
+    let mut key = (value as u64).wrapping_mul(MURMUR_FACTOR);
+    key = (key ^ (key >> SHIFT)).wrapping_mul(MURMUR_FACTOR);
+    hash = (hash ^ key).wrapping_mul(MURMUR_FACTOR);
+    hash = (hash ^ (hash >> SHIFT)).wrapping_mul(MURMUR_FACTOR);
+    (hash ^ (hash >> SHIFT)) as i64
+}
+
+impl std::fmt::Display for Number {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Integer(value) => value.fmt(to),
+            Self::Real(value) => value.fmt(to),
+            Self::Boolean(value) => value.fmt(to),
+            Self::Null => to.write_str("NULL"),
+        }
+    }
+}
+
+impl Number {
+    /// What [`Number::Real`] and [`Number::Boolean`] are as text.
+    pub(crate) fn read(text: &str) -> Self {
+        match text {
+            "true" => Self::Boolean(true),
+            "false" => Self::Boolean(false),
+            _ => text.parse().map_or(Self::Null, Self::Real),
+        }
+    }
+
+    /// Whether a condition is true; `None` for NULL. Numbers other than zero are true, as in pgbench's conditions.
+    pub(crate) fn truth(self) -> Option<bool> {
+        match self {
+            Self::Boolean(value) => Some(value),
+            Self::Integer(value) => Some(value != 0),
+            Self::Real(value) => Some(value != 0.0),
+            Self::Null => None,
+        }
+    }
+
+    fn integer(self) -> Option<i64> {
+        /// Two to the power of 63.
+        const END: f64 = 9_223_372_036_854_775_808.0;
+        match self {
+            Self::Integer(value) => Some(value),
+            Self::Real(value) => {
+                let rounded = value.round_ties_even();
+                (-END..END).contains(&rounded).then_some(rounded as i64)
+            }
+            Self::Boolean(_) | Self::Null => None,
+        }
+    }
+
+    fn real(self) -> Option<f64> {
+        match self {
+            Self::Integer(value) => Some(value as f64),
+            Self::Real(value) => Some(value),
+            Self::Boolean(_) | Self::Null => None,
+        }
+    }
+
+    fn compare(self, other: Self) -> Option<Ordering> {
+        match (self, other) {
+            (Self::Integer(a), Self::Integer(b)) => Some(a.cmp(&b)),
+            (Self::Boolean(a), Self::Boolean(b)) => Some(a.cmp(&b)),
+            _ => self.real()?.partial_cmp(&other.real()?),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(terms: &[Term], stream: &mut Stream) -> Number {
+        let variable = |number| Number::Integer(10 * i64::from(number));
+        evaluate(terms, &Inputs { variable: &variable, client: 3, seed: 7 }, stream)
+    }
+
+    #[test]
+    fn terms_are_computed_in_postfix_order() {
+        let stream = &mut Stream::new(1);
+        let sum =
+            [Term::Client, Term::Variable(2), Term::Integer(5), Term::Call(Function::Multiply, 2)];
+        let sum = [&sum[..], &[Term::Call(Function::Subtract, 2)]].concat();
+        assert_eq!(value(&sum, stream), Number::Integer(3 - 20 * 5));
+        let half = [Term::Integer(1), Term::Real(2.0), Term::Call(Function::Divide, 2)];
+        assert_eq!(value(&half, stream), Number::Real(0.5));
+        let none = [Term::Integer(1), Term::Integer(0), Term::Call(Function::Divide, 2)];
+        assert_eq!(value(&none, stream), Number::Null);
+        assert_eq!(value(&[Term::Call(Function::Add, 2)], stream), Number::Null);
+        let case = [
+            Term::Boolean(false),
+            Term::Integer(1),
+            Term::Integer(1),
+            Term::Integer(2),
+            Term::Integer(3),
+            Term::Call(Function::Case, 5),
+        ];
+        assert_eq!(value(&case, stream), Number::Integer(2));
+    }
+
+    #[test]
+    fn hashes_depend_on_the_seed() {
+        assert_ne!(fnv1a(10, 1), fnv1a(10, 2));
+        assert_ne!(murmur2(10, 1), murmur2(10, 2));
+    }
+
+    #[test]
+    fn draws_have_the_shape_that_is_asked_for() {
+        let stream = &mut Stream::new(3);
+        let mut draw = |function, parameter| {
+            let terms = [
+                Term::Integer(1),
+                Term::Integer(100),
+                Term::Real(parameter),
+                Term::Call(function, 3),
+            ];
+            let mut counts = [0_u32; 100];
+            for _ in 0..20_000 {
+                let Number::Integer(drawn) = value(&terms, stream) else { panic!("{function:?}") };
+                counts[drawn as usize - 1] += 1;
+            }
+            counts
+        };
+        // The middle half of a bell of 5 reaches 2.5 standard deviations to each side: 98.8%.
+        let bell = draw(Function::RandomGaussian, 5.0);
+        let middle: u32 = bell[25..75].iter().sum();
+        assert!((19_680..19_830).contains(&middle), "{middle}");
+        // The first tenth: (1 - exp(-0.5)) / (1 - exp(-5)) of them, 39.6%.
+        let falling = draw(Function::RandomExponential, 5.0);
+        let first: u32 = falling[..10].iter().sum();
+        assert!((7_600..8_250).contains(&first), "{first}");
+        let zipf = draw(Function::RandomZipfian, 1.5);
+        assert!(zipf[0] > zipf[1] && zipf[1] > zipf[5], "{zipf:?}");
+    }
+}
