@@ -70,19 +70,18 @@ pub(crate) fn systems(systems: &[System]) -> Result<(), String> {
     Ok(())
 }
 
-/// Refuses a name that no user may give to a study: it is made like those of assay, and is no word for another study.
+/// Refuses what can be neither the id nor the name of a study: it is part of commands that reports show, and is no word
+/// for another study.
 pub(crate) fn study_name(text: &str) -> Result<(), String> {
     if text == "latest" {
         return Err("its name stands for the latest study".to_owned());
     }
-    name(text)
-}
-
-/// Refuses a name that is none of those that assay gives to studies. It is part of commands that reports show.
-fn name(id: &str) -> Result<(), String> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     let sizes = 1..=NAME_BYTES;
-    if !id.starts_with('-') && sizes.contains(&id.len()) && id.chars().all(is_part) {
+    if text.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && sizes.contains(&text.len())
+        && text.chars().all(is_part)
+    {
         Ok(())
     } else {
         Err("it has a name that assay gives to no study".to_owned())
@@ -91,14 +90,14 @@ fn name(id: &str) -> Result<(), String> {
 
 impl Bounded for StudySummary {
     fn check(&self) -> Result<(), String> {
-        name(&self.id)?;
+        study_name(&self.id)?;
         self.name.as_deref().map_or(Ok(()), study_name)
     }
 }
 
 impl Bounded for Study {
     fn check(&self) -> Result<(), String> {
-        name(&self.id)?;
+        study_name(&self.id)?;
         moment("started_ms", self.started_ms)?;
         within("threshold", self.threshold, &THRESHOLDS)?;
         within("budget_s", self.budget_s, &BUDGETS_S)?;

@@ -1,15 +1,15 @@
 //! Copies studies from one ledger to another, row by row.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::Path;
 
 use rusqlite::types::Value;
-use rusqlite::{Connection, params_from_iter};
+use rusqlite::{Connection, Transaction, TransactionBehavior, params_from_iter};
 
 use crate::rows::rows;
-use crate::study_rows::{StudyRows, TABLES, Table, columns, listed, number, refers_to};
+use crate::study_rows::{StudyRows, TABLES, Table, listed, number, refers_to};
 use crate::values::index;
-use crate::{Error, Ledger, Problem, read, schema};
+use crate::{Error, Ledger, Problem, manage, read, schema, shape};
 
 impl Ledger {
     /// The bytes of a ledger file that has only these studies. The same studies give the same bytes.
@@ -17,18 +17,27 @@ impl Ledger {
     /// # Errors
     /// A value is invalid.
     pub fn bytes_of(studies: &[StudyRows]) -> Result<Vec<u8>, Error> {
-        let made = schema::in_memory().and_then(|mut connection| {
-            studies.iter().try_for_each(|study| add(&connection, study))?;
-            schema::bytes(&mut connection)
-        });
-        made.map_err(|problem| Error { path: PathBuf::from("in memory"), problem })
+        let mut ledger = Self::opened(Path::new("in memory"), schema::in_memory())?;
+        ledger.add_rows(studies)?;
+        let bytes = schema::bytes(&mut ledger.connection);
+        ledger.named(bytes)
     }
 
-    /// All rows of a study. Every value of them is checked.
+    /// All rows of a study. Every value of them is checked: the rows are read once, from a copy of them everything that
+    /// a study can have is read, and they are returned.
     ///
     /// # Errors
     /// There is no such study, the file is damaged, or a row holds something that assay never writes.
     pub fn rows(&self, study: &str) -> Result<StudyRows, Error> {
+        let rows = self.reading(|connection| all(connection, study))?;
+        let mut copy = Self::opened(&self.path, schema::in_memory())?;
+        copy.add_rows(std::slice::from_ref(&rows))?;
+        copy.read_all(study)?;
+        Ok(rows)
+    }
+
+    /// Reads everything that a study can have, and keeps none of it.
+    fn read_all(&self, study: &str) -> Result<(), Error> {
         let record = self.read(study)?;
         self.settings(study)?;
         self.conclusions(study)?;
@@ -39,27 +48,21 @@ impl Ledger {
                 self.attachment(study, slice, &name)?;
             }
         }
-        self.reading(|connection| all(connection, study))
+        Ok(())
     }
 
-    /// Whether the ledger holds these rows and nothing else: no other studies, no rows that belong to none, and no
-    /// tables or views that a user has added.
+    /// Whether the ledger holds these rows and nothing else: no other studies, no rows that belong to none, no names.
     ///
     /// # Errors
     /// The file is damaged.
     pub fn holds_only(&self, study: &StudyRows) -> Result<bool, Error> {
         self.reading(|connection| {
-            let parts = |of: &Connection| -> Result<i64, Problem> {
-                let sql = "SELECT count(*) FROM sqlite_schema";
-                Ok(of.query_row(sql, [], |row| row.get(0))?)
-            };
-            if parts(connection)? != parts(&schema::in_memory()?)? {
-                return Ok(false);
-            }
-            for Table { name, rows, .. } in &study.tables {
-                let sql = format!("SELECT count(*) FROM {name}");
+            let expected = study.tables.iter().map(|table| (table.name, table.rows.len()));
+            for (name, rows) in expected.chain([("name", 0)]) {
+                // An index may be damaged.
+                let sql = format!("SELECT count(*) FROM {name} NOT INDEXED");
                 let count: i64 = connection.query_row(&sql, [], |row| row.get(0))?;
-                if count != index(rows.len())? {
+                if count != index(rows)? {
                     return Ok(false);
                 }
             }
@@ -67,17 +70,29 @@ impl Ledger {
         })
     }
 
-    /// Adds a study of another ledger. Either all of it is written or nothing.
+    /// Adds studies of another ledger. Either all of them are written or nothing.
     ///
     /// # Errors
-    /// There is a study with this name already, or a value is invalid.
-    pub fn add_rows(&mut self, study: &StudyRows) -> Result<(), Error> {
-        self.named(add(&self.connection, study))
+    /// There is a study with one of the ids or names already, or a value is invalid.
+    pub fn add_rows(&mut self, studies: &[StudyRows]) -> Result<(), Error> {
+        self.named(add_all(&self.connection, studies))
     }
 }
 
+fn add_all(connection: &Connection, studies: &[StudyRows]) -> Result<(), Problem> {
+    let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
+    for study in studies {
+        manage::refuse_taken(&transaction, &study.study)?;
+        manage::refuse_hiding(&transaction, &study.study)?;
+        add(&transaction, study)?;
+        // Texts may have been changed since they were read.
+        read::read_within(&transaction, &study.study)?;
+    }
+    Ok(transaction.commit()?)
+}
+
 fn all(connection: &Connection, study: &str) -> Result<StudyRows, Problem> {
-    let ours = schema::in_memory()?;
+    let columns = shape::columns()?;
     let snapshot = connection.unchecked_transaction()?;
     let mut ids = BTreeMap::new();
     let mut tables = Vec::new();
@@ -87,22 +102,22 @@ fn all(connection: &Connection, study: &str) -> Result<StudyRows, Problem> {
             "series" | "attachment" => "slice IN (SELECT id FROM slice WHERE study = ?)",
             _ => "study = ?",
         };
-        let columns = columns(&ours, name)?;
+        let columns = columns.get(name).cloned().unwrap_or_default();
         let listed = listed(&columns);
         let sql = format!("SELECT {listed} FROM {name} WHERE {of_study} ORDER BY {order}");
         let mut table = Table { name, rows: Vec::new(), columns };
         table.rows = rows(&snapshot, &sql, [study], |row| {
             (0..table.columns.len()).map(|at| Ok(row.get(at)?)).collect()
         })?;
+        table.refuse_others(study)?;
         number(&mut table, &mut ids)?;
         tables.push(table);
     }
     Ok(StudyRows { study: study.to_owned(), tables })
 }
 
-/// Adds all rows of a study, in one transaction.
-pub(crate) fn add(connection: &Connection, study: &StudyRows) -> Result<(), Problem> {
-    let transaction = connection.unchecked_transaction()?;
+/// Adds all rows of a study.
+fn add(transaction: &Transaction<'_>, study: &StudyRows) -> Result<(), Problem> {
     let mut last = BTreeMap::new();
     for table in ["run", "instance", "audit", "event", "slice"] {
         let sql = format!("SELECT coalesce(max(id), 0) FROM {table}");
@@ -112,7 +127,7 @@ pub(crate) fn add(connection: &Connection, study: &StudyRows) -> Result<(), Prob
         let (listed, places) = (listed(columns), vec!["?"; columns.len()].join(", "));
         let mut statement =
             transaction.prepare(&format!("INSERT INTO {name} ({listed}) VALUES ({places})"))?;
-        for row in rows {
+        for (at, row) in rows.iter().enumerate() {
             let shifted = row.iter().zip(columns).map(|(value, column)| {
                 let after = refers_to(name, column).and_then(|of| last.get(of));
                 match (value, after) {
@@ -125,14 +140,15 @@ pub(crate) fn add(connection: &Connection, study: &StudyRows) -> Result<(), Prob
             });
             let shifted = shifted.collect::<Result<Vec<_>, _>>()?;
             statement.execute(params_from_iter(shifted)).map_err(|error| {
-                match Problem::from(error) {
-                    Problem::Twice(_) => Problem::Twice(format!("a study `{}`", study.study)),
-                    other => other,
-                }
+                let what = match Problem::from(error) {
+                    // The index that rules this out in the other ledger may be damaged.
+                    Problem::Twice(_) => "is there twice",
+                    Problem::Dangling => "refers to a row that is not in the ledger",
+                    other => return other,
+                };
+                Problem::Row { table: name, row: (at + 1).to_string(), what: what.to_owned() }
             })?;
         }
     }
-    // Texts may have been changed since they were read.
-    read::read_within(&transaction, &study.study)?;
-    Ok(transaction.commit()?)
+    Ok(())
 }

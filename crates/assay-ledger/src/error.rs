@@ -43,11 +43,14 @@ pub enum Problem {
     #[error("it has schema version {found}, and this assay knows {known}")]
     Schema {
         /// Version in the file.
-        found: u32,
-        /// Newest version known.
+        found: i32,
+        /// The version that this assay knows.
         known: u32,
     },
-    /// Its tables differ from those of its schema version.
+    /// The file is from before version 1 of the schema.
+    #[error("it was written by an assay before the first release")]
+    Unreleased,
+    /// Its schema differs from that of its version.
     #[error("its schema was altered: {0}")]
     Altered(String),
     /// The file has endless rows or overlapping values.
@@ -56,7 +59,7 @@ pub enum Problem {
     /// A value is longer than any that assay writes.
     #[error("a value is longer than {VALUE_MIB} MiB")]
     TooLong,
-    /// The file contains a slice twice, which older schema versions did not rule out.
+    /// The file contains a slice twice: its unique index is damaged.
     #[error("rows {first} and {second} of table `slice` are the same slice")]
     SliceTwice {
         /// The first of the rows.
@@ -67,6 +70,14 @@ pub enum Problem {
     /// A row to be added exists already.
     #[error("it already has {0}")]
     Twice(String),
+    /// The id of a study to be added is the beginning of another study's id or name.
+    #[error("a study `{id}` would take the place of its study `{text}` in commands")]
+    Hides {
+        /// The id.
+        id: String,
+        /// The other id or name.
+        text: String,
+    },
     /// A row holds something that assay never writes.
     #[error("table `{table}`, row {row}: {what}")]
     Row {
@@ -185,13 +196,13 @@ impl Hint for Error {
             Problem::Damaged(_) | Problem::Overfull => {
                 "keep the file: `sqlite3 FILE .recover` may save the studies in it"
             }
-            Problem::Schema { found, known } if found > known => {
-                "read it with the assay that wrote it, or a newer one"
+            Problem::Schema { .. } => "read it with the assay that wrote it, or a newer one",
+            Problem::Unreleased => {
+                "move the file away: assay makes a new one; only the assay that wrote it can still report it"
             }
-            Problem::Schema { .. } => {
-                "the next `assay compare`, `run` or `resume` with this ledger migrates it"
+            Problem::Altered(_) => {
+                "use the file as assay wrote it, without tables, indexes and views of your own, or another ledger"
             }
-            Problem::Altered(_) => "use the file as assay wrote it, or another ledger",
             Problem::SliceTwice { second, .. } => {
                 return vec![format!(
                     "no assay writes a slice twice: use the file as it was, or delete the row that \
@@ -202,6 +213,7 @@ impl Hint for Error {
             Problem::NoName(_) => {
                 "a name has at most 200 ASCII letters, digits, `-`, `_` and `.`; `latest` is none"
             }
+            Problem::Hides { .. } => "import it into another ledger (`--ledger FILE`)",
             Problem::NoSuchStudy(_) => "`assay studies` lists the studies that it has",
             Problem::Sqlite(error) if error.sqlite_error_code() == Some(ErrorCode::DiskFull) => {
                 "free some space on its disk; what was written before is safe"

@@ -1,6 +1,6 @@
 //! The ledger: one SQLite file that keeps the plan of every study and every measured slice.
 //!
-//! The schema, with the meaning and unit of every column, is in `migrations/`.
+//! The schema, with the meaning and unit of every column, is in `schema.sql`.
 
 mod bounds;
 mod columns;
@@ -10,7 +10,6 @@ mod error;
 mod histogram;
 mod limits;
 mod manage;
-mod migrations;
 mod parts;
 mod profiles;
 mod read;
@@ -47,19 +46,18 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Opens a ledger for reading and writing. Creates the file and its directory if they are missing, and migrates an
-    /// older schema.
+    /// Opens a ledger for reading and writing. Creates the file and its directory if they are missing.
     ///
     /// # Errors
-    /// The file cannot be opened, is not a ledger, has an altered schema, is locked, or was written by a newer assay.
+    /// The file cannot be opened, is not a ledger, has an altered schema, is locked, or is of another version.
     pub fn open(path: &Path) -> Result<Self, Error> {
         Self::opened(path, schema::open(path))
     }
 
-    /// Opens an existing ledger read-only. If its schema is older, opens a migrated copy in memory.
+    /// Opens an existing ledger read-only.
     ///
     /// # Errors
-    /// Those of [`Self::open`]. Also when the file is missing, or has an older schema and is larger than 1 GiB.
+    /// Those of [`Self::open`]. Also when the file is missing.
     pub fn open_read_only(path: &Path) -> Result<Self, Error> {
         Self::opened(path, schema::open_read_only(path))
     }
@@ -81,7 +79,10 @@ impl Ledger {
     fn opened(path: &Path, opened: Result<Opened, Problem>) -> Result<Self, Error> {
         let path = path.to_owned();
         match opened {
-            Ok((connection, time_limit)) => Ok(Self { connection, time_limit, path }),
+            Ok((connection, time_limit)) => {
+                time_limit.lift();
+                Ok(Self { connection, time_limit, path })
+            }
             Err(problem) => Err(Error { path, problem }),
         }
     }

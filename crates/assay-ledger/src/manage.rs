@@ -64,7 +64,7 @@ fn owned() -> Result<Vec<Owned>, Problem> {
             _ if has("slice") => "slice",
             _ => continue,
         };
-        owned.push(Owned { table, column });
+        owned.push(Owned { table: table.clone(), column });
     }
     owned.sort_by_key(|it| ["slice", "study", "id"].iter().position(|column| *column == it.column));
     Ok(owned)
@@ -83,6 +83,28 @@ pub(crate) fn delete(transaction: &Transaction<'_>, study: &str) -> Result<(), P
 fn exists(connection: &Connection, study: &str) -> Result<bool, Problem> {
     let sql = "SELECT EXISTS (SELECT * FROM study WHERE id = ?)";
     Ok(connection.query_row(sql, [study], |row| row.get(0))?)
+}
+
+/// Refuses the id of a new study if it is the id or the name of another one.
+pub(crate) fn refuse_taken(connection: &Connection, id: &str) -> Result<(), Problem> {
+    let sql = "SELECT EXISTS (SELECT * FROM study WHERE id = ?1)
+        OR EXISTS (SELECT * FROM name WHERE name = ?1)";
+    match connection.query_row(sql, [id], |row| row.get(0))? {
+        true => Err(Problem::Twice(format!("a study `{id}`"))),
+        false => Ok(()),
+    }
+}
+
+/// Refuses the id of somebody else's study if it is the beginning of another id or name. Commands would take it for
+/// that study, because an id in full counts before the beginning of one.
+pub(crate) fn refuse_hiding(connection: &Connection, id: &str) -> Result<(), Problem> {
+    let sql = "SELECT id FROM study WHERE id <> ?1 AND substr(id, 1, length(?1)) = ?1
+        UNION ALL SELECT name FROM name WHERE name <> ?1 AND substr(name, 1, length(?1)) = ?1";
+    let hidden = rows(connection, sql, [id], |row| Ok(row.get::<_, String>(0)?))?;
+    match hidden.into_iter().next() {
+        Some(text) => Err(Problem::Hides { id: id.to_owned(), text }),
+        None => Ok(()),
+    }
 }
 
 fn remove(connection: &Connection, studies: &[String]) -> Result<(), Problem> {
@@ -134,12 +156,9 @@ fn size(connection: &Connection, study: &str) -> Result<u64, Problem> {
     let columns = shape::columns()?;
     let mut bytes = 0_u64;
     for it in owned()? {
-        let of_table = columns.iter().find(|(table, _)| *table == it.table);
-        let lengths: Vec<String> = of_table
-            .into_iter()
-            .flat_map(|(_, columns)| columns)
-            .map(|column| format!("ifnull(octet_length(\"{column}\"), 1)"))
-            .collect();
+        let of_table = columns.get(&it.table).into_iter().flatten();
+        let lengths: Vec<String> =
+            of_table.map(|column| format!("ifnull(octet_length(\"{column}\"), 1)")).collect();
         let sql = format!(
             "SELECT ifnull(sum({}), 0) FROM {} WHERE {}",
             lengths.join(" + "),

@@ -130,7 +130,7 @@ pub(crate) fn read_within(snapshot: &Transaction<'_>, id: &str) -> Result<StudyR
         data: read_content(snapshot, id, count)?,
         runs: runs::read(snapshot, id)?,
         blocks: read_blocks(snapshot, &study, &run_ids)?,
-        instances: read_instances(snapshot, &study, count, &run_ids)?,
+        instances: read_instances(snapshot, id, count, &run_ids)?,
         events: read_events(snapshot, id, count)?,
         audit: read_audit(snapshot, id, count)?,
         study,
@@ -258,15 +258,11 @@ fn read_blocks(
     study: &Study,
     runs: &RunIds,
 ) -> Result<Vec<Block>, Problem> {
-    let sql =
-        "SELECT number, run, rounds, cells, cell_rounds FROM block WHERE study = ? ORDER BY number";
+    let sql = "SELECT number, run, cells, cell_rounds FROM block WHERE study = ? ORDER BY number";
     rows(connection, sql, [&study.id], |row| {
         let fields = Fields::new("block", "number", row);
         let numbers: Vec<usize> = fields.json("cells")?;
-        let rounds: Vec<u32> = match fields.get::<Option<String>>("cell_rounds")? {
-            Some(_) => fields.json("cell_rounds")?,
-            None => vec![fields.get("rounds")?; numbers.len()],
-        };
+        let rounds: Vec<u32> = fields.json("cell_rounds")?;
         if rounds.len() != numbers.len() {
             return Err(fields.wrong("`cells` and `cell_rounds` are not equally many"));
         }
@@ -284,27 +280,19 @@ fn read_blocks(
 
 fn read_instances(
     connection: &Connection,
-    study: &Study,
+    study: &str,
     systems: usize,
     runs: &RunIds,
 ) -> Result<Vec<Instance>, Problem> {
     let sql = "SELECT id, system, run, block, start_from, started_ms, start_took_ms, tables, rows
         FROM instance WHERE study = ? ORDER BY id";
-    rows(connection, sql, [&study.id], |row| {
+    rows(connection, sql, [study], |row| {
         let fields = Fields::new("instance", "id", row);
-        let data = match (fields.get("tables")?, fields.get("rows")?) {
-            (Some(tables), Some(rows)) => DataSet { tables, rows },
-            // The row is from before studies could have several data sets.
-            _ => match study.setups.first() {
-                Some(setup) => setup.data(),
-                None => return Err(fields.wrong("has no data set")),
-            },
-        };
         fields.checked(Instance {
             system: fields.index("system", systems)?,
             run: fields.run(runs)?,
             block: fields.get("block")?,
-            data,
+            data: DataSet { tables: fields.get("tables")?, rows: fields.get("rows")? },
             start_from: fields.word("start_from")?,
             started_ms: fields.get("started_ms")?,
             start_took_ms: fields.number("start_took_ms")?,
@@ -325,6 +313,7 @@ fn read_slices(
     rows(connection, "SELECT * FROM slice WHERE study = ? ORDER BY id", [&study.id], |row| {
         let fields = Fields::new("slice", "id", row);
         let slice = fields.checked(read_slice(&fields, tests, systems, runs)?)?;
+        bounds::moment("written_ms", fields.get("written_ms")?).map_err(|it| fields.wrong(it))?;
         let Some(cell) = cells.get(&slice.cell) else {
             return Err(fields.wrong("measures a cell that is not in the plan"));
         };

@@ -20,6 +20,14 @@ const CHECKS_PER_KIB: u64 = 10;
 /// Checks allowed in addition, for small files.
 const CHECKS_MIN: u64 = 1000;
 
+/// Checks allowed until the file is open and its schema was compared with ours. That takes fewer instructions than are
+/// between two checks. It does not depend on the size of the file, because only SQLite knows it, once it has read the
+/// schema.
+const CHECKS_OPENING: u64 = 20;
+
+/// The longest statement, and the longest definition of a table, bytes.
+const SQL_BYTES: i32 = 1 << 16;
+
 /// A limit on the time that SQLite may take.
 #[derive(Debug)]
 pub(crate) struct TimeLimit {
@@ -27,10 +35,11 @@ pub(crate) struct TimeLimit {
 }
 
 impl TimeLimit {
-    /// Limits the length of values, and prepares the limit that [`Self::during`] sets.
+    /// Limits the length of values and statements, and the time until [`Self::lift`].
     pub(crate) fn with(connection: &mut Connection) -> Result<Self, Problem> {
         connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, VALUE_MIB << 20)?;
-        let checks_left = Arc::new(AtomicU64::new(u64::MAX));
+        connection.set_limit(Limit::SQLITE_LIMIT_SQL_LENGTH, SQL_BYTES)?;
+        let checks_left = Arc::new(AtomicU64::new(CHECKS_OPENING));
         let left = Arc::clone(&checks_left);
         let is_over = move || left.fetch_sub(1, Ordering::Relaxed) == 0;
         connection.progress_handler(CHECK_EVERY as i32, Some(is_over))?;
@@ -46,8 +55,13 @@ impl TimeLimit {
         let checks = CHECKS_MIN + file_bytes(connection)? / 1024 * CHECKS_PER_KIB;
         self.checks_left.store(checks, Ordering::Relaxed);
         let result = act();
-        self.checks_left.store(u64::MAX, Ordering::Relaxed);
+        self.lift();
         result
+    }
+
+    /// Lets SQLite take any time.
+    pub(crate) fn lift(&self) {
+        self.checks_left.store(u64::MAX, Ordering::Relaxed);
     }
 }
 

@@ -1,9 +1,7 @@
 //! Adds whole studies.
 
-use std::time::Duration;
-
 use assay_model::StudyRecord;
-use rusqlite::Connection;
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::parts::add_series;
 use crate::write::{add_slice, finish, insert_study};
@@ -22,7 +20,7 @@ impl Ledger {
 
 fn add_record(connection: &Connection, record: &StudyRecord) -> Result<(), Problem> {
     let id = &record.study.id;
-    let transaction = connection.unchecked_transaction()?;
+    let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
     insert_study(&transaction, &record.study, record.host(), &record.systems)?;
     for slice in &record.slices {
         add_slice(&transaction, id, slice)?;
@@ -30,6 +28,6 @@ fn add_record(connection: &Connection, record: &StudyRecord) -> Result<(), Probl
     for (slice, series) in &record.series {
         add_series(&transaction, id, *slice, series)?;
     }
-    finish(&transaction, id, Duration::ZERO)?;
+    finish(&transaction, id)?;
     Ok(transaction.commit()?)
 }

@@ -1,4 +1,4 @@
-//! Opens the file: checks its identity, migrates its schema, and makes writes durable.
+//! Opens the file: checks its identity and its schema, and makes writes durable.
 
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
@@ -6,18 +6,20 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use rusqlite::backup::Backup;
 use rusqlite::config::DbConfig;
-use rusqlite::{
-    Connection, ErrorCode, OpenFlags, OptionalExtension, Transaction, TransactionBehavior,
-};
+use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 
-use crate::migrations::{KNOWN_VERSION, run_scripts};
 use crate::read_limits::TimeLimit;
 use crate::{Problem, shape};
 
-/// `ASSY`: marks the file as a ledger.
-const APPLICATION_ID: i32 = 0x4153_5359;
+/// `ASAY`: marks the file as a ledger.
+const APPLICATION_ID: i32 = 0x4153_4159;
+
+/// `ASSY`: marked ledgers before version 1.
+const UNRELEASED: i32 = 0x4153_5359;
+
+/// The version of the schema.
+pub(crate) const VERSION: u32 = 1;
 
 /// How long to wait for another process to end its transaction. Transactions of assay take milliseconds, or seconds if
 /// the disk is busy.
@@ -26,7 +28,7 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 /// An open file, and the limit on the time that reading it may take.
 pub(crate) type Opened = (Connection, TimeLimit);
 
-/// Opens a ledger for writing. Creates or migrates it if necessary.
+/// Opens a ledger for writing. Creates it if necessary.
 pub(crate) fn open(path: &Path) -> Result<Opened, Problem> {
     if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
         fs_err::create_dir_all(directory)?;
@@ -34,12 +36,11 @@ pub(crate) fn open(path: &Path) -> Result<Opened, Problem> {
     refuse_special_files(path)?;
     create_private(path);
     let (connection, time_limit) = prepare(Connection::open(path)?)?;
-    let found = found_version(&connection)?;
+    let is_new = !is_ledger(&connection)?;
     use_log(&connection)?;
-    if found < KNOWN_VERSION {
-        time_limit.during(&connection, || migrate(&connection))?;
+    if is_new {
+        create(&connection)?;
     }
-    shape::check(&connection, KNOWN_VERSION)?;
     Ok((connection, time_limit))
 }
 
@@ -124,10 +125,10 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
 }
 
 /// A new ledger in memory.
-pub(crate) fn in_memory() -> Result<Connection, Problem> {
-    let (connection, _) = prepare(Connection::open_in_memory()?)?;
-    migrate(&connection)?;
-    Ok(connection)
+pub(crate) fn in_memory() -> Result<Opened, Problem> {
+    let (connection, time_limit) = prepare(Connection::open_in_memory()?)?;
+    create(&connection)?;
+    Ok((connection, time_limit))
 }
 
 /// The file that a ledger in memory would be.
@@ -161,93 +162,55 @@ fn open_immutable(path: &Path) -> Result<Connection, Problem> {
 
 fn check(connection: Connection) -> Result<Opened, Problem> {
     let (connection, time_limit) = prepare(connection)?;
-    match found_version(&connection)? {
-        0 => Err(Problem::NotALedger),
-        KNOWN_VERSION => {
-            shape::check(&connection, KNOWN_VERSION)?;
-            Ok((connection, time_limit))
-        }
-        _ if size(&connection)? <= COPY_MAX => up_to_date_copy(&connection),
-        found => Err(Problem::Schema { found, known: KNOWN_VERSION }),
-    }
-}
-
-/// The size of the largest older ledger that is copied to be read, bytes. A ledger of many studies has a hundredth of
-/// it.
-const COPY_MAX: i64 = 1 << 30;
-
-fn size(connection: &Connection) -> Result<i64, Problem> {
-    let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
-    Ok(pragma("page_count")?.saturating_mul(pragma("page_size")?))
-}
-
-/// A copy of an older ledger in memory, migrated to the present schema. Reading must not change the file.
-fn up_to_date_copy(older: &Connection) -> Result<Opened, Problem> {
-    let mut copy = Connection::open_in_memory()?;
-    Backup::new(older, &mut copy)?.run_to_completion(i32::MAX, Duration::ZERO, None)?;
-    let (copy, time_limit) = prepare(copy)?;
-    time_limit.during(&copy, || migrate(&copy))?;
-    shape::check(&copy, KNOWN_VERSION)?;
-    Ok((copy, time_limit))
+    if is_ledger(&connection)? { Ok((connection, time_limit)) } else { Err(Problem::NotALedger) }
 }
 
 fn prepare(mut connection: Connection) -> Result<Opened, Problem> {
+    let time_limit = TimeLimit::with(&mut connection)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.pragma_update(None, "foreign_keys", true)?;
     // The file may come from anyone, so its schema must not call functions that have side effects.
     connection.pragma_update(None, "trusted_schema", false)?;
-    // Its triggers must not run either.
+    // Its triggers must not run either, nor its views.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false)?;
     connection.pragma_update(None, "cell_size_check", true)?;
-    let time_limit = TimeLimit::with(&mut connection)?;
     Ok((connection, time_limit))
 }
 
-/// The version of the file's schema as of one moment; 0 for an empty file.
-fn found_version(connection: &Connection) -> Result<u32, Problem> {
+/// Whether the file is a ledger rather than empty, as of one moment. Anything else is refused.
+fn is_ledger(connection: &Connection) -> Result<bool, Problem> {
     let snapshot = connection.unchecked_transaction()?;
-    version(&snapshot)
-}
-
-fn version(connection: &Connection) -> Result<u32, Problem> {
-    let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
+    let pragma = |name| snapshot.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
     let version = pragma("user_version")?;
-    let is_empty = "SELECT NOT EXISTS (SELECT * FROM sqlite_schema)";
-    let is_empty: bool = connection.query_row(is_empty, [], |row| row.get(0))?;
     match pragma("application_id")? {
-        APPLICATION_ID => {}
-        0 if version == 0 && is_empty => return Ok(0),
-        _ => return Err(Problem::NotALedger),
-    }
-    match u32::try_from(version) {
-        Ok(found @ 1..=KNOWN_VERSION) => Ok(found),
-        Ok(found @ 1..) => Err(Problem::Schema { found, known: KNOWN_VERSION }),
+        APPLICATION_ID if u32::try_from(version) == Ok(VERSION) => {
+            shape::check(&snapshot)?;
+            Ok(true)
+        }
+        APPLICATION_ID => Err(Problem::Schema { found: version, known: VERSION }),
+        UNRELEASED => Err(Problem::Unreleased),
+        0 if version == 0 && is_empty(&snapshot)? => Ok(false),
         _ => Err(Problem::NotALedger),
     }
 }
 
-/// Runs the missing scripts in one transaction, so that a file is never left between two versions.
-fn migrate(connection: &Connection) -> Result<(), Problem> {
-    let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
-    // Another process may have migrated it meanwhile.
-    let found = version(&transaction)?;
-    shape::check(&transaction, found)?;
-    if (1..3).contains(&found) {
-        refuse_repeated_slices(&transaction)?;
-    }
-    run_scripts(&transaction, found, KNOWN_VERSION)?;
-    transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
-    transaction.pragma_update(None, "user_version", KNOWN_VERSION)?;
-    transaction.commit()?;
-    Ok(())
+fn is_empty(connection: &Connection) -> Result<bool, Problem> {
+    let sql = "SELECT NOT EXISTS (SELECT * FROM sqlite_schema)";
+    Ok(connection.query_row(sql, [], |row| row.get(0))?)
 }
 
-/// Refuses a file that contains a slice twice, since the unique index cannot be created.
-fn refuse_repeated_slices(connection: &Connection) -> Result<(), Problem> {
-    let sql = "SELECT min(id), max(id) FROM slice
-        GROUP BY study, system, test, clients, tables, rows, block, round HAVING count(*) > 1";
-    let rows = connection.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
-    rows.map_or(Ok(()), |(first, second)| Err(Problem::SliceTwice { first, second }))
+/// Creates the schema in one transaction, so that a file never has a part of it.
+fn create(connection: &Connection) -> Result<(), Problem> {
+    let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
+    // Another process may have created it meanwhile.
+    if !is_empty(&transaction)? {
+        return shape::check(&transaction);
+    }
+    shape::create(&transaction)?;
+    transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+    transaction.pragma_update(None, "user_version", VERSION)?;
+    Ok(transaction.commit()?)
 }
 
 #[cfg(test)]

@@ -1,66 +1,104 @@
-//! Checks that the tables of a file are those of its schema version. With a view in place of a table, or a trigger on a
-//! table, a file could run any statement. Without its indexes it would accept a slice twice. Other tables, which a user
-//! has added, are not checked.
+//! Checks that the schema of a file is ours to the letter. With another one, a file could run any statement (views,
+//! triggers), own rows of other studies (collations) or hold a slice twice.
 
-use rusqlite::Connection;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
+
+use rusqlite::{Connection, Row};
 
 use crate::Problem;
-use crate::migrations::{KNOWN_VERSION, run_scripts};
 
-/// A query for a line about every column and every unique index of a table. It has no rows for anything but a table.
-const LINES: &str = r#"
-    SELECT concat_ws(' ', t.name, t.strict, c.name, c.type, c."notnull", c.pk, c.hidden)
-    FROM pragma_table_list t, pragma_table_xinfo(t.name) c
-    WHERE t.schema = 'main' AND t.type = 'table' AND t.name = ?1
-    UNION ALL
-    SELECT concat_ws(' ', t.name, 'unique', i.partial,
-        (SELECT group_concat(c.name, ' ' ORDER BY c.seqno) FROM pragma_index_info(i.name) c))
-    FROM pragma_table_list t, pragma_index_list(t.name) i
-    WHERE t.schema = 'main' AND t.type = 'table' AND t.name = ?1 AND i."unique""#;
+/// The text that creates the schema.
+const SCHEMA: &str = include_str!("schema.sql");
 
-/// A query for whether a table has triggers. SQLite stores the table's name in the letter case of the statement that
-/// created the trigger.
-const IS_TRIGGERED: &str = "SELECT count(*) > 0 FROM sqlite_schema
-    WHERE type = 'trigger' AND tbl_name = ?1 COLLATE NOCASE";
+/// Creates the schema in an empty file.
+pub(crate) fn create(connection: &Connection) -> Result<(), Problem> {
+    Ok(connection.execute_batch(SCHEMA)?)
+}
 
-/// Compares the schema with the one that the migration scripts create.
-pub(crate) fn check(connection: &Connection, version: u32) -> Result<(), Problem> {
-    let ours = Connection::open_in_memory()?;
-    run_scripts(&ours, 0, version)?;
-    for table in tables(&ours)? {
-        let found = lines(connection, &table)?;
-        if let Some(missing) = lines(&ours, &table)?.into_iter().find(|it| !found.contains(it)) {
-            return Err(Problem::Altered(format!("there is no `{missing}`")));
-        }
-        if connection.query_row(IS_TRIGGERED, [&table], |row| row.get(0))? {
-            return Err(Problem::Altered(format!("table `{table}` has triggers")));
+/// A row of `sqlite_schema`: type, name, table and text, which SQLite's own indexes lack.
+type Part = (String, String, String, Option<String>);
+
+/// Our own schema.
+struct Shape {
+    parts: BTreeSet<Part>,
+    columns: BTreeMap<String, Vec<String>>,
+}
+
+/// Compares the schema with ours.
+///
+/// Nothing that the file defines is used before: to read `sqlite_schema`, SQLite parses definitions, but expands and
+/// runs none of them.
+pub(crate) fn check(connection: &Connection) -> Result<(), Problem> {
+    let mut missing: BTreeSet<&Part> = ours()?.parts.iter().collect();
+    let mut statement = connection.prepare(PARTS)?;
+    let mut found = statement.query([])?;
+    while let Some(row) = found.next()? {
+        let part = part(row).map_err(|_| altered("it has an entry that is not text"))?;
+        if !missing.remove(&part) {
+            let (kind, name, ..) = part;
+            return Err(altered(format!("its {kind} `{name}` is not one that assay makes")));
         }
     }
-    Ok(())
+    match missing.pop_first() {
+        Some((kind, name, ..)) => Err(altered(format!("it has no {kind} `{name}`"))),
+        None => Ok(()),
+    }
+}
+
+fn altered(what: impl Into<String>) -> Problem {
+    Problem::Altered(what.into())
 }
 
 /// Our own tables with the names of their columns that are stored.
-pub(crate) fn columns() -> Result<Vec<(String, Vec<String>)>, Problem> {
-    let ours = Connection::open_in_memory()?;
-    run_scripts(&ours, 0, KNOWN_VERSION)?;
-    let of_table = |table: String| {
-        let mut statement = ours.prepare("SELECT name FROM pragma_table_info(?)")?;
-        let names = statement.query_map([&table], |row| row.get(0))?;
-        let names = names.collect::<rusqlite::Result<_>>()?;
-        Ok((table, names))
-    };
-    tables(&ours)?.into_iter().map(of_table).collect()
+pub(crate) fn columns() -> Result<&'static BTreeMap<String, Vec<String>>, Problem> {
+    Ok(&ours()?.columns)
 }
 
-fn tables(connection: &Connection) -> Result<Vec<String>, Problem> {
-    let names = "SELECT name FROM sqlite_schema WHERE type = 'table'";
-    let mut statement = connection.prepare(names)?;
-    let names = statement.query_map([], |row| row.get(0))?;
-    Ok(names.collect::<rusqlite::Result<_>>()?)
+const PARTS: &str = "SELECT type, name, tbl_name, sql FROM sqlite_schema";
+
+fn part(row: &Row<'_>) -> rusqlite::Result<Part> {
+    Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
 }
 
-fn lines(connection: &Connection, table: &str) -> Result<Vec<String>, Problem> {
-    let mut statement = connection.prepare(LINES)?;
-    let lines = statement.query_map([table], |row| row.get(0))?;
-    Ok(lines.collect::<rusqlite::Result<_>>()?)
+fn ours() -> Result<&'static Shape, Problem> {
+    static OURS: OnceLock<Shape> = OnceLock::new();
+    match OURS.get() {
+        Some(ours) => Ok(ours),
+        None => {
+            let made = made()?;
+            Ok(OURS.get_or_init(|| made))
+        }
+    }
+}
+
+fn made() -> Result<Shape, Problem> {
+    let file = Connection::open_in_memory()?;
+    create(&file)?;
+    let parts: BTreeSet<Part> =
+        file.prepare(PARTS)?.query_map([], part)?.collect::<rusqlite::Result<_>>()?;
+    let mut columns = BTreeMap::new();
+    for (_, table, ..) in parts.iter().filter(|(kind, ..)| kind == "table") {
+        // It does not list generated columns, which no row stores.
+        let mut statement = file.prepare("SELECT name FROM pragma_table_info(?)")?;
+        let names = statement.query_map([table], |row| row.get(0))?;
+        columns.insert(table.clone(), names.collect::<rusqlite::Result<_>>()?);
+    }
+    Ok(Shape { parts, columns })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
+    use super::*;
+    use crate::schema::VERSION;
+
+    /// Even another comment makes another text, and assay would refuse all ledgers that it wrote before.
+    #[test]
+    fn a_change_of_the_schema_is_a_new_version() {
+        let mut digest = DefaultHasher::new();
+        ours().unwrap().parts.hash(&mut digest);
+        assert_eq!((VERSION, digest.finish()), (1, 12_199_314_080_156_890_105));
+    }
 }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::Connection;
 use rusqlite::types::Value;
 
 use crate::Problem;
@@ -24,6 +23,27 @@ pub(crate) struct Table {
     /// Its columns, in order, except generated ones.
     pub(crate) columns: Vec<String>,
     pub(crate) rows: Vec<Vec<Value>>,
+}
+
+impl Table {
+    /// Refuses rows of another study. A damaged index may lead to them.
+    pub(crate) fn refuse_others(&self, study: &str) -> Result<(), Problem> {
+        let owner = if self.name == "study" { "id" } else { "study" };
+        let Some(at) = self.columns.iter().position(|column| column == owner) else {
+            // Its rows belong to slices.
+            return Ok(());
+        };
+        let is_other =
+            |row: &Vec<Value>| !matches!(row.get(at), Some(Value::Text(text)) if text == study);
+        match self.rows.iter().position(is_other) {
+            Some(row) => Err(Problem::Row {
+                table: self.name,
+                row: (row + 1).to_string(),
+                what: "belongs to another study".to_owned(),
+            }),
+            None => Ok(()),
+        }
+    }
 }
 
 /// The place of a text.
@@ -159,14 +179,6 @@ impl StudyRows {
     }
 }
 
-/// The columns of a table, except generated ones, which no row stores.
-pub(crate) fn columns(ours: &Connection, table: &str) -> Result<Vec<String>, Problem> {
-    let sql = "SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0 ORDER BY cid";
-    let mut statement = ours.prepare(sql)?;
-    let names = statement.query_map([table], |row| row.get(0))?;
-    Ok(names.collect::<rusqlite::Result<_>>()?)
-}
-
 pub(crate) fn listed(columns: &[String]) -> String {
     columns.iter().map(|column| format!("\"{column}\"")).collect::<Vec<_>>().join(", ")
 }
@@ -204,22 +216,17 @@ pub(crate) fn number(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schema;
+    use crate::shape;
 
     /// A table that is forgotten here would be lost in a pack.
     #[test]
     fn every_table_of_the_schema_is_copied() {
-        let ours = schema::in_memory().unwrap();
-        let sql = "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name";
-        let mut statement = ours.prepare(sql).unwrap();
-        let names = statement.query_map([], |row| row.get(0)).unwrap();
-        let names: Vec<String> = names.map(Result::unwrap).collect();
+        let columns = shape::columns().unwrap();
         let mut copied: Vec<&str> = TABLES.iter().map(|(name, _)| *name).chain(["name"]).collect();
         copied.sort_unstable();
-        assert_eq!(names, copied);
+        assert!(columns.keys().eq(&copied), "{columns:?}");
         for place in TEXTS {
-            let columns = columns(&ours, place.table).unwrap();
-            assert!(columns.iter().any(|it| it == place.column), "{place:?}");
+            assert!(columns[place.table].iter().any(|it| it == place.column), "{place:?}");
         }
     }
 }

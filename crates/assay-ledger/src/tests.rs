@@ -30,10 +30,9 @@ impl Tests {
         Ok(Self(tests.into_iter().collect()))
     }
 
-    /// A test by its name: as the study defines it, or as version 1 had it if the study is older than definitions.
+    /// A test by its name.
     pub(crate) fn by_name(&self, name: &str) -> Option<Test> {
-        let of_study = self.0.get(name).copied();
-        of_study.or_else(|| assay_workloads::test_of_version_1(name).filter(|_| self.0.is_empty()))
+        self.0.get(name).copied()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Writes studies. Each call is one transaction, which is on disk when the call returns.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use assay_model::{
     AuditFinding, Block, CellId, DataContent, Host, Instance, PlannedCell, Run, Setup, Slice,
@@ -114,12 +114,12 @@ impl Ledger {
         self.named(withdraw(&self.connection, study))
     }
 
-    /// Marks a study as finished after this time.
+    /// Marks a study as finished.
     ///
     /// # Errors
     /// The study is not in the ledger.
-    pub fn finish(&mut self, study: &str, elapsed: Duration) -> Result<(), Error> {
-        self.named(finish(&self.connection, study, elapsed))
+    pub fn finish(&mut self, study: &str) -> Result<(), Error> {
+        self.named(finish(&self.connection, study))
     }
 
     /// Notes that a study is measured further, although it was finished. Its conclusions no longer hold.
@@ -137,7 +137,8 @@ fn create_study(
     host: &Host,
     systems: &[System],
 ) -> Result<(), Problem> {
-    let transaction = connection.unchecked_transaction()?;
+    // What is read before the first row is written must not change meanwhile.
+    let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
     insert_study(&transaction, study, host, systems)?;
     Ok(transaction.commit()?)
 }
@@ -149,6 +150,7 @@ pub(crate) fn insert_study(
     systems: &[System],
 ) -> Result<(), Problem> {
     storable(study)?;
+    manage::refuse_taken(connection, &study.id)?;
     bounds::systems(systems).map_err(Problem::Unstorable)?;
     add_study(connection, study)?;
     let run = Run {
@@ -263,12 +265,11 @@ fn add_block(connection: &Connection, study: &str, block: &Block) -> Result<(), 
         .collect::<Result<_, _>>()?;
     let rounds: Vec<u32> = block.cells.iter().map(|cell| cell.rounds).collect();
     connection.execute(
-        "INSERT INTO block (study, number, run, rounds, cells, cell_rounds) VALUES (?, ?, ?, ?, ?, ?)",
+        "INSERT INTO block (study, number, run, cells, cell_rounds) VALUES (?, ?, ?, ?, ?)",
         params![
             study,
             block.number,
             runs::id(connection, study, block.run)?,
-            rounds.iter().max().unwrap_or(&0),
             json(&numbers)?,
             json(&rounds)?,
         ],
@@ -492,16 +493,8 @@ fn withdraw(connection: &Connection, study: &str) -> Result<bool, Problem> {
     Ok(removed)
 }
 
-pub(crate) fn finish(
-    connection: &Connection,
-    study: &str,
-    elapsed: Duration,
-) -> Result<(), Problem> {
-    let changed = connection.execute(
-        "UPDATE study SET finished = 1, elapsed_s = ? WHERE id = ?",
-        params![elapsed.as_secs_f64(), study],
-    )?;
-    match changed {
+pub(crate) fn finish(connection: &Connection, study: &str) -> Result<(), Problem> {
+    match connection.execute("UPDATE study SET finished = 1 WHERE id = ?", [study])? {
         0 => Err(Problem::NoSuchStudy(study.to_owned())),
         _ => Ok(()),
     }

@@ -50,6 +50,6 @@ pub use script::{ScriptError, script_statements};
 pub use statement::{Mode, ParamType, Statement};
 pub use suite::{
     WARMS_LOAD, WARMS_READS, all_tests, define, needs_numbering, published_test, test_by_name,
-    test_of_version_1, tests_of,
+    tests_of,
 };
 pub use text::push_quoted;

@@ -52,15 +52,6 @@ pub fn published_test(name: &str) -> Option<Test> {
     test_by_name(name).or_else(|| test_by_name(base()?))
 }
 
-/// The microbenchmark with that name as it was in studies of workload version 1, which kept no digests.
-#[must_use]
-pub fn test_of_version_1(name: &str) -> Option<Test> {
-    let now = test_by_name(name)?;
-    let lines = include_str!("version_1.digests").lines();
-    let (_, digest) = lines.filter_map(|line| line.split_once(' ')).find(|(of, _)| *of == name)?;
-    Some(Test::of(Definition { digest: digest.to_owned(), ..now.definition().clone() }))
-}
-
 /// Makes a test of its definition and computes its digest.
 #[must_use]
 pub fn define(definition: Definition) -> Test {
@@ -530,9 +521,6 @@ mod tests {
     fn tests_are_those_of_version_1() {
         let lines = all_tests().iter().map(|test| format!("{} {}\n", test.name, test.digest));
         assert_eq!(lines.collect::<String>(), include_str!("version_1.digests"));
-        for test in all_tests() {
-            assert_eq!(test_of_version_1(test.name()), Some(*test));
-        }
     }
 
     /// The statements, the data and the rate change the digest; the names in tables do not.

@@ -4,11 +4,13 @@ use anyhow::Result;
 use assay_ledger::Ledger;
 use assay_model::StudySummary;
 
+use crate::clock;
+
 /// The word for the latest study.
 const LATEST: &str = "latest";
 
 /// The study that the user means. Without a name, and for `latest`, it is the latest of those that fit. A study that
-/// failed before anything was measured counts only if there is no other.
+/// failed before anything was measured, or that says that it begins in the future, counts only if there is no other.
 pub(crate) fn find(
     ledger: &Ledger,
     name: Option<&str>,
@@ -16,15 +18,19 @@ pub(crate) fn find(
 ) -> Result<Option<String>> {
     match name {
         Some(name) if name != LATEST => Ok(Some(ledger.find(name)?)),
-        _ => Ok(latest(ledger.studies()?, fits)),
+        _ => Ok(latest(ledger.studies()?, clock::now_ms(), fits)),
     }
 }
 
-fn latest(studies: Vec<StudySummary>, fits: impl Fn(&StudySummary) -> bool) -> Option<String> {
-    let fitting: Vec<StudySummary> = studies.into_iter().filter(|study| fits(study)).collect();
-    let measured = fitting.iter().rposition(|study| study.slices > 0);
-    let at = measured.or(fitting.len().checked_sub(1))?;
-    fitting.into_iter().nth(at).map(|study| study.id)
+fn latest(
+    mut studies: Vec<StudySummary>,
+    now_ms: i64,
+    fits: impl Fn(&StudySummary) -> bool,
+) -> Option<String> {
+    studies.retain(|study| fits(study));
+    // Of equals, the last one counts.
+    let rank = |study: &StudySummary| (study.started_ms <= now_ms, study.slices > 0);
+    studies.into_iter().max_by_key(rank).map(|study| study.id)
 }
 
 #[cfg(test)]
@@ -52,10 +58,14 @@ mod tests {
     #[test]
     fn a_study_without_slices_is_the_latest_only_if_it_is_the_only_one() {
         let studies = || vec![study("a", 5, false), study("b", 9, true), study("c", 0, false)];
-        assert_eq!(latest(studies(), |_| true).as_deref(), Some("b"));
-        assert_eq!(latest(studies(), |study| !study.finished).as_deref(), Some("a"));
+        assert_eq!(latest(studies(), 9, |_| true).as_deref(), Some("b"));
+        assert_eq!(latest(studies(), 9, |study| !study.finished).as_deref(), Some("a"));
         let empty = vec![study("a", 0, false), study("b", 0, false)];
-        assert_eq!(latest(empty, |_| true).as_deref(), Some("b"));
-        assert_eq!(latest(Vec::new(), |_| true), None);
+        assert_eq!(latest(empty, 9, |_| true).as_deref(), Some("b"));
+        let future = StudySummary { started_ms: 10, ..study("z", 5, true) };
+        let with_future = || studies().into_iter().chain([future.clone()]).collect();
+        assert_eq!(latest(with_future(), 9, |_| true).as_deref(), Some("b"));
+        assert_eq!(latest(vec![future.clone()], 9, |_| true).as_deref(), Some("z"));
+        assert_eq!(latest(Vec::new(), 9, |_| true), None);
     }
 }

@@ -3,8 +3,6 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::time::Duration;
-
 use assay_ledger::Ledger;
 use assay_load::{Bound, Session, Tables, Work, fill};
 use assay_model::{
@@ -84,7 +82,7 @@ fn recorded(study: &Study, systems: &[System], session: &mut Session) -> StudyRe
             ledger.add_slice(&study.id, &slice).unwrap();
         }
     }
-    ledger.finish(&study.id, Duration::from_secs(1)).unwrap();
+    ledger.finish(&study.id).unwrap();
     drop(ledger);
 
     Ledger::open_read_only(&path).unwrap().read(&study.id).unwrap()

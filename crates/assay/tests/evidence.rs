@@ -11,16 +11,16 @@ use serde_json::Value;
 
 const STUDY: &str = "20261122-042121-132";
 
-/// A directory with a ledger that a released assay wrote.
+/// A directory with a ledger that has a small measured study.
 struct Folder(tempfile::TempDir);
 
 impl Folder {
     fn new() -> Self {
         let folder = Self(tempfile::tempdir().unwrap());
-        let released =
-            concat!(env!("CARGO_MANIFEST_DIR"), "/../assay-ledger/tests/released/schema-3.db.gz");
+        let recorded =
+            concat!(env!("CARGO_MANIFEST_DIR"), "/../assay-ledger/tests/recorded/study.db.gz");
         let mut bytes = Vec::new();
-        let packed = fs_err::File::open(released).unwrap();
+        let packed = fs_err::File::open(recorded).unwrap();
         flate2::read::GzDecoder::new(packed).read_to_end(&mut bytes).unwrap();
         fs_err::write(folder.path("ledger.db"), bytes).unwrap();
         folder
@@ -188,8 +188,13 @@ fn another_environment_makes_the_same_pack_and_reports() {
 #[test]
 fn recorded_verdicts_of_a_ledger_are_verified() {
     let folder = Folder::new();
-    let told = out(&folder.run(&["verify", "ledger.db"], 0));
-    assert!(told.contains("no verdicts are recorded"), "{told}");
+    // A finished study has verdicts: without them, nothing would contradict other ones.
+    let told = out(&folder.run(&["verify", "ledger.db"], 3));
+    assert!(
+        told.contains("verdicts: recorded nothing, computed those of a finished study"),
+        "{told}"
+    );
+    assert!(told.contains("not verified: the file is damaged or was altered"), "{told}");
     let table = "col-1 : a\ncol-2 : b\n100\t110\tpoint-query\n200\t190\tscan\n";
     fs_err::write(folder.path("qps.abs.x.tsv"), table).unwrap();
     folder.run(&["import", "mytools", "qps.abs.x.tsv", "--ledger", "own.db"], 0);
@@ -203,13 +208,20 @@ fn recorded_verdicts_of_a_ledger_are_verified() {
     let told = out(&folder.run(&["verify", "own.db"], 3));
     assert!(told.contains("b, verdict: recorded faster, computed undecided"), "{told}");
     assert!(told.contains("b, rqps: recorded 2, computed 1.1"), "{told}");
-    change("DELETE FROM verdict WHERE cell = 0; UPDATE study SET judged_by = '0.0.9'");
+    // A forger can change the version too.
+    change("UPDATE study SET judged_by = '0.0.9'");
+    let told = out(&folder.run(&["verify", "own.db"], 3));
+    assert!(told.contains("the file says that assay 0.0.9 computed it"), "{told}");
+    assert!(told.contains("An altered file can say so too"), "{told}");
+    // Every version keeps all verdicts.
+    change("DELETE FROM verdict WHERE cell = 0");
     let told = out(&folder.run(&["verify", "own.db"], 3));
     assert!(told.contains("recorded no verdict"), "{told}");
-    assert!(told.contains("assay 0.0.9 computed what is recorded, and this is assay"), "{told}");
+    assert!(told.ends_with("not verified: the file is damaged or was altered\n"), "{told}");
     change("UPDATE verdict SET system = 7 WHERE system = 1");
     let refused = folder.run(&["verify", "own.db"], 2);
-    assert!(err(&refused).contains("table `verdict`, row 1: `system` is 7"), "{}", err(&refused));
+    let told = "table `verdict`, row 2: refers to a row that is not in the ledger";
+    assert!(err(&refused).contains(told), "{}", err(&refused));
 }
 
 #[test]
@@ -238,7 +250,8 @@ fn ledgers_are_merged() {
         UPDATE cell SET study = 'other'; UPDATE system SET study = 'other'; UPDATE run SET study = 'other';
         UPDATE host SET study = 'other'; UPDATE block SET study = 'other'; UPDATE content SET study = 'other';
         UPDATE instance SET study = 'other'; UPDATE setting SET study = 'other'; UPDATE audit SET study = 'other';
-        UPDATE event SET study = 'other'; UPDATE slice SET study = 'other';
+        UPDATE event SET study = 'other'; UPDATE slice SET study = 'other'; UPDATE test SET study = 'other';
+        UPDATE verdict SET study = 'other';
         UPDATE study SET finished = 0, recipe = '';
         UPDATE system SET spec = json_set(spec, '$.origin', json_object('dir', '/opt/evil')) WHERE number = 1;";
     let connection = Connection::open(folder.path("new.db")).unwrap();
@@ -254,4 +267,73 @@ fn ledgers_are_merged() {
     // A merged study gains no trust.
     let refused = folder.run(&["resume", "other", "--ledger", "own.db", "--offline"], 2);
     assert!(err(&refused).contains("was not started here by you"), "{}", err(&refused));
+}
+
+/// The bytes of a ledger, changed by statements that no constraint refuses.
+fn change(ledger: &Path, sql: &str) {
+    let connection = Connection::open(ledger).unwrap();
+    connection
+        .execute_batch(&format!("PRAGMA foreign_keys = OFF; PRAGMA writable_schema = ON; {sql}"))
+        .unwrap();
+}
+
+/// With a collation that ignores case, one study would also own the rows of another.
+#[test]
+fn an_imported_study_never_takes_rows_of_another() {
+    let folder = Folder::new();
+    folder.run(&["import", "ledger", "ledger.db", "--ledger", "own.db"], 0);
+    let own = folder.path("own.db");
+    let before = fs_err::read(&own).unwrap();
+    fs_err::copy(folder.path("ledger.db"), folder.path("evil.db")).unwrap();
+    change(
+        &folder.path("evil.db"),
+        "UPDATE study SET id = 'A'; UPDATE cell SET study = 'a'; UPDATE system SET study = 'a';
+         UPDATE sqlite_schema SET sql = replace(replace(sql, 'study TEXT', 'study TEXT COLLATE NOCASE'),
+            'id TEXT', 'id TEXT COLLATE NOCASE') WHERE type = 'table'",
+    );
+    for words in [
+        &["import", "ledger", "evil.db", "--ledger", "own.db"][..],
+        &["verify", "evil.db"],
+        &["studies", "--ledger", "evil.db"],
+        &["report", "--ledger", "evil.db"],
+    ] {
+        let refused = folder.run(words, 2);
+        assert!(err(&refused).contains("its schema was altered"), "{}", err(&refused));
+    }
+    assert_eq!(fs_err::read(&own).unwrap(), before);
+}
+
+/// Ids that stand for other studies, or will.
+#[test]
+fn an_imported_study_takes_no_place_of_another() {
+    let folder = Folder::new();
+    folder.run(&["import", "ledger", "ledger.db", "--ledger", "own.db"], 0);
+    folder.run(&["studies", "name", "latest", "nightly", "--ledger", "own.db"], 0);
+    let tables =
+        ["test", "cell", "system", "run", "host", "block", "content", "instance", "setting"];
+    let tables = [&tables[..], &["audit", "event", "slice", "verdict", "profile"]].concat();
+    let with = |id: &str, more: &str| {
+        fs_err::copy(folder.path("ledger.db"), folder.path("other.db")).unwrap();
+        let moved = tables.iter().map(|it| format!("UPDATE {it} SET study = '{id}';"));
+        let sql = format!("UPDATE study SET id = '{id}'; {} {more}", moved.collect::<String>());
+        change(&folder.path("other.db"), &sql);
+        folder.command(&["import", "ledger", "other.db", "--ledger", "own.db"]).output().unwrap()
+    };
+    for (id, more, told) in [
+        ("latest", "", "its name stands for the latest study"),
+        ("nightly", "", "it already has a study `nightly`"),
+        ("night", "", "would take the place of its study `nightly`"),
+        ("2026", "", "would take the place of its study `20261122-042121-132`"),
+        ("..", "", "a name that assay gives to no study"),
+        ("-rf", "", "a name that assay gives to no study"),
+        ("a/b", "", "a name that assay gives to no study"),
+    ] {
+        let refused = with(id, more);
+        assert_eq!(refused.status.code(), Some(2), "{id}: {}", out(&refused));
+        assert!(err(&refused).contains(told), "{id}: {}", err(&refused));
+    }
+    let added = with("other", "UPDATE study SET started_ms = 1000");
+    assert!(added.status.success(), "{}", err(&added));
+    let latest = out(&folder.run(&["report", "--format", "json", "--ledger", "own.db"], 0));
+    assert!(latest.contains(STUDY), "{latest}");
 }

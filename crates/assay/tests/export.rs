@@ -110,10 +110,10 @@ fn assay(folder: &Path, words: &[&str]) -> Output {
 
 /// A ledger with a measured study, which has a series, and an imported one.
 fn ledger(folder: &Path) {
-    let released =
-        concat!(env!("CARGO_MANIFEST_DIR"), "/../assay-ledger/tests/released/schema-3.db.gz");
+    let recorded =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../assay-ledger/tests/recorded/study.db.gz");
     let mut bytes = Vec::new();
-    let packed = fs_err::File::open(released).unwrap();
+    let packed = fs_err::File::open(recorded).unwrap();
     flate2::read::GzDecoder::new(packed).read_to_end(&mut bytes).unwrap();
     let path = folder.join("ledger.db");
     fs_err::write(&path, bytes).unwrap();

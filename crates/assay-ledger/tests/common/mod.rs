@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use assay_ledger::Ledger;
 use assay_model::limits::{BLOCKS, CLIENTS, ROUNDS, ROWS, SLICE_MS, TABLES};
@@ -540,7 +539,7 @@ pub(crate) fn write(ledger: &mut Ledger, record: &StudyRecord) {
         ledger.add_event(id, event).unwrap();
     }
     if record.finished {
-        ledger.finish(id, Duration::from_millis(1500)).unwrap();
+        ledger.finish(id).unwrap();
     }
 }
 

@@ -44,7 +44,7 @@ pub(crate) fn pack(args: &PackArgs, cache_dir: Option<&Path>) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// The rows of a study, with its verdicts if it is finished: older versions of assay kept none.
+/// The rows of a study, with its verdicts if it is finished: assay may have been ended before it kept them.
 pub(super) fn judged(ledger: &Ledger, id: &str) -> Result<StudyRows> {
     let (rows, record) = (ledger.rows(id)?, report::read(ledger, id)?);
     if !record.finished || ledger.conclusions(id)?.is_some() {
@@ -52,7 +52,7 @@ pub(super) fn judged(ledger: &Ledger, id: &str) -> Result<StudyRows> {
     }
     let directory = tempfile::tempdir()?;
     let mut copy = Ledger::open(&directory.path().join(assay_pack::LEDGER))?;
-    copy.add_rows(&rows)?;
+    copy.add_rows(std::slice::from_ref(&rows))?;
     report::conclude(&mut copy, &record)?;
     Ok(copy.rows(id)?)
 }

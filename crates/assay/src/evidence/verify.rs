@@ -33,6 +33,9 @@ pub(super) struct Verified {
     /// Whether everything is as recorded.
     pub(super) verified: bool,
     pub(super) differences: Vec<Found>,
+    /// Whether something differs that no other statistics and no other wording explain.
+    #[serde(skip)]
+    is_altered: bool,
 }
 
 /// What was checked of a study.
@@ -85,34 +88,33 @@ pub(super) fn of_pack(pack: &Pack, published: Option<&str>) -> Verified {
         ..Verified::new("pack")
     };
     if let Some(published) = published.filter(|it| !it.eq_ignore_ascii_case(&pack.digest)) {
-        verified.differs("manifest.json", "digest", published, &pack.digest);
+        verified.is_not("manifest.json", "digest", published, &pack.digest);
     }
     for name in pack.altered() {
         let listed = pack.manifest.members.iter().find(|it| it.name == name);
         let found = assay_pack::Listed::of(name, pack.member(name)).sha256;
-        verified.differs(name, "SHA-256", listed.map_or("", |it| &it.sha256), &found);
+        verified.is_not(name, "SHA-256", listed.map_or("", |it| &it.sha256), &found);
     }
     let opened = Ledger::of_bytes(pack.member(LEDGER), Path::new(LEDGER));
     let checked = opened.map_err(anyhow::Error::from).and_then(|ledger| {
         let ids: Vec<String> = ledger.studies()?.into_iter().map(|it| it.id).collect();
         if ids != [pack.manifest.study.as_str()] {
             let computed = ids.join(", ");
-            verified.differs(LEDGER, "its only study", &pack.manifest.study, &computed);
+            verified.is_not(LEDGER, "its only study", &pack.manifest.study, &computed);
         }
         for id in ids {
             let record = verified.study(&ledger, LEDGER, &id)?;
             if id == pack.manifest.study {
-                verified.is_judged(&record);
                 verified.reports(pack, &record);
                 if !ledger.holds_only(&ledger.rows(&id)?)? {
-                    verified.differs(LEDGER, "rows", "of the study only", "others too");
+                    verified.is_not(LEDGER, "rows", "of the study only", "others too");
                 }
             }
         }
         Ok(())
     });
     if let Err(error) = checked {
-        verified.differs(LEDGER, "a sound ledger", "yes", &format!("{error:#}"));
+        verified.is_not(LEDGER, "a sound ledger", "yes", &format!("{error:#}"));
     }
     verified.sealed()
 }
@@ -138,6 +140,7 @@ impl Verified {
             studies: Vec::new(),
             verified: false,
             differences: Vec::new(),
+            is_altered: false,
         }
     }
 
@@ -152,6 +155,12 @@ impl Verified {
             recorded: recorded.to_owned(),
             computed: computed.to_owned(),
         });
+    }
+
+    /// Notes a difference that shows that the file was altered, whichever assay wrote it.
+    fn is_not(&mut self, member: &str, place: &str, recorded: &str, computed: &str) {
+        self.is_altered = true;
+        self.differs(member, place, recorded, computed);
     }
 
     /// Reads everything of a study, and computes its verdicts again.
@@ -169,19 +178,16 @@ impl Verified {
             verdicts: concluded.as_ref().map_or(0, |it| it.cells.len()),
             reports: 0,
         });
-        if let Some(recorded) = concluded {
-            self.verdicts(member, &record, &recorded);
+        match concluded {
+            Some(recorded) => self.verdicts(member, &record, &recorded),
+            // They may have been removed so that nothing contradicts others.
+            None if record.finished => {
+                let place = format!("study {id}, verdicts");
+                self.is_not(member, &place, "nothing", "those of a finished study");
+            }
+            None => {}
         }
         Ok(record)
-    }
-
-    /// In a pack, every finished study has its verdicts. They may have been removed so that nothing contradicts others.
-    fn is_judged(&mut self, record: &StudyRecord) {
-        let is_judged = self.studies.last().is_some_and(|it| it.judged_by.is_some());
-        if record.finished && !is_judged {
-            let place = format!("study {}, verdicts", record.study.id);
-            self.differs(LEDGER, &place, "nothing", "those of a finished study");
-        }
     }
 
     /// Compares recorded verdicts with those that follow from the slices.
@@ -196,7 +202,7 @@ impl Verified {
             let mut same =
                 recorded.cells.iter().filter(|it| (it.cell, it.system) == (now.cell, now.system));
             match same.next() {
-                None => self.differs(member, &place, "no verdict", now.verdict.word()),
+                None => self.is_not(member, &place, "no verdict", now.verdict.word()),
                 Some(then) => {
                     for field in then.differences(now) {
                         let (then, now) = (field_of(then, field), field_of(now, field));
@@ -208,7 +214,7 @@ impl Verified {
         if recorded.cells.len() > computed.len() {
             let (then, now) = (recorded.cells.len(), computed.len());
             let place = format!("study {}, number of verdicts", study.id);
-            self.differs(member, &place, &then.to_string(), &now.to_string());
+            self.is_not(member, &place, &then.to_string(), &now.to_string());
         }
     }
 
@@ -279,10 +285,11 @@ impl Verified {
         }
         let others = self.studies.iter().filter_map(|it| it.judged_by.as_ref());
         let other = others.chain(&self.written_by).find(|it| *it != self.verified_by);
-        match other.filter(|_| !self.verified) {
+        match other.filter(|_| !self.verified && !self.is_altered) {
             Some(other) => lines.push(format!(
-                "not verified: assay {other} computed what is recorded, and this is assay {}, whose statistics or \
-                 wording may differ; assay {other} can verify it",
+                "not verified: the file was altered, or this assay has other statistics or wording: the file says that \
+                 assay {other} computed it, and this is assay {}. An altered file can say so too: verify it with \
+                 assay {other} before you believe it",
                 self.verified_by
             )),
             None if self.verified && self.compared() == 0 => lines.push(

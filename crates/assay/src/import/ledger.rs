@@ -50,9 +50,7 @@ pub(crate) fn run(args: &ImportLedger) -> Result<Exit> {
             "nothing was added; name the studies to add, or read this ledger with `--ledger`"
         ));
     }
-    for rows in &new {
-        ours.add_rows(rows)?;
-    }
+    ours.add_rows(&new)?;
     report::put_rows(&args.shape, &imported, Imported::line)?;
     Ok(Exit::Done)
 }

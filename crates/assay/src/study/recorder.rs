@@ -1,7 +1,7 @@
 //! Everything measured, committed to the ledger at once and kept for the stop rule.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::{Context, Result};
 use assay_ledger::Ledger;
@@ -298,8 +298,7 @@ impl<'a> Recorder<'a> {
 
     /// The study ran to its end.
     pub(crate) fn finish(&mut self) -> Result<()> {
-        let used = Duration::from_secs_f64(self.used_s());
-        self.ledger.finish(&self.record.study.id, used)?;
+        self.ledger.finish(&self.record.study.id)?;
         self.record.finished = true;
         Ok(())
     }
