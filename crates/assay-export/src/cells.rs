@@ -125,11 +125,11 @@ fn row(it: &Exported, cell: &CellJudgement) -> Vec<Value> {
     ]);
     let latency = cell.latency.as_ref();
     row.extend([
-        latency.map(|it| it.mean).into(),
-        latency.map(|it| it.p50).into(),
-        latency.map(|it| it.p95).into(),
-        latency.map(|it| it.p99).into(),
-        latency.map(|it| it.max).into(),
+        latency.and_then(|it| it.mean).into(),
+        latency.and_then(|it| it.p50).into(),
+        latency.and_then(|it| it.p95).into(),
+        latency.and_then(|it| it.p99).into(),
+        latency.and_then(|it| it.max).into(),
     ]);
     let per_op = cell.per_op.as_ref().filter(|_| is_measured);
     let server = per_op.and_then(|it| it.server.as_ref());

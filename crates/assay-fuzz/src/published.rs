@@ -1,8 +1,9 @@
 //! Published results, which come from anywhere.
 
 use assay_import::{
-    About, iostat, metrics, printed_ratio, qps_table, queue_run, rate_reached, rate_table, ratio,
-    step_rows, study_of, study_of_runs, sysbench_run, vmstat,
+    About, ClientRun, SystemRun, iostat, metrics, output, pgbench_run, printed_ratio, qps_table,
+    queue_run, rate_reached, rate_table, ratio, step_rows, study_of, study_of_runs, sysbench_run,
+    vmstat,
 };
 use assay_model::{Setup, StudyRecord};
 
@@ -62,15 +63,29 @@ pub(crate) fn tables(bytes: &[u8]) {
     if let Ok((run, faults)) = sysbench_run("file", bytes) {
         assert!(run.intervals.len() + faults.len() <= lines);
         assert!([run.qps, run.tps, run.seconds].iter().flatten().all(|it| it.is_finite()));
-        if let Ok(record) =
-            study_of_runs(&[("a".to_owned(), run.clone()), ("b".to_owned(), run)], &about())
-        {
-            drop(assay_verdict::judge(&record));
-        }
+        runs(&run);
     }
+    if let Ok((run, faults)) = pgbench_run("file", bytes) {
+        assert!(run.intervals.len() + faults.len() <= lines);
+        assert!([run.tps, run.seconds].iter().flatten().all(|it| it.is_finite()));
+        runs(&run);
+    }
+    drop(output(bytes));
     if let Ok((table, faults)) = rate_table("file", bytes) {
         assert!(table.rows.len() + faults.len() <= lines);
         table.rows.iter().for_each(|row| numbers(&row.values));
+    }
+}
+
+/// A run against itself, repeated.
+fn runs(run: &ClientRun) {
+    let of = |system: &str| SystemRun {
+        system: system.to_owned(),
+        file: system.to_owned(),
+        run: run.clone(),
+    };
+    if let Ok(record) = study_of_runs(&[of("a"), of("b"), of("a"), of("b")], &about()) {
+        drop(assay_verdict::judge(&record));
     }
 }
 

@@ -65,7 +65,7 @@ pub fn study_of_queue_runs(results: &[QueueResult], about: &About) -> Result<Gat
         record.slices.push(slice);
         record.series.extend(series);
     }
-    Ok(Gathered { record, repeated })
+    Ok(Gathered { record, repeated, left_out: Vec::new() })
 }
 
 /// Rows of the table of a client after `l.i0`.

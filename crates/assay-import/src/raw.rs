@@ -6,15 +6,15 @@ use std::io::{BufRead, Result};
 
 use assay_model::{CellId, Slice};
 
-use crate::NoStudy;
+use crate::client_run::{ClientRun, SystemRun};
+use crate::comparable::difference;
+use crate::hardware::{RunMetrics, busiest_device, metrics_of_samples};
 use crate::line::{Fault, each_line, value};
 use crate::metrics::{RATE, RunName};
-use crate::runs::{setup, work};
-use crate::study::{About, Gathered, Tests, empty, reported};
-use crate::sysbench::SysbenchRun;
-
-/// Metrics of a run by their names.
-pub type RunMetrics = Vec<(String, f64)>;
+use crate::runs::{figures, setup, work};
+use crate::samples::{Iostat, Vmstat};
+use crate::study::{About, Gathered, Tests, empty, reported, reservation};
+use crate::{NoStudy, checks, reservations};
 
 /// A run of a server in a test, as its files tell it.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,13 +24,46 @@ pub struct RawRun {
     /// The name of its files without the words before the test, such as `point-query.pre.range100.pk1.dop8`.
     pub name: String,
     /// The output of sysbench.
-    pub run: SysbenchRun,
-    /// Metrics per operation and per second, by their names.
+    pub run: ClientRun,
+    /// Metrics per operation and per second, by their names; empty if there is no file with them.
     pub metrics: RunMetrics,
+    /// What vmstat printed meanwhile, if metrics have to be made of it.
+    pub vmstat: Option<Vmstat>,
+    /// The same of iostat.
+    pub iostat: Option<Iostat>,
 }
 
-/// The study that runs tell of. Setups are those of their command lines; runs that failed, and those that only fill
-/// caches, are left out.
+impl RawRun {
+    /// Why it cannot be used; `None` if it can.
+    fn fault(&self) -> Option<String> {
+        let run = &self.run;
+        if let Some(fatal) = &run.fatal {
+            return Some(fatal.clone());
+        }
+        if !run.is_complete() {
+            return Some(match run.reports {
+                0 => "it has no report".to_owned(),
+                1 => "its report is cut off".to_owned(),
+                many => format!("it has {many} reports"),
+            });
+        }
+        checks::contradictions(run)
+            .into_iter()
+            .next()
+            .map(|it| format!("it contradicts itself: {it}"))
+    }
+
+    fn named(&self) -> SystemRun {
+        let file = format!("{}/sb.o.{}", self.server, self.name);
+        SystemRun { system: self.server.clone(), file, run: self.run.clone() }
+    }
+}
+
+/// Reservations that are kept of one study.
+const RESERVATIONS: usize = 20;
+
+/// The study that runs tell of. Setups are those of their command lines; runs that failed or contradict themselves are
+/// left out, and so are those that only fill caches.
 ///
 /// # Errors
 /// [`NoStudy::NoTests`] if no run is left.
@@ -40,11 +73,18 @@ pub fn study_of_raw_runs(runs: &[RawRun], about: &About) -> std::result::Result<
     let mut servers: Vec<String> = Vec::new();
     let mut cells: Vec<CellId> = Vec::new();
     let mut slices: BTreeMap<(CellId, usize), Slice> = BTreeMap::new();
-    let counts = |raw: &&RawRun| {
-        let is_failed = !raw.run.is_complete() || raw.run.fatal.is_some();
-        !is_failed && !RunName::of(&raw.name).is_warm_up()
+    let mut left_out = Vec::new();
+    let mut cells_of: BTreeMap<CellId, Vec<SystemRun>> = BTreeMap::new();
+    let (device, mut doubts) = busiest_device(runs.iter().filter_map(|raw| raw.iostat.as_ref()));
+    let mut counts = |raw: &&RawRun| match raw.fault() {
+        _ if RunName::of(&raw.name).is_warm_up() => false,
+        Some(fault) => {
+            left_out.push(format!("{}: {fault}", raw.named().file));
+            false
+        }
+        None => true,
     };
-    let runs: Vec<&RawRun> = runs.iter().filter(counts).collect();
+    let runs: Vec<&RawRun> = runs.iter().filter(|raw| counts(raw)).collect();
     let most = runs.iter().map(|raw| setup(&raw.run, about.setup).rows).max();
     for raw in runs {
         let name = RunName::of(&raw.name);
@@ -62,8 +102,14 @@ pub fn study_of_raw_runs(runs: &[RawRun], about: &About) -> std::result::Result<
             servers.push(raw.server.clone());
             servers.len() - 1
         });
-        let published = raw.metrics.iter().filter(|(name, _)| name != RATE).cloned().collect();
+        cells_of.entry(cell).or_default().push(raw.named());
         let slice = reported(cell, system, work(&raw.run), about);
+        let metrics = match raw.metrics.is_empty() {
+            false => raw.metrics.clone(),
+            true => metrics_of_samples(raw.vmstat.as_ref(), raw.iostat.as_ref(), &device, &slice),
+        };
+        let metrics = metrics.into_iter().filter(|(name, _)| name != RATE);
+        let published = metrics.chain(figures(&raw.run)).collect();
         match slices.entry((cell, system)) {
             Entry::Vacant(place) => drop(place.insert(Slice { published, ..slice })),
             Entry::Occupied(_) => repeated.push(format!("{} of {}", raw.name, raw.server)),
@@ -74,7 +120,28 @@ pub fn study_of_raw_runs(runs: &[RawRun], about: &About) -> std::result::Result<
     }
     let mut record = empty(&servers, cells, about);
     record.slices = slices.into_values().collect();
-    Ok(Gathered { record, repeated })
+    cells_of.iter().for_each(|(cell, runs)| doubts.extend(doubts_on(*cell, runs)));
+    if let Some(more) = doubts.len().checked_sub(RESERVATIONS).filter(|more| *more > 0) {
+        doubts.truncate(RESERVATIONS);
+        doubts
+            .push(format!("{} like these", assay_model::counted(more as u64, "more reservation")));
+    }
+    record.events = doubts.into_iter().map(|it| reservation(it, about)).collect();
+    Ok(Gathered { record, repeated, left_out })
+}
+
+/// What is doubtful about the runs of a test.
+fn doubts_on(cell: CellId, runs: &[SystemRun]) -> Vec<String> {
+    let mut doubts = reservations::of_runs(runs);
+    if let Some((first, rest)) = runs.split_first() {
+        let others = rest.iter().filter_map(|it| Some((it, difference(first, it)?)));
+        doubts.extend(others.map(|(it, what)| format!("{} is other work: {what}", it.file)));
+    }
+    for it in runs {
+        let of_command = checks::command_contradicts(&it.run);
+        doubts.extend(of_command.into_iter().map(|what| format!("{}: {what}", it.file)));
+    }
+    doubts.into_iter().map(|doubt| format!("{}: {doubt}", cell.test)).collect()
 }
 
 /// Reads the metrics of one run, `sb.met.*`: lines of names, each followed by a line of numbers.
@@ -108,17 +175,24 @@ mod tests {
     use super::*;
 
     fn run(server: &str, name: &str, queries: u64) -> RawRun {
-        let run = SysbenchRun {
+        let run = ClientRun {
             threads: Some(40),
             read: Some(queries),
             write: Some(0),
             other: Some(0),
             seconds: Some(10.0),
             reports: 1,
-            ..SysbenchRun::default()
+            ..ClientRun::default()
         };
         let metrics = vec![("cpu/o".to_owned(), 0.5), ("o/s".to_owned(), 7.0)];
-        RawRun { server: server.to_owned(), name: name.to_owned(), run, metrics }
+        RawRun {
+            server: server.to_owned(),
+            name: name.to_owned(),
+            run,
+            metrics,
+            vmstat: None,
+            iostat: None,
+        }
     }
 
     #[test]

@@ -1,99 +1,148 @@
-//! Outputs of sysbench as a study.
+//! Outputs of benchmark clients as a study: clients of one script, a sweep over clients, and repeats.
+
+use std::collections::BTreeSet;
 
 use assay_model::{
-    Artifact, CellId, Product, Setup, StudyRecord, System, SystemSpec, WorkCounters,
+    Artifact, CellId, Product, Setup, Slice, StudyRecord, System, SystemSpec, WorkCounters,
 };
 
-use crate::study::{About, empty, reported, unknown_test};
-use crate::sysbench::SysbenchRun;
+use crate::checks;
+use crate::client_run::{Client, ClientRun, SystemRun};
+use crate::comparable::difference;
+use crate::reservations;
+use crate::study::{About, empty, reported, reservation, unknown_test};
 
-/// Why outputs of sysbench are no study.
+/// Why outputs are no study.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NoRuns {
     /// This one has no single report: its run failed, or the file is not the output of a run.
     Incomplete {
         /// Number of the output, from 0.
         number: usize,
+        /// The number of its reports.
+        reports: u32,
         /// The first line that says why.
         why: Option<String>,
     },
-    /// This one has another script, or other numbers of clients, tables or rows than the first.
+    /// This one contradicts itself.
+    Contradiction {
+        /// Number of the output, from 0.
+        number: usize,
+        /// What does not agree.
+        what: Vec<String>,
+    },
+    /// This one did other work than the first, or under another limit.
     Different {
         /// Number of the output, from 0.
         number: usize,
-        /// What differs.
+        /// What differs, in both.
         what: String,
     },
+    /// No number of clients is that of two systems.
+    NoCommonClients,
 }
 
-/// Beginnings of options that do not change the work of a script.
-const OF_ANY_WORK: [&str; 12] = [
-    "config-file",
-    "db-debug",
-    "db-driver",
-    "events",
-    "max-requests",
-    "mysql-",
-    "pgsql-",
-    "report-",
-    "threads",
-    "time",
-    "verbosity",
-    "warmup-time",
-];
-
-/// The study that compares runs of one script with the first of them. What their command lines tell of clients, tables
-/// and rows replaces what `about` says.
+/// The study that compares runs of one script with those of the first system. What outputs tell of clients, tables and
+/// rows replaces what `about` says.
 ///
 /// # Errors
 /// [`NoRuns`].
-pub fn study_of_runs(runs: &[(String, SysbenchRun)], about: &About) -> Result<StudyRecord, NoRuns> {
-    let failed = |run: &SysbenchRun| !run.is_complete() || run.fatal.is_some();
-    let incomplete = runs.iter().position(|(_, run)| failed(run));
-    if let Some(number) = incomplete {
-        let why = runs.get(number).and_then(|(_, run)| run.fatal.clone());
-        return Err(NoRuns::Incomplete { number, why });
+pub fn study_of_runs(runs: &[SystemRun], about: &About) -> Result<StudyRecord, NoRuns> {
+    for (number, SystemRun { run, .. }) in runs.iter().enumerate() {
+        if !run.is_complete() || run.fatal.is_some() {
+            let (reports, why) = (run.reports, run.fatal.clone());
+            return Err(NoRuns::Incomplete { number, reports, why });
+        }
+        let what = checks::contradictions(run);
+        if !what.is_empty() {
+            return Err(NoRuns::Contradiction { number, what });
+        }
     }
-    let Some((_, first)) = runs.first() else {
-        return Err(NoRuns::Incomplete { number: 0, why: None });
+    let (runs, mut doubts) = without_foreign_commands(runs);
+    let Some(first) = runs.first() else {
+        return Err(NoRuns::Incomplete { number: 0, reports: 0, why: None });
     };
-    let setup = setup(first, about.setup);
-    for (number, (_, run)) in runs.iter().enumerate() {
-        let what = if run.script != first.script {
-            "script".to_owned()
-        } else if self::setup(run, about.setup) != setup {
-            "number of threads, tables or rows".to_owned()
-        } else if let Some(option) = differing_option(run, first) {
-            format!("`--{option}`")
-        } else {
-            continue;
-        };
-        return Err(NoRuns::Different { number, what });
+    for (number, other) in runs.iter().enumerate().skip(1) {
+        if let Some(what) = difference(first, other) {
+            return Err(NoRuns::Different { number, what });
+        }
     }
+    let names = systems(&runs);
+    if names.len() > 1 && !has_common_clients(&runs, about) {
+        return Err(NoRuns::NoCommonClients);
+    }
+    doubts.extend(reservations::of_runs(&runs));
+    let record = record(&runs, &names, about);
+    Ok(StudyRecord {
+        events: doubts.into_iter().map(|it| reservation(it, about)).collect(),
+        ..record
+    })
+}
+
+/// The runs without command lines that are not those of their reports, and a reservation about each of these.
+fn without_foreign_commands(runs: &[SystemRun]) -> (Vec<SystemRun>, Vec<String>) {
+    let mut doubts = Vec::new();
+    let mut kept = runs.to_vec();
+    for SystemRun { file, run, .. } in &mut kept {
+        let differences = checks::command_contradicts(run);
+        if differences.is_empty() {
+            continue;
+        }
+        doubts.push(format!(
+            "{file}: its command line is not that of its report ({}), so script, options, tables and rows are not \
+             taken from it",
+            differences.join("; ")
+        ));
+        (run.script, run.options) = (None, Vec::new());
+    }
+    (kept, doubts)
+}
+
+/// The names of the systems, in their order.
+fn systems(runs: &[SystemRun]) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    runs.iter().map(|it| &it.system).filter(|it| seen.insert(*it)).cloned().collect()
+}
+
+fn has_common_clients(runs: &[SystemRun], about: &About) -> bool {
+    let clients = |it: &SystemRun| setup(&it.run, about.setup).clients;
+    runs.iter().any(|one| {
+        runs.iter().any(|other| one.system != other.system && clients(one) == clients(other))
+    })
+}
+
+fn record(runs: &[SystemRun], names: &[String], about: &About) -> StudyRecord {
     // It may have been changed by its options, or by its author: it is no script of assay's.
-    let script = unknown_test(first.script.as_deref().unwrap_or("sysbench"));
-    let about = About { setup, ..about.clone() };
-    let names: Vec<String> = runs.iter().map(|(name, _)| name.clone()).collect();
-    let cell = CellId { test: script, setup };
-    let mut record = empty(&names, vec![cell], &about);
-    for (system, (_, run)) in record.systems.iter_mut().zip(runs) {
-        if run.option("db-driver") == Some("pgsql") {
+    let known = runs.iter().find_map(|it| it.run.script.as_deref());
+    let client = runs.first().map(|it| it.run.client).unwrap_or_default();
+    let script = unknown_test(known.unwrap_or(match client {
+        Client::Sysbench => "sysbench",
+        Client::Pgbench => "pgbench",
+    }));
+    // Only some of the outputs may tell tables and rows.
+    let known = runs.iter().find(|it| tells_rows(&it.run)).map(|it| setup(&it.run, about.setup));
+    let otherwise = known.unwrap_or(about.setup);
+    let cell = |it: &SystemRun| CellId { test: script, setup: setup(&it.run, otherwise) };
+    let cells: BTreeSet<CellId> = runs.iter().map(cell).collect();
+    let mut record = empty(names, cells.into_iter().collect(), about);
+    for (number, run) in runs.iter().enumerate() {
+        let before = || runs.iter().take(number).filter(|it| it.system == run.system);
+        let system = names.iter().position(|name| *name == run.system).unwrap_or(0);
+        let block = before().filter(|it| cell(it) == cell(run)).count() as u32;
+        let slice = reported(cell(run), system, work(&run.run), about);
+        record.slices.push(Slice { block, published: figures(&run.run), ..slice });
+        if is_of_postgres(&run.run)
+            && let Some(system) = record.systems.get_mut(system)
+        {
             of_postgres(system);
         }
     }
-    let slices = runs.iter().enumerate();
-    record.slices =
-        slices.map(|(system, (_, run))| reported(cell, system, work(run), &about)).collect();
-    Ok(record)
+    record.study.blocks = record.slices.iter().map(|it| it.block + 1).max().unwrap_or(1);
+    record
 }
 
-/// An option of the work that is not the same in both runs.
-fn differing_option<'a>(one: &'a SysbenchRun, other: &'a SysbenchRun) -> Option<&'a str> {
-    let mut names = one.options.iter().chain(&other.options).map(|(name, _)| name.as_str());
-    names.find(|name| {
-        let is_of_work = !OF_ANY_WORK.iter().any(|it| name.starts_with(it));
-        is_of_work && one.option(name) != other.option(name)
-    })
+fn is_of_postgres(run: &ClientRun) -> bool {
+    run.client == Client::Pgbench || run.option("db-driver") == Some("pgsql")
 }
 
 /// Only the driver of a run tells the product, if the name of its output does not.
@@ -105,25 +154,39 @@ fn of_postgres(system: &mut System) {
     }
 }
 
+/// Rows of a scale of pgbench, in its largest table.
+const ROWS_OF_SCALE: u32 = 100_000;
+
+fn tells_rows(run: &ClientRun) -> bool {
+    ["tables", "table-size", "scale"].iter().any(|option| run.option(option).is_some())
+}
+
 /// Clients, tables and rows as the output tells them.
-pub(crate) fn setup(run: &SysbenchRun, otherwise: Setup) -> Setup {
+pub(crate) fn setup(run: &ClientRun, otherwise: Setup) -> Setup {
     let number = |name: &str| run.option(name)?.parse::<u32>().ok().filter(|it| *it > 0);
+    let is_own = run.script.as_deref().is_some_and(|it| BUILT_IN.contains(&it));
+    let of_scale = || number("scale").filter(|_| is_own)?.checked_mul(ROWS_OF_SCALE);
     Setup {
         clients: run.threads.unwrap_or(otherwise.clients).max(1),
         tables: number("tables").unwrap_or(otherwise.tables),
-        rows: number("table-size").unwrap_or(otherwise.rows),
+        rows: number("table-size").or_else(of_scale).unwrap_or(otherwise.rows),
     }
 }
 
-pub(crate) fn work(run: &SysbenchRun) -> WorkCounters {
+/// The scripts of pgbench whose tables have a scale.
+const BUILT_IN: [&str; 3] = ["tpcb-like", "simple-update", "select-only"];
+
+pub(crate) fn work(run: &ClientRun) -> WorkCounters {
     let seconds = run.seconds.unwrap_or(0.0);
     let events = run.events.unwrap_or(0);
     let mean_ms = run.latency.avg.unwrap_or(0.0);
+    // pgbench counts transactions only.
+    let uncounted = if run.client == Client::Pgbench { events } else { 0 };
     WorkCounters {
         events,
         read: run.read.unwrap_or(0),
         write: run.write.unwrap_or(0),
-        other: run.other.unwrap_or(0),
+        other: run.other.unwrap_or(uncounted),
         errors: run
             .ignored_errors
             .filter(|it| *it > 0)
@@ -136,69 +199,30 @@ pub(crate) fn work(run: &SysbenchRun) -> WorkCounters {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// What else the output says, by names: response times, lost connections, limits.
+pub(crate) fn figures(run: &ClientRun) -> Vec<(String, f64)> {
+    let latency = &run.latency;
+    let us = |name: &str, ms: Option<f64>| ms.map(|ms| (format!("latency_{name}_us"), us(ms)));
+    let times = [
+        us("min", latency.min),
+        us("avg", latency.avg),
+        us("max", latency.max),
+        us("stddev", latency.stddev),
+    ];
+    let percentiles = latency.percentiles();
+    let percentiles = percentiles.iter().filter_map(|(at, ms)| us(&format!("p{at}"), Some(*ms)));
+    let others = [
+        ("reconnects", run.reconnects.filter(|it| *it > 0).map(|it| it as f64)),
+        ("given_up", run.given_up.filter(|it| *it > 0).map(|it| it as f64)),
+        ("late", run.late.map(|it| it as f64)),
+        ("target_tps", run.target),
+        ("schedule_lag_us", run.lag_ms.map(self::us)),
+    ];
+    let others = others.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    times.into_iter().flatten().chain(percentiles).chain(others).collect()
+}
 
-    fn run(queries: u64, threads: u32) -> SysbenchRun {
-        SysbenchRun {
-            script: Some("oltp_read_only".to_owned()),
-            options: [("table-size", "5000"), ("db-driver", "pgsql")]
-                .map(|(name, value)| (name.to_owned(), value.to_owned()))
-                .to_vec(),
-            threads: Some(threads),
-            read: Some(queries),
-            write: Some(0),
-            other: Some(0),
-            reports: 1,
-            qps: Some(queries as f64 / 10.0),
-            events: Some(queries / 16),
-            seconds: Some(10.0),
-            ..SysbenchRun::default()
-        }
-    }
-
-    fn about() -> About {
-        About {
-            reported_in: "sysbench".to_owned(),
-            id: "imported-1".to_owned(),
-            imported_ms: 0,
-            setup: Setup { clients: 1, tables: 1, rows: 1 },
-            assay_version: String::new(),
-        }
-    }
-
-    fn of(runs: [SysbenchRun; 2]) -> Result<StudyRecord, NoRuns> {
-        let names = ["old.txt", "new.txt"].map(str::to_owned);
-        study_of_runs(&names.into_iter().zip(runs).collect::<Vec<_>>(), &about())
-    }
-
-    #[test]
-    fn runs_of_one_script_are_compared() {
-        let record = of([run(1600, 4), run(3200, 4)]).unwrap();
-        let [cell] = record.study.cells.as_slice() else { panic!("{:?}", record.study.cells) };
-        assert_eq!(cell.id.setup, Setup { clients: 4, tables: 1, rows: 5000 });
-        assert_eq!(cell.id.test.name(), "oltp_read_only");
-        assert!(record.systems.iter().all(|it| it.artifact.product() == Some(Product::Postgres)));
-        let rates: Vec<_> = record.slices.iter().map(assay_model::Slice::ops_per_second).collect();
-        assert_eq!(rates, [Some(160.0), Some(320.0)]);
-    }
-
-    #[test]
-    fn runs_that_differ_or_failed_are_refused() {
-        let what = "number of threads, tables or rows".to_owned();
-        let other = of([run(1600, 4), run(1600, 8)]);
-        assert_eq!(other.unwrap_err(), NoRuns::Different { number: 1, what });
-        let script = SysbenchRun { script: Some("oltp_insert".to_owned()), ..run(1, 4) };
-        let other = of([run(1600, 4), script]);
-        assert_eq!(other.unwrap_err(), NoRuns::Different { number: 1, what: "script".to_owned() });
-        let mut zipfian = run(1600, 4);
-        zipfian.options.push(("rand-type".to_owned(), "zipfian".to_owned()));
-        let what = "`--rand-type`".to_owned();
-        let other = of([run(1600, 4), zipfian]);
-        assert_eq!(other.unwrap_err(), NoRuns::Different { number: 1, what });
-        let fatal = SysbenchRun { fatal: Some("FATAL: x".to_owned()), ..SysbenchRun::default() };
-        let why = Some("FATAL: x".to_owned());
-        assert_eq!(of([run(1, 4), fatal]).unwrap_err(), NoRuns::Incomplete { number: 1, why });
-    }
+/// Milliseconds as microseconds, without the digits that multiplying adds.
+fn us(ms: f64) -> f64 {
+    (ms * 1e6).round() / 1e3
 }

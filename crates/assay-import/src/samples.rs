@@ -101,6 +101,13 @@ impl Iostat {
             .flat_map(|(_, all)| all)
     }
 
+    /// The mean of a quantity of the device of exactly this name; `None` without samples.
+    #[must_use]
+    pub fn mean_of(&self, device: &str, of: impl Fn(&IostatSample) -> f64) -> Option<f64> {
+        let samples = self.devices.get(device).filter(|it| !it.is_empty())?;
+        Some(samples.iter().map(of).sum::<f64>() / samples.len() as f64)
+    }
+
     /// The number of these samples, and the mean of a quantity; `None` without samples.
     #[must_use]
     pub fn mean(&self, device: &str, of: impl Fn(&IostatSample) -> f64) -> Option<(u64, f64)> {

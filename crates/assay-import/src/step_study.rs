@@ -158,7 +158,7 @@ pub fn study_of_steps(results: &[StepResult], about: &About) -> Result<Gathered,
     steps.sort_by_key(|(name, _)| order(name));
     let mut record = empty(&servers, steps.into_iter().map(|(_, cell)| cell).collect(), about);
     record.slices = slices.into_values().collect();
-    Ok(Gathered { record, repeated })
+    Ok(Gathered { record, repeated, left_out: Vec::new() })
 }
 
 /// The place of a step: loads first, then queries by their background rate, ranges before points, and their loops.

@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::{
-    Artifact, CellId, Class, CpuPlacement, Definition, Experiment, Group, Host, IdKey, Origin,
-    PlannedCell, PlanningFacts, Preset, Product, ReportedServer, Schema, Setup, Slice,
-    SliceOutcome, StartFrom, StatementMode, Study, StudyRecord, System, SystemSpec, TableForm,
-    Test, TestSet, Unit, WorkCounters,
+    Artifact, CellId, Class, CpuPlacement, Definition, EventKind, Experiment, Group, Host, IdKey,
+    Origin, PlannedCell, PlanningFacts, Preset, Product, ReportedServer, Schema, Setup, Slice,
+    SliceOutcome, StartFrom, StatementMode, Study, StudyEvent, StudyRecord, System, SystemSpec,
+    TableForm, Test, TestSet, Unit, WorkCounters,
 };
 
 use crate::dbms::{Dbms, dbms};
@@ -36,6 +36,8 @@ pub struct Gathered {
     pub record: StudyRecord,
     /// Results of a server in a test for which there is one already, in words. The first one counts.
     pub repeated: Vec<String>,
+    /// Runs that could not be read, with the reason, in words.
+    pub left_out: Vec<String>,
 }
 
 /// Why a table is no study.
@@ -280,6 +282,12 @@ fn slice(cell: CellId, system: usize, rate: f64, about: &About) -> Slice {
         },
     };
     reported(cell, system, work, about)
+}
+
+/// An event that warns of results.
+pub(crate) fn reservation(what: String, about: &About) -> StudyEvent {
+    let what = EventKind::Reservation { what };
+    StudyEvent { when_ms: about.imported_ms, system: None, what }
 }
 
 /// The only slice of a cell, of which nothing is known but the work.

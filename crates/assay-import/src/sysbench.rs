@@ -1,110 +1,44 @@
-//! Output of sysbench 1.0 and 1.1.
+//! Output of sysbench 0.5, 1.0 and 1.1.
 
 use std::io::{BufRead, Result};
 
+use crate::client_run::{ClientRun, Interval};
 use crate::line::{Fault, each_line};
 
-/// A run of sysbench as its output tells it. What the output does not say is `None`.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct SysbenchRun {
-    /// The version, such as `1.1.0`.
-    pub version: Option<String>,
-    /// The script or test, from the command line, without directory and `.lua`.
-    pub script: Option<String>,
-    /// Options of the command line, without the dashes; passwords are left out.
-    pub options: Vec<(String, String)>,
-    /// Number of clients.
-    pub threads: Option<u32>,
-    /// Statements that read.
-    pub read: Option<u64>,
-    /// Statements that write.
-    pub write: Option<u64>,
-    /// Statements that do neither.
-    pub other: Option<u64>,
-    /// All statements.
-    pub queries: Option<u64>,
-    /// Statements per second, as printed.
-    pub qps: Option<f64>,
-    /// Transactions per second, as printed.
-    pub tps: Option<f64>,
-    /// Events.
-    pub events: Option<u64>,
-    /// Errors after which an event was started again.
-    pub ignored_errors: Option<u64>,
-    /// Connections that replaced lost ones.
-    pub reconnects: Option<u64>,
-    /// Measured time, seconds.
-    pub seconds: Option<f64>,
-    /// Response times.
-    pub latency: SysbenchLatency,
-    /// The lines of `--report-interval`.
-    pub intervals: Vec<Interval>,
-    /// Number of reports: an output may be of several runs.
-    pub reports: u32,
-    /// The first line that says why the run failed.
-    pub fatal: Option<String>,
-}
+/// The most buckets of a histogram that are kept: sysbench has 1,024.
+const BUCKETS_MAX: usize = 4096;
 
-/// Response times, milliseconds.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct SysbenchLatency {
-    /// The shortest.
-    pub min: Option<f64>,
-    /// The mean.
-    pub avg: Option<f64>,
-    /// The longest.
-    pub max: Option<f64>,
-    /// A percentile, and the response time there.
-    pub percentile: Option<(f64, f64)>,
-}
-
-/// What was done since the line before.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Interval {
-    /// The end of the interval, seconds since the start.
-    pub at_s: f64,
-    /// Transactions per second.
-    pub tps: f64,
-    /// Statements per second.
-    pub qps: f64,
-    /// The percentile of the response time, milliseconds.
-    pub latency_ms: f64,
-}
-
-impl SysbenchRun {
-    /// The value of an option of the command line.
-    #[must_use]
-    pub fn option(&self, name: &str) -> Option<&str> {
-        let found = self.options.iter().rev().find(|(key, _)| key == name);
-        found.map(|(_, value)| value.as_str())
-    }
-
-    /// Whether there is a report, and no more than one: a run that fails prints none.
-    #[must_use]
-    pub fn is_complete(&self) -> bool {
-        let counts = [self.read, self.write, self.other];
-        self.reports == 1 && counts.iter().all(Option::is_some) && self.seconds.is_some()
-    }
-}
+/// The most intervals that are kept: a week of seconds.
+const INTERVALS_MAX: usize = 604_800;
 
 /// Reads the output of a run. A command line before it is read too; other text is skipped.
 ///
 /// # Errors
 /// When the content cannot be read. A line of the report without its number is a fault.
-pub fn sysbench_run(file: &str, content: impl BufRead) -> Result<(SysbenchRun, Vec<Fault>)> {
-    let mut run = SysbenchRun::default();
+pub fn sysbench_run(file: &str, content: impl BufRead) -> Result<(ClientRun, Vec<Fault>)> {
+    let mut run = ClientRun::default();
+    let mut is_histogram = false;
     let faults = each_line(file, content, |number, line| {
         let text = line.trim();
-        if number == 1 && text.contains("sysbench") && text.contains(" --") {
+        if run.versions.is_empty() && is_command(text, number) {
             read_command(&mut run, text);
             return Ok(());
         }
-        if let Some(rest) = text.strip_prefix("sysbench ") {
-            run.version = rest.split([' ', '-']).next().map(str::to_owned);
-        } else if let Some(interval) = text.strip_prefix("[ ").filter(|it| it.contains(" thds: ")) {
-            run.intervals.push(interval_of(interval).ok_or("the interval lacks a number")?);
+        if text.starts_with("Latency histogram") {
+            is_histogram = true;
+        } else if let Some((value, count)) = text.split_once('|').filter(|_| is_histogram) {
+            add_bucket(&mut run, value, count)?;
+        } else if let Some(rest) = text.strip_prefix("sysbench ") {
+            let version = rest.split([' ', '-', ':']).next().unwrap_or_default();
+            if version.starts_with(|first: char| first.is_ascii_digit()) && run.versions.len() < 2 {
+                run.versions.push(version.to_owned());
+            }
+        } else if let Some(interval) = text.strip_prefix('[').filter(|it| is_interval(it)) {
+            if run.intervals.len() < INTERVALS_MAX {
+                run.intervals.push(interval_of(interval).ok_or("the interval lacks a number")?);
+            }
         } else if text.starts_with("FATAL: ") {
-            run.fatal.get_or_insert_with(|| text.to_owned());
+            run.fatal.get_or_insert_with(|| assay_model::shortened(text).into_owned());
         } else if let Some((name, value)) = text.split_once(':') {
             return report_line(&mut run, name.trim(), value.trim());
         }
@@ -113,7 +47,14 @@ pub fn sysbench_run(file: &str, content: impl BufRead) -> Result<(SysbenchRun, V
     Ok((run, faults))
 }
 
-fn read_command(run: &mut SysbenchRun, text: &str) {
+/// Whether a line is the command of the run. Before the output, scripts show other commands too.
+fn is_command(text: &str, number: u64) -> bool {
+    let is_run = || number == 1 || text.split_whitespace().any(|word| word == "run");
+    text.contains("sysbench") && text.contains(" --") && is_run()
+}
+
+fn read_command(run: &mut ClientRun, text: &str) {
+    (run.script, run.options) = (None, Vec::new());
     for word in text.split_whitespace() {
         let Some(option) = word.strip_prefix("--") else {
             let name = word.rsplit('/').next().unwrap_or(word);
@@ -124,8 +65,21 @@ fn read_command(run: &mut SysbenchRun, text: &str) {
             continue;
         };
         let (name, value) = option.split_once('=').unwrap_or((option, "on"));
-        if !name.contains("password") {
-            run.options.push((name.replace('_', "-"), value.to_owned()));
+        let name = name.replace('_', "-");
+        match name.as_str() {
+            // The script of sysbench 0.5, and other names of today's options.
+            "test" => {
+                let script = value.rsplit('/').next().unwrap_or(value);
+                run.script = Some(script.trim_end_matches(".lua").to_owned());
+            }
+            "num-threads" => run.options.push(("threads".to_owned(), value.to_owned())),
+            "max-time" => run.options.push(("time".to_owned(), value.to_owned())),
+            "max-requests" => run.options.push(("events".to_owned(), value.to_owned())),
+            "oltp-tables-count" => run.options.push(("tables".to_owned(), value.to_owned())),
+            "oltp-table-size" => run.options.push(("table-size".to_owned(), value.to_owned())),
+            "tx-rate" => run.options.push(("rate".to_owned(), value.to_owned())),
+            _ if name.contains("password") => {}
+            _ => run.options.push((name, value.to_owned())),
         }
     }
 }
@@ -134,8 +88,21 @@ fn is_test(word: &str) -> bool {
     word.starts_with("oltp_") || word.starts_with("select_random_") || word == "bulk_insert"
 }
 
+/// `  0.123 |****  17`
+fn add_bucket(run: &mut ClientRun, value: &str, count: &str) -> std::result::Result<(), String> {
+    let bad = || format!("`{}` is no bucket", assay_model::shortened(value));
+    let ms = value.trim().parse::<f64>().ok().filter(|it| it.is_finite() && *it >= 0.0);
+    let count = count.split_whitespace().last().and_then(|it| it.parse().ok());
+    let bucket = ms.zip(count).ok_or_else(bad)?;
+    if run.latency.histogram.len() == BUCKETS_MAX {
+        return Err(format!("more than {BUCKETS_MAX} buckets"));
+    }
+    run.latency.histogram.push(bucket);
+    Ok(())
+}
+
 /// A line `name: value` of the report; others are skipped.
-fn report_line(run: &mut SysbenchRun, name: &str, text: &str) -> std::result::Result<(), String> {
+fn report_line(run: &mut ClientRun, name: &str, text: &str) -> std::result::Result<(), String> {
     let first = text.split_whitespace().next().unwrap_or_default();
     let bad = || format!("`{name}` is `{}`", assay_model::shortened(text));
     let count = || first.parse::<u64>().map(Some).map_err(|_| bad());
@@ -147,43 +114,67 @@ fn report_line(run: &mut SysbenchRun, name: &str, text: &str) -> std::result::Re
         let inside = text.split_once('(').map_or("", |(_, rest)| rest);
         number(inside.split_whitespace().next().unwrap_or_default())
     };
+    let ms = || number(first.trim_end_matches("ms"));
     match name {
         "Number of threads" => run.threads = Some(first.parse().map_err(|_| bad())?),
+        "Target transaction rate" => {
+            run.target = number(first.trim_end_matches("/sec"))?.filter(|it| *it > 0.0);
+        }
         "read" => run.read = count()?,
         "write" => run.write = count()?,
         "other" => run.other = count()?,
-        "transactions" => run.tps = per_second()?,
-        "queries" => {
-            (run.queries, run.qps) = (count()?, per_second()?);
+        "total" => run.total = count()?,
+        "transactions" => {
+            (run.transactions, run.tps) = (count()?, per_second()?);
             run.reports = run.reports.saturating_add(1);
         }
-        "ignored errors" => run.ignored_errors = count()?,
+        "queries" => (run.queries, run.qps) = (count()?, per_second()?),
+        "ignored errors" => {
+            (run.ignored_errors, run.errors_per_second) = (count()?, per_second().ok().flatten());
+        }
         "reconnects" => run.reconnects = count()?,
         "time elapsed" | "total time" => run.seconds = number(first.trim_end_matches('s'))?,
         "total number of events" => run.events = count()?,
-        "min" => run.latency.min = number(first)?,
-        "avg" => run.latency.avg = number(first)?,
-        "max" => run.latency.max = number(first)?,
+        "total time taken by event execution" => {
+            run.latency.sum = number(first.trim_end_matches('s'))?.map(|seconds| 1000.0 * seconds);
+        }
+        "events (avg/stddev)" => {
+            run.events_of_thread = number(first.split('/').next().unwrap_or_default())?;
+        }
+        "min" => run.latency.min = ms()?,
+        "avg" => run.latency.avg = ms()?,
+        "max" => run.latency.max = ms()?,
+        "sum" => run.latency.sum = ms()?,
         percentile => {
-            let Some(at) = percentile.strip_suffix("th percentile") else { return Ok(()) };
-            run.latency.percentile = number(at)?.zip(number(first)?);
+            // `95th percentile` or, of sysbench 0.5, `approx.  95 percentile`.
+            let Some(at) = percentile.strip_suffix("percentile") else { return Ok(()) };
+            let at = at.trim().trim_start_matches("approx.").trim().trim_end_matches("th");
+            run.latency.percentile = number(at)?.zip(ms()?);
         }
     }
     Ok(())
 }
 
-/// `10s ] thds: 12 tps: 1234.56 qps: 24691.20 (r/w/o: ...) lat (ms,95%): 11.24 ...`
+fn is_interval(text: &str) -> bool {
+    text.contains(" thds: ") || text.contains(" threads: ")
+}
+
+/// ` 10s ] thds: 12 tps: 1234.56 qps: 24691.20 (r/w/o: ...) lat (ms,95%): 11.24 ...` or, of sysbench 0.5,
+/// `  10s] threads: 12, tps: 1234.56, reads: 17283.84, writes: 4938.24, response time: 11.24ms (95%), ...`.
 fn interval_of(text: &str) -> Option<Interval> {
     let after = |name: &str| {
         let (_, rest) = text.split_once(name)?;
-        rest.split_whitespace().next()?.parse::<f64>().ok().filter(|it| it.is_finite())
+        let number = rest.split_whitespace().next()?.trim_end_matches(',').trim_end_matches("ms");
+        number.parse::<f64>().ok().filter(|it| it.is_finite() && *it >= 0.0)
     };
-    Some(Interval {
-        at_s: text.split_once('s')?.0.trim().parse().ok().filter(|it: &f64| it.is_finite())?,
-        tps: after(" tps: ")?,
-        qps: after(" qps: ")?,
-        latency_ms: after("%): ")?,
-    })
+    let at_s = text.split_once('s')?.0.trim().parse().ok().filter(|it: &f64| it.is_finite())?;
+    let threads = after(" thds: ").or_else(|| after(" threads: ")).map(|it| it as u32);
+    let tps = after(" tps: ")?;
+    let Some(qps) = after(" qps: ") else {
+        let qps = after(" reads: ")? + after(" writes: ")?;
+        return Some(Interval { at_s, threads, tps, qps, latency_ms: after(" response time: ")? });
+    };
+    Some(Interval { at_s, threads, tps, qps, latency_ms: after("%): ")? })
 }
 
 #[cfg(test)]
@@ -201,7 +192,7 @@ mod tests {
         \x20   ignored errors:                      1      (0.10 per sec.)\n\
         \x20   reconnects:                          0      (0.00 per sec.)\n\n";
 
-    fn read(text: &str) -> (SysbenchRun, Vec<String>) {
+    fn read(text: &str) -> (ClientRun, Vec<String>) {
         let (run, faults) = sysbench_run("sb.o", text.as_bytes()).unwrap();
         (run, faults.iter().map(ToString::to_string).collect())
     }
@@ -221,7 +212,10 @@ mod tests {
             let (run, faults) = read(&[REPORT, general, latency].concat());
             assert_eq!(faults, [""; 0]);
             assert!(run.is_complete());
-            assert_eq!((run.version.as_deref(), run.threads), (Some("1.1.0"), Some(4)));
+            assert_eq!(
+                (run.versions.as_slice(), run.threads),
+                (&["1.1.0".to_owned()][..], Some(4))
+            );
             assert_eq!((run.read, run.write, run.other), (Some(1400), Some(400), Some(200)));
             assert_eq!((run.queries, run.qps, run.tps), (Some(2000), Some(200.0), Some(10.0)));
             assert_eq!((run.events, run.seconds), (Some(100), Some(10.0003)));
@@ -230,6 +224,7 @@ mod tests {
             assert_eq!((run.latency.min, run.latency.max), (Some(0.05), Some(9.89)));
             let [interval] = run.intervals.as_slice() else { panic!("{:?}", run.intervals) };
             assert_eq!((interval.at_s, interval.tps, interval.latency_ms), (1.0, 99.5, 11.24));
+            assert_eq!((interval.threads, run.transactions), (Some(4), Some(100)));
         }
     }
 

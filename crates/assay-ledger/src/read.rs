@@ -25,6 +25,18 @@ impl Ledger {
         self.reading(studies)
     }
 
+    /// Whether there is a study with exactly this id.
+    ///
+    /// # Errors
+    /// The file is damaged.
+    pub fn contains(&self, id: &str) -> Result<bool, Error> {
+        let sql = "SELECT id FROM study WHERE id = ?";
+        self.reading(|connection| {
+            let get = |row: &rusqlite::Row<'_>| Fields::new("study", "id", row).get::<String>("id");
+            Ok(!rows(connection, sql, [id], get)?.is_empty())
+        })
+    }
+
     /// The id of the study that began last.
     ///
     /// # Errors

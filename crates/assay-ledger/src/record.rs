@@ -4,12 +4,12 @@ use assay_model::StudyRecord;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::parts::add_series;
-use crate::write::{add_slice, finish, insert_study};
+use crate::write::{add_event, add_slice, finish, insert_study};
 use crate::{Error, Ledger, Problem};
 
 impl Ledger {
-    /// Adds a finished study of published results with its systems, cells, slices and series. Either all of it is
-    /// written or nothing.
+    /// Adds a finished study of published results with its systems, cells, slices, events and series. Either all of it
+    /// is written or nothing.
     ///
     /// # Errors
     /// Those of [`Ledger::create_study`] and [`Ledger::add_slice`].
@@ -24,6 +24,9 @@ fn add_record(connection: &Connection, record: &StudyRecord) -> Result<(), Probl
     insert_study(&transaction, &record.study, record.host(), &record.systems)?;
     for slice in &record.slices {
         add_slice(&transaction, id, slice)?;
+    }
+    for event in &record.events {
+        add_event(&transaction, id, event)?;
     }
     for (slice, series) in &record.series {
         add_series(&transaction, id, *slice, series)?;

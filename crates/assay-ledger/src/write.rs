@@ -401,7 +401,11 @@ fn slice_row(study: &str, slice: &Slice, run: i64) -> Result<Vec<(String, Value)
     problem.map_or(Ok(row), Err)
 }
 
-fn add_event(connection: &Connection, study: &str, event: &StudyEvent) -> Result<(), Problem> {
+pub(crate) fn add_event(
+    connection: &Connection,
+    study: &str,
+    event: &StudyEvent,
+) -> Result<(), Problem> {
     storable(event)?;
     connection.execute(
         "INSERT INTO event (study, when_ms, system, what) VALUES (?, ?, ?, ?)",

@@ -75,6 +75,11 @@ pub enum EventKind {
         /// The busiest first.
         processes: Vec<BusyProcess>,
     },
+    /// A reason to doubt published results, found when they were imported. Reports warn of it.
+    Reservation {
+        /// The reason.
+        what: String,
+    },
     /// A text from a ledger that is older than event kinds. New events never have this kind.
     Other {
         /// The text.
@@ -160,7 +165,7 @@ impl fmt::Display for EventKind {
                 }
                 f.write_str(" on average")
             }
-            Self::Other { text } => f.write_str(text),
+            Self::Other { text } | Self::Reservation { what: text } => f.write_str(text),
         }
     }
 }
@@ -237,6 +242,7 @@ mod tests {
                 EventKind::OtherProcesses { processes: vec![busy("a", 58), busy("b", 205)] },
                 "other processes used the CPU: `a` 0.58 CPUs, `b` 2.05 CPUs on average",
             ),
+            (EventKind::Reservation { what: text() }, "x"),
             (EventKind::Other { text: text() }, "x"),
         ] {
             assert_eq!(kind.to_string(), shown);

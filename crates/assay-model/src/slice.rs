@@ -244,6 +244,18 @@ impl Slice {
         SliceId { system: self.system, cell: self.cell, block: self.block, round: self.round }
     }
 
+    /// A figure that was published with it.
+    #[must_use]
+    pub fn figure(&self, name: &str) -> Option<f64> {
+        self.published.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
+    }
+
+    /// Whether its rate was limited, as by `sysbench --rate`: it does not say what the system is able to do.
+    #[must_use]
+    pub fn is_paced(&self) -> bool {
+        ["target_tps", "schedule_lag_us"].into_iter().any(|name| self.figure(name).is_some())
+    }
+
     /// Operations per second of the measured part; `None` if nothing was measured.
     ///
     /// The test's [`Unit`] defines an operation.

@@ -83,6 +83,7 @@ pub(crate) fn render(report: &Report, images: Images) -> String {
         [heading].into_iter().chain(images.at(&place)).chain([table]).collect::<Vec<_>>()
     }));
     sections.push(legend(report));
+    sections.extend(report.responses.iter().map(responses));
     let changes = list(report.changes().iter().map(|change| escaped(&change.line())));
     sections.extend(changes.map(|list| {
         let legend = sentence(STEPS_LEGEND);
@@ -267,6 +268,12 @@ fn sweep(sweep: &Sweep) -> Vec<String> {
         folded(&title_case(&shown.title), &format!("{note}\n\n{}", shaded(shown)))
     };
     sweep.tables.iter().map(table).collect()
+}
+
+/// Response times and errors of published results.
+fn responses(shown: &ShadedTable) -> String {
+    let note = escaped(&sentence(&shown.note));
+    format!("### {}\n\n{}\n\n{note}", title_case(&shown.title), shaded(shown))
 }
 
 /// Tables with the same note, behind a title.

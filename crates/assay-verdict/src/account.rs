@@ -73,19 +73,19 @@ impl ServerPerOp {
     }
 }
 
-/// Latency of events, microseconds.
+/// Latency of events, microseconds. Published results tell only some of these.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Latency {
     /// Mean.
-    pub mean: f64,
+    pub mean: Option<f64>,
     /// Median.
-    pub p50: f64,
+    pub p50: Option<f64>,
     /// 95th percentile.
-    pub p95: f64,
+    pub p95: Option<f64>,
     /// 99th percentile.
-    pub p99: f64,
+    pub p99: Option<f64>,
     /// Largest.
-    pub max: f64,
+    pub max: Option<f64>,
 }
 
 /// Operations of all clients together.
@@ -163,14 +163,45 @@ pub(crate) fn latency<'a>(slices: impl Iterator<Item = &'a Slice>) -> Option<Lat
             let _ = merged.record_n(value, count);
         })?;
     }
-    let us = |nanoseconds: u64| nanoseconds as f64 / 1e3;
+    let us = |nanoseconds: u64| Some(nanoseconds as f64 / 1e3);
     (!merged.is_empty() && events > 0).then(|| Latency {
-        mean: ns / 1e3 / events as f64,
+        mean: Some(ns / 1e3 / events as f64),
         p50: us(merged.value_at_quantile(0.50)),
         p95: us(merged.value_at_quantile(0.95)),
         p99: us(merged.value_at_quantile(0.99)),
         max: us(merged.max()),
     })
+}
+
+/// The latency among published figures; `None` if there is none.
+pub(crate) fn published_latency(published: &[(String, f64)]) -> Option<Latency> {
+    let figure = |name: &str| published.iter().find(|(it, _)| it == name).map(|(_, us)| *us);
+    let found = Latency {
+        mean: figure("latency_avg_us"),
+        p50: figure("latency_p50_us"),
+        p95: figure("latency_p95_us"),
+        p99: figure("latency_p99_us"),
+        max: figure("latency_max_us"),
+    };
+    let all = [found.mean, found.p50, found.p95, found.p99, found.max];
+    all.iter().any(Option::is_some).then_some(found)
+}
+
+/// The published figures of slices that all of them have: counts are added up, extremes kept, others averaged.
+pub(crate) fn published(slices: &[&Slice]) -> Vec<(String, f64)> {
+    let Some((first, rest)) = slices.split_first() else { return Vec::new() };
+    let of_all = first.published.iter().filter_map(|(name, value)| {
+        let others = rest.iter().map(|slice| slice.figure(name)).collect::<Option<Vec<_>>>();
+        let all: Vec<f64> = std::iter::once(*value).chain(others?).collect();
+        let figure = match name.as_str() {
+            "latency_min_us" => all.iter().copied().fold(f64::INFINITY, f64::min),
+            "latency_max_us" => all.iter().copied().fold(0.0, f64::max),
+            "reconnects" | "given_up" | "late" => all.iter().sum(),
+            _ => all.iter().sum::<f64>() / all.len() as f64,
+        };
+        Some((name.clone(), figure))
+    });
+    of_all.collect()
 }
 
 #[cfg(test)]

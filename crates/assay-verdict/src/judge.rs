@@ -1,13 +1,14 @@
 //! Judges a record: cells, then groups, then systems.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::{
     CellId, Estimate, PlannedCell, Profile, Slice, SliceOutcome, StudyRecord, Trouble, Verdict,
 };
 
-use crate::account::{latency, operations, shares_cpu};
+use crate::account::{latency, operations, published, published_latency, shares_cpu};
 use crate::effect::Reduced;
+use crate::rules::Decision;
 use crate::sample::{Fitness, Sample};
 use crate::samples::{Decided, Quantity, Samples};
 use crate::totals::per_op;
@@ -27,6 +28,12 @@ impl Quantity {
         }
     }
 
+    /// Leaves a cell and system without an estimate.
+    fn forget(&mut self, index: usize) {
+        self.reduced.get_mut(index).into_iter().for_each(|it| *it = None);
+        self.effects.get_mut(index).into_iter().for_each(|it| *it = None);
+    }
+
     /// The ratio of totals.
     fn total(&self, index: usize, surplus: &[Option<Surplus>]) -> Option<Estimate> {
         let effect = self.effects.get(index)?.as_ref()?;
@@ -44,14 +51,16 @@ pub fn judge(record: &StudyRecord) -> Judgement {
 pub(crate) fn with_rates(record: &StudyRecord) -> (Judgement, Vec<Option<Reduced>>) {
     let mut samples = Samples::of(record);
     let base = samples.base();
-    let Decided { rates: rqps, rate_decisions: decisions, surplus, cpu, cpu_decisions } =
+    let Decided { rates: mut rqps, rate_decisions: mut decisions, surplus, cpu, cpu_decisions } =
         samples.decide();
+    let paced = paced(record);
     let qps = samples.rates();
     let slices = judged_slices(record, &samples);
     let profiles: BTreeMap<(CellId, usize), &Profile> =
         record.profiles.iter().map(|it| ((it.cell, it.system), &it.profile)).collect();
     let counts = counts(record);
     let cpus = record.host().cpus;
+    forget_paced(record, &paced, base, &mut rqps, &mut decisions);
     let nothing = Counts::default();
     let keys = record.study.cells.iter();
     let keys = keys.flat_map(|cell| (0..record.systems.len()).map(move |system| (cell, system)));
@@ -81,6 +90,7 @@ pub(crate) fn with_rates(record: &StudyRecord) -> (Judgement, Vec<Option<Reduced
         described.detectable = decision.detectable;
         described.doubt = match decision.doubt {
             _ if decision.verdict != Verdict::Undecided => None,
+            _ if paced.contains(&cell.id) => Some(Doubt::Paced),
             None if described.rqps.is_none() => Some(Doubt::Unmeasured),
             None => Some(Doubt::SinglePair),
             doubt => doubt,
@@ -106,6 +116,33 @@ pub(crate) fn with_rates(record: &StudyRecord) -> (Judgement, Vec<Option<Reduced
     let crossovers = crossover::crossovers(record, &cells);
     let gate = samples.gate();
     (Judgement { cells, groups, systems, steps, lines, crossovers, gate }, rqps.reduced)
+}
+
+/// Rates that were asked for say nothing about each other.
+fn forget_paced(
+    record: &StudyRecord,
+    paced: &BTreeSet<CellId>,
+    base: usize,
+    rqps: &mut Quantity,
+    decisions: &mut [Decision],
+) {
+    let systems = record.systems.len();
+    let cells = record.study.cells.iter();
+    let keys = cells.flat_map(|cell| (0..systems).map(move |system| (cell.id, system)));
+    for ((index, (cell, system)), decision) in keys.enumerate().zip(decisions) {
+        if !paced.contains(&cell) {
+            continue;
+        }
+        rqps.forget(index);
+        if system != base {
+            decision.leave_open();
+        }
+    }
+}
+
+/// The cells in which the rate of any system was limited.
+fn paced(record: &StudyRecord) -> BTreeSet<CellId> {
+    record.slices.iter().filter(|slice| slice.is_paced()).map(|slice| slice.cell).collect()
 }
 
 /// The slices that verdicts use, by cell and system; in order of block and round.
@@ -210,12 +247,9 @@ fn described(
         ops: slices().map(operations).sum(),
         errors: counts.errors,
         failure: counts.failure.clone(),
-        published: match judged {
-            [only] => only.published.clone(),
-            _ => Vec::new(),
-        },
+        published: published(judged),
         step: step::summary(judged),
-        latency: latency(slices()),
+        latency: latency(slices()).or_else(|| published_latency(&published(judged))),
         per_op: per_op(slices(), shares_cpu(planned, cpus)),
         change: None,
         counters: None,

@@ -181,6 +181,8 @@ pub enum Doubt {
     Unmeasured,
     /// There is a single pair of slices, whose uncertainty is unknown.
     SinglePair,
+    /// Rates were limited, so they do not say what systems are able to do.
+    Paced,
     /// Fewer blocks were measured than a verdict needs.
     FewBlocks {
         /// Measured.

@@ -64,6 +64,12 @@ impl Decision {
         is_precise: false,
         rounds_to_go: None,
     };
+
+    /// What is left of it without an estimate.
+    pub(crate) fn leave_open(&mut self) {
+        let verdict = Some(self.verdict).filter(|it| *it == Verdict::Failed);
+        *self = Self { verdict: verdict.unwrap_or(Verdict::Undecided), ..Self::NONE };
+    }
 }
 
 /// How verdicts are reached in a study.

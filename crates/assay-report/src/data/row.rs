@@ -200,11 +200,11 @@ pub(crate) struct LatencyRow {
 impl From<Latency> for LatencyRow {
     fn from(latency: Latency) -> Self {
         Self {
-            avg: latency.mean.into(),
-            p50: latency.p50.into(),
-            p95: latency.p95.into(),
-            p99: latency.p99.into(),
-            max: latency.max.into(),
+            avg: Number(latency.mean),
+            p50: Number(latency.p50),
+            p95: Number(latency.p95),
+            p99: Number(latency.p99),
+            max: Number(latency.max),
         }
     }
 }
@@ -375,7 +375,7 @@ impl<'a> CellRow<'a> {
                 clock_jump: judged.troubled_by.clock_jump,
             }),
             disturbed: (!is_reported).then_some(judged.is_disturbed),
-            blocks: (!is_reported).then_some(judged.blocks),
+            blocks: (!is_reported || judged.blocks > 1).then_some(judged.blocks),
             ops: Number(is_counted.then_some(judged.ops)),
             errors: is_counted.then_some(judged.errors),
             latency_us: judged.latency.map(Into::into),

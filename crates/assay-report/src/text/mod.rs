@@ -78,6 +78,7 @@ fn short(report: &Report, width: usize) -> Vec<Section> {
         ),
         Section::Verbatim(tests.lines),
         Section::Prose(tests.key),
+        Section::Verbatim(responses(report, RESPONSES_SHORT, width)),
         Section::Prose(changes(report, CHANGES_SHORT)),
         Section::Prose(vec![last]),
     ]
@@ -100,12 +101,22 @@ fn every(report: &Report, width: usize) -> Vec<Section> {
         Section::Verbatim(sweep(report, width)),
         Section::Verbatim(tests.lines),
         Section::Prose([tests.key, tests.legend].concat()),
+        Section::Verbatim(responses(report, usize::MAX, width)),
         Section::Prose(changes(report, usize::MAX)),
         Section::Prose(crossovers(report)),
         Section::Prose(more),
         Section::Prose(conditions(report)),
         Section::Verbatim(again(&report.again)),
     ]
+}
+
+/// The most tests and systems whose response times a short report shows.
+const RESPONSES_SHORT: usize = 24;
+
+/// Response times and errors of published results, unless there are more.
+fn responses(report: &Report, most: usize, width: usize) -> Vec<String> {
+    let shown = report.responses.iter().filter(|it| it.rows.len() <= most);
+    shown.flat_map(|it| insert_bench::table(it, width)).collect()
 }
 
 /// Renders relative QPS as in published posts.

@@ -5,6 +5,7 @@ use assay_verdict::{CellJudgement, SystemSummary};
 
 use super::reasons;
 use super::study::JudgedStudy;
+use crate::number::figure;
 use crate::ratio::{Ratio, change_in_words, short};
 
 /// The number of largest changes that are named.
@@ -71,16 +72,17 @@ fn answer<'a>(study: &'a JudgedStudy<'a>, summary: &SystemSummary) -> SystemAnsw
         Some(TestRatio { test, ratio, verdict: cell.verdict })
     });
     let counts = counts(summary);
+    let of_base = cells.first().and_then(|it| study.cell(it.cell, study.base));
     let (name, base) = (study.label(summary.system), study.label(study.base));
     SystemAnswer {
         system: name,
-        sentence: match study.record.is_reported() {
-            true => format!("{name} against {base}: {}", published(summary, &cells)),
-            false => sentence(name, base, summary),
+        sentence: match study.has_verdicts() {
+            false => format!("{name} against {base}: {}", published(summary, of_base, &cells)),
+            true => sentence(name, base, summary),
         },
-        sentence_below_name: match study.record.is_reported() {
-            true => format!("Against {base}: {}.", published(summary, &cells)),
-            false => sentence_below_name(base, summary),
+        sentence_below_name: match study.has_verdicts() {
+            false => format!("Against {base}: {}.", published(summary, of_base, &cells)),
+            true => sentence_below_name(base, summary),
         },
         reasons: reasons::reasons(study, summary.system),
         tendency: match summary.slower.cmp(&summary.faster) {
@@ -91,7 +93,7 @@ fn answer<'a>(study: &'a JudgedStudy<'a>, summary: &SystemSummary) -> SystemAnsw
         counts: counts
             .into_iter()
             .filter(|(verdict, count)| {
-                let says = *verdict != Verdict::Undecided || !study.record.is_reported();
+                let says = *verdict != Verdict::Undecided || study.has_verdicts();
                 *count > 0 && says
             })
             .collect(),
@@ -127,10 +129,14 @@ fn rest(verdicts: impl Iterator<Item = (Verdict, u32)>) -> String {
 }
 
 /// What single runs without intervals say, which is no verdict.
-fn published(summary: &SystemSummary, cells: &[&CellJudgement]) -> String {
+fn published(
+    summary: &SystemSummary,
+    base: Option<&CellJudgement>,
+    cells: &[&CellJudgement],
+) -> String {
     let ratios: Vec<f64> = cells.iter().filter_map(|cell| Some(cell.rqps?.value)).collect();
     let Some(median) = summary.median.filter(|_| !ratios.is_empty()) else {
-        return "no test has a relative QPS".to_owned();
+        return format!("no test has a relative QPS{}", response_time(base, cells));
     };
     let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
     let most = ratios.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -142,6 +148,18 @@ fn published(summary: &SystemSummary, cells: &[&CellJudgement]) -> String {
     let median = median.value;
     let [median, least, most] = [median, least, most].map(short);
     format!("median relative QPS {median} over {tests}, from {least} to {most}{failed}")
+}
+
+/// The 95th percentile of the response time against that of the base, if there is a single test.
+fn response_time(base: Option<&CellJudgement>, cells: &[&CellJudgement]) -> String {
+    let [cell] = cells else { return String::new() };
+    let p95 = |cell: &CellJudgement| Some(figure(Some(cell.latency?.p95? / 1000.0)));
+    match base.and_then(p95).zip(p95(cell)) {
+        Some((base, other)) => {
+            format!("; 95th percentile of the response time {other} ms against {base} ms")
+        }
+        None => String::new(),
+    }
 }
 
 fn sentence(name: &str, base: &str, summary: &SystemSummary) -> String {

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use assay_model::{DataContent, Experiment, Origin, System, Verdict, counted, may_equal};
+use assay_model::{
+    DataContent, EventKind, Experiment, Origin, System, Verdict, counted, may_equal,
+};
 use assay_verdict::{Judgement, SystemSummary, threshold};
 
 use super::study::JudgedStudy;
@@ -47,7 +49,11 @@ fn twin_line(study: &JudgedStudy, twin: &SystemSummary) -> String {
 
 fn warnings(study: &JudgedStudy) -> Vec<String> {
     let record = study.record;
-    let mut warnings: Vec<String> = makers(study).into_iter().collect();
+    let reservations = record.events.iter().filter_map(|event| match &event.what {
+        EventKind::Reservation { what } => Some(what.clone()),
+        _ => None,
+    });
+    let mut warnings: Vec<String> = reservations.chain(makers(study)).collect();
     warnings.extend(data_differ(study));
     warnings.extend(trouble::warnings(record, study.judgement));
     let cells = study.judgement.cells.iter();
@@ -121,7 +127,7 @@ fn notes(study: &JudgedStudy) -> Vec<String> {
     let unremovable = (!what.is_empty()).then(|| {
         format!("differences between the versions that no option can remove: {}", what.join(", "))
     });
-    let published = study.record.is_reported().then(|| {
+    let published = (!study.has_verdicts()).then(|| {
         "each published value is a single run, which has no interval, and so no verdict".to_owned()
     });
     releases(study).into_iter().chain(unremovable).chain(published).collect()
@@ -169,8 +175,13 @@ fn basis(study: &JudgedStudy) -> String {
     let (record, cells) = (study.record, &study.judgement.cells);
     if record.is_reported() {
         let values: u32 = cells.iter().map(|cell| cell.slices).sum();
+        let repeats = cells.iter().map(|cell| cell.blocks).max().unwrap_or(0);
+        let repeats = match repeats {
+            0 | 1 => String::new(),
+            many => format!(", up to {many} repeats of a run"),
+        };
         return format!(
-            "{} of {}",
+            "{} of {}{repeats}",
             counted(values, "published value"),
             counted(record.systems.len() as u64, "system")
         );

@@ -159,9 +159,9 @@ impl Figure {
             Self::ContextSwitches => server.map(|it| it.cs),
             Self::Reads => per_op.and_then(|it| it.reads),
             Self::WriteKb => per_op.and_then(|it| it.write_kb),
-            Self::LatencyP50 => cell.latency.map(|it| it.p50),
-            Self::LatencyP95 => cell.latency.map(|it| it.p95),
-            Self::LatencyP99 => cell.latency.map(|it| it.p99),
+            Self::LatencyP50 => cell.latency.and_then(|it| it.p50),
+            Self::LatencyP95 => cell.latency.and_then(|it| it.p95),
+            Self::LatencyP99 => cell.latency.and_then(|it| it.p99),
             Self::Published(name) => {
                 cell.published.iter().find(|(it, _)| it == name).map(|(_, value)| *value)
             }

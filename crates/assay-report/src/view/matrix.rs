@@ -132,7 +132,7 @@ fn cell(study: &JudgedStudy, base: &assay_verdict::CellJudgement, system: usize)
     }
     let judged = study.cell(base.cell, system);
     let step = study.named_step(base.cell, system);
-    let says = |verdict: &Verdict| *verdict != Verdict::Undecided || !study.record.is_reported();
+    let says = |verdict: &Verdict| *verdict != Verdict::Undecided || study.has_verdicts();
     let verdict = judged.map(|it| it.verdict).filter(says);
     let ratio = judged.filter(|it| it.verdict != Verdict::Failed).and_then(|it| it.rqps);
     MatrixCell { ratio, verdict, step }

@@ -24,6 +24,7 @@ pub(crate) mod plans;
 pub(crate) mod profile;
 pub(crate) mod published;
 pub(crate) mod reasons;
+pub(crate) mod responses;
 pub(crate) mod rounds;
 pub(crate) mod seconds;
 pub(crate) mod shaded;
@@ -76,6 +77,8 @@ pub(crate) struct Report<'a> {
     pub(crate) insert_bench: Option<InsertBench<'a>>,
     /// Tests by client count; `None` if there is only one.
     pub(crate) sweep: Option<Sweep<'a>>,
+    /// Response times and errors of published results.
+    pub(crate) responses: Option<ShadedTable>,
     /// Every test.
     pub(crate) tests: Tests<'a>,
     /// The steps of each line of versions.
@@ -114,6 +117,7 @@ impl<'a> Report<'a> {
             groups: groups::rows(study),
             insert_bench: InsertBench::new(study),
             sweep: Sweep::new(study),
+            responses: responses::table(study),
             tests: Tests::new(study),
             steps: steps::tables(study),
             versions: versions::lines(study),

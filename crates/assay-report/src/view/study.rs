@@ -79,6 +79,11 @@ impl<'a> JudgedStudy<'a> {
         self.record.study.cells.len() * self.compared.len() > RESULTS_MAX
     }
 
+    /// Whether it may have verdicts: published results have none unless runs were repeated.
+    pub(crate) fn has_verdicts(&self) -> bool {
+        !self.record.is_reported() || self.judgement.cells.iter().any(|cell| cell.blocks > 1)
+    }
+
     /// Whether the study has more than one combination of clients, tables and rows.
     pub(crate) fn several_setups(&self) -> bool {
         self.record.study.setups.len() > 1

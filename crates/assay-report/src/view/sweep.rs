@@ -145,25 +145,25 @@ const QUANTITIES: [Quantity; 6] = [
         title: "mean response time, ms",
         note: "over all events; has no interval",
         is_short: false,
-        text: |cell, _| ms(cell.latency.map(|it| it.mean)),
+        text: |cell, _| ms(cell.latency.and_then(|it| it.mean)),
     },
     Quantity {
         title: "95th percentile of the response time, ms",
         note: "over all events; has no interval",
         is_short: true,
-        text: |cell, _| ms(cell.latency.map(|it| it.p95)),
+        text: |cell, _| ms(cell.latency.and_then(|it| it.p95)),
     },
     Quantity {
         title: "99th percentile of the response time, ms",
         note: "over all events; has no interval",
         is_short: false,
-        text: |cell, _| ms(cell.latency.map(|it| it.p99)),
+        text: |cell, _| ms(cell.latency.and_then(|it| it.p99)),
     },
     Quantity {
         title: "longest response time, ms",
         note: "over all events; has no interval",
         is_short: false,
-        text: |cell, _| ms(cell.latency.map(|it| it.max)),
+        text: |cell, _| ms(cell.latency.and_then(|it| it.max)),
     },
 ];
 
@@ -231,7 +231,7 @@ fn systems(study: &JudgedStudy, swept: &Swept) -> Vec<SweptSystem> {
                 false => cells().map(|judged| judged.filter(good)?.rqps).collect(),
             },
             p95: cells()
-                .map(|judged| Some(Estimate::without_interval(judged?.latency?.p95 / 1000.0)))
+                .map(|judged| Some(Estimate::without_interval(judged?.latency?.p95? / 1000.0)))
                 .collect(),
         }
     };
@@ -268,7 +268,7 @@ fn curves<'a>(study: &JudgedStudy<'a>, swept: &Swept) -> TestCurves<'a> {
         clients: swept.clients.clone(),
         data: several.then(|| swept.data.to_string()),
         response_times: by_clients("95th percentile of the response time, ms", |cell| {
-            Some(cell.latency?.p95 / 1000.0)
+            Some(cell.latency?.p95? / 1000.0)
         }),
         seconds: counts_by_second.flat_map(|it| by_second(study, swept.cell(*it))).collect(),
     }
@@ -295,7 +295,7 @@ fn by_second(study: &JudgedStudy, cell: CellId) -> Vec<Chart> {
     };
     let charts = [
         course("transactions/s", |second| Some(second.events as f64 / second.seconds)),
-        course("longest response time, ms", |second| Some(second.latency?.max / 1000.0)),
+        course("longest response time, ms", |second| Some(second.latency?.max? / 1000.0)),
     ];
     charts.into_iter().flatten().collect()
 }

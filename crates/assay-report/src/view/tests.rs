@@ -243,7 +243,7 @@ fn measured<'a>(study: &'a JudgedStudy<'a>, cell: &'a CellJudgement) -> Measured
         system: study.label(cell.system),
         is_twin: cell.system != study.base && study.is_twin(cell.system),
         verdict: cell.verdict,
-        has_verdict: cell.verdict != Verdict::Undecided || !study.record.is_reported(),
+        has_verdict: cell.verdict != Verdict::Undecided || study.has_verdicts(),
         qps: Rate(cell.qps),
         rqps: Ratio(cell.rqps),
         cpu_ratio: Quotient(cell.cpu_ratio),

@@ -25,6 +25,7 @@ enum Reason {
     FewBlocks,
     Smoke,
     SinglePair,
+    Paced,
     Unmeasured,
 }
 
@@ -33,6 +34,7 @@ impl Reason {
         match doubt {
             Doubt::Unmeasured => Self::Unmeasured,
             Doubt::SinglePair => Self::SinglePair,
+            Doubt::Paced => Self::Paced,
             Doubt::FewBlocks { .. } => Self::FewBlocks,
             Doubt::Smoke => Self::Smoke,
             Doubt::AtThreshold => Self::AtThreshold,
@@ -48,6 +50,11 @@ impl Reason {
 fn sentence(reason: Reason, doubts: &[Doubt], record: &StudyRecord) -> String {
     let threshold = share(threshold(&record.study));
     match reason {
+        Reason::Slices | Reason::Blocks | Reason::Hopeless | Reason::FewBlocks
+            if record.is_reported() =>
+        {
+            "the interval of so few repeats is too wide: import more of each run".to_owned()
+        }
         Reason::Slices => format!(
             "the interval is too wide: use a quieter machine, or measure {} as long ({})",
             times(doubts),
@@ -96,6 +103,9 @@ fn sentence(reason: Reason, doubts: &[Doubt], record: &StudyRecord) -> String {
                 "the uncertainty of a single measurement is unknown".to_owned()
             }
         },
+        Reason::Paced => {
+            "rates were limited, so they do not say what systems are able to do".to_owned()
+        }
         Reason::Unmeasured => "no round was measured on both systems".to_owned(),
     }
 }
@@ -155,8 +165,8 @@ pub(crate) fn why<'a>(record: &StudyRecord, cell: &'a CellJudgement) -> Option<C
 
 /// A line for the tests of a system that are undecided for the same reason: `3 tests: why (names)`.
 pub(crate) fn lines(study: &JudgedStudy) -> Vec<String> {
-    // A note says why no published result has a verdict.
-    if study.record.is_reported() {
+    // A note says why no single published result has a verdict.
+    if !study.has_verdicts() {
         return Vec::new();
     }
     let is_undecided = |cell: &&CellJudgement| {

@@ -13,7 +13,7 @@ use super::{FormatWord, LedgerArg, Output, ShapeArg};
 pub(crate) enum ImportCommand {
     /// Add published results in the layouts of Mark Callaghan: tables of QPS, metrics, runs, the Insert Benchmark
     Mytools(ImportTables),
-    /// Compare outputs of sysbench 1.0 or 1.1, runs of one script, with the first of them
+    /// Compare outputs of sysbench or pgbench, runs of one script, with those of the first system
     Sysbench(ImportRuns),
     /// Add the studies of another ledger or of a pack
     Ledger(ImportLedger),
@@ -41,8 +41,9 @@ pub(crate) struct ImportTables {
 #[derive(Debug, Args)]
 #[command(mut_arg("format", FormatWord::only(FormatWord::WITHOUT_STACKS)))]
 pub(crate) struct ImportRuns {
-    /// Outputs of sysbench: the base, then others
-    #[arg(required = true, value_name = "FILE")]
+    /// Outputs of sysbench 0.5, 1.0 or 1.1, or of pgbench: those of the base, then others. Runs of one system, named
+    /// as `SYSTEM=FILE` or by a directory, are a sweep over clients, or repeats
+    #[arg(required = true, value_name = "[SYSTEM=]FILE")]
     pub(crate) files: Vec<PathBuf>,
 
     #[command(flatten)]

@@ -1,6 +1,6 @@
 //! What all imports share.
 
-use std::io::BufReader;
+use std::io::{BufRead, BufReader, Read as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
@@ -31,14 +31,32 @@ pub(super) fn tell(faults: &[Fault]) {
     }
 }
 
-pub(super) fn open(path: &Path) -> Result<BufReader<fs_err::File>> {
+/// The largest content of a compressed file that is read.
+const CONTENT_MAX: u64 = 16 << 30;
+
+/// The first bytes of a file compressed by gzip.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+
+/// The content of a file, which gzip may have compressed.
+pub(super) fn open(path: &Path) -> Result<Box<dyn BufRead>> {
     let mut options = fs_err::OpenOptions::new();
     // Opening a pipe would wait for its writer.
     options.options_mut().custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
     let file = options.read(true).open(path)?;
     // A device or a pipe may have no end.
     anyhow::ensure!(file.metadata()?.is_file(), "it is not a regular file");
-    Ok(BufReader::new(file))
+    let mut content = BufReader::new(file);
+    if !content.fill_buf()?.starts_with(&GZIP) {
+        return Ok(Box::new(content));
+    }
+    let content = flate2::bufread::MultiGzDecoder::new(content).take(CONTENT_MAX);
+    Ok(Box::new(BufReader::new(content)))
+}
+
+/// The name of a file without the ending of compressed ones.
+pub(super) fn plain_name(path: &Path) -> String {
+    let name = name(path);
+    name.strip_suffix(".gz").map(str::to_owned).unwrap_or(name)
 }
 
 /// The name of a file. Where it lies on this machine is nobody else's business.
@@ -63,12 +81,10 @@ pub(super) fn about(reported_in: String, mut digest: Sha256, setup: Setup) -> Ab
 /// Adds a study unless it is there, and returns it as it is stored.
 pub(super) fn add(ledger: &mut Ledger, record: &StudyRecord) -> Result<StudyRecord> {
     let id = &record.study.id;
-    let exists =
-        |ledger: &Ledger| Ok::<_, anyhow::Error>(ledger.studies()?.iter().any(|it| it.id == *id));
-    let mut is_new = !exists(ledger)?;
+    let mut is_new = !ledger.contains(id)?;
     if is_new && let Err(error) = ledger.add_record(record) {
         // Another import may have been faster.
-        if !exists(ledger)? {
+        if !ledger.contains(id)? {
             return Err(error.into());
         }
         is_new = false;
@@ -80,10 +96,13 @@ pub(super) fn add(ledger: &mut Ledger, record: &StudyRecord) -> Result<StudyReco
     Ok(record)
 }
 
-/// Names what could not become part of a study.
-pub(super) fn of_gathered(gathered: Gathered) -> StudyRecord {
+/// Names what could not become part of a study. The result is whether there is anything.
+pub(super) fn tell_left_out(gathered: &Gathered) -> bool {
     for repeated in &gathered.repeated {
         print(&format!("warning: left out, because there is one already: {repeated}"));
     }
-    gathered.record
+    for left_out in &gathered.left_out {
+        print(&format!("warning: left out: {left_out}"));
+    }
+    !(gathered.repeated.is_empty() && gathered.left_out.is_empty())
 }

@@ -1,11 +1,12 @@
 //! The data sets in a directory, by the names of their files.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use super::common::name;
+use super::common::{name, plain_name};
+use super::unread::Unread;
 use crate::progress::print;
 
 /// Deepest directory below a named one that is searched.
@@ -30,9 +31,28 @@ pub(super) enum DataSet {
     RawSteps(Vec<PathBuf>),
 }
 
+impl DataSet {
+    /// The files that it names.
+    fn files(&self) -> Vec<&Path> {
+        match self {
+            Self::Table { table, metrics } => {
+                std::iter::once(table).chain(metrics).map(PathBuf::as_path).collect()
+            }
+            Self::Metrics(path) => vec![path],
+            Self::Rates { rates, inserts } => {
+                std::iter::once(rates).chain(inserts).map(PathBuf::as_path).collect()
+            }
+            Self::Steps(paths)
+            | Self::Servers(paths)
+            | Self::RawRuns(paths)
+            | Self::RawSteps(paths) => paths.iter().map(PathBuf::as_path).collect(),
+        }
+    }
+}
+
 /// The data set of a file.
 pub(super) fn named(path: &Path) -> DataSet {
-    let name = name(path);
+    let name = plain_name(path);
     let path = path.to_owned();
     if name.starts_with("mrg.") {
         DataSet::Steps(vec![path])
@@ -51,20 +71,45 @@ const RATES: &str = "tput.tsv";
 const INSERTS: &str = "iput.tsv";
 
 /// All data sets in a directory and those below it, in the order of their names.
-pub(super) fn found(directory: &Path) -> Result<Vec<DataSet>> {
+pub(super) fn found(directory: &Path, unread: &mut Unread) -> Result<Vec<DataSet>> {
     let mut sets = Vec::new();
     let files = files(directory)?;
     if is_raw(&files) {
+        unread_of_runs(&files, unread)?;
         return Ok(vec![DataSet::RawRuns(vec![directory.to_owned()])]);
     }
     if has_steps(&files)? {
         return Ok(vec![DataSet::RawSteps(vec![directory.to_owned()])]);
     }
-    search(directory, DEEPEST, &mut sets)?;
+    search(directory, DEEPEST, &mut sets, unread)?;
     Ok(sets)
 }
 
-fn search(directory: &Path, deepest: usize, sets: &mut Vec<DataSet>) -> Result<()> {
+/// The files of a directory of raw runs that are not read.
+fn unread_of_runs(files: &BTreeMap<String, PathBuf>, unread: &mut Unread) -> Result<()> {
+    let is_read = |name: &str| {
+        let of = |word: &str, of_run: &str| {
+            let run = name.strip_prefix(word)?;
+            files.contains_key(&format!("{of_run}{run}")).then_some(())
+        };
+        let is_sampled = || {
+            let run = name.strip_prefix("sb.vm.").or_else(|| name.strip_prefix("sb.io."))?;
+            let has_metrics = files.contains_key(&format!("sb.met.{run}"));
+            (files.contains_key(&format!("sb.o.{run}")) && !has_metrics).then_some(())
+        };
+        name.starts_with("sb.o.") || of("sb.met.", "sb.o.").or_else(is_sampled).is_some()
+    };
+    let read = files.iter().filter(|(name, _)| is_read(name)).map(|(_, path)| path.as_path());
+    unread.add(files, &read.collect())
+}
+
+fn search(
+    directory: &Path,
+    deepest: usize,
+    sets: &mut Vec<DataSet>,
+    unread: &mut Unread,
+) -> Result<()> {
+    let before = sets.len();
     let files = files(directory)?;
     let with = |is: &dyn Fn(&str) -> bool| -> Vec<PathBuf> {
         let wanted = files.iter().filter(|(name, path)| is(name) && path.is_file());
@@ -72,7 +117,10 @@ fn search(directory: &Path, deepest: usize, sets: &mut Vec<DataSet>) -> Result<(
     };
     let tables = with(&|name| name.starts_with("qps.abs.") && name.ends_with(".tsv"));
     // A table without names of servers is read only if there is no other.
-    let is_alone = |path: &PathBuf| !path.with_extension("tsv").exists();
+    let is_alone = |path: &PathBuf| {
+        let named = plain_name(path).trim_end_matches("csv").to_owned() + "tsv";
+        !files.contains_key(&named)
+    };
     let plain = with(&|name| name.starts_with("qps.abs.") && name.ends_with(".csv"));
     sets.extend(tables.iter().map(|it| named(it)));
     sets.extend(plain.iter().filter(|it| is_alone(it)).map(|it| named(it)));
@@ -88,15 +136,21 @@ fn search(directory: &Path, deepest: usize, sets: &mut Vec<DataSet>) -> Result<(
         (true, false) => sets.push(DataSet::Servers(servers)),
         (true, true) => sets.extend(rates.iter().map(|it| named(it))),
     }
+    let read = sets.get(before..).unwrap_or_default().iter().flat_map(DataSet::files);
+    let read: BTreeSet<&Path> = read.collect();
+    unread.add(&files, &read)?;
     let (mut raw, mut steps) = (Vec::new(), Vec::new());
     for path in files.values().filter(|path| path.is_dir() && !path.is_symlink()) {
         let below = self::files(path)?;
         if is_raw(&below) {
+            if tables.is_empty() {
+                unread_of_runs(&below, unread)?;
+            }
             raw.push(path.clone());
         } else if has_steps(&below)? {
             steps.push(path.clone());
         } else if deepest > 0 {
-            search(path, deepest - 1, sets)?;
+            search(path, deepest - 1, sets, unread)?;
         } else {
             print(&format!("warning: `{}` is too deep to be searched", path.display()));
         }
@@ -111,15 +165,20 @@ fn search(directory: &Path, deepest: usize, sets: &mut Vec<DataSet>) -> Result<(
     Ok(())
 }
 
-/// The entries of a directory by name.
+/// The entries of a directory by name, files compressed by gzip without that ending.
 pub(super) fn files(directory: &Path) -> Result<BTreeMap<String, PathBuf>> {
-    let entries = fs_err::read_dir(directory)?;
-    entries
-        .map(|entry| {
-            let path = entry?.path();
-            Ok((name(&path), path))
-        })
-        .collect()
+    let entries = fs_err::read_dir(directory)?.map(|entry| Ok(entry?.path()));
+    let paths: Vec<PathBuf> = entries.collect::<Result<_>>()?;
+    let mut files: BTreeMap<String, PathBuf> =
+        paths.iter().map(|path| (name(path), path.clone())).collect();
+    for path in paths {
+        let plain = plain_name(&path);
+        if plain != name(&path) && !files.contains_key(&plain) {
+            files.remove(&name(&path));
+            files.insert(plain, path);
+        }
+    }
+    Ok(files)
 }
 
 /// Whether directories in a directory have outputs of the Insert Benchmark.
@@ -148,7 +207,7 @@ fn is_metrics(name: &str) -> bool {
 
 /// The metrics of the runs of a table: `o.met.all` for `qps.abs.all.tsv`, or those without a word.
 fn metrics_beside(table: &Path) -> Option<PathBuf> {
-    let name = name(table);
+    let name = plain_name(table);
     let word = name.strip_prefix("qps.abs.")?.rsplit_once('.')?.0.to_owned();
     [format!("o.met.{word}"), format!("met.{word}.txt"), "o.met".to_owned()]
         .iter()
@@ -156,7 +215,8 @@ fn metrics_beside(table: &Path) -> Option<PathBuf> {
 }
 
 fn beside(path: &Path, name: &str) -> Option<PathBuf> {
-    Some(path.with_file_name(name)).filter(|it| it.is_file())
+    let names = [name.to_owned(), format!("{name}.gz")];
+    names.iter().map(|name| path.with_file_name(name)).find(|it| it.is_file())
 }
 
 #[cfg(test)]
@@ -179,7 +239,7 @@ mod tests {
                 format!("{} {}", name(&rates), inserts.as_ref().map_or_else(String::new, name))
             }
         };
-        found(directory).unwrap().into_iter().map(set).collect()
+        found(directory, &mut Unread::default()).unwrap().into_iter().map(set).collect()
     }
 
     #[test]

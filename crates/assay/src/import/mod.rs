@@ -6,6 +6,8 @@ mod ledger;
 mod mytools;
 mod raw;
 mod sysbench;
+mod systems;
+mod unread;
 
 use anyhow::Result;
 

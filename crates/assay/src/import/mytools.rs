@@ -5,16 +5,17 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use assay_import::{
-    About, Metrics, NoStudy, QpsTable, StepRow, metrics, qps_table, rate_table, step_results,
-    step_rows, steps_of_server, study_of, study_of_steps, summary_results,
+    About, Gathered, Metrics, NoStudy, QpsTable, StepRow, metrics, qps_table, rate_table,
+    step_results, step_rows, steps_of_server, study_of, study_of_steps, summary_results,
 };
 use assay_ledger::Ledger;
 use assay_model::{Setup, StudyRecord, counted};
 use sha2::{Digest as _, Sha256};
 
-use super::common::{about, add, name, of_gathered, open, tell};
+use super::common::{about, add, name, open, plain_name, tell, tell_left_out};
 use super::data_sets::{self, DataSet};
 use super::raw;
+use super::unread::Unread;
 use crate::advice::Advised;
 use crate::cli::ImportTables;
 use crate::exit::Exit;
@@ -25,13 +26,17 @@ use crate::{paths, report};
 pub(super) fn run(args: &ImportTables) -> Result<Exit> {
     report::check(&args.output, None, &args.ledger)?;
     let mut sets: Vec<(DataSet, Option<&Path>)> = Vec::new();
+    let mut unread = Unread::default();
     for path in &args.paths {
         match path.is_dir() {
-            true => sets
-                .extend(data_sets::found(path)?.into_iter().map(|set| (set, Some(path.as_path())))),
+            true => {
+                let found = data_sets::found(path, &mut unread)?;
+                sets.extend(found.into_iter().map(|set| (set, Some(path.as_path()))));
+            }
             false => sets.push((data_sets::named(path), None)),
         }
     }
+    let is_lost = unread.tell();
     if sets.is_empty() {
         bail!(Advised::new(
             "there are no published results in these directories",
@@ -39,11 +44,18 @@ pub(super) fn run(args: &ImportTables) -> Result<Exit> {
         ));
     }
     let mut records: Vec<StudyRecord> = Vec::new();
-    let mut exit = Exit::Done;
+    let mut exit = if is_lost { Exit::Incomplete } else { Exit::Done };
     for (set, searched) in &sets {
         let context = Context { searched: *searched, setup: args.setup.setup() };
         match studies(set, &context) {
-            Ok(found) => records.extend(found),
+            Ok(found) => {
+                for gathered in found {
+                    if tell_left_out(&gathered) {
+                        exit = Exit::Incomplete;
+                    }
+                    records.push(gathered.record);
+                }
+            }
             Err(error) if sets.len() == 1 => return Err(error),
             Err(error) => exit = left_out(&error),
         }
@@ -65,8 +77,9 @@ pub(super) fn run(args: &ImportTables) -> Result<Exit> {
             Err(error) => exit = left_out(&error),
         }
     }
-    if let ([record], true) = (added.as_slice(), exit == Exit::Done) {
-        return report::write(record, &args.output);
+    if let [record] = added.as_slice() {
+        let written = report::write(record, &args.output)?;
+        return Ok(if exit == Exit::Done { written } else { exit });
     }
     for record in &added {
         let (cells, systems) = (record.study.cells.len() as u64, record.systems.len() as u64);
@@ -117,7 +130,7 @@ impl Context<'_> {
 }
 
 /// The studies of a data set: one, or one for each family of servers.
-fn studies(set: &DataSet, context: &Context) -> Result<Vec<StudyRecord>> {
+fn studies(set: &DataSet, context: &Context) -> Result<Vec<Gathered>> {
     let of = |path: &Path| format!("cannot import `{}`", path.display());
     match set {
         DataSet::Table { table, metrics } => {
@@ -140,7 +153,7 @@ fn studies(set: &DataSet, context: &Context) -> Result<Vec<StudyRecord>> {
     }
 }
 
-fn table_study(table: &Path, metrics: Option<&Path>, context: &Context) -> Result<StudyRecord> {
+fn table_study(table: &Path, metrics: Option<&Path>, context: &Context) -> Result<Gathered> {
     let (found, faults) = qps_table(&table.display().to_string(), open(table)?)?;
     tell(&faults);
     let metrics = metrics.map(read_metrics).transpose()?;
@@ -154,7 +167,7 @@ fn read_metrics(path: &Path) -> Result<Metrics> {
 }
 
 /// The rates of metrics are in one of their columns.
-fn metrics_study(path: &Path, context: &Context) -> Result<StudyRecord> {
+fn metrics_study(path: &Path, context: &Context) -> Result<Gathered> {
     let metrics = read_metrics(path)?;
     study_of_table(&metrics.table(), Some(&metrics), context.origin(path), context.setup)
 }
@@ -164,7 +177,7 @@ fn study_of_table(
     metrics: Option<&Metrics>,
     reported_in: String,
     setup: Setup,
-) -> Result<StudyRecord> {
+) -> Result<Gathered> {
     let mut digest = Sha256::new();
     for server in &table.servers {
         digest.update(format!("{server}\n"));
@@ -177,7 +190,8 @@ fn study_of_table(
     }
     let clients = metrics.and_then(Metrics::clients).unwrap_or(setup.clients);
     let about = about(reported_in, digest, Setup { clients, ..setup });
-    study_of(table, metrics, &about).map_err(|why| {
+    let whole = |record| Gathered { record, repeated: Vec::new(), left_out: Vec::new() };
+    study_of(table, metrics, &about).map(whole).map_err(|why| {
         let (what, hint) = match why {
             NoStudy::Relative => (
                 "its numbers are ratios, from which no rates follow",
@@ -204,10 +218,10 @@ fn read_rows(path: &Path) -> Result<Vec<StepRow>> {
 }
 
 /// A study for each family of servers, because a family has its own base.
-fn step_studies(paths: &[PathBuf], context: &Context) -> Result<Vec<StudyRecord>> {
+fn step_studies(paths: &[PathBuf], context: &Context) -> Result<Vec<Gathered>> {
     let mut families: BTreeMap<usize, Vec<(String, StepRow)>> = BTreeMap::new();
     for path in paths {
-        let step = name(path).trim_start_matches("mrg.").to_owned();
+        let step = plain_name(path).trim_start_matches("mrg.").to_owned();
         for row in read_rows(path)? {
             families.entry(row.family).or_default().push((step.clone(), row));
         }
@@ -224,7 +238,7 @@ fn step_studies(paths: &[PathBuf], context: &Context) -> Result<Vec<StudyRecord>
     families.values().map(study).collect()
 }
 
-fn server_study(paths: &[PathBuf], context: &Context) -> Result<StudyRecord> {
+fn server_study(paths: &[PathBuf], context: &Context) -> Result<Gathered> {
     let mut results = Vec::new();
     for path in paths {
         let rows = read_rows(path)?;
@@ -241,7 +255,7 @@ fn server_study(paths: &[PathBuf], context: &Context) -> Result<StudyRecord> {
     step_study(&results, context.origin_of_all(paths), context.setup)
 }
 
-fn rate_study(rates: &Path, inserts: Option<&Path>, context: &Context) -> Result<StudyRecord> {
+fn rate_study(rates: &Path, inserts: Option<&Path>, context: &Context) -> Result<Gathered> {
     let read = |path: &Path| -> Result<_> {
         let (table, faults) = rate_table(&path.display().to_string(), open(path)?)?;
         tell(&faults);
@@ -256,11 +270,11 @@ fn step_study(
     results: &[assay_import::StepResult],
     reported_in: String,
     setup: Setup,
-) -> Result<StudyRecord> {
+) -> Result<Gathered> {
     let digest = Sha256::new().chain_update(format!("{results:?}"));
     let place = reported_in.clone();
     let about: About = about(reported_in, digest, setup);
-    study_of_steps(results, &about).map(of_gathered).map_err(|_| no_steps(&place).into())
+    study_of_steps(results, &about).map_err(|_| no_steps(&place).into())
 }
 
 fn no_steps(place: &str) -> Advised {

@@ -1,17 +1,17 @@
 //! Directories of raw runs.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use assay_import::{
-    QueueResult, RawRun, queue_run, run_metrics, step_seconds, study_of_queue_runs,
-    study_of_raw_runs, sysbench_run, without_size,
+    Gathered, QueueResult, RawRun, iostat, queue_run, run_metrics, step_seconds,
+    study_of_queue_runs, study_of_raw_runs, sysbench_run, vmstat, without_size,
 };
-use assay_model::{Setup, StudyRecord};
+use assay_model::Setup;
 use sha2::{Digest as _, Sha256};
 
-use super::common::{about, name, of_gathered, open, tell};
+use super::common::{about, name, open, tell};
 use super::data_sets::{CLIENT, files};
 use crate::advice::Advised;
 
@@ -20,47 +20,63 @@ pub(super) fn of_sysbench(
     directories: &[PathBuf],
     origin: String,
     setup: Setup,
-) -> Result<StudyRecord> {
+) -> Result<Gathered> {
     let mut runs = Vec::new();
     let mut digest = Sha256::new();
     for directory in directories {
-        for (file, path) in files(directory)? {
+        let files = files(directory)?;
+        for (file, path) in &files {
+            // The log of the pause after the writes, and other things, are called alike.
             let Some(run) = file.strip_prefix("sb.o.") else { continue };
-            let read = || raw_run(&path, run, name(directory));
-            runs.push(read().with_context(|| format!("cannot import `{}`", path.display()))?);
+            let read = || raw_run(path, &files, run, name(directory));
+            let raw = read().with_context(|| format!("cannot import `{}`", path.display()))?;
+            let is_log = raw.run.reports == 0 && !run.contains(".dop");
+            runs.extend(Some(raw).filter(|_| !is_log));
         }
     }
     for run in &runs {
         digest.update(format!("{run:?}\n"));
     }
     let about = about(origin, digest, setup);
-    study_of_raw_runs(&runs, &about).map(of_gathered).map_err(|_| {
+    study_of_raw_runs(&runs, &about).map_err(|_| {
         let hint = "an output of sysbench is called `sb.o.TEST.range100.pk1.dop1` and ends with its report";
         Advised::new("there is no complete output of sysbench", hint).into()
     })
 }
 
-fn raw_run(output: &Path, run: &str, server: String) -> Result<RawRun> {
+fn raw_run(
+    output: &Path,
+    files: &BTreeMap<String, PathBuf>,
+    run: &str,
+    server: String,
+) -> Result<RawRun> {
     let (found, faults) = sysbench_run(&output.display().to_string(), open(output)?)?;
     tell(&faults);
-    let metrics = output.with_file_name(format!("sb.met.{run}"));
-    let metrics = match metrics.is_file() {
-        false => Vec::new(),
-        true => {
-            let (found, faults) = run_metrics(&metrics.display().to_string(), open(&metrics)?)?;
-            tell(&faults);
-            found
-        }
-    };
-    Ok(RawRun { server, name: run.to_owned(), run: found, metrics })
+    let beside = |word: &str| files.get(&format!("sb.{word}.{run}")).filter(|it| it.is_file());
+    let metrics = beside("met").map(|path| {
+        let (found, faults) = run_metrics(&path.display().to_string(), open(path)?)?;
+        tell(&faults);
+        anyhow::Ok(found)
+    });
+    let metrics = metrics.transpose()?.unwrap_or_default();
+    // The metrics were made of these.
+    let samples = |word: &str| beside(word).filter(|_| metrics.is_empty());
+    let vmstat = samples("vm").map(|path| {
+        let (found, faults) = vmstat(&path.display().to_string(), open(path)?)?;
+        tell(&faults);
+        anyhow::Ok(found)
+    });
+    let iostat = samples("io").map(|path| {
+        let (found, faults) = iostat(&path.display().to_string(), open(path)?)?;
+        tell(&faults);
+        anyhow::Ok(found)
+    });
+    let (vmstat, iostat) = (vmstat.transpose()?, iostat.transpose()?);
+    Ok(RawRun { server, name: run.to_owned(), run: found, metrics, vmstat, iostat })
 }
 
 /// The study of directories of raw runs of the Insert Benchmark, one for each server.
-pub(super) fn of_steps(
-    directories: &[PathBuf],
-    origin: String,
-    setup: Setup,
-) -> Result<StudyRecord> {
+pub(super) fn of_steps(directories: &[PathBuf], origin: String, setup: Setup) -> Result<Gathered> {
     let mut results = Vec::new();
     let plain: BTreeSet<String> =
         directories.iter().map(|it| without_size(&name(it)).to_owned()).collect();
@@ -83,7 +99,7 @@ pub(super) fn of_steps(
     }
     let digest = Sha256::new().chain_update(format!("{results:?}"));
     let about = about(origin, digest, setup);
-    study_of_queue_runs(&results, &about).map(of_gathered).map_err(|_| {
+    study_of_queue_runs(&results, &about).map_err(|_| {
         let hint = "the steps are the names of directories, such as `l.i0` and `qr100.L1`";
         Advised::new("there is no output of a step of the Insert Benchmark", hint).into()
     })

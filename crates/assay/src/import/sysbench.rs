@@ -1,58 +1,151 @@
-//! Outputs of sysbench.
+//! Outputs of sysbench and pgbench.
 
-use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::Path;
 
 use anyhow::{Context as _, Result};
-use assay_import::{NoRuns, study_of_runs, sysbench_run};
+use assay_import::{
+    ClientRun, NoRuns, Output, SystemRun, output, pgbench_run, study_of_runs, sysbench_run,
+};
 use assay_ledger::Ledger;
 use sha2::{Digest as _, Sha256};
 
 use super::common::{about, add, name, open, tell};
+use super::data_sets::files;
+use super::systems::{Given, given, systems};
 use crate::advice::Advised;
 use crate::cli::ImportRuns;
 use crate::exit::Exit;
+use crate::progress::print;
 use crate::{paths, report};
 
-/// Adds outputs of sysbench to the ledger as one study, and shows it.
+/// Adds outputs of sysbench or pgbench to the ledger as one study, and shows it.
 pub(super) fn run(args: &ImportRuns) -> Result<Exit> {
     report::check(&args.output, None, &args.ledger)?;
-    let mut runs = Vec::new();
-    let mut digest = Sha256::new();
-    for (file, name) in args.files.iter().zip(names(&args.files)) {
-        let content = open(file).with_context(|| format!("cannot import `{}`", file.display()))?;
-        let (run, faults) = sysbench_run(&file.display().to_string(), content)?;
-        tell(&faults);
-        digest.update(format!("{name} {run:?}\n"));
-        runs.push((name, run));
+    let mut outputs: Vec<(Given, ClientRun)> = Vec::new();
+    let mut exit = Exit::Done;
+    for given in args.files.iter().map(|it| given(it)) {
+        if !given.path.is_dir() {
+            let run = read(&given.path)?;
+            outputs.push((given, run));
+            continue;
+        }
+        for path in files(&given.path)?.into_values().filter(|path| path.is_file()) {
+            match read(&path) {
+                Ok(run) => {
+                    let system = given.system.clone();
+                    let system = Some(system.unwrap_or_else(|| name(&given.path)));
+                    outputs.push((Given { path, system }, run));
+                }
+                Err(error) => {
+                    print(&format!("warning: left out: {error:#}"));
+                    exit = Exit::Incomplete;
+                }
+            }
+        }
     }
-    let about = about("sysbench".to_owned(), digest, args.setup.setup());
-    let file = |number: usize| args.files.get(number).map_or("", |it| it.to_str().unwrap_or(""));
-    let record = study_of_runs(&runs, &about).map_err(|why| match why {
-        NoRuns::Incomplete { number, why } => {
-            let why = why.map_or_else(String::new, |why| format!(": {why}"));
-            let what = format!("`{}` has no single report of sysbench{why}", file(number));
-            Advised::new(what, "import the whole output of a run that ended by itself")
-        }
-        NoRuns::Different { number, what } => {
-            let what = format!("`{}` has another {what} than the first output", file(number));
-            Advised::new(what, "import runs that differ only in the server")
-        }
-    })?;
+    let named: Vec<(Given, Option<u32>)> =
+        outputs.iter().map(|(given, run)| (given.clone(), run.threads)).collect();
+    let runs: Vec<SystemRun> = systems(&named)
+        .into_iter()
+        .zip(outputs)
+        .map(|(system, (given, run))| SystemRun { system, file: shown(&given.path, args), run })
+        .collect();
+    let mut digest = Sha256::new();
+    for SystemRun { system, run, .. } in &runs {
+        digest.update(format!("{system} {run:?}\n"));
+    }
+    let client = runs.first().map(|it| it.run.client).unwrap_or_default();
+    let about = about(client.to_string(), digest, args.setup.setup());
+    let record = study_of_runs(&runs, &about).map_err(|why| refusal(&why, &runs))?;
     let mut ledger = Ledger::open(&paths::ledger_file(args.ledger.file.as_deref())?)?;
-    report::write(&add(&mut ledger, &record)?, &args.output)
+    let written = report::write(&add(&mut ledger, &record)?, &args.output)?;
+    Ok(if exit == Exit::Done { written } else { exit })
 }
 
-/// The names of files that tell them apart: their own, or those of their directories, or numbered ones.
-fn names(files: &[PathBuf]) -> Vec<String> {
-    let are_different =
-        |names: &Vec<String>| names.iter().collect::<BTreeSet<_>>().len() == names.len();
-    let own = || files.iter().map(|file| name(file)).collect::<Vec<_>>();
-    let of_directories =
-        || files.iter().map(|file| file.parent().map_or_else(String::new, name)).collect();
-    let numbered = || own().into_iter().zip(1..).map(|(name, number)| format!("{name} #{number}"));
-    Some(own())
-        .filter(are_different)
-        .or_else(|| Some(of_directories()).filter(are_different))
-        .unwrap_or_else(|| numbered().collect())
+/// The name of a file in messages: its own, with its directory where another file has the same.
+fn shown(path: &Path, args: &ImportRuns) -> String {
+    let own = name(path);
+    let same = args.files.iter().filter(|it| name(it) == own).count();
+    match path.parent().map(name).filter(|_| same > 1) {
+        Some(directory) if !directory.is_empty() => format!("{directory}/{own}"),
+        _ => own,
+    }
+}
+
+/// Reads an output of whatever program can be compared.
+fn read(path: &Path) -> Result<ClientRun> {
+    let cannot = || format!("cannot import `{}`", path.display());
+    let found = output(open(path).with_context(cannot)?).with_context(cannot)?;
+    let file = path.display().to_string();
+    let (run, faults) = match found {
+        Output::Sysbench => sysbench_run(&file, open(path).with_context(cannot)?)?,
+        Output::Pgbench => pgbench_run(&file, open(path).with_context(cannot)?)?,
+        Output::Other(other) => {
+            let refused = Advised::new(format!("it is {}", other.name()), other.hint());
+            return Err(refused).with_context(cannot);
+        }
+        Output::Unknown => {
+            let hint = "import outputs of sysbench 0.5, 1.0 or 1.1, or summaries of pgbench";
+            let refused =
+                Advised::new("it is not the output of a benchmark that assay knows", hint);
+            return Err(refused).with_context(cannot);
+        }
+    };
+    tell(&faults);
+    Ok(run)
+}
+
+fn refusal(why: &NoRuns, runs: &[SystemRun]) -> Advised {
+    let file = |number: usize| runs.get(number).map_or("", |it| it.file.as_str());
+    match why {
+        NoRuns::Incomplete { number, reports, why: Some(why) } => {
+            let report = if *reports == 0 { "has no report" } else { "failed" };
+            Advised::new(
+                format!("`{}` {report}: {why}", file(*number)),
+                "import the whole output of a run that ended by itself",
+            )
+        }
+        NoRuns::Incomplete { number, reports, why: None } => match reports {
+            0 => Advised::new(
+                format!(
+                    "`{}` has no report: its run did not end, or the file is cut off",
+                    file(*number)
+                ),
+                "import the whole output of a run that ended by itself",
+            ),
+            1 => Advised::new(
+                format!("`{}` is cut off: its report lacks counts or the time", file(*number)),
+                "import the whole output of a run that ended by itself",
+            ),
+            many => Advised::new(
+                format!(
+                    "`{}` has {many} reports: of several runs, or of `--report-checkpoints`",
+                    file(*number)
+                ),
+                "split it, and import each run as a file of its own: `assay import sysbench NAME=FILE NAME=FILE`",
+            ),
+        },
+        NoRuns::Contradiction { number, what } => Advised::new(
+            format!("`{}` contradicts itself: {}", file(*number), what.join("; ")),
+            "import the output as the program wrote it",
+        ),
+        NoRuns::Different { number, what } => Advised::new(
+            format!("`{}` cannot be compared: {what}", file(*number)),
+            "import runs that differ only in the server, or in the number of clients",
+        ),
+        NoRuns::NoCommonClients => {
+            let clients = |it: &SystemRun| {
+                format!(
+                    "{} {}",
+                    it.file,
+                    it.run.threads.map_or("?".to_owned(), |it| it.to_string())
+                )
+            };
+            let told: Vec<String> = runs.iter().map(clients).collect();
+            Advised::new(
+                format!("the runs have different numbers of clients: {}", told.join(", ")),
+                "to import a sweep of one system, name it: `assay import sysbench NAME=FILE NAME=FILE`",
+            )
+        }
+    }
 }

@@ -1,0 +1,382 @@
+//! What an output says twice must be the same twice.
+
+use assay_model::{counted, thousands};
+
+use crate::client_run::{Client, ClientRun};
+
+/// Rates are printed with two decimals, and their time is not quite the printed one.
+const RATE_TOLERANCE: f64 = 0.02;
+
+/// Adjacent buckets of sysbench's histogram differ by 1.8 %.
+const BUCKET: f64 = 1.02;
+
+/// How far a run may miss the time that its command line asks for: the last events end after it.
+const TIME_TOLERANCE: f64 = 0.1;
+
+/// The same in seconds.
+const TIME_TOLERANCE_S: f64 = 5.0;
+
+/// What contradicts itself in a report, in words.
+pub(crate) fn contradictions(run: &ClientRun) -> Vec<String> {
+    let all = [
+        versions(run),
+        sum_of_statements(run),
+        transactions(run),
+        rate("transactions", run.transactions, run.tps, run.seconds),
+        rate("queries", run.queries, run.qps, run.seconds),
+        rate("ignored errors", run.ignored_errors, run.errors_per_second, run.seconds),
+        threads(run),
+        histogram(run),
+        intervals(run),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+/// The same of response times, which do not change the rate.
+pub(crate) fn doubtful_response_times(run: &ClientRun) -> Vec<String> {
+    [response_times(run), mean(run)].into_iter().flatten().collect()
+}
+
+/// A report has one version; the output of another run may have been put in front of it.
+fn versions(run: &ClientRun) -> Option<String> {
+    let [one, other, ..] = run.versions.as_slice() else { return None };
+    Some(format!("it names two versions, {one} and {other}"))
+}
+
+fn sum_of_statements(run: &ClientRun) -> Option<String> {
+    let (read, write, other) = (run.read?, run.write?, run.other?);
+    let sum = read.saturating_add(write).saturating_add(other);
+    let said = run.total.into_iter().chain(run.queries).find(|said| *said != sum)?;
+    Some(format!(
+        "{} reads, {} writes and {} others are {}, not {}",
+        thousands(read),
+        thousands(write),
+        thousands(other),
+        queries(sum),
+        thousands(said)
+    ))
+}
+
+fn queries(number: u64) -> String {
+    match number {
+        1 => "1 query".to_owned(),
+        number => format!("{} queries", thousands(number)),
+    }
+}
+
+/// A transaction of a script is an event.
+fn transactions(run: &ClientRun) -> Option<String> {
+    let (transactions, events) = (run.transactions?, run.events?);
+    (transactions != events).then(|| {
+        format!("{} are {}", counted(transactions, "transaction"), counted(events, "event"))
+    })
+}
+
+/// A rate is a count divided by the time.
+fn rate(what: &str, count: Option<u64>, rate: Option<f64>, seconds: Option<f64>) -> Option<String> {
+    let (count, rate, seconds) = (count?, rate?, seconds.filter(|it| *it > 0.0)?);
+    let follows = count as f64 / seconds;
+    let difference = (follows - rate).abs();
+    (difference > RATE_TOLERANCE * follows.max(rate) + 0.02).then(|| {
+        format!(
+            "{} {what} in {seconds:.1} s are {follows:.2} per second, not {rate:.2}",
+            thousands(count)
+        )
+    })
+}
+
+/// The events of a thread, times the threads, are all events.
+fn threads(run: &ClientRun) -> Option<String> {
+    let (threads, events, each) = (run.threads?, run.events?, run.events_of_thread?);
+    let all = each * f64::from(threads);
+    let tolerance = 0.001 * events as f64 + 0.0001 * f64::from(threads);
+    ((all - events as f64).abs() > tolerance).then(|| {
+        format!(
+            "{} with {each} events each are not {}",
+            counted(threads, "thread"),
+            counted(events, "event")
+        )
+    })
+}
+
+fn response_times(run: &ClientRun) -> Option<String> {
+    let latency = &run.latency;
+    let (min, avg, max) = (latency.min?, latency.avg?, latency.max?);
+    if avg > max || min > avg {
+        return Some(format!("a mean of {avg} ms is not between {min} and {max} ms"));
+    }
+    let (at, ms) = latency.percentile?;
+    let within = ms <= BUCKET * max + 0.01 && ms >= min / BUCKET - 0.01;
+    (!within).then(|| format!("a percentile {at} of {ms} ms is not between {min} and {max} ms"))
+}
+
+/// The mean is the sum divided by the events, and all threads together have no more time than their clocks show.
+fn mean(run: &ClientRun) -> Option<String> {
+    let (sum, avg, events) = (run.latency.sum?, run.latency.avg?, run.events.filter(|it| *it > 0)?);
+    let follows = sum / events as f64;
+    if (follows - avg).abs() > 0.01 + 0.01 * follows.max(avg) {
+        return Some(format!(
+            "response times of {sum} ms in {} are {follows:.2} ms each, not {avg}",
+            counted(events, "event")
+        ));
+    }
+    let (threads, seconds) = (run.threads?, run.seconds?);
+    let most = 1000.0 * f64::from(threads) * seconds;
+    // Transactions that wait for their turn take longer than the threads do.
+    let is_busier = sum > (1.0 + TIME_TOLERANCE) * most + 1000.0 * f64::from(threads);
+    (is_busier && !run.is_paced()).then(|| {
+        format!(
+            "{} in {seconds:.1} s have {most:.0} ms, and the response times add up to {sum:.0} ms",
+            counted(threads, "thread")
+        )
+    })
+}
+
+fn histogram(run: &ClientRun) -> Option<String> {
+    let (events, counted_events) = (run.events?, run.latency.counted());
+    let differs = !run.latency.histogram.is_empty() && counted_events != events;
+    differs.then(|| {
+        format!(
+            "the histogram has {}, the report {}",
+            counted(counted_events, "event"),
+            thousands(events)
+        )
+    })
+}
+
+fn intervals(run: &ClientRun) -> Option<String> {
+    let (threads, seconds) = (run.threads?, run.seconds?);
+    let of_intervals = run.intervals.iter().filter_map(|it| it.threads);
+    if let Some(most) = of_intervals.max().filter(|most| *most > threads) {
+        return Some(format!("it reports {most} threads while it ran, and {threads} before"));
+    }
+    let last = run.intervals.last()?.at_s;
+    (last > seconds + TIME_TOLERANCE_S + TIME_TOLERANCE * seconds).then(|| {
+        format!(
+            "it reports the second {last} while it ran, and a time of {seconds:.1} s at its end"
+        )
+    })
+}
+
+/// What the command line says otherwise than the report, in words: it is not the command of this output.
+pub(crate) fn command_contradicts(run: &ClientRun) -> Vec<String> {
+    // Without a command line, nothing contradicts it.
+    if run.client != Client::Sysbench || (run.script.is_none() && run.options.is_empty()) {
+        return Vec::new();
+    }
+    let number = |name: &str| run.option(name)?.parse::<f64>().ok();
+    let differ = |said: f64, found: f64| (said - found).abs() > 0.005 * said.max(found);
+    let mut all = Vec::new();
+    if let Some((said, found)) = number("threads").zip(run.threads)
+        && differ(said, f64::from(found))
+    {
+        all.push(format!("--threads={said}, and it had {}", counted(found, "thread")));
+    }
+    if let Some((said, found)) = number("time").zip(run.seconds) {
+        // An older limit is one of events.
+        let has_events = number("events").is_some_and(|it| it > 0.0);
+        let least = (1.0 - TIME_TOLERANCE) * said;
+        let most = (1.0 + TIME_TOLERANCE) * said + TIME_TOLERANCE_S;
+        if said > 0.0 && (found < least && !has_events || found > most) {
+            all.push(format!("--time={said}, and it took {found:.0} s"));
+        }
+    }
+    let target = number("rate").unwrap_or(0.0);
+    match (target > 0.0, run.target) {
+        (true, Some(found)) if !differ(target, found) => {}
+        (false, None) => {}
+        (_, Some(found)) => all.push(format!(
+            "{}, and it was limited to {found} transactions/s",
+            if target > 0.0 { format!("--rate={target}") } else { "no --rate".to_owned() }
+        )),
+        // Only versions from 1.0 on print the rate.
+        (true, None) if run.versions.first().is_some_and(|it| it.starts_with("0.")) => {}
+        (true, None) => all.push(format!("--rate={target}, and it was not limited")),
+    }
+    if let Some((said, (found, _))) = number("percentile").zip(run.latency.percentile)
+        && differ(said, found)
+    {
+        all.push(format!("--percentile={said}, and it has percentile {found}"));
+    }
+    if let Some((said, events)) = number("events").zip(run.events)
+        && said > 0.0
+        && events as f64 > said + f64::from(run.threads.unwrap_or(1))
+    {
+        all.push(format!("--events={said}, and it had {}", counted(events, "event")));
+    }
+    all
+}
+
+/// The statements of an event that the script asks for, if they are not those of the report: the script was edited, or
+/// is another one.
+pub(crate) fn script_contradicts(run: &ClientRun) -> Option<String> {
+    let expected = expected_statements(run)?;
+    let [read, rest] = run.statements_per_event()?;
+    let found = read + rest;
+    let is_as_said = (found - expected).abs() <= 0.02 * expected + run.slack_per_event();
+    (!is_as_said).then(|| {
+        let script = run.script.as_deref().unwrap_or_default();
+        format!(
+            "`{script}` sends {} per transaction, and it sent {}",
+            queries(expected as u64),
+            per_event(found)
+        )
+    })
+}
+
+/// A number of statements of an event.
+pub(crate) fn per_event(statements: f64) -> String {
+    let rounded = (100.0 * statements).round() / 100.0;
+    rounded.to_string()
+}
+
+/// The statements of an event of a script that comes with sysbench 1.0 or 1.1.
+fn expected_statements(run: &ClientRun) -> Option<f64> {
+    if run.versions.first().is_none_or(|it| it.starts_with("0.")) {
+        return None;
+    }
+    let number = |name: &str, usual: f64| match run.option(name) {
+        Some(text) => text.parse::<f64>().ok(),
+        None => Some(usual),
+    };
+    let is_on = |name: &str, usual: bool| {
+        run.option(name).map_or(usual, |it| !matches!(it, "off" | "no" | "false" | "0"))
+    };
+    let transaction = if is_on("skip-trx", false) { 0.0 } else { 2.0 };
+    let points = || number("point-selects", 10.0);
+    let ranges = || {
+        let kinds = ["simple-ranges", "sum-ranges", "order-ranges", "distinct-ranges"];
+        let all: Option<Vec<f64>> = kinds.into_iter().map(|kind| number(kind, 1.0)).collect();
+        Some(if is_on("range-selects", true) { all?.iter().sum() } else { 0.0 })
+    };
+    let writes = || {
+        let updates = number("index-updates", 1.0)? + number("non-index-updates", 1.0)?;
+        Some(updates + 2.0 * number("delete-inserts", 1.0)?)
+    };
+    Some(match run.script.as_deref()? {
+        "oltp_read_write" => points()? + ranges()? + writes()? + transaction,
+        "oltp_read_only" => points()? + ranges()? + transaction,
+        "oltp_write_only" => writes()? + transaction,
+        "oltp_point_select"
+        | "oltp_update_index"
+        | "oltp_update_non_index"
+        | "oltp_insert"
+        | "oltp_delete"
+        | "select_random_points"
+        | "select_random_ranges" => 1.0,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sysbench::sysbench_run;
+
+    /// A whole report of 3,000 transactions of `oltp_read_write`, after `head`.
+    fn report(head: &str) -> String {
+        format!(
+            "{head}sysbench 1.0.20 (x)\n\nNumber of threads: 2\n\nSQL statistics:\n    queries performed:\n\
+             read: 42000\nwrite: 12000\nother: 6000\ntotal: 60000\n\
+             transactions: 3000 (50.00 per sec.)\nqueries: 60000 (1000.00 per sec.)\n\
+             ignored errors: 0 (0.00 per sec.)\nreconnects: 0 (0.00 per sec.)\n\
+             General statistics:\n total time: 60.0012s\n total number of events: 3000\n\
+             Latency (ms):\n min: 6.25\n avg: 40.00\n max: 500.00\n 95th percentile: 60.00\n sum: 120000.00\n\
+             Threads fairness:\n events (avg/stddev): 1500.0000/0.00\n"
+        )
+    }
+
+    fn read(text: &str) -> ClientRun {
+        let (run, faults) = sysbench_run("x", text.as_bytes()).unwrap();
+        assert_eq!(faults, []);
+        run
+    }
+
+    #[test]
+    fn a_report_that_agrees_with_itself_is_sound() {
+        let head = "sysbench oltp_read_write --threads=2 --time=60 run\n";
+        let run = read(&report(head));
+        assert_eq!([contradictions(&run), doubtful_response_times(&run)].concat(), [""; 0]);
+        assert_eq!(command_contradicts(&run), [""; 0]);
+        assert_eq!(script_contradicts(&run), None);
+    }
+
+    #[test]
+    fn each_number_that_contradicts_another_is_told() {
+        for (old, new, told) in [
+            (
+                "read: 42000",
+                "read: 43000",
+                "43,000 reads, 12,000 writes and 6,000 others are 61,000 queries",
+            ),
+            ("total: 60000", "total: 70000", "not 70,000"),
+            ("events: 3000", "events: 4000", "3,000 transactions are 4,000 events"),
+            (
+                "(50.00 per",
+                "(55.00 per",
+                "3,000 transactions in 60.0 s are 50.00 per second, not 55.00",
+            ),
+            ("(1000.00 per", "(900.00 per", "not 900.00"),
+            ("errors: 0 (0.00", "errors: 60 (9.00", "60 ignored errors"),
+            ("threads: 2", "threads: 4", "4 threads with 1500 events each are not 3,000 events"),
+            ("max: 500.00", "max: 30.00", "a mean of 40 ms is not between 6.25 and 30 ms"),
+            ("percentile: 60.00", "percentile: 600.00", "is not between 6.25 and 500 ms"),
+            ("avg: 40.00", "avg: 44.00", "are 40.00 ms each, not 44"),
+            ("1.0.20 (x)\n", "1.0.20 (x)\nsysbench 1.1.0 (y)\n", "two versions, 1.0.20 and 1.1.0"),
+            (
+                "Threads f",
+                "Latency histogram (x)\n 1.0 |** 7\nThreads f",
+                "the histogram has 7 events",
+            ),
+            (
+                "SQL s",
+                "[ 90s ] thds: 2 tps: 1.0 qps: 2.0 lat (ms,95%): 1.0\nSQL s",
+                "the second 90",
+            ),
+            (
+                "SQL s",
+                "[ 9s ] thds: 8 tps: 1.0 qps: 2.0 lat (ms,95%): 1.0\nSQL s",
+                "8 threads while",
+            ),
+        ] {
+            let text = report("");
+            assert!(text.contains(old), "{old}");
+            let run = read(&text.replace(old, new));
+            let found = [contradictions(&run), doubtful_response_times(&run)].concat();
+            assert!(found.iter().any(|it| it.contains(told)), "{new}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn a_command_line_of_another_run_is_told() {
+        for (options, told) in [
+            ("--threads=8", "--threads=8, and it had 2 threads"),
+            ("--time=180", "--time=180, and it took 60 s"),
+            ("--time=10", "--time=10, and it took 60 s"),
+            ("--rate=100", "--rate=100, and it was not limited"),
+            ("--percentile=99", "--percentile=99, and it has percentile 95"),
+            ("--events=100", "--events=100, and it had 3,000 events"),
+        ] {
+            let head = format!("sysbench oltp_read_write {options} run\n");
+            assert_eq!(command_contradicts(&read(&report(&head))), [told]);
+        }
+        let paced = report("sysbench oltp_read_write --threads=2 run\n")
+            .replace("threads: 2\n", "threads: 2\nTarget transaction rate: 50/sec\n");
+        let told = ["no --rate, and it was limited to 50 transactions/s"];
+        assert_eq!(command_contradicts(&read(&paced)), told);
+        let bare = paced.split_once('\n').unwrap().1;
+        assert_eq!(command_contradicts(&read(bare)), [""; 0]);
+    }
+
+    #[test]
+    fn a_script_that_was_edited_is_told() {
+        let of = |head: &str| script_contradicts(&read(&report(head)));
+        let told = of("sysbench oltp_point_select --threads=2 run\n");
+        let expected = "`oltp_point_select` sends 1 query per transaction, and it sent 20";
+        assert_eq!(told.as_deref(), Some(expected));
+        for same in ["oltp_read_write", "mine.lua", "oltp_read_only --point_selects=14"] {
+            assert_eq!(of(&format!("sysbench {same} --threads=2 run\n")), None, "{same}");
+        }
+        assert!(of("sysbench oltp_read_write --skip-trx --threads=2 run\n").is_some());
+    }
+}

@@ -1,0 +1,202 @@
+//! The summary of pgbench, of versions 9.6 to 18.
+
+use std::io::{BufRead, Result};
+
+use crate::client_run::{Client, ClientRun, Interval};
+use crate::line::{Fault, each_line};
+
+/// The most intervals that are kept: a week of seconds.
+const INTERVALS_MAX: usize = 604_800;
+
+/// Lines of the summary that tell what was done: runs must agree in them.
+const OF_WORK: [(&str, &str); 6] = [
+    ("scaling factor", "scale"),
+    ("query mode", "protocol"),
+    ("partition method", "partition-method"),
+    ("partitions", "partitions"),
+    ("maximum number of tries", "max-tries"),
+    ("number of threads", "jobs"),
+];
+
+/// Reads the summary of a run, and the lines of `--progress` before it. Other text is skipped.
+///
+/// # Errors
+/// When the content cannot be read. A line of the summary without its number is a fault.
+pub fn pgbench_run(file: &str, content: impl BufRead) -> Result<(ClientRun, Vec<Fault>)> {
+    let mut run = ClientRun { client: Client::Pgbench, ..ClientRun::default() };
+    // A summary of several scripts has parts for each of them.
+    let mut is_part = false;
+    let faults = each_line(file, content, |_, line| {
+        let text = line.trim();
+        if text.starts_with("SQL script ") || text.starts_with("statement latencies") {
+            is_part = true;
+        }
+        if let Some(rest) = text.strip_prefix("pgbench (") {
+            let version = rest.trim_start_matches("PostgreSQL) ");
+            let version = version.split([' ', ')']).next().unwrap_or_default();
+            if run.versions.len() < 2 {
+                run.versions.push(assay_model::shortened(version).into_owned());
+            }
+            return Ok(());
+        }
+        if let Some(progress) = text.strip_prefix("progress: ") {
+            if run.intervals.len() < INTERVALS_MAX {
+                run.intervals
+                    .push(interval(progress).ok_or("the line of progress lacks a number")?);
+            }
+            return Ok(());
+        }
+        let is_error = text.starts_with("pgbench: error:") || text.starts_with("pgbench: fatal:");
+        if is_error || text.starts_with("Run was aborted") || text.contains(" aborted in command ")
+        {
+            run.fatal.get_or_insert_with(|| assay_model::shortened(text).into_owned());
+            return Ok(());
+        }
+        if is_part {
+            return Ok(());
+        }
+        let colon = text.split_once(':').map(|(name, value)| (name, value.trim()));
+        let equals = text.split_once(" = ").map(|(name, value)| (name, value.trim()));
+        equals.or(colon).map_or(Ok(()), |(name, value)| summary_line(&mut run, name, value))
+    })?;
+    // Every transaction is an event.
+    run.events = run.transactions;
+    run.seconds = run.seconds.or_else(|| {
+        let tps = run.tps.filter(|it| *it > 0.0)?;
+        Some(run.transactions? as f64 / tps)
+    });
+    Ok((run, faults))
+}
+
+fn summary_line(run: &mut ClientRun, name: &str, text: &str) -> std::result::Result<(), String> {
+    let first = text.split_whitespace().next().unwrap_or_default();
+    let bad = || format!("`{name}` is `{}`", assay_model::shortened(text));
+    let number = |text: &str| {
+        let number = text.parse::<f64>().ok().filter(|it| it.is_finite() && *it >= 0.0);
+        number.map(Some).ok_or_else(bad)
+    };
+    let count = |text: &str| text.parse::<u64>().map(Some).map_err(|_| bad());
+    if let Some((_, option)) = OF_WORK.iter().find(|(line, _)| *line == name) {
+        run.options.push(((*option).to_owned(), assay_model::shortened(text).into_owned()));
+        return Ok(());
+    }
+    // `number of transactions above the 5.0 ms latency limit: 15/113 (13.274%)`
+    if let Some(limit) = name.strip_prefix("number of transactions above the ") {
+        let limit = limit.trim_end_matches(" latency limit");
+        run.options.push(("latency-limit".to_owned(), assay_model::shortened(limit).into_owned()));
+        run.late = count(first.split('/').next().unwrap_or_default())?;
+        return Ok(());
+    }
+    match name {
+        "transaction type" => {
+            run.script = Some(script(text));
+            run.reports = run.reports.saturating_add(1);
+        }
+        "number of clients" => run.threads = Some(first.parse().map_err(|_| bad())?),
+        "duration" => run.options.push(("time".to_owned(), first.to_owned())),
+        "number of transactions per client" => {
+            run.options.push(("transactions".to_owned(), first.to_owned()));
+        }
+        "number of transactions actually processed" => {
+            run.transactions = count(first.split('/').next().unwrap_or_default())?;
+        }
+        "number of failed transactions" | "number of transactions skipped" => {
+            run.given_up = Some(run.given_up.unwrap_or(0) + count(first)?.unwrap_or(0));
+        }
+        "total number of retries" => run.ignored_errors = count(first)?,
+        "latency average" => run.latency.avg = number(first)?,
+        "latency stddev" => run.latency.stddev = number(first)?,
+        "rate limit schedule lag" => {
+            // `avg 0.1 (max 2.3) ms`
+            run.lag_ms = number(text.split_whitespace().nth(1).unwrap_or_default())?;
+        }
+        // Older versions print the rate twice; only this one counts from the first statement on.
+        "tps" if !text.contains("including") => run.tps = number(first)?,
+        _ => {}
+    }
+    Ok(())
+}
+
+/// A short name of a script: `tpcb-like` for `<builtin: TPC-B (sort of)>`, the name of a file.
+fn script(text: &str) -> String {
+    let name = match text.trim_start_matches("<builtin: ").trim_end_matches('>') {
+        "TPC-B (sort of)" => "tpcb-like",
+        "simple update" => "simple-update",
+        "select only" => "select-only",
+        "multiple scripts" => "several scripts",
+        file => file.rsplit('/').next().unwrap_or(file),
+    };
+    assay_model::shortened(name).into_owned()
+}
+
+/// `5.0 s, 834.0 tps, lat 1.194 ms stddev 0.5, 0 failed`
+fn interval(text: &str) -> Option<Interval> {
+    let number = |text: &str| text.trim().parse::<f64>().ok().filter(|it| it.is_finite());
+    let mut parts = text.split(", ");
+    let at_s = number(parts.next()?.strip_suffix(" s")?)?;
+    let tps = number(parts.next()?.strip_suffix(" tps")?)?;
+    let lat = parts.find_map(|it| it.strip_prefix("lat "))?;
+    let latency_ms = lat.split_whitespace().next()?.parse().ok().unwrap_or(f64::NAN);
+    let latency_ms = if f64::is_finite(latency_ms) { latency_ms } else { 0.0 };
+    Some(Interval { at_s, threads: None, tps, qps: tps, latency_ms })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NEW: &str = "pgbench (16.1)\nstarting vacuum...end.\n\
+        progress: 1.0 s, 834.0 tps, lat 1.194 ms stddev 0.512, 0 failed\n\
+        transaction type: <builtin: TPC-B (sort of)>\nscaling factor: 10\nquery mode: prepared\n\
+        number of clients: 10\nnumber of threads: 2\nmaximum number of tries: 1\nduration: 60 s\n\
+        number of transactions actually processed: 54000\nnumber of failed transactions: 3 (0.006%)\n\
+        latency average = 11.013 ms\nlatency stddev = 7.351 ms\ninitial connection time = 45.758 ms\n\
+        tps = 900.000000 (without initial connection time)\n";
+
+    fn read(text: &str) -> (ClientRun, Vec<String>) {
+        let (run, faults) = pgbench_run("p", text.as_bytes()).unwrap();
+        (run, faults.iter().map(ToString::to_string).collect())
+    }
+
+    #[test]
+    fn a_summary_is_read() {
+        let (run, faults) = read(NEW);
+        assert_eq!(faults, [""; 0]);
+        assert!(run.is_complete() && !run.is_paced());
+        assert_eq!((run.script.as_deref(), run.threads), (Some("tpcb-like"), Some(10)));
+        assert_eq!((run.option("scale"), run.option("protocol")), (Some("10"), Some("prepared")));
+        assert_eq!((run.transactions, run.tps, run.given_up), (Some(54000), Some(900.0), Some(3)));
+        assert_eq!((run.seconds, run.latency.avg), (Some(60.0), Some(11.013)));
+        assert_eq!((run.intervals.len(), run.intervals[0].tps), (1, 834.0));
+        assert_eq!(run.versions, ["16.1"]);
+    }
+
+    #[test]
+    fn older_and_limited_runs_are_read() {
+        let (run, faults) = read(
+            "transaction type: dir/mine.sql\nscaling factor: 1\nquery mode: simple\nnumber of clients: 1\n\
+             number of threads: 1\nnumber of transactions per client: 100\n\
+             number of transactions actually processed: 100/100\nlatency average: 1.500 ms\n\
+             rate limit schedule lag: avg 0.100 (max 2.300) ms\n\
+             tps = 85.184871 (including connections establishing)\n\
+             tps = 85.296346 (excluding connections establishing)\n",
+        );
+        assert_eq!(faults, [""; 0]);
+        assert_eq!((run.script.as_deref(), run.transactions), (Some("mine.sql"), Some(100)));
+        assert_eq!((run.tps, run.latency.avg), (Some(85.296346), Some(1.5)));
+        assert!(run.is_paced() && run.is_complete());
+    }
+
+    #[test]
+    fn parts_of_scripts_are_not_the_whole_and_errors_are_kept() {
+        let (run, _) = read(
+            "transaction type: multiple scripts\nnumber of transactions actually processed: 10\n\
+             tps = 5.0 (without initial connection time)\nSQL script 1: <builtin: select only>\n\
+             \x20- latency average = 9.9 ms\ntps = 1.0 (x)\nlatency average = 7 ms\n",
+        );
+        assert_eq!((run.tps, run.latency.avg), (Some(5.0), None));
+        let (run, faults) = read("pgbench: error: connection to server failed\ntps = x (y)\n");
+        assert!(run.fatal.is_some() && !run.is_complete());
+        assert_eq!(faults, ["p:2: `tps` is `x (y)`"]);
+    }
+}

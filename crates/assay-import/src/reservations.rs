@@ -1,0 +1,230 @@
+//! What a reader must know before believing a comparison of runs: sentences without a capital letter and a full stop.
+
+use std::collections::BTreeMap;
+
+use assay_model::{counted, thousands};
+
+use crate::checks::{doubtful_response_times, script_contradicts};
+use crate::client_run::{Client, ClientRun, SystemRun};
+
+/// Errors per transaction from which on they are told.
+const ERRORS_MIN: f64 = 0.001;
+
+/// Durations that differ by more are told.
+const DURATIONS: f64 = 0.1;
+
+/// A run that was limited and did less than this part of its limit was at its own.
+const REACHED: f64 = 0.95;
+
+/// The fewest repeats that can have a trend, and the least change from the first to the last.
+const TREND: (usize, f64) = (3, 0.02);
+
+/// The fewest intervals in which one without transactions is told.
+const INTERVALS_MIN: usize = 3;
+
+/// Everything that is doubtful about a set of runs that can be compared.
+pub(crate) fn of_runs(runs: &[SystemRun]) -> Vec<String> {
+    let mut all = Vec::new();
+    all.extend(limits(runs));
+    all.extend(errors(runs));
+    all.extend(runs.iter().filter_map(|it| {
+        let what = script_contradicts(&it.run)?;
+        Some(format!("{}: {what}: the script was edited, or is another one", it.file))
+    }));
+    all.extend(runs.iter().flat_map(|it| {
+        let doubts = doubtful_response_times(&it.run).into_iter();
+        doubts
+            .map(|doubt| format!("{}: its response times contradict each other: {doubt}", it.file))
+    }));
+    all.extend(commands(runs));
+    all.extend(different(runs, "versions", |run| {
+        run.versions.first().map(|it| format!("{} {it}", run.client))
+    }));
+    all.extend(durations(runs));
+    all.extend(different(runs, "times of warming up", |run| {
+        let is_command = !run.options.is_empty() && run.client == Client::Sysbench;
+        is_command.then(|| format!("{} s", run.option("warmup-time").unwrap_or("0")))
+    }));
+    all.extend(different(runs, "numbers of pgbench's own threads", |run| {
+        run.option("jobs").map(str::to_owned)
+    }));
+    all.extend(different(runs, "percentiles of the response time", |run| {
+        run.latency.percentile.map(|(at, _)| at.to_string())
+    }));
+    all.extend(clients(runs));
+    all.extend(runs.iter().filter_map(stalls));
+    all.extend(trends(runs));
+    all
+}
+
+/// Limited rates say nothing about capacity.
+fn limits(runs: &[SystemRun]) -> Option<String> {
+    let first = runs.first().filter(|it| it.run.is_paced())?;
+    let limit = match first.run.target {
+        Some(target) => format!("limited to {target} transactions/s"),
+        None => "limited in their rates".to_owned(),
+    };
+    let late = runs.iter().filter_map(|it| {
+        let (target, tps) = (it.run.target?, it.run.tps?);
+        (tps < REACHED * target).then(|| format!("{} reached {tps:.1}", it.file))
+    });
+    let late: Vec<String> = late.collect();
+    let late = if late.is_empty() { String::new() } else { format!(" ({})", late.join(", ")) };
+    Some(format!(
+        "all runs were {limit}{late}: rates say nothing about capacity, so there is no relative QPS; compare response \
+         times"
+    ))
+}
+
+/// Errors and lost connections, if there are many in any run.
+fn errors(runs: &[SystemRun]) -> Option<String> {
+    let of = |run: &ClientRun| {
+        let given_up = run.given_up.unwrap_or(0);
+        run.ignored_errors.unwrap_or(0).saturating_add(given_up)
+    };
+    let each = |run: &ClientRun| of(run) as f64 / run.events.unwrap_or(0).max(1) as f64;
+    let reconnects = |run: &ClientRun| run.reconnects.unwrap_or(0);
+    let is_many = |it: &SystemRun| each(&it.run) >= ERRORS_MIN || reconnects(&it.run) > 0;
+    runs.iter().any(is_many).then(|| {
+        let told = runs.iter().map(|it| {
+            let lost = match reconnects(&it.run) {
+                0 => String::new(),
+                lost => format!(", {}", counted(lost, "reconnect")),
+            };
+            format!(
+                "{} {} errors per transaction ({} in {}{lost})",
+                it.file,
+                short(each(&it.run)),
+                counted(of(&it.run), "error"),
+                thousands(it.run.events.unwrap_or(0)),
+            )
+        });
+        let told: Vec<String> = told.collect();
+        format!("errors make rates doubtful: {}", told.join(", "))
+    })
+}
+
+fn short(value: f64) -> String {
+    match value {
+        0.0 => "0".to_owned(),
+        0.1.. => format!("{value:.2}"),
+        _ => format!("{value:.4}"),
+    }
+}
+
+/// Outputs without a command line, beside others with one.
+fn commands(runs: &[SystemRun]) -> Option<String> {
+    let without: Vec<&str> =
+        runs.iter().filter(|it| it.run.script.is_none()).map(|it| it.file.as_str()).collect();
+    (!without.is_empty() && without.len() < runs.len()).then(|| {
+        format!(
+            "script and options of {} are unknown, those of the others are not",
+            without.join(", ")
+        )
+    })
+}
+
+/// A fact that is not the same in all runs that tell it.
+fn different(
+    runs: &[SystemRun],
+    what: &str,
+    of: impl Fn(&ClientRun) -> Option<String>,
+) -> Option<String> {
+    let mut files: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for it in runs {
+        if let Some(fact) = of(&it.run) {
+            files.entry(fact).or_default().push(&it.file);
+        }
+    }
+    (files.len() > 1).then(|| {
+        let told: Vec<String> =
+            files.iter().map(|(fact, files)| format!("{fact} in {}", files.join(", "))).collect();
+        format!("different {what}: {}", told.join("; "))
+    })
+}
+
+/// Runs of different durations, unless each had the same work to do.
+fn durations(runs: &[SystemRun]) -> Option<String> {
+    let seconds = || runs.iter().filter_map(|it| it.run.seconds);
+    let events = || runs.iter().filter_map(|it| it.run.events);
+    let (least, most) = (seconds().fold(f64::INFINITY, f64::min), seconds().fold(0.0, f64::max));
+    let has_same_work = events().min() == events().max();
+    (most > (1.0 + DURATIONS) * least && !has_same_work).then(|| {
+        let told: Vec<String> = runs
+            .iter()
+            .map(|it| format!("{} {:.0} s", it.file, it.run.seconds.unwrap_or(0.0)))
+            .collect();
+        format!(
+            "different durations: {}; a rate depends on how long caches and writes had",
+            told.join(", ")
+        )
+    })
+}
+
+/// Numbers of clients that not every system has.
+fn clients(runs: &[SystemRun]) -> Vec<String> {
+    let mut systems: BTreeMap<u32, Vec<&str>> = BTreeMap::new();
+    let mut all: Vec<&str> = Vec::new();
+    for it in runs {
+        let known = systems.entry(it.run.threads.unwrap_or(1)).or_default();
+        if !known.contains(&it.system.as_str()) {
+            known.push(&it.system);
+        }
+        if !all.contains(&it.system.as_str()) {
+            all.push(&it.system);
+        }
+    }
+    let lacking = |(clients, known): (&u32, &Vec<&str>)| {
+        let without: Vec<&str> = all.iter().copied().filter(|it| !known.contains(it)).collect();
+        (!without.is_empty()).then(|| {
+            format!("{} has no run with {}", without.join(", "), counted(*clients, "client"))
+        })
+    };
+    systems.iter().filter_map(lacking).collect()
+}
+
+/// Intervals in which nothing was done.
+fn stalls(it: &SystemRun) -> Option<String> {
+    let intervals = &it.run.intervals;
+    let stalled = intervals.iter().filter(|interval| interval.tps == 0.0).count();
+    (stalled > 0 && intervals.len() >= INTERVALS_MIN).then(|| {
+        format!("{}: no transaction ended in {stalled} of {} intervals", it.file, intervals.len())
+    })
+}
+
+/// Repeats of which each is faster, or each is slower, than the one before.
+fn trends(runs: &[SystemRun]) -> Vec<String> {
+    let mut repeats: Vec<((&str, u32), Vec<f64>)> = Vec::new();
+    for it in runs {
+        let key = (it.system.as_str(), it.run.threads.unwrap_or(1));
+        let Some(rate) = it.run.tps else { continue };
+        match repeats.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, rates)) => rates.push(rate),
+            None => repeats.push((key, vec![rate])),
+        }
+    }
+    let several = repeats.len() > 1 && repeats.iter().any(|it| it.0.1 != repeats[0].0.1);
+    let trend = |((system, clients), rates): &((&str, u32), Vec<f64>)| {
+        let (first, last) = (rates.first()?, rates.last()?);
+        let (fewest, least) = TREND;
+        let is_trend = |is: fn(f64, f64) -> bool| {
+            rates.windows(2).all(|pair| matches!(pair, [one, next] if is(*one, *next)))
+        };
+        let word = match () {
+            () if is_trend(|one, next| next < one) => "falls",
+            () if is_trend(|one, next| next > one) => "rises",
+            () => return None,
+        };
+        let is_told = rates.len() >= fewest && (last / first).ln().abs() > least;
+        is_told.then(|| {
+            let rates: Vec<String> = rates.iter().map(|it| format!("{it:.1}")).collect();
+            let at = if several { format!(" with {}", counted(*clients, "client")) } else { String::new() };
+            format!(
+                "a trend among the repeats of {system}{at}: the rate {word} from each to the next ({} \
+                 transactions/s), so they are not repeats of the same, and the interval does not cover it",
+                rates.join(", ")
+            )
+        })
+    };
+    repeats.iter().filter_map(trend).collect()
+}

@@ -1,0 +1,220 @@
+//! The systems of outputs: named by the user, by directories, or by what names of files have in common.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use super::common::name;
+
+/// An output, and what tells its system.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Given {
+    /// The file.
+    pub(super) path: PathBuf,
+    /// Its system, as the user named it.
+    pub(super) system: Option<String>,
+}
+
+/// The meaning of an argument: `FILE`, or `SYSTEM=FILE`.
+pub(super) fn given(argument: &Path) -> Given {
+    let text = argument.to_str().filter(|_| !argument.exists());
+    match text.and_then(|it| it.split_once('=')).filter(|(system, _)| !system.is_empty()) {
+        Some((system, file)) => {
+            Given { path: PathBuf::from(file), system: Some(system.to_owned()) }
+        }
+        None => Given { path: argument.to_owned(), system: None },
+    }
+}
+
+/// The system of every output. Outputs of one system are its runs with other numbers of clients, and repeats.
+pub(super) fn systems(outputs: &[(Given, Option<u32>)]) -> Vec<String> {
+    let unnamed: Vec<(&Path, Option<u32>)> = outputs
+        .iter()
+        .filter(|(given, _)| given.system.is_none())
+        .map(|(given, clients)| (given.path.as_path(), *clients))
+        .collect();
+    let mut found = unnamed_systems(&unnamed).into_iter();
+    let system = |(given, _): &(Given, Option<u32>)| match &given.system {
+        Some(system) => system.clone(),
+        None => found.next().unwrap_or_default(),
+    };
+    outputs.iter().map(system).collect()
+}
+
+fn unnamed_systems(files: &[(&Path, Option<u32>)]) -> Vec<String> {
+    let own: Vec<String> = files.iter().map(|(path, _)| name(path)).collect();
+    let parents: Vec<Option<&Path>> = files.iter().map(|(path, _)| path.parent()).collect();
+    let of_directories = || {
+        let name = |parent: &Option<&Path>| parent.map_or_else(String::new, name);
+        parents.iter().map(name).collect::<Vec<_>>()
+    };
+    let directories: BTreeSet<_> = parents.iter().collect();
+    let names = of_directories();
+    let are_named = names.iter().collect::<BTreeSet<_>>().len() == directories.len();
+    if directories.len() > 1 && directories.len() < files.len() && are_named {
+        return names;
+    }
+    if directories.len() == 1
+        && let Some(systems) = swept(&own, files).or_else(|| repeated(&own))
+    {
+        return systems;
+    }
+    let are_different =
+        |names: &Vec<String>| names.iter().collect::<BTreeSet<_>>().len() == names.len();
+    let numbered = || own.iter().zip(1..).map(|(name, number)| format!("{name} #{number}"));
+    Some(own.clone())
+        .filter(are_different)
+        .or_else(|| Some(names).filter(are_different))
+        .unwrap_or_else(|| numbered().collect())
+}
+
+/// Words beside a number of clients.
+const CLIENTS: [&str; 14] = [
+    "t", "th", "thr", "thds", "thread", "threads", "c", "cl", "client", "clients", "dop", "conn",
+    "u", "vu",
+];
+
+/// Words beside the number of a repeat.
+const REPEATS: [&str; 10] =
+    ["r", "run", "rep", "repeat", "iter", "iteration", "try", "pass", "round", "sample"];
+
+/// Ends of names that tell nothing.
+const ENDINGS: [&str; 6] = ["gz", "txt", "log", "out", "output", "res"];
+
+/// The parts of a name, without its ending.
+fn parts(name: &str) -> Vec<&str> {
+    let mut parts: Vec<&str> = name.split(['-', '_', '.', ' ']).collect();
+    while parts.len() > 1 && parts.last().is_some_and(|last| ENDINGS.contains(last)) {
+        parts.pop();
+    }
+    parts
+}
+
+/// A number with one of these words around it, in one part or two: `t8`, `8threads`, `threads-8`.
+fn without_number(parts: &[&str], words: &[&str], is: &dyn Fn(u32) -> bool) -> Option<String> {
+    let number = |text: &str| text.parse::<u32>().ok().filter(|it| is(*it));
+    let has_word = |part: &str| {
+        let lower = part.to_ascii_lowercase();
+        words.iter().any(|word| {
+            let rest = lower.strip_prefix(word).or_else(|| lower.strip_suffix(word));
+            rest.and_then(number).is_some()
+        })
+    };
+    let is_word = |part: &str| words.contains(&part.to_ascii_lowercase().as_str());
+    let rest = |from: usize, to: usize| {
+        let kept = parts.iter().enumerate().filter(|(at, _)| !(from..to).contains(at));
+        kept.map(|(_, part)| *part).collect::<Vec<_>>().join("-")
+    };
+    let at = (0..parts.len()).rev().find(|at| has_word(parts[*at]));
+    let pair = || {
+        let is_pair = |pair: &[&str]| {
+            is_word(pair[0]) && number(pair[1]).is_some()
+                || is_word(pair[1]) && number(pair[0]).is_some()
+        };
+        parts.windows(2).rposition(is_pair)
+    };
+    at.map(|at| rest(at, at + 1)).or_else(|| pair().map(|at| rest(at, at + 2)))
+}
+
+/// Names without their numbers of clients, and without numbers of repeats, if names tell a sweep.
+fn swept(own: &[String], files: &[(&Path, Option<u32>)]) -> Option<Vec<String>> {
+    let mut counts: BTreeMap<String, BTreeSet<u32>> = BTreeMap::new();
+    let mut systems = Vec::new();
+    for (name, (path, clients)) in own.iter().zip(files) {
+        let clients = (*clients)?;
+        let parts = parts(name);
+        let is = |number| number == clients;
+        let bare = || {
+            let last = parts.last()?.parse().ok().filter(|it| is(*it))?;
+            let _: u32 = last;
+            Some(parts[..parts.len() - 1].join("-"))
+        };
+        let plain = without_number(&parts, &CLIENTS, &is).or_else(bare)?;
+        let plain = without_number(&self::parts(&plain), &REPEATS, &|_| true).unwrap_or(plain);
+        let system = if plain.is_empty() { of_nothing(path) } else { plain };
+        counts.entry(system.clone()).or_default().insert(clients);
+        systems.push(system);
+    }
+    counts.values().any(|it| it.len() > 1).then_some(systems)
+}
+
+/// The name of a system whose files are called only by their numbers.
+fn of_nothing(path: &Path) -> String {
+    let directory = path.parent().map(name).filter(|it| !it.is_empty());
+    directory.unwrap_or_else(|| "runs".to_owned())
+}
+
+/// Names without numbers of repeats: beside a word, `old-run1`, or alone, if there are two systems or more, each with
+/// the repeats 1, 2 and so on. `mysql-5.6` and `mysql-5.7` are no repeats.
+fn repeated(own: &[String]) -> Option<Vec<String>> {
+    let of_words = own.iter().map(|name| without_number(&parts(name), &REPEATS, &|_| true));
+    if let Some(systems) = of_words.collect::<Option<Vec<String>>>() {
+        let different: BTreeSet<&String> = systems.iter().collect();
+        let are_named = systems.iter().all(|it| !it.is_empty());
+        if are_named && different.len() < systems.len() {
+            return Some(systems);
+        }
+    }
+    let mut repeats: BTreeMap<String, Vec<u32>> = BTreeMap::new();
+    let mut systems = Vec::new();
+    for name in own {
+        let parts = parts(name);
+        let (last, rest) = parts.split_last()?;
+        let is_version = rest.last()?.bytes().last()?.is_ascii_digit();
+        let number = last.parse().ok().filter(|_| !is_version)?;
+        let system = rest.join("-");
+        repeats.entry(system.clone()).or_default().push(number);
+        systems.push(system);
+    }
+    let are_repeats = |numbers: &mut Vec<u32>| {
+        numbers.sort_unstable();
+        numbers.len() > 1 && numbers.iter().zip(1..).all(|(number, expected)| *number == expected)
+    };
+    (repeats.len() > 1 && repeats.values_mut().all(are_repeats)).then_some(systems)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(files: &[(&str, u32)]) -> Vec<String> {
+        let outputs = files.iter().map(|(file, clients)| {
+            (Given { path: PathBuf::from(file), system: None }, Some(*clients))
+        });
+        systems(&outputs.collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn files_are_systems_unless_their_names_say_otherwise() {
+        assert_eq!(of(&[("old.txt", 1), ("new.txt", 1)]), ["old.txt", "new.txt"]);
+        assert_eq!(of(&[("a/run.txt", 1), ("b/run.txt", 1)]), ["a", "b"]);
+        assert_eq!(of(&[("a/old.txt", 1), ("b/new.txt", 1)]), ["old.txt", "new.txt"]);
+        let versions = [("mysql-5.6.txt", 6), ("mysql-5.7.txt", 6)];
+        assert_eq!(of(&versions), ["mysql-5.6.txt", "mysql-5.7.txt"]);
+        assert_eq!(of(&[("pg-15.txt", 4), ("pg-16.txt", 4)]), ["pg-15.txt", "pg-16.txt"]);
+        assert_eq!(of(&[("x", 1), ("x", 1)]), ["x #1", "x #2"]);
+    }
+
+    #[test]
+    fn numbers_of_clients_in_names_make_a_sweep() {
+        let sweep = [("old-t1.txt", 1), ("old-t8.txt", 8), ("new-t1.txt", 1), ("new-t8.txt", 8)];
+        assert_eq!(of(&sweep), ["old", "old", "new", "new"]);
+        assert_eq!(of(&[("my-8.0.threads8.log", 8), ("my-8.0.threads16.log", 16)]), ["my-8-0"; 2]);
+        assert_eq!(of(&[("d/1.log", 1), ("d/8.log", 8)]), ["d", "d"]);
+        assert_eq!(of(&[("t1.log", 1), ("t8.log", 8)]), ["runs", "runs"]);
+        let directories = [("a/t1", 1), ("a/t8", 8), ("b/t1", 1), ("b/t8", 8)];
+        assert_eq!(of(&directories), ["a", "a", "b", "b"]);
+    }
+
+    #[test]
+    fn numbers_of_repeats_make_repeats() {
+        let words = [("old-run1.txt", 4), ("old-run2.txt", 4), ("new-run1.txt", 4)];
+        assert_eq!(of(&words), ["old", "old", "new"]);
+        let bare = [("old-1.txt", 4), ("old-2.txt", 4), ("new-1.txt", 4), ("new-2.txt", 4)];
+        assert_eq!(of(&bare), ["old", "old", "new", "new"]);
+        let given = given(Path::new("my80=no/such/file.txt"));
+        assert_eq!(
+            (given.system.as_deref(), given.path.to_str()),
+            (Some("my80"), Some("no/such/file.txt"))
+        );
+    }
+}
