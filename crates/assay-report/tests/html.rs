@@ -241,7 +241,7 @@ fn a_study_too_large_for_a_table_of_figures_is_a_matrix() {
     assert!(page.len() < 1_400_000, "{} bytes", page.len());
     assert!(!page.contains("<section id=\"tests\">") && !page.contains("href=\"#tests\""));
     assert_eq!(page.matches("<tr id=\"test-").count(), 80);
-    assert_eq!(page.matches("<svg class=\"chart\"").count(), 80);
+    assert_eq!(page.matches("<svg class=\"chart\"").count(), 80 + 5 * 2);
 }
 
 #[test]

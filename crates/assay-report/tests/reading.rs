@@ -79,3 +79,34 @@ fn a_ratio_beyond_a_factor_of_ten_is_a_factor_in_every_format() {
         assert!(matrix.unwrap().contains(cell));
     }
 }
+
+#[test]
+fn every_report_says_what_its_settings_leave_out_of_the_writes() {
+    const FORMATS: [Format; 3] = [Format::Text, Format::Markdown, Format::Html];
+    let durable =
+        "the cost of durable commits (the log is flushed each second, not at each commit)";
+    let binlog = "the binary log (it is off)";
+    let said = |record: &StudyRecord, format| {
+        let text = in_format(record, &judge(record), format);
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    for format in FORMATS {
+        let lean = said(&record(&["11.8"]), format);
+        assert!(lean.contains(durable) && lean.contains(binlog), "{format:?}");
+        let mut published = record(&["11.8"]);
+        published.study.terms = Some("published".to_owned());
+        let published = said(&published, format);
+        assert!(published.contains(durable) && !published.contains(binlog), "{format:?}");
+        let mut paid = record(&["11.8"]);
+        for system in &mut paid.systems {
+            let options = ["innodb_flush_log_at_trx_commit=1", "log_bin=binlog"];
+            system.options = options.map(str::to_owned).to_vec();
+        }
+        assert!(!said(&paid, format).contains("do not include"), "{format:?}");
+        // No write, nothing left out.
+        let mut reads = record(&["11.8"]);
+        reads.study.cells.retain(|it| it.id.test.name() != "insert");
+        reads.slices.retain(|it| it.cell.test.name() != "insert");
+        assert!(!said(&reads, format).contains("do not include"), "{format:?}");
+    }
+}

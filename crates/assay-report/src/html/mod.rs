@@ -142,6 +142,7 @@ fn sentences(report: &Report) -> Caveats {
         twins: caveats.twins.iter().map(|twin| unbroken(&sentence(twin))).collect(),
         warnings: sentences(&warnings),
         notes: sentences(&caveats.notes),
+        unmeasured: caveats.unmeasured.as_deref().map(sentence),
         basis: unbroken(&sentence(&caveats.basis)),
     }
 }

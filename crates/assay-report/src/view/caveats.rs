@@ -8,7 +8,7 @@ use assay_model::{
 use assay_verdict::{Judgement, SystemSummary, threshold};
 
 use super::study::JudgedStudy;
-use super::{findings, trouble};
+use super::{findings, trouble, unmeasured};
 use crate::number::{duration, share};
 use crate::words::origin;
 
@@ -21,6 +21,8 @@ pub(crate) struct Caveats {
     pub(crate) warnings: Vec<String>,
     /// Differences that need no caution.
     pub(crate) notes: Vec<String>,
+    /// What the settings leave out of the writes.
+    pub(crate) unmeasured: Option<String>,
     /// The amount of measuring behind the answer.
     pub(crate) basis: String,
 }
@@ -33,6 +35,7 @@ impl Caveats {
             twins: twins.map(|twin| twin_line(study, twin)).collect(),
             warnings: warnings(study),
             notes: notes(study),
+            unmeasured: unmeasured::note(study.record),
             basis: basis(study),
         }
     }

@@ -36,6 +36,7 @@ pub(crate) mod sweep;
 pub(crate) mod tests;
 pub(crate) mod trouble;
 pub(crate) mod undecided;
+pub(crate) mod unmeasured;
 pub(crate) mod versions;
 
 use assay_model::{Estimate, StudyRecord};
@@ -172,6 +173,7 @@ impl<'a> Report<'a> {
             lines.push(format!("suspicious: settings that matter differ: {settings}"));
         }
         lines.extend(caveats.warnings.iter().map(|it| format!("warning: {it}")));
+        lines.extend(caveats.unmeasured.iter().map(|it| format!("not measured: {it}")));
         lines
     }
 
@@ -189,6 +191,7 @@ impl<'a> Report<'a> {
         }
         lines.extend(caveats.warnings.iter().map(|it| format!("warning: {it}")));
         lines.extend(caveats.notes.iter().map(|it| format!("note: {it}")));
+        lines.extend(caveats.unmeasured.iter().map(|it| format!("not measured: {it}")));
         lines.push(caveats.basis.clone());
         lines
     }
