@@ -15,6 +15,7 @@ mod own;
 mod policy;
 mod prepared;
 mod queue;
+mod rehearsal;
 mod run;
 mod session;
 mod share;
@@ -37,6 +38,7 @@ pub use policy::{ClientPolicy, Ignored};
 pub use queue::{
     QUEUE_CONNECTIONS, QueueProgress, QueueRun, QueueSession, QueueWork, create_queue_tables,
 };
+pub use rehearsal::{Rehearsal, connect_as_client};
 pub use session::{Finished, Session, Stretch, TurnWork, Work};
 pub use survey::{Survey, check_engine, check_numbering, numbers, survey};
 pub use tally::latencies;

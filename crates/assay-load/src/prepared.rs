@@ -105,6 +105,17 @@ impl PreparedConnection {
         self.kept.iter_mut().for_each(|value| *value = None);
     }
 
+    /// Puts these values in the place of what statements of the event have returned.
+    pub(crate) fn keep(&mut self, kept: &[Option<Vec<u8>>]) {
+        self.kept.clear();
+        self.kept.extend_from_slice(kept);
+    }
+
+    /// Whether the server has prepared a statement.
+    pub(crate) fn has_prepared(&self, statement: usize) -> bool {
+        self.handles.get(statement).is_some_and(Option::is_some)
+    }
+
     /// Sends one operation and receives its reply.
     #[inline]
     pub(crate) fn send(&mut self, operation: Operation<'_>) -> Result<Reply, WireError> {

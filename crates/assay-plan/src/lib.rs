@@ -33,7 +33,7 @@ mod url;
 mod workload;
 
 pub use claims::{Claim, ClaimFile, ClaimPart, read_claims};
-pub use config_file::{ConfigFault, ConfigLine, config_lines};
+pub use config_file::{ConfigFault, ConfigLine, config_lines, repeated_options};
 pub use document::FileError;
 pub use effort::longest_slice_s;
 pub use error::{Error, Refusal, SearchedTests};

@@ -6,6 +6,8 @@ use assay_model::{
     Engine, Login, Origin, Product, SystemSpec, address_without_login, login, may_be_secret,
 };
 
+use assay_terms::{adds_up, variable};
+
 use crate::error::{Error, NO_SCHEME};
 use crate::product_names::system_hint;
 use crate::reserved::check_option;
@@ -93,6 +95,12 @@ fn read(name: &str) -> Result<SystemSpec, Error> {
         let shown = if follows_secret { "..." } else { word.split('=').next().unwrap_or(word) };
         let option = parse_override(word)
             .ok_or_else(|| fail(word, format!("`+{shown}` is not `+option=value`")))?;
+        let is_again = |(name, _): &&(String, String)| variable(name) == variable(&option.0);
+        if !adds_up(&option.0) && overrides.iter().any(|it| is_again(&it)) {
+            let why =
+                format!("`{}` is given twice, and the server would use only the last", option.0);
+            return Err(fail(word, why));
+        }
         overrides.push(option);
     }
     overrides.iter().try_for_each(|(name, value)| check_option(product, name, value))?;
@@ -274,6 +282,21 @@ mod tests {
     }
 
     #[test]
+    fn repeated_options_add_up_or_are_refused() {
+        let instruments = "performance_schema_instrument=a=ON+performance-schema-instrument=b=ON";
+        let spec = parse_system(&format!("mysql@8.0+{instruments}")).unwrap();
+        assert_eq!(spec.overrides.len(), 2);
+        for name in [
+            "mysql@8.0+a=1+b=1+a=2",
+            "mysql@8.0+skip_log_bin=1+log-bin=x",
+            "postgres@17+jit=on+JIT=off",
+        ] {
+            let error = parse_system(name).unwrap_err().to_string();
+            assert!(error.contains("is given twice"), "{error}");
+        }
+    }
+
+    #[test]
     fn repository_addresses_are_not_servers() {
         let spec = parse_system("postgres@git:https://h/postgres.git#REL_17_5").unwrap();
         assert_eq!(spec.origin, Origin::Git("https://h/postgres.git#REL_17_5".to_owned()));
@@ -405,9 +428,10 @@ mod tests {
         fn display_reads_back(
             product in prop::sample::select(vec!["mariadb", "mysql", "postgres"]),
             version in "[0-9]{1,2}(\\.[0-9]{1,2}){0,2}",
-            overrides in prop::collection::vec("\\+x[a-z_]{0,8}=[A-Za-z0-9]{0,5}", 0..3),
+            overrides in prop::collection::btree_map("x[a-z_]{0,8}", "[A-Za-z0-9]{0,5}", 0..3),
         ) {
-            let name = format!("{product}@{version}{}", overrides.concat());
+            let overrides = overrides.iter().map(|(name, value)| format!("+{name}={value}"));
+            let name = format!("{product}@{version}{}", overrides.collect::<String>());
             prop_assert_eq!(parse_system(&name).unwrap().to_string(), name);
         }
     }

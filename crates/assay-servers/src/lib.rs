@@ -3,6 +3,7 @@
 //! [`initialize`] makes an empty data directory, [`Server::start`] runs an instance on a copy of one, and
 //! [`Server::stop_and_keep`] makes an instance's data the next template.
 
+mod answers;
 mod attached;
 pub mod audit;
 mod binary;
@@ -29,6 +30,7 @@ mod status;
 pub mod supervise;
 mod threads;
 
+pub use answers::answers;
 pub use attached::Attached;
 pub use builds::{build_facts, mapped_files};
 pub use copy::copy_tree;
@@ -38,7 +40,7 @@ pub use initialize::{UNFINISHED, initialize};
 pub use kept::{FoundServer, KeptServer, collect_kept_data, kept};
 pub use listen::Listen;
 pub use maintain::{drain, maintain, remove_binary_logs, take_statistics};
-pub use plans::explain;
+pub use plans::{Explained, explain};
 pub use run_root::run_root;
 pub use server::Server;
 pub use settings::effective_settings;

@@ -31,6 +31,15 @@ const EXTRA: &[(&str, &str)] = &[
     ("Using sort_union", "index merge"),
 ];
 
+/// What a server says about the execution of a statement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Explained {
+    /// The relevant parts of the plan.
+    pub plan: String,
+    /// Warnings of the planner, such as that it gave up an index.
+    pub warnings: Vec<String>,
+}
+
 /// The plan of a statement (with its values in it). `None` where this version cannot explain it.
 ///
 /// # Errors
@@ -39,23 +48,41 @@ pub fn explain(
     control: &mut Connection,
     product: Product,
     sql: &str,
-) -> Result<Option<String>, Error> {
+) -> Result<Option<Explained>, Error> {
     let is_postgres = product == Product::Postgres;
-    let words = if is_postgres { "EXPLAIN (COSTS OFF)" } else { "EXPLAIN" };
-    let mut found = control.query(&format!("{words} {sql}"));
+    // Only with costs does Postgres say whether it would compile the statement.
+    let mut found = control.query(&format!("EXPLAIN {sql}"));
     // Newer versions of MySQL draw a tree by default; older ones do not know the option for a table.
     if !is_postgres && found.as_ref().is_ok_and(|it| it.named(0, "select_type").is_none()) {
         found = control.query(&format!("EXPLAIN FORMAT=TRADITIONAL {sql}"));
     }
-    let plan = match found {
-        Ok(found) if is_postgres => nodes(&found),
-        Ok(found) => accesses(&found),
+    let (plan, warnings) = match found {
+        Ok(found) if is_postgres => (nodes(&found), Vec::new()),
+        Ok(found) => (accesses(&found), warnings(&control.query("SHOW WARNINGS")?)),
         // Before MySQL 5.6 and MariaDB 10.0 only queries can be explained.
         Err(error) if error.server_code().is_some() => return Ok(None),
         Err(error) => return Err(error.into()),
     };
     // Some versions have no plan for an insert.
-    Ok((!plan.is_empty()).then_some(plan))
+    Ok((!plan.is_empty()).then_some(Explained { plan, warnings }))
+}
+
+/// Characters of a warning that are kept.
+const WARNING_MAX: usize = 300;
+
+/// The warnings among a server's messages. Notes only repeat the statement as the server has rewritten it.
+fn warnings(found: &ResultSet) -> Vec<String> {
+    let warning = |row| {
+        let text = found.named(row, "Message").filter(|it| !it.is_empty())?;
+        let is_warning = found.named(row, "Level") == Some("Warning");
+        is_warning.then(|| {
+            format!("EXPLAIN warns: {}", text.chars().take(WARNING_MAX).collect::<String>())
+        })
+    };
+    let mut warnings: Vec<String> = (0..found.rows.len()).filter_map(warning).collect();
+    warnings.sort_unstable();
+    warnings.dedup();
+    warnings
 }
 
 /// A plan of MySQL or MariaDB: each table's access method, its index and other work.
@@ -96,15 +123,44 @@ fn extras(extra: &str) -> Vec<&'static str> {
     words
 }
 
-/// A plan of Postgres: its nodes, outermost first, without their conditions.
+/// A plan of Postgres: its nodes, outermost first, without their conditions; how many parallel workers it asks for, and
+/// whether it is compiled first.
 fn nodes(found: &ResultSet) -> String {
-    let lines = (0..found.rows.len()).filter_map(|row| found.text(row, 0));
-    let node = |(at, line): (usize, &str)| match line.trim_start().strip_prefix("->") {
-        Some(node) => Some(node.trim().to_owned()),
-        // Lines below a node are its conditions.
-        None => (at == 0).then(|| line.trim().to_owned()),
-    };
-    lines.enumerate().filter_map(node).collect::<Vec<_>>().join(" < ")
+    let mut nodes: Vec<String> = Vec::new();
+    let mut jit: Option<Vec<&str>> = None;
+    for (at, line) in (0..found.rows.len()).filter_map(|row| found.text(row, 0)).enumerate() {
+        let told = line.trim();
+        if let Some(told) = jit.as_mut() {
+            told.extend(line.trim().strip_prefix("Options:").into_iter().flat_map(compiled));
+        } else if told == "JIT:" {
+            jit = Some(Vec::new());
+        } else if let Some(workers) = told.strip_prefix("Workers Planned:") {
+            if let Some(node) = nodes.last_mut() {
+                *node += &format!(" ({} workers)", workers.trim());
+            }
+        } else if let Some(node) = told.strip_prefix("->").or((at == 0).then_some(told)) {
+            // Lines below a node are its conditions.
+            nodes.push(without_costs(node).to_owned());
+        }
+    }
+    let jit = jit.map(|options| match options.as_slice() {
+        [] => "; JIT".to_owned(),
+        options => format!("; JIT with {}", options.join(", ")),
+    });
+    nodes.join(" < ") + jit.as_deref().unwrap_or_default()
+}
+
+/// A node without the estimates behind it.
+fn without_costs(node: &str) -> &str {
+    node.split_once("(cost=").map_or(node, |(node, _)| node).trim()
+}
+
+/// What a compiler does to the whole statement, from `Inlining false, Optimization true, ...`.
+fn compiled(options: &str) -> impl Iterator<Item = &'static str> {
+    let is_on = |name: &str| options.contains(&format!("{name} true"));
+    let all = [("Inlining", "inlining"), ("Optimization", "optimisation")];
+    let on: Vec<&str> = all.into_iter().filter(|(name, _)| is_on(name)).map(|(_, it)| it).collect();
+    on.into_iter()
 }
 
 #[cfg(test)]
@@ -198,5 +254,34 @@ mod tests {
         let rows: Vec<&[&str]> = lines.iter().map(std::slice::from_ref).collect();
         let found = table(&["QUERY PLAN"], &rows);
         assert_eq!(nodes(&found), "Aggregate < Index Only Scan using k_1 on sbtest1");
+    }
+
+    #[test]
+    fn parallel_workers_and_compilation_are_part_of_a_plan() {
+        let lines = [
+            "Gather  (cost=1000.00..10633.43 rows=1 width=97)",
+            "  Workers Planned: 2",
+            "  ->  Parallel Seq Scan on t  (cost=0.00..9633.33 rows=1 width=97)",
+            "        Filter: (a = 'x (cost=1'::text)",
+            "JIT:",
+            "  Functions: 5",
+            "  Options: Inlining false, Optimization true, Expressions true, Deforming true",
+        ];
+        let rows: Vec<&[&str]> = lines.iter().map(std::slice::from_ref).collect();
+        let found = table(&["QUERY PLAN"], &rows);
+        let expected = "Gather (2 workers) < Parallel Seq Scan on t; JIT with optimisation";
+        assert_eq!(nodes(&found), expected);
+    }
+
+    #[test]
+    fn warnings_of_the_planner_are_kept_and_notes_are_not() {
+        let found = table(
+            &["Level", "Code", "Message"],
+            &[
+                &["Warning", "3170", "Memory capacity exceeded."],
+                &["Note", "1003", "/* select#1 */"],
+            ],
+        );
+        assert_eq!(warnings(&found), ["EXPLAIN warns: Memory capacity exceeded."]);
     }
 }

@@ -222,6 +222,13 @@ impl Server {
         log_tail(&self.sandbox.run_dir().join("log"))
     }
 
+    /// What it has logged; empty if that cannot be read.
+    #[must_use]
+    pub fn log(&self) -> String {
+        let log = fs::read(self.sandbox.run_dir().join("log")).unwrap_or_default();
+        String::from_utf8_lossy(&log).into_owned()
+    }
+
     /// Stops every thread of the server. Returns when none runs any more.
     ///
     /// # Errors

@@ -12,6 +12,6 @@ mod version;
 pub use data::DEFAULT;
 pub use render::{LeftOut, Rendered};
 pub use table::option_table;
-pub use terms::{Instead, Terms, variable};
+pub use terms::{Instead, Terms, adds_up, variable};
 pub use value::Sizes;
 pub use version::{Version, version_number};

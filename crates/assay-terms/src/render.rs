@@ -2,7 +2,7 @@
 
 use assay_model::{Engine, EventKind, Prefix, Product};
 
-use crate::terms::Terms;
+use crate::terms::{Terms, adds_up};
 use crate::value::Sizes;
 use crate::version::{Version, version_number};
 
@@ -92,7 +92,7 @@ fn override_with(
         !asked.iter().any(|(name, _)| contradicts(option, name))
     });
     for (name, value) in asked {
-        options.retain(|option| variable_of(option) != plain_name(&name));
+        options.retain(|option| adds_up(&name) || variable_of(option) != plain_name(&name));
         options.push(match (name.starts_with("skip-"), spell(value).as_str()) {
             // Some of these options take no value.
             (true, "1" | "ON") => format!("--{name}"),
@@ -217,6 +217,22 @@ mod tests {
         assert_eq!(rendered.last().map(String::as_str), Some("--innodb-doublewrite=OFF"));
         let count = rendered.iter().filter(|it| variable_of(it) == "innodb-doublewrite").count();
         assert_eq!(count, 1);
+    }
+
+    #[test]
+    fn options_that_add_up_are_all_given() {
+        let instruments = ["statement/%=OFF", "stage/%=ON"];
+        let asked = instruments.map(|it| ("performance_schema_instrument", it));
+        let given = options("10.11.19", &asked).options;
+        let given: Vec<_> = given.iter().filter(|it| it.contains("instrument")).collect();
+        let expected = instruments.map(|it| format!("--performance-schema-instrument={it}"));
+        assert_eq!(given, expected.iter().collect::<Vec<_>>());
+        // The terms' own ones stay, too: without its plugin, there is no engine.
+        let asked = [("plugin_load_add".to_owned(), "other.so".to_owned())];
+        let given = lean().render(&SIZES, &prefix("10.11.19"), Engine::RocksDb, &asked).options;
+        for plugin in ["ha_rocksdb.so", "other.so"] {
+            assert!(given.contains(&format!("--plugin-load-add={plugin}")), "{given:?}");
+        }
     }
 
     #[test]

@@ -77,6 +77,30 @@ pub fn variable(option: &str) -> String {
     name.strip_prefix("skip_").unwrap_or(name).to_owned()
 }
 
+/// Options of MySQL and MariaDB of which each occurrence adds to those before it. Of any other option, the last
+/// occurrence counts. Source: the types of their options in `mysqld.cc`, `GET_FLAGSET` and those with a function.
+const ADD_UP: &[&str] = &[
+    "binlog_do_db",
+    "binlog_ignore_db",
+    "ignore_db_dir",
+    "optimizer_switch",
+    "performance_schema_instrument",
+    "plugin_load_add",
+    "replicate_do_db",
+    "replicate_do_table",
+    "replicate_ignore_db",
+    "replicate_ignore_table",
+    "replicate_rewrite_db",
+    "replicate_wild_do_table",
+    "replicate_wild_ignore_table",
+];
+
+/// Whether each occurrence of an option adds to those before it.
+#[must_use]
+pub fn adds_up(option: &str) -> bool {
+    ADD_UP.contains(&variable(option).as_str())
+}
+
 /// An option with its values in one set of terms.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Setting {

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use assay_model::{STATUS_LEVELS, Slice};
 
 use crate::change::{Changed, jackknife};
+use crate::robust::median;
 use crate::sequential::ALPHA;
 
 /// A counter has changed when its ratio leaves 1 by more than this.
@@ -23,6 +24,8 @@ pub struct CounterChange {
     pub name: String,
     /// Per operation of the base and of the system; for a level ([`STATUS_LEVELS`]), the mean.
     pub changed: Changed,
+    /// Whether most slices show at least half of the change. What happens in a few slices is no cause of a usual ratio.
+    pub is_usual: bool,
 }
 
 /// Operations, and by how much the counters grew.
@@ -44,6 +47,7 @@ impl Block<'_> {
 /// A change must exceed its interval of confidence 1 − [`ALPHA`] / number of counters (Bonferroni), so that of all
 /// counters of a test, chance makes any appear in at most [`ALPHA`] of the cases.
 pub(crate) fn changes(base: &[&Slice], other: &[&Slice]) -> Option<Vec<CounterChange>> {
+    let slices = [base, other];
     let (base, other) = (by_block(base)?, by_block(other)?);
     let pairs: Vec<[&Block; 2]> =
         base.iter().filter_map(|(block, base)| Some([base, other.get(block)?])).collect();
@@ -58,13 +62,19 @@ pub(crate) fn changes(base: &[&Slice], other: &[&Slice]) -> Option<Vec<CounterCh
     }
     let level = ALPHA / names.len().max(1) as f64;
     let mut changes: Vec<CounterChange> =
-        names.iter().filter_map(|name| change(&pairs, name, level)).collect();
+        names.iter().filter_map(|name| change(&pairs, slices, name, level)).collect();
     changes.sort_by(|one, next| size(next).total_cmp(&size(one)));
     Some(changes)
 }
 
-/// The change of a counter, if it is certain at this level and large enough to matter.
-fn change(pairs: &[[&Block; 2]], name: &str, level: f64) -> Option<CounterChange> {
+/// The change of a counter, if it is certain at this level and large enough to matter. With fewer blocks than an interval
+/// needs, it is certain if all slices of one system have more than all slices of the other, by most of the change.
+fn change(
+    pairs: &[[&Block; 2]],
+    slices: [&[&Slice]; 2],
+    name: &str,
+    level: f64,
+) -> Option<CounterChange> {
     let sums = [0, 1].map(|side| {
         let blocks = pairs.iter().filter_map(|pair| pair.get(side));
         blocks.fold((0.0, 0.0), |(ops, grown), block| (ops + block.ops, grown + block.of(name)))
@@ -87,8 +97,46 @@ fn change(pairs: &[[&Block; 2]], name: &str, level: f64) -> Option<CounterChange
     let partial: Vec<f64> = pairs.iter().filter_map(difference).collect();
     let at = |level| Changed { before, after, by: jackknife(after - before, &partial, level) };
     let is_large = (after - before).abs() > (CHANGED * before).max(LEAST);
-    (is_large && at(level).is_certain())
-        .then(|| CounterChange { name: name.to_owned(), changed: at(ALPHA) })
+    let each = slices.map(|slices| each_slice(slices, name));
+    let is_certain = if at(level).by.has_interval() {
+        at(level).is_certain()
+    } else {
+        are_apart(&each, after - before)
+    };
+    (is_large && is_certain).then(|| CounterChange {
+        name: name.to_owned(),
+        changed: at(ALPHA),
+        is_usual: is_usual(&each, after - before),
+    })
+}
+
+/// A counter per operation in each slice.
+fn each_slice(slices: &[&Slice], name: &str) -> Vec<f64> {
+    let is_level = STATUS_LEVELS.contains(&name);
+    let value = |slice: &&Slice| {
+        let status = slice.status.as_ref()?;
+        let (_, grown) = status.iter().find(|(of, _)| of == name)?;
+        let value = *grown as f64 / if is_level { 1.0 } else { slice.counted_ops() };
+        value.is_finite().then_some(value)
+    };
+    slices.iter().filter_map(value).collect()
+}
+
+/// Whether the medians of slices differ by at least half of the change.
+fn is_usual([base, other]: &[Vec<f64>; 2], by: f64) -> bool {
+    let medians = median(base).zip(median(other));
+    medians.is_some_and(|(before, after)| (after - before) / by >= 0.5)
+}
+
+/// Slices of each system without which nothing is certain.
+const APART_MIN: usize = 3;
+
+/// Whether all slices of the systems are apart by at least half of the change.
+fn are_apart([base, other]: &[Vec<f64>; 2], by: f64) -> bool {
+    let most = |values: &[f64]| values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let least = |values: &[f64]| values.iter().copied().fold(f64::INFINITY, f64::min);
+    let gap = if by > 0.0 { least(other) - most(base) } else { least(base) - most(other) };
+    base.len().min(other.len()) >= APART_MIN && gap >= 0.5 * by.abs()
 }
 
 /// How far the ratio is from 1. What was never counted before comes first.
@@ -121,6 +169,18 @@ mod tests {
         Block { ops, grown: counters.iter().copied().collect() }
     }
 
+    const NO_SLICES: [&[&Slice]; 2] = [&[], &[]];
+
+    #[test]
+    fn one_slice_of_many_is_not_usual() {
+        let once = [vec![0.0; 5], vec![0.0, 0.0, 0.0, 0.0, 50.0]];
+        assert!(!is_usual(&once, 10.0) && !are_apart(&once, 10.0));
+        let always = [vec![0.0; 5], vec![9.0, 10.0, 11.0, 10.0, 10.0]];
+        assert!(is_usual(&always, 10.0) && are_apart(&always, 10.0));
+        assert!(is_usual(&[always[1].clone(), always[0].clone()], -10.0));
+        assert!(!are_apart(&[vec![0.0], vec![10.0]], 10.0));
+    }
+
     #[test]
     fn what_changed_for_certain_is_told_per_operation() {
         let base: Vec<Block> = (0..5)
@@ -134,16 +194,16 @@ mod tests {
             .collect();
         let pairs: Vec<[&Block; 2]> =
             base.iter().zip(&other).map(|(base, other)| [base, other]).collect();
-        let read = change(&pairs, "read", ALPHA).unwrap().changed;
+        let read = change(&pairs, NO_SLICES, "read", ALPHA).unwrap().changed;
         assert!((read.before - 1.0).abs() < 1e-9 && (read.after - 2.004).abs() < 1e-9, "{read:?}");
         assert!(read.by.low > 1.0 && read.by.high < 1.01, "{read:?}");
         // It differs from block to block as much as between the systems.
-        assert_eq!(change(&pairs, "noisy", ALPHA), None);
+        assert_eq!(change(&pairs, NO_SLICES, "noisy", ALPHA), None);
         // Blocks that are all alike leave no doubt.
-        let waits = change(&pairs, "waits", ALPHA).unwrap();
+        let waits = change(&pairs, NO_SLICES, "waits", ALPHA).unwrap();
         assert!(
             (waits.changed.after - 0.1).abs() < 1e-9
-                && size(&waits) > size(&change(&pairs, "read", ALPHA).unwrap())
+                && size(&waits) > size(&change(&pairs, NO_SLICES, "read", ALPHA).unwrap())
         );
     }
 }

@@ -251,6 +251,11 @@ fn described(
         step: step::summary(judged),
         latency: latency(slices()).or_else(|| published_latency(&published(judged))),
         per_op: per_op(slices(), shares_cpu(planned, cpus)),
+        usual_read_kb: robust::median(
+            &slices()
+                .filter_map(|it| per_op(std::iter::once(it), false)?.read_kb)
+                .collect::<Vec<_>>(),
+        ),
         change: None,
         counters: None,
         profile: None,

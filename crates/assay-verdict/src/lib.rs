@@ -4,6 +4,7 @@
 
 mod account;
 mod active;
+mod asked;
 mod beside;
 mod cause;
 mod cell;
@@ -33,6 +34,7 @@ mod trend;
 mod uneven;
 mod waits;
 mod why;
+mod work;
 
 use assay_model::{CellId, Conclusion, Estimate, Group, Setup, StudyRecord, Verdict};
 
@@ -137,6 +139,9 @@ pub struct CellJudgement {
     pub latency: Option<Latency>,
     /// Time and hardware per operation.
     pub per_op: Option<PerOp>,
+    /// KiB that the server fetched from block devices per operation, in the median of the slices; `None` if never
+    /// measured.
+    pub usual_read_kb: Option<f64>,
     /// How its time per operation differs from that of the base, term by term; `None` for the base.
     pub change: Option<TimeChange>,
     /// Counters of the server's own status that changed for certain against the base, the largest change first; `None`

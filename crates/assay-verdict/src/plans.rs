@@ -43,6 +43,23 @@ impl<'a> PlanFindings<'a> {
     }
 }
 
+/// The longest plan that is shown in a sentence, in characters.
+const PLAN_MAX: usize = 120;
+
+impl PlanFindings<'_> {
+    /// The plans of the first statement of the test that these systems execute otherwise; `None` where there is none, and
+    /// for plans too long for a sentence.
+    #[must_use]
+    pub(crate) fn pair(&self, cell: CellId, systems: [usize; 2]) -> Option<[&str; 2]> {
+        let pairs = self.of(cell).filter_map(|finding| {
+            let [one, other] = systems.map(|it| finding.values.get(it)?.as_deref());
+            Some([one?, other?])
+        });
+        let mut differing = pairs.filter(|[one, other]| one != other);
+        differing.next().filter(|pair| pair.iter().all(|it| it.chars().count() <= PLAN_MAX))
+    }
+}
+
 /// A test and, where a study has several data sets, the data on which its plans differ.
 fn split(name: &str) -> (&str, Option<&str>) {
     name.split_once(" on ").map_or((name, None), |(test, data)| (test, Some(data)))

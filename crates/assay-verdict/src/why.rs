@@ -2,7 +2,9 @@
 
 use assay_model::{AuditFinding, Verdict, thousands};
 
+use crate::asked::requested;
 use crate::cause::{Facts, cause};
+use crate::work::more_than_time;
 use crate::{
     CellJudgement, Changed, CounterChange, FunctionChange, PerOp, PlanFindings, ProcessorChange,
     ProfileChange, Term, TimeChange, Wait,
@@ -30,20 +32,23 @@ pub(crate) fn explain(cells: &mut [CellJudgement], base: usize, audit: &[AuditFi
             Verdict::Uneven => stalls(one),
             Verdict::Faster | Verdict::Slower => {
                 let pair = of_base.and_then(|of_base| of_base.per_op).zip(one.per_op);
-                pair.and_then(|(before, after)| sentence(&before, &after, one))
+                pair.and_then(|(before, after)| sentence([&before, &after], of_base, one))
             }
             Verdict::Same | Verdict::Undecided | Verdict::Failed => continue,
         };
-        let has_plan = plans.differ(one.cell, [base, one.system]);
+        let systems = [base, one.system];
+        let has_plan = plans.differ(one.cell, systems);
+        let plan = has_plan.then(|| match plans.pair(one.cell, systems) {
+            Some([before, after]) => format!("{ANOTHER_PLAN} ({before} → {after})"),
+            None => ANOTHER_PLAN.to_owned(),
+        });
         let change = one.change.as_ref().filter(|change| agrees(change, one.verdict));
         let facts = Facts { verdict: one.verdict, has_other_plan: has_plan, change };
         let cause = cause(&facts).filter(|_| one.per_op.is_some());
+        let parts = [requested(audit, systems), plan, why];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
         cells[index].cause = cause;
-        cells[index].why = match (why, has_plan) {
-            (why, false) => why,
-            (None, true) => Some(ANOTHER_PLAN.to_owned()),
-            (Some(why), true) => Some(format!("{ANOTHER_PLAN}; {why}")),
-        };
+        cells[index].why = (!parts.is_empty()).then(|| parts.join("; "));
     }
 }
 
@@ -61,15 +66,31 @@ fn stalls(cell: &CellJudgement) -> Option<String> {
     ))
 }
 
-/// What the counters say of a change: the terms of the time per operation, the cache, CPU and context switches.
-fn sentence(before: &PerOp, after: &PerOp, cell: &CellJudgement) -> Option<String> {
+/// What the counters say of a change: the terms of the time per operation, the work that changed by more than the time,
+/// the cache, CPU and context switches.
+fn sentence(
+    [before, after]: [&PerOp; 2],
+    base: Option<&CellJudgement>,
+    cell: &CellJudgement,
+) -> Option<String> {
     let counters = cell.counters.as_deref();
     let change = cell.change.as_ref().filter(|change| agrees(change, cell.verdict));
     let profile = cell.profile.as_ref();
-    let terms = change.and_then(|change| terms(change, counters, profile));
-    let parts = [terms, reads(before, after), resources(before, after, cell)];
+    let work = more_than_time(counters.unwrap_or_default(), [before.time_us, after.time_us]);
+    let terms = change.and_then(|change| terms(change, counters, profile, !work.is_empty()));
+    let parts = [terms, work_done(&work), reads(base, cell), resources(before, after, cell)];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// `rows read without an index (Handler_read_rnd_next) per operation 0 → 11,842`.
+fn work_done(work: &[(&str, &CounterChange)]) -> Option<String> {
+    let told = work.iter().map(|(words, CounterChange { name, changed, .. })| {
+        let [before, after] = [changed.before, changed.after].map(per_operation);
+        format!("{words} ({name}) per operation {before} → {after}")
+    });
+    let told: Vec<String> = told.collect();
+    (!told.is_empty()).then(|| told.join(", "))
 }
 
 /// Whether the account tells the same direction as a verdict. The time contains the warm parts of turns and what
@@ -97,9 +118,9 @@ fn resources(before: &PerOp, after: &PerOp, cell: &CellJudgement) -> Option<Stri
     Some(format!("server CPU per operation {cpu}, {switches}"))
 }
 
-/// Whether the server's reads from block devices begin or cease to matter.
-fn reads(before: &PerOp, after: &PerOp) -> Option<String> {
-    let (before, after) = before.read_kb.zip(after.read_kb)?;
+/// Whether the server's reads from block devices begin or cease to matter, in most slices.
+fn reads(base: Option<&CellJudgement>, cell: &CellJudgement) -> Option<String> {
+    let (before, after) = base?.usual_read_kb.zip(cell.usual_read_kb)?;
     let words = match () {
         () if before < CACHED_KB && after > READ_KB => "not all data is cached any more",
         () if before > READ_KB && after < CACHED_KB => "the data is now cached",
@@ -116,29 +137,55 @@ fn terms(
     change: &TimeChange,
     counters: Option<&[CounterChange]>,
     profile: Option<&ProfileChange>,
+    has_work: bool,
 ) -> Option<String> {
     let tells_disk = change.tells_disk();
-    let named = change.shares().into_iter().filter(|(_, share)| share.abs() >= SHARE_MIN);
-    let named = named.zip(std::iter::once(" is").chain(std::iter::repeat("")));
-    let named: Vec<String> = named
-        .map(|((term, share), is)| {
+    let by = change.time.by.value;
+    let shares = change.shares();
+    let named = shares.iter().filter(|(_, share)| share.abs() >= SHARE_MIN);
+    // A part is no more than the whole. Where a term exceeds it, another one fell, so all are told with their sign.
+    let are_parts = shares.iter().all(|(_, share)| (0.0..=1.0 + ROUNDED).contains(share));
+    let mut named: Vec<String> = named
+        .enumerate()
+        .map(|(at, (term, share))| {
             let evidence = match term {
                 Term::ServerCpu => profile.map(causes).unwrap_or_default(),
-                _ => evidence(term, tells_disk, share * change.time.by.value, counters, profile),
+                _ => evidence(*term, tells_disk, share * by, counters, profile),
             };
-            let share = format!("{:.0} %", 100.0 * share).replace('-', "−");
-            format!("{share}{is} {}{evidence}", term.word(tells_disk))
+            let evidence =
+                if has_work && evidence == NO_EVIDENCE { String::new() } else { evidence };
+            let word = term.word(tells_disk);
+            if !are_parts {
+                return format!("{} {word}{evidence}", signed(share * by));
+            }
+            let is = if at == 0 { " is" } else { "" };
+            format!("{:.0} %{is} {word}{evidence}", 100.0 * share.min(1.0))
         })
         .collect();
+    if named.is_empty() {
+        return None;
+    }
+    let rest =
+        1.0 - shares.iter().map(|(_, share)| share).filter(|it| it.abs() >= SHARE_MIN).sum::<f64>();
+    if !are_parts && rest.abs() >= SHARE_MIN {
+        named.push(format!("{} everything else", signed(rest * by)));
+    }
     let (last, rest) = named.split_last()?;
     let named = match rest {
         [] => last.clone(),
         rest => format!("{} and {last}", rest.join(", ")),
     };
-    let by = change.time.by.value;
-    let decimals = if by.abs() < 0.995 { 2 } else { 1 };
-    let time = format!("{by:+.decimals$}").replace('-', "−");
-    Some(format!("time per operation {time} µs, of which {named}"))
+    let which = if are_parts { "of which" } else { "the sum of" };
+    Some(format!("time per operation {}, {which} {named}", signed(by)))
+}
+
+/// Parts of a whole exceed it by no more than this where they are rounded.
+const ROUNDED: f64 = 0.005;
+
+/// `+12.6 µs`.
+fn signed(us: f64) -> String {
+    let decimals = if us.abs() < 0.995 { 2 } else { 1 };
+    format!("{us:+.decimals$} µs").replace('-', "−")
 }
 
 /// Functions that are named in a sentence.
@@ -235,7 +282,8 @@ fn evidence(
         let mut known = listed.iter().flat_map(|known| known.iter());
         known.find(|(name, _)| *name == counter.name).map(|(_, words)| *words)
     };
-    let found = counters.iter().filter_map(|it| Some((words(it)?, it.changed)));
+    let usual = counters.iter().filter(|it| it.is_usual);
+    let found = usual.filter_map(|it| Some((words(it)?, it.changed)));
     let found = found.filter(|(_, changed)| {
         let needed = wait_us / changed.by.value;
         needed > 0.0 && needed < LONGEST_US
@@ -260,7 +308,7 @@ fn timed(term: Term, wait_us: f64, counters: &[CounterChange]) -> Option<String>
     if term != Term::OtherWait {
         return None;
     }
-    let known = counters.iter().filter_map(|counter| {
+    let known = counters.iter().filter(|it| it.is_usual).filter_map(|counter| {
         let (_, words, us) = TIMES.iter().find(|(name, ..)| *name == counter.name)?;
         Some((words, [counter.changed.before, counter.changed.after].map(|value| value * us)))
     });
@@ -337,7 +385,11 @@ mod tests {
     }
 
     fn counter(name: &str, before: f64, after: f64) -> CounterChange {
-        CounterChange { name: name.to_owned(), changed: changed(before, after, 0.001) }
+        CounterChange {
+            name: name.to_owned(),
+            changed: changed(before, after, 0.001),
+            is_usual: true,
+        }
     }
 
     #[test]
@@ -347,15 +399,54 @@ mod tests {
         let counters =
             [counter("Innodb_os_log_fsyncs", 0.0002, 1.0), counter("Innodb_rows_read", 1.0, 2.0)];
         assert_eq!(
-            terms(&found, Some(&counters), None).as_deref(),
+            terms(&found, Some(&counters), None, false).as_deref(),
             Some(
                 "time per operation +10.0 µs, of which 70 % is waiting, disk included (flushes of the log per \
                  operation 0 → 1.00) and 25 % CPU of serving threads"
             )
         );
-        let without = terms(&found, Some(&[]), None).unwrap_or_default();
+        let without = terms(&found, Some(&[]), None, false).unwrap_or_default();
         assert!(without.contains("(no counter of the server tells why)"), "{without}");
-        assert!(!terms(&found, None, None).unwrap_or_default().contains("counter"));
+        assert!(!terms(&found, None, None, false).unwrap_or_default().contains("counter"));
+    }
+
+    #[test]
+    fn terms_that_exceed_the_whole_are_told_with_their_sign() {
+        let found = change(121.0, &[(Term::CpuWait, -31.0), (Term::OtherWait, 142.0)]);
+        let told = terms(&found, Some(&[]), None, true).unwrap_or_default();
+        assert_eq!(
+            told,
+            "time per operation +121.0 µs, the sum of +142.0 µs waiting, disk included and −31.0 µs waiting for a CPU"
+        );
+        let hidden = change(10.0, &[(Term::ServerCpu, 13.0)]);
+        let told = terms(&hidden, None, None, false).unwrap_or_default();
+        assert!(
+            told.ends_with("+13.0 µs CPU of serving threads and −3.0 µs everything else"),
+            "{told}"
+        );
+        let rounded = change(10.0, &[(Term::ServerCpu, 10.04)]);
+        let told = terms(&rounded, None, None, false).unwrap_or_default();
+        assert!(told.contains("of which 100 % is"), "{told}");
+    }
+
+    #[test]
+    fn work_that_changed_more_than_the_time_is_the_reason() {
+        let found = change(10.0, &[(Term::OtherWait, 7.0)]);
+        let told = terms(&found, Some(&[]), None, true).unwrap_or_default();
+        assert!(!told.contains("no counter"), "{told}");
+        let rows = counter("Handler_read_rnd_next", 0.0, 11_842.0);
+        assert_eq!(
+            work_done(&[("rows read without an index", &rows)]).as_deref(),
+            Some("rows read without an index (Handler_read_rnd_next) per operation 0 → 11,842")
+        );
+    }
+
+    #[test]
+    fn a_counter_of_a_few_slices_is_no_evidence() {
+        let found = change(10.0, &[(Term::OtherWait, 9.0)]);
+        let rare = CounterChange { is_usual: false, ..counter("Innodb_log_waits", 0.0, 1.0) };
+        let told = terms(&found, Some(&[rare]), None, false).unwrap_or_default();
+        assert!(told.contains("no counter of the server tells why"), "{told}");
     }
 
     #[test]
@@ -373,7 +464,7 @@ mod tests {
             processor: None,
             waits: Some(waits),
         };
-        let told = terms(&found, Some(&[]), Some(&profile)).unwrap_or_default();
+        let told = terms(&found, Some(&[]), Some(&profile), false).unwrap_or_default();
         assert!(
             told.ends_with("(sampled threads wait for a flush to the disk 0 → 142 µs)"),
             "{told}"
@@ -384,7 +475,7 @@ mod tests {
     fn evidence_must_point_the_same_way() {
         let less = change(-10.0, &[(Term::OtherWait, -9.0)]);
         let counters = [counter("Innodb_row_lock_waits", 0.1, 0.5)];
-        let found = terms(&less, Some(&counters), None).unwrap_or_default();
+        let found = terms(&less, Some(&counters), None, false).unwrap_or_default();
         assert!(found.starts_with("time per operation −10.0 µs, of which 90 % is"), "{found}");
         assert!(!found.contains("row locks"), "{found}");
     }
@@ -396,7 +487,7 @@ mod tests {
         // The counter has milliseconds.
         let told = |time: f64| {
             let counters = [waits.clone(), counter("Innodb_row_lock_time", 0.01, time)];
-            terms(&found, Some(&counters), None).unwrap_or_default()
+            terms(&found, Some(&counters), None, false).unwrap_or_default()
         };
         let long = told(0.15);
         assert!(long.contains("(waiting for row locks 10 → 150 µs per operation)"), "{long}");
@@ -407,8 +498,8 @@ mod tests {
     #[test]
     fn nothing_is_said_of_a_change_that_may_be_none() {
         let mut found = change(0.1, &[(Term::ServerCpu, 3.0), (Term::OtherWait, -2.9)]);
-        assert_eq!(terms(&found, None, None), None);
+        assert_eq!(terms(&found, None, None, false), None);
         found.time.by = Estimate::without_interval(5.0);
-        assert_eq!(terms(&found, None, None), None);
+        assert_eq!(terms(&found, None, None, false), None);
     }
 }

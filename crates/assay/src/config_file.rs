@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use assay_model::SystemSpec;
-use assay_plan::{ConfigLine, Request, config_lines, parse_system};
+use assay_plan::{ConfigLine, Request, config_lines, parse_system, repeated_options};
 use fs_err as fs;
 
 use crate::paths;
@@ -60,6 +60,7 @@ pub(crate) fn resolve(mut request: Request, directory: &Path) -> Result<Resolved
         if !lines.iter().any(|line| matches!(line, ConfigLine::Option(..))) {
             notes.insert(format!("`{config}` has no option for {spec}"));
         }
+        notes.extend(repeated_options(&lines).iter().map(|it| format!("`{config}`: {it}")));
         *system = system.clone().started_from(&lines);
     }
     Ok(Resolved { request, notes: notes.into_iter().collect() })
@@ -160,8 +161,11 @@ mod tests {
             options.iter().map(|(name, value)| format!("{name}={value}")).collect();
         assert_eq!(options, ["sync_binlog=2", "tmp_table_size=1", "max_heap_table_size=2"]);
         assert_eq!(resolved.request.systems[1].config, None);
-        assert_eq!(resolved.notes.len(), 1);
-        assert!(resolved.notes[0].contains("`port`, `socket`"), "{:?}", resolved.notes);
+        let notes = resolved.notes.join("\n");
+        assert_eq!(resolved.notes.len(), 3, "{notes}");
+        assert!(notes.contains("`port`, `socket`"), "{notes}");
+        let last = "`max_heap_table_size` is given 2 times; the last one counts: `2`";
+        assert!(notes.contains(last), "{notes}");
     }
 
     /// Every `my.cnf` of Debian and of the Docker images includes directories of its machine.

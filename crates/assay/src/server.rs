@@ -6,8 +6,9 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use assay_model::{Prefix, Product, SystemSpec, address_without_login};
 use assay_plan::{Place, ServerUrl, repository_login, shell_quoted};
-use assay_servers::{FoundServer, KeptServer, Listen, Server, Site};
+use assay_servers::{FoundServer, KeptServer, Listen, Server, Site, audit};
 use assay_terms::{Sizes, Terms};
+use assay_wire::Connection;
 use serde::Serialize;
 
 use crate::cli::{Getting, ServerCommand, ServerGet, ServerStart, ServerStop, ShapeArg, ShapeWord};
@@ -169,7 +170,10 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
         Server::start_listening(&site, &prefix, &options, empty, listen)
     });
     let server = server.with_context(|| format!("cannot start `{words}`"))?;
-    server.connect()?.query(&format!("CREATE DATABASE {DATABASE}"))?;
+    let mut control = server.connect()?;
+    control.query(&format!("CREATE DATABASE {DATABASE}"))?;
+    let without_effect = options_without_effect(&mut control, &spec, &server)?;
+    drop(control);
     let url = url(spec.product, &server);
     let server_password = server.password().map(str::to_owned);
     let kept = KeptServer {
@@ -185,9 +189,24 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
     env.interrupt.check()?;
     server.keep(&kept)?;
     progress.finish();
+    without_effect.iter().for_each(|told| print(&format!("warning: {words}: {told}")));
     let commands = commands(spec.product, &kept, server_password.as_deref());
     report::put_one(&args.getting.shape, &kept, |it| in_words(it, &commands))?;
     Ok(Exit::Done)
+}
+
+/// Warnings about options in a system's name that do not do what they ask for.
+fn options_without_effect(
+    control: &mut Connection,
+    spec: &SystemSpec,
+    server: &Server,
+) -> Result<Vec<String>> {
+    if spec.overrides.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut settings = assay_servers::effective_settings(control)?;
+    settings.extend(assay_servers::answers(control, spec, Some(&server.log()))?);
+    Ok(audit::warnings(&audit::ineffective(spec, &settings)))
 }
 
 fn in_words(it: &KeptServer, commands: &[String]) -> String {

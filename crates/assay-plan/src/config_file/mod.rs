@@ -3,9 +3,11 @@
 //! Assay reads the file instead of the server. Its options are then like any others: they are kept in the ledger and
 //! audited, and none reaches into directories outside the study's.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use assay_model::{Hint, Origin, Product, SystemSpec, may_be_secret};
+use assay_terms::adds_up;
 
 use crate::request::SystemRequest;
 use crate::reserved::refusal;
@@ -92,12 +94,13 @@ pub fn config_lines(spec: &SystemSpec, text: &str) -> Result<Vec<ConfigLine>, Co
     Ok(found)
 }
 
-/// The options of lines whose includes have all been replaced. Of several with the same name, the last one counts.
+/// The options of lines whose includes have all been replaced. Of several with the same name, the last one counts, unless
+/// they add up.
 pub(crate) fn config_options(lines: &[ConfigLine]) -> Vec<(String, String)> {
     let mut options: Vec<(String, String)> = Vec::new();
     for line in lines {
         if let ConfigLine::Option(name, value) = line {
-            options.retain(|(other, _)| plain(other) != plain(name) || is_cumulative(name));
+            options.retain(|(other, _)| plain(other) != plain(name) || adds_up(name));
             options.push((name.clone(), value.clone()));
         }
     }
@@ -111,7 +114,7 @@ impl SystemRequest {
         let in_words = parse_system(&self.words).map(|spec| spec.overrides).unwrap_or_default();
         let mut options = config_options(lines);
         for (asked, _) in in_words.iter().chain(&self.options) {
-            options.retain(|(name, _)| plain(name) != plain(asked));
+            options.retain(|(name, _)| plain(name) != plain(asked) || adds_up(name));
         }
         options.extend(self.options);
         Self { options, config: None, ..self }
@@ -130,9 +133,25 @@ fn plain(name: &str) -> &str {
     name.strip_prefix("skip_").unwrap_or(name)
 }
 
-/// Whether each line of an option adds to earlier ones.
-fn is_cumulative(name: &str) -> bool {
-    plain(name) == "plugin_load_add"
+/// What becomes of options that several of these lines give: those of which only the last line counts, as in the
+/// server. One text for each, in the order of their names.
+#[must_use]
+pub fn repeated_options(lines: &[ConfigLine]) -> Vec<String> {
+    let mut given: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for line in lines {
+        if let ConfigLine::Option(name, value) = line
+            && !adds_up(name)
+        {
+            given.entry(plain(name)).or_default().push(value);
+        }
+    }
+    let told = given.into_iter().filter_map(|(name, values)| match values.as_slice() {
+        [earlier @ .., last] if earlier.iter().any(|value| value != last) => {
+            Some(format!("`{name}` is given {} times; the last one counts: `{last}`", values.len()))
+        }
+        _ => None,
+    });
+    told.collect()
 }
 
 /// The group that a line begins; `Some(None)` if its bracket is not closed.

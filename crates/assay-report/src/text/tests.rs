@@ -247,7 +247,7 @@ fn legend(tests: &Tests, layouts: &[Layout]) -> Vec<String> {
         legend.push(format!("  {columns}: CPU time{what} per operation, means, base → other"));
         if shown(Figure::ServerCpu) {
             legend.push(
-                "  server µs/op: threads that serve connections; server CPU ratio: all threads of the server"
+                "  server µs/op, server CPU ratio: all threads of the server, those in the background too"
                     .to_owned(),
             );
         }

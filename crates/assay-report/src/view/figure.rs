@@ -44,12 +44,12 @@ const WORDS: [(Figure, &str, &str); 24] = [
     (
         Figure::ServerCpu,
         "server µs/op",
-        "CPU time per operation of the server threads that serve connections",
+        "CPU time per operation of all threads of the server, as in the ratio",
     ),
     (
         Figure::BackgroundCpu,
         "backgr. µs/op",
-        "CPU time per operation of the server's other threads",
+        "the part of it in threads that serve no connection",
     ),
     (Figure::ClientCpu, "client µs/op", "CPU time per operation of assay's clients"),
     (
@@ -149,7 +149,7 @@ impl Figure {
         let server = per_op.and_then(|it| it.server);
         match self {
             Self::Qps => cell.qps.map(|qps| qps.value),
-            Self::ServerCpu => server.map(|it| it.cpu_us),
+            Self::ServerCpu => server.map(|it| it.cpu_us + it.background_cpu_us),
             Self::BackgroundCpu => server.map(|it| it.background_cpu_us),
             Self::ClientCpu => per_op.and_then(|it| it.client_cpu_us),
             Self::CpuWait => server.and_then(|it| it.cpu_wait_us()),

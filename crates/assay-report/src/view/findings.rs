@@ -14,12 +14,17 @@ pub(crate) enum Topic {
     Tables,
     Session,
     Settings,
+    /// Options that were asked for and have no effect.
+    Options,
     Plans,
 }
 
 impl Topic {
     /// The word before the dot of a finding's name determines the topic.
     pub(crate) fn of(finding: &AuditFinding) -> Self {
+        if finding.is_asked && finding.class == AuditClass::Suspicious {
+            return Self::Options;
+        }
         match finding.setting.split_once('.').map_or("", |(word, _)| word) {
             "build" => Self::Builds,
             "data" => Self::Data,
@@ -37,6 +42,7 @@ impl Topic {
             Self::Tables => "tables",
             Self::Session => "the measured session",
             Self::Settings => "settings",
+            Self::Options => "requested options without effect",
             Self::Plans => "plans",
         }
     }
@@ -51,6 +57,9 @@ impl Topic {
             Self::Data => "run `assay cache clean --all`, then load the data again",
             Self::Tables | Self::Session | Self::Settings => {
                 "set the same value on all systems with `+NAME=VALUE` in their names, or request the difference there"
+            }
+            Self::Options => {
+                "leave the option out, or make it take effect; until then, its system is measured without it"
             }
             Self::Plans => {
                 "examine the statement with `EXPLAIN` in a sandbox (`assay server start`)"

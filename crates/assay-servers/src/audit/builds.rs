@@ -6,6 +6,7 @@ use assay_model::{AuditFinding, Origin};
 use self::Meaning::{Nothing, OfBuilder, OfRelease, Wrong};
 
 use super::difference::{differ, differ_within_series, finding};
+use super::effect::JIT;
 use super::facts::Audited;
 
 /// Prefix of facts about builds.
@@ -62,6 +63,7 @@ const RULES: &[Rule] = &[
     rule("build.assertions", Wrong, "a debug build runs assertions all the time"),
     rule("build.c-library", OfRelease, "the C library provides memory, string and lock functions"),
     rule("build.c++-library", Nothing, "each server runs with the library of its release"),
+    rule(JIT, Nothing, "only a build with LLVM compiles statements, where `jit` is on"),
     rule("build.relro", Nothing, "symbols are bound at startup or on first use"),
     rule("build.stripped", Nothing, "only debuggers and profilers use symbols; they cost nothing"),
     rule(

@@ -17,6 +17,8 @@ pub struct Plan {
     pub statement: String,
     /// The relevant parts of the plan; see [`crate::explain`].
     pub plan: String,
+    /// What the server says of it beside the plan: warnings, and figures of later executions.
+    pub notes: Vec<String>,
 }
 
 /// All facts about one system.

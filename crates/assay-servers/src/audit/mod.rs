@@ -4,6 +4,7 @@ mod asked;
 mod builds;
 mod data;
 mod difference;
+mod effect;
 mod facts;
 mod plans;
 mod rules;
@@ -15,6 +16,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use assay_model::{AuditClass, AuditFinding, Origin, Product, may_be_secret};
 use assay_terms::{Instead, Terms};
 
+pub use self::effect::{ANSWER, Ineffective, ineffective, warnings};
+pub(crate) use self::effect::{JIT, NO_JIT};
 pub use self::facts::{Audited, Facts, Plan, Settings};
 
 use self::asked::Asked;
@@ -56,7 +59,9 @@ pub fn compare(systems: &[Audited], terms: &Terms) -> Vec<AuditFinding> {
     let mut findings = builds::compare(systems);
     findings.extend(ruled(systems, &settings, &asked, terms));
     findings.extend(unruled(&settings, &asked));
-    findings.extend(untaken(systems));
+    let untaken = untaken(systems);
+    findings.retain(|it| untaken.iter().all(|of| of.setting != it.setting));
+    findings.extend(untaken);
     findings.extend(data::compare(systems));
     findings.extend(plans::compare(systems, &asked));
     findings.sort_by_key(|finding| match finding.class {
@@ -67,36 +72,24 @@ pub fn compare(systems: &[Audited], terms: &Terms) -> Vec<AuditFinding> {
     findings
 }
 
-/// Findings about requested switches that are not in effect. Old servers replace values that they cannot read, and only
-/// log it.
+/// Findings about requested options that are without effect, by option.
 fn untaken(systems: &[Audited]) -> Vec<AuditFinding> {
     let mut findings: Vec<AuditFinding> = Vec::new();
     for system in systems {
-        for (name, asked) in &system.spec.overrides {
-            let name = name.replace('-', "_").to_ascii_lowercase();
-            let name = name.strip_prefix("loose_").unwrap_or(&name);
-            let all = systems.iter().map(|it| it.facts.settings.get(name).cloned()).collect();
-            let Some(is_on) = system.facts.settings.get(name).and_then(|it| switch(it)) else {
+        for Ineffective { option, why } in ineffective(system.spec, &system.facts.settings) {
+            if findings.iter().any(|known| known.setting == option && known.why == why) {
                 continue;
-            };
-            // The value of `log_bin` is a name.
-            let is_taken = name == "log_bin" || switch(asked) == Some(is_on);
-            if !is_taken && findings.iter().all(|known| known.setting != name) {
-                let why = format!("`{asked}` was requested, but the server did not accept it");
-                findings.push(finding(name, all, AuditClass::Suspicious, &why));
             }
+            let value = |it: &Audited| {
+                let value = it.facts.settings.get(&option)?;
+                Some(if may_be_secret(&option) { "(not shown)".to_owned() } else { value.clone() })
+            };
+            let values = systems.iter().map(value).collect();
+            let found = finding(&option, values, AuditClass::Suspicious, &why);
+            findings.push(AuditFinding { is_asked: true, ..found });
         }
     }
     findings
-}
-
-/// The value of a switch in any spelling; `None` for other values.
-fn switch(value: &str) -> Option<bool> {
-    match value.to_ascii_lowercase().as_str() {
-        "on" | "1" | "true" | "yes" => Some(true),
-        "off" | "0" | "false" | "no" => Some(false),
-        _ => None,
-    }
 }
 
 /// The settings with each switch of the optimizer as a setting of its own.
@@ -255,7 +248,8 @@ fn unruled(settings: &[Settings], asked: &Asked) -> Vec<AuditFinding> {
     let is_known = |name: &str| {
         known.contains(name) || name.strip_prefix("session.").is_some_and(|it| known.contains(it))
     };
-    let is_other = |name: &str| builds::knows(name) || name.starts_with("data.");
+    let is_other =
+        |name: &str| builds::knows(name) || ["data.", ANSWER].iter().any(|it| name.starts_with(it));
     let names: BTreeSet<&String> = settings.iter().flat_map(BTreeMap::keys).collect();
     let mut findings = Vec::new();
     for name in names.into_iter().filter(|it| !is_known(it) && !is_other(it) && !is_ignored(it)) {

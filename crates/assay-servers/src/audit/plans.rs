@@ -37,6 +37,7 @@ fn of_test(test: &str, systems: &[Audited], asked: &Asked) -> Option<AuditFindin
         let mut plans = system.facts.plans.iter();
         plans.find(|it| it.test == test && it.statement == statement).map(|it| it.plan.clone())
     };
+    let notes = notes(test, systems);
     let all = systems.iter().flat_map(|it| &it.facts.plans);
     let mut seen = BTreeSet::new();
     let statements: Vec<&str> = all
@@ -46,7 +47,7 @@ fn of_test(test: &str, systems: &[Audited], asked: &Asked) -> Option<AuditFindin
         .filter(|statement| differ(systems.iter().filter_map(|it| plan(it, statement))))
         .collect();
     if statements.is_empty() {
-        return None;
+        return (!notes.is_empty()).then(|| noted(test, systems, &notes));
     }
     let value = |system: &Audited| {
         let plans: Vec<String> = statements.iter().filter_map(|it| plan(system, it)).collect();
@@ -61,7 +62,39 @@ fn of_test(test: &str, systems: &[Audited], asked: &Asked) -> Option<AuditFindin
     } else {
         (AuditClass::Expected, WHY_OF_VERSION)
     };
-    let why = format!("{}: {why}", told.join(", "));
+    let notes: Vec<String> = notes.iter().map(|note| format!("; {note}")).collect();
+    let why = format!("{}: {why}{}", told.join(", "), notes.concat());
     let found = finding(&format!("plan.{test}"), values, class, &why);
     Some(AuditFinding { is_asked: asked.engines_differ, ..found })
+}
+
+/// What the servers say of the plans of a test. What all of them say is said once.
+fn notes(test: &str, systems: &[Audited]) -> Vec<String> {
+    let of = |system: &Audited| -> BTreeSet<String> {
+        let plans = system.facts.plans.iter().filter(|it| it.test == test);
+        plans.flat_map(|it| it.notes.iter().cloned()).collect()
+    };
+    let by_system: Vec<BTreeSet<String>> = systems.iter().map(of).collect();
+    let all: BTreeSet<&String> = by_system.iter().flatten().collect();
+    let told = all.into_iter().map(|note| {
+        let having = systems.iter().zip(&by_system).filter(|(_, notes)| notes.contains(note));
+        let names: Vec<String> = having.map(|(system, _)| system.spec.to_string()).collect();
+        if names.len() == systems.len() {
+            note.clone()
+        } else {
+            format!("{}: {note}", names.join(", "))
+        }
+    });
+    told.collect()
+}
+
+/// A finding about plans that do not differ, of which the servers say something.
+fn noted(test: &str, systems: &[Audited], notes: &[String]) -> AuditFinding {
+    let plan = |system: &Audited| {
+        let plans = system.facts.plans.iter().filter(|it| it.test == test && !it.notes.is_empty());
+        let plans: Vec<&str> = plans.map(|it| it.plan.as_str()).collect();
+        (!plans.is_empty()).then(|| plans.join(" | "))
+    };
+    let values = systems.iter().map(plan).collect();
+    finding(&format!("plan.{test}"), values, AuditClass::Harmless, &notes.join("; "))
 }

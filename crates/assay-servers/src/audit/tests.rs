@@ -250,6 +250,7 @@ fn with_plans(plans: &[(&str, &str, &str)]) -> Facts {
         test: (*test).to_owned(),
         statement: (*statement).to_owned(),
         plan: (*plan).to_owned(),
+        notes: Vec::new(),
     };
     Facts { plans: plans.iter().map(plan).collect(), ..Facts::default() }
 }

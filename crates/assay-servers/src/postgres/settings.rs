@@ -2,7 +2,7 @@
 
 use assay_wire::Connection;
 
-use crate::audit::Settings;
+use crate::audit::{JIT, NO_JIT, Settings};
 use crate::error::Error;
 use crate::name_value::name_values;
 
@@ -41,6 +41,12 @@ pub(crate) fn effective_settings(control: &mut Connection) -> Result<Settings, E
         .query_catalog("SELECT ssl, cipher FROM pg_stat_ssl WHERE pid = pg_backend_pid()")?;
     let cipher = session.text(0, 1).unwrap_or_default().to_owned();
     settings.insert("session.ssl_cipher".to_owned(), cipher);
+    // Versions before 11 have no such function, and compile nothing.
+    if let Ok(found) = control.query_catalog("SELECT pg_catalog.pg_jit_available()") {
+        let is_available = found.text(0, 0) == Some("t");
+        let told = if is_available { "available" } else { NO_JIT };
+        settings.insert(JIT.to_owned(), told.to_owned());
+    }
     let schema = control.schema()?.map_or(0, |it| it.oid);
     let tables = control.query_catalog(&format!(
         "SELECT string_agg(DISTINCT relpersistence::text, ',') FROM pg_class \

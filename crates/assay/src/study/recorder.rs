@@ -15,7 +15,7 @@ use assay_study::TurnLength;
 use jiff::Timestamp;
 
 use crate::clock::now_ms;
-use crate::systems::{Participant, data_fact, terms_of};
+use crate::systems::{Participant, data_fact, shortened, terms_of};
 
 /// Writes a study as it happens.
 pub(crate) struct Recorder<'a> {
@@ -253,7 +253,7 @@ impl<'a> Recorder<'a> {
     /// Notes, once for each, statements that a system would not prepare: unequal conditions are shown.
     pub(crate) fn unprepared(&mut self, system: usize, statements: &[String]) -> Result<()> {
         for sql in statements {
-            let what = EventKind::Unprepared { sql: sql.clone() };
+            let what = EventKind::Unprepared { sql: shortened(sql) };
             let is_told = |it: &StudyEvent| match &it.what {
                 // A study that an older assay began has texts.
                 EventKind::Other { text } => *text == what.to_string(),

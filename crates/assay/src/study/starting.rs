@@ -5,7 +5,7 @@ use std::time::Instant as Clock;
 
 use anyhow::{Context, Result, anyhow};
 use assay_model::{DataSet, StartFrom, Test};
-use assay_servers::audit::Facts;
+use assay_servers::audit::{Facts, ineffective, warnings};
 use assay_study::{Outcome, Phase};
 
 use super::executor::StudyExecutor;
@@ -35,7 +35,8 @@ impl StudyExecutor<'_, '_> {
         };
         let filled = together(started.iter().zip(order).map(fill));
         for ((&system, server), filled) in order.iter().zip(&mut started).zip(filled) {
-            let frozen = match filled {
+            let ready = filled.and_then(|()| self.ask_once(system, server, phase.data));
+            let frozen = match ready {
                 Ok(()) => server.freeze().map_err(anyhow::Error::from),
                 Err(why) => Err(server.explained(why)),
             };
@@ -55,12 +56,31 @@ impl StudyExecutor<'_, '_> {
         Ok(Outcome::Done)
     }
 
-    /// Starts an instance and records it. The first instance of a system is asked for the system's settings.
+    /// Asks the first instance of a system for the system's settings and plans, unless they are known. Plans depend on
+    /// what is cached, so this comes when the caches are as they are measured.
+    pub(super) fn ask_once(
+        &mut self,
+        system: usize,
+        server: &Instance,
+        data: DataSet,
+    ) -> Result<()> {
+        if self.recorder.is_audited(system, data) {
+            return Ok(());
+        }
+        let facts = self.audit(system, server, data)?;
+        let participant = self.participants.get(system).context("no such system")?;
+        for warning in warnings(&ineffective(&participant.system.spec, &facts.settings)) {
+            self.env.progress.note(&format!("warning: {}: {warning}", self.name(system)));
+        }
+        self.recorder.facts(system, data, facts)
+    }
+
+    /// Starts an instance and records it.
     fn start_recorded(&mut self, system: usize, block: u32, phase: Phase) -> Result<Instance> {
         self.env.interrupt.check()?;
         self.env.progress.update(&format!("starting {}", self.name(system)));
         let began = Clock::now();
-        let mut server = self.instance(system, phase)?;
+        let server = self.instance(system, phase)?;
         self.recorder.instance(assay_model::Instance {
             system,
             // The recorder sets it.
@@ -71,11 +91,6 @@ impl StudyExecutor<'_, '_> {
             started_ms: now_ms(),
             start_took_ms: began.elapsed().as_millis() as u64,
         })?;
-        if !self.recorder.is_audited(system, phase.data) {
-            let facts = self.audit(system, &server, phase.data);
-            let facts = facts.map_err(|why| server.explained(why))?;
-            self.recorder.facts(system, phase.data, facts)?;
-        }
         Ok(server)
     }
 
@@ -89,8 +104,8 @@ impl StudyExecutor<'_, '_> {
     /// Asks an instance for its system's settings, and ends it.
     pub(super) fn audit_alone(&mut self, system: usize, data: DataSet) -> Result<()> {
         let server = self.instance(system, Phase { data, start_from: StartFrom::Fresh })?;
-        let facts = self.audit(system, &server, data)?;
-        self.recorder.facts(system, data, facts)?;
+        self.tables(system, data)?.fill_cache(&server.connect_options())?;
+        self.ask_once(system, &server, data)?;
         Ok(server.stop()?)
     }
 

@@ -1,19 +1,18 @@
 //! Reads everything that the audit compares from a running server with data.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::collections::BTreeMap;
 
 use anyhow::Result;
 use assay_load::{Session, Work};
-use assay_model::{DataSet, Product, QueueStep, Setup, StartFrom, StatementMode, System, Test};
+use assay_model::{DataSet, QueueStep, Setup, StartFrom, StatementMode, System, Test};
 use assay_servers::audit::{Facts, Plan};
 use assay_wire::Connection;
-use assay_workloads::sql::{Syntax, is_control, only_reads};
-use assay_workloads::{
-    Client, EventBuf, Operation, Program, QueueStatement, QueueTable, queue_statements,
-};
+use assay_workloads::sql::{Syntax, is_control};
+use assay_workloads::{QueueStatement, QueueTable, queue_statements};
 
+use super::explained;
 use super::instance::Instance;
+use super::shortened::shortened;
 
 /// The questions of an audit.
 pub(crate) struct Questions<'a> {
@@ -31,6 +30,7 @@ pub(crate) struct Questions<'a> {
 pub(crate) fn facts(server: &Instance, system: &System, asked: &Questions) -> Result<Facts> {
     let mut control = Connection::connect(&server.connect_options())?;
     let mut settings = assay_servers::effective_settings(&mut control)?;
+    settings.extend(assay_servers::answers(&mut control, &system.spec, server.log().as_deref())?);
     // If the server runs on another machine, its process is unknown.
     if let Some(pid) = server.pid() {
         match (server, assay_servers::build_facts(pid, &system.artifact)) {
@@ -43,11 +43,12 @@ pub(crate) fn facts(server: &Instance, system: &System, asked: &Questions) -> Re
     let Unprepared { statements, failing } = unprepared(server, system, asked)?;
     let (work, control_of): (Vec<_>, Vec<_>) =
         statements.into_iter().partition(|it| is_work(it, syntax));
+    let work: Vec<String> = work.iter().map(|sql| shortened(sql)).collect();
     settings.insert("session.unprepared".to_owned(), work.join(", "));
     settings.insert("session.unprepared_control".to_owned(), control_of.join(", "));
     let mut plans = Vec::new();
     for test in asked.tests.iter().filter(|test| !failing.contains_key(*test)) {
-        explain(*test, system, asked, &mut control, &mut plans)?;
+        plans.extend(explained::plans(&server.connect_options(), system, *test, asked)?);
     }
     let failing: Vec<String> =
         failing.into_iter().map(|(test, why)| format!("{}: {why}", test.name)).collect();
@@ -75,7 +76,7 @@ fn is_work(sql: &str, syntax: Syntax) -> bool {
 }
 
 /// Clients and tables do not affect plans.
-fn setup(data: DataSet) -> Setup {
+pub(super) fn setup(data: DataSet) -> Setup {
     Setup { clients: 1, tables: 1, rows: data.rows }
 }
 
@@ -113,69 +114,6 @@ fn unprepared(server: &Instance, system: &System, asked: &Questions) -> Result<U
     Ok(refused)
 }
 
-/// Events of a user's test that are looked at for its statements: some kinds of events are rare.
-const EVENTS: u64 = 1000;
-
-/// The plans of a test's statements, with the values of the first event that has them.
-fn explain(
-    test: Test,
-    system: &System,
-    asked: &Questions,
-    control: &mut Connection,
-    plans: &mut Vec<Plan>,
-) -> Result<()> {
-    let product = system.spec.product;
-    let program = Arc::new(Program::new(product, test, setup(asked.data), StatementMode::Text));
-    let mut left: BTreeSet<usize> = (0..program.statements().len()).collect();
-    let client = Client::new(Arc::clone(&program), asked.seed, 0);
-    let (mut event, mut text) = (EventBuf::default(), Vec::new());
-    let syntax = Syntax::of(product);
-    let places = program.statements().iter().flat_map(|it| &it.keep);
-    let kept = places.max().map_or(0, |last| *last as usize + 1);
-    for sequence in 0..if program.is_own() { EVENTS } else { 1 } {
-        client.write_event(sequence, 0, &mut event);
-        let mut kept: Vec<Option<Vec<u8>>> = vec![None; kept];
-        for operation in event.operations() {
-            let Some(number) = operation.statement() else { continue };
-            let Some(statement) = program.statements().get(number) else { continue };
-            let is_new = left.remove(&number) && is_work(&statement.sql, syntax);
-            if !is_new && statement.keep.is_empty() {
-                continue;
-            }
-            text.clear();
-            match operation {
-                Operation::Query { sql, .. } => text.extend_from_slice(sql),
-                Operation::Execute { arguments, .. } => {
-                    let has_escapes = product != Product::Postgres;
-                    statement.push_text(has_escapes, arguments, &kept, &mut text);
-                }
-                Operation::Sleep(_) => continue,
-            }
-            let sql = String::from_utf8_lossy(&text);
-            if is_new && let Some(plan) = assay_servers::explain(control, product, &sql)? {
-                let statement = shortened(&statement.sql);
-                plans.push(Plan { test: test.name.clone(), statement, plan });
-            }
-            // A later statement would have another plan with NULL. What writes is not carried out for that.
-            if !statement.keep.is_empty() && only_reads(&statement.sql, syntax) {
-                let row = match control.query(&sql) {
-                    Ok(found) => found.rows.into_iter().next().unwrap_or_default(),
-                    // It may need what was not carried out, such as the number of an inserted row.
-                    Err(error) if error.server_code().is_some() => continue,
-                    Err(error) => return Err(error.into()),
-                };
-                for (place, value) in statement.keep.iter().zip(row) {
-                    kept[*place as usize] = value;
-                }
-            }
-        }
-        if left.is_empty() {
-            break;
-        }
-    }
-    Ok(())
-}
-
 /// The plans of [`queue_statements`].
 pub(crate) fn explain_queue<'a>(
     control: &mut Connection,
@@ -185,49 +123,10 @@ pub(crate) fn explain_queue<'a>(
 ) -> Result<Vec<Plan>> {
     let mut plans = Vec::new();
     for QueueStatement { purpose, shape, sql } in queue_statements(table, steps, lowest) {
-        if let Some(plan) = assay_servers::explain(control, table.product(), &sql)? {
-            plans.push(Plan { test: purpose.to_owned(), statement: shape, plan });
+        if let Some(found) = assay_servers::explain(control, table.product(), &sql)? {
+            let (test, plan, notes) = (purpose.to_owned(), found.plan, found.warnings);
+            plans.push(Plan { test, statement: shape, plan, notes });
         }
     }
     Ok(plans)
-}
-
-/// A statement with one mark for each list of parameters, in MySQL's form for every product.
-fn shortened(sql: &str) -> String {
-    let sql = without_numbers(sql);
-    let mut short = String::with_capacity(sql.len());
-    for piece in sql.split_inclusive(['(', ')']) {
-        let list = piece.strip_suffix(')').unwrap_or_default();
-        let marks = list.split(',').filter(|mark| mark.trim() == "?");
-        if list.len() > "?, ?".len() && marks.count() == list.split(',').count() {
-            short.push_str("?, ...)");
-        } else {
-            short.push_str(piece);
-        }
-    }
-    short
-}
-
-/// Replaces `$1` by `?`.
-fn without_numbers(sql: &str) -> String {
-    let mut pieces = sql.split('$');
-    let mut text = pieces.next().unwrap_or_default().to_owned();
-    for piece in pieces {
-        text.push('?');
-        text.push_str(piece.trim_start_matches(|c: char| c.is_ascii_digit()));
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::shortened;
-
-    #[test]
-    fn only_lists_of_parameters_are_shortened() {
-        let sql = "SELECT SUM(k) FROM sbtest1 WHERE id IN (?,?, ?,?) AND k = ?";
-        assert_eq!(shortened(sql), "SELECT SUM(k) FROM sbtest1 WHERE id IN (?, ...) AND k = ?");
-        assert_eq!(shortened("id > $12 AND k IN ($1,$2,$3)"), "id > ? AND k IN (?, ...)");
-        assert_eq!(shortened("SELECT LENGTH(c) FROM t"), "SELECT LENGTH(c) FROM t");
-    }
 }

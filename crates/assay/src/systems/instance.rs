@@ -38,6 +38,14 @@ impl Instance {
         }
     }
 
+    /// What it has logged, if assay has started it.
+    pub(crate) fn log(&self) -> Option<String> {
+        match self {
+            Self::Started(server) => Some(server.log()),
+            Self::Attached(_) => None,
+        }
+    }
+
     /// The server and threads that the probe watches. `connections` are the server's ids of the measured connections,
     /// and `round_trips` makes one of them, given by its index, answer so many empty requests.
     pub(crate) fn watched(

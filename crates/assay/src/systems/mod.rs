@@ -1,13 +1,16 @@
 //! The systems that a command works with: their binaries, their start, their data, clients and settings. Studies,
 //! audits, sandboxes and the cache share this code.
 
+mod again;
 mod aging;
 mod clients;
 mod environment;
+mod explained;
 mod fetching;
 mod inspect;
 mod instance;
 mod participant;
+mod shortened;
 mod site;
 mod study_tables;
 mod template;
@@ -23,6 +26,7 @@ pub(crate) use self::participant::{
     Participant, attach, get as participants, leave_root_for, most_clients, refuse_foreign_tables,
     refuse_the_same_twice, sizes, terms_of,
 };
+pub(crate) use self::shortened::shortened;
 pub(crate) use self::site::{LocalSite, sandbox_site};
 pub(crate) use self::study_tables::{StudyTables, check_content};
 pub(crate) use self::template::{

@@ -1,0 +1,65 @@
+//! Executes single statements as the clients of a study do, outside of any slice.
+
+use std::sync::Arc;
+
+use assay_wire::Error as WireError;
+use assay_wire::{ConnectOptions, Connection};
+use assay_workloads::{Operation, Program};
+
+use crate::error::{Error, Result};
+use crate::own::begin_session;
+use crate::prepared::PreparedConnection;
+
+/// A connection like those of the clients of a test, with the statements of its program prepared.
+pub struct Rehearsal(PreparedConnection);
+
+impl Rehearsal {
+    /// Connects and prepares the statements; `None` if the server refuses one of them.
+    ///
+    /// # Errors
+    /// When it cannot connect, or the connection is lost.
+    pub fn open(options: &ConnectOptions, program: Arc<Program>) -> Result<Option<Self>> {
+        match PreparedConnection::open(options, program, 0) {
+            Ok(connection) => Ok(Some(Self(connection))),
+            Err(Error::Prepare { source, .. }) if source.server_code().is_some() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The connection, for other statements.
+    pub fn wire(&mut self) -> &mut Connection {
+        &mut self.0.wire
+    }
+
+    /// Whether the server has prepared a statement of the program.
+    #[must_use]
+    pub fn has_prepared(&self, statement: usize) -> bool {
+        self.0.has_prepared(statement)
+    }
+
+    /// Sends an operation with these values of earlier statements, and receives its reply.
+    ///
+    /// # Errors
+    /// When the server refuses it or the connection is lost.
+    pub fn execute(
+        &mut self,
+        operation: Operation<'_>,
+        kept: &[Option<Vec<u8>>],
+    ) -> Result<(), WireError> {
+        self.0.keep(kept);
+        self.0.send(operation).map(drop)
+    }
+}
+
+/// A connection whose session is like those of the clients of a program.
+///
+/// # Errors
+/// When it cannot connect.
+pub fn connect_as_client(options: &ConnectOptions, program: &Program) -> Result<Connection> {
+    let mut wire =
+        Connection::connect(options).map_err(|source| Error::Connect { client: 0, source })?;
+    if program.is_own() {
+        begin_session(&mut wire)?;
+    }
+    Ok(wire)
+}

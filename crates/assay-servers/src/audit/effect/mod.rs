@@ -1,0 +1,310 @@
+//! Options that were asked for and are without effect, or have another one. Pure: a specification and what the server
+//! answers in, reasons out.
+
+mod needs;
+mod same;
+
+use std::collections::BTreeMap;
+
+use assay_model::{Product, SystemSpec, may_be_secret};
+use assay_terms::{adds_up, variable};
+
+use self::needs::unmet;
+use self::same::{is_same, switch};
+use super::facts::Settings;
+
+/// What a server answers about an option beyond its variable is below this prefix: `asked.source.NAME` the source of a
+/// setting of Postgres, `asked.instruments.PATTERN` how many instruments have the pattern and how many of them are on,
+/// `asked.plugins` the plugins that are loaded, with their libraries, `asked.log.NAME` a line of its log.
+pub const ANSWER: &str = "asked.";
+
+/// Whether this build of Postgres can compile statements.
+pub(crate) const JIT: &str = "build.jit";
+
+/// Answer of a build that cannot.
+pub(crate) const NO_JIT: &str = "not available";
+
+/// An option that does not do what was asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ineffective {
+    /// The name of its variable.
+    pub option: String,
+    /// The reason, with the value that was asked for.
+    pub why: String,
+}
+
+/// The requested options of a server that its own answers do not confirm. A server that answers nothing about an option
+/// accepted it when it started.
+#[must_use]
+pub fn ineffective(spec: &SystemSpec, settings: &Settings) -> Vec<Ineffective> {
+    let mut found: Vec<Ineffective> = Vec::new();
+    for (at, (name, asked)) in spec.overrides.iter().enumerate() {
+        let rest = spec.overrides.get(at + 1..).unwrap_or_default();
+        let later: Vec<&str> = rest
+            .iter()
+            .filter(|(other, _)| variable(other) == variable(name))
+            .map(|(_, value)| value.as_str())
+            .collect();
+        if !later.is_empty() && !adds_up(name) {
+            // Only the last one was given to the server.
+            continue;
+        }
+        let option = Asked { product: spec.product, name, value: asked, later: &later };
+        if let Some(why) = option.why(settings) {
+            found.push(Ineffective { option: option.variable(settings), why });
+        }
+    }
+    found
+}
+
+/// These reasons, each with all options that it applies to, as warnings.
+#[must_use]
+pub fn warnings(found: &[Ineffective]) -> Vec<String> {
+    let mut by_why: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for Ineffective { option, why } in found {
+        by_why.entry(why).or_default().push(format!("`{option}`"));
+    }
+    by_why.into_iter().map(|(why, options)| format!("{}: {why}", options.join(", "))).collect()
+}
+
+/// An option that was asked for.
+struct Asked<'a> {
+    product: Product,
+    /// As written.
+    name: &'a str,
+    value: &'a str,
+    /// Values of later occurrences, of an option that adds up.
+    later: &'a [&'a str],
+}
+
+impl Asked<'_> {
+    /// The name in the form of a variable.
+    fn plain(&self) -> String {
+        let name = self.name.replace('-', "_").to_ascii_lowercase();
+        name.strip_prefix("loose_").unwrap_or(&name).to_owned()
+    }
+
+    /// The variable that shows it: `skip_x` has one of its own, or is the opposite of `x`.
+    fn variable(&self, settings: &Settings) -> String {
+        let plain = self.plain();
+        let name = if settings.contains_key(&plain) { plain } else { variable(&plain) };
+        match OTHER_NAMES.iter().find(|(of, _)| *of == name && !settings.contains_key(*of)) {
+            Some((_, other)) if settings.contains_key(*other) => (*other).to_owned(),
+            _ => name,
+        }
+    }
+
+    /// Why it does not do what was asked for; `None` where it does, or where nobody knows.
+    fn why(&self, settings: &Settings) -> Option<String> {
+        let asked = if may_be_secret(self.name) { "..." } else { self.value };
+        let variable = self.variable(settings);
+        if let Some(unmet) = unmet(self.product, &variable, self.value, settings) {
+            return Some(format!("no effect, because {unmet}"));
+        }
+        if self.product == Product::Postgres {
+            return self.why_of_postgres(&variable, asked, settings);
+        }
+        if variable == "performance_schema_instrument" {
+            return self.why_of_instruments(settings);
+        }
+        if ["plugin_load", "plugin_load_add"].contains(&variable.as_str()) {
+            return self.why_of_plugins(settings);
+        }
+        let Some(answer) = settings.get(&variable) else {
+            let log = settings.get(&format!("{ANSWER}log.{variable}"));
+            let is_loose = self.name.to_ascii_lowercase().starts_with("loose");
+            return match log {
+                Some(line) => Some(format!("no effect; the server's log says: {line}")),
+                None if is_loose => Some(format!(
+                    "no effect: the server has no variable of this name, and `loose` makes it ignore options that it \
+                     does not know (`{asked}` was requested)"
+                )),
+                None => None,
+            };
+        };
+        let is_opposite = self.plain().strip_prefix("skip_") == Some(variable.as_str());
+        let is_taken = match (is_opposite, switch(self.value)) {
+            (true, Some(is_on)) => switch(answer).is_none_or(|it| it != is_on),
+            (true, None) => true,
+            (false, _) => is_same(&variable, self.value, self.later, answer),
+        };
+        let shown = if may_be_secret(&variable) { "..." } else { answer };
+        (!is_taken).then(|| format!("`{asked}` was requested, but `{shown}` is in effect"))
+    }
+
+    /// Postgres refuses values that it cannot use, so what it took from its command line is in effect.
+    fn why_of_postgres(&self, variable: &str, asked: &str, settings: &Settings) -> Option<String> {
+        let Some(answer) = settings.get(variable) else {
+            return variable.contains('.').then(|| {
+                format!(
+                    "no effect: no extension that is loaded has a setting of this name (`{asked}` was requested)"
+                )
+            });
+        };
+        let source = settings.get(&format!("{ANSWER}source.{variable}"))?;
+        (source != "command line").then(|| {
+            format!(
+                "`{asked}` was requested, but `{answer}` is in effect, which comes from: {source}"
+            )
+        })
+    }
+
+    fn why_of_instruments(&self, settings: &Settings) -> Option<String> {
+        let (pattern, state) = self.value.split_once('=').unwrap_or((self.value, "ON"));
+        let answer = settings.get(&format!("{ANSWER}instruments.{}", pattern.trim()))?;
+        let mut numbers = answer.split(' ').map(|it| it.parse::<u64>().unwrap_or(0));
+        let (all, on) = (numbers.next()?, numbers.next()?);
+        let is_off = switch(state.trim()) == Some(false);
+        match (all, on) {
+            (0, _) => Some(format!("no effect: no instrument has the name `{}`", pattern.trim())),
+            (all, on) if is_off && on == all || !is_off && on == 0 => Some(format!(
+                "`{}` was requested, but {on} of {all} such instruments are on",
+                self.value
+            )),
+            _ => None,
+        }
+    }
+
+    fn why_of_plugins(&self, settings: &Settings) -> Option<String> {
+        let loaded = settings.get(&format!("{ANSWER}plugins"))?;
+        let is_loaded = |library: &str| {
+            let stem = library.trim_end_matches(".so");
+            loaded.split(',').any(|it| it.trim_end_matches(".so").eq_ignore_ascii_case(stem))
+        };
+        let libraries = self.value.split(';').filter(|it| !it.is_empty());
+        let libraries = libraries.map(|it| it.rsplit_once('=').map_or(it, |(_, file)| file));
+        let missing: Vec<&str> = libraries.filter(|library| !is_loaded(library)).collect();
+        (!missing.is_empty())
+            .then(|| format!("the server has not loaded `{}`", missing.join("`, `")))
+    }
+}
+
+/// Options whose variable has another name in some versions.
+const OTHER_NAMES: &[(&str, &str)] = &[
+    ("default_time_zone", "time_zone"),
+    ("memlock", "locked_in_memory"),
+    ("transaction_isolation", "tx_isolation"),
+    ("transaction_read_only", "tx_read_only"),
+];
+
+#[cfg(test)]
+mod tests {
+    use assay_model::{Engine, Origin};
+
+    use super::*;
+
+    fn told(product: Product, asked: &[(&str, &str)], answers: &[(&str, &str)]) -> Vec<String> {
+        let owned = |pairs: &[(&str, &str)]| -> Vec<(String, String)> {
+            pairs.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect()
+        };
+        let spec = SystemSpec {
+            product,
+            origin: Origin::Version("1".to_owned()),
+            engine: Engine::InnoDb,
+            overrides: owned(asked),
+        };
+        warnings(&ineffective(&spec, &owned(answers).into_iter().collect()))
+    }
+
+    #[test]
+    fn values_in_any_spelling_are_in_effect() {
+        let none: [String; 0] = [];
+        for (name, asked, answer) in [
+            ("innodb-doublewrite", "0", "OFF"),
+            ("innodb_buffer_pool_size", "1G", "1073741824"),
+            ("long_query_time", "2", "2.000000"),
+            ("sql_mode", "ANSI", "REAL_AS_FLOAT,PIPES_AS_CONCAT,ANSI_QUOTES,IGNORE_SPACE,ANSI"),
+            ("optimizer_switch", "mrr=off", "index_merge=on,mrr=off,mrr_cost_based=on"),
+            ("character_set_server", "utf8", "utf8mb3"),
+            ("log_bin", "binlog", "ON"),
+            ("innodb_change_buffering", "0", "none"),
+            ("thread_cache_size", "-1", "9"),
+            ("default_storage_engine", "innodb", "InnoDB"),
+        ] {
+            let variable = variable(name);
+            assert_eq!(
+                told(Product::MySql, &[(name, asked)], &[(&variable, answer)]),
+                none,
+                "{name}"
+            );
+        }
+        let skipped = [("skip_name_resolve", "1"), ("skip_log_bin", "1")];
+        let answers = [("skip_name_resolve", "ON"), ("log_bin", "OFF")];
+        assert_eq!(told(Product::MySql, &skipped, &answers), none);
+        let flags = [("optimizer_switch", "mrr=off"), ("optimizer_switch", "mrr=on,x=off")];
+        assert_eq!(told(Product::MySql, &flags, &[("optimizer_switch", "mrr=on,x=off")]), none);
+    }
+
+    #[test]
+    fn what_the_server_replaced_is_told() {
+        let told = |name, asked, answer| told(Product::MySql, &[(name, asked)], &[(name, answer)]);
+        assert_eq!(
+            told("table_open_cache", "400000", "2000"),
+            ["`table_open_cache`: `400000` was requested, but `2000` is in effect"]
+        );
+        for (name, asked, answer) in [
+            ("innodb_doublewrite", "ON", "OFF"),
+            ("optimizer_switch", "mrr=on", "mrr=off"),
+            ("sql_mode", "TRADITIONAL", ""),
+            ("innodb_flush_method", "O_DIRECT", "fsync"),
+        ] {
+            assert_eq!(told(name, asked, answer).len(), 1, "{name}");
+        }
+    }
+
+    #[test]
+    fn options_that_do_nothing_without_another_one_are_told_together() {
+        let asked = [("sync_binlog", "1"), ("binlog_format", "ROW"), ("jit_above_cost", "1")];
+        let answers = [("log_bin", "OFF"), ("sync_binlog", "1"), ("binlog_format", "ROW")];
+        let found = told(Product::MariaDb, &asked, &answers);
+        assert_eq!(
+            found,
+            [
+                "`sync_binlog`, `binlog_format`: no effect, because no binary log is written (`log_bin` is OFF)"
+            ]
+        );
+        let jit = |value, available| {
+            let answers = [("jit", value), (JIT, available), ("asked.source.jit", "command line")];
+            told(Product::Postgres, &[("jit", "on")], &answers)
+        };
+        assert_eq!(jit("on", "available"), [""; 0]);
+        assert!(
+            jit("on", NO_JIT)[0].contains("pg_jit_available() is false"),
+            "{:?}",
+            jit("on", NO_JIT)
+        );
+    }
+
+    #[test]
+    fn instruments_and_plugins_are_looked_up() {
+        let asked = [("performance_schema_instrument", "stage/%=ON")];
+        let on = ("performance_schema", "ON");
+        let told =
+            |answer| told(Product::MySql, &asked, &[on, ("asked.instruments.stage/%", answer)]);
+        assert_eq!(told("120 120"), [""; 0]);
+        assert!(told("120 0")[0].contains("0 of 120 such instruments are on"));
+        assert!(told("0 0")[0].contains("no instrument has the name"));
+        let plugins = |loaded| {
+            super::tests::told(
+                Product::MariaDb,
+                &[("plugin_load_add", "ha_blackhole")],
+                &[("asked.plugins", loaded)],
+            )
+        };
+        assert_eq!(plugins("binlog,ha_blackhole.so"), [""; 0]);
+        assert!(plugins("binlog")[0].contains("not loaded `ha_blackhole`"));
+    }
+
+    #[test]
+    fn an_option_that_nobody_reads_is_told() {
+        let loose = told(Product::MySql, &[("loose_nothing", "1")], &[]);
+        assert!(loose[0].contains("`loose` makes it ignore"), "{loose:?}");
+        let log =
+            [("asked.log.innodb_old", "[Warning] 'innodb-old' was removed. It does nothing now")];
+        let removed = told(Product::MariaDb, &[("innodb_old", "1")], &log);
+        assert!(removed[0].contains("It does nothing now"), "{removed:?}");
+        let extension = told(Product::Postgres, &[("auto_explain.log_min_duration", "0")], &[]);
+        assert!(extension[0].contains("no extension that is loaded"), "{extension:?}");
+        assert_eq!(told(Product::MySql, &[("bootstrap", "0")], &[]), [""; 0]);
+    }
+}

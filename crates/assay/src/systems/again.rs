@@ -1,0 +1,304 @@
+//! Later executions of prepared statements: a server may execute them otherwise than the statement as text, and
+//! otherwise than the first time.
+//!
+//! Postgres is asked for the plans of so many executions that it chooses between plans for any values and for these.
+//! MySQL and MariaDB explain no prepared statement, so it is executed, and the rows that each execution reads are
+//! counted. What it writes is rolled back.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use assay_load::{Rehearsal, connect_as_client};
+use assay_model::Product;
+use assay_wire::Error as WireError;
+use assay_wire::{ConnectOptions, Connection};
+use assay_workloads::sql::{Syntax, only_reads};
+use assay_workloads::{Argument, Mode, Operation, ParamType, Program};
+
+use super::explained::{Found, walk};
+use super::inspect::Questions;
+
+/// Executions after which Postgres may choose a plan for any values.
+const OF_POSTGRES: usize = 6;
+
+/// Executions of which the rows are counted.
+const EXECUTIONS: usize = 3;
+
+/// A statement that takes longer is executed no further time.
+const LONG: Duration = Duration::from_secs(2);
+
+/// A server that does not answer for so long is no longer asked.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Numbers of rows differ if one is more than this many times the other, and more than so many larger.
+const TIMES: u64 = 2;
+const MORE: u64 = 100;
+
+/// What later executions of a statement do.
+pub(super) struct Again {
+    /// In words without figures, so that equal ones of two versions are equal.
+    pub(super) does: String,
+    /// The figures.
+    pub(super) note: Option<String>,
+}
+
+/// The statements whose later executions are unlike the text or the first execution, by number.
+pub(super) fn later_executions(
+    options: &ConnectOptions,
+    product: Product,
+    program: &Arc<Program>,
+    asked: &Questions,
+) -> Result<Vec<(usize, Again)>> {
+    let options = ConnectOptions { timeout: PATIENCE, ..options.clone() };
+    if product == Product::Postgres {
+        return of_postgres(&options, program, asked);
+    }
+    let Some(mut rehearsal) = Rehearsal::open(&options, Arc::clone(program))? else {
+        return Ok(Vec::new());
+    };
+    let id = rehearsal.wire().connection_id();
+    let may_write = is_transactional(rehearsal.wire())?;
+    let mut found = Vec::new();
+    let syntax = Syntax::of(product);
+    let wire: fn(&mut Rehearsal) -> &mut Connection = Rehearsal::wire;
+    let walked =
+        walk(product, program, asked.seed, (&mut rehearsal, wire), &mut |rehearsal, number, it| {
+            let is_safe = may_write && writes_rows(&it.statement.sql)
+                || only_reads(&it.statement.sql, syntax);
+            if is_safe && rehearsal.has_prepared(number) {
+                let again = repeated(rehearsal, product, it)?;
+                found.extend(again.map(|again| (number, again)));
+            }
+            Ok(())
+        });
+    match walked {
+        Err(error) if error.downcast_ref::<WireError>().is_some_and(is_lost) => {
+            // It may still be busy with the statement.
+            let killed =
+                Connection::connect(&options).map(|mut it| it.query(&format!("KILL {id}")));
+            log::info!("later executions of {product} are unknown: {error:#}; {killed:?}");
+            Ok(found)
+        }
+        Err(error) => Err(error),
+        Ok(()) => Ok(found),
+    }
+}
+
+/// Whether an error means that nothing more can be asked on the connection.
+fn is_lost(error: &WireError) -> bool {
+    error.server_code().is_none()
+}
+
+/// Whether all tables undo their changes.
+fn is_transactional(control: &mut Connection) -> Result<bool> {
+    let sql = "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() \
+               AND TABLE_TYPE = 'BASE TABLE' AND ENGINE NOT IN ('InnoDB', 'ROCKSDB')";
+    Ok(control.query(sql)?.text(0, 0) == Some("0"))
+}
+
+/// Whether a statement only changes rows, which can be undone. Others may commit by themselves.
+fn writes_rows(sql: &str) -> bool {
+    let word = sql.trim_start().split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or("");
+    ["INSERT", "UPDATE", "DELETE", "REPLACE"].iter().any(|it| word.eq_ignore_ascii_case(it))
+}
+
+/// Counters of the ways to read rows, and their words.
+const READS: [(&str, &str); 6] = [
+    ("Handler_read_first", "starts at the first entry of an index"),
+    ("Handler_read_key", "lookups in indexes"),
+    ("Handler_read_next", "rows read along an index"),
+    ("Handler_read_prev", "rows read along an index, backwards"),
+    ("Handler_read_rnd", "rows read by position"),
+    ("Handler_read_rnd_next", "rows read without an index"),
+];
+
+/// Rows read, by [`READS`].
+type Rows = [u64; READS.len()];
+
+fn rows_read(control: &mut Connection) -> Result<Rows> {
+    let found = control.query("SHOW SESSION STATUS LIKE 'Handler_read%'")?;
+    let mut rows = Rows::default();
+    for row in 0..found.rows.len() {
+        let at = READS.iter().position(|(name, _)| found.text(row, 0) == Some(name));
+        let value = found.text(row, 1).and_then(|it| it.parse().ok());
+        if let Some((at, value)) = at.zip(value) {
+            rows[at] = value;
+        }
+    }
+    Ok(rows)
+}
+
+fn minus(one: Rows, other: Rows) -> Rows {
+    std::array::from_fn(|at| one[at].saturating_sub(other[at]))
+}
+
+/// Executes a statement several times with the same values, and once as text, and compares the rows that it reads.
+fn repeated(rehearsal: &mut Rehearsal, product: Product, it: &Found) -> Result<Option<Again>> {
+    let (one, next) = (rows_read(rehearsal.wire())?, rows_read(rehearsal.wire())?);
+    let of_reading = minus(next, one);
+    let mut executions = Vec::with_capacity(EXECUTIONS);
+    for _ in 0..EXECUTIONS {
+        let began = Instant::now();
+        let operation = it.operation.clone();
+        let Some(rows) =
+            undone(rehearsal, &of_reading, |rehearsal| rehearsal.execute(operation, it.kept))?
+        else {
+            return Ok(None);
+        };
+        executions.push(rows);
+        if executions.len() > 1 && began.elapsed() > LONG {
+            break;
+        }
+    }
+    let text = match it.text(product) {
+        Some(text) => undone(rehearsal, &of_reading, |rehearsal| {
+            rehearsal.wire().execute_text(text.as_bytes()).map(drop)
+        })?,
+        None => None,
+    };
+    Ok(differing(&executions, text.as_ref()))
+}
+
+/// The rows that an act reads, whose changes are undone; `None` if the server refuses it.
+fn undone(
+    rehearsal: &mut Rehearsal,
+    of_reading: &Rows,
+    act: impl FnOnce(&mut Rehearsal) -> Result<(), WireError>,
+) -> Result<Option<Rows>> {
+    rehearsal.wire().execute_text(b"BEGIN")?;
+    let before = rows_read(rehearsal.wire())?;
+    let done = act(rehearsal);
+    if let Err(error) = &done
+        && is_lost(error)
+    {
+        done?;
+        return Ok(None);
+    }
+    let rows = minus(minus(rows_read(rehearsal.wire())?, before), *of_reading);
+    rehearsal.wire().execute_text(b"ROLLBACK")?;
+    Ok(done.is_ok().then_some(rows))
+}
+
+/// What the executions after the first one do, if that is unlike the first one, or unlike the text.
+fn differing(executions: &[Rows], text: Option<&Rows>) -> Option<Again> {
+    let (first, later) = executions.split_first()?;
+    let last = later.last()?;
+    let are_alike = |one: &Rows| later.iter().all(|it| !are_unlike(it, one));
+    if are_alike(last) && later.iter().all(|it| are_unlike(it, first)) {
+        return Some(told(first, last, "later executions", "the first execution"));
+    }
+    let text = text.filter(|text| executions.iter().all(|it| are_unlike(it, text)))?;
+    Some(told(text, last, "prepared", "the statement as text"))
+}
+
+fn are_unlike(one: &Rows, other: &Rows) -> bool {
+    let sum = |rows: &Rows| rows.iter().fold(0_u64, |sum, it| sum.saturating_add(*it));
+    let (one, other) = (sum(one), sum(other));
+    let (less, more) = (one.min(other), one.max(other));
+    more > less.saturating_mul(TIMES).saturating_add(MORE)
+}
+
+fn told(before: &Rows, after: &Rows, which: &str, than: &str) -> Again {
+    let most = (0..READS.len()).max_by_key(|at| before[*at].abs_diff(after[*at])).unwrap_or(0);
+    let ((name, words), [before, after]) = (READS[most], [before[most], after[most]]);
+    let more = if after > before { "more" } else { "fewer" };
+    Again {
+        does: format!("{which}: {more} {words} than {than}"),
+        note: Some(format!("{which}: {words} ({name}) {before} → {after}, against {than}")),
+    }
+}
+
+/// The plan of the first execution and the one after which Postgres chooses.
+fn of_postgres(
+    options: &ConnectOptions,
+    program: &Arc<Program>,
+    asked: &Questions,
+) -> Result<Vec<(usize, Again)>> {
+    let product = Product::Postgres;
+    let mut control = connect_as_client(options, program)?;
+    let mut found = Vec::new();
+    let itself: fn(&mut Connection) -> &mut Connection = |it| it;
+    walk(product, program, asked.seed, (&mut control, itself), &mut |control, number, it| {
+        if it.statement.mode == Mode::Prepared {
+            found.extend(planned_again(control, it)?.map(|again| (number, again)));
+        }
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+fn planned_again(control: &mut Connection, it: &Found) -> Result<Option<Again>> {
+    let Operation::Execute { arguments, .. } = &it.operation else { return Ok(None) };
+    let types = it.statement.params.iter().map(|param| match param {
+        ParamType::Int => "bigint",
+        ParamType::Text => "varchar",
+        ParamType::Inferred => "unknown",
+    });
+    let types: Vec<&str> = types.collect();
+    let values: Vec<String> = arguments.clone().map(|value| literal(value, it.kept)).collect();
+    let list = |of: String| if of.is_empty() { of } else { format!("({of})") };
+    let sql = format!("PREPARE assay_again {} AS {}", list(types.join(", ")), it.statement.sql);
+    match control.query(&sql) {
+        Ok(_) => {}
+        // Only some statements can be prepared like this.
+        Err(error) if error.server_code().is_some() => return Ok(None),
+        Err(error) => return Err(error.into()),
+    }
+    let execute = format!("EXECUTE assay_again {}", list(values.join(", ")));
+    let mut plans = Vec::with_capacity(OF_POSTGRES);
+    for _ in 0..OF_POSTGRES {
+        let explained = assay_servers::explain(control, Product::Postgres, &execute)?;
+        plans.extend(explained.map(|it| it.plan));
+    }
+    control.query("DEALLOCATE assay_again")?;
+    let ends = plans.first().zip(plans.last()).filter(|(first, last)| first != last);
+    Ok(ends.map(|(_, last)| Again {
+        does: format!("from the sixth execution on, for any values: {last}"),
+        note: None,
+    }))
+}
+
+/// A value as SQL of Postgres.
+fn literal(value: Argument, kept: &[Option<Vec<u8>>]) -> String {
+    let quoted = |bytes: &[u8]| format!("'{}'", String::from_utf8_lossy(bytes).replace('\'', "''"));
+    match value {
+        Argument::Int(value) => format!("({value})"),
+        Argument::Text(text) => quoted(text),
+        Argument::Null => "NULL".to_owned(),
+        Argument::Kept(place) => match kept.get(place as usize).and_then(Option::as_deref) {
+            Some(text) => quoted(text),
+            None => "NULL".to_owned(),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_executions_that_read_other_rows_are_told() {
+        let rows = |key, without| [0, key, 0, 0, 0, without];
+        let index = rows(2, 0);
+        let whole = rows(2, 30_001);
+        let found = differing(&[index, whole, whole], Some(&index)).unwrap();
+        assert_eq!(
+            found.does,
+            "later executions: more rows read without an index than the first execution"
+        );
+        let note = found.note.unwrap_or_default();
+        assert!(note.contains("(Handler_read_rnd_next) 0 → 30001"), "{note}");
+        let found = differing(&[whole, whole], Some(&index)).unwrap();
+        assert!(found.does.starts_with("prepared: more rows"), "{}", found.does);
+        assert!(differing(&[index, index, rows(5, 90)], Some(&index)).is_none());
+        // Once is no rule.
+        assert!(differing(&[index, whole, index], Some(&index)).is_none());
+    }
+
+    #[test]
+    fn only_statements_that_can_be_undone_are_executed() {
+        assert!(writes_rows(" delete FROM t") && writes_rows("REPLACE INTO t VALUES (1)"));
+        assert!(!writes_rows("TRUNCATE t") && !writes_rows("CALL p()"));
+    }
+}
