@@ -41,10 +41,10 @@ const NAMED: [usize; 2] = [2, 1];
 
 /// The work that changed by more than the time per operation, in most slices: first what changed in the same direction
 /// as the time, each with the largest amount first.
-pub(crate) fn more_than_time<'a>(
-    counters: &'a [CounterChange],
+pub(crate) fn more_than_time(
+    counters: &[CounterChange],
     [before, after]: [f64; 2],
-) -> Vec<(&'static str, &'a CounterChange)> {
+) -> Vec<(&'static str, &CounterChange)> {
     let of_time = (after / before).ln();
     if !of_time.is_finite() {
         return Vec::new();
