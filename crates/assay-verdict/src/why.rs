@@ -143,8 +143,9 @@ fn terms(
     let by = change.time.by.value;
     let shares = change.shares();
     let named = shares.iter().filter(|(_, share)| share.abs() >= SHARE_MIN);
+    let of_named = named.clone().map(|(_, share)| share).sum::<f64>();
     // A part is no more than the whole. Where a term exceeds it, another one fell, so all are told with their sign.
-    let are_parts = shares.iter().all(|(_, share)| (0.0..=1.0 + ROUNDED).contains(share));
+    let are_parts = named.clone().all(|(_, share)| (0.0..=1.0 + ROUNDED).contains(share));
     let mut named: Vec<String> = named
         .enumerate()
         .map(|(at, (term, share))| {
@@ -165,10 +166,9 @@ fn terms(
     if named.is_empty() {
         return None;
     }
-    let rest =
-        1.0 - shares.iter().map(|(_, share)| share).filter(|it| it.abs() >= SHARE_MIN).sum::<f64>();
-    if !are_parts && rest.abs() >= SHARE_MIN {
-        named.push(format!("{} everything else", signed(rest * by)));
+    let rest = (1.0 - of_named) * by;
+    if !are_parts && rest.abs() >= LEAST_US {
+        named.push(format!("{} everything else", signed(rest)));
     }
     let (last, rest) = named.split_last()?;
     let named = match rest {
@@ -181,6 +181,9 @@ fn terms(
 
 /// Parts of a whole exceed it by no more than this where they are rounded.
 const ROUNDED: f64 = 0.005;
+
+/// Less than this is not shown beside other terms, µs.
+const LEAST_US: f64 = 0.05;
 
 /// `+12.6 µs`.
 fn signed(us: f64) -> String {
@@ -416,7 +419,8 @@ mod tests {
         let told = terms(&found, Some(&[]), None, true).unwrap_or_default();
         assert_eq!(
             told,
-            "time per operation +121.0 µs, the sum of +142.0 µs waiting, disk included and −31.0 µs waiting for a CPU"
+            "time per operation +121.0 µs, the sum of +142.0 µs waiting, disk included, −31.0 µs waiting for a CPU and \
+             +10.0 µs everything else"
         );
         let hidden = change(10.0, &[(Term::ServerCpu, 13.0)]);
         let told = terms(&hidden, None, None, false).unwrap_or_default();

@@ -29,7 +29,9 @@ pub(crate) fn rows(cell: &CellJudgement) -> Vec<AccountRow> {
     let share = |changed: &Changed| {
         let share = changed.by.value / change.time.by.value;
         // A share of a change that may be zero means nothing.
-        let is_told = changed.is_certain() && change.time.is_certain() && share.is_finite();
+        let is_told = changed.is_certain() && change.time.is_certain();
+        // A part is no more than the whole. Where a term exceeds it, another one fell, as the changes say.
+        let is_told = is_told && (0.0..1.005).contains(&share);
         if is_told { format!("{:.0} %", 100.0 * share).replace('-', "−") } else { String::new() }
     };
     let mut rows = Vec::with_capacity(change.terms.len() + 3);
