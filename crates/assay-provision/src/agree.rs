@@ -133,12 +133,13 @@ impl Provisioner {
                 continue;
             }
             let mut held = self.held(product)?;
-            let has_checksum_for = |want: &Want<'_>| {
-                held.iter().any(|it| it.rank < UNVERIFIED && it.has(want))
-                    || !self.released(product, want).is_empty()
+            let lacks_checksum = |want: &&Want<'_>| {
+                !held.iter().any(|it| it.rank < UNVERIFIED && it.has(want))
+                    && self.released(product, want).is_empty()
             };
+            let lacking: Vec<_> = wants.iter().filter(lacks_checksum).collect();
             // Equal builds are no reason to trust one more source.
-            if wants.iter().all(has_checksum_for) {
+            if lacking.is_empty() || self.unreleased_have(product, &lacking, progress)? {
                 held.retain(|it| it.rank < UNVERIFIED);
             }
             if let Some(maker) = common(&held, &wants)
@@ -174,11 +175,39 @@ impl Provisioner {
     }
 
     /// Debian's releases that may have a version.
-    fn released(&self, product: Product, (wanted, engine): &Want<'_>) -> Vec<Offer<'_>> {
+    fn released(&self, product: Product, want: &Want<'_>) -> Vec<Offer<'_>> {
+        let mut offers = self.suites(product, want);
+        offers.retain(|it| it.release.released);
+        offers
+    }
+
+    /// Debian's suites, releases or not, that may have a version.
+    fn suites(&self, product: Product, (wanted, engine): &Want<'_>) -> Vec<Offer<'_>> {
         let mut offers = self.catalog.offers(product);
-        offers.retain(|it| it.release.released && it.may_have(wanted));
+        offers.retain(|it| it.may_have(wanted));
         offers.retain(|it| it.server.has_engine(*engine) && !self.offline());
         offers
+    }
+
+    /// Whether suites that are no releases have all these systems. Their indexes are signed too. One that cannot be
+    /// read has nothing.
+    fn unreleased_have(
+        &self,
+        product: Product,
+        wants: &[&Want<'_>],
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<bool, Error> {
+        if self.offline() || wants.iter().any(|want| self.suites(product, want).is_empty()) {
+            return Ok(false);
+        }
+        let sources = self.sources(self.store.lock(|| progress(Progress::Waiting))?)?;
+        let Ok(apt) = &sources.apt else { return Ok(false) };
+        Ok(wants.iter().all(|want| {
+            self.suites(product, want).into_iter().any(|offer| {
+                let Ok(read) = self.open(apt, offer.release, progress) else { return false };
+                has_in(&read.index, &offer, want.0)
+            })
+        }))
     }
 
     /// Whether Debian's releases have all wanted systems; they are preferred anyway.
@@ -207,10 +236,7 @@ impl Provisioner {
                 // A series stays in its release; a version is replaced by the next one.
                 has = has || offer.has_series(want.0) || {
                     let read = self.open(apt, offer.release, progress)?;
-                    let root = offer.server.roots.first();
-                    let versions = root.into_iter().flat_map(|root| read.index.versions(root));
-                    let mut versions = versions.map(|record| upstream(&record.version));
-                    versions.any(|version| in_series(&version, want.0))
+                    has_in(&read.index, &offer, want.0)
                 };
             }
             if !has {
@@ -284,6 +310,12 @@ impl Provisioner {
         let version = fitting.max_by(|a, b| compare(a, b))?;
         Some(Elsewhere { version, place: DEBIAN.to_owned(), has_checksum: true })
     }
+}
+
+/// Whether the index of an offer's release has a version.
+fn has_in(index: &Index, offer: &Offer<'_>, wanted: &str) -> bool {
+    let versions = offer.server.roots.first().into_iter().flat_map(|root| index.versions(root));
+    versions.map(|record| upstream(&record.version)).any(|version| in_series(&version, wanted))
 }
 
 /// A version that would also satisfy the request.

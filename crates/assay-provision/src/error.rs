@@ -22,8 +22,9 @@ pub enum Error {
     NoDebianArchive(PathBuf),
     /// No source has that version.
     #[error(
-        "{} {product} `{wanted}`{}{}{}",
-        of_source(.from), with_engine(.engine), list("; versions with known checksums are", .available), why(.unread)
+        "{}{}{}",
+        lacking(*.product, .wanted, *.engine, .from.as_deref(), .unread),
+        list("; versions with known checksums are", .available), why(.unread)
     )]
     NoVersion {
         /// The family.
@@ -276,6 +277,21 @@ impl Error {
 }
 
 impl Error {
+    /// Whether a source cannot be used now, through no fault of what it holds: another may do.
+    #[must_use]
+    pub fn is_of_reach(&self) -> bool {
+        matches!(
+            self,
+            Self::Network { .. }
+                | Self::Download { .. }
+                | Self::ClientMissing { .. }
+                | Self::AptMissing(_)
+                | Self::NotPublished { .. }
+                | Self::Gone { .. }
+                | Self::NoVersion { .. }
+        )
+    }
+
     /// The same error, with the file `pins` if the expected checksum is a pinned one.
     pub(crate) fn of_pin(self, pinned: Option<&str>, pins: &Path) -> Self {
         match self {
@@ -326,13 +342,25 @@ fn list(intro: &str, items: &[String]) -> String {
     if items.is_empty() { String::new() } else { format!("{intro} {}", items.join(", ")) }
 }
 
-fn of_source(from: &Option<String>) -> String {
-    from.as_ref()
-        .map_or_else(|| "no source has".to_owned(), |word| format!("source `{word}` does not have"))
-}
-
-fn with_engine(engine: &Option<Engine>) -> String {
-    engine.map_or_else(String::new, |engine| format!(" with engine `{}`", engine.word()))
+/// Whether a version is missing, or only its source is out of reach.
+fn lacking(
+    product: Product,
+    wanted: &str,
+    engine: Option<Engine>,
+    from: Option<&str>,
+    unread: &[Error],
+) -> String {
+    let engine =
+        engine.map_or_else(String::new, |engine| format!(" with engine `{}`", engine.word()));
+    let what = format!("{product} `{wanted}`{engine}");
+    let is_cut_off =
+        unread.iter().any(|it| matches!(it, Error::Network { .. } | Error::Download { .. }));
+    match (from, is_cut_off) {
+        (Some(word), true) => format!("source `{word}` of {what} cannot be reached"),
+        (Some(word), false) => format!("source `{word}` does not have {what}"),
+        (None, true) => format!("no source of {what} can be reached"),
+        (None, false) => format!("no source has {what}"),
+    }
 }
 
 fn from_source(from: &Option<String>) -> String {
@@ -458,6 +486,29 @@ mod tests {
         };
         assert_eq!(of("mvn"), "did you mean `maven`");
         assert!(of("pypi").contains("package name"));
+    }
+
+    #[test]
+    fn a_source_out_of_reach_is_not_said_to_lack_a_version() {
+        let of = |from: Option<&str>| Error::NoVersion {
+            product: Product::MySql,
+            wanted: "5.7".to_owned(),
+            engine: None,
+            from: from.map(str::to_owned),
+            available: vec!["8.0.33".to_owned()],
+            unread: vec![Error::Download {
+                url: "https://h/x".to_owned(),
+                detail: "no".to_owned(),
+            }],
+        };
+        let told = of(Some("mysql.com")).to_string();
+        assert!(
+            told.starts_with("source `mysql.com` of mysql `5.7` cannot be reached; "),
+            "{told}"
+        );
+        let told = of(None).to_string();
+        assert!(told.starts_with("no source of mysql `5.7` can be reached; "), "{told}");
+        assert!(of(None).is_of_reach());
     }
 
     #[test]

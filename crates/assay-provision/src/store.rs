@@ -77,8 +77,17 @@ impl Store {
     /// The same with another file of the cache.
     pub(crate) fn lock_file(&self, path: &Path, waiting: impl FnOnce()) -> Result<fs::File, Error> {
         // To be read as well: programs that hold the lock have it as their input.
-        let file =
-            fs::File::options().read(true).write(true).create(true).truncate(true).open(path)?;
+        // Only its owner may open it: whoever can read a file can lock it, and keep it for as long as they like.
+        let file = fs::OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(path)?;
+        if file.metadata()?.permissions().mode() & 0o077 != 0 {
+            file.set_permissions(Permissions::from_mode(0o600))?;
+        }
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
