@@ -7,7 +7,7 @@ use std::path::Path;
 
 use assay_wire::Stop;
 use fs_err as fs;
-use rustix::fs::{SeekFrom, copy_file_range, ioctl_ficlone, seek};
+use rustix::fs::{FallocateFlags, SeekFrom, copy_file_range, fallocate, ioctl_ficlone, seek};
 use rustix::io::Errno;
 
 use crate::error::Error;
@@ -23,17 +23,34 @@ const AT_ONCE: u64 = 64 << 20;
 /// # Errors
 /// When something cannot be read or written, and [`Error::Stopped`] soon after a stop. The partial copy stays.
 pub fn copy_tree(from: &Path, to: &Path, stop: &Stop) -> Result<(), Error> {
+    copy(from, to, Holes::Stay, stop)
+}
+
+/// The same, but the copy has all its blocks, in one piece as far as the disk has such pieces: a server that writes to
+/// it need not allocate any.
+pub(crate) fn copy_whole(from: &Path, to: &Path, stop: &Stop) -> Result<(), Error> {
+    copy(from, to, Holes::Allocated, stop)
+}
+
+/// What becomes of holes in a copy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Holes {
+    Stay,
+    Allocated,
+}
+
+fn copy(from: &Path, to: &Path, holes: Holes, stop: &Stop) -> Result<(), Error> {
     fs::create_dir(to)?;
     for entry in fs::read_dir(from)? {
         let entry = entry?;
         let (kind, source) = (entry.file_type()?, entry.path());
         let target = to.join(entry.file_name());
         if kind.is_dir() {
-            copy_tree(&source, &target, stop)?;
+            copy(&source, &target, holes, stop)?;
         } else if kind.is_symlink() {
             fs::os::unix::fs::symlink(fs::read_link(&source)?, &target)?;
         } else if kind.is_file() {
-            copy_file(&source, &target, stop)?;
+            copy_file(&source, &target, holes, stop)?;
         }
     }
     Ok(fs::set_permissions(to, owners(&fs::metadata(from)?))?)
@@ -44,15 +61,35 @@ fn owners(metadata: &Metadata) -> Permissions {
     Permissions::from_mode(metadata.permissions().mode() & 0o7755)
 }
 
-fn copy_file(from: &Path, to: &Path, stop: &Stop) -> Result<(), Error> {
+fn copy_file(from: &Path, to: &Path, holes: Holes, stop: &Stop) -> Result<(), Error> {
     let source = fs::File::open(from)?;
     let target = fs::OpenOptions::new().write(true).create_new(true).open(to)?;
     let metadata = source.metadata()?;
-    if ioctl_ficlone(&target, &source).is_err() {
+    let is_clone = ioctl_ficlone(&target, &source).is_ok();
+    if !is_clone {
         target.set_len(metadata.len())?;
+    }
+    if holes == Holes::Allocated {
+        // Before the content, so that both are in one piece.
+        allocate(target.file(), metadata.len())?;
+    }
+    if !is_clone {
         copy_data(source.file(), target.file(), metadata.len(), stop)?;
     }
     Ok(target.set_permissions(owners(&metadata))?)
+}
+
+/// Gives a file all its blocks. What was a hole still reads as zeros.
+///
+/// The blocks are allocated and not written: that takes milliseconds, where zeros take seconds.
+fn allocate(file: &File, length: u64) -> io::Result<()> {
+    if length == 0 {
+        return Ok(());
+    }
+    match fallocate(file, FallocateFlags::empty(), 0, length) {
+        Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => Ok(()),
+        Err(errno) => Err(errno.into()),
+    }
 }
 
 /// Copies every part of a file that is not a hole.

@@ -29,6 +29,21 @@ pub enum Error {
         /// The kernel's answer.
         source: io::Error,
     },
+    /// There is no room for a copy of a server's data, which was not begun.
+    #[error(
+        "a server's data take {needed_mb} MB in `{}`, where {free_mb} MB are free: {missing_mb} MB are missing",
+        dir.display()
+    )]
+    NoRoomForCopy {
+        /// The directory for the data.
+        dir: PathBuf,
+        /// What the copy takes, MB.
+        needed_mb: u64,
+        /// What is free, MB.
+        free_mb: u64,
+        /// The difference, MB.
+        missing_mb: u64,
+    },
     /// A server ended unexpectedly.
     #[error("the server ended with {ending}{}", tail(.log))]
     Ended {
@@ -134,8 +149,9 @@ fn tail(log: &str) -> String {
 }
 
 /// A server that is left running is among the user's state, all others are in the cache.
-const NO_ROOM: &str = "free some space on that disk, or use another one: `--cache-dir` names the directory of servers \
-                       and their data, and `XDG_STATE_HOME` that of servers from `assay server start`";
+const NO_ROOM: &str = "free some space on that disk (`assay cache clean`), or use another one: `--cache-dir` names the \
+                       directory of servers and their data, and `XDG_STATE_HOME` that of servers from `assay server \
+                       start`";
 
 impl Error {
     /// The same error with the directory, if the error is a full disk.
@@ -185,10 +201,11 @@ impl Hint for Error {
                 "set `XDG_RUNTIME_DIR` to a directory with a shorter path, or unset it"
             }
             Self::NotPrivate(_) => {
-                "remove the directory, or set `XDG_RUNTIME_DIR` to one of your own"
+                "remove the directory, or set `XDG_RUNTIME_DIR` to one of your own; what another user has made in \
+                 `/tmp`, only that user or root can remove"
             }
             Self::Io(error) if error.kind() == io::ErrorKind::StorageFull => NO_ROOM,
-            Self::NoRoom { .. } => NO_ROOM,
+            Self::NoRoom { .. } | Self::NoRoomForCopy { .. } => NO_ROOM,
             _ => return Vec::new(),
         };
         vec![hint.to_owned()]

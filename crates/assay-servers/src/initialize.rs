@@ -9,6 +9,7 @@ use fs_err as fs;
 use crate::error::Error;
 use crate::server_log::log_tail;
 use crate::site::Site;
+use crate::sparse::free_zeros;
 use crate::supervise::{Ending, Sandbox, unique_name};
 use crate::{mysql, postgres, refused};
 
@@ -47,6 +48,7 @@ pub fn initialize(
     sandbox.run(job)?;
     match sandbox.ended_within(LIMIT)? {
         Some(Ending::Code(0)) => {
+            free_zeros(&unfinished, &site.stop)?;
             sandbox.shelter()?;
             Ok(fs::rename(&unfinished, target)?)
         }

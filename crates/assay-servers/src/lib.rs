@@ -26,6 +26,8 @@ mod server_log;
 mod server_paths;
 mod settings;
 mod site;
+mod sparse;
+mod spent_log;
 mod status;
 pub mod supervise;
 mod threads;
@@ -45,6 +47,7 @@ pub use run_root::run_root;
 pub use server::Server;
 pub use settings::effective_settings;
 pub use site::Site;
+pub use sparse::missing_room;
 pub use status::Status;
 pub use supervise::{
     Claim, Ending, Supervisor, collect_garbage, collect_unheld, is_at, leave_root_where_needed,

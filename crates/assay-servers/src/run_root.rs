@@ -5,19 +5,35 @@ use std::path::{Path, PathBuf};
 use crate::listen::Listen;
 use crate::postgres;
 use crate::server_paths::SOCKET_DIR;
-use crate::supervise::unique_name;
+use crate::supervise::{is_own, unique_name};
 
 /// Longest path of a unix socket, bytes, without the zero that ends it.
 const SOCKET_PATH_MAX: usize = 107;
+
+/// How many places below `/tmp` are tried: another user may have made the first ones.
+const PLACES: u32 = 9;
 
 /// The usual place for run directories: below `runtime_dir` (the value of `XDG_RUNTIME_DIR`) if there is one and the
 /// paths of sockets in it are short enough, otherwise below `/tmp`.
 #[must_use]
 pub fn run_root(runtime_dir: Option<&Path>) -> PathBuf {
     let usual = runtime_dir.filter(|path| path.is_absolute()).map(|path| path.join("assay"));
-    usual.filter(|path| socket_fits(path)).unwrap_or_else(|| {
-        PathBuf::from(format!("/tmp/assay-{}", rustix::process::geteuid().as_raw()))
-    })
+    let own = format!("assay-{}", rustix::process::geteuid().as_raw());
+    usual.filter(|path| socket_fits(path)).unwrap_or_else(|| own_place(Path::new("/tmp"), &own))
+}
+
+/// The first place of that name, or with a number after it, that is free or this user's.
+fn own_place(parent: &Path, name: &str) -> PathBuf {
+    let places = (1..=PLACES).map(|number| match number {
+        1 => parent.join(name),
+        _ => parent.join(format!("{name}-{number}")),
+    });
+    let mut places = places.filter(|place| match fs_err::symlink_metadata(place) {
+        Ok(_) => is_own(place),
+        Err(_) => true,
+    });
+    // The error about the first one says what to do.
+    places.next().unwrap_or_else(|| parent.join(name))
 }
 
 /// Whether the path of a socket in a run directory below `run_root` is short enough.
@@ -26,4 +42,25 @@ pub(crate) fn socket_fits(run_root: &Path) -> bool {
     let socket_dir = run_root.join(unique_name()).join(SOCKET_DIR);
     let longest = postgres::socket_in(&socket_dir, Listen::Loopback(u16::MAX));
     longest.as_os_str().len() <= SOCKET_PATH_MAX
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    use super::*;
+
+    #[test]
+    fn a_directory_that_another_user_made_first_is_passed_over() {
+        let dir = tempfile::tempdir().unwrap();
+        let place = |name: &str| dir.path().join(name);
+        assert_eq!(own_place(dir.path(), "a"), place("a"));
+        // Another user's, as far as this user can make one: others may write to it, or it is a link.
+        fs_err::create_dir(place("a")).unwrap();
+        fs_err::set_permissions(place("a"), std::fs::Permissions::from_mode(0o777)).unwrap();
+        symlink("/", place("a-2")).unwrap();
+        assert_eq!(own_place(dir.path(), "a"), place("a-3"));
+        fs_err::set_permissions(place("a"), std::fs::Permissions::from_mode(0o700)).unwrap();
+        assert_eq!(own_place(dir.path(), "a"), place("a"));
+    }
 }

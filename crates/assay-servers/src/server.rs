@@ -4,18 +4,20 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use assay_model::{CpuPlacement, Prefix, Product};
-use assay_wire::{ConnectOptions, Connection};
+use assay_wire::{ConnectOptions, Connection, Stop};
 use fs_err as fs;
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-use crate::copy::copy_tree;
+use crate::copy::copy_whole;
 use crate::error::Error;
 use crate::kept::{self, KeptServer};
 use crate::listen::{Listen, new_password};
 use crate::server_log::log_tail;
 use crate::server_paths::{SOCKET_DIR, ServerPaths};
 use crate::site::Site;
+use crate::sparse::{check_room, free_zeros};
+use crate::spent_log::free_spent_logs;
 use crate::supervise::{
     Ending, Job, RunAs, Sandbox, below, create_own, is_called_for, unique_name,
 };
@@ -42,6 +44,7 @@ pub struct Server {
     cpus: CpuSet,
     /// Password of the user `root`, if others can reach the server.
     password: Option<String>,
+    stop: Stop,
 }
 
 impl Server {
@@ -92,11 +95,12 @@ impl Server {
         fs::create_dir(&places.socket_dir)?;
         let mut copy = || {
             fs::create_dir_all(&site.data_root)?;
+            check_room(template, &site.data_root)?;
             // Only this user can reach data and temporary files, whatever their own permissions are.
             create_own(&instance_dir)?;
             fs::create_dir(&places.tmp_dir)?;
             sandbox.hold()?;
-            copy_tree(template, &places.data_dir, &site.stop)
+            copy_whole(template, &places.data_dir, &site.stop)
         };
         copy().map_err(|error| error.in_dir(&site.data_root))?;
         let mut server = Self {
@@ -107,6 +111,7 @@ impl Server {
             instance_dir,
             cpus: CpuSet::new(),
             password: None,
+            stop: site.stop.clone(),
         };
         server
             .launch(job(prefix, &places, Listen::Socket, options, false))
@@ -255,12 +260,15 @@ impl Server {
         self.shut_down()
     }
 
-    /// Shuts the server down cleanly and makes its data the template `target`, which must not exist.
+    /// Shuts the server down cleanly and makes its data the template `target`, which must not exist. The template has
+    /// no blocks that hold nothing.
     ///
     /// # Errors
-    /// When it fails to stop, or the data cannot be moved. Nothing is at `target` then.
+    /// When it fails to stop, the data cannot be moved, or a stop is asked for. Nothing is at `target` then.
     pub fn stop_and_keep(mut self, target: &Path) -> Result<(), Error> {
         self.shut_down()?;
+        free_spent_logs(&self.data_dir())?;
+        free_zeros(&self.data_dir(), &self.stop)?;
         self.sandbox.shelter()?;
         if let Some(parent) = target.parent() {
             fs::create_dir_all(parent)?;

@@ -51,7 +51,8 @@ impl Claim {
         let mut lock = directory.as_os_str().to_owned();
         lock.push(ENDING);
         let lock = PathBuf::from(lock);
-        let file = fs::OpenOptions::new().create(true).append(true).open(&lock)?;
+        // Whoever can read a file can lock it: nobody else may.
+        let file = fs::OpenOptions::new().create(true).append(true).mode(0o600).open(&lock)?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Ok(None),

@@ -66,12 +66,16 @@ impl RunDir {
 /// Creates the directory for run directories, or checks that an existing one is private to this user.
 pub(crate) fn prepare_root(root: &Path) -> Result<(), Error> {
     create_private(root, true)?;
-    let found = fs::symlink_metadata(root)?;
+    if is_own(root) { Ok(()) } else { Err(Error::NotPrivate(root.to_owned())) }
+}
+
+/// Whether an existing directory is private to this user.
+pub(crate) fn is_own(root: &Path) -> bool {
+    let Ok(found) = fs::symlink_metadata(root) else { return false };
     // The process may have been root when it created the directory.
     let is_of_root = found.uid() == 0 && access(root, Access::WRITE_OK).is_ok();
     let is_private = found.is_dir() && found.mode() & 0o077 == 0;
-    let is_ours = is_private && (found.uid() == geteuid().as_raw() || is_of_root);
-    if is_ours { Ok(()) } else { Err(Error::NotPrivate(root.to_owned())) }
+    is_private && (found.uid() == geteuid().as_raw() || is_of_root)
 }
 
 /// Makes new files of this program and its children writable for their owner only, whatever the umask was.
