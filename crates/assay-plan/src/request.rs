@@ -87,6 +87,12 @@ pub struct Request {
     pub terms: String,
     /// The only source that servers are taken from, such as `maven`; any by default.
     pub source: Option<String>,
+    /// Whether only what is in the cache is used.
+    #[serde(skip_serializing_if = "is_default")]
+    pub offline: bool,
+    /// Whether expired package indexes are accepted.
+    #[serde(skip_serializing_if = "is_default")]
+    pub accept_expired_index: bool,
 }
 
 /// Smallest change of interest, unless the user sets another.

@@ -6,18 +6,17 @@ use std::time::{Duration, SystemTime};
 use anyhow::Result;
 use assay_model::{Hint, Prefix};
 use assay_provision::{Cleaning, EntryKind, Hold, Provisioner};
-use assay_servers::UNFINISHED;
 use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::cli::{CacheClean, CacheCommand, ShapeArg};
 use crate::exit::Exit;
-use crate::machine_lock::MachineLock;
 use crate::paths::check_there;
 use crate::progress::{Progress, print};
 use crate::report;
 use crate::systems::{
-    Environment, description, environment, provisioner, remove_unused, sandbox_site,
+    Environment, described, environment, last_used, limit, provisioner, remove_unused,
+    sandbox_site, size, templates,
 };
 
 /// A server that was left running may use binaries of the cache, and it is unknown which.
@@ -69,7 +68,8 @@ fn list(shape: &ShapeArg, env: &Environment) -> Result<Exit> {
     report::put_rows(shape, &kept, line)?;
     if shape.is_text() {
         let total: u64 = kept.iter().map(|it| it.bytes).sum();
-        print(&format!("{} in `{}`", megabytes(total), env.cache_dir.display()));
+        let (total, most) = (megabytes(total), megabytes(limit(&env.cache_dir)?));
+        print(&format!("{total} of at most {most} in `{}`", env.cache_dir.display()));
     }
     Ok(Exit::Done)
 }
@@ -107,14 +107,14 @@ fn everything(env: &Environment) -> Result<Vec<Kept>> {
 /// The data directories that instances are copied from.
 fn data(env: &Environment) -> Result<Vec<Kept>> {
     let mut found = Vec::new();
-    for path in templates(env)? {
+    for path in templates(&env.cache_dir)? {
         let last_used = last_used(&path)?;
         found.push((
             last_used,
             Kept {
                 kind: "data",
                 name: described(&path),
-                bytes: size(&path)?,
+                bytes: size(&path),
                 last_used: moment(last_used),
                 in_use: false,
                 path,
@@ -125,36 +125,16 @@ fn data(env: &Environment) -> Result<Vec<Kept>> {
     Ok(found.into_iter().map(|(_, kept)| kept).collect())
 }
 
-/// The system and data of a template. For a template of an older assay, only its key.
-fn described(template: &Path) -> String {
-    let text = fs_err::read_to_string(description(template)).unwrap_or_default();
-    let line = text.lines().next().unwrap_or_default();
-    if line.is_empty() { file_name(template).chars().take(12).collect() } else { line.to_owned() }
-}
-
-fn templates(env: &Environment) -> Result<Vec<PathBuf>> {
-    let dir = env.cache_dir.join("templates");
-    if !dir.is_dir() {
-        return Ok(Vec::new());
-    }
-    // These directories have no owner any more. Other unfinished directories do.
-    assay_servers::collect_unheld(&dir, |name| name.starts_with(UNFINISHED))?;
-    let paths: Vec<_> = fs_err::read_dir(dir)?.map(|it| Ok(it?.path())).collect::<Result<_>>()?;
-    Ok(paths.into_iter().filter(|path| !file_name(path).starts_with(UNFINISHED)).collect())
-}
-
 fn clean(args: &CacheClean, env: &Environment) -> Result<Exit> {
     let provisioner = provisioner(env)?;
     let _holds = hold_of_running(&provisioner, &env.cache_dir)?;
-    // While the lock is held, nobody measures, so nobody uses data directories.
-    let _lock = MachineLock::wait(env.progress, &env.interrupt)?;
     let limit = Duration::from_secs_f64(args.unused);
     let cleaning = if args.all { Cleaning::Everything } else { Cleaning::Unused(limit) };
     let mut freed = 0;
-    for path in templates(env)? {
+    for path in templates(&env.cache_dir)? {
         let age = last_used(&path)?.elapsed().unwrap_or_default();
         if args.all || age >= limit {
-            let bytes = size(&path)?;
+            let bytes = size(&path);
             if remove_unused(&path)? {
                 freed += bytes;
             } else {
@@ -206,25 +186,6 @@ fn used<'a>(cached: &'a [Prefix], cache: &Path, program: Option<&Path>) -> Used<
         None if is_below(cache) => Used::Unknown,
         None => Used::Nothing,
     }
-}
-
-/// A template is used when instances are copied from it. The copying marks it.
-fn last_used(path: &Path) -> Result<SystemTime> {
-    Ok(fs_err::metadata(path)?.modified()?)
-}
-
-/// Bytes on disk of all files below a directory. Holes take none.
-fn size(path: &Path) -> Result<u64> {
-    use std::os::unix::fs::MetadataExt;
-    let metadata = fs_err::symlink_metadata(path)?;
-    if !metadata.is_dir() {
-        return Ok(metadata.blocks() * 512);
-    }
-    let mut total = 0;
-    for entry in fs_err::read_dir(path)? {
-        total += size(&entry?.path())?;
-    }
-    Ok(total)
 }
 
 fn file_name(path: &Path) -> String {

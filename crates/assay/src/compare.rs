@@ -19,19 +19,19 @@ use crate::{config_file, paths, report, stacks, study_id, workload};
 
 /// `assay compare`, the main command.
 pub(crate) fn compare(args: &Compare, cache_dir: Option<&Path>) -> Result<Exit> {
-    from_request(&args.request(), &args.measuring, None, cache_dir)
+    from_request(args.request(), &args.measuring, None, cache_dir)
 }
 
 /// `assay insert-bench`: the steps of the Insert Benchmark.
 pub(crate) fn insert_bench(args: &InsertBench, cache_dir: Option<&Path>) -> Result<Exit> {
-    from_request(&args.request(), &args.measuring, None, cache_dir)
+    from_request(args.request(), &args.measuring, None, cache_dir)
 }
 
 /// `assay gate`: the same for CI, with an exit code by verdict.
 pub(crate) fn gate(args: &Gate, cache_dir: Option<&Path>) -> Result<Exit> {
     let junit = args.junit.as_deref();
     match args.request() {
-        Some(request) => from_request(&request, &args.measuring, junit, cache_dir),
+        Some(request) => from_request(request, &args.measuring, junit, cache_dir),
         None => judge_by_limits(args),
     }
 }
@@ -89,12 +89,14 @@ pub(crate) fn run(args: &RunFile, cache_dir: Option<&Path>) -> Result<Exit> {
     }
     let mut request = resolved.request;
     request.source = args.from.source.clone().or(request.source);
+    request.offline |= args.measuring.offline;
+    request.accept_expired_index |= args.measuring.accept_expired_index;
     request.workload = request.workload.map(|path| directory.join(path).display().to_string());
-    from_request(&request, &args.measuring, None, cache_dir)
+    from_request(request, &args.measuring, None, cache_dir)
 }
 
 fn from_request(
-    request: &Request,
+    request: Request,
     args: &Measuring,
     junit: Option<&Path>,
     cache_dir: Option<&Path>,
@@ -102,16 +104,20 @@ fn from_request(
     report::check(&args.output, junit, &args.ledger)?;
     stacks::check(&args.output, || Ok(request.profile))?;
     let cache_dir = paths::made_cache_dir(cache_dir)?;
-    let suite = workload::suite(request)?;
-    let plan = assay_plan::plan_of(request, machine_facts(&cache_dir)?, suite);
+    let suite = workload::suite(&request)?;
+    let plan = assay_plan::plan_of(&request, machine_facts(&cache_dir)?, suite);
     let plan = plan.map_err(|error| on_disk(error, &cache_dir))?;
     let mut ledger = Ledger::open(&paths::ledger_file(args.ledger.file.as_deref())?)?;
     if !args.quiet {
         let overrun = assay_plan::overrun(&plan.study, plan.systems.len());
-        let warnings = overruled(request, &plan.study).into_iter().chain(overrun);
+        let warnings = overruled(&request, &plan.study).into_iter().chain(overrun);
         warnings.for_each(|warning| print(&format!("warning: {warning}")));
     }
-    measure(args, junit, &cache_dir, &mut ledger, |env, ledger| study::run(plan, env, ledger))
+    let begun =
+        Begun::Now { offline: request.offline, accept_expired_index: request.accept_expired_index };
+    measure(args, junit, &cache_dir, &mut ledger, &begun, |env, ledger| {
+        study::run(plan, env, ledger)
+    })
 }
 
 /// The note for a preset that does not use a threshold as small as the requested one.
@@ -150,7 +156,14 @@ pub(crate) fn resume(args: &Resume, cache_dir: Option<&Path>) -> Result<Exit> {
     let before = ledger.conclusions(&id)?;
     let resume =
         |env: &Environment, ledger: &mut Ledger| study::resume(&id, args.more, env, ledger);
-    let exit = measure(&args.measuring, None, &cache_dir, &mut ledger, resume)?;
+    let exit = measure(
+        &args.measuring,
+        None,
+        &cache_dir,
+        &mut ledger,
+        &Begun::Before(id.clone()),
+        resume,
+    )?;
     if let Some((before, after)) = before.zip(ledger.conclusions(&id)?) {
         let record = ledger.read(&id)?;
         let names: Vec<&str> = record.systems.iter().map(|system| system.name.as_str()).collect();
@@ -184,19 +197,32 @@ fn changed(
     words.collect()
 }
 
+/// Since when there is a study.
+enum Begun {
+    /// It begins with this command, or the study file of it, which says how servers are got.
+    Now { offline: bool, accept_expired_index: bool },
+    /// It is in the ledger under this name.
+    Before(String),
+}
+
 /// Carries out a study, and shows the results so far, however it ended.
 fn measure(
     args: &Measuring,
     junit: Option<&Path>,
     cache_dir: &Path,
     ledger: &mut Ledger,
+    begun: &Begun,
     carry_out: impl FnOnce(&Environment, &mut Ledger) -> Result<String, Stopped>,
 ) -> Result<Exit> {
     let progress = Progress::new(args.quiet);
+    let (offline, accept_expired_index) = match *begun {
+        Begun::Now { offline, accept_expired_index } => (offline, accept_expired_index),
+        Begun::Before(_) => (args.offline, args.accept_expired_index),
+    };
     let environment = Environment {
         cache_dir: cache_dir.to_owned(),
-        offline: args.offline,
-        accept_expired_index: args.accept_expired_index,
+        offline,
+        accept_expired_index,
         progress: &progress,
         interrupt: Interrupt::listen()?,
     };
@@ -209,7 +235,7 @@ fn measure(
         Err(stopped) if environment.interrupt.check().is_err() => match stopped.study {
             Some(id) => (id, Some(("interrupted", Exit::Interrupted))),
             None => {
-                print("interrupted before the study started; run the command again to start it");
+                print(&never_begun(begun));
                 return Ok(Exit::Interrupted);
             }
         },
@@ -254,12 +280,32 @@ fn measure(
     written
 }
 
+/// What is told of a command that was interrupted before it measured anything.
+fn never_begun(begun: &Begun) -> String {
+    match begun {
+        Begun::Before(id) => format!(
+            "interrupted before anything was measured; study `{id}` is as it was, and `assay resume {id}` continues it"
+        ),
+        Begun::Now { .. } => {
+            "interrupted before the study started; run the command again to start it".to_owned()
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use assay_model::{Conclusion, Preset};
     use assay_plan::MachineFacts;
 
     use super::*;
+
+    #[test]
+    fn a_study_that_waited_to_go_on_had_started() {
+        let told = never_begun(&Begun::Before("s1".to_owned()));
+        assert!(!told.contains("started") && told.contains("`assay resume s1`"), "{told}");
+        let new = Begun::Now { offline: false, accept_expired_index: false };
+        assert!(never_begun(&new).contains("before the study started"));
+    }
 
     #[test]
     fn verdicts_that_more_time_takes_back_are_named() {

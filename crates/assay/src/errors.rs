@@ -38,7 +38,7 @@ const ALL: [Asked; 31] = [
     of::<open_files::TooFewFiles>,
     of::<paths::NoHome>,
     of::<paths::NotMade>,
-    of::<paths::OpenToAll>,
+    of::<paths::Untrusted>,
     of::<paths::Unreadable>,
     of::<paths::WrongPlace>,
     of::<base::NoBase>,

@@ -16,10 +16,14 @@ use procfs::process::Process;
 use rustix::fs::OFlags;
 
 use crate::interrupt::Interrupt;
+use crate::machine_queue::Ticket;
 use crate::progress::{Progress, print};
 
 /// The lock file, the same for all users of the machine.
 const FILE: &str = "/tmp/assay-measures.lock";
+
+/// The environment variable that names another one.
+const VARIABLE: &str = "ASSAY_MACHINE_LOCK";
 
 /// Interval between two attempts while another assay measures.
 const ATTEMPT_EVERY: Duration = Duration::from_millis(200);
@@ -57,21 +61,29 @@ pub(crate) enum LockError {
 impl Hint for LockError {
     fn hints(&self) -> Vec<String> {
         vec![match self {
-            Self::Held { .. } => {
-                "wait for it or end it, then run the same command again".to_owned()
-            }
+            Self::Held { .. } => format!(
+                "wait for it or end it, then run the same command again; if it is another user's and measures nothing, \
+                 `{VARIABLE}=FILE` names a lock of your own"
+            ),
             Self::Unfit(path) => {
                 format!(
-                    "`ls -l {0}` shows its owner; remove it, and assay creates a new one",
+                    "`ls -l {0}` shows its owner; remove it, and assay creates a new one, or name another with \
+                     `{VARIABLE}`",
                     path.display()
                 )
             }
             Self::Unreadable(path) => format!(
-                "its owner or root must remove it or make it readable (`chmod a+r {}`)",
+                "its owner or root must remove it or make it readable (`chmod a+r {}`); `{VARIABLE}` names another",
                 path.display()
             ),
         }]
     }
+}
+
+/// The lock file of this machine.
+fn lock_file() -> PathBuf {
+    let named = std::env::var_os(VARIABLE).map(PathBuf::from).filter(|path| path.is_absolute());
+    named.unwrap_or_else(|| PathBuf::from(FILE))
 }
 
 impl MachineLock {
@@ -83,10 +95,11 @@ impl MachineLock {
         let told = |holder: &str| {
             let hours = WAIT_LIMIT.as_secs() / 3600;
             progress.begin(&format!(
-                "waiting for another assay that is measuring on this machine: {holder}; giving up after {hours} h"
+                "waiting for another assay that is measuring on this machine: {holder}; giving up after {hours} h \
+                 (`{VARIABLE}=FILE` names another lock, for a holder that never ends)"
             ));
         };
-        Self::wait_for(Path::new(FILE), WAIT_LIMIT, told, || Ok(interrupt.check()?))
+        Self::wait_for(&lock_file(), WAIT_LIMIT, told, || Ok(interrupt.check()?))
     }
 
     fn wait_for(
@@ -97,10 +110,19 @@ impl MachineLock {
     ) -> Result<Self> {
         let deadline = Instant::now() + limit;
         let mut last_told = String::new();
+        let ticket = Ticket::now();
+        let mut file = queued(path, ticket)?;
         loop {
-            let file = open(path)?;
-            match file.try_lock() {
-                // A file that was removed meanwhile does not keep others out.
+            // A file that was removed meanwhile does not keep others out.
+            if !is_at(&file, path)? {
+                file = queued(path, ticket)?;
+            }
+            let is_behind = ticket.is_behind(&file).unwrap_or_else(|error| {
+                log::debug!("{error}");
+                false
+            });
+            let locked = if is_behind { Err(TryLockError::WouldBlock) } else { file.try_lock() };
+            match locked {
                 Ok(()) if is_at(&file, path)? => return Ok(Self { _file: file }),
                 Ok(()) => continue,
                 Err(TryLockError::WouldBlock) => {}
@@ -122,9 +144,18 @@ impl MachineLock {
     }
 }
 
+/// The lock file, with a place in its queue. Where the file system has no such locks, whoever asks first gets it.
+fn queued(path: &Path, ticket: Ticket) -> Result<File> {
+    let file = open(path)?;
+    if let Err(error) = ticket.show(&file) {
+        log::debug!("`{}` has no queue: {error}", path.display());
+    }
+    Ok(file)
+}
+
 /// Warns if an assay measures on this machine, because `what` and that study disturb each other.
 pub(crate) fn warn_if_measuring(what: &str) {
-    if let Some(holder) = measuring(Path::new(FILE)) {
+    if let Some(holder) = measuring(&lock_file()) {
         print(&format!(
             "warning: another assay is measuring on this machine ({holder}); {what} and that study will disturb each \
              other"
@@ -144,6 +175,11 @@ pub(crate) fn warn_if_measuring_near(what: &str, url: &ServerUrl) {
     if is_here {
         warn_if_measuring(what);
     }
+}
+
+/// Whether an assay measures on this machine.
+pub(crate) fn is_measured() -> bool {
+    measuring(&lock_file()).is_some()
 }
 
 /// The holder of the lock; `None` if nobody holds it.
@@ -218,7 +254,10 @@ fn holder(file: &File) -> String {
     };
     let user = process.uid().map_or_else(|_| "unknown".to_owned(), user_name);
     let since = started(&process).map_or_else(String::new, |at| format!(", running since {at}"));
-    format!("pid {} of user {user}{since}", process.pid)
+    // Whoever can read the file can lock it.
+    let program = process.stat().ok().map(|stat| stat.comm).filter(|name| name != "assay");
+    let program = program.map_or_else(String::new, |name| format!(" ({name}, not assay)"));
+    format!("pid {} of user {user}{program}{since}", process.pid)
 }
 
 fn user_name(uid: u32) -> String {
@@ -265,6 +304,8 @@ mod tests {
         let error = second.unwrap_err();
         let us = format!("pid {} of user ", std::process::id());
         assert!(told.len() == 1 && told[0].starts_with(&us), "{told:?}");
+        // The program of the test has its own name.
+        assert!(told[0].contains(", not assay)"), "{told:?}");
         assert!(told[0].contains(", running since 20"), "{told:?}");
         assert!(
             matches!(error.downcast_ref(), Some(LockError::Held { holder, .. }) if *holder == told[0])
@@ -273,6 +314,54 @@ mod tests {
         drop(held);
         assert_eq!(measuring(&path), None);
         lock_at(&path, Duration::ZERO).unwrap();
+    }
+
+    /// The environment variables that name the lock, the list of those who had it, and the number of a waiting process.
+    const QUEUE: [&str; 3] = ["ASSAY_TEST_QUEUE", "ASSAY_TEST_SERVED", "ASSAY_TEST_NUMBER"];
+
+    #[test]
+    fn who_waits_first_is_served_first_and_a_killed_waiter_keeps_nobody_out() {
+        let dir = tempfile::tempdir().unwrap();
+        let [path, served] = ["lock", "served"].map(|name| dir.path().join(name));
+        let held = lock_at(&path, Duration::ZERO).unwrap();
+        let inode = fs_err::metadata(&path).unwrap().ino();
+        let tickets = || {
+            let locks = procfs::locks().unwrap().into_iter();
+            locks.filter(|it| it.inode == inode && it.lock_type != procfs::LockType::FLock).count()
+        };
+        let mut waiters: Vec<_> = (1..=5)
+            .map(|number: usize| {
+                let mut waiter = std::process::Command::new(std::env::current_exe().unwrap());
+                waiter.args(["--exact", "--ignored", "machine_lock::tests::one_waits_in_a_queue"]);
+                let values = [path.as_os_str(), served.as_os_str(), number.to_string().as_ref()]
+                    .map(std::ffi::OsStr::to_owned);
+                waiter.envs(QUEUE.into_iter().zip(values)).stdout(std::process::Stdio::null());
+                let waiter = waiter.spawn().unwrap();
+                // The next one comes once this one is in the queue.
+                while tickets() <= number {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                waiter
+            })
+            .collect();
+        let mut killed = waiters.remove(1);
+        killed.kill().unwrap();
+        killed.wait().unwrap();
+        drop(held);
+        for mut waiter in waiters {
+            assert!(waiter.wait().unwrap().success());
+        }
+        assert_eq!(fs_err::read_to_string(&served).unwrap(), "1 3 4 5 ");
+    }
+
+    #[test]
+    #[ignore = "a part of the other test"]
+    fn one_waits_in_a_queue() {
+        use std::io::Write as _;
+        let [path, served, number] = QUEUE.map(|name| std::env::var_os(name).unwrap());
+        let _held = lock_at(Path::new(&path), Duration::from_secs(3600)).unwrap();
+        let mut list = std::fs::OpenOptions::new().create(true).append(true).open(served).unwrap();
+        write!(list, "{} ", number.to_str().unwrap()).unwrap();
     }
 
     #[test]

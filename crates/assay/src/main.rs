@@ -26,6 +26,7 @@ mod import;
 mod interrupt;
 mod load;
 mod machine_lock;
+mod machine_queue;
 mod open_files;
 mod opened;
 mod paths;

@@ -59,38 +59,68 @@ impl Hint for NotMade {
 
 /// assay runs programs of the cache, so nobody else may be able to put any there.
 #[derive(Debug, thiserror::Error)]
-#[error("every user of this machine may write to `{}`, from which assay runs programs", .0.display())]
-pub(crate) struct OpenToAll(PathBuf);
+pub(crate) enum Untrusted {
+    /// Everybody may.
+    #[error("every user of this machine may write to `{}`, from which assay runs programs", .0.display())]
+    OpenToAll(PathBuf),
+    /// It belongs to somebody else, who may be another user or have planted it.
+    #[error("`{}`, from which assay runs programs, belongs to user {owner}", path.display())]
+    OfAnother {
+        /// The cache or a part of it.
+        path: PathBuf,
+        /// The other user's id.
+        owner: u32,
+    },
+}
 
-impl Hint for OpenToAll {
+impl Hint for Untrusted {
     fn hints(&self) -> Vec<String> {
-        let path = self.0.display();
-        vec![
-            format!(
-                "remove `{path}` unless you trust all users, or remove the permission: `chmod -R o-w {path}`"
+        let first = match self {
+            Self::OpenToAll(path) => format!(
+                "remove `{0}` unless you trust all users, or remove the permission: `chmod -R o-w {0}`",
+                path.display()
             ),
-            "`--cache-dir` or `ASSAY_CACHE` selects another cache".to_owned(),
-        ]
+            Self::OfAnother { path, .. } => format!(
+                "if you trust what is in it, make it yours: `chown -R {} {}`",
+                geteuid().as_raw(),
+                path.display()
+            ),
+        };
+        vec![first, "`--cache-dir` or `ASSAY_CACHE` selects another cache".to_owned()]
     }
 }
 
 /// Parts of the cache from which assay runs programs, or from which servers get their data.
 const TRUSTED: [&str; 5] = ["", "prefixes", "templates", "instances", "apt"];
 
-/// Refuses a cache that everybody can write to. Returns a warning for one that some other users can write to.
-fn check_cache(dir: &Path) -> Result<Option<String>, OpenToAll> {
+/// Those whose entries may have been put there before the part was this user's alone.
+const FILLED: [&str; 2] = ["prefixes", "templates"];
+
+/// Refuses a cache that everybody can write to, or that belongs to another user than this one or root. Returns a
+/// warning for one that some other users can write to.
+fn check_cache(dir: &Path) -> Result<Option<String>, Untrusted> {
     let mut warning = None;
-    for path in TRUSTED.map(|part| dir.join(part)) {
+    let entries = FILLED.into_iter().flat_map(|part| fs_err::read_dir(dir.join(part)));
+    let entries = entries.flatten().flatten().map(|entry| entry.path());
+    for path in TRUSTED.map(|part| dir.join(part)).into_iter().chain(entries) {
         // Missing parts are created by assay.
-        let Ok(found) = fs_err::metadata(&path) else { continue };
+        let Ok(found) = fs_err::symlink_metadata(&path) else { continue };
+        // The path of the cache itself may be a link, as the user's word.
+        let found = match found.is_symlink() {
+            true => fs_err::metadata(&path).unwrap_or(found),
+            false => found,
+        };
         let (mode, owner) = (found.mode(), found.uid());
-        if mode & 0o002 != 0 && mode & 0o1000 == 0 {
-            return Err(OpenToAll(path));
+        // In a directory like `/tmp`, others cannot replace what is there, but add to it.
+        if mode & 0o002 != 0 {
+            return Err(Untrusted::OpenToAll(path));
         }
-        let is_anothers = owner != 0 && owner != geteuid().as_raw();
+        if owner != 0 && owner != geteuid().as_raw() {
+            return Err(Untrusted::OfAnother { path, owner });
+        }
         // Many systems give each user a group of their own, which is harmless.
         let is_groups = mode & 0o020 != 0 && found.gid() != getegid().as_raw();
-        if warning.is_none() && (is_anothers || is_groups || mode & 0o002 != 0) {
+        if warning.is_none() && is_groups {
             let path = path.display();
             warning =
                 Some(format!("other users can change `{path}`, from which assay runs programs"));
@@ -268,13 +298,29 @@ mod tests {
             fs_err::set_permissions(path, Permissions::from_mode(mode)).unwrap();
         };
         assert_eq!(check_cache(&cache).unwrap(), None);
-        set(&cache, 0o1777);
-        assert!(check_cache(&cache).unwrap().is_some());
-        set(&cache, 0o777);
-        assert!(check_cache(&cache).is_err());
+        let refused = || match check_cache(&cache).unwrap_err() {
+            Untrusted::OpenToAll(path) => path,
+            other => panic!("{other}"),
+        };
+        for mode in [0o1777, 0o777, 0o702] {
+            set(&cache, mode);
+            assert_eq!(refused(), cache);
+        }
         set(&cache, 0o755);
         set(&part, 0o777);
-        assert_eq!(check_cache(&cache).unwrap_err().0, part);
+        assert_eq!(refused(), part);
+        set(&part, 0o755);
+        let planted = part.join("planted");
+        make_private(&planted).unwrap();
+        assert_eq!(check_cache(&cache).unwrap(), None);
+        // Only root can give something away.
+        if geteuid().is_root() {
+            std::os::unix::fs::chown(&planted, Some(4711), None).unwrap();
+            let error = check_cache(&cache).unwrap_err();
+            assert!(error.to_string().ends_with("belongs to user 4711"), "{error}");
+            assert!(error.hints().concat().contains("chown -R 0 "), "{:?}", error.hints());
+            std::os::unix::fs::chown(&planted, Some(0), None).unwrap();
+        }
         make_private(&part).unwrap();
         assert_eq!(fs_err::metadata(&part).unwrap().mode() & 0o777, 0o700);
         assert_eq!(check_cache(&cache).unwrap(), None);

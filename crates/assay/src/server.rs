@@ -17,7 +17,7 @@ use crate::open_files::{self, Demand};
 use crate::progress::{Progress, print};
 use crate::report;
 use crate::systems::{
-    DATABASE, agree, environment, fetch, provisioner, sandbox_site, start_on_empty,
+    DATABASE, environment, fetch_all, fetch_one, provisioner, sandbox_site, start_on_empty,
 };
 
 /// Connections that a sandbox accepts: as many clients as a benchmark may have, and a few spare. Postgres gets
@@ -75,16 +75,12 @@ fn get(args: &ServerGet, cache_dir: Option<&Path>) -> Result<Exit> {
     let provisioner = provisioner.with_source(args.from.source.clone())?;
     let specs = args.systems.iter().map(|words| assay_plan::parse_system(words));
     let specs = specs.collect::<Result<Vec<_>, _>>()?;
-    let agreed = agree(&provisioner, &specs.iter().collect::<Vec<_>>(), &env)?;
-    let mut found = Vec::with_capacity(specs.len());
-    for (words, spec) in args.systems.iter().zip(specs) {
-        env.interrupt.check()?;
-        let from = agreed.get(&spec.product).map(String::as_str);
-        let prefix = fetch(&provisioner, &address_without_login(words), &spec, from, &env)?;
-        found.push((spec, prefix));
-    }
+    let names: Vec<String> = args.systems.iter().map(|it| address_without_login(it)).collect();
+    let named: Vec<_> = names.iter().map(String::as_str).zip(&specs).collect();
+    let prefixes = fetch_all(&provisioner, &named, &env)?.prefixes;
     progress.finish();
-    let found: Vec<Got> = found.iter().map(|(spec, prefix)| got(spec, prefix)).collect();
+    let found: Vec<Got> =
+        specs.iter().zip(&prefixes).map(|(spec, prefix)| got(spec, prefix)).collect();
     let line = |it: &Got| format!("{}  {}  {}", it.system, it.version, it.server.display());
     report::put_rows(&args.getting.shape, &found, line)?;
     Ok(Exit::Done)
@@ -150,7 +146,7 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
     let provisioner = provisioner(&env)?.with_logins(login.into_iter().collect());
     let provisioner = provisioner.with_source(args.from.source.clone())?;
     let words = address_without_login(&args.system);
-    let prefix = fetch(&provisioner, &words, &spec, None, &env)?;
+    let prefix = fetch_one(&provisioner, &words, &spec, None, &env)?;
     let _hold = provisioner.hold(&prefix)?;
     if spec.product == Product::Postgres {
         assay_servers::leave_root_where_needed()

@@ -18,6 +18,8 @@ budget = "10m"
 threshold = "0.5%"
 twin = true
 source = "maven"
+offline = true
+accept-expired-index = true
 terms = "published"
 seed = 7
 placement = "connections-on-one-cpu"
@@ -88,6 +90,8 @@ fn reads_every_key() {
             ),
         ],
         source: Some("maven".to_owned()),
+        offline: true,
+        accept_expired_index: true,
         terms: "published".to_owned(),
         preset: Preset::Standard,
         set: TestSet::Set42,
@@ -202,6 +206,8 @@ blocks = 6
 rounds = 400
 terms = "published"
 source = "maven"
+offline = true
+accept-expired-index = true
 compare = ["old", "mariadb@11.8", "new-no-doublewrite"]
 
 [system.old]
@@ -376,6 +382,7 @@ prop_compose! {
         durations in (duration(), duration(), duration(), duration()),
         percent in prop::option::of(1..10_000_u32),
         source in prop::option::of(prop::sample::select(vec!["maven", "mysql.com"])),
+        (offline, accept_expired_index) in any::<(bool, bool)>(),
         terms in prop::sample::select(Terms::names()),
         workload in prop::option::of(prop::sample::select(vec!["shop.toml", "a b/x.pgbench"])),
         gate in prop::option::of(gate_request()),
@@ -388,6 +395,8 @@ prop_compose! {
         Request {
             systems,
             source: source.map(str::to_owned),
+            offline,
+            accept_expired_index,
             terms: terms.to_owned(),
             setups,
             insert_bench: None,

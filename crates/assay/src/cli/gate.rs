@@ -88,6 +88,8 @@ impl Gate {
             gate: self.limits(),
             oltp,
             terms: self.terms.terms.clone(),
+            offline: self.measuring.offline,
+            accept_expired_index: self.measuring.accept_expired_index,
             ..request
         })
     }

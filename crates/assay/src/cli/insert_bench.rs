@@ -113,6 +113,8 @@ impl InsertBench {
     pub(crate) fn request(&self) -> Request {
         Request {
             source: self.from.source.clone(),
+            offline: self.measuring.offline,
+            accept_expired_index: self.measuring.accept_expired_index,
             terms: self.terms.terms.clone(),
             preset: match self.preset {
                 AmountWord::Smoke => Preset::Smoke,

@@ -461,6 +461,8 @@ impl Compare {
             twin: (self.twin || self.no_twin).then_some(self.twin),
             oltp: self.oltp.options(),
             terms: self.terms.terms.clone(),
+            offline: self.measuring.offline,
+            accept_expired_index: self.measuring.accept_expired_index,
             ..request(&self.systems, &self.what, &self.how, &self.from)
         }
     }
@@ -473,6 +475,8 @@ fn request(systems: &[String], what: &Selection, how: &Procedure, from: &SourceA
         systems: systems.iter().map(|words| SystemRequest::of(words)).collect(),
         source: from.source.clone(),
         terms: String::new(),
+        offline: false,
+        accept_expired_index: false,
         gate: None,
         preset: match what.preset {
             PresetWord::Smoke => Preset::Smoke,
@@ -509,88 +513,4 @@ fn request(systems: &[String], what: &Selection, how: &Procedure, from: &SourceA
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use clap::CommandFactory;
-
-    /// What a report tells to do again asks for the same, whichever options it came from.
-    #[test]
-    fn the_command_of_a_recipe_gives_the_same_request() {
-        for typed in [
-            "x@1 y@2",
-            "x@1 y@2 --tests point*,oltp_read_only --set 47 --seed 7 --no-twin",
-            "x@1+x=y x@1+x=y --source maven --terms published --preset standard --budget 90 --threshold 0.5% --twin",
-            "x@1 y@2 --clients 1-3,8 --tables 1k --rows 1.5M --slice 0.25 --write-slice 1m30s",
-            "x@1 y@2 --blocks 3 --rounds 9 --placement free --secondary --db-ps-mode disable",
-            "x@1/rocksdb x@dir:/opt/m --preset published --threads 2 --table-size 5M",
-            "mysql://u@h:1/d x@1 --preset smoke",
-            "--base x@1 --other y@2 --max-slowdown 3% --terms published",
-            "gate x@1 y@2 x@2 --max-slowdown 3%",
-            "x@1 y@2 --suite oltp --range-size 1000 --range-selects=off --skip-trx --rand-type zipfian",
-            "x@1 y@2 --suite oltp --tests oltp_read* --clients 1,2,4 --rand-zipfian-exp 1 --delta 7",
-            "x@1 y@2 --suite oltp --auto-inc=off --create-secondary=off --create-table-options A=B",
-            "x@1 y@2 --suite oltp --pgsql-variant redshift",
-            "insert-bench x@1 y@2 --preset smoke --seed 3 --rows 3k,2k,1k --query-seconds 9 --repeats 2",
-            "insert-bench x@1 y@2 --clients 4 --io-bound --indexes 2 --indexes-first --partitions 3 \
-             --partition-rows 1k --open-transaction 60 --unprepared --source apt --terms published",
-            "insert-bench x@1 y@2 --shared-table",
-            "--base x@1 --other y@2 --other x@2 --max-slowdown 2.5% --limit writes=5% \
-             --limit *range=10=1% --allow-undecided --tests point*,upd* --seed 3",
-        ] {
-            let typed = typed.replace("x@", "mariadb@").replace("y@", "mysql@");
-            let asked = request(typed.split(' '));
-            let recipe = assay_plan::write_study(&asked);
-            let command = recipe.lines().next().and_then(|line| {
-                let words = line.strip_prefix("# assay ")?;
-                let mut commands = ["compare ", "gate "].iter();
-                Some(commands.find_map(|it| words.strip_prefix(it)).unwrap_or(words))
-            });
-            let words: Vec<String> = command
-                .unwrap()
-                .split(' ')
-                .map(|word| word.trim_matches('\'').to_owned())
-                .collect();
-            assert_eq!(request(words.iter().map(String::as_str)), asked, "{typed}\n{recipe}");
-            let read = assay_plan::read_study("recipe", &recipe).unwrap();
-            assert_eq!(Request { threshold: asked.threshold, ..read }, asked, "{typed}\n{recipe}");
-        }
-    }
-
-    fn request<'a>(words: impl Iterator<Item = &'a str>) -> Request {
-        let words: Vec<&str> = words.collect();
-        let command: &[&str] = match words.first() {
-            Some(&"insert-bench" | &"gate") => &["assay"],
-            _ if words.contains(&"--base") => &["assay", "gate"],
-            _ => &["assay", "compare"],
-        };
-        match Cli::try_parse_from(command.iter().chain(&words)).unwrap().command {
-            Command::InsertBench(bench) => bench.request(),
-            Command::Compare(compare) => compare.request(),
-            Command::Gate(gate) => gate.request().unwrap(),
-            other => panic!("{other:?}"),
-        }
-    }
-
-    /// A heading that is set for a group of options would also stand above whatever follows the group.
-    #[test]
-    fn only_options_of_scripts_stand_under_the_heading_of_scripts() {
-        let scripts: std::collections::BTreeSet<String> = {
-            let command = OltpArgs::augment_args(clap::Command::new("scripts"));
-            command.get_arguments().map(|it| it.get_id().to_string()).collect()
-        };
-        for command in Cli::command().get_subcommands() {
-            let under =
-                command.get_arguments().filter(|it| it.get_help_heading() == Some(oltp::HEADING));
-            let stray: Vec<_> = under
-                .map(|it| it.get_id().to_string())
-                .filter(|id| !scripts.contains(id))
-                .collect();
-            assert!(stray.is_empty(), "{}: {stray:?}", command.get_name());
-        }
-    }
-
-    #[test]
-    fn the_command_line_is_consistent() {
-        Cli::command().debug_assert();
-    }
-}
+mod tests;

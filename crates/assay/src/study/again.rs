@@ -7,7 +7,7 @@ use assay_plan::parse_url;
 use super::trust::{self, Distrust};
 use crate::open_files::Demand;
 use crate::systems::{
-    Environment, Participant, attach, fetch, most_clients, provisioner, refuse_the_same_twice,
+    Environment, Participant, attach, fetch_one, most_clients, provisioner, refuse_the_same_twice,
     sizes, terms_of,
 };
 
@@ -45,7 +45,7 @@ pub(super) fn get_again(record: &StudyRecord, env: &Environment) -> Result<Vec<P
                 };
                 // No other build has the same checksum.
                 let from = assay_provision::maker(&measured.build);
-                fetch(&provisioner, &system.name, &spec, Some(from), env)?
+                fetch_one(&provisioner, &system.name, &spec, Some(from), env)?
             }
         };
         if prefix.sha256 != *wanted {

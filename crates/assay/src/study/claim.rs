@@ -5,8 +5,9 @@
 //! goes when the study is finished, unless only the user can vouch for what the study names: it may get more time.
 
 use std::collections::BTreeSet;
-use std::fs::{File, TryLockError};
+use std::fs::{File, Permissions, TryLockError};
 use std::io::{Read as _, Seek as _, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
@@ -14,6 +15,7 @@ use assay_ledger::Ledger;
 use assay_model::{Hint, StudyRecord, StudySummary};
 use assay_servers::is_at;
 use fs_err as fs;
+use fs_err::os::unix::fs::OpenOptionsExt as _;
 
 use super::{resumable, trust};
 use crate::paths;
@@ -69,7 +71,12 @@ impl Claim {
         if !create && !path.try_exists()? {
             return Ok(None);
         }
-        let opened = fs::OpenOptions::new().read(true).write(true).create(create).open(&path)?;
+        // Whoever can read a file can lock it: nobody else may.
+        let opened =
+            fs::OpenOptions::new().read(true).write(true).create(create).mode(0o600).open(&path)?;
+        if opened.metadata()?.permissions().mode() & 0o077 != 0 {
+            opened.set_permissions(Permissions::from_mode(0o600))?;
+        }
         let mut file = opened.into_parts().0;
         match file.try_lock() {
             Ok(()) if is_at(&file, &path)? => {}

@@ -17,17 +17,19 @@ mod starting;
 mod stepping;
 mod trust;
 
+use std::thread;
+
 use anyhow::Result;
 use assay_ledger::Ledger;
-use assay_model::{Examination, Hint, Host, StudyRecord};
+use assay_model::{Examination, Hint, Host, Study, StudyRecord};
 use assay_plan::Plan;
 use assay_study::{Driver, End, Shard, carry_out};
 
 use crate::examination::examine_before;
-use crate::machine_lock::MachineLock;
+use crate::machine_lock::{self, MachineLock};
 use crate::systems::{
-    Environment, LocalSite, Participant, leave_root_for, machine_facts, participants,
-    refuse_foreign_tables,
+    Environment, LocalSite, Participant, leave_root_for, load_beforehand, machine_facts,
+    participants, refuse_foreign_tables,
 };
 
 use self::claim::Claim;
@@ -51,6 +53,7 @@ pub(crate) fn run(plan: Plan, env: &Environment, ledger: &mut Ledger) -> Result<
     let unnamed = |error| Stopped { study: None, error };
     let participants = participants(&plan, env).map_err(unnamed)?;
     refuse_foreign_tables(&participants, &plan.study, env).map_err(unnamed)?;
+    let _data = beforehand(&participants, &plan.study, env).map_err(unnamed)?;
     // Waiting for another study is no part of this one.
     let _lock = MachineLock::wait(env.progress, &env.interrupt).map_err(unnamed)?;
     let doctor = examine_before(&plan.study, env);
@@ -96,6 +99,30 @@ pub(crate) fn resume(
     let more = more_s.map(|more_s| resumable::extension(&record, more_s));
     let mut recorder = Recorder::resume(ledger, record, here, changes, more).map_err(named)?;
     finish(&participants, env, &mut recorder, claim)
+}
+
+/// Loads the data that are not in the cache, where they stay while the files are open. That needs no quiet machine, and
+/// what is wrong with a system is found before anybody waits.
+fn beforehand(
+    participants: &[Participant],
+    study: &Study,
+    env: &Environment,
+) -> Result<Vec<fs_err::File>> {
+    let local = LocalSite::new(env)?;
+    local.collect_garbage()?;
+    leave_root_for(participants, &local)?;
+    thread::scope(|scope| {
+        let load = || {
+            if machine_lock::is_measured() {
+                // Only this thread and the servers that it starts.
+                let lowest = rustix::process::setpriority_process(None, 19);
+                lowest.unwrap_or_else(|error| log::debug!("{error}"));
+            }
+            load_beforehand(participants, study, &local, env)
+        };
+        let loaded = thread::Builder::new().spawn_scoped(scope, load)?.join();
+        loaded.unwrap_or_else(|_| Err(anyhow::anyhow!("internal error: a thread panicked")))
+    })
 }
 
 /// This machine, and what was found on it.

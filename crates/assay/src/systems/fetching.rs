@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use assay_model::{Origin, Prefix, Product, SystemSpec};
 use assay_provision::{Options, Progress as Fetching, Provisioner};
 
@@ -19,8 +19,77 @@ pub(crate) fn provisioner(env: &Environment) -> Result<Provisioner> {
     })
 }
 
-/// Gets a server, and says which one it is.
-pub(crate) fn fetch(
+/// The binaries of systems, in their order, and the sources that could not be reached.
+pub(crate) struct Fetched {
+    pub(crate) prefixes: Vec<Prefix>,
+    pub(crate) unreached: Vec<String>,
+}
+
+/// Gets the binaries of all systems: of each product from one source, if one has them all and can be reached, otherwise
+/// each from the best one. `named`: what the user calls each system.
+pub(crate) fn fetch_all(
+    provisioner: &Provisioner,
+    named: &[(&str, &SystemSpec)],
+    env: &Environment,
+) -> Result<Fetched> {
+    let specs: Vec<&SystemSpec> = named.iter().map(|(_, spec)| *spec).collect();
+    let mut agreed = agree(provisioner, &specs, env)?;
+    let mut unreached = Vec::new();
+    loop {
+        let (product, source, error) = match fetch_each(provisioner, named, &agreed, env)? {
+            Ok(prefixes) => return Ok(Fetched { prefixes, unreached }),
+            Err(lack) => lack,
+        };
+        agreed.remove(&product);
+        env.progress.note(&format!(
+            "note: {source} has all of these versions of {product}, but cannot be used now: {error}; each version \
+             comes from the best other source, so a difference may be one of their builds"
+        ));
+        unreached.push(source);
+    }
+}
+
+/// What lacks a source that has all versions of a product.
+type Lack = (Product, String, assay_provision::Error);
+
+fn fetch_each(
+    provisioner: &Provisioner,
+    named: &[(&str, &SystemSpec)],
+    agreed: &BTreeMap<Product, String>,
+    env: &Environment,
+) -> Result<Result<Vec<Prefix>, Lack>> {
+    let mut prefixes: Vec<Prefix> = Vec::with_capacity(named.len());
+    for (index, &(name, spec)) in named.iter().enumerate() {
+        env.interrupt.check()?;
+        // The same words give the same build, even if the source gets another one meanwhile.
+        let mut before = named.iter().zip(&prefixes).take(index);
+        if let Some((_, same)) = before.find(|((_, other), _)| *other == spec) {
+            prefixes.push(same.clone());
+            continue;
+        }
+        let from = agreed.get(&spec.product);
+        let error = match fetch(provisioner, name, spec, from.map(String::as_str), env) {
+            Ok(prefix) => {
+                prefixes.push(prefix);
+                continue;
+            }
+            Err(error) => error,
+        };
+        match (from, error.downcast::<assay_provision::Error>()) {
+            (Some(source), Ok(lack)) if lack.is_of_reach() => {
+                return Ok(Err((spec.product, source.clone(), lack)));
+            }
+            (_, error) => {
+                let error = error.map_or_else(|other| other, anyhow::Error::from);
+                return Err(error.context(format!("cannot get `{spec}`")));
+            }
+        }
+    }
+    Ok(Ok(prefixes))
+}
+
+/// Gets a server, and says which one it is. An error does not name it.
+fn fetch(
     provisioner: &Provisioner,
     name: &str,
     spec: &SystemSpec,
@@ -31,7 +100,7 @@ pub(crate) fn fetch(
     env.progress.update(&format!("{name}: searching"));
     let mut tell = telling(name, "fetching", env);
     let prefix = env.interrupt.may_end_in(|| provisioner.get_from(spec, agreed, &mut tell));
-    let prefix = prefix.with_context(|| format!("cannot get `{spec}`"))?;
+    let prefix = prefix?;
     let build = &prefix.build;
     let place = format!("{} {}", build.source, build.channel);
     let why = provisioner.why(spec, &prefix, agreed);
@@ -39,6 +108,18 @@ pub(crate) fn fetch(
     let what = format!("is {} {} from {}{why}", prefix.product, prefix.version, place.trim());
     env.progress.done(name, &what);
     Ok(prefix)
+}
+
+/// Gets one server, from one source or any.
+pub(crate) fn fetch_one(
+    provisioner: &Provisioner,
+    name: &str,
+    spec: &SystemSpec,
+    from: Option<&str>,
+    env: &Environment,
+) -> Result<Prefix> {
+    fetch(provisioner, name, spec, from, env)
+        .map_err(|error| error.context(format!("cannot get `{spec}`")))
 }
 
 /// Refuses a missing directory or repository of this machine.
@@ -91,7 +172,7 @@ fn fetching(name: &str, step: &Fetching) -> String {
 }
 
 /// By product, the source that all systems should come from, if the usual choice would take builds from several.
-pub(crate) fn agree(
+fn agree(
     provisioner: &Provisioner,
     specs: &[&SystemSpec],
     env: &Environment,

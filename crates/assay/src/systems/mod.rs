@@ -3,6 +3,7 @@
 
 mod again;
 mod aging;
+mod cached;
 mod clients;
 mod environment;
 mod explained;
@@ -10,25 +11,27 @@ mod fetching;
 mod inspect;
 mod instance;
 mod participant;
+mod room;
+mod shared_files;
 mod shortened;
 mod site;
 mod study_tables;
 mod template;
 
+pub(crate) use self::cached::remove_unused;
 pub(crate) use self::clients::{
     Clients, OpenSlice, Slot, WORK_APART_MAX, connect_clients, failed_slice, share_out, unmeasured,
 };
 pub(crate) use self::environment::{Environment, environment, machine_facts, on_disk};
-pub(crate) use self::fetching::{agree, fetch, provisioner};
+pub(crate) use self::fetching::{fetch_all, fetch_one, provisioner};
 pub(crate) use self::inspect::{Questions, data_fact, explain_queue, facts};
 pub(crate) use self::instance::{DATABASE, Instance};
 pub(crate) use self::participant::{
     Participant, attach, get as participants, leave_root_for, most_clients, refuse_foreign_tables,
     refuse_the_same_twice, sizes, terms_of,
 };
+pub(crate) use self::room::{described, last_used, limit, size, templates};
 pub(crate) use self::shortened::shortened;
 pub(crate) use self::site::{LocalSite, sandbox_site};
 pub(crate) use self::study_tables::{StudyTables, check_content};
-pub(crate) use self::template::{
-    Templates, description, key, remove_unused, start_instance, start_on_empty,
-};
+pub(crate) use self::template::{Templates, key, load_beforehand, start_instance, start_on_empty};

@@ -10,7 +10,7 @@ use assay_servers::Attached;
 use assay_terms::{Sizes, Terms};
 
 use super::environment::Environment;
-use super::fetching::{agree, fetch, provisioner};
+use super::fetching::{fetch_all, provisioner};
 use super::site::LocalSite;
 use crate::advice::Advised;
 use crate::connection::{connect_options, listed};
@@ -82,8 +82,10 @@ pub(crate) fn get(plan: &Plan, env: &Environment) -> Result<Vec<Participant>> {
     let logins = plan.systems.iter().filter_map(|planned| planned.login.clone());
     let provisioner = provisioner(env)?.with_logins(logins.collect());
     let provisioner = provisioner.with_source(plan.source.clone())?;
-    let specs: Vec<&SystemSpec> = plan.systems.iter().map(|planned| &planned.spec).collect();
-    let agreed = agree(&provisioner, &specs, env)?;
+    let ours = plan.systems.iter().filter(|planned| planned.url.is_none());
+    let named: Vec<_> = ours.map(|planned| (planned.name.as_str(), &planned.spec)).collect();
+    let fetched = fetch_all(&provisioner, &named, env)?;
+    let mut prefixes = fetched.prefixes.into_iter();
     let cpus = assay_probe::host(&env.cache_dir)?.cpus;
     let (terms, sizes) = (terms_of(&plan.study)?, sizes(&plan.study, cpus));
     let starts_any = plan.systems.iter().any(|planned| planned.url.is_none());
@@ -96,15 +98,7 @@ pub(crate) fn get(plan: &Plan, env: &Environment) -> Result<Vec<Participant>> {
             participants.push(attach(url, name, spec, index == 0, env)?);
             continue;
         }
-        // The same words give the same build, even if the source gets another one meanwhile.
-        let same = participants.iter().find(|it| it.system.spec == *spec);
-        let prefix = match same {
-            Some(same) => same.prefix()?.clone(),
-            None => {
-                let from = agreed.get(&spec.product).map(String::as_str);
-                fetch(&provisioner, name, spec, from, env)?
-            }
-        };
+        let prefix = prefixes.next().context("a system has no binaries")?;
         let hold = provisioner.hold(&prefix)?;
         let rendered = terms.render(&sizes, &prefix, spec.engine, &spec.overrides);
         let left_out = rendered.left_out.iter().map(EventKind::from);
@@ -125,10 +119,14 @@ pub(crate) fn get(plan: &Plan, env: &Environment) -> Result<Vec<Participant>> {
     refuse_the_same_twice(&participants)?;
     for product in Product::ALL {
         if let Some(differing) = different_makers(&participants, product) {
-            let all = provisioner.has_all(&specs, product)?.map_or_else(
-                || "no available source has all of them".to_owned(),
-                |source| format!("`--source {source}` has all of them"),
-            );
+            let specs: Vec<&SystemSpec> = named.iter().map(|(_, spec)| *spec).collect();
+            let all = match provisioner.has_all(&specs, product)? {
+                Some(source) if fetched.unreached.contains(&source) => {
+                    format!("only {source} has all of them")
+                }
+                Some(source) => format!("`--source {source}` has all of them"),
+                None => "no available source has all of them".to_owned(),
+            };
             env.progress.note(&format!("note: the builds differ: {differing}; {all}"));
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! Every step ends in one rename, so whatever interrupts it, what the cache holds is complete.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -12,26 +12,26 @@ use assay_model::{
     CellId, CpuPlacement, DataContent, DataSet, Experiment, PlannedCell, Prefix, Setup, StartFrom,
     StatementMode, Study, System, TableForm, Test, counted, thousands,
 };
-use assay_servers::{Attached, Claim, Server, UNFINISHED};
+use assay_servers::{Attached, Server};
 use assay_study::{Phase, mean_rate};
 use assay_wire::Connection;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::aging::{aging_events, aging_tests};
+use super::cached::{describe, hold, making, mark_used, remove_unused};
 use super::clients::connect_clients;
 use super::environment::{Environment, TEMPLATES};
 use super::instance::Instance;
 use super::participant::Participant;
+use super::room::{keep_within_bound, make_room_for};
+use super::shared_files::share_equal_files;
 use super::site::LocalSite;
 use super::study_tables::StudyTables;
 use crate::progress::seconds;
 
 /// Longest wait for purge and page writing after a load or aging.
 const DRAIN_LIMIT: Duration = Duration::from_secs(600);
-
-/// Between two looks at whether another assay has made a template.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// In a template's directory: the data as loaded.
 const FRESH: &str = "fresh";
@@ -125,6 +125,32 @@ impl Templates {
     }
 }
 
+/// Loads the data of all systems that assay starts, as far as they are not in the cache. They stay there while the
+/// files are open. Aging is left for later: it measures rates, for which the machine must be quiet.
+pub(crate) fn load_beforehand(
+    participants: &[Participant],
+    study: &Study,
+    local: &LocalSite,
+    env: &Environment,
+) -> Result<Vec<fs_err::File>> {
+    keep_within_bound(env)?;
+    let mut held = Vec::new();
+    let sets: BTreeSet<DataSet> = study.setups.iter().map(|setup| setup.data()).collect();
+    for data in sets {
+        let ours = participants.iter().filter(|it| it.attached.is_none());
+        let makers: Vec<Maker> =
+            ours.map(|participant| Maker { participant, data, study, local, env }).collect();
+        let mut empty = start_empty(&makers)?;
+        for maker in &makers {
+            env.interrupt.check()?;
+            let name = &maker.participant.system.name;
+            let file = maker.loaded(&mut empty);
+            held.push(file.with_context(|| format!("cannot load data into `{name}`"))?);
+        }
+    }
+    Ok(held)
+}
+
 /// Frozen instances without tables, by the template that is to be made of them.
 type Empty = BTreeMap<PathBuf, Instance>;
 
@@ -202,52 +228,28 @@ pub(crate) fn start_instance(
     Ok(instance)
 }
 
-/// Marks a template as one that instances are copied from, until the file is closed.
-fn hold(dir: &Path) -> Result<fs_err::File> {
-    let directory = fs_err::File::open(dir)?;
-    directory.file().lock_shared()?;
-    Ok(directory)
-}
-
-/// Removes a template, unless it is made or used: by an assay in another container, say, that shares no more than the
-/// cache.
-pub(crate) fn remove_unused(dir: &Path) -> Result<bool> {
-    let Some(making) = try_making(dir)? else { return Ok(false) };
-    let directory = fs_err::File::open(dir)?;
-    let is_free = directory.file().try_lock().is_ok();
-    if is_free {
-        // Half a template must not pass for one, whatever interrupts this.
-        fs_err::rename(dir, unfinished(dir))?;
-        // One of an older assay has none.
-        let _ = fs_err::remove_file(description(dir));
-    }
-    making.remove()?;
-    Ok(is_free)
-}
-
-/// Records that a template was used: one that has not been used for a long time may be removed.
-fn mark_used(dir: &Path) -> Result<()> {
-    Ok(fs_err::File::open(dir)?.file().set_modified(std::time::SystemTime::now())?)
-}
-
-/// A data directory without tables, for servers that run with these options.
+/// A data directory without tables, for servers that run with these options. It is not removed while the file is open.
 fn empty_template(
     env: &Environment,
     prefix: &Prefix,
     options: &[String],
     name: &str,
-) -> Result<PathBuf> {
-    let empty = env.cache_dir.join(TEMPLATES).join(key(&[&prefix.sha256, &options.join(" ")]));
+) -> Result<(PathBuf, fs_err::File)> {
+    let version = format!("template {TEMPLATE_VERSION}");
+    let key = key(&[&prefix.sha256, &options.join(" "), &version]);
+    let empty = env.cache_dir.join(TEMPLATES).join(key);
     let making = making(env, &empty)?;
     if !empty.is_dir() {
         env.progress.update(&format!("{name}: initialising"));
         let site = LocalSite::site(env.cache_dir.join("instances"), env.interrupt.stop());
         assay_servers::initialize(&site, prefix, options, &empty)?;
+        share_equal_files(&empty)?;
     }
     describe(&empty, &format!("{name} ({}), no tables", prefix.version))?;
+    let held = hold(&empty)?;
     making.remove()?;
     mark_used(&empty)?;
-    Ok(empty)
+    Ok((empty, held))
 }
 
 /// Starts a server on data without tables. They go again where it refuses the options that they were made for.
@@ -258,13 +260,14 @@ pub(crate) fn start_on_empty(
     name: &str,
     start: impl FnOnce(&Path) -> Result<Server, assay_servers::Error>,
 ) -> Result<Server> {
-    let empty = empty_template(env, prefix, options, name)?;
+    let (empty, held) = empty_template(env, prefix, options, name)?;
+    make_room_for(env, &empty)?;
     start(&empty).map_err(|error| {
+        drop(held);
         if is_of_options(&error) {
-            let removed = fs_err::remove_dir_all(&empty)
-                .and_then(|()| fs_err::remove_file(description(&empty)));
             // What cannot be removed takes room, and nothing else.
-            removed.unwrap_or_else(|error| log::info!("{error}"));
+            let removed = remove_unused(&empty);
+            removed.map_or_else(|error| log::info!("{error}"), |_| ());
         }
         error.into()
     })
@@ -276,48 +279,6 @@ fn is_of_options(error: &assay_servers::Error) -> bool {
     matches!(error, UnknownOption { .. } | OptionRefused { .. })
 }
 
-/// Where the cache keeps a line on what a template holds; beside it, since all that is in it is given to servers.
-pub(crate) fn description(template: &Path) -> PathBuf {
-    let cache = template.parent().and_then(Path::parent).unwrap_or(Path::new(""));
-    cache.join("template-notes").join(template.file_name().unwrap_or_default())
-}
-
-/// Notes what a template holds, for those who look at the cache.
-fn describe(template: &Path, what: &str) -> Result<()> {
-    let path = description(template);
-    if !path.exists() {
-        if let Some(directory) = path.parent() {
-            fs_err::create_dir_all(directory)?;
-        }
-        fs_err::write(path, what)?;
-    }
-    Ok(())
-}
-
-/// Lets nobody else make the same template meanwhile, such as an assay in a container that shares the cache.
-fn making(env: &Environment, template: &Path) -> Result<Claim> {
-    fs_err::create_dir_all(env.cache_dir.join(TEMPLATES))?;
-    loop {
-        if let Some(claim) = try_making(template)? {
-            return Ok(claim);
-        }
-        env.interrupt.check()?;
-        env.progress.update("waiting for another assay that is preparing the same data");
-        std::thread::sleep(LOOK_EVERY);
-    }
-}
-
-/// The same, if nobody makes it now.
-fn try_making(template: &Path) -> Result<Option<Claim>> {
-    Ok(Claim::try_take(&unfinished(template))?)
-}
-
-/// Where a template is while it is made or removed.
-fn unfinished(template: &Path) -> PathBuf {
-    let name = template.file_name().unwrap_or_default().to_string_lossy();
-    template.with_file_name(format!("{UNFINISHED}{name}"))
-}
-
 struct Maker<'a> {
     participant: &'a Participant,
     data: DataSet,
@@ -327,7 +288,7 @@ struct Maker<'a> {
 }
 
 /// Raised when the content of template directories is made in another way.
-const TEMPLATE_VERSION: u32 = 4;
+const TEMPLATE_VERSION: u32 = 5;
 
 impl Maker<'_> {
     /// Where its template is, or will be.
@@ -366,12 +327,7 @@ impl Maker<'_> {
             return self.of_running_server();
         }
         let dir = self.dir()?;
-        let System { spec, artifact, .. } = &self.participant.system;
-        let (version, engine) = (artifact.version(), spec.engine.word());
-        let what = self.tables().in_words();
-        let terms = self.study.terms.as_deref().filter(|name| *name != assay_terms::DEFAULT);
-        let terms = terms.map_or_else(String::new, |name| format!(", terms {name}"));
-        describe(&dir, &format!("{spec} ({version}), {engine}, {what}{terms}"))?;
+        self.describe(&dir)?;
         let making = making(self.env, &dir)?;
         let ages = self.tables().age();
         let (fresh, made) = (dir.join(FRESH), dir.join("made.json"));
@@ -384,17 +340,45 @@ impl Maker<'_> {
             mark_used(&dir)?;
             return Ok(Template { fresh, aged, made, _held: held });
         }
-        if !fresh.is_dir() {
-            let server = empty.remove(&fresh).map_or_else(|| self.empty(), Ok)?;
-            self.load(server, &fresh)?;
-        }
+        self.load_unless_there(&fresh, empty)?;
         let made = match ages {
             true => self.age(&fresh, &aged, &made)?,
             false => self.look_at(&fresh, &made)?,
         };
+        share_equal_files(&dir)?;
         let held = Some(hold(&dir)?);
         making.remove()?;
+        keep_within_bound(self.env)?;
         Ok(Template { fresh, aged, made, _held: held })
+    }
+
+    /// Loads the data that no template holds yet. They stay in the cache while the file is open.
+    fn loaded(&self, empty: &mut Empty) -> Result<fs_err::File> {
+        let dir = self.dir()?;
+        self.describe(&dir)?;
+        let making = making(self.env, &dir)?;
+        self.load_unless_there(&dir.join(FRESH), empty)?;
+        let held = hold(&dir)?;
+        making.remove()?;
+        mark_used(&dir)?;
+        Ok(held)
+    }
+
+    fn load_unless_there(&self, fresh: &Path, empty: &mut Empty) -> Result<()> {
+        if fresh.is_dir() {
+            return Ok(());
+        }
+        let server = empty.remove(fresh).map_or_else(|| self.empty(), Ok)?;
+        self.load(server, fresh)
+    }
+
+    fn describe(&self, dir: &Path) -> Result<()> {
+        let System { spec, artifact, .. } = &self.participant.system;
+        let (version, engine) = (artifact.version(), spec.engine.word());
+        let what = self.tables().in_words();
+        let terms = self.study.terms.as_deref().filter(|name| *name != assay_terms::DEFAULT);
+        let terms = terms.map_or_else(String::new, |name| format!(", terms {name}"));
+        describe(dir, &format!("{spec} ({version}), {engine}, {what}{terms}"))
     }
 
     /// A new instance without tables.
@@ -409,6 +393,7 @@ impl Maker<'_> {
     }
 
     fn start(&self, data: &Path) -> Result<Instance> {
+        make_room_for(self.env, data)?;
         Ok(Instance::Started(self.start_on(data, self.participant.prefix()?)?))
     }
 

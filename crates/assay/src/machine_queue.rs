@@ -1,0 +1,75 @@
+//! The order of those who wait for the machine: first come, first served.
+//!
+//! A ticket is a shared lock on one byte of the lock file, whose position is the time at which its owner came. It needs
+//! no right to write, leaves nothing behind, and goes with its process, however that ends.
+
+use std::fs::File;
+use std::io;
+
+use nix::fcntl::{FcntlArg, fcntl};
+use nix::libc;
+use rustix::time::{ClockId, clock_gettime};
+
+/// A place in the queue of a lock file, until the file is closed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Ticket(i64);
+
+impl Ticket {
+    /// The ticket of somebody who comes now. The clock is the same in all containers of a machine.
+    pub(crate) fn now() -> Self {
+        let now = clock_gettime(ClockId::Boottime);
+        // From 1 on, so that there is a position before each.
+        Self(now.tv_sec.saturating_mul(1_000_000_000).saturating_add(now.tv_nsec).max(1))
+    }
+
+    /// Shows the ticket to the others, who see it as long as the file is open.
+    pub(crate) fn show(self, file: &File) -> io::Result<()> {
+        let lock = range(libc::F_RDLCK, self.0, 1);
+        Ok(fcntl(file, FcntlArg::F_OFD_SETLK(&lock)).map(|_| ())?)
+    }
+
+    /// Whether somebody who came earlier waits, or measures.
+    pub(crate) fn is_behind(self, file: &File) -> io::Result<bool> {
+        let mut lock = range(libc::F_WRLCK, 0, self.0);
+        fcntl(file, FcntlArg::F_OFD_GETLK(&mut lock))?;
+        Ok(i32::from(lock.l_type) != libc::F_UNLCK)
+    }
+}
+
+fn range(kind: i32, start: i64, length: i64) -> libc::flock {
+    libc::flock {
+        l_type: kind as libc::c_short,
+        l_whence: libc::SEEK_SET as libc::c_short,
+        l_start: start,
+        l_len: length,
+        l_pid: 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_came_first_is_behind_nobody() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("lock");
+        fs_err::write(&path, "").unwrap();
+        let open = || fs_err::File::open(&path).unwrap().into_parts().0;
+        let files = [open(), open(), open()];
+        let tickets = [Ticket::now(), Ticket::now(), Ticket::now()];
+        assert!(tickets.is_sorted() && tickets[0] < tickets[1]);
+        // In which order they are shown does not matter.
+        for index in [1, 0, 2] {
+            tickets[index].show(&files[index]).unwrap();
+        }
+        let behind = |index: usize| tickets[index].is_behind(&files[index]).unwrap();
+        assert_eq!([0, 1, 2].map(behind), [false, true, true]);
+        let [first, second, third] = files;
+        // A ticket goes with its file.
+        drop(first);
+        assert!(!tickets[1].is_behind(&second).unwrap() && tickets[2].is_behind(&third).unwrap());
+        drop(second);
+        assert!(!tickets[2].is_behind(&third).unwrap());
+    }
+}

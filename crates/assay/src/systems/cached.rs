@@ -1,0 +1,86 @@
+//! Templates in the cache: who uses one, who makes or removes one, and the line on what each holds.
+//!
+//! A template in use is locked, shared by all who use it. Whoever makes or removes one holds a claim beside it.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Result;
+use assay_servers::{Claim, UNFINISHED};
+
+use super::environment::{Environment, TEMPLATES};
+use crate::paths;
+
+/// Between two looks at whether another assay has made a template.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// Marks a template as one that instances are copied from, until the file is closed.
+pub(crate) fn hold(dir: &Path) -> Result<fs_err::File> {
+    let directory = fs_err::File::open(dir)?;
+    directory.file().lock_shared()?;
+    Ok(directory)
+}
+
+/// Removes a template, unless it is made or used: by an assay in another container, say, that shares no more than the
+/// cache.
+pub(crate) fn remove_unused(dir: &Path) -> Result<bool> {
+    let Some(making) = try_making(dir)? else { return Ok(false) };
+    let directory = fs_err::File::open(dir)?;
+    let is_free = directory.file().try_lock().is_ok();
+    if is_free {
+        // Half a template must not pass for one, whatever interrupts this.
+        fs_err::rename(dir, unfinished(dir))?;
+        // One of an older assay has none.
+        let _ = fs_err::remove_file(description(dir));
+    }
+    making.remove()?;
+    Ok(is_free)
+}
+
+/// Records that a template was used: one that has not been used for a long time may be removed.
+pub(crate) fn mark_used(dir: &Path) -> Result<()> {
+    Ok(fs_err::File::open(dir)?.file().set_modified(std::time::SystemTime::now())?)
+}
+
+/// Where the cache keeps a line on what a template holds; beside it, since all that is in it is given to servers.
+pub(crate) fn description(template: &Path) -> PathBuf {
+    let cache = template.parent().and_then(Path::parent).unwrap_or(Path::new(""));
+    cache.join("template-notes").join(template.file_name().unwrap_or_default())
+}
+
+/// Notes what a template holds, for those who look at the cache.
+pub(crate) fn describe(template: &Path, what: &str) -> Result<()> {
+    let path = description(template);
+    if !path.exists() {
+        if let Some(directory) = path.parent() {
+            fs_err::create_dir_all(directory)?;
+        }
+        fs_err::write(path, what)?;
+    }
+    Ok(())
+}
+
+/// Lets nobody else make the same template meanwhile, such as an assay in a container that shares the cache.
+pub(crate) fn making(env: &Environment, template: &Path) -> Result<Claim> {
+    // Whoever can open a directory can lock it.
+    paths::make_private(&env.cache_dir.join(TEMPLATES))?;
+    loop {
+        if let Some(claim) = try_making(template)? {
+            return Ok(claim);
+        }
+        env.interrupt.check()?;
+        env.progress.update("waiting for another assay that is preparing the same data");
+        std::thread::sleep(LOOK_EVERY);
+    }
+}
+
+/// The same, if nobody makes it now.
+fn try_making(template: &Path) -> Result<Option<Claim>> {
+    Ok(Claim::try_take(&unfinished(template))?)
+}
+
+/// Where a template is while it is made or removed.
+fn unfinished(template: &Path) -> PathBuf {
+    let name = template.file_name().unwrap_or_default().to_string_lossy();
+    template.with_file_name(format!("{UNFINISHED}{name}"))
+}
