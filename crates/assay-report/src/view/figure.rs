@@ -46,11 +46,7 @@ const WORDS: [(Figure, &str, &str); 24] = [
         "server µs/op",
         "CPU time per operation of all threads of the server, as in the ratio",
     ),
-    (
-        Figure::BackgroundCpu,
-        "backgr. µs/op",
-        "the part of it in threads that serve no connection",
-    ),
+    (Figure::BackgroundCpu, "backgr. µs/op", "the part of it in threads that serve no connection"),
     (Figure::ClientCpu, "client µs/op", "CPU time per operation of assay's clients"),
     (
         Figure::CpuWait,
