@@ -3,8 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use assay_model::{Artifact, AuditClass, AuditFinding, Engine, Origin, Product, SystemSpec};
-use assay_servers::audit::{Audited, Facts, Plan, compare};
-use assay_servers::{build_facts, effective_settings, explain, mapped_files};
+use assay_servers::audit::{Audited, Facts, Plan, compare, ineffective};
+use assay_servers::{answers, build_facts, effective_settings, explain, mapped_files};
 use assay_terms::Terms;
 use assay_testkit::{TestServer, mariadb_version, prefix, product_prefix, start};
 use assay_wire::Connection;
@@ -281,4 +281,40 @@ fn traps_of_postgres_are_found() {
             compare(&[&usual, &other].map(|facts| Audited { spec: &spec, facts }), lean());
         assert_eq!(suspicious(&findings), expected, "{option}");
     }
+}
+
+/// The options of a system that a real server does not confirm.
+fn without_effect(spec: &SystemSpec, server: &mut TestServer) -> Vec<String> {
+    let log = server.server().log();
+    let mut control = server.connect();
+    let mut settings = effective_settings(&mut control).unwrap();
+    settings.extend(answers(&mut control, spec, Some(&log)).unwrap());
+    ineffective(spec, &settings)
+        .into_iter()
+        .map(|it| format!("{}: {}", it.option, it.why))
+        .collect()
+}
+
+#[test]
+fn options_that_do_nothing_are_told() {
+    let asked = [("sync_binlog", "1"), ("loose_nothing", "1"), ("sort_buffer_size", "1M")];
+    let options = asked.map(|(name, value)| format!("--{}={value}", name.replace('_', "-")));
+    let options: Vec<&str> = options.iter().map(String::as_str).collect();
+    let mut server = mariadb_version("10.11", &options);
+    let found = without_effect(&spec(&asked), &mut server);
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert!(found[0].starts_with("sync_binlog: no effect, because no binary log"), "{found:?}");
+    assert!(found[1].contains("unknown variable 'loose-nothing"), "{found:?}");
+}
+
+#[test]
+fn jit_without_a_compiler_does_nothing() {
+    let mut server = start(Product::Postgres, "16", &["--jit=on", "--work_mem=8MB"]);
+    let asked =
+        SystemSpec { product: Product::Postgres, ..spec(&[("jit", "on"), ("work_mem", "8MB")]) };
+    let found = without_effect(&asked, &mut server);
+    let mut control = server.connect();
+    let is_available = control.query("SELECT pg_jit_available()").unwrap().text(0, 0) == Some("t");
+    assert_eq!(found.is_empty(), is_available, "{found:?}");
+    assert!(found.iter().all(|it| it.contains("this build has no LLVM")), "{found:?}");
 }

@@ -101,3 +101,46 @@ fn a_switch_that_the_server_rejects_is_suspicious() {
     );
     assert!(found["why"].as_str().unwrap().contains("`OF` was requested"), "{found}");
 }
+
+/// MariaDB 11.8 executes this statement with an index once, and without it from the second time on. As text, it always
+/// uses the index.
+const DELETED_TWICE: &str = r#"
+[table.parent]
+rows = "3k"
+create = "CREATE TABLE parent (id INT PRIMARY KEY, name VARCHAR(40) NOT NULL, UNIQUE KEY (name))"
+columns = { id = { sequence = 1 }, name = { pattern = "@@@@@@@@######" } }
+[table.child]
+rows = "30k"
+create = "CREATE TABLE child (id INT PRIMARY KEY, p INT NOT NULL, kind VARCHAR(10) NOT NULL, KEY (p, kind))"
+columns = { id = { sequence = 1 }, p = { uniform = [1, 3000] }, kind = "a" }
+[test.delete]
+let.p = { uniform = [1, 3000] }
+steps = [
+  { sql = "SELECT name FROM parent WHERE id = :p", keep = "name" },
+  "DELETE FROM child WHERE p = (SELECT id FROM parent WHERE name = :name) AND kind = 'b'",
+]
+"#;
+
+#[test]
+fn what_later_executions_of_a_prepared_statement_do_is_found() {
+    let place = Place::new();
+    let directory = tempfile::tempdir().unwrap();
+    let workload = directory.path().join("twice.toml");
+    fs_err::write(&workload, DELETED_TWICE).unwrap();
+    let workload = workload.to_str().unwrap();
+    let audit = ["audit", BASE, "mariadb@11.8", "--workload", workload, "--offline"];
+    let output = place.run_to_end(&[&audit[..], &["--format", "json"]].concat());
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{stderr}");
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let findings = document["audit"].as_array().unwrap();
+    let plan = findings.iter().find(|it| it["setting"] == "plan.delete").unwrap();
+    let [before, after] =
+        [BASE, "mariadb@11.8"].map(|it| plan["values"][it].as_str().unwrap().to_owned());
+    let words = "later executions: more rows read without an index than the first execution";
+    assert!(!before.contains("later") && after.ends_with(words), "{plan:#}");
+    assert!(
+        plan["why"].as_str().unwrap().contains("(Handler_read_rnd_next) 0 → 30001"),
+        "{plan:#}"
+    );
+}
