@@ -197,7 +197,8 @@ fn trends(runs: &[SystemRun]) -> Vec<String> {
     let mut repeats: Vec<((&str, u32), Vec<f64>)> = Vec::new();
     for it in runs {
         let key = (it.system.as_str(), it.run.threads.unwrap_or(1));
-        let Some(rate) = it.run.tps else { continue };
+        let Some((events, seconds)) = it.run.events.zip(it.run.seconds) else { continue };
+        let rate = events as f64 / seconds;
         match repeats.iter_mut().find(|(known, _)| *known == key) {
             Some((_, rates)) => rates.push(rate),
             None => repeats.push((key, vec![rate])),

@@ -20,7 +20,8 @@ pub fn sysbench_run(file: &str, content: impl BufRead) -> Result<(ClientRun, Vec
     let mut is_histogram = false;
     let faults = each_line(file, content, |number, line| {
         let text = line.trim();
-        if run.versions.is_empty() && is_command(text, number) {
+        // A log may have the commands and outputs of `prepare` before those of the run.
+        if run.reports == 0 && is_command(text, number) {
             read_command(&mut run, text);
             return Ok(());
         }
@@ -30,7 +31,9 @@ pub fn sysbench_run(file: &str, content: impl BufRead) -> Result<(ClientRun, Vec
             add_bucket(&mut run, value, count)?;
         } else if let Some(rest) = text.strip_prefix("sysbench ") {
             let version = rest.split([' ', '-', ':']).next().unwrap_or_default();
-            if version.starts_with(|first: char| first.is_ascii_digit()) && run.versions.len() < 2 {
+            let is_version = version.starts_with(|first: char| first.is_ascii_digit());
+            let is_new = !run.versions.iter().any(|it| it == version);
+            if is_version && is_new && run.versions.len() < 2 {
                 run.versions.push(version.to_owned());
             }
         } else if let Some(interval) = text.strip_prefix('[').filter(|it| is_interval(it)) {
@@ -129,7 +132,7 @@ fn report_line(run: &mut ClientRun, name: &str, text: &str) -> std::result::Resu
             run.reports = run.reports.saturating_add(1);
         }
         "queries" => (run.queries, run.qps) = (count()?, per_second()?),
-        "ignored errors" => {
+        "ignored errors" | "deadlocks" => {
             (run.ignored_errors, run.errors_per_second) = (count()?, per_second().ok().flatten());
         }
         "reconnects" => run.reconnects = count()?,
@@ -238,6 +241,54 @@ mod tests {
         assert_eq!((run.option("table-size"), run.option("skip-trx")), (Some("50"), Some("on")));
         assert!(!format!("{run:?}").contains("secret"));
         assert!(!run.is_complete());
+    }
+
+    /// Lines as sysbench 0.5 prints them.
+    #[test]
+    fn sysbench_0_5_is_read() {
+        let (run, faults) = read(
+            "sysbench --test=tests/db/oltp.lua --oltp-tables-count=4 --oltp-table-size=1000 --num-threads=4 \
+             --max-time=10 --max-requests=0 run\r\nsysbench 0.5:  multi-threaded system evaluation benchmark\r\n\
+             \r\nNumber of threads: 4\r\n\
+             [   1s] threads: 4, tps: 99.50, reads: 1393.00, writes: 398.00, response time: 11.24ms (95%), errors: \
+             0.00, reconnects:  0.00\r\nOLTP test statistics:\r\n    queries performed:\r\n        read: 1400\r\n\
+             write: 400\r\nother: 200\r\ntotal: 2000\r\n    transactions: 100    (10.00 per sec.)\r\n\
+             read/write requests: 1800   (180.00 per sec.)\r\nother operations: 200    (20.00 per sec.)\r\n\
+             ignored errors: 3 (0.30 per sec.)\r\nreconnects: 1 (0.10 per sec.)\r\n\r\nGeneral statistics:\r\n\
+             total time: 10.0003s\r\ntotal number of events: 100\r\n\
+             total time taken by event execution: 39.9920s\r\n    response time:\r\n         min: 0.05ms\r\n\
+             avg: 399.92ms\r\nmax: 989.00ms\r\napprox.  95 percentile: 507.07ms\r\n",
+        );
+        assert_eq!(faults, [""; 0]);
+        assert!(run.is_complete());
+        assert_eq!(
+            (run.script.as_deref(), run.versions.as_slice()),
+            (Some("oltp"), &["0.5".to_owned()][..])
+        );
+        assert_eq!((run.option("tables"), run.option("table-size")), (Some("4"), Some("1000")));
+        assert_eq!((run.ignored_errors, run.reconnects, run.total), (Some(3), Some(1), Some(2000)));
+        assert_eq!(
+            (run.latency.percentile, run.latency.sum),
+            (Some((95.0, 507.07)), Some(39_992.0))
+        );
+        assert_eq!((run.intervals.len(), run.intervals[0].qps), (1, 1791.0));
+        assert_eq!(crate::checks::contradictions(&run), [""; 0]);
+        assert_eq!(crate::checks::command_contradicts(&run), [""; 0]);
+        assert_eq!(crate::checks::doubtful_response_times(&run), [""; 0]);
+    }
+
+    #[test]
+    fn a_log_of_a_whole_session_has_the_command_of_its_run() {
+        let (run, _) = read(&[
+            "sysbench oltp_read_write --tables=2 prepare\nsysbench 1.1.0 (x)\nCreating table 'sbtest1'...\n\
+             + sysbench oltp_read_only --tables=4 run\n",
+            REPORT,
+        ].concat());
+        assert_eq!(
+            (run.script.as_deref(), run.option("tables")),
+            (Some("oltp_read_only"), Some("4"))
+        );
+        assert_eq!((run.versions.as_slice(), run.reports), (&["1.1.0".to_owned()][..], 1));
     }
 
     #[test]

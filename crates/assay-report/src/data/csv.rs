@@ -17,7 +17,7 @@ use crate::words::rfc3339;
 pub(crate) type Column = (&'static str, &'static str);
 
 /// The columns of a study, in order; new ones come last.
-const COLUMNS: [Column; 80] = [
+const COLUMNS: [Column; 87] = [
     ("study", "/study"),
     ("started", "/started"),
     ("test", "/test"),
@@ -98,6 +98,13 @@ const COLUMNS: [Column; 80] = [
     ("change_background_cpu_us", "/change_us/background_cpu/value"),
     ("change_background_cpu_us_low", "/change_us/background_cpu/low"),
     ("change_background_cpu_us_high", "/change_us/background_cpu/high"),
+    ("reconnects", "/published/reconnects"),
+    ("target_tps", "/published/target_tps"),
+    ("published_cpu_o", "/published/cpu~1o"),
+    ("published_cs_o", "/published/cs~1o"),
+    ("published_r_o", "/published/r~1o"),
+    ("published_rkb_o", "/published/rKB~1o"),
+    ("published_wkb_o", "/published/wKB~1o"),
 ];
 
 /// A cell together with the facts about its study and system that its line needs.
