@@ -53,11 +53,21 @@ pub fn turn_length(planned_ms: u32, slice_ms: u32, systems: &[Vec<TurnTrace>]) -
     TurnLength { turn_ms: wanted_ms.clamp(planned_ms, longest_ms), warm_us }
 }
 
+/// Slices may take this many times the planned time where single events take much longer than the others.
+const LONGER: f64 = 3.0;
+
 /// Events per second in traces: the geometric mean of the systems; `None` where none took time.
+///
+/// It is that of usual events. On a busy machine, every turn loses its CPU once for as long as dozens of events take;
+/// sized by the whole time, a slice would have a few events, and one loss would decide its rate.
 pub(crate) fn event_rate(systems: &[Vec<TurnTrace>]) -> Option<f64> {
     let of_turn = |ends: &TurnTrace| {
         let us = ends.last().filter(|us| **us > 0)?;
-        Some(1e6 * ends.len() as f64 / f64::from(*us))
+        let whole = 1e6 * ends.len() as f64 / f64::from(*us);
+        let begins = std::iter::once(&0).chain(ends);
+        let events = begins.zip(ends).map(|(begin, end)| f64::from(end.saturating_sub(*begin)));
+        let usual = 1e6 / median(events)?.max(1.0);
+        Some(usual.clamp(whole, LONGER * whole))
     };
     let of_system = |turns: &Vec<TurnTrace>| median(turns.iter().filter_map(of_turn));
     Some(mean_rate(systems.iter().filter_map(of_system))).filter(|rate| *rate > 0.0)
@@ -170,6 +180,18 @@ mod tests {
         assert_eq!(length.warm_us, 500);
         let longest = chosen(&[turns(190_000.0, 0.0, 1.0)]);
         assert_eq!(longest.turn_ms, 100);
+    }
+
+    #[test]
+    fn one_long_event_in_each_turn_does_not_make_slices_short() {
+        // 20 events of 100 µs, one of which takes 3 ms or 20 ms.
+        let of = |lost: u32| {
+            let ends: Vec<u32> =
+                (1..=20).map(|it| 100 * it + if it > 7 { lost } else { 0 }).collect();
+            event_rate(&[vec![ends; 5]]).unwrap()
+        };
+        assert!((of(3000) - 10_000.0).abs() < 1.0, "{}", of(3000));
+        assert!((of(20_000) - 3.0 * 1e6 * 20.0 / 22_000.0).abs() < 1.0, "{}", of(20_000));
     }
 
     #[test]
