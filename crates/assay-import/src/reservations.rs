@@ -36,6 +36,9 @@ pub(crate) fn of_runs(runs: &[SystemRun]) -> Vec<String> {
         doubts
             .map(|doubt| format!("{}: its response times contradict each other: {doubt}", it.file))
     }));
+    all.extend(runs.iter().filter(|it| is_cut(&it.run)).map(|it| {
+        format!("{}: its report ends before its response times: the file is cut off", it.file)
+    }));
     all.extend(commands(runs));
     all.extend(different(runs, "versions", |run| {
         run.versions.first().map(|it| format!("{} {it}", run.client))
@@ -55,6 +58,11 @@ pub(crate) fn of_runs(runs: &[SystemRun]) -> Vec<String> {
     all.extend(runs.iter().filter_map(stalls));
     all.extend(trends(runs));
     all
+}
+
+/// Every report of sysbench has events and response times at its end.
+fn is_cut(run: &ClientRun) -> bool {
+    run.client == Client::Sysbench && (run.events.is_none() || run.latency.avg.is_none())
 }
 
 /// Limited rates say nothing about capacity.

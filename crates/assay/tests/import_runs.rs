@@ -165,6 +165,10 @@ fn a_report_that_contradicts_itself_is_refused() {
     let cut = USUAL.text();
     let cut = trial.write("cut.txt", cut.split("General").next().unwrap());
     assert_refused(&trial.import(&[&cut, &old], &[]), "is cut off");
+    let late = USUAL.text();
+    let late = trial.write("late.txt", late.split("Latency").next().unwrap());
+    let told = printed(&trial.import(&[&old, &late], &[]));
+    assert!(told.contains("late.txt: its report ends before its response times"), "{told}");
 }
 
 #[test]
