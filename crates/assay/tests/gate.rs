@@ -53,7 +53,7 @@ fn a_system_keeps_up_with_itself_or_is_undecided() {
     let allowed = again(&["--max-slowdown", "90%", "--allow-undecided"]);
     assert_eq!(allowed.status.code(), Some(0));
     assert_eq!(place.slices(), slices);
-    let report = place.run_to_end(&["report"]);
+    let report = place.run_to_end(&["report", "--verbose"]);
     let text = String::from_utf8(report.stdout).unwrap();
     assert_eq!(report.status.code(), Some(0), "{text}");
     assert!(text.starts_with("gate ") && text.contains("--max-slowdown 40%"), "{text}");

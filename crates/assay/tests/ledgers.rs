@@ -269,7 +269,7 @@ fn what_a_ledger_says_commands_nothing(place: &Place, id: &str) {
             assert!(text.contains(",'=1+1") || text.contains("\"'=1+1"), "{text}");
         }
     }
-    let again = place.run_to_end(&["report", id]);
+    let again = place.run_to_end(&["report", id, "--verbose"]);
     let again = String::from_utf8(again.stdout).unwrap();
     assert!(again.contains("assay compare mysql@8.0 mysql@9.7"), "{again}");
     for format in ["text", "markdown", "csv", "json"] {
@@ -333,7 +333,7 @@ fn a_study_file_is_run_with_other_tests_and_another_budget() {
     let mut tests: Vec<_> = tests.flatten().collect();
     tests.dedup();
     assert!(tests.iter().all(|test| ["read-only-count", "scan"].contains(test)), "{tests:?}");
-    let report = place.run_to_end(&["report"]);
+    let report = place.run_to_end(&["report", "--verbose"]);
     let report = String::from_utf8(report.stdout).unwrap();
     let again = "--preset smoke --set 47 --tests read-only-count,scan --budget 1h";
     assert!(report.contains(again), "{report}");

@@ -119,14 +119,14 @@ fn a_study_has_the_tables_of_its_options() {
     let place = Place::with("postgres@16");
     let systems = ["compare", "postgres@16", "postgres@16+work_mem=8MB", "--offline"];
     let few = ["--suite", "oltp", "--tests", "oltp_insert,oltp_read_write", "--preset", "smoke"];
-    let form = ["--auto_inc=off", "--create_secondary=off", "--budget", "20", "--clients", "2"];
+    let form = ["--auto_inc=off", "--create_secondary=off", "--budget", "20s", "--clients", "2"];
     let text = ["--create_table_options", "WITH (fillfactor=70)", "--format", "json"];
     let result = json(&place.run_to_end(&[&systems[..], &few, &form, &text].concat()));
     let cells = result["cells"].as_array().unwrap();
     assert_eq!(cells.len(), 2 * 2);
     assert!(cells.iter().all(|cell| cell["tps"].as_f64().unwrap() > 0.0), "{cells:#?}");
     assert_eq!(result["study"]["table_form"]["auto_inc"], false);
-    let report = place.run_to_end(&["report"]);
+    let report = place.run_to_end(&["report", "--verbose"]);
     let report = String::from_utf8_lossy(&report.stdout).into_owned();
     let words = report.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("ids from the client, no index on k, the options"), "{report}");

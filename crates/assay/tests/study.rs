@@ -156,7 +156,7 @@ fn mysql_is_compared_with_mariadb() {
         assert_ne!(cell["verdict"], "failed", "{cell}");
     }
     // The same events produced the same rows.
-    let text = String::from_utf8(place.run_to_end(&["report"]).stdout).unwrap();
+    let text = String::from_utf8(place.run_to_end(&["report", "--verbose"]).stdout).unwrap();
     assert_eq!(text.matches("the same on all systems").count(), 2, "{text}");
     place.assert_nothing_left();
 }

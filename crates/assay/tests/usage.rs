@@ -144,6 +144,10 @@ fn invalid_numbers() {
             "several client counts need `assay compare`",
         ),
         ([&bench[..], &["--clients", "5000"]].concat(), "must be between 1 and 4,096"),
+        ([&systems[..], &["--rows", "10G"]].concat(), "between 1,000 and 2,000,000,000"),
+        ([&systems[..], &["--tables", "10G"]].concat(), "between 1 and 1,000"),
+        ([&systems[..], &["--budget", "5"]].concat(), "5 seconds or 5 minutes? Write `5m`"),
+        (vec!["resume", "--more", "10"], "10 seconds or 10 minutes?"),
         (vec!["server", "start", "mysql@8.0", "--port", "70000"], "between 0 and 65,535"),
         (vec!["server", "start", "mysql@8.0", "--buffer-pool", "1T"], "a size such as `512M`"),
     ] {
@@ -156,7 +160,13 @@ fn gates() {
     let systems = ["gate", "--base", "mariadb@10.11", "--other", "mariadb@11.8"];
     let with = |args: &[&'static str]| [&systems[..], args].concat();
     refused(&systems, "--max-slowdown <PERCENT>", "");
-    refused(&["gate", "--max-slowdown", "3%"], "--base <SYSTEM>", "");
+    refused(&["gate", "--max-slowdown", "3%"], "<SYSTEM>", "");
+    // The systems may be plain words, but not both ways at once.
+    let words = ["gate", "mariadb@10.11", "mariadb@11.8"];
+    refused(&words, "--max-slowdown <PERCENT>", "");
+    let limit = ["--max-slowdown", "3%", "--limit"];
+    refused(&[&words[..], &limit, &["writs=5%"]].concat(), "is no group", "did you mean `writes`");
+    refused(&[&words[..], &["--base", "mysql@9.7"]].concat(), "cannot be used with", "");
     refused(&with(&["--max-slowdown", "3"]), "write `3%`", "");
     refused(&with(&["--max-slowdown", "0%"]), "more than 0%", "");
     let limited = |limit| with(&["--max-slowdown", "3%", "--limit", limit]);
@@ -392,4 +402,30 @@ fn a_malformed_config_file() {
     let study = path("study.toml");
     let hint = "hint: a `my.cnf` has groups such as `[mysqld]`";
     refused(&["run", study.to_str().unwrap()], "line 2 of the config file", hint);
+}
+
+/// A study that comes with assay must not end because nobody has its servers.
+#[test]
+fn shipped_studies_name_versions_that_have_a_source() {
+    let listed: String = ["mariadb", "mysql", "postgres"]
+        .map(|product| assay(&["server", "list", "--available", product]).1)
+        .concat();
+    let known: Vec<&str> =
+        listed.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(known.len() > 100, "{known:?}");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../studies");
+    for file in fs_err::read_dir(folder).unwrap() {
+        let text = fs_err::read_to_string(file.unwrap().path()).unwrap();
+        for name in
+            text.lines().filter(|line| !line.starts_with('#')).flat_map(|line| line.split('"'))
+        {
+            let version = name.split_once('@').map_or("", |(_, version)| version);
+            if !version.starts_with(|c: char| c.is_ascii_digit()) {
+                continue;
+            }
+            let name = name.split(['/', '+']).next().unwrap();
+            let is_it = |it: &&str| *it == name || it.starts_with(&format!("{name}."));
+            assert!(known.iter().any(is_it), "{name} has no source");
+        }
+    }
 }
