@@ -59,10 +59,10 @@ const ANOTHER_PLAN: &str = "executed with another plan than by the base";
 fn stalls(cell: &CellJudgement) -> Option<String> {
     let (usual, total) = cell.rqps.zip(cell.total)?;
     let which = if total.value < usual.value { "this system" } else { "the base" };
+    let [usual, value, low, high] = [usual.value, total.value, total.low, total.high].map(relative);
     Some(format!(
-        "{which} stalls at times: usual turns have a relative QPS of {:.2}, all work by all time one of {:.2} \
-         [{:.2}, {:.2}]",
-        usual.value, total.value, total.low, total.high
+        "{which} stalls at times: usual turns have a relative QPS of {usual}, all work by all time one of {value} \
+         [{low}, {high}]"
     ))
 }
 
@@ -112,7 +112,11 @@ fn resources(before: &PerOp, after: &PerOp, cell: &CellJudgement) -> Option<Stri
     };
     let switches = match ratio(old.cs, new.cs) {
         None => "context switches unknown".to_owned(),
-        Some(ratio) if (ratio - 1.0).abs() > CHANGED => format!("context switches ×{ratio:.1}"),
+        Some(ratio) if (ratio - 1.0).abs() > CHANGED => {
+            let is_near = (NEAR_LEAST..10.0).contains(&ratio);
+            let by = if is_near { format!("×{ratio:.1}") } else { times(ratio) };
+            format!("context switches {by}")
+        }
         Some(_) => "context switches unchanged".to_owned(),
     };
     Some(format!("server CPU per operation {cpu}, {switches}"))
@@ -357,11 +361,33 @@ fn ratio(before: f64, after: f64) -> Option<f64> {
     (before > 0.0 && after > 0.0).then(|| after / before)
 }
 
+/// Smaller ratios are written as what they divide by: their first two decimals are zeros, or nearly so.
+const NEAR_LEAST: f64 = 0.0995;
+
+/// A ratio as a factor: `×2.5`, `×2,600`, `÷2,600`.
+fn times(ratio: f64) -> String {
+    match ratio {
+        less if less < NEAR_LEAST => format!("÷{}", thousands((1.0 / less).round() as u64)),
+        less if less < 1.0 => format!("×{less:.2}"),
+        more if more < 10.0 => format!("×{more:.1}"),
+        most => format!("×{}", thousands(most.round() as u64)),
+    }
+}
+
+/// A relative QPS: `0.93`, `1/2,600`.
+fn relative(ratio: f64) -> String {
+    match ratio {
+        less if less > 0.0 && less < NEAR_LEAST => {
+            format!("1/{}", thousands((1.0 / less).round() as u64))
+        }
+        near => format!("{near:.2}"),
+    }
+}
+
 /// A change in percent, or as a factor if that reads better.
 fn percent(ratio: f64) -> String {
     match ratio {
-        more if more >= 2.0 => format!("×{more:.1}"),
-        less if less <= 0.5 => format!("×{less:.2}"),
+        factor if !(0.5..2.0).contains(&factor) => times(factor),
         _ => format!("{:+.0} %", 100.0 * (ratio - 1.0)).replace('-', "−"),
     }
 }
@@ -393,6 +419,16 @@ mod tests {
             changed: changed(before, after, 0.001),
             is_usual: true,
         }
+    }
+
+    #[test]
+    fn no_factor_is_written_as_zero() {
+        assert_eq!(
+            [0.000385, 0.1, 0.4, 2.5, 321.0].map(times),
+            ["÷2,597", "×0.10", "×0.40", "×2.5", "×321"]
+        );
+        assert_eq!([0.98, 0.3, 0.001].map(percent), ["−2 %", "×0.30", "÷1,000"]);
+        assert_eq!([0.93, 0.000385].map(relative), ["0.93", "1/2,597"]);
     }
 
     #[test]
