@@ -172,6 +172,8 @@ pub enum Error {
         have_mb: u64,
         /// Largest number of rows per table that would fit.
         rows_that_fit: u64,
+        /// What options of the systems ask for, and how to ask for less.
+        asked: Vec<String>,
     },
 }
 
@@ -196,8 +198,8 @@ impl Error {
     /// The same without advice on a number of rows.
     pub(crate) fn whatever_rows(self) -> Self {
         match self {
-            Self::TooLittle { what, need_mb, have_mb, .. } => {
-                Self::TooLittle { what, need_mb, have_mb, rows_that_fit: 0 }
+            Self::TooLittle { what, need_mb, have_mb, asked, .. } => {
+                Self::TooLittle { what, need_mb, have_mb, rows_that_fit: 0, asked }
             }
             other => other,
         }
@@ -314,11 +316,11 @@ impl Hint for Error {
                     .to_owned(),
             ],
             Self::TooMany { fewer, .. } => vec![(*fewer).to_owned()],
-            Self::TooLittle { what, rows_that_fit, .. } => {
+            Self::TooLittle { what, rows_that_fit, asked, .. } => {
                 let rows =
                     (*rows_that_fit > 0).then(|| format!("`--rows {rows_that_fit}` would fit"));
                 let rest = if *what == DISK { MORE_DISK } else { MORE_MEMORY };
-                rows.into_iter().chain([rest.to_owned()]).collect()
+                asked.iter().cloned().chain(rows).chain([rest.to_owned()]).collect()
             }
             _ => Vec::new(),
         }

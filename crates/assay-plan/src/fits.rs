@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use assay_model::{DataSet, Engine, Experiment, Origin, Setup, Study, SystemSpec};
+use assay_model::{
+    DataSet, Engine, Experiment, Origin, Product, Setup, Study, SystemSpec, thousands,
+};
 
 use crate::config_file::asked;
 use crate::error::{DISK, Error, MEMORY};
@@ -52,14 +54,18 @@ pub fn check_audit(
     let caches = started.clone().map(|it| cache_mb(it).unwrap_or(footprint.cache_mb(largest)));
     let table = loaded_mb(Setup { clients: 1, tables: data.tables, rows: data.rows });
     let needs = |what, need_mb, have_mb| match need_mb > have_mb {
-        true => Err(Error::TooLittle { what, need_mb, have_mb, rows_that_fit: 0 }),
+        true => {
+            Err(Error::TooLittle { what, need_mb, have_mb, rows_that_fit: 0, asked: Vec::new() })
+        }
         false => Ok(()),
     };
     let Some(cache) = caches.max() else { return Ok(()) };
     needs(MEMORY, cache + footprint.terms.server_mb, machine.memory_mb * 7 / 10)?;
-    let templates = started.collect::<HashSet<_>>().len() as u64;
+    let templates = started.clone().collect::<HashSet<_>>().len() as u64;
     // The unused part of a log is a hole in its file, except in the server that runs.
-    let logs = footprint.log_mb(largest) + footprint.terms.binary_log_mb;
+    let log_mb = footprint.log_mb(largest) + footprint.terms.binary_log_mb;
+    let asked = started.filter_map(|spec| logs_mb(spec)).map(|mb| 2 * mb);
+    let logs = asked.fold(log_mb, u64::saturating_add);
     let disk = (templates + 1) * EMPTY_DATA_MB + logs + table;
     needs(DISK, disk, machine.disk_mb)
 }
@@ -88,22 +94,32 @@ pub(crate) fn check_machine(
         Experiment::Interleaved | Experiment::Stepwise => started.clone().count() as u64,
     };
     // The same system twice, such as a twin, shares its templates.
-    let distinct = started.clone().collect::<HashSet<_>>().len() as u64;
+    let distinct: HashSet<&&SystemSpec> = started.clone().collect();
     let memory_need = |setup| caches_mb(setup) + resident * footprint.terms.server_mb;
     let data: BTreeSet<DataSet> = footprint.setups.iter().map(|setup| setup.data()).collect();
-    let templates = if footprint.has_templates { 2 * distinct } else { 0 };
-    // Each data set has two templates; the one that is measured also has a copy that may grow.
+    let templates = if footprint.has_templates { 2 } else { 0 };
+    // Each data set has two templates; the one that is measured also has a copy whose data may grow.
     let disk_need = |rows: Option<u32>| -> u64 {
-        // The log of every server is sized for the largest setup.
+        // The log of every server is sized for the largest setup, unless options size it.
         let log_mb = footprint.log_mb(Setup { rows: rows.unwrap_or(largest.rows), ..largest });
-        let template_mb = |setup: Setup| loaded_mb(setup) + log_mb + EMPTY_DATA_MB;
-        let sizes: Vec<u64> = data
-            .iter()
-            .map(|data| Setup { clients: 1, tables: data.tables, rows: rows.unwrap_or(data.rows) })
-            .map(template_mb)
-            .collect();
-        let copy = sizes.iter().max().copied().unwrap_or(0) * 3 / 2 + footprint.terms.binary_log_mb;
-        templates * sizes.iter().sum::<u64>() + resident * copy
+        let logs_mb = |spec: &SystemSpec| logs_mb(spec).unwrap_or(log_mb);
+        let setup = |data: &DataSet| {
+            let rows = rows.unwrap_or(data.rows);
+            loaded_mb(Setup { clients: 1, tables: data.tables, rows }) + EMPTY_DATA_MB
+        };
+        let sizes: Vec<u64> = data.iter().map(setup).collect();
+        let (all, most) = (sizes.iter().sum::<u64>(), sizes.iter().max().copied().unwrap_or(0));
+        let template = |spec: &SystemSpec| all.saturating_add(logs_mb(spec) * sizes.len() as u64);
+        let kept =
+            distinct.iter().map(|spec| templates * template(spec)).fold(0, u64::saturating_add);
+        let copy = |spec: &SystemSpec| most * 3 / 2 + logs_mb(spec) + footprint.terms.binary_log_mb;
+        let copies = started.clone().map(|spec| copy(spec));
+        match experiment {
+            Experiment::Sequential => kept.saturating_add(copies.max().unwrap_or(0)),
+            Experiment::Interleaved | Experiment::Stepwise => {
+                copies.fold(kept, u64::saturating_add)
+            }
+        }
     };
     let (what, need_mb, have_mb) = if memory_need(largest) > memory_have {
         (MEMORY, memory_need(largest), memory_have)
@@ -122,18 +138,108 @@ pub(crate) fn check_machine(
         if fits(middle * 1000) { low = middle } else { high = middle - 1 }
     }
     let rows_that_fit = if fits(low * 1000) { u64::from(low) * 1000 } else { 0 };
-    Err(Error::TooLittle { what, need_mb, have_mb, rows_that_fit })
+    let asked = match what {
+        MEMORY => {
+            let each_mb = (memory_have / resident.max(1)).saturating_sub(footprint.terms.server_mb);
+            let each_mb = each_mb / CACHE_STEP_MB * CACHE_STEP_MB;
+            let asks = |spec: &&&SystemSpec| cache_mb(spec).is_some_and(|asked| asked > each_mb);
+            started.clone().filter(|it| asks(&it)).map(|it| smaller_cache(it, each_mb)).collect()
+        }
+        _ => distinct.iter().filter_map(|spec| told_logs(spec, templates + 1)).collect(),
+    };
+    Err(Error::TooLittle { what, need_mb, have_mb, rows_that_fit, asked })
+}
+
+/// Caches are suggested in steps of this size, MB.
+const CACHE_STEP_MB: u64 = 128;
+
+/// The system without the options that the user gave it.
+fn plain_name(spec: &SystemSpec) -> String {
+    SystemSpec { overrides: Vec::new(), ..spec.clone() }.to_string()
+}
+
+/// Advice for a system whose cache is larger than the machine.
+fn smaller_cache(spec: &SystemSpec, each_mb: u64) -> String {
+    let (option, _) = cache_option(spec.engine);
+    let name = plain_name(spec);
+    let asked = asked(spec, option).unwrap_or_default();
+    let fits = if each_mb == 0 { CACHE_STEP_MB } else { each_mb };
+    format!(
+        "`{name}` asks for `{option} = {asked}`: to keep its config file and shrink the cache, write \
+         `options = {{ {option} = \"{fits}MB\" }}` in its table of the study file, or `+{option}={fits}M` in its name"
+    )
+    .replace("MB\"", if spec.engine == Engine::Heap { "MB\"" } else { "M\"" })
+}
+
+/// What a system's options make it write besides the data; `None` if the plan decides it.
+fn told_logs(spec: &SystemSpec, copies: u64) -> Option<String> {
+    let each_mb = logs_mb(spec)?;
+    Some(format!(
+        "options of `{}` make it write {} MB of logs {}, {} MB in all: in {}",
+        plain_name(spec),
+        thousands(each_mb),
+        if copies == 1 { "once".to_owned() } else { format!("{copies} times") },
+        thousands(each_mb.saturating_mul(copies)),
+        if copies == 1 { "its server" } else { "the empty data, the loaded data and its server" },
+    ))
+}
+
+/// What the options of systems make them write besides the data, for those for which it is much.
+#[must_use]
+pub fn told_disk(systems: &[&SystemSpec]) -> Vec<String> {
+    /// Nobody is told of less, MB.
+    const MUCH_MB: u64 = 1024;
+    let much = |spec: &&&SystemSpec| logs_mb(spec).is_some_and(|mb| mb > MUCH_MB);
+    systems.iter().filter(much).filter_map(|spec| told_logs(spec, 3)).collect()
+}
+
+/// The logs and files of fixed size that the options of a system ask for, MB; `None` if they ask for none.
+fn logs_mb(spec: &SystemSpec) -> Option<u64> {
+    let of = |option: &str, unit: u64| size_mb(asked(spec, option)?, unit);
+    match spec.engine {
+        Engine::Heap => {
+            // Numbers without a unit are MB.
+            let sizes = ["min_wal_size", "wal_keep_size"].map(|option| of(option, 1 << 20));
+            sizes.into_iter().flatten().reduce(u64::saturating_add)
+        }
+        Engine::InnoDb | Engine::RocksDb => {
+            // MariaDB has had one file since 10.5.
+            let usual = if spec.product == Product::MySql { 2 } else { 1 };
+            let files = asked(spec, "innodb_log_files_in_group").and_then(|it| it.parse().ok());
+            let files: u64 = files.filter(|_| spec.product == Product::MySql).unwrap_or(usual);
+            let logs = of("innodb_log_file_size", 1).map(|mb| mb.saturating_mul(files));
+            let logs = of("innodb_redo_log_capacity", 1).or(logs);
+            let spaces = ["innodb_data_file_path", "innodb_temp_data_file_path"]
+                .map(|option| asked(spec, option).map(files_mb));
+            logs.into_iter().chain(spaces.into_iter().flatten()).reduce(u64::saturating_add)
+        }
+    }
+}
+
+/// The size of files such as `ibdata1:1G;ibdata2:50M:autoextend`, MB.
+fn files_mb(path: &str) -> u64 {
+    let sizes = path.split(';').filter_map(|file| size_mb(file.split(':').nth(1)?.trim(), 1));
+    sizes.fold(0, u64::saturating_add)
+}
+
+/// The option that sizes the data cache of an engine, and the bytes that a number without a unit counts.
+fn cache_option(engine: Engine) -> (&'static str, u64) {
+    match engine {
+        Engine::InnoDb => ("innodb_buffer_pool_size", 1),
+        Engine::RocksDb => ("rocksdb_block_cache_size", 1),
+        // Pages.
+        Engine::Heap => ("shared_buffers", 8192),
+    }
 }
 
 /// The size of the data cache that a system asks for, MB; `None` if the plan decides it.
 fn cache_mb(spec: &SystemSpec) -> Option<u64> {
-    let (option, unit) = match spec.engine {
-        Engine::InnoDb => ("innodb_buffer_pool_size", 1),
-        Engine::RocksDb => ("rocksdb_block_cache_size", 1),
-        // A number without a unit counts pages.
-        Engine::Heap => ("shared_buffers", 8192),
-    };
-    let value = asked(spec, option)?;
+    let (option, unit) = cache_option(spec.engine);
+    size_mb(asked(spec, option)?, unit)
+}
+
+/// A size such as `4G`, MB; a number without a unit counts so many bytes.
+fn size_mb(value: &str, unit: u64) -> Option<u64> {
     let end = value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len());
     let (number, suffix) = value.split_at(end);
     let unit = match suffix.trim().to_ascii_uppercase().as_str() {
@@ -173,6 +279,48 @@ mod tests {
         );
         let memory = plan(&request(), MachineFacts { memory_mb: 100, ..SMALL }).unwrap_err();
         assert!(!memory.is_of_disk() && memory.hints().concat().contains("fewer systems"));
+    }
+
+    #[test]
+    fn what_options_make_servers_write_is_part_of_the_plan() {
+        let words =
+            |option: &str| ["mysql@5.7.22".to_owned() + option, "mysql@8.0.33".to_owned() + option];
+        let large = "+innodb_log_file_size=4G";
+        let have = MachineFacts { disk_mb: 48_000, ..SMALL };
+        assert!(plan(&Request::of_systems(&words("+innodb_log_file_size=400M")), have).is_ok());
+        let error = plan(&Request::of_systems(&words(large)), have).unwrap_err();
+        let Error::TooLittle { need_mb, rows_that_fit: 0, .. } = error else { panic!("{error}") };
+        // 2 files, 3 times, on 2 systems, and the data.
+        assert!((49_152..53_000).contains(&need_mb), "{need_mb}");
+        let hints = error.hints().join("\n");
+        assert!(
+            hints.contains(
+                "`mysql@5.7.22` make it write 8,192 MB of logs 3 times, 24,576 MB in all"
+            ),
+            "{hints}"
+        );
+        let spec = |words: &str| crate::parse_system(words).unwrap();
+        for (words, mb) in [
+            ("mysql@8.0", None),
+            ("mysql@8.4+innodb_redo_log_capacity=6G", Some(6144)),
+            ("mysql@5.7+innodb_log_file_size=1G+innodb_log_files_in_group=4", Some(4096)),
+            ("mariadb@10.11+innodb_log_file_size=3G", Some(3072)),
+            ("mysql@8.0+innodb_data_file_path=ibdata1:2G;ibdata2:10M:autoextend", Some(2058)),
+            ("postgres@17+min_wal_size=2GB+wal_keep_size=512", Some(2560)),
+        ] {
+            assert_eq!(logs_mb(&spec(words)), mb, "{words}");
+        }
+    }
+
+    #[test]
+    fn a_cache_larger_than_the_machine_comes_with_one_that_fits() {
+        let words =
+            ["mysql@5.7", "mysql@8.0"].map(|it| format!("{it}+innodb_buffer_pool_size=64G"));
+        let have = MachineFacts { disk_mb: 500_000, ..SMALL };
+        let error = plan(&Request::of_systems(&words), have).unwrap_err();
+        let hints = error.hints().join("\n");
+        assert!(hints.contains("keep its config file and shrink the cache"), "{hints}");
+        assert!(hints.contains("`options = { innodb_buffer_pool_size = \"5"), "{hints}");
     }
 
     #[test]

@@ -37,7 +37,7 @@ pub use config_file::{ConfigFault, ConfigLine, config_lines, repeated_options};
 pub use document::FileError;
 pub use effort::longest_slice_s;
 pub use error::{Error, Refusal, SearchedTests};
-pub use fits::{MachineFacts, check_audit, check_memory};
+pub use fits::{MachineFacts, check_audit, check_memory, told_disk};
 pub use gate::{gate, parse_limit};
 pub use order::{connect_order, round_order, start_order};
 pub use outlook::{

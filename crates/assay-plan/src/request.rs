@@ -212,6 +212,8 @@ pub struct SystemRequest {
     /// The `my.cnf` or `postgresql.conf` to start from, relative to the study file, until
     /// [`SystemRequest::started_from`] has put its options here.
     pub config: Option<String>,
+    /// Options of that file that this system leaves out.
+    pub without: Vec<String>,
     /// Server options on top of those in `words`, in order.
     pub options: Vec<(String, String)>,
 }

@@ -43,6 +43,7 @@ pub use kept::{FoundServer, KeptServer, collect_kept_data, kept};
 pub use listen::Listen;
 pub use maintain::{drain, maintain, remove_binary_logs, take_statistics};
 pub use plans::{Explained, explain};
+pub use refused::{RefusedOption, refused_options};
 pub use run_root::run_root;
 pub use server::Server;
 pub use settings::effective_settings;

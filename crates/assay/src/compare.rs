@@ -110,6 +110,8 @@ fn from_request(
     let mut ledger = Ledger::open(&paths::ledger_file(args.ledger.file.as_deref())?)?;
     if !args.quiet {
         let overrun = assay_plan::overrun(&plan.study, plan.systems.len());
+        let specs: Vec<_> = plan.systems.iter().map(|it| &it.spec).collect();
+        assay_plan::told_disk(&specs).iter().for_each(|told| print(&format!("note: {told}")));
         let warnings = overruled(&request, &plan.study).into_iter().chain(overrun);
         warnings.for_each(|warning| print(&format!("warning: {warning}")));
     }

@@ -61,6 +61,9 @@ pub(crate) fn resolve(mut request: Request, directory: &Path) -> Result<Resolved
             notes.insert(format!("`{config}` has no option for {spec}"));
         }
         notes.extend(repeated_options(&lines).iter().map(|it| format!("`{config}`: {it}")));
+        for name in system.left_out_in_vain(&lines) {
+            notes.insert(format!("`{config}` has no option `{name}`, which `without` leaves out"));
+        }
         *system = system.clone().started_from(&lines);
     }
     Ok(Resolved { request, notes: notes.into_iter().collect() })

@@ -8,7 +8,7 @@ use assay_model::{Hint, without_secrets};
 use crate::progress::{print, print_marked};
 use crate::{
     advice, base, cache, charts, connection, form, machine_lock, open_files, paths, report, stacks,
-    study,
+    study, systems,
 };
 
 /// The hints of one type of error.
@@ -19,7 +19,7 @@ fn of<E: Hint + StdError + 'static>(cause: &(dyn StdError + 'static)) -> Vec<Str
 }
 
 /// Every error that implements [`Hint`]. The test below fails if one is missing.
-const ALL: [Asked; 31] = [
+const ALL: [Asked; 32] = [
     of::<advice::Advised>,
     of::<assay_doctor::Error>,
     of::<assay_ledger::Error>,
@@ -51,6 +51,7 @@ const ALL: [Asked; 31] = [
     of::<study::NoRoom>,
     of::<study::OtherMachine>,
     of::<study::StillMeasured>,
+    of::<systems::RefusedOptions>,
 ];
 
 /// The hints of an error and its causes.

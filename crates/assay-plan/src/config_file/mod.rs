@@ -113,11 +113,32 @@ impl SystemRequest {
     pub fn started_from(self, lines: &[ConfigLine]) -> Self {
         let in_words = parse_system(&self.words).map(|spec| spec.overrides).unwrap_or_default();
         let mut options = config_options(lines);
+        options.retain(|(name, _)| !self.leaves_out(name));
         for (asked, _) in in_words.iter().chain(&self.options) {
             options.retain(|(name, _)| plain(name) != plain(asked) || adds_up(name));
         }
         options.extend(self.options);
-        Self { options, config: None, ..self }
+        Self { options, config: None, without: Vec::new(), ..self }
+    }
+
+    /// Whether it leaves this option of its config file out.
+    fn leaves_out(&self, name: &str) -> bool {
+        let name = name.to_ascii_lowercase();
+        self.without.iter().any(|it| plain(&it.to_ascii_lowercase()) == plain(&name))
+    }
+
+    /// The options that it leaves out of its config file, and which the file does not have.
+    #[must_use]
+    pub fn left_out_in_vain(&self, lines: &[ConfigLine]) -> Vec<&str> {
+        let options = config_options(lines);
+        let is_there = |name: &str| {
+            options.iter().any(|(it, _)| plain(&it.to_ascii_lowercase()) == plain(name))
+        };
+        self.without
+            .iter()
+            .map(String::as_str)
+            .filter(|name| !is_there(&name.to_ascii_lowercase()))
+            .collect()
     }
 }
 

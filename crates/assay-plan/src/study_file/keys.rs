@@ -11,7 +11,7 @@ use crate::request::{InsertBench, Request, SetupRequest};
 /// Keys at the top that are not options.
 pub(super) const TABLES: [&str; 6] = ["compare", "system", "setup", "gate", "insert-bench", "oltp"];
 
-pub(super) const SYSTEM_KEYS: [&str; 3] = ["is", "config", "options"];
+pub(super) const SYSTEM_KEYS: [&str; 4] = ["is", "config", "options", "without"];
 
 pub(super) const GATE_KEYS: [&str; 3] = ["max-slowdown", "limits", "allow-undecided"];
 

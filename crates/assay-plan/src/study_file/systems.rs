@@ -93,13 +93,26 @@ fn named_system(value: &Value<'_>) -> Result<(String, SystemRequest), Fault> {
     };
     let config = table.get("config");
     let config = config.map(|it| it.text("the path of a `my.cnf` or `postgresql.conf`, in quotes"));
+    let without = table.get("without").map(|it| without(&it)).transpose()?.unwrap_or_default();
+    if config.is_none() && !without.is_empty() {
+        return Err(Fault::at(value.key_span.clone(), "`without` has no meaning without `config`"));
+    }
     let system = SystemRequest {
         words: words.to_owned(),
         name: Some(name.to_owned()),
         config: config.transpose()?.map(str::to_owned),
+        without,
         options,
     };
     Ok((name.to_owned(), system))
+}
+
+/// Options of the config file that a system leaves out.
+fn without(value: &Value<'_>) -> Result<Vec<String>, Fault> {
+    let names = value.list("a list of options such as `[\"query_cache_size\"]`")?;
+    let name =
+        |it: &Value<'_>| it.text("a list of names, in quotes").map(|it| it.replace('-', "_"));
+    names.iter().map(name).collect()
 }
 
 /// Names appear in all reports, and must not be taken for a system in words.

@@ -65,6 +65,7 @@ fn reads_every_key() {
         words: words.into(),
         name: Some(name.into()),
         config: config.map(str::to_owned),
+        without: Vec::new(),
         options,
     };
     let expected = Request {
@@ -334,7 +335,7 @@ fn system() -> impl Strategy<Value = SystemRequest> {
         let words = spec.to_owned();
         let Some((name, config, options)) = own else { return SystemRequest::of(&words) };
         let options = options.into_iter().collect();
-        SystemRequest { words, name: Some(name), config, options }
+        SystemRequest { words, name: Some(name), config, without: Vec::new(), options }
     })
 }
 

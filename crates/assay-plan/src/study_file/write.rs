@@ -81,6 +81,10 @@ fn entry(system: &SystemRequest) -> String {
 fn system_table(name: &str, system: &SystemRequest) -> Vec<String> {
     let mut lines = vec![format!("\n[system.{}]\n", key(name)), line("is", quoted(&system.words))];
     lines.extend(system.config.as_ref().map(|config| line("config", quoted(config))));
+    if !system.without.is_empty() {
+        let names: Vec<String> = system.without.iter().map(|name| quoted(name)).collect();
+        lines.push(line("without", format!("[{}]", names.join(", "))));
+    }
     if !system.options.is_empty() {
         let option =
             |(option, value): &(String, String)| format!("{} = {}", key(option), quoted(value));

@@ -187,7 +187,8 @@ fn other_rows_or_weights_are_other_work() {
 fn definitions_may_have_several_statements() {
     let workload = read(
         "[table.t]\nrows = 1\n\
-         create = { mysql = \"CREATE TABLE t (id INT)\", postgres = \"CREATE TYPE m AS ENUM ('a'); CREATE TABLE t (id INT)\" }\n\
+         create = { mysql = \"CREATE TABLE t (id INT)\", \
+         postgres = \"CREATE TYPE m AS ENUM ('a'); CREATE TABLE t (id INT)\" }\n\
          after = [\"CREATE INDEX a ON t (id); CREATE INDEX b ON t (id);\", \"ANALYZE t\"]\n\
          columns = { id = { sequence = 1, null = \"100%\" } }\n[test.one]\nsteps = [\"SELECT id FROM t\"]\n",
     );

@@ -7,7 +7,8 @@ mod settings;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use assay_model::Prefix;
+use assay_model::{Prefix, Product};
+use assay_terms::version_number;
 use assay_wire::Connection;
 
 pub(crate) use initialize::initialize_job;
@@ -52,6 +53,25 @@ pub(crate) fn list_options(prefix: &Prefix, directory: &Path) -> Vec<OsString> {
     let mut argv = program(prefix, RunAs::Caller);
     argv.extend(directories(prefix, directory, directory));
     argv.extend(["--verbose", "--help"].map(OsString::from));
+    argv
+}
+
+/// The command line that reads options and ends. It writes nothing into `directory`, which must exist.
+pub(crate) fn check_options(
+    prefix: &Prefix,
+    directory: &Path,
+    options: &[String],
+) -> Vec<OsString> {
+    let mut argv = program(prefix, RunAs::Caller);
+    argv.extend(directories(prefix, directory, directory));
+    argv.extend(options.iter().map(OsString::from));
+    // Others say what is wrong before they print help.
+    let validates =
+        prefix.product == Product::MySql && version_number(&prefix.version) >= (8, 0, 16);
+    argv.extend(match validates {
+        true => vec!["--validate-config".into()],
+        false => vec!["--verbose".into(), "--help".into()],
+    });
     argv
 }
 

@@ -102,6 +102,18 @@ pub(crate) fn list_options(prefix: &Prefix) -> Vec<OsString> {
     vec![prefix.layout.program("postgres").into_os_string(), "--describe-config".into()]
 }
 
+/// The command line that reads options and ends. Postgres does this as root, too, if its first word is `-C`.
+pub(crate) fn check_options(prefix: &Prefix, config: &Path, options: &[String]) -> Vec<OsString> {
+    let mut argv = vec![prefix.layout.program("postgres").into_os_string()];
+    argv.extend(["-C", "max_connections", "-D"].map(OsString::from));
+    argv.push(config.parent().unwrap_or(config).into());
+    let mut file = OsString::from("--config-file=");
+    file.push(config);
+    argv.push(file);
+    argv.extend(options.iter().map(OsString::from));
+    argv
+}
+
 /// Postgres refuses to run as root or as a user without an entry in the list of users.
 pub(crate) fn run_as() -> RunAs {
     let user = rustix::process::geteuid();

@@ -97,6 +97,7 @@ fn recipe(neutral: &mut Neutral, text: &str) -> String {
         words: neutral.text(&system.words),
         name: system.name.map(|name| neutral.text(&name)),
         config: system.config.map(|file| neutral.text(&file)),
+        without: system.without,
         options: (system.options.into_iter())
             .map(|(option, value)| (option, neutral.text(&value)))
             .collect(),

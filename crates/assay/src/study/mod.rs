@@ -28,8 +28,8 @@ use assay_study::{Driver, End, Shard, carry_out};
 use crate::examination::examine_before;
 use crate::machine_lock::{self, MachineLock};
 use crate::systems::{
-    Environment, LocalSite, Participant, leave_root_for, load_beforehand, machine_facts,
-    participants, refuse_foreign_tables,
+    Environment, LocalSite, Participant, check_options, leave_root_for, load_beforehand,
+    machine_facts, participants, refuse_foreign_tables,
 };
 
 use self::claim::Claim;
@@ -52,6 +52,7 @@ pub(crate) struct Stopped {
 pub(crate) fn run(plan: Plan, env: &Environment, ledger: &mut Ledger) -> Result<String, Stopped> {
     let unnamed = |error| Stopped { study: None, error };
     let participants = participants(&plan, env).map_err(unnamed)?;
+    check_options(&participants, env).map_err(unnamed)?;
     refuse_foreign_tables(&participants, &plan.study, env).map_err(unnamed)?;
     let _data = beforehand(&participants, &plan.study, env).map_err(unnamed)?;
     // Waiting for another study is no part of this one.
