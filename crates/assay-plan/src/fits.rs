@@ -143,7 +143,7 @@ pub(crate) fn check_machine(
             let each_mb = (memory_have / resident.max(1)).saturating_sub(footprint.terms.server_mb);
             let each_mb = each_mb / CACHE_STEP_MB * CACHE_STEP_MB;
             let asks = |spec: &&&SystemSpec| cache_mb(spec).is_some_and(|asked| asked > each_mb);
-            started.clone().filter(|it| asks(&it)).map(|it| smaller_cache(it, each_mb)).collect()
+            started.clone().filter(asks).map(|it| smaller_cache(it, each_mb)).collect()
         }
         _ => distinct.iter().filter_map(|spec| told_logs(spec, templates + 1)).collect(),
     };

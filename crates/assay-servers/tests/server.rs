@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use assay_model::{CpuPlacement, Hint as _, Product};
 use assay_servers::{
     Ending, Error, KeptServer, Listen, Server, collect_kept_data, copy_tree, drain, initialize,
-    kept, maintain,
+    kept, maintain, refused_options,
 };
 use assay_testkit::{
     mariadb, mariadb_version, options, prefix, product_prefix, site, start, start_listening,
@@ -226,6 +226,30 @@ fn a_maintained_server_is_drained_and_otherwise_unchanged() {
         let stuck = drain(&mut control, Duration::from_millis(300)).unwrap();
         assert!(!stuck.is_complete && stuck.history_length > Some(0), "{version}: {stuck:?}");
         assert_eq!(control.query(knobs).unwrap().rows, before.rows);
+    }
+}
+
+#[test]
+fn all_options_that_a_server_does_not_take_are_found_without_a_start() {
+    let cases = [(Product::MariaDb, "10.11"), (Product::MySql, "5.7"), (Product::MySql, "8.0")];
+    for (product, version) in cases {
+        let dir = tempfile::tempdir().unwrap();
+        let (prefix, site) = (product_prefix(product, version), site(dir.path()));
+        let options = [
+            "--innodb-bufer-pool-size=1",
+            "--max-connections=50",
+            "--sql-mode=NO_SUCH_MODE",
+            "--loose-no-such-option=1",
+            "--no_such_option=1",
+        ];
+        let refused = refused_options(&site, &prefix, &options.map(str::to_owned)).unwrap();
+        let of = |name: &str| refused.iter().find(|it| it.name == name).unwrap();
+        assert_eq!(refused.len(), 3, "{version}: {refused:?}");
+        let nearest = of("innodb_bufer_pool_size").nearest.as_deref();
+        assert_eq!(nearest, Some("innodb_buffer_pool_size"));
+        assert_eq!(of("no_such_option").said, None);
+        assert!(of("sql_mode").said.as_ref().unwrap().contains("NO_SUCH_MODE"), "{refused:?}");
+        assert_eq!(count(dir.path()), 0);
     }
 }
 
