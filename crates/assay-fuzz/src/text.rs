@@ -119,7 +119,8 @@ pub(crate) fn url(bytes: &[u8]) {
 /// Workload files and pgbench scripts: what can be read gives statements and events. A mistake has a place in the file.
 /// A request of a browser, or of a program that pretends to be one.
 pub(crate) fn http_request(bytes: &[u8]) {
-    match read_request(bytes, 8080) {
+    // Pages of studies are asked for in the corpus.
+    match read_request(bytes, 8080, "study") {
         Read::Part => assert!(bytes.len() < HEAD_MAX, "{} bytes are no part", bytes.len()),
         Read::Whole(request) => {
             assert!(bytes.len() <= HEAD_MAX && bytes.windows(5).any(|it| it == b":8080"));

@@ -14,7 +14,7 @@ impl Ledger {
     /// # Errors
     /// The study, or one of the cells or systems, is not in the ledger.
     pub fn set_conclusions(&mut self, study: &str, concluded: &Conclusions) -> Result<(), Error> {
-        self.named(set(&self.connection, study, concluded))
+        self.written(set(&self.connection, study, concluded))
     }
 
     /// The conclusions of a study; `None` if none were recorded.

@@ -1,7 +1,6 @@
 //! Copies studies from one ledger to another, row by row.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use rusqlite::types::Value;
 use rusqlite::{Connection, Transaction, TransactionBehavior, params_from_iter};
@@ -17,7 +16,7 @@ impl Ledger {
     /// # Errors
     /// A value is invalid.
     pub fn bytes_of(studies: &[StudyRows]) -> Result<Vec<u8>, Error> {
-        let mut ledger = Self::opened(Path::new("in memory"), schema::in_memory())?;
+        let mut ledger = Self::in_memory()?;
         ledger.add_rows(studies)?;
         let bytes = schema::bytes(&mut ledger.connection);
         ledger.named(bytes)
@@ -75,7 +74,7 @@ impl Ledger {
     /// # Errors
     /// There is a study with one of the ids or names already, or a value is invalid.
     pub fn add_rows(&mut self, studies: &[StudyRows]) -> Result<(), Error> {
-        self.named(add_all(&self.connection, studies))
+        self.written(add_all(&self.connection, studies))
     }
 }
 

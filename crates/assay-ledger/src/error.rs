@@ -30,6 +30,11 @@ pub enum Problem {
     /// The file, or a file that SQLite keeps next to it, is a directory, a pipe or a device. The text names it.
     #[error("{0} is not a regular file")]
     NotAFile(String),
+    /// The file was removed or replaced since it was opened.
+    #[error(
+        "it was removed or replaced while a study was written to it; what was measured is lost"
+    )]
+    Gone,
     /// Another process was still writing when the time limit was reached.
     #[error("another process is writing to it")]
     Locked,
@@ -191,6 +196,9 @@ impl Hint for Error {
                 "`assay compare` and `assay run` create it; `--ledger FILE` or `ASSAY_LEDGER` names another one"
             }
             Problem::NotAFile(_) => "`--ledger FILE` or `ASSAY_LEDGER` names another one",
+            Problem::Gone => {
+                "leave the ledger where it is while assay measures, and run the command again"
+            }
             Problem::Locked => "wait for the other assay to end, or use another ledger file",
             Problem::NotALedger => "name the file that an earlier study was written to",
             Problem::Damaged(_) | Problem::Overfull => {

@@ -25,6 +25,7 @@ mod tests;
 mod values;
 mod write;
 
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
@@ -43,6 +44,8 @@ pub struct Ledger {
     connection: Connection,
     time_limit: TimeLimit,
     path: PathBuf,
+    /// Device and number of a file that is open for writing.
+    file: Option<(u64, u64)>,
 }
 
 impl Ledger {
@@ -51,7 +54,8 @@ impl Ledger {
     /// # Errors
     /// The file cannot be opened, is not a ledger, has an altered schema, is locked, or is of another version.
     pub fn open(path: &Path) -> Result<Self, Error> {
-        Self::opened(path, schema::open(path))
+        let ledger = Self::opened(path, schema::open(path))?;
+        Ok(Self { file: identity(path), ..ledger })
     }
 
     /// Opens an existing ledger read-only.
@@ -70,6 +74,14 @@ impl Ledger {
         Self::opened(path, schema::of_bytes(bytes))
     }
 
+    /// An empty ledger in memory.
+    ///
+    /// # Errors
+    /// There is no memory.
+    pub fn in_memory() -> Result<Self, Error> {
+        Self::opened(Path::new("in memory"), schema::in_memory())
+    }
+
     /// The path of the file.
     #[must_use]
     pub fn path(&self) -> &Path {
@@ -81,7 +93,7 @@ impl Ledger {
         match opened {
             Ok((connection, time_limit)) => {
                 time_limit.lift();
-                Ok(Self { connection, time_limit, path })
+                Ok(Self { connection, time_limit, path, file: None })
             }
             Err(problem) => Err(Error { path, problem }),
         }
@@ -92,8 +104,20 @@ impl Ledger {
         self.named(self.time_limit.during(&self.connection, || read(&self.connection)))
     }
 
+    /// What was written to the file. SQLite does not notice that a file was removed, and writes on to what nobody finds.
+    fn written<T>(&self, result: Result<T, Problem>) -> Result<T, Error> {
+        let is_gone = self.file.is_some() && identity(&self.path) != self.file;
+        self.named(if is_gone { Err(Problem::Gone) } else { result })
+    }
+
     /// Adds the path of the file to a problem.
     fn named<T>(&self, result: Result<T, Problem>) -> Result<T, Error> {
         result.map_err(|problem| Error { path: self.path.clone(), problem })
     }
+}
+
+/// Device and number of a file.
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    let found = fs_err::metadata(path).ok()?;
+    Some((found.dev(), found.ino()))
 }

@@ -14,7 +14,7 @@ impl Ledger {
     /// # Errors
     /// Those of [`Ledger::create_study`] and [`Ledger::add_slice`].
     pub fn add_record(&mut self, record: &StudyRecord) -> Result<(), Error> {
-        self.named(add_record(&self.connection, record))
+        self.written(add_record(&self.connection, record))
     }
 }
 

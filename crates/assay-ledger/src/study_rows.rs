@@ -110,6 +110,30 @@ const fn json(table: &'static str, column: &'static str) -> TextPlace {
     TextPlace { table, column, is_json: true }
 }
 
+/// How the names of studies of published results begin.
+const PUBLISHED: &str = "imported-";
+
+/// Adds a value with its type and length. The order of the fields of JSON does not count.
+fn put(all: &mut Vec<u8>, value: &Value) {
+    let of_json = |text: &str| {
+        let mut json: serde_json::Value = serde_json::from_str(text).ok()?;
+        if let Some(fields) = json.as_object_mut() {
+            // Where they were published, in an artifact.
+            fields.remove("reported_in");
+        }
+        Some(json.to_string())
+    };
+    let (kind, bytes) = match value {
+        Value::Null => ('n', Vec::new()),
+        Value::Integer(number) => ('i', number.to_string().into_bytes()),
+        Value::Real(number) => ('r', number.to_bits().to_string().into_bytes()),
+        Value::Text(text) => ('t', of_json(text).unwrap_or_else(|| text.clone()).into_bytes()),
+        Value::Blob(bytes) => ('b', bytes.clone()),
+    };
+    all.extend(format!("{kind}{}:", bytes.len()).into_bytes());
+    all.extend(bytes);
+}
+
 impl StudyRows {
     /// The study's name.
     #[must_use]
@@ -117,27 +141,51 @@ impl StudyRows {
         &self.study
     }
 
-    /// Whether both are the same study. Published results are named after their content: of these, the moment of the
-    /// import does not count.
+    /// Whether both are the same study. Published results are named after their content: of these, it alone counts.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
-        if !(self.study.starts_with("imported-") && self.study == other.study) {
-            return self == other;
-        }
-        let timeless = |it: &Self| {
-            let mut it = it.clone();
-            for table in &mut it.tables {
-                let is_moment: Vec<bool> =
-                    table.columns.iter().map(|name| name.ends_with("_ms")).collect();
-                for row in &mut table.rows {
-                    let moments =
-                        row.iter_mut().zip(&is_moment).filter(|(_, is_moment)| **is_moment);
-                    moments.for_each(|(value, _)| *value = Value::Null);
+        let are_published = self.is_published() && self.study == other.study;
+        if are_published { self.content() == other.content() } else { self == other }
+    }
+
+    /// Whether the study's name says that it has published results.
+    #[must_use]
+    pub fn is_published(&self) -> bool {
+        self.study.starts_with(PUBLISHED)
+    }
+
+    /// Everything that published results consist of, in a form of which a digest can be computed: neither the name of
+    /// the study, nor when, from which file and by which assay it was imported, nor what was concluded from it.
+    #[must_use]
+    pub fn content(&self) -> Vec<u8> {
+        let mut all = Vec::new();
+        let of_import =
+            ["assay_version", "judged_by", "started_ms", "when_ms", "written_ms", "study"];
+        for Table { name, columns, rows } in self.tables.iter().filter(|it| it.name != "verdict") {
+            let counts =
+                |column: &str| !of_import.contains(&column) && (*name, column) != ("study", "id");
+            for (row, at) in rows.iter().zip(0_u64..) {
+                for (value, column) in row.iter().zip(columns).filter(|(_, it)| counts(it)) {
+                    all.extend(format!("{name} {at} {column} ").into_bytes());
+                    put(&mut all, value);
                 }
             }
-            it
-        };
-        timeless(self) == timeless(other)
+        }
+        all
+    }
+
+    /// The same study under another name.
+    #[must_use]
+    pub fn renamed(mut self, study: String) -> Self {
+        for table in &mut self.tables {
+            let owner = if table.name == "study" { "id" } else { "study" };
+            let at = table.columns.iter().position(|column| column == owner);
+            for value in table.rows.iter_mut().filter_map(|row| row.get_mut(at?)) {
+                *value = Value::Text(study.clone());
+            }
+        }
+        self.study = study;
+        self
     }
 
     /// Calls `change` with every text that may come from anywhere, and replaces it by what `change` returns.

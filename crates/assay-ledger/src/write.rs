@@ -27,7 +27,7 @@ impl Ledger {
         host: &Host,
         systems: &[System],
     ) -> Result<(), Error> {
-        self.named(create_study(&self.connection, study, host, systems))
+        self.written(create_study(&self.connection, study, host, systems))
     }
 
     /// Adds a block before it is measured.
@@ -35,7 +35,7 @@ impl Ledger {
     /// # Errors
     /// The study has such a block already, or one of the cells is not in its plan.
     pub fn add_block(&mut self, study: &str, block: &Block) -> Result<(), Error> {
-        self.named(add_block(&self.connection, study, block))
+        self.written(add_block(&self.connection, study, block))
     }
 
     /// Sets the content of a system's tables. Replaces the earlier content of the same data set.
@@ -60,7 +60,7 @@ impl Ledger {
     /// Its study, system or cell is not in the ledger, the slice is in the ledger already, a value is invalid, or the
     /// disk does not accept it.
     pub fn add_slice(&mut self, study: &str, slice: &Slice) -> Result<(), Error> {
-        self.named(add_slice(&self.connection, study, slice))
+        self.written(add_slice(&self.connection, study, slice))
     }
 
     /// Adds an event.
@@ -68,7 +68,7 @@ impl Ledger {
     /// # Errors
     /// Its study or system is not in the ledger.
     pub fn add_event(&mut self, study: &str, event: &StudyEvent) -> Result<(), Error> {
-        self.named(add_event(&self.connection, study, event))
+        self.written(add_event(&self.connection, study, event))
     }
 
     /// Replaces the study's audit findings.
@@ -119,7 +119,7 @@ impl Ledger {
     /// # Errors
     /// The study is not in the ledger.
     pub fn finish(&mut self, study: &str) -> Result<(), Error> {
-        self.named(finish(&self.connection, study))
+        self.written(finish(&self.connection, study))
     }
 
     /// Notes that a study is measured further, although it was finished. Its conclusions no longer hold.
@@ -127,7 +127,7 @@ impl Ledger {
     /// # Errors
     /// The ledger cannot be written.
     pub fn reopen(&mut self, study: &str) -> Result<(), Error> {
-        self.named(reopen(&self.connection, study))
+        self.written(reopen(&self.connection, study))
     }
 }
 

@@ -510,3 +510,22 @@ fn a_locked_ledger_is_reported_but_readable() {
     other.execute_batch("ROLLBACK").unwrap();
     ledger.add_slice("sample", &slice).unwrap();
 }
+
+/// SQLite itself does not notice: it writes on to a file that nobody finds.
+#[test]
+fn a_ledger_that_is_removed_or_replaced_is_noticed() {
+    for is_replaced in [false, true] {
+        let directory = tempfile::tempdir().unwrap();
+        let (mut ledger, record, path) = common::sample_ledger(directory.path());
+        let id = &record.study.id;
+        ledger.finish(id).unwrap();
+        fs_err::remove_file(&path).unwrap();
+        if is_replaced {
+            drop(Ledger::open(&path).unwrap());
+        }
+        let event = record.events[0].clone();
+        for error in [ledger.finish(id).unwrap_err(), ledger.add_event(id, &event).unwrap_err()] {
+            assert!(matches!(error.problem, Problem::Gone), "{error}");
+        }
+    }
+}

@@ -176,5 +176,21 @@ mod tests {
         };
         assert!(Pack::read(&names("report.csv", "report.txt")).is_err());
         assert!(Pack::read(&names("report.txt", "../../.txt")).is_err());
+        // A program that reads from the beginning would find another name, method, size or checksum.
+        let local = |member: usize, at: usize, value: u8| {
+            let starts = bytes.windows(4).enumerate().filter(|(_, it)| *it == b"PK\x03\x04");
+            let (start, _) = starts.take(member + 1).last().unwrap();
+            let mut changed = bytes.clone();
+            assert_ne!(changed[start + at], value);
+            changed[start + at] = value;
+            Pack::read(&changed).map(|_| ()).map_err(|error| error.to_string())
+        };
+        for member in 0..=MEMBERS.len() {
+            for (at, value) in [(6, 8), (8, 99), (14, 7), (18, 250), (22, 250), (30, b'x'), (33, 0)]
+            {
+                let told = local(member, at, value).unwrap_err();
+                assert!(told.contains("not as the directory"), "{member} {at}: {told}");
+            }
+        }
     }
 }

@@ -2,7 +2,8 @@
 
 use std::io::{Cursor, Read as _};
 
-use zip::ZipArchive;
+use zip::read::ZipFile;
+use zip::{CompressionMethod, ZipArchive};
 
 use crate::manifest::sha256;
 use crate::{Error, MANIFEST, MEMBERS, Manifest, Pack};
@@ -54,10 +55,48 @@ fn check_layout(bytes: &[u8], zip: &mut Zip<'_>) -> Result<(), Error> {
         if file.header_start() != next || file.encrypted() || !file.is_file() {
             return ambiguous;
         }
+        if !is_told_twice(bytes, &file) {
+            return Err(Error::Ambiguous(
+                "a member is not as the directory of the zip file has it",
+            ));
+        }
         next = starts.saturating_add(file.compressed_size());
     }
     if next == zip.central_directory_start() { Ok(()) } else { ambiguous }
 }
+
+/// Whether what stands before a member says the same of it as the directory at the end of the zip file, which programs
+/// that read from the beginning do not see.
+fn is_told_twice(bytes: &[u8], file: &ZipFile<'_, Cursor<&[u8]>>) -> bool {
+    let start = usize::try_from(file.header_start()).unwrap_or(usize::MAX);
+    let Some(header) = bytes.get(start..).and_then(|it| it.first_chunk::<LOCAL_BYTES>()) else {
+        return false;
+    };
+    let [b'P', b'K', 3, 4, _, _, flags, _, m0, m1, _, _, _, _, rest @ ..] = *header else {
+        return false;
+    };
+    let [c0, c1, c2, c3, p0, p1, p2, p3, s0, s1, s2, s3, n0, n1, _, _] = rest;
+    let method = match file.compression() {
+        CompressionMethod::Stored => 0,
+        CompressionMethod::Deflated => 8,
+        _ => return false,
+    };
+    let name = bytes.get(start + LOCAL_BYTES..).unwrap_or_default();
+    let name = name.get(..usize::from(u16::from_le_bytes([n0, n1])));
+    // Sizes that stand after the member may be any.
+    flags & HAS_DESCRIPTOR == 0
+        && u16::from_le_bytes([m0, m1]) == method
+        && u32::from_le_bytes([c0, c1, c2, c3]) == file.crc32()
+        && u64::from(u32::from_le_bytes([p0, p1, p2, p3])) == file.compressed_size()
+        && u64::from(u32::from_le_bytes([s0, s1, s2, s3])) == file.size()
+        && name == Some(file.name_raw())
+}
+
+/// Size of what stands before a member, without its name.
+const LOCAL_BYTES: usize = 30;
+
+/// The flag of a member whose sizes stand after it.
+const HAS_DESCRIPTOR: u8 = 1 << 3;
 
 /// Unpacks a member of at most this many bytes.
 fn unpack(zip: &mut Zip<'_>, at: usize, name: &'static str, most: u64) -> Result<Vec<u8>, Error> {

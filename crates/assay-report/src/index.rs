@@ -38,7 +38,7 @@ pub fn index_policy() -> String {
 }
 
 /// Lists the studies that have a text in their id, name or systems, the newest first. `list` has the oldest first, and
-/// `running` the ids of those that are being measured. Links lead to `/study/ID` and `/trend?test=NAME`.
+/// `running` the ids of those that are being measured. Links lead to `study/ID` and `trend?test=NAME`.
 #[must_use]
 pub fn index(list: &[StudySummary], running: &BTreeSet<String>, search: &str) -> String {
     let wanted = search.trim().to_lowercase();

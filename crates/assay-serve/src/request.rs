@@ -43,6 +43,8 @@ pub enum Refusal {
     Method,
     /// A page of another site asked for it, other than by a link.
     CrossSite,
+    /// It does not know the token: another user of this machine may have sent it.
+    Token,
     /// It is longer than [`HEAD_MAX`].
     TooLarge,
 }
@@ -55,7 +57,7 @@ impl Refusal {
             Self::Malformed => "400 Bad Request",
             Self::Host => "421 Misdirected Request",
             Self::Method => "405 Method Not Allowed",
-            Self::CrossSite => "403 Forbidden",
+            Self::CrossSite | Self::Token => "403 Forbidden",
             Self::TooLarge => "431 Request Header Fields Too Large",
         }
     }
@@ -72,9 +74,10 @@ pub enum Read {
     Refused(Refusal),
 }
 
-/// Reads the request that begins a connection to this port.
+/// Reads the request that begins a connection to this port. Its path must begin with the token, which is not part of the
+/// result.
 #[must_use]
-pub fn read_request(bytes: &[u8], port: u16) -> Read {
+pub fn read_request(bytes: &[u8], port: u16, token: &str) -> Read {
     let mut fields = [httparse::EMPTY_HEADER; FIELDS_MAX];
     let mut request = httparse::Request::new(&mut fields);
     match request.parse(bytes) {
@@ -88,10 +91,14 @@ pub fn read_request(bytes: &[u8], port: u16) -> Read {
     if bytes.len() > HEAD_MAX {
         return Read::Refused(Refusal::TooLarge);
     }
-    checked(&request, port).map_or_else(Read::Refused, Read::Whole)
+    checked(&request, port, token).map_or_else(Read::Refused, Read::Whole)
 }
 
-fn checked(request: &httparse::Request<'_, '_>, port: u16) -> Result<Request, Refusal> {
+fn checked(
+    request: &httparse::Request<'_, '_>,
+    port: u16,
+    token: &str,
+) -> Result<Request, Refusal> {
     let is_named = |field: &&Header<'_>, name: &str| field.name.eq_ignore_ascii_case(name);
     let fields = &request.headers;
     let mut hosts = fields.iter().filter(|field| is_named(field, "host"));
@@ -121,13 +128,24 @@ fn checked(request: &httparse::Request<'_, '_>, port: u16) -> Result<Request, Re
     }
     let target = request.path.filter(|path| path.starts_with('/')).ok_or(Refusal::Malformed)?;
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
-    let segments = path.split('/').skip(1).map(decoded);
+    // Links of the first page are relative, so its path ends with a slash.
+    let (given, path) = path.trim_start_matches('/').split_once('/').ok_or(Refusal::Token)?;
+    if !is_token(given, token) {
+        return Err(Refusal::Token);
+    }
+    let segments = path.split('/').map(decoded);
     let mut path: Vec<String> = segments.collect::<Option<_>>().ok_or(Refusal::Malformed)?;
     if path.last().is_some_and(String::is_empty) {
         path.pop();
     }
     let query = parameters(query).ok_or(Refusal::Malformed)?;
     Ok(Request { path, query, is_head })
+}
+
+/// Whether a text is the token. The time that this takes tells nothing of the token but its length.
+fn is_token(given: &str, token: &str) -> bool {
+    let differ = given.bytes().zip(token.bytes()).fold(0, |all, (one, other)| all | (one ^ other));
+    given.len() == token.len() && differ == 0
 }
 
 /// Whether a `Host` is one of the names of loopback, with this port.
@@ -160,13 +178,13 @@ mod tests {
     const HOST: &str = "Host: 127.0.0.1:80\r\n\r\n";
 
     fn read(text: &str) -> Read {
-        read_request(text.as_bytes(), 80)
+        read_request(text.as_bytes(), 80, "token")
     }
 
     #[test]
     fn a_request_is_decoded() {
         let Read::Whole(request) =
-            read(&format!("HEAD /study/a%2fb/?q=x+y&z=%3C HTTP/1.1\r\n{HOST}"))
+            read(&format!("HEAD /token/study/a%2fb/?q=x+y&z=%3C HTTP/1.1\r\n{HOST}"))
         else {
             panic!("it is a request")
         };
@@ -174,12 +192,12 @@ mod tests {
         assert_eq!((request.parameter("q"), request.parameter("z")), ("x y", "<"));
         assert!(request.is_head && request.parameter("none").is_empty());
         assert_eq!(read("GET / HTTP/1.1\r\nHost"), Read::Part);
-        let Read::Whole(root) = read(&format!("GET / HTTP/1.1\r\n{HOST}")) else {
+        let Read::Whole(root) = read(&format!("GET /token/ HTTP/1.1\r\n{HOST}")) else {
             panic!("a request")
         };
         assert!(root.path.is_empty());
         let link = "Sec-Fetch-Site: cross-site\r\nsec-fetch-mode: navigate";
-        let link = read(&format!("GET / HTTP/1.1\r\n{link}\r\n{HOST}"));
+        let link = read(&format!("GET /token/ HTTP/1.1\r\n{link}\r\n{HOST}"));
         assert!(matches!(link, Read::Whole(_)), "a link of another site: {link:?}");
     }
 
@@ -203,7 +221,13 @@ mod tests {
             ),
             (format!("POST / HTTP/1.1\r\n{HOST}"), Refusal::Method),
             (format!("GET http://127.0.0.1/ HTTP/1.1\r\n{HOST}"), Refusal::Malformed),
-            (format!("GET /%ff HTTP/1.1\r\n{HOST}"), Refusal::Malformed),
+            (format!("GET /token/%ff HTTP/1.1\r\n{HOST}"), Refusal::Malformed),
+            (get("Host: localhost"), Refusal::Token),
+            (format!("GET /token HTTP/1.1\r\n{HOST}"), Refusal::Token),
+            (format!("GET /token?q=x HTTP/1.1\r\n{HOST}"), Refusal::Token),
+            (format!("GET /tokem/ HTTP/1.1\r\n{HOST}"), Refusal::Token),
+            (format!("GET /tokens/ HTTP/1.1\r\n{HOST}"), Refusal::Token),
+            (format!("GET /study/token/ HTTP/1.1\r\n{HOST}"), Refusal::Token),
             ("\u{0}\u{1}\u{2}".to_owned(), Refusal::Malformed),
             (get(&format!("Host: localhost\r\nX: {}", "a".repeat(HEAD_MAX))), Refusal::TooLarge),
             (get(&"X: y\r\n".repeat(100)), Refusal::TooLarge),

@@ -9,6 +9,7 @@ use assay_raster::Rasterizer;
 use assay_report::ChartFile;
 
 use crate::progress::print;
+use crate::whole_file;
 
 /// The file of the report, beside the charts.
 pub(crate) const REPORT: &str = "report.md";
@@ -98,9 +99,9 @@ pub(crate) fn write_files(
                 picture.with_context(|| format!("cannot draw the chart `{}`", chart.name))?
             }
         };
-        fs_err::write(file(chart), bytes)?;
+        whole_file::write(&file(chart), &bytes)?;
     }
-    fs_err::write(directory.join(REPORT), report)?;
+    whole_file::write(&directory.join(REPORT), report.as_bytes())?;
     let written = match charts.len() {
         0 => "nothing to draw; the report".to_owned(),
         count => format!("{} and the report that shows them", counted(count as u64, "chart")),

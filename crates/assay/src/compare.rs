@@ -249,6 +249,7 @@ fn measure(
             // A study that is refused does not continue.
             let goes_on = |id: &String| {
                 !stopped.error.is::<Distrust>()
+                    && ledger.path().exists()
                     && ledger.read(id).is_ok_and(|it| !it.slices.is_empty())
             };
             if let Some(id) = stopped.study.filter(goes_on) {

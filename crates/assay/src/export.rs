@@ -13,9 +13,9 @@ use serde::Serialize;
 
 use crate::advice::Advised;
 use crate::cli::Export;
-use crate::evidence::temporary;
 use crate::exit::Exit;
 use crate::opened::open_ledger;
+use crate::whole_file::temporary;
 use crate::{paths, report, study_id};
 
 /// A table that was written.

@@ -40,6 +40,7 @@ mod study;
 mod study_id;
 mod systems;
 mod trend;
+mod whole_file;
 mod workload;
 
 use std::io::Write as _;

@@ -25,7 +25,7 @@ use crate::form::{Form, form};
 use crate::opened::open_ledger;
 use crate::progress::Progress;
 use crate::stacks::NoStacks;
-use crate::{paths, stacks, study, study_id, workload};
+use crate::{paths, stacks, study, study_id, whole_file, workload};
 
 /// Renders a study of the ledger.
 pub(crate) fn run(args: &Report) -> Result<Exit> {
@@ -493,8 +493,8 @@ fn terminal_width() -> usize {
 
 fn write_file(path: &Path, text: &str) -> Result<()> {
     let plain = anstream::adapter::strip_str(text).to_string();
-    fs_err::write(path, plain)?;
-    Ok(())
+    let cannot = || format!("cannot write `{}`", path.display());
+    whole_file::write(path, plain.as_bytes()).with_context(cannot)
 }
 
 /// A reader that closes the pipe early, such as `head`, is no error.

@@ -1,18 +1,20 @@
 //! `assay serve`: the reports of a ledger as pages on loopback. Nothing is written.
 
+use std::io::{ErrorKind, Read as _};
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use assay_model::{StudyRecord, without_secrets};
 use assay_report::{Format, TextOptions, Trend};
 use assay_serve::{Page, Request, Server};
 
+use crate::advice::Advised;
 use crate::cli::Serve;
 use crate::exit::Exit;
 use crate::interrupt::{self, Interrupt};
 use crate::opened::open_ledger;
-use crate::{paths, report, study, trend};
+use crate::{paths, report, study, study_id, trend};
 
 /// How often the main thread looks for Ctrl-C.
 const LOOK: Duration = Duration::from_millis(100);
@@ -23,18 +25,31 @@ pub(crate) fn run(args: &Serve) -> Result<Exit> {
     // A ledger that cannot be read is reported before anything listens.
     drop(open_ledger(&file)?);
     let _interrupt = Interrupt::listen()?;
-    let server = Server::bind(args.port)
-        .with_context(|| format!("cannot listen on port {} of 127.0.0.1", args.port))?;
+    let server = Server::bind(args.port, token()?).map_err(|error| refused(args.port, &error))?;
     report::write_stdout(&format!("{}\n", server.url()))?;
-    let serving = std::thread::spawn(move || server.run(move |request| page(&file, request)));
+    std::thread::spawn(move || server.run(move |request| page(&file, request)));
     while !interrupt::is_asked() {
-        if serving.is_finished() {
-            let ended = serving.join().map_err(|_| anyhow::anyhow!("the server ended"))?;
-            return ended.map(|()| Exit::Done).context("cannot accept connections");
-        }
         std::thread::park_timeout(LOOK);
     }
     Ok(Exit::Done)
+}
+
+/// A part of the address that no other user of this machine can guess.
+fn token() -> Result<String> {
+    let mut bytes = [0; 16];
+    fs_err::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(hex::encode(bytes))
+}
+
+fn refused(port: u16, error: &std::io::Error) -> Advised {
+    let hint = match error.kind() {
+        ErrorKind::AddrInUse => {
+            "another program listens there: leave `--port` out for a free port, or name another"
+        }
+        ErrorKind::PermissionDenied => "leave `--port` out, or name one above 1023",
+        _ => "leave `--port` out for a free port",
+    };
+    Advised::new(format!("cannot listen on port {port} of 127.0.0.1: {error}"), hint)
 }
 
 /// The page that a request asks for.
@@ -59,10 +74,15 @@ fn index(file: &Path, search: &str) -> Result<Page> {
 
 fn study(file: &Path, name: &str) -> Result<Page> {
     let ledger = open_ledger(file)?;
-    if !ledger.studies()?.iter().any(|it| it.id == name || it.name.as_deref() == Some(name)) {
-        return Ok(Page::Missing("there is no such study".to_owned()));
-    }
-    let record = report::read(&ledger, &ledger.find(name)?)?;
+    let studies = ledger.studies()?;
+    let named = studies.iter().find(|it| it.id == name || it.name.as_deref() == Some(name));
+    let id = match named {
+        Some(study) => Some(study.id.clone()),
+        None if name == "latest" => study_id::find(&ledger, None, |_| true)?,
+        None => None,
+    };
+    let Some(id) = id else { return Ok(Page::Missing("there is no such study".to_owned())) };
+    let record = report::read(&ledger, &id)?;
     let running = !record.finished && study::is_measured(&record);
     let record = StudyRecord { running, ..record };
     let judgement = assay_verdict::judge(&record);

@@ -8,6 +8,7 @@ use assay_model::{EventKind, Hint, Profiling, Study, StudyRecord, counted};
 use crate::charts::{NoCharts, check_file};
 use crate::cli::{FormatWord, Output};
 use crate::progress::print;
+use crate::whole_file;
 
 /// The ending of the files, which is also the word in `--format`.
 pub(crate) const ENDING: &str = "folded";
@@ -61,7 +62,7 @@ pub(crate) fn write(record: &StudyRecord, directory: Option<&Path>) -> Result<()
     let path = |name: &str| directory.join(format!("{name}.{ENDING}"));
     files.iter().try_for_each(|file| check_file(&path(&file.name)))?;
     for file in &files {
-        fs_err::write(path(&file.name), &file.text)?;
+        whole_file::write(&path(&file.name), file.text.as_bytes())?;
     }
     print(&format!(
         "{} in `{}`: CPU time in samples, waits in microseconds",

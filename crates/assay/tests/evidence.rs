@@ -319,6 +319,7 @@ fn an_imported_study_takes_no_place_of_another() {
         change(&folder.path("other.db"), &sql);
         folder.command(&["import", "ledger", "other.db", "--ledger", "own.db"]).output().unwrap()
     };
+    let future = "UPDATE study SET started_ms = 253402300799000";
     for (id, more, told) in [
         ("latest", "", "its name stands for the latest study"),
         ("nightly", "", "it already has a study `nightly`"),
@@ -327,6 +328,8 @@ fn an_imported_study_takes_no_place_of_another() {
         ("..", "", "a name that assay gives to no study"),
         ("-rf", "", "a name that assay gives to no study"),
         ("a/b", "", "a name that assay gives to no study"),
+        ("imported-0123456789ab", "", "is not of what it holds"),
+        ("other", future, "begins in the future"),
     ] {
         let refused = with(id, more);
         assert_eq!(refused.status.code(), Some(2), "{id}: {}", out(&refused));
@@ -336,4 +339,45 @@ fn an_imported_study_takes_no_place_of_another() {
     assert!(added.status.success(), "{}", err(&added));
     let latest = out(&folder.run(&["report", "--format", "json", "--ledger", "own.db"], 0));
     assert!(latest.contains(STUDY), "{latest}");
+}
+
+/// Published results have a name that follows from what they hold: a forger who takes the name is found out.
+#[test]
+fn forged_published_results_never_stand_for_the_true_ones() {
+    let folder = Folder::new();
+    let table = "col-1 : a\ncol-2 : b\n100\t110\tpoint-query\n200\t190\tscan\n";
+    fs_err::write(folder.path("qps.abs.x.tsv"), table).unwrap();
+    let import = |ledger: &str, code| {
+        folder.run(&["import", "mytools", "qps.abs.x.tsv", "--ledger", ledger], code)
+    };
+    import("forged.db", 0);
+    let again = import("forged.db", 0);
+    assert!(
+        err(&again).contains("note: these results are in the ledger already: study `imported-")
+    );
+    // As it is, it is the same wherever it was imported, also from a pack.
+    import("own.db", 0);
+    folder.run(&["pack", "latest", "p.assay", "--ledger", "forged.db"], 0);
+    for file in ["forged.db", "p.assay"] {
+        let same = out(&folder.run(&["import", "ledger", file, "--ledger", "own.db"], 0));
+        assert!(same.contains("already there"), "{same}");
+    }
+    for forgery in [
+        "UPDATE slice SET events = events + 1 WHERE id = 1",
+        "UPDATE slice SET published = '[[\"a\",1.0]]' WHERE id = 1",
+        "UPDATE system SET name = 'c' WHERE number = 1",
+        "UPDATE host SET cpu = 'fast'",
+        "INSERT INTO event (study, when_ms, what) SELECT id, 1, '{\"kind\":\"resumed\"}' FROM study",
+    ] {
+        fs_err::copy(folder.path("forged.db"), folder.path("f.db")).unwrap();
+        change(&folder.path("f.db"), forgery);
+        // Into a ledger without the true ones, and into one with them.
+        let words = ["import", "ledger", "f.db", "--ledger", "empty.db"];
+        let refused = folder.command(&words).output().unwrap();
+        assert!(err(&refused).contains("is not of what it holds"), "{forgery}: {}", err(&refused));
+        folder.run(&["import", "ledger", "f.db", "--ledger", "own.db"], 2);
+        // The true ones are not taken for what is there.
+        let refused = import("f.db", 2);
+        assert!(err(&refused).contains("something else than its name says"), "{}", err(&refused));
+    }
 }

@@ -135,7 +135,7 @@ fn all_layouts_of_a_directory_become_studies() {
     let most = place.run_to_end(&["import", "mytools", folder.path().to_str().unwrap()]);
     assert_eq!(most.status.code(), Some(3), "{}", stderr(&most));
     assert!(stderr(&most).contains("left out: cannot import"), "{}", stderr(&most));
-    assert_eq!(stderr(&most).matches("imported-").count(), 4, "{}", stderr(&most));
+    assert_eq!(stderr(&most).matches("\nimported-").count(), 4, "{}", stderr(&most));
     fs_err::remove_file(folder.path().join("b/qps.abs.bad.tsv")).unwrap();
     let table = json("a");
     assert_eq!(table["cells"][0]["clients"], 8);

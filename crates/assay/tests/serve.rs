@@ -14,16 +14,22 @@ use rustix::process::{Pid, Signal, kill_process};
 struct Serving {
     child: Child,
     port: u16,
+    token: String,
 }
 
 impl Serving {
     fn start(place: &Place) -> Self {
-        let mut command = place.command(&["serve", "--port", "0"]);
+        Self::of(place.command(&["serve", "--port", "0"]))
+    }
+
+    fn of(mut command: std::process::Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut url = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut url).unwrap();
-        let port = url.trim().strip_prefix("http://127.0.0.1:").unwrap().trim_end_matches('/');
-        Self { port: port.parse().unwrap(), child }
+        let address = url.trim().strip_prefix("http://127.0.0.1:").unwrap().trim_end_matches('/');
+        let (port, token) = address.split_once('/').unwrap();
+        assert_eq!(token.len(), 32, "{url}");
+        Self { port: port.parse().unwrap(), token: token.to_owned(), child }
     }
 
     fn connect(&self) -> TcpStream {
@@ -35,15 +41,19 @@ impl Serving {
         let mut stream = self.connect();
         // It may refuse the request before it has all of it.
         let _ = stream.write_all(request);
-        let _ = stream.shutdown(Shutdown::Write);
+        if request.ends_with(b"Ho") {
+            let _ = stream.shutdown(Shutdown::Write);
+        }
         let mut answer = Vec::new();
         let _ = stream.read_to_end(&mut answer);
         String::from_utf8(answer).unwrap()
     }
 
     fn get(&self, target: &str) -> String {
-        let port = self.port;
-        self.raw(format!("GET {target} HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n").as_bytes())
+        let Self { port, token, .. } = self;
+        self.raw(
+            format!("GET /{token}{target} HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n").as_bytes(),
+        )
     }
 }
 
@@ -90,8 +100,10 @@ fn studies_and_trends_are_pages_and_nothing_is_written() {
     assert!(hostile.contains("alert(1)") && !hostile.contains("<script>alert"), "{hostile}");
     let trend = serving.get("/trend?test=point-query");
     assert!(trend.contains("point-query in 2 studies") && !trend.contains("<img"), "{trend}");
-    let port = serving.port;
-    let head = serving.raw(format!("HEAD / HTTP/1.1\r\nHost: [::1]:{port}\r\n\r\n").as_bytes());
+    assert!(serving.get("/study/latest").contains("alert(1)"));
+    let Serving { port, token, .. } = &serving;
+    let head =
+        serving.raw(format!("HEAD /{token}/ HTTP/1.1\r\nHost: [::1]:{port}\r\n\r\n").as_bytes());
     assert!(head.starts_with("HTTP/1.1 200") && head.ends_with("\r\n\r\n"), "{head}");
     assert_eq!(fs_err::read(place.ledger()).unwrap(), before);
 }
@@ -101,7 +113,7 @@ fn hostile_requests_get_no_page() {
     let place = Place::new();
     import(&place, ["my5651", "my8036"]);
     let serving = Serving::start(&place);
-    let port = serving.port;
+    let Serving { port, token, .. } = &serving;
     let host = format!("Host: 127.0.0.1:{port}\r\n");
     let with = |line: &str, fields: &str| format!("{line}\r\n{fields}\r\n");
     for (request, status) in [
@@ -112,10 +124,15 @@ fn hostile_requests_get_no_page() {
         (with("GET / HTTP/1.1", &format!("{host}Sec-Fetch-Site: cross-site\r\n")), "403"),
         (with("DELETE /study/x HTTP/1.1", &host), "405"),
         (with("GET / HTTP/1.1", &format!("{host}X: {}\r\n", "a".repeat(100_000))), "431"),
-        (with("GET /../../etc/passwd HTTP/1.1", &host), "404"),
-        (with("GET /study/..%2f..%2fetc%2fpasswd HTTP/1.1", &host), "404"),
-        (with("GET /study/%00 HTTP/1.1", &host), "404"),
-        (with("GET /trend?test=%3Cb%3E HTTP/1.1", &host), "404"),
+        (with(&format!("GET /{token}/../../etc/passwd HTTP/1.1"), &host), "404"),
+        (with(&format!("GET /{token}/study/..%2f..%2fetc%2fpasswd HTTP/1.1"), &host), "404"),
+        (with(&format!("GET /{token}/study/%00 HTTP/1.1"), &host), "404"),
+        (with(&format!("GET /{token}/trend?test=%3Cb%3E HTTP/1.1"), &host), "404"),
+        // Another user of this machine does not know the token.
+        (with("GET / HTTP/1.1", &host), "403"),
+        (with("GET /study/latest HTTP/1.1", &host), "403"),
+        (with(&format!("GET /{} HTTP/1.1", &token[1..]), &host), "403"),
+        (with(&format!("GET /{}/ HTTP/1.1", "0".repeat(32)), &host), "403"),
         ("\u{16}\u{3}\u{1}".repeat(100), "400"),
     ] {
         let answer = serving.raw(request.as_bytes());
@@ -142,5 +159,29 @@ fn ctrl_c_ends_it() {
     let port = taken.local_addr().unwrap().port().to_string();
     let output = place.run_to_end(&["serve", "--port", &port]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("cannot listen on port"));
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        told.contains("cannot listen on port") && told.contains("leave `--port` out"),
+        "{told}"
+    );
+}
+
+/// More connections than files that may be open.
+#[test]
+fn it_survives_too_many_open_files() {
+    let place = Place::new();
+    let id = import(&place, ["my5651", "my8036"]);
+    let mut command = place.command(&[]);
+    let program = command.get_program().to_owned();
+    let limited = "ulimit -n 24; exec \"$0\" serve --port 0";
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", limited]).arg(program);
+    shell.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command = shell;
+    let serving = Serving::of(command);
+    let many: Vec<TcpStream> = (0..40).map(|_| serving.connect()).collect();
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    drop(many);
+    let page = serving.get(&format!("/study/{id}"));
+    assert!(page.starts_with("HTTP/1.1 200"), "{page}");
 }

@@ -1,24 +1,21 @@
 //! `assay pack`: writes a study with its reports to one file.
 
-use std::fs::Permissions;
-use std::io::Write as _;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 use assay_ledger::{Ledger, StudyRows};
 use assay_model::{StudyRecord, printable};
 use assay_pack::{MEMBERS, Pack};
-use tempfile::NamedTempFile;
 
 use super::personal::{self, Here};
 use super::render::reports;
 use crate::advice::Advised;
 use crate::cli::PackArgs;
 use crate::exit::Exit;
+use crate::import::published_id;
 use crate::opened::{is_pack, open_ledger, read};
 use crate::progress::print;
-use crate::{paths, report, study, study_id};
+use crate::{paths, report, study, study_id, whole_file};
 
 /// Writes a pack and prints its digest.
 pub(crate) fn pack(args: &PackArgs, cache_dir: Option<&Path>) -> Result<Exit> {
@@ -37,7 +34,8 @@ pub(crate) fn pack(args: &PackArgs, cache_dir: Option<&Path>) -> Result<Exit> {
     }
     let here = Here::now(paths::cache_dir(cache_dir).ok().as_deref());
     let pack = packed(judged(&ledger, &id)?, &record, &here, args.host_name)?;
-    write(&args.pack, &pack.bytes()?)?;
+    let cannot = || format!("cannot write `{}`", args.pack.display());
+    whole_file::write(&args.pack, &pack.bytes()?).with_context(cannot)?;
     let name = args.pack.display();
     print(&format!("note: `{name}` has study `{id}`; publish the digest below beside the file"));
     report::write_stdout(&format!("{}\n", pack.digest))?;
@@ -64,8 +62,12 @@ pub(super) fn packed(
     here: &Here,
     keep_host: bool,
 ) -> Result<Pack> {
-    let id = rows.study().to_owned();
     personal::remove(&mut rows, record, here, keep_host);
+    if rows.is_published() {
+        let id = published_id(&rows);
+        rows = rows.renamed(id);
+    }
+    let id = rows.study().to_owned();
     let bytes = Ledger::bytes_of(&[rows]).context("cannot make a ledger of the study alone")?;
     let ledger = Ledger::of_bytes(&bytes, Path::new("the packed ledger"))?;
     let packed = report::read(&ledger, &id)?;
@@ -95,24 +97,4 @@ fn check_place(file: &Path) -> Result<()> {
         ));
     }
     Ok(())
-}
-
-/// Writes the whole file or nothing.
-fn write(file: &Path, bytes: &[u8]) -> Result<()> {
-    let directory = file.parent().filter(|it| !it.as_os_str().is_empty());
-    let cannot = || format!("cannot write `{}`", file.display());
-    let written = temporary(directory.unwrap_or(Path::new(".")), bytes).with_context(cannot)?;
-    written.persist(file).map_err(|error| error.error).with_context(cannot)?;
-    Ok(())
-}
-
-/// A new file with this content in a directory, which disappears unless it gets a name.
-pub(crate) fn temporary(directory: &Path, bytes: &[u8]) -> std::io::Result<NamedTempFile> {
-    let mut file = tempfile::Builder::new()
-        .prefix(".assay-")
-        // As any new file; the umask takes away what it should.
-        .permissions(Permissions::from_mode(0o666))
-        .tempfile_in(directory)?;
-    file.write_all(bytes)?;
-    Ok(file)
 }

@@ -6,10 +6,11 @@ use std::path::Path;
 
 use anyhow::Result;
 use assay_import::{About, Fault, Gathered};
-use assay_ledger::Ledger;
+use assay_ledger::{Error, Ledger, Problem, StudyRows};
 use assay_model::{Setup, StudyRecord, counted};
 use sha2::{Digest as _, Sha256};
 
+use crate::advice::Advised;
 use crate::clock::now_ms;
 use crate::progress::print;
 use crate::report;
@@ -64,36 +65,47 @@ pub(super) fn name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// What the results do not tell. The same results make a study of the same name.
-pub(super) fn about(reported_in: String, mut digest: Sha256, setup: Setup) -> About {
-    digest.update(setup.to_string());
-    let mut id = hex::encode(digest.finalize());
-    id.truncate(12);
+/// What the results do not tell. [`add`] gives the study its name.
+pub(super) fn about(reported_in: String, setup: Setup) -> About {
     About {
         reported_in,
-        id: format!("imported-{id}"),
+        id: "imported".to_owned(),
         imported_ms: now_ms(),
         setup,
         assay_version: env!("CARGO_PKG_VERSION").to_owned(),
     }
 }
 
+/// The name of a study of published results, which follows from what it holds.
+pub(crate) fn published_id(rows: &StudyRows) -> String {
+    let mut id = hex::encode(Sha256::digest(rows.content()));
+    id.truncate(12);
+    format!("imported-{id}")
+}
+
 /// Adds a study unless it is there, and returns it as it is stored.
 pub(super) fn add(ledger: &mut Ledger, record: &StudyRecord) -> Result<StudyRecord> {
-    let id = &record.study.id;
-    let mut is_new = !ledger.contains(id)?;
-    if is_new && let Err(error) = ledger.add_record(record) {
-        // Another import may have been faster.
-        if !ledger.contains(id)? {
-            return Err(error.into());
+    let mut alone = Ledger::in_memory()?;
+    alone.add_record(record)?;
+    let record = report::read(&alone, &record.study.id)?;
+    report::conclude(&mut alone, &record)?;
+    let rows = alone.rows(&record.study.id)?;
+    let id = published_id(&rows);
+    let rows = rows.renamed(id.clone());
+    match ledger.add_rows(std::slice::from_ref(&rows)) {
+        Ok(()) => {}
+        Err(Error { problem: Problem::Twice(_), .. }) => {
+            if !ledger.rows(&id)?.is_same(&rows) {
+                let what =
+                    format!("study `{id}` of the ledger holds something else than its name says");
+                let hint = format!("it was altered: `assay studies rm {id}`, then import again");
+                return Err(Advised::new(what, hint).into());
+            }
+            print(&format!("note: these results are in the ledger already: study `{id}`"));
         }
-        is_new = false;
+        Err(error) => return Err(error.into()),
     }
-    let record = report::read(ledger, id)?;
-    if is_new {
-        report::conclude(ledger, &record)?;
-    }
-    Ok(record)
+    report::read(ledger, &id)
 }
 
 /// Names what could not become part of a study. The result is whether there is anything.

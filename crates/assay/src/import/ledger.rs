@@ -2,10 +2,13 @@
 
 use anyhow::{Context as _, Result, bail};
 use assay_ledger::{Ledger, StudyRows};
+use assay_model::StudySummary;
 use serde::Serialize;
 
+use super::common::published_id;
 use crate::advice::Advised;
 use crate::cli::ImportLedger;
+use crate::clock::now_ms;
 use crate::exit::Exit;
 use crate::opened::open_ledger;
 use crate::{paths, report};
@@ -31,6 +34,7 @@ pub(crate) fn run(args: &ImportLedger) -> Result<Exit> {
     let mut others = Vec::new();
     for study in chosen(&theirs, &args.studies).with_context(cannot)? {
         let rows = theirs.rows(&study.id).with_context(cannot)?;
+        check(&study, &rows).with_context(cannot)?;
         let is_known = known.iter().any(|it| it.id == study.id);
         if is_known && !ours.rows(&study.id)?.is_same(&rows) {
             others.push(study.id.clone());
@@ -55,8 +59,30 @@ pub(crate) fn run(args: &ImportLedger) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
+/// How far clocks of machines may differ, milliseconds.
+const CLOCKS_MS: i64 = 3_600_000;
+
+/// Refuses a study that would be taken for another one: published results under the name of others, or a study that
+/// would be the latest for ever.
+fn check(study: &StudySummary, rows: &StudyRows) -> Result<()> {
+    let id = &study.id;
+    if rows.is_published() && published_id(rows) != *id {
+        bail!(Advised::new(
+            format!("the name of study `{id}` is not of what it holds"),
+            "it was altered: import the published results themselves"
+        ));
+    }
+    if study.started_ms > now_ms() + CLOCKS_MS {
+        bail!(Advised::new(
+            format!("study `{id}` begins in the future"),
+            "set the clock of this machine, or read the study with `--ledger`"
+        ));
+    }
+    Ok(())
+}
+
 /// The studies of these names, or all of them.
-fn chosen(ledger: &Ledger, names: &[String]) -> Result<Vec<assay_model::StudySummary>> {
+fn chosen(ledger: &Ledger, names: &[String]) -> Result<Vec<StudySummary>> {
     let studies = ledger.studies()?;
     if names.is_empty() {
         return Ok(studies);

@@ -11,6 +11,8 @@ mod unread;
 
 use anyhow::Result;
 
+pub(crate) use common::published_id;
+
 use crate::cli::ImportCommand;
 use crate::exit::Exit;
 

@@ -10,7 +10,6 @@ use assay_import::{
 };
 use assay_ledger::Ledger;
 use assay_model::{Setup, StudyRecord, counted};
-use sha2::{Digest as _, Sha256};
 
 use super::common::{about, add, name, open, plain_name, tell, tell_left_out};
 use super::data_sets::{self, DataSet};
@@ -178,18 +177,8 @@ fn study_of_table(
     reported_in: String,
     setup: Setup,
 ) -> Result<Gathered> {
-    let mut digest = Sha256::new();
-    for server in &table.servers {
-        digest.update(format!("{server}\n"));
-    }
-    for row in &table.rows {
-        digest.update(format!("{} {:?}\n", row.test, row.values));
-    }
-    if let Some(metrics) = metrics {
-        digest.update(format!("{metrics:?}"));
-    }
     let clients = metrics.and_then(Metrics::clients).unwrap_or(setup.clients);
-    let about = about(reported_in, digest, Setup { clients, ..setup });
+    let about = about(reported_in, Setup { clients, ..setup });
     let whole = |record| Gathered { record, repeated: Vec::new(), left_out: Vec::new() };
     study_of(table, metrics, &about).map(whole).map_err(|why| {
         let (what, hint) = match why {
@@ -271,9 +260,8 @@ fn step_study(
     reported_in: String,
     setup: Setup,
 ) -> Result<Gathered> {
-    let digest = Sha256::new().chain_update(format!("{results:?}"));
     let place = reported_in.clone();
-    let about: About = about(reported_in, digest, setup);
+    let about: About = about(reported_in, setup);
     study_of_steps(results, &about).map_err(|_| no_steps(&place).into())
 }
 

@@ -9,7 +9,6 @@ use assay_import::{
     study_of_queue_runs, study_of_raw_runs, sysbench_run, vmstat, without_size,
 };
 use assay_model::Setup;
-use sha2::{Digest as _, Sha256};
 
 use super::common::{about, name, open, tell};
 use super::data_sets::{CLIENT, files};
@@ -22,7 +21,6 @@ pub(super) fn of_sysbench(
     setup: Setup,
 ) -> Result<Gathered> {
     let mut runs = Vec::new();
-    let mut digest = Sha256::new();
     for directory in directories {
         let files = files(directory)?;
         for (file, path) in &files {
@@ -34,10 +32,7 @@ pub(super) fn of_sysbench(
             runs.extend(Some(raw).filter(|_| !is_log));
         }
     }
-    for run in &runs {
-        digest.update(format!("{run:?}\n"));
-    }
-    let about = about(origin, digest, setup);
+    let about = about(origin, setup);
     study_of_raw_runs(&runs, &about).map_err(|_| {
         let hint = "an output of sysbench is called `sb.o.TEST.range100.pk1.dop1` and ends with its report";
         Advised::new("there is no complete output of sysbench", hint).into()
@@ -97,8 +92,7 @@ pub(super) fn of_steps(directories: &[PathBuf], origin: String, setup: Setup) ->
         steps.sort_by_key(|result: &QueueResult| order(&result.step));
         results.extend(steps);
     }
-    let digest = Sha256::new().chain_update(format!("{results:?}"));
-    let about = about(origin, digest, setup);
+    let about = about(origin, setup);
     study_of_queue_runs(&results, &about).map_err(|_| {
         let hint = "the steps are the names of directories, such as `l.i0` and `qr100.L1`";
         Advised::new("there is no output of a step of the Insert Benchmark", hint).into()

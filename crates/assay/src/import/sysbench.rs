@@ -7,7 +7,6 @@ use assay_import::{
     ClientRun, NoRuns, Output, SystemRun, output, pgbench_run, study_of_runs, sysbench_run,
 };
 use assay_ledger::Ledger;
-use sha2::{Digest as _, Sha256};
 
 use super::common::{about, add, name, open, tell};
 use super::data_sets::files;
@@ -50,12 +49,8 @@ pub(super) fn run(args: &ImportRuns) -> Result<Exit> {
         .zip(outputs)
         .map(|(system, (given, run))| SystemRun { system, file: shown(&given.path, args), run })
         .collect();
-    let mut digest = Sha256::new();
-    for SystemRun { system, run, .. } in &runs {
-        digest.update(format!("{system} {run:?}\n"));
-    }
     let client = runs.first().map(|it| it.run.client).unwrap_or_default();
-    let about = about(client.to_string(), digest, args.setup.setup());
+    let about = about(client.to_string(), args.setup.setup());
     let record = study_of_runs(&runs, &about).map_err(|why| refusal(&why, &runs))?;
     let mut ledger = Ledger::open(&paths::ledger_file(args.ledger.file.as_deref())?)?;
     let written = report::write(&add(&mut ledger, &record)?, &args.output)?;

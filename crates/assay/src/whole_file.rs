@@ -1,0 +1,107 @@
+//! Files that are written as a whole: a reader, or an assay that is killed, sees the old content or the new one.
+
+use std::fs::Permissions;
+use std::io::{ErrorKind, Result, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use tempfile::NamedTempFile;
+
+/// A new file with this content in a directory, which disappears unless it gets a name.
+pub(crate) fn temporary(directory: &Path, bytes: &[u8]) -> Result<NamedTempFile> {
+    let mut file = tempfile::Builder::new()
+        .prefix(".assay-")
+        // As any new file; the umask takes away what it should.
+        .permissions(Permissions::from_mode(0o666))
+        .tempfile_in(directory)?;
+    file.write_all(bytes)?;
+    Ok(file)
+}
+
+/// Puts this content in place of that of a file, which keeps its permissions, or of the file that a link leads to. What
+/// is no file, such as a pipe or `/dev/stdout`, is written to.
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    match replace(path, bytes) {
+        Err(error) if is_of_place(error.kind()) => fs_err::write(path, bytes),
+        replaced => replaced,
+    }
+}
+
+/// Whether no other file can stand in for this one: its directory takes none, or a file system is mounted on it.
+fn is_of_place(kind: ErrorKind) -> bool {
+    use ErrorKind::{CrossesDevices, PermissionDenied, ReadOnlyFilesystem, ResourceBusy};
+    matches!(kind, CrossesDevices | PermissionDenied | ReadOnlyFilesystem | ResourceBusy)
+}
+
+fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
+    let old = match fs_err::symlink_metadata(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => None,
+        Err(error) => return Err(error),
+        Ok(it) if it.is_file() => Some((path.to_owned(), it)),
+        // A link may lead to nothing yet, or to an open file of this process.
+        Ok(_) => match fs_err::canonicalize(path).and_then(|to| Ok((fs_err::metadata(&to)?, to))) {
+            Ok((it, to)) if it.is_file() && !is_open_file(path) => Some((to, it)),
+            _ => return fs_err::write(path, bytes),
+        },
+    };
+    let file = old.as_ref().map_or(path, |(file, _)| file);
+    let directory = file.parent().filter(|it| !it.as_os_str().is_empty());
+    let new = temporary(directory.unwrap_or(Path::new(".")), bytes)?;
+    if let Some((_, old)) = &old {
+        new.as_file().set_permissions(old.permissions())?;
+    }
+    new.persist(file).map_err(|error| error.error)?;
+    Ok(())
+}
+
+/// Whether a link leads to `/dev` or `/proc`: `/dev/stdout` may be a file to which others write too.
+fn is_open_file(path: &Path) -> bool {
+    let mut path = path.to_owned();
+    // As many as the kernel follows.
+    for _ in 0..40 {
+        if ["/dev", "/proc"].iter().any(|it| path.starts_with(it)) {
+            return true;
+        }
+        let Ok(to) = fs_err::read_link(&path) else { return false };
+        path = path.parent().map_or_else(|| to.clone(), |directory| directory.join(&to));
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{MetadataExt as _, symlink};
+
+    use super::*;
+
+    #[test]
+    fn a_file_is_replaced_when_the_new_one_is_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let text = |name: &str| fs_err::read_to_string(at(name)).unwrap();
+        write(&at("new"), b"1").unwrap();
+        fs_err::set_permissions(at("new"), Permissions::from_mode(0o640)).unwrap();
+        let before = fs_err::metadata(at("new")).unwrap();
+        symlink("new", at("link")).unwrap();
+        write(&at("link"), b"2").unwrap();
+        let after = fs_err::metadata(at("new")).unwrap();
+        assert_eq!((text("new").as_str(), after.mode()), ("2", before.mode()));
+        assert!(after.ino() != before.ino() && at("link").is_symlink());
+        symlink("later", at("dangling")).unwrap();
+        write(&at("dangling"), b"3").unwrap();
+        assert_eq!(text("later"), "3");
+        // Links to what is open are written to, and so is a device.
+        let open = fs_err::File::create(at("open")).unwrap();
+        let number = std::os::fd::AsRawFd::as_raw_fd(open.file());
+        let inode = fs_err::metadata(at("open")).unwrap().ino();
+        symlink(format!("/proc/self/fd/{number}"), at("stdout")).unwrap();
+        write(&at("stdout"), b"4").unwrap();
+        assert_eq!(
+            (text("open").as_str(), fs_err::metadata(at("open")).unwrap().ino()),
+            ("4", inode)
+        );
+        write(Path::new("/dev/null"), b"5").unwrap();
+        assert!(write(&at("no/file"), b"6").is_err());
+        assert_eq!(fs_err::read_dir(folder.path()).unwrap().count(), 6);
+    }
+}
