@@ -73,6 +73,70 @@ fn a_server_is_initialised_started_queried_and_stopped_with_its_data_kept() {
     }
 }
 
+/// Bytes of all files below a directory, and bytes that they take on the disk.
+fn sizes(dir: &std::path::Path) -> (u64, u64) {
+    use std::os::unix::fs::MetadataExt as _;
+    let mut sum = (0, 0);
+    for entry in fs::read_dir(dir).unwrap() {
+        let entry = entry.unwrap();
+        let found = entry.metadata().unwrap();
+        let (length, taken) = match found.is_dir() {
+            true => sizes(&entry.path()),
+            false => (found.len(), found.blocks() * 512),
+        };
+        sum = (sum.0 + length, sum.1 + taken);
+    }
+    sum
+}
+
+/// The log holds what was written, then nothing of it is needed; what remains starts again and again.
+#[test]
+fn templates_hold_what_is_not_empty_and_instances_have_all_their_blocks() {
+    let versions = [
+        (Product::MariaDb, "10.11"),
+        (Product::MariaDb, "11.8"),
+        (Product::MySql, "5.6"),
+        (Product::MySql, "5.7"),
+        (Product::MySql, "8.0"),
+        (Product::Postgres, "16"),
+    ];
+    for (product, version) in versions {
+        let dir = tempfile::tempdir().unwrap();
+        let (prefix, site) = (product_prefix(product, version), site(&dir.path().join("data")));
+        let (mut template, options) = (dir.path().join("empty"), options(&prefix));
+        initialize(&site, &prefix, &options, &template).unwrap();
+        for round in 0..3 {
+            let server = Server::start(&site, &prefix, &options, &template).unwrap();
+            let (length, taken) = sizes(&server.data_dir());
+            assert!(taken * 10 >= length * 9, "{product} {version}: {taken} of {length}");
+            let mut control = server.connect().unwrap();
+            let database = if product == Product::Postgres { "" } else { "d." };
+            let table = format!("{database}t");
+            if round == 0 {
+                if !database.is_empty() {
+                    control.query("CREATE DATABASE d").unwrap();
+                }
+                control.query(&format!("CREATE TABLE {table} (a VARCHAR(1000))")).unwrap();
+                let row = format!("INSERT INTO {table} VALUES ('{}')", "x".repeat(1000));
+                control.query(&row).unwrap();
+                for _ in 0..14 {
+                    control.query(&format!("INSERT INTO {table} SELECT * FROM {table}")).unwrap();
+                }
+            } else {
+                let count = control.query(&format!("SELECT COUNT(*) FROM {table}")).unwrap();
+                assert_eq!(count.first_string().as_deref(), Some("16384"), "{product} {version}");
+            }
+            template = dir.path().join(format!("template-{round}"));
+            drop(control);
+            server.stop_and_keep(&template).unwrap();
+        }
+        let (length, taken) = sizes(&template);
+        println!("{product} {version}: {} MB of {} MB", taken >> 20, length >> 20);
+        // Of tables of some 20 MB, with all that a server has besides.
+        assert!(taken <= 64 << 20, "{product} {version}: {taken} of {length}");
+    }
+}
+
 /// CPU time of a process so far, clock ticks.
 fn ticks(pid: i32) -> u64 {
     let stat = procfs::process::Process::new(pid).unwrap().stat().unwrap();

@@ -84,3 +84,26 @@ fn unfinished(template: &Path) -> PathBuf {
     let name = template.file_name().unwrap_or_default().to_string_lossy();
     template.with_file_name(format!("{UNFINISHED}{name}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_template_goes_only_while_nobody_uses_or_makes_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let template = dir.path().join("templates/a");
+        fs_err::create_dir_all(template.join("fresh")).unwrap();
+        describe(&template, "data of a").unwrap();
+        let held = [hold(&template).unwrap(), hold(&template).unwrap()];
+        assert!(!remove_unused(&template).unwrap());
+        drop(held);
+        let making = try_making(&template).unwrap().unwrap();
+        assert!(!remove_unused(&template).unwrap());
+        drop(making);
+        assert!(template.join("fresh").is_dir());
+        assert!(remove_unused(&template).unwrap());
+        assert!(!template.exists() && !description(&template).exists());
+        assert_eq!(fs_err::read_dir(dir.path().join("templates")).unwrap().count(), 0);
+    }
+}
