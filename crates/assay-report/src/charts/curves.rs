@@ -74,7 +74,8 @@ fn chart(report: &Report, sweep: &Sweep, tests: &[&TestCurves]) -> Option<ChartF
     })
 }
 
-/// The curves of a test as parts of the page, each with what it shows: rates, rates relative to the base, response times.
+/// The curves of a test as parts of the page, each with what it shows: rates, rates relative to the base, and response
+/// times.
 pub(crate) fn inline(report: &Report, test: &TestCurves) -> Vec<(String, String)> {
     let ratios = test.systems.iter().flat_map(|system| system.rqps.iter().copied().flatten());
     let ratios: Vec<Estimate> = ratios.collect();

@@ -44,7 +44,9 @@ pub(crate) struct Gate {
 
     /// Judge a study of the ledger and measure nothing; without `--max-slowdown`, by the limits that it has
     #[arg(long, value_name = "STUDY")]
-    #[arg(conflicts_with_all = ["systems", "base", "others", "Selection", "OltpArgs", "Procedure", "SourceArg", "TermsArg"])]
+    #[arg(conflicts_with_all = [
+        "systems", "base", "others", "Selection", "OltpArgs", "Procedure", "SourceArg", "TermsArg",
+    ])]
     pub(crate) study: Option<String>,
 
     #[command(flatten)]
