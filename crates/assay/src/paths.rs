@@ -282,7 +282,7 @@ mod tests {
         let told = |from: &mut dyn Read| text(from, "x", "name a study file");
         assert_eq!(told(&mut "größe".as_bytes()).unwrap(), "größe");
         let endless = told(&mut std::io::repeat(0)).unwrap_err();
-        assert_eq!(endless.to_string(), "`x` has more than 1048576 bytes");
+        assert_eq!(endless.to_string(), format!("`x` has more than {TEXT_MAX} bytes"));
         let bytes = told(&mut &b"ab\xff"[..]).unwrap_err();
         assert_eq!(bytes.to_string(), "`x` is not UTF-8 text: byte 3 is invalid");
         let hints = bytes.downcast_ref::<Unreadable>().unwrap().hints();
