@@ -47,8 +47,8 @@ impl<'a> PlanFindings<'a> {
 const PLAN_MAX: usize = 120;
 
 impl PlanFindings<'_> {
-    /// The plans of the first statement of the test that these systems execute otherwise; `None` where there is none, and
-    /// for plans too long for a sentence.
+    /// The plans of the first statement of the test that these systems execute otherwise; `None` where there is none,
+    /// and for plans too long for a sentence.
     #[must_use]
     pub(crate) fn pair(&self, cell: CellId, systems: [usize; 2]) -> Option<[&str; 2]> {
         let pairs = self.of(cell).filter_map(|finding| {

@@ -94,8 +94,8 @@ pub fn config_lines(spec: &SystemSpec, text: &str) -> Result<Vec<ConfigLine>, Co
     Ok(found)
 }
 
-/// The options of lines whose includes have all been replaced. Of several with the same name, the last one counts, unless
-/// they add up.
+/// The options of lines whose includes have all been replaced. Of several with the same name, the last one counts,
+/// unless they add up.
 pub(crate) fn config_options(lines: &[ConfigLine]) -> Vec<(String, String)> {
     let mut options: Vec<(String, String)> = Vec::new();
     for line in lines {

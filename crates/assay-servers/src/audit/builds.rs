@@ -6,8 +6,7 @@ use assay_model::{AuditFinding, Origin};
 use self::Meaning::{Nothing, OfBuilder, OfRelease, Wrong};
 
 use super::difference::{differ, differ_within_series, finding};
-use super::effect::JIT;
-use super::facts::Audited;
+use super::facts::{Audited, JIT};
 
 /// Prefix of facts about builds.
 const SOURCE: &str = "build.source";

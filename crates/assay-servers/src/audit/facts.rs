@@ -8,6 +8,12 @@ use assay_terms::{Version, version_number};
 /// Facts about a server by name. Facts other than server variables have a prefix with a dot.
 pub type Settings = BTreeMap<String, String>;
 
+/// Whether this build of Postgres can compile statements.
+pub(crate) const JIT: &str = "build.jit";
+
+/// Answer of a build that cannot.
+pub(crate) const NO_JIT: &str = "not available";
+
 /// The plan of a statement on one server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {

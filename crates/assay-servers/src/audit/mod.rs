@@ -17,8 +17,8 @@ use assay_model::{AuditClass, AuditFinding, Origin, Product, may_be_secret};
 use assay_terms::{Instead, Terms};
 
 pub use self::effect::{ANSWER, Ineffective, ineffective, warnings};
-pub(crate) use self::effect::{JIT, NO_JIT};
 pub use self::facts::{Audited, Facts, Plan, Settings};
+pub(crate) use self::facts::{JIT, NO_JIT};
 
 use self::asked::Asked;
 use self::difference::{differ, finding};

@@ -9,8 +9,8 @@ use super::difference::{differ, differ_within_series, finding};
 use super::facts::Audited;
 
 /// Other things that a plan depends on, for users who look for the cause.
-const WHY: &str = "executed with another plan, so another algorithm is measured; the cause is an index, the statistics, \
-                   an optimiser switch or a requested option";
+const WHY: &str = "executed with another plan, so another algorithm is measured; the cause is an index, the \
+                   statistics, an optimiser switch or a requested option";
 
 /// Why plans differ between versions that have the same data, indexes and settings.
 const WHY_OF_VERSION: &str =

@@ -16,8 +16,8 @@ use assay_wire::{ConnectOptions, Connection};
 use assay_workloads::sql::{Syntax, only_reads};
 use assay_workloads::{Argument, Mode, Operation, ParamType, Program};
 
-use super::explained::{Found, walk};
-use super::inspect::Questions;
+use super::questions::Questions;
+use super::walk::{Found, walk};
 
 /// Executions after which Postgres may choose a plan for any values.
 const OF_POSTGRES: usize = 6;

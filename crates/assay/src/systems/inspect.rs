@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 use assay_load::{Session, Work};
-use assay_model::{DataSet, QueueStep, Setup, StartFrom, StatementMode, System, Test};
+use assay_model::{DataSet, QueueStep, StartFrom, System, Test};
 use assay_servers::audit::{Facts, Plan};
 use assay_wire::Connection;
 use assay_workloads::sql::{Syntax, is_control};
@@ -12,19 +12,8 @@ use assay_workloads::{QueueStatement, QueueTable, queue_statements};
 
 use super::explained;
 use super::instance::Instance;
+use super::questions::{Questions, setup};
 use super::shortened::shortened;
-
-/// The questions of an audit.
-pub(crate) struct Questions<'a> {
-    /// The data in the tables.
-    pub(crate) data: DataSet,
-    /// The tests whose statements are explained.
-    pub(crate) tests: &'a [Test],
-    /// How statements are sent.
-    pub(crate) statements: StatementMode,
-    /// Seed of the values in statements.
-    pub(crate) seed: u64,
-}
 
 /// Reads the facts about a server. Its tables are not changed.
 pub(crate) fn facts(server: &Instance, system: &System, asked: &Questions) -> Result<Facts> {
@@ -73,11 +62,6 @@ pub(crate) fn data_fact(
 /// Whether a statement works on rows. The others begin and end transactions, and have no plan.
 fn is_work(sql: &str, syntax: Syntax) -> bool {
     !is_control(sql, syntax)
-}
-
-/// Clients and tables do not affect plans.
-pub(super) fn setup(data: DataSet) -> Setup {
-    Setup { clients: 1, tables: 1, rows: data.rows }
 }
 
 /// What a server refuses to prepare.

@@ -12,12 +12,14 @@ mod inspect;
 mod instance;
 mod options;
 mod participant;
+mod questions;
 mod room;
 mod shared_files;
 mod shortened;
 mod site;
 mod study_tables;
 mod template;
+mod walk;
 
 pub(crate) use self::cached::remove_unused;
 pub(crate) use self::clients::{
@@ -25,13 +27,14 @@ pub(crate) use self::clients::{
 };
 pub(crate) use self::environment::{Environment, environment, machine_facts, on_disk};
 pub(crate) use self::fetching::{fetch_all, fetch_one, provisioner};
-pub(crate) use self::inspect::{Questions, data_fact, explain_queue, facts};
+pub(crate) use self::inspect::{data_fact, explain_queue, facts};
 pub(crate) use self::instance::{DATABASE, Instance};
 pub(crate) use self::options::{RefusedOptions, check_options};
 pub(crate) use self::participant::{
     Participant, attach, get as participants, leave_root_for, most_clients, refuse_foreign_tables,
     refuse_the_same_twice, sizes, terms_of,
 };
+pub(crate) use self::questions::Questions;
 pub(crate) use self::room::{described, last_used, limit, size, templates};
 pub(crate) use self::shortened::shortened;
 pub(crate) use self::site::{LocalSite, sandbox_site};

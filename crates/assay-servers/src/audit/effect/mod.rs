@@ -18,12 +18,6 @@ use super::facts::Settings;
 /// `asked.plugins` the plugins that are loaded, with their libraries, `asked.log.NAME` a line of its log.
 pub const ANSWER: &str = "asked.";
 
-/// Whether this build of Postgres can compile statements.
-pub(crate) const JIT: &str = "build.jit";
-
-/// Answer of a build that cannot.
-pub(crate) const NO_JIT: &str = "not available";
-
 /// An option that does not do what was asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ineffective {
@@ -192,6 +186,7 @@ mod tests {
     use assay_model::{Engine, Origin};
 
     use super::*;
+    use crate::audit::facts::{JIT, NO_JIT};
 
     fn told(product: Product, asked: &[(&str, &str)], answers: &[(&str, &str)]) -> Vec<String> {
         let owned = |pairs: &[(&str, &str)]| -> Vec<(String, String)> {

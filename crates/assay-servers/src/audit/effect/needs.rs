@@ -2,9 +2,8 @@
 
 use assay_model::Product;
 
-use super::super::facts::Settings;
+use super::super::facts::{JIT, NO_JIT, Settings};
 use super::same::switch;
-use super::{JIT, NO_JIT};
 
 /// Options, the variable that permits them, and what it means if that is off.
 struct Need {
