@@ -5,4 +5,5 @@ pub mod ci;
 mod circles;
 pub mod fuzz;
 pub mod servers;
+pub mod suite;
 pub mod tidy;

@@ -1,4 +1,5 @@
-//! Tasks of the repository: `cargo xtask ci`, `test`, `tidy`, `fuzz`, `crash`, `simulate`, `calibrate` and `servers`.
+//! Tasks of the repository: `cargo xtask ci`, `suite`, `test`, `tidy`, `fuzz`, `crash`, `simulate`, `calibrate` and
+//! `servers`.
 #![expect(clippy::print_stdout, reason = "a task reports on stdout")]
 
 use std::process::{Command, ExitCode};
@@ -6,12 +7,13 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context, Result, bail};
 
 const USAGE: &str = "\
-usage: cargo xtask ci | test | tidy | fuzz [TARGET] [--seconds N] | crash [TIMES [SEED]]
+usage: cargo xtask ci | suite [PACKAGE...] | test | tidy | fuzz [TARGET] [--seconds N] | crash [TIMES [SEED]]
                    | simulate quick|faults [TIMES [SEED]] | calibrate sim|real|plot ...
                    | servers [--all] [--accept-expired-index] [SYSTEM...]
 
-ci    everything that must pass before a change lands: formatting, lints, tests and documentation tests, with an
-      empty server cache; as root, some tests run again as a plain user
+ci    everything that must pass before a change lands: formatting, lints, documentation tests and the suite; as root,
+      root's tests too
+suite all tests, or those of some packages, as a plain user, in a bare environment with an empty server cache
 test  the tests that need neither servers nor a network, in less than a minute once they are built
 tidy  the rules of the code base: dependencies between crates, circles of imports, sizes, first lines, licences
 fuzz  one or all of the fuzzers, by default a minute each
@@ -24,6 +26,7 @@ fn main() -> ExitCode {
     let words: Vec<_> = std::env::args().skip(1).collect();
     let result = match words.first().map(String::as_str) {
         Some("ci") => xtask::ci::run(),
+        Some("suite") => suite(words.get(1..).unwrap_or_default()),
         Some("test") => test(),
         Some("tidy") => xtask::tidy::check(),
         Some("servers") => xtask::servers::run(words.get(1..).unwrap_or_default()),
@@ -62,6 +65,10 @@ const QUICK: [&str; 14] = [
     "study_files",
     "usage",
 ];
+
+fn suite(packages: &[String]) -> Result<()> {
+    xtask::suite::run(&xtask::suite::build(packages)?, xtask::suite::User::plain()?)
+}
 
 fn test() -> Result<()> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());

@@ -62,16 +62,19 @@ impl ProcessorCounters {
 #[cfg(test)]
 mod tests {
     use std::hint::black_box;
-    use std::time::{Duration, Instant};
+    use std::time::Duration;
 
     use perf_event::events::Software;
     use rustix::thread::gettid;
+    use rustix::time::{ClockId, clock_gettime};
 
     use super::*;
 
+    /// Uses so much CPU time, which takes longer on a busy machine.
     fn burn(time: Duration) {
-        let began = Instant::now();
-        while began.elapsed() < time {
+        let used = || Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap();
+        let began = used();
+        while used() - began < time {
             black_box((0..1000_u64).fold(0_u64, |sum, it| sum.wrapping_mul(31) ^ it));
         }
     }
@@ -89,7 +92,7 @@ mod tests {
         burn(time);
         let [after, _] = counters.read().unwrap();
         let used = Duration::from_nanos(after - before);
-        assert!(used > time / 20 && used < 4 * time, "{used:?}");
+        assert!(used > time / 2 && used < 4 * time, "{used:?}");
     }
 
     #[test]

@@ -42,11 +42,20 @@ fn part(tree: &CallTree, function: &str) -> f64 {
     spent as f64 / tree.total().max(1) as f64
 }
 
-/// Samples this process while `threads` run for `time`, of which the first serves. None where the kernel refuses.
+/// How much CPU time a thread uses while it is sampled. On a busy machine, this takes longer.
+const BURNED: Duration = Duration::from_millis(800);
+
+/// CPU time of a thread of this process.
+fn cpu_time(tid: i32) -> Duration {
+    let told = fs_err::read_to_string(format!("/proc/self/task/{tid}/schedstat")).unwrap();
+    Duration::from_nanos(told.split(' ').next().unwrap().parse().unwrap())
+}
+
+/// Samples this process while one thread waits and another uses so much CPU time. Returns what was found, that time,
+/// and the time that passed. None where the kernel refuses.
 fn sampled(
     start: fn(i32, &[i32], &mut Symbols) -> Result<Sampler, Error>,
-    time: Duration,
-) -> Option<(Sampled, Duration)> {
+) -> Option<(Sampled, Duration, Duration)> {
     // Threads of other tests are threads of this process too.
     static ALONE: Mutex<()> = Mutex::new(());
     let _alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -77,16 +86,16 @@ fn sampled(
             other => other.unwrap(),
         };
         // Reading the binaries and naming what was seen take time too.
-        let begun = Instant::now();
-        while begun.elapsed() < time {
+        let (begun, used) = (Instant::now(), cpu_time(serving[1]));
+        while cpu_time(serving[1]) - used < BURNED {
             sender.send(()).unwrap();
             thread::park_timeout(Duration::from_millis(1));
         }
-        let elapsed = begun.elapsed();
+        let (elapsed, used) = (begun.elapsed(), cpu_time(serving[1]) - used);
         let found = sampler.stop().unwrap();
         stop.store(true, Ordering::Relaxed);
         drop(sender);
-        Some((found, elapsed))
+        Some((found, used, elapsed))
     })
 }
 
@@ -94,10 +103,10 @@ fn sampled(
 fn functions_are_found_by_name_with_their_share() {
     let start =
         |root, serving: &[i32], symbols: &mut Symbols| Sampler::cpu(root, Some(serving), symbols);
-    let Some((found, elapsed)) = sampled(start, Duration::from_millis(800)) else { return };
+    let Some((found, used, _)) = sampled(start) else { return };
     let samples = found.serving.total() as f64;
-    let expected = elapsed.as_secs_f64() * f64::from(found.frequency);
-    assert!(samples > 0.3 * expected && samples < 1.3 * expected, "{samples} of {expected}");
+    let expected = used.as_secs_f64() * f64::from(found.frequency);
+    assert!(samples > 0.5 * expected && samples < 1.3 * expected, "{samples} of {expected}");
     assert!(part(&found.serving, "burn_cpu") > 0.8, "{:#?}", found.serving.frames);
     assert!(part(&found.background, "burn_cpu") < 0.01, "{:#?}", found.background.frames);
     // The stack was followed to the beginning of the thread.
@@ -108,14 +117,12 @@ fn functions_are_found_by_name_with_their_share() {
 
 #[test]
 fn waits_are_found_by_stack_with_their_time() {
-    let Some((found, elapsed)) = sampled(Sampler::waits, Duration::from_millis(800)) else {
-        return;
-    };
+    let Some((found, _, elapsed)) = sampled(Sampler::waits) else { return };
     let waits = found.waits.unwrap();
     let waited = waits.total() as f64 * 1e-9;
-    assert!(part(&waits, "wait_for_messages") > 0.5, "{:#?}", waits.frames);
-    assert!(part(&waits, "futex") > 0.5, "{:#?}", waits.frames);
-    // One thread waits almost always, the other one only for a CPU.
+    // One thread waits almost always, the other one only for a CPU; on a busy machine, almost always too.
+    assert!(part(&waits, "wait_for_messages") > 0.4, "{:#?}", waits.frames);
+    assert!(part(&waits, "futex") > 0.4, "{:#?}", waits.frames);
     let elapsed = elapsed.as_secs_f64();
     assert!(waited > 0.5 * elapsed && waited < 2.0 * elapsed, "{waited} of {elapsed} s");
 }

@@ -7,11 +7,12 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use assay_servers::{Server, Site, collect_garbage, collect_unheld, initialize};
-use assay_testkit::{options, prefix, supervisor, template};
+use assay_testkit::{eventually, options, prefix, supervisor, template};
 use assay_wire::Stop;
 use fs_err as fs;
 use procfs::process::{Process, all_processes};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 
 assay_testkit::supervisor_entry!();
 
@@ -20,9 +21,6 @@ const AS_HOLDER: &str = "hold-servers-in";
 
 /// The holder's message once its servers are frozen.
 const FROZEN: &str = "all servers are frozen";
-
-/// How long clean-up may take before it counts as not done.
-const LIMIT: Duration = Duration::from_secs(30);
 
 fn site(dir: &Path) -> Site {
     Site {
@@ -99,11 +97,14 @@ fn leftovers(dir: &Path) -> Vec<String> {
     found
 }
 
-fn eventually(what: &str, mut is_true: impl FnMut() -> bool) {
-    let deadline = Instant::now() + LIMIT;
-    while !is_true() {
-        assert!(Instant::now() < deadline, "not within {LIMIT:?}: {what}");
-        std::thread::sleep(Duration::from_millis(5));
+/// Kills the supervisors below `dir`, and waits until all their threads have ended: their server may end before the
+/// last of these gives up the locks.
+fn kill_supervisors(dir: &Path) {
+    for supervisor in sessions(dir) {
+        let pid = Pid::from_raw(supervisor).unwrap();
+        let process = pidfd_open(pid, PidfdFlags::empty()).unwrap();
+        kill_process(pid, Signal::KILL).unwrap();
+        while poll(&mut [PollFd::new(&process, PollFlags::IN)], None).is_err() {}
     }
 }
 
@@ -140,9 +141,7 @@ fn leftovers_of_killed_supervisors_are_collected() {
     wait_until_frozen(holder.stdout.take().unwrap());
     assert_eq!(collect_garbage(&dir.path().join("r")).unwrap(), 0, "took what is alive");
     assert_eq!(servers(dir.path()).len(), 2);
-    for supervisor in sessions(dir.path()) {
-        kill_process(Pid::from_raw(supervisor).unwrap(), Signal::KILL).unwrap();
-    }
+    kill_supervisors(dir.path());
     holder.kill().unwrap();
     holder.wait().unwrap();
     // The death signal reaches servers though they are frozen.
@@ -177,9 +176,7 @@ fn servers_of_another_run_root_are_not_garbage() {
     server.connect().unwrap().query("CREATE DATABASE d").unwrap();
     // The data that nobody holds any more are removed.
     let pid = server.pid();
-    for supervisor in sessions(dir.path()) {
-        kill_process(Pid::from_raw(supervisor).unwrap(), Signal::KILL).unwrap();
-    }
+    kill_supervisors(dir.path());
     eventually("no server", || !is_alive(pid));
     assert_eq!(collect(), 1);
     assert_eq!(fs::read_dir(&here.data_root).unwrap().count(), 0);

@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
 use assay_model::{Origin, Prefix, Product, SystemSpec};
 use assay_provision::{Options, Provisioner};
@@ -14,6 +15,23 @@ use assay_wire::{ConnectOptions, Connection, Stop};
 use fs_err as fs;
 use libtest_mimic::{Arguments, Completion, Trial};
 use tempfile::TempDir;
+
+/// How long a test waits for what must happen, before it takes it for a hang. Nothing that a test says about assay may
+/// depend on it: the machine may be busy with anything else.
+pub const PATIENCE: Duration = Duration::from_secs(600);
+
+/// Waits until something is true.
+///
+/// # Panics
+/// When it is not after [`PATIENCE`].
+#[track_caller]
+pub fn eventually(what: &str, mut is_true: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !is_true() {
+        assert!(Instant::now() < deadline, "not within {PATIENCE:?}: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
 
 /// Name of the test function that [`supervisor_entry`] makes.
 pub const ENTRY: &str = "assay_supervisor";
@@ -58,8 +76,9 @@ macro_rules! tests {
     ($($test:ident),* $(,)?) => { [$((stringify!($test), $test as fn())),*] };
 }
 
-/// Runs the tests of a program without the usual harness. Those of `root` need root; if another user runs them, they
-/// are ignored, with that reason. The usual harness decides at compile time whether a test is ignored.
+/// Runs the tests of a program without the usual harness. Those of `root` need root, and are called `root::NAME`; if
+/// another user runs them, they are ignored, with that reason. The usual harness decides at compile time whether a test
+/// is ignored.
 #[must_use]
 pub fn run_tests(anyone: &[NamedTest], root: &[NamedTest]) -> ExitCode {
     if is_supervisor() {
@@ -67,7 +86,7 @@ pub fn run_tests(anyone: &[NamedTest], root: &[NamedTest]) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let is_root = rustix::process::geteuid().is_root();
-    let trial = |&(name, test): &NamedTest, can_run: bool| {
+    let trial = |name: String, test: fn(), can_run: bool| {
         Trial::ignorable_test(name, move || {
             if !can_run {
                 return Ok(Completion::ignored_with("needs root"));
@@ -76,8 +95,9 @@ pub fn run_tests(anyone: &[NamedTest], root: &[NamedTest]) -> ExitCode {
             Ok(Completion::Completed)
         })
     };
-    let trials = anyone.iter().map(|test| trial(test, true));
-    let trials = trials.chain(root.iter().map(|test| trial(test, is_root))).collect();
+    let trials = anyone.iter().map(|&(name, test)| trial(name.to_owned(), test, true));
+    let of_root = root.iter().map(|&(name, test)| trial(format!("root::{name}"), test, is_root));
+    let trials = trials.chain(of_root).collect();
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 

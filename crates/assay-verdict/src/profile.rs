@@ -130,8 +130,8 @@ pub(crate) fn compare(
     })
 }
 
-/// What tells the part of the CPU time outside the kernel, where the kernel hides its own from the samples. The number of
-/// samples does so badly: one that is due while the kernel runs is taken as soon as it returns.
+/// What tells the part of the CPU time outside the kernel, where the kernel hides its own from the samples. The number
+/// of samples does so badly: one that is due while the kernel runs is taken as soon as it returns.
 #[derive(Clone, Copy)]
 enum User {
     /// The kernel's clock, which tells the modes of serving threads apart.

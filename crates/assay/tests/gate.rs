@@ -63,20 +63,21 @@ fn a_system_keeps_up_with_itself_or_is_undecided() {
 #[test]
 fn a_slower_system_exceeds_the_limit() {
     let _alone = ALONE.lock();
-    let place = Place::new();
-    // Logs and traces of every statement halve its speed. The budget is for a busy machine.
-    let slow = "mariadb@11.8+general_log=ON+optimizer_trace=enabled=on";
+    let place = Place::with("postgres@16");
+    // Every query reads the whole table, which a busy machine does not hide. The budget is for one, too.
+    let slow = "postgres@16+enable_indexscan=off+enable_indexonlyscan=off+enable_bitmapscan=off";
+    let base = ["gate", "--base", "postgres@16"];
     let limits = ["--other", slow, "--max-slowdown", "3%", "--offline", "--budget", "20m"];
-    let study = ["--rows", "10k", "--tests", "point-query,hot-points,update-index"];
+    let study = ["--rows", "10k", "--tests", "point-query,hot-points"];
     let blocks = ["--slice", "50ms", "--turn", "10ms", "--blocks", "6", "--rounds", "10"];
-    let output = place.run_to_end(&[&BASE[..], &limits, &study, &blocks].concat());
+    let output = place.run_to_end(&[&base[..], &limits, &study, &blocks].concat());
     let text = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(1), "{text}");
     assert!(text.starts_with("gate failed: ") && text.contains("▼ exceeded"), "{text}");
     // Nothing can change that, so the study ends.
     let ledger = assay_ledger::Ledger::open_read_only(&place.ledger()).unwrap();
     let record = ledger.read(&ledger.latest().unwrap().unwrap()).unwrap();
-    assert!(record.finished && (4..=6).contains(&record.blocks.len()), "{}", record.blocks.len());
+    assert!(record.finished && record.blocks.len() <= 6, "{}", record.blocks.len());
     place.assert_nothing_left();
 }
 

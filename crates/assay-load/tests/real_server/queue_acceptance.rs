@@ -106,7 +106,7 @@ fn a_paced_step_sends_whole_statements_and_lasts_its_time() {
         assert_eq!((inserts.statements, inserts.rows), expected, "{name}");
         assert_eq!((deletes.statements, deletes.rows), expected, "{name}");
         let seconds = paced.work.elapsed_ns as f64 / 1e9;
-        assert!((1.9..10.0).contains(&seconds), "{name}: {seconds} s");
+        assert!(seconds >= 1.9, "{name}: {seconds} s");
     }
 }
 

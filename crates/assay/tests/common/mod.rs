@@ -5,20 +5,16 @@ use std::collections::BTreeMap;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use assay_ledger::{Ledger, Problem};
-use assay_model::{Product, Slice, SliceOutcome};
-use rustix::process::Pid;
+use assay_model::{Product, Slice, SliceOutcome, StudyRecord};
+use assay_testkit::PATIENCE;
+use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-/// Longest wait for processes to end after their assay was killed.
-const GONE_LIMIT: Duration = Duration::from_secs(20);
-
-/// Longest wait for slices, loading the data included.
-const SLICES_LIMIT: Duration = Duration::from_secs(300);
-
-/// Directories of one test. Its cache is its own, except for the servers, which all tests share.
+/// Directories of one test. Its cache is its own, except for the servers, which all tests share. At the end, whatever
+/// still runs there is killed: a test that fails leaves nothing behind.
 pub(crate) struct Place {
     folder: TempDir,
 }
@@ -91,6 +87,11 @@ impl Place {
     }
 
     pub(crate) fn all_slices(&self) -> Vec<Slice> {
+        self.records().into_iter().flat_map(|record| record.slices).collect()
+    }
+
+    /// What the ledger has of all studies.
+    pub(crate) fn records(&self) -> Vec<StudyRecord> {
         if !self.ledger().exists() {
             return Vec::new();
         }
@@ -100,7 +101,7 @@ impl Place {
             opened => opened.unwrap(),
         };
         let studies = ledger.studies().unwrap();
-        studies.iter().flat_map(|study| ledger.read(&study.id).unwrap().slices).collect()
+        studies.iter().map(|study| ledger.read(&study.id).unwrap()).collect()
     }
 
     /// The processes of its servers.
@@ -127,18 +128,34 @@ impl Place {
     /// Waits until the ledger has that many slices, while `measuring` runs.
     #[track_caller]
     pub(crate) fn wait_for_slices(&self, count: u64, measuring: &mut Child) {
-        let deadline = Instant::now() + SLICES_LIMIT;
-        while self.slices() < count {
-            assert!(measuring.try_wait().unwrap().is_none(), "ended before it had {count} slices");
-            assert!(Instant::now() < deadline, "not {count} slices within {SLICES_LIMIT:?}");
-            std::thread::sleep(Duration::from_millis(50));
+        self.wait_while_measuring(measuring, &format!("{count} slices"), || self.slices() >= count);
+    }
+
+    /// Waits until something is true while `measuring` runs. How long that takes does not matter while slices come: the
+    /// machine may be busy, and another assay may measure first.
+    #[track_caller]
+    pub(crate) fn wait_while_measuring(
+        &self,
+        measuring: &mut Child,
+        what: &str,
+        is_true: impl Fn() -> bool,
+    ) {
+        let (mut slices, mut since) = (0, Instant::now());
+        while !is_true() {
+            assert!(measuring.try_wait().unwrap().is_none(), "ended before: {what}");
+            let now = self.slices();
+            if now > slices {
+                (slices, since) = (now, Instant::now());
+            }
+            assert!(since.elapsed() < PATIENCE, "no slice for {PATIENCE:?}, and not yet: {what}");
+            std::thread::sleep(std::time::Duration::from_millis(50));
         }
     }
 
     /// Waits until nothing of this place is left: no process, no run directory, no data directory.
     #[track_caller]
     pub(crate) fn assert_nothing_left(&self) {
-        let deadline = Instant::now() + GONE_LIMIT;
+        let deadline = Instant::now() + PATIENCE;
         loop {
             let left = self.left();
             if left.is_empty() {
@@ -150,10 +167,27 @@ impl Place {
     }
 
     fn left(&self) -> Vec<String> {
-        let mut left = processes_naming(self.folder.path());
+        let mut left: Vec<String> =
+            processes_naming(self.folder.path()).into_iter().map(|(_, told)| told).collect();
         left.extend(children(&self.run().join("assay")));
         left.extend(children(&self.cache().join("instances")));
         left
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        // Supervisors come and go until the last of them has ended its server.
+        for _ in 0..100 {
+            let left = processes_naming(self.folder.path());
+            if left.is_empty() {
+                return;
+            }
+            for (pid, _) in left {
+                let _ = kill_process(pid, Signal::KILL);
+            }
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
     }
 }
 
@@ -165,8 +199,8 @@ fn servers() -> PathBuf {
 }
 
 /// Processes whose command line or environment names `path`, or that have files open there: supervisors have neither
-/// arguments nor an environment.
-fn processes_naming(path: &Path) -> Vec<String> {
+/// arguments nor an environment. Each with a description.
+fn processes_naming(path: &Path) -> Vec<(Pid, String)> {
     let wanted = path.as_os_str().as_encoded_bytes();
     let is_in = |content: &[u8]| content.windows(wanted.len()).any(|window| window == wanted);
     let names = |file: PathBuf| is_in(&fs_err::read(file).unwrap_or_default());
@@ -180,13 +214,13 @@ fn processes_naming(path: &Path) -> Vec<String> {
     let mut found = Vec::new();
     for entry in fs_err::read_dir("/proc").unwrap().flatten() {
         let process = entry.path();
-        let is_process =
-            entry.file_name().to_string_lossy().bytes().all(|byte| byte.is_ascii_digit());
+        let Ok(pid) = entry.file_name().to_string_lossy().parse::<i32>() else { continue };
+        let Some(pid) = Pid::from_raw(pid) else { continue };
         let is_named = || names(process.join("cmdline")) || names(process.join("environ"));
-        if is_process && (is_named() || has_open(&process)) {
+        if is_named() || has_open(&process) {
             let line = fs_err::read(process.join("cmdline")).unwrap_or_default();
             let line = String::from_utf8_lossy(&line).replace('\0', " ");
-            found.push(format!("{line}[{}]", thread_states(&process)));
+            found.push((pid, format!("{line}[{}]", thread_states(&process))));
         }
     }
     found

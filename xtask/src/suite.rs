@@ -1,0 +1,251 @@
+//! All tests as CI runs them: in a bare environment with a home and a server cache of their own, several programs at
+//! once. A program that fails hides no other.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{Read as _, Seek as _};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use anyhow::{Context, Result, ensure};
+use fs_err as fs;
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// User and group `nobody`.
+const NOBODY: u32 = 65534;
+
+/// Programs that run at once. Most of the time, a test waits for a server, a download or the end of a study. Only one
+/// study measures at a time, whichever program it belongs to.
+const AT_ONCE: usize = 2;
+
+/// Who runs tests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum User {
+    /// Whoever runs this.
+    Me,
+    /// `nobody`, for root: most users of assay are plain users.
+    Nobody,
+}
+
+impl User {
+    /// A plain user: root becomes one.
+    ///
+    /// # Errors
+    /// When `id` cannot be started.
+    pub fn plain() -> Result<Self> {
+        Ok(if is_root()? { Self::Nobody } else { Self::Me })
+    }
+}
+
+/// Whether root runs this.
+///
+/// # Errors
+/// When `id` cannot be started.
+pub fn is_root() -> Result<bool> {
+    let me = Command::new("id").arg("-u").output().context("cannot start id")?;
+    Ok(me.stdout.trim_ascii() == b"0")
+}
+
+/// A test program that is built.
+#[derive(Debug, Clone)]
+pub struct TestProgram {
+    program: PathBuf,
+    /// The directory in which cargo would run it.
+    package: PathBuf,
+    /// The package, and the test file or the crate whose tests it has.
+    pub name: (String, String),
+    /// What it is told to run; everything if that is nothing.
+    arguments: Vec<String>,
+}
+
+/// Builds the tests of these packages, or of all.
+///
+/// # Errors
+/// When cargo cannot build them.
+pub fn build(packages: &[String]) -> Result<Vec<TestProgram>> {
+    let mut command = Command::new(cargo());
+    command.args(["test", "--no-run", "--message-format=json"]);
+    match packages {
+        [] => command.arg("--workspace"),
+        some => command.args(some.iter().flat_map(|it| ["-p", it])),
+    };
+    let output = command.stderr(std::process::Stdio::inherit()).output();
+    let output = output.context("cannot start cargo")?;
+    ensure!(output.status.success(), "cannot build the tests ({})", output.status);
+    let mut found = Vec::new();
+    for line in output.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+        let message: Value = serde_json::from_slice(line).context("cargo's messages")?;
+        if message["profile"]["test"] != true {
+            continue;
+        }
+        let word = |value: &'_ Value| value.as_str().map(str::to_owned);
+        let (Some(program), Some(manifest), Some(test)) = (
+            word(&message["executable"]),
+            word(&message["manifest_path"]),
+            word(&message["target"]["name"]),
+        ) else {
+            continue;
+        };
+        let package = Path::new(&manifest).parent().context("a manifest without a folder")?;
+        let name = package.file_name().context("a package without a name")?;
+        found.push(TestProgram {
+            program: program.into(),
+            package: package.to_owned(),
+            name: (name.to_string_lossy().into_owned(), test),
+            arguments: Vec::new(),
+        });
+    }
+    // The tests of the whole program take longest, so they do not come last.
+    found.sort_by_key(|it| (it.name.0 != "assay", it.name.clone()));
+    Ok(found)
+}
+
+impl TestProgram {
+    /// The same program, which is told to run only some of its tests.
+    #[must_use]
+    pub fn only(&self, arguments: &[&str]) -> Self {
+        let arguments = arguments.iter().map(|it| (*it).to_owned()).collect();
+        Self { arguments, ..self.clone() }
+    }
+}
+
+/// Runs test programs as a user.
+///
+/// # Errors
+/// All of them that failed.
+#[expect(clippy::print_stdout, reason = "a task reports on stdout")]
+pub fn run(programs: &[TestProgram], user: User) -> Result<()> {
+    let home = Home::new(user)?;
+    let failed = Mutex::new(Vec::new());
+    let next = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..AT_ONCE {
+            scope.spawn(|| {
+                while let Some(program) = programs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let name = format!("{} {}", program.name.0, program.name.1);
+                    let began = Instant::now();
+                    let told = run_one(program, user, &home);
+                    let seconds = began.elapsed().as_secs_f64();
+                    match told {
+                        Ok(()) => println!("==> ok after {seconds:.0} s: {name}"),
+                        Err(error) => {
+                            println!("==> FAILED after {seconds:.0} s: {name}\n{error:#}");
+                            failed.lock().unwrap_or_else(|it| it.into_inner()).push(name);
+                        }
+                    }
+                }
+            });
+        }
+    });
+    let failed = failed.into_inner().unwrap_or_else(|it| it.into_inner());
+    ensure!(
+        failed.is_empty(),
+        "{} of {} test programs failed: {}",
+        failed.len(),
+        programs.len(),
+        failed.join(", ")
+    );
+    Ok(())
+}
+
+/// Runs one program. The error has its output.
+fn run_one(program: &TestProgram, user: User, home: &Home) -> Result<()> {
+    let mut command = match user {
+        User::Me => Command::new(&program.program),
+        User::Nobody => as_nobody(&program.program),
+    };
+    let mut output = tempfile::tempfile()?;
+    let copy = |file: &File| file.try_clone();
+    command
+        .args(&program.arguments)
+        .current_dir(&program.package)
+        .env_clear()
+        .envs(environment(home, &program.package))
+        .stdin(std::process::Stdio::null())
+        .stdout(copy(&output)?)
+        .stderr(copy(&output)?);
+    let status = command.status().with_context(|| format!("cannot start {command:?}"))?;
+    if status.success() {
+        return Ok(());
+    }
+    output.rewind()?;
+    let mut told = Vec::new();
+    output.read_to_end(&mut told)?;
+    anyhow::bail!("{}\n{status}: {command:?}", String::from_utf8_lossy(&told));
+}
+
+/// A command that `nobody` carries out. The checkout and the toolchain may lie where only root can look. `nobody` may
+/// read there, and nothing more.
+fn as_nobody(program: &Path) -> Command {
+    let mut command = Command::new("setpriv");
+    command
+        .args(["--reuid", &NOBODY.to_string(), "--regid", &NOBODY.to_string()])
+        .args(["--clear-groups", "--bounding-set=-all,+dac_read_search"])
+        .args(["--inh-caps=-all,+dac_read_search", "--ambient-caps=-all,+dac_read_search"])
+        .arg(program);
+    command
+}
+
+/// What tests know: where programs are, a home of their own, and how this machine reaches the network.
+fn environment(home: &Home, package: &Path) -> BTreeMap<OsString, OsString> {
+    let is_of_network = |name: &str| {
+        let name = name.to_lowercase();
+        name.ends_with("_proxy")
+            || name.starts_with("pip_")
+            || name.starts_with("npm_config_")
+            || name.contains("cert")
+            || name.contains("ca_bundle")
+    };
+    let kept = std::env::vars_os().filter(|(name, _)| {
+        let name = name.to_string_lossy();
+        name == "PATH" || name == "ASSAY_PUBLISHED" || is_of_network(&name)
+    });
+    let root = package.ancestors().find(|it| it.join("Cargo.lock").exists()).unwrap_or(package);
+    let own: [(&str, OsString); 5] = [
+        ("HOME", home.path().join("home").into()),
+        ("ASSAY_CACHE", home.path().join("cache").into()),
+        ("CARGO", cargo()),
+        // The snapshots lie there, and a test that fails leaves nothing in the checkout.
+        ("INSTA_WORKSPACE_ROOT", root.into()),
+        ("INSTA_UPDATE", "no".into()),
+    ];
+    kept.chain(own.map(|(name, value)| (name.into(), value))).collect()
+}
+
+/// The cargo that runs this.
+#[must_use]
+pub fn cargo() -> OsString {
+    std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
+}
+
+/// A home and a server cache, both empty. At the end they are removed, with all the read-only trees in them.
+struct Home(TempDir);
+
+impl Home {
+    fn new(user: User) -> Result<Self> {
+        let home = Self(TempDir::with_prefix("assay-ci-")?);
+        fs::create_dir(home.path().join("home"))?;
+        if user == User::Nobody {
+            let owner = format!("{NOBODY}:{NOBODY}");
+            let status = Command::new("chown").arg("-R").arg(owner).arg(home.path()).status()?;
+            ensure!(status.success(), "cannot give a home to nobody ({status})");
+        }
+        Ok(home)
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        // Anything that cannot be removed stays for the machine's owner: the checks are over.
+        let _ = Command::new("chmod").args(["-R", "u+rwX"]).arg(self.path()).status();
+    }
+}
