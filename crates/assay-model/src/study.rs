@@ -97,6 +97,16 @@ impl Host {
         self.cpus > 0
     }
 
+    /// Whether the other one is the same machine as far as is known. Its software and its state may have changed: another
+    /// kernel leaves a little more or less memory.
+    #[must_use]
+    pub fn is_machine_of(&self, other: &Self) -> bool {
+        let of = |it: &Self| (it.cpu.clone(), it.cpus, it.hypervisor.clone());
+        let [less, more] =
+            [self.memory_kb.min(other.memory_kb), self.memory_kb.max(other.memory_kb)];
+        of(self) == of(other) && more - less <= more / 50
+    }
+
     /// A machine about which nothing is known.
     const fn unknown() -> Self {
         Self {

@@ -39,6 +39,7 @@ pub use effort::longest_slice_s;
 pub use error::{Error, Refusal, SearchedTests};
 pub use fits::{MachineFacts, check_audit, check_memory, told_disk};
 pub use gate::{gate, parse_limit};
+pub use nearest::nearest;
 pub use order::{connect_order, round_order, start_order};
 pub use outlook::{
     Needs, ROUNDS_MIN, needed, outlook, overrun, round_s, smallest_change_in, start_s,

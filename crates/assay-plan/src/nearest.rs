@@ -1,10 +1,8 @@
 //! Guesses the word that a mistyped one stands for.
 
 /// The candidate most similar to `word`; `None` if all are quite different.
-pub(crate) fn nearest<T: AsRef<str>>(
-    word: &str,
-    candidates: impl IntoIterator<Item = T>,
-) -> Option<T> {
+#[must_use]
+pub fn nearest<T: AsRef<str>>(word: &str, candidates: impl IntoIterator<Item = T>) -> Option<T> {
     // What is long was not mistyped, and comparing it takes long.
     let is_short = |text: &str| text.len() <= LENGTH_MAX;
     candidates

@@ -118,6 +118,11 @@ fn csv_has_the_fields_and_the_numbers_of_json() {
             if elsewhere.contains(&column.as_str()) {
                 continue;
             }
+            let is_base = cell["system"] == document["systems"][0]["name"];
+            if is_base && column == "verdict" {
+                assert_eq!(field, "", "the base is compared with nothing");
+                continue;
+            }
             let path = json_path(column);
             let expected = match cell.pointer(&path) {
                 Some(Value::String(text)) => text.clone(),

@@ -41,7 +41,7 @@ pub(crate) fn load(args: &Load) -> Result<Exit> {
 }
 
 fn load_tables(args: &Load) -> Result<Exit> {
-    let url = assay_plan::parse_url(&args.url)?;
+    let url = crate::server::url_of(&args.url)?;
     machine_lock::warn_if_measuring_near("this load", &url);
     let options = connect_options(&url, Stop::default());
     let progress = Progress::new(args.quiet);

@@ -208,7 +208,7 @@ fn options_without_effect(
 fn in_words(it: &KeptServer, commands: &[String]) -> String {
     let port = it.port.map_or_else(String::new, |port| format!("\nlistening on 127.0.0.1:{port}"));
     format!(
-        "{} is {} {}\n{}{port}\nconnect with: {}\nstop it with: assay server stop {}",
+        "{} is {} {}\n{}{port}\nconnect with: {}\nstop it with: assay server stop {} (this removes its data)",
         it.name,
         it.system,
         it.version,
@@ -339,6 +339,19 @@ fn stop(args: &ServerStop) -> Result<Exit> {
     assay_servers::collect_garbage(&site.run_root)?;
     assay_servers::collect_kept_data(&site)?;
     stopped.map(|()| Exit::Done)
+}
+
+/// The URL of a running server: the text itself, or that of the sandbox with this name.
+pub(crate) fn url_of(text: &str) -> Result<ServerUrl> {
+    let is_name = is_name(text) && !text.contains("://");
+    let sandbox = match is_name {
+        true => assay_servers::kept(&sandbox_site()?.run_root)?
+            .into_iter()
+            .find(|it| it.kept.name == text),
+        false => None,
+    };
+    let url = sandbox.as_ref().map_or(text, |it| it.kept.url.as_str());
+    Ok(assay_plan::parse_url(url)?)
 }
 
 /// The servers with these names, each once. If one name is wrong, this fails and nothing is stopped.

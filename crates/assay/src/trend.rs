@@ -43,6 +43,7 @@ pub(crate) fn found(
     clients: Option<u32>,
 ) -> Result<Found> {
     let is_named = assay_plan::name_matcher(system.unwrap_or("*"))?;
+    let is_test = assay_plan::name_matcher(test)?;
     let mut tests: BTreeSet<String> = BTreeSet::new();
     let mut studies: Vec<(StudyRecord, Judgement)> = Vec::new();
     for summary in ledger.studies()? {
@@ -54,16 +55,22 @@ pub(crate) fn found(
             }
         };
         tests.extend(record.study.cells.iter().map(|cell| cell.id.test.name().to_owned()));
-        if record.study.cells.iter().any(|cell| cell.id.test.name() == test) {
+        if record.study.cells.iter().any(|cell| is_test(cell.id.test.name())) {
             let judgement = assay_verdict::judge(&record);
             studies.push((record, judgement));
         }
     }
+    let matched: Vec<&str> = tests.iter().map(String::as_str).filter(|it| is_test(it)).collect();
+    if let [_, _, ..] = matched.as_slice() {
+        let hint = format!("name one of {}", matched.join(", "));
+        bail!(Advised::new(format!("`{test}` stands for {} tests", matched.len()), hint));
+    }
     if studies.is_empty() {
         let some: Vec<&str> = tests.iter().map(String::as_str).take(8).collect();
-        let hint = match some.as_slice() {
-            [] => "`assay compare BASE OTHER` measures some".to_owned(),
-            some => format!(
+        let hint = match (assay_plan::nearest(test, &tests), some.as_slice()) {
+            (Some(nearest), _) => format!("did you mean `{nearest}`?"),
+            (None, []) => "`assay compare BASE OTHER` measures some".to_owned(),
+            (None, some) => format!(
                 "they have {}{}",
                 some.join(", "),
                 if tests.len() > 8 { ", ..." } else { "" }
@@ -73,7 +80,7 @@ pub(crate) fn found(
     }
     let all: Vec<_> = studies.iter().map(|(record, judgement)| (record, judgement)).collect();
     let lines = assay_verdict::trend(&all, |cell, system| {
-        cell.test.name() == test
+        is_test(cell.test.name())
             && clients.is_none_or(|clients| clients == cell.setup.clients)
             && is_named(&system.name)
     });

@@ -38,7 +38,10 @@ fn values_of_different_studies_are_apart_unless_they_are_comparable() {
     assert!(one.contains("8.0.36") && !one.contains("5.7.44"), "{one}");
     let (code, none) = trend(&["point-qery"]);
     assert_eq!(code, Some(2));
-    assert!(none.contains("no study of the ledger has a test") && none.contains("point-query"));
+    assert!(none.contains("no study of the ledger has a test"));
+    assert!(none.contains("did you mean `point-query`?"), "{none}");
+    // A pattern that stands for one test is that test.
+    assert_eq!(trend(&["point-q*", "--format", "json"]).1, text);
     let (code, csv) = trend(&["point-query", "--format", "csv"]);
     let values = json["lines"].as_array().unwrap().iter();
     let values: usize = values.map(|line| line["points"].as_array().unwrap().len()).sum();

@@ -3,7 +3,7 @@
 //! The field of a figure that was never measured is empty. A field that a spreadsheet would take for a formula gets an
 //! apostrophe in front, unless it is a number.
 
-use assay_model::{StudyRecord, no_formula, printable};
+use assay_model::{StudyRecord, Verdict, no_formula, printable};
 use assay_verdict::Judgement;
 use csv::{Terminator, WriterBuilder};
 use serde::Serialize;
@@ -34,7 +34,7 @@ const COLUMNS: [Column; 87] = [
     ("rqps", "/rqps/value"),
     ("rqps_low", "/rqps/low"),
     ("rqps_high", "/rqps/high"),
-    ("verdict", "/verdict"),
+    ("verdict", "/judged"),
     ("slices", "/slices"),
     ("troubled", "/troubled"),
     ("disturbed", "/disturbed"),
@@ -114,6 +114,8 @@ struct Row<'a> {
     started: Option<String>,
     is_base: bool,
     is_twin: bool,
+    /// The verdict; none on the base, which is compared with nothing, unless it failed.
+    judged: Option<&'static str>,
     workload_version: Option<u32>,
     terms: Option<&'a str>,
     #[serde(flatten)]
@@ -130,6 +132,8 @@ pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> String {
             started: record.began_ms().and_then(rfc3339),
             is_base: system.is_some_and(|system| system.is_base),
             is_twin: system.is_some_and(|system| system.is_twin),
+            judged: (!system.is_some_and(|it| it.is_base) || judged.verdict == Verdict::Failed)
+                .then(|| judged.verdict.word()),
             workload_version: (!record.is_reported()).then_some(study.workload_version),
             terms: study.terms.as_deref(),
             cell: CellRow::new(record, judged),

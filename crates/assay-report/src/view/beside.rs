@@ -150,7 +150,7 @@ fn differences(ours: &StudyRecord, theirs: &StudyRecord, pairs: &[Pair]) -> Vec<
             "there, each value is a published single run, whose uncertainty is unknown".to_owned(),
         );
         lines.push("machine and settings there are those of the author".to_owned());
-    } else if ours.host() != theirs.host() {
+    } else if !ours.host().is_machine_of(theirs.host()) {
         lines.push("the studies ran on different machines".to_owned());
     }
     lines.extend(terms(ours, theirs));

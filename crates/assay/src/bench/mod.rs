@@ -69,7 +69,7 @@ pub(crate) fn bench(args: &Bench) -> Result<Exit> {
 }
 
 fn prepare(args: &Bench, interrupt: &Interrupt, progress: &Progress) -> Result<Prepared> {
-    let url = assay_plan::parse_url(&args.url)?;
+    let url = crate::server::url_of(&args.url)?;
     machine_lock::warn_if_measuring_near("this benchmark", &url);
     let test = test(args)?;
     assay_plan::check_variant(args.oltp.options().pgsql_variant, url.product)?;

@@ -13,7 +13,7 @@ use super::{OltpArgs, ShapeArg};
 /// `assay bench`.
 #[derive(Debug, Args)]
 pub(crate) struct Bench {
-    /// The server, as for `assay load`
+    /// The server, as for `assay load`: a URL, or the name of a server that `assay server start` left running
     #[arg(value_name = "URL")]
     pub(crate) url: String,
 

@@ -15,7 +15,7 @@ use super::{ShapeArg, SourceArg, SuiteWord, TableFormArgs, TermsArg, sets};
 #[derive(Debug, Args)]
 pub(crate) struct Load {
     /// The server, such as `mysql://user@127.0.0.1:3306/sbtest` or `mysql://root@/sbtest?socket=PATH`; the password may
-    /// be in `ASSAY_PASSWORD` instead
+    /// be in `ASSAY_PASSWORD` instead. The name of a server that `assay server start` left running will do too
     #[arg(value_name = "URL")]
     pub(crate) url: String,
 
@@ -186,7 +186,7 @@ pub(crate) enum ServerCommand {
     Get(ServerGet),
     /// List the servers that `start` left running, or, with `--available`, the versions that assay can get
     List(ServerList),
-    /// Start a server with an empty database, and leave it running
+    /// Start a server with an empty database, and leave it running; `stop` removes its data
     Start(ServerStart),
     /// Stop servers that `start` left running, and remove their data
     Stop(ServerStop),
