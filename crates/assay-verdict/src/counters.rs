@@ -68,7 +68,8 @@ pub(crate) fn changes(base: &[&Slice], other: &[&Slice]) -> Option<Vec<CounterCh
 }
 
 /// The change of a counter, if it is certain at this level and large enough to matter. With fewer blocks than an
-/// interval needs, it is certain if all slices of one system have more than all slices of the other, by most of the change.
+/// interval needs, it is certain if all slices of one system have more than all slices of the other, by most of the
+/// change.
 fn change(
     pairs: &[[&Block; 2]],
     slices: [&[&Slice]; 2],
