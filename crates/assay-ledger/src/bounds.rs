@@ -216,6 +216,7 @@ impl Bounded for Definition {
 impl Bounded for Block {
     fn check(&self) -> Result<(), String> {
         within("number", self.number, &BLOCK_NUMBERS)?;
+        within("expected", self.left, &BLOCKS)?;
         for cell in &self.cells {
             within("cell_rounds", cell.rounds, &(1..=*ROUNDS.end()))?;
         }

@@ -270,7 +270,7 @@ fn read_blocks(
     study: &Study,
     runs: &RunIds,
 ) -> Result<Vec<Block>, Problem> {
-    let sql = "SELECT number, run, cells, cell_rounds FROM block WHERE study = ? ORDER BY number";
+    let sql = "SELECT number, run, cells, cell_rounds, expected FROM block WHERE study = ? ORDER BY number";
     rows(connection, sql, [&study.id], |row| {
         let fields = Fields::new("block", "number", row);
         let numbers: Vec<usize> = fields.json("cells")?;
@@ -285,6 +285,7 @@ fn read_blocks(
         fields.checked(Block {
             number: fields.get("number")?,
             run: fields.run(runs)?,
+            left: fields.get("expected")?,
             cells: cells.ok_or_else(|| fields.wrong("`cells` has one that is not planned"))?,
         })
     })

@@ -19,7 +19,7 @@ const APPLICATION_ID: i32 = 0x4153_4159;
 const UNRELEASED: i32 = 0x4153_5359;
 
 /// The version of the schema.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 
 /// How long to wait for another process to end its transaction. Transactions of assay take milliseconds, or seconds if
 /// the disk is busy.

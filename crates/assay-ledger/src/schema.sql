@@ -117,6 +117,7 @@ CREATE TABLE block (
     run INTEGER NOT NULL REFERENCES run (id),     -- in which it began
     cells TEXT NOT NULL,                -- JSON: numbers of the cells that take part, in order
     cell_rounds TEXT NOT NULL,          -- JSON: number of good rounds that each of them should get
+    expected INTEGER NOT NULL CHECK (expected >= 1),  -- blocks that were expected to fit, this one included
     PRIMARY KEY (study, number)
 ) STRICT;
 

@@ -265,13 +265,15 @@ fn add_block(connection: &Connection, study: &str, block: &Block) -> Result<(), 
         .collect::<Result<_, _>>()?;
     let rounds: Vec<u32> = block.cells.iter().map(|cell| cell.rounds).collect();
     connection.execute(
-        "INSERT INTO block (study, number, run, cells, cell_rounds) VALUES (?, ?, ?, ?, ?)",
+        "INSERT INTO block (study, number, run, cells, cell_rounds, expected)
+        VALUES (?, ?, ?, ?, ?, ?)",
         params![
             study,
             block.number,
             runs::id(connection, study, block.run)?,
             json(&numbers)?,
             json(&rounds)?,
+            block.left,
         ],
     )?;
     Ok(())

@@ -158,8 +158,8 @@ fn only_regular_files_are_opened() {
 #[test]
 fn a_block_lists_each_cell_once() {
     let error = read_changed(&sound(), |file| {
-        let sql = "INSERT OR REPLACE INTO block (study, number, cells, cell_rounds, run)
-             VALUES ('sample', 0, '[0,0]', '[2,2]', 1)";
+        let sql = "INSERT OR REPLACE INTO block (study, number, cells, cell_rounds, expected, run)
+             VALUES ('sample', 0, '[0,0]', '[2,2]', 1, 1)";
         file.execute(sql, []).unwrap();
     });
     assert!(error.to_string().ends_with("`block`, row 0: `cells` has one twice"), "{error}");

@@ -18,6 +18,9 @@ pub enum EventKind {
         seconds: u32,
         /// Blocks in addition to those that were planned.
         blocks: u32,
+        /// The last block, if the study had ended: its look spent all of the planned error.
+        #[serde(default)]
+        ended_after: Option<u32>,
     },
     /// A resumed study continued under other conditions on the same machine.
     MachineChanged {
@@ -131,7 +134,7 @@ impl fmt::Display for EventKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Resumed => f.write_str("resumed after an interruption"),
-            Self::Extended { seconds, blocks } => write!(
+            Self::Extended { seconds, blocks, .. } => write!(
                 f,
                 "given {} more and up to {}; error was kept back for this, so verdicts keep their error rate",
                 counted(u64::from(*seconds), "second"),
@@ -213,7 +216,7 @@ mod tests {
         for (kind, shown) in [
             (EventKind::Resumed, "resumed after an interruption"),
             (
-                EventKind::Extended { seconds: 300, blocks: 1 },
+                EventKind::Extended { seconds: 300, blocks: 1, ended_after: Some(3) },
                 "given 300 seconds more and up to 1 more block; error was kept back for this, so verdicts \
                  keep their error rate",
             ),

@@ -262,6 +262,9 @@ pub struct Block {
     pub number: u32,
     /// Index into [`StudyRecord::runs`]: the run in which it began.
     pub run: usize,
+    /// Blocks that were expected to fit the time that was left, this one included. With those before, they say what
+    /// share of the study's information it brings.
+    pub left: u32,
     /// The cells that take part, in order.
     pub cells: Vec<BlockCell>,
 }
@@ -444,7 +447,7 @@ impl StudyRecord {
     /// Seconds and blocks that the user added to the plan.
     fn added(&self) -> impl Iterator<Item = (u32, u32)> {
         self.events.iter().filter_map(|event| match event.what {
-            EventKind::Extended { seconds, blocks } => Some((seconds, blocks)),
+            EventKind::Extended { seconds, blocks, .. } => Some((seconds, blocks)),
             _ => None,
         })
     }

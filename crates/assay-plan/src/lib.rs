@@ -41,11 +41,10 @@ pub use fits::{MachineFacts, check_audit, check_memory, told_disk};
 pub use gate::{gate, parse_limit};
 pub use nearest::nearest;
 pub use order::{connect_order, round_order, start_order};
-pub use outlook::{
-    Needs, ROUNDS_MIN, needed, outlook, overrun, round_s, smallest_change_in, start_s,
-};
+pub use outlook::{ROUNDS_MIN, needed, outlook, overrun, round_s, smallest_change_in, start_s};
 pub use participants::{Plan, PlannedSystem};
 pub use plan::{check_variant, plan, plan_of};
+pub use precision::Needs;
 pub use request::{GateRequest, InsertBench, Request, SetupRequest, SystemRequest, THRESHOLD};
 pub use sequence::{Step, sequence};
 pub use size::{cache_mb, largest, log_mb};

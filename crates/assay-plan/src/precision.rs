@@ -19,18 +19,24 @@ const WRITES: f64 = 0.008;
 /// work.
 const FREE_CLIENTS: f64 = 4.0;
 
-/// Standard deviation, over blocks, of the log ratio of two systems that does not fall with the rounds of a block:
-/// fresh instances differ by 0.003 to 0.006 in a quiet hour, and by 0.005 to 0.010 in a noisy one (`docs/method.md`).
-const BLOCK_SD: f64 = 0.007;
+/// The needs of verdicts, which the crate that judges decides.
+#[derive(Debug, Clone, Copy)]
+pub struct Needs {
+    /// Standard deviation between blocks of the log ratio of two systems.
+    pub block_sd: f64,
+    /// Level of the last look of a study, of 0.05 for all of them.
+    pub last_level: f64,
+    /// The smallest change that counts.
+    pub threshold: f64,
+    /// Whether an earlier command began the study, so that this one can only give it more time.
+    pub is_resumed: bool,
+}
 
 /// Fewer tests than this share no knowledge of how much blocks differ.
 const CELLS_MIN: usize = 3;
 
-/// Degrees of freedom that other cells add at least.
+/// Degrees of freedom that other cells or the design add at least.
 const PRIOR_MIN: f64 = 6.0;
-
-/// Level of the last of twenty looks at the data, of 0.05 for all of them.
-const LAST_LOOK: f64 = 0.031;
 
 /// Each test is judged by its rate and by its CPU time per operation.
 const QUANTITIES: f64 = 2.0;
@@ -40,27 +46,33 @@ const POWER: f64 = 0.8;
 
 /// The error of fixed work by the length of a turn.
 #[derive(Debug, Clone)]
-pub(crate) struct Precision(Vec<TurnError>);
+pub(crate) struct Precision {
+    turns: Vec<TurnError>,
+    needs: Needs,
+}
 
 impl Precision {
     /// That of a machine whose noise was measured, or the usual one.
-    pub(crate) fn of(noise: Option<&Noise>) -> Self {
+    pub(crate) fn of(noise: Option<&Noise>, needs: Needs) -> Self {
         let usable = |turn: &&TurnError| turn.turn_ms > 0.0 && turn.error > 0.0;
         let measured = noise.iter().flat_map(|noise| noise.turns.iter().filter(usable));
         let measured: Vec<TurnError> = measured.copied().collect();
-        if measured.is_empty() {
-            Self(USUAL.map(|(turn_ms, error)| TurnError { turn_ms, error }).to_vec())
+        let turns = if measured.is_empty() {
+            USUAL.map(|(turn_ms, error)| TurnError { turn_ms, error }).to_vec()
         } else {
-            Self(measured)
-        }
+            measured
+        };
+        Self { turns, needs }
     }
 
     /// Standard error of the log ratio of fixed work in turns of this length, after one second. Between two lengths,
     /// it is interpolated on logarithmic scales. Beyond the longest, it grows with the square root of the length.
     fn of_turn(&self, turn_ms: f64) -> f64 {
-        let (Some(first), Some(last)) = (self.0.first(), self.0.last()) else { return f64::NAN };
+        let (Some(first), Some(last)) = (self.turns.first(), self.turns.last()) else {
+            return f64::NAN;
+        };
         let around = |pair: &&[TurnError]| pair.last().is_some_and(|it| it.turn_ms >= turn_ms);
-        match self.0.windows(2).find(around) {
+        match self.turns.windows(2).find(around) {
             _ if turn_ms <= first.turn_ms => first.error,
             Some([below, above]) => {
                 let share = (turn_ms / below.turn_ms).ln() / (above.turn_ms / below.turn_ms).ln();
@@ -77,7 +89,6 @@ impl Precision {
         cell: &PlannedCell,
         Spent { blocks, rounds }: Spent,
         cells: usize,
-        threshold: f64,
     ) -> f64 {
         let own = if cell.id.test.class == Class::Write { WRITES } else { READS };
         let is_free = cell.id.setup.clients > 1 && cell.placement == CpuPlacement::Free;
@@ -86,22 +97,20 @@ impl Precision {
         let seconds = 2.0 * f64::from(cell.slice_ms) / 1000.0 * blocks * rounds;
         let of_turn = own.hypot(self.of_turn(f64::from(cell.turn_ms)));
         let of_turns = (factor * of_turn).powi(2) / seconds;
-        let of_blocks = BLOCK_SD.powi(2) / blocks;
+        let of_blocks = self.needs.block_sd.powi(2) / blocks;
         let variance = of_turns + of_blocks;
         // The noise within blocks is known from many turns, the differences of blocks only from the blocks, those of
         // other cells included (`docs/statistics.md`).
         let own = blocks - 1.0;
-        let freedom = match cells < CELLS_MIN {
-            true => own,
-            false => (own + own.max(PRIOR_MIN)) * (variance / of_blocks).powi(2),
-        };
+        let of_others = if cells < CELLS_MIN { PRIOR_MIN - own } else { own.max(PRIOR_MIN) };
+        let freedom = (own + of_others.max(0.0)) * (variance / of_blocks).powi(2);
         let Ok(student) = StudentsT::new(0.0, 1.0, freedom.clamp(1.0, 1000.0)) else {
             return f64::INFINITY;
         };
         let judged = QUANTITIES * cells.max(1) as f64;
-        let critical = student.inverse_cdf(1.0 - LAST_LOOK / 2.0 / judged);
+        let critical = student.inverse_cdf(1.0 - self.needs.last_level / 2.0 / judged);
         let error = variance.sqrt();
-        let called = (critical * error).max(threshold.ln_1p());
+        let called = (critical * error).max(self.needs.threshold.ln_1p());
         (called + student.inverse_cdf(POWER) * error).exp_m1()
     }
 }
@@ -117,9 +126,12 @@ pub(crate) struct Spent {
 mod tests {
     use super::*;
 
+    const NEEDS: Needs =
+        Needs { block_sd: 0.007, last_level: 0.03, threshold: 0.02, is_resumed: false };
+
     #[test]
     fn the_error_lies_between_those_of_the_next_lengths() {
-        let usual = Precision::of(None);
+        let usual = Precision::of(None, NEEDS);
         assert_eq!(usual.of_turn(0.5), 0.003);
         assert_eq!(usual.of_turn(5.0), 0.008);
         let between = usual.of_turn(25.0);
@@ -131,9 +143,9 @@ mod tests {
     fn measured_noise_replaces_the_usual_one() {
         let turn = |turn_ms, error| TurnError { turn_ms, error };
         let noise = |turns| Noise { turns, ..Noise::default() };
-        let measured = Precision::of(Some(&noise(vec![turn(0.0, 0.1), turn(10.0, 0.05)])));
+        let measured = Precision::of(Some(&noise(vec![turn(0.0, 0.1), turn(10.0, 0.05)])), NEEDS);
         assert_eq!(measured.of_turn(10.0), 0.05);
-        let nothing = Precision::of(Some(&noise(vec![turn(10.0, 0.0)])));
+        let nothing = Precision::of(Some(&noise(vec![turn(10.0, 0.0)])), NEEDS);
         assert_eq!(nothing.of_turn(5.0), 0.008);
     }
 }

@@ -253,19 +253,22 @@ fn builds_of_several_makers_are_a_warning_and_releases_of_one_a_note() {
 fn few_blocks_give_no_median_and_an_unfinished_study_is_resumed() {
     let mut study = record(&["11.8"]);
     study.slices.retain(|slice| slice.block < 2);
+    // The second block is slower by a quarter.
+    for slice in study.slices.iter_mut().filter(|it| (it.system, it.block) == (1, 1)) {
+        slice.work.elapsed_ns = slice.work.elapsed_ns / 4 * 5;
+    }
     let group = &json(&study)["groups"][0];
     assert!(group["median_low"].is_null() && group["median_high"].is_null(), "{group}");
-    let text = in_format(&study, Format::Text);
+    let text = in_format(&study, Format::Text).replace("\n   ", "");
     assert!(!text.contains("median over tests"), "{text}");
     assert!(text.contains("(no interval)"), "{text}");
-    assert!(text.contains("a longer `--budget`"), "{text}");
+    assert!(text.contains("`assay resume 20261118-0a1b --more TIME`"), "{text}");
     study.finished = false;
-    let text = in_format(&study, Format::Text);
+    let text = in_format(&study, Format::Text).replace("\n   ", "");
     assert!(text.contains("`assay resume 20261118-0a1b`"), "{text}");
     assert!(!text.contains("--budget`"), "{text}");
     study.running = true;
-    let text = in_format(&study, Format::Text);
-    assert!(!text.contains("assay resume"), "{text}");
+    let text = in_format(&study, Format::Text).replace("\n   ", "");
     assert!(text.contains("still running"), "{text}");
 }
 
@@ -319,19 +322,6 @@ fn undecided_tests_have_a_remedy() {
         }
     }
     assert!(in_format(&study, Format::Markdown).contains("Undecided, and what would help"));
-    let three = |format| {
-        let mut short = study.clone();
-        short.slices.retain(|slice| slice.block < 3);
-        in_format(&short, format)
-    };
-    for format in [Format::Text, Format::Html, Format::Csv] {
-        assert!(three(format).contains("measured in 3 of the 4 blocks that a verdict needs"));
-    }
-    // One line covers all of them.
-    let first = study.study.cells[0].id;
-    study.slices.retain(|slice| slice.block < if slice.cell == first { 2 } else { 3 });
-    let text = in_format(&study, Format::Text).replace("\n   ", "");
-    assert!(text.contains("measured in 2 to 3 of the 4 blocks"), "{text}");
 }
 
 /// The whole URL once, among the systems; scripts find it everywhere.

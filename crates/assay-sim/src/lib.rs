@@ -67,6 +67,7 @@ pub fn simulate(scenario: Scenario) -> Result<Ended, String> {
             }
             End::WrongOutcome(what) => return Err(what),
             End::Complete => {
+                machine.finish();
                 invariants::check(&machine)?;
                 let used_s = machine.used_s();
                 let looks = std::mem::take(&mut machine.looks);

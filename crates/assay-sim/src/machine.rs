@@ -133,6 +133,11 @@ impl Machine {
         self.used_s += 1.0;
     }
 
+    /// The study has ended.
+    pub(crate) fn finish(&mut self) {
+        self.scenario.record.finished = true;
+    }
+
     /// The record in the ledger.
     #[must_use]
     pub fn record(&self) -> &StudyRecord {
@@ -245,6 +250,9 @@ impl Machine {
         let failed = |cell: &CellId| {
             standings.iter().any(|it| it.cell == *cell && it.verdict == Verdict::Failed)
         };
+        if record.study.gate.is_some() {
+            return Ok(());
+        }
         let open = standings.iter().filter(|it| it.is_open).map(|it| it.cell);
         let mut open = open.filter(|cell| !failed(cell));
         self.ensure(open.all(|cell| cells.contains(&cell)), "leaves out a cell that is open")
@@ -493,13 +501,13 @@ impl Machine {
             Action::Calibrate { cell, events } => self.calibrate(cell, events)?,
             Action::Trace { cell, .. } => return self.trace(cell),
             Action::SetTurn { cell, length } => self.set_turn(cell, length)?,
-            Action::Begin { block, cells, is_recorded, so_far } => {
+            Action::Begin { block, left, cells, is_recorded, so_far } => {
                 let cells = cells.into_iter().map(|(cell, rounds)| {
                     let id = self.cell(cell)?.id;
                     Ok(BlockCell { id, rounds })
                 });
                 let cells = cells.collect::<Result<_, Strike>>()?;
-                let block = Block { number: block, run: 0, cells };
+                let block = Block { number: block, run: 0, left, cells };
                 self.begin(block, is_recorded, &so_far)?;
             }
             Action::Disconnect => self.connected = None,

@@ -9,7 +9,9 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use assay_model::Verdict;
-use assay_sim::calibrate::{Case, Tally, add_study, cases, fingerprint};
+use assay_sim::calibrate::{
+    Case, EarlyCase, EarlyTally, Tally, add_early, add_study, cases, early_cases, fingerprint,
+};
 use assay_sim::{Scenario, simulate};
 use assay_verdict::Samples;
 
@@ -78,29 +80,30 @@ fn main() -> Result<()> {
 fn calibrate(words: &[String]) -> Result<()> {
     let broken = |what: String| anyhow::anyhow!(what);
     let fingerprint = fingerprint().map_err(broken)?;
-    let cases = cases();
+    let (cases, early) = (cases(), early_cases());
     if words.first().map(String::as_str) == Some("cases") {
         println!("{fingerprint:016x}");
-        cases.iter().for_each(|case| println!("{}", case.name));
+        let names = cases.iter().map(|case| &case.name);
+        names.chain(early.iter().map(|case| &case.name)).for_each(|name| println!("{name}"));
         return Ok(());
     }
-    let batches: Vec<(&Case, u64, u64)> = words
+    let batches: Vec<(AnyCase, u64, u64)> = words
         .chunks(3)
         .map(|batch| {
             let [name, first, count] = batch else { bail!("usage: calibrate CASE FIRST COUNT") };
-            let case = cases.iter().find(|case| case.name == *name);
-            Ok((case.with_context(|| format!("no case `{name}`"))?, first.parse()?, count.parse()?))
+            let case = cases.iter().find(|case| case.name == *name).map(AnyCase::Usual);
+            let early = || early.iter().find(|case| case.name == *name).map(AnyCase::Early);
+            Ok((
+                case.or_else(early).with_context(|| format!("no case `{name}`"))?,
+                first.parse()?,
+                count.parse()?,
+            ))
         })
         .collect::<Result<_>>()?;
     let next = AtomicUsize::new(0);
     let work = || -> Result<()> {
         while let Some(&(case, first, count)) = batches.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let mut tally = Tally::default();
-            for seed in first..first.saturating_add(count) {
-                let added = add_study(&mut tally, case, seed);
-                added.map_err(|what| anyhow::anyhow!("{} {seed}: {what}", case.name))?;
-            }
-            println!("{}", tally.json(&case.name, first, fingerprint));
+            println!("{}", batch(case, first, count, fingerprint)?);
         }
         Ok(())
     };
@@ -110,6 +113,35 @@ fn calibrate(words: &[String]) -> Result<()> {
         let mut joined = started.into_iter().map(thread::ScopedJoinHandle::join);
         joined.try_for_each(|it| it.unwrap_or_else(|_| bail!("a study panicked")))
     })
+}
+
+/// A case of either kind.
+#[derive(Clone, Copy)]
+enum AnyCase<'a> {
+    Usual(&'a Case),
+    Early(&'a EarlyCase),
+}
+
+/// A line of results of so many studies.
+fn batch(case: AnyCase, first: u64, count: u64, fingerprint: u64) -> Result<serde_json::Value> {
+    let (mut usual, mut early) = (Tally::default(), EarlyTally::default());
+    let seeds = first..first.saturating_add(count);
+    match case {
+        AnyCase::Usual(case) => {
+            for seed in seeds {
+                let added = add_study(&mut usual, case, seed);
+                added.map_err(|what| anyhow::anyhow!("{} {seed}: {what}", case.name))?;
+            }
+            Ok(usual.json(&case.name, first, fingerprint))
+        }
+        AnyCase::Early(case) => {
+            for seed in seeds {
+                let added = add_early(&mut early, case, seed);
+                added.map_err(|what| anyhow::anyhow!("{} {seed}: {what}", case.name))?;
+            }
+            Ok(early.json(&case.name, first, fingerprint))
+        }
+    }
 }
 
 /// Simulates studies, each with the next seed that no other thread has taken.

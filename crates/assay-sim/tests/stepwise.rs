@@ -42,7 +42,7 @@ fn run(mut record: StudyRecord, shard: Shard, most: usize, fails: impl Fn(&Asked
         };
         let outcome = match action {
             Action::Load => Outcome::Loaded { rates: Vec::new() },
-            Action::Begin { block, ref cells, is_recorded, .. } => {
+            Action::Begin { block, left, ref cells, is_recorded, .. } => {
                 if !is_recorded {
                     let cells = cells.iter();
                     let cells = cells.map(|&(cell, rounds)| BlockCell {
@@ -50,7 +50,7 @@ fn run(mut record: StudyRecord, shard: Shard, most: usize, fails: impl Fn(&Asked
                         rounds,
                     });
                     let cells = cells.collect();
-                    record.blocks.push(Block { number: block, run: 0, cells });
+                    record.blocks.push(Block { number: block, run: 0, left, cells });
                 }
                 Outcome::Done
             }

@@ -30,6 +30,8 @@ pub enum Action {
     Begin {
         /// Number of the block.
         block: u32,
+        /// Blocks that are expected to fit the time that is left, this one included.
+        left: u32,
         /// The cells that take part, in order, each with the number of good rounds wanted.
         cells: Vec<(usize, u32)>,
         /// Whether an earlier run began the block, so that the ledger already has it.

@@ -4,9 +4,8 @@ use assay_model::{PlannedCell, Study, StudyRecord, Verdict};
 use assay_plan::{ROUNDS_MIN, round_s, start_s};
 use assay_verdict::Standing;
 
-/// Number of blocks that run even if the budget is too small: without a second block, nothing is known of the spread
-/// between instances.
-const BLOCKS_MUST: u32 = 2;
+/// The part of the budget that the first block may take in any case.
+const FIRST: f64 = 0.5;
 
 /// The time that blocks and rounds take, as far as it is known.
 #[derive(Debug, Clone)]
@@ -23,6 +22,15 @@ pub(crate) struct Budget {
     rounds_s: f64,
     /// Seconds that the study may take.
     budget_s: f64,
+}
+
+/// The next block.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct NextBlock {
+    /// Blocks that are expected to fit, this one included.
+    pub(crate) left: u32,
+    /// Its cells, in the order of the wishes, with their rounds.
+    pub(crate) cells: Vec<(usize, u32)>,
 }
 
 /// The blocks of a study that are still to come.
@@ -46,6 +54,11 @@ impl Budget {
             began_s: None,
             rounds_s: 0.0,
         }
+    }
+
+    /// Seconds that a round of a cell takes, all systems together.
+    pub(crate) fn round_s(&self, cell: usize) -> f64 {
+        self.round_s.get(cell).copied().unwrap_or(0.0)
     }
 
     /// A round of a cell took this long, all systems together. One that failed, or in which the clock jumped, is not
@@ -88,19 +101,24 @@ impl Budget {
         self.began_s = None;
     }
 
-    /// The rounds of each cell that the next block has time for, in the order of the wishes; `None` if no further block
-    /// fits.
+    /// Seconds used at which a block ends, whatever is left of it to measure. The first one may take half of the budget
+    /// even if loading the data took longer than the other half: nobody is helped by data alone.
+    pub(crate) fn ends_s(&self, is_first: bool, used_s: f64) -> f64 {
+        if is_first { self.budget_s.max(used_s + FIRST * self.budget_s) } else { self.budget_s }
+    }
+
+    /// The rounds of each cell that the next block has time for; `None` if no further block fits.
     pub(crate) fn rounds(
         &self,
         study: &Study,
         wishes: &[(usize, Wish)],
         blocks: BlocksLeft,
         used_s: f64,
-    ) -> Option<Vec<(usize, u32)>> {
+    ) -> Option<NextBlock> {
         if wishes.is_empty() || blocks.left == 0 {
             return None;
         }
-        let round_s = |cell: &usize| self.round_s.get(*cell).copied().unwrap_or(0.0);
+        let round_s = |cell: &usize| self.round_s(*cell);
         let once_s: f64 = wishes.iter().map(|(cell, _)| round_s(cell)).sum();
         let left_s = self.budget_s - used_s;
         // Plans fewer blocks if the time left is too short for all planned blocks at their smallest.
@@ -109,9 +127,8 @@ impl Budget {
         let blocks_left = blocks.left.min(fitting).max(1);
         let share_s = left_s / f64::from(blocks_left) - self.start_s;
         let equal = share_s / once_s;
-        // The first blocks run even when the budget is too small: a study without a verdict helps nobody.
-        let must_run = blocks.done < BLOCKS_MUST.min(study.blocks);
-        if equal < f64::from(ROUNDS_MIN) && !must_run {
+        // The first block begins even when the budget is too small: a study without any result helps nobody.
+        if equal < f64::from(ROUNDS_MIN) && blocks.done > 0 {
             return None;
         }
         let wanted = |wish: Wish| wish.rounds(equal, blocks_left);
@@ -125,7 +142,12 @@ impl Budget {
             let affordable = f64::from(ROUNDS_MIN) + part * beyond(wish);
             (affordable as u32 / ROUNDS_MIN * ROUNDS_MIN).clamp(ROUNDS_MIN, most)
         };
-        Some(wishes.iter().map(|&(cell, wish)| (cell, rounds(wish))).collect())
+        Some(NextBlock {
+            // Before anything was measured, a guess may be far too long. Too many expected blocks do no harm: the last look
+            // of the study spends what is left.
+            left: if blocks.done == 0 { blocks.left } else { blocks_left },
+            cells: wishes.iter().map(|&(cell, wish)| (cell, rounds(wish))).collect(),
+        })
     }
 }
 

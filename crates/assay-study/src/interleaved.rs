@@ -8,12 +8,15 @@ use assay_model::{Block, CellId, Class, EventKind, PlannedCell, Study, StudyReco
 use assay_plan::{ROUNDS_MIN, connect_order, round_order, start_order};
 use assay_verdict::{Fitness, Sample, Samples};
 
-use crate::budget::{BlocksLeft, Budget, Wish};
+use crate::budget::{BlocksLeft, Budget, NextBlock, Wish};
 use crate::phase::phases;
 use crate::rounds::{RoundsLeft, RoundsTaken};
 use crate::sizing::{is_unsized, is_untimed, rounds_for, write_events};
 use crate::turn_length::{event_rate, turn_length};
 use crate::{Action, End, Outcome, Phase, Shard, TurnLength, TurnTrace};
+
+/// A block may be late by this factor: how long a round takes is only known about.
+const LATE: f64 = 1.05;
 
 /// An interleaved study: what is known of it, and its state.
 #[derive(Debug, Clone)]
@@ -39,6 +42,12 @@ pub(crate) struct Interleaved {
     taken: BTreeMap<usize, RoundsTaken>,
     /// Events per second of one client, for each cell.
     rates: Vec<f64>,
+    /// Seconds used at which the block in progress ends.
+    ends_s: f64,
+    /// Seconds used so far.
+    used_s: f64,
+    /// Whether that time is over.
+    is_over: bool,
     /// Whether a slice has been measured to its end.
     has_measured: bool,
     is_unfinished: bool,
@@ -94,9 +103,16 @@ impl Interleaved {
         let blocks = record.blocks.iter().map(|block| block.number);
         let seen = record.slices.iter().map(|slice| slice.block);
         let done = blocks.chain(seen).filter(|block| shard.has(*block)).max();
-        let begun = record.blocks.iter().rfind(|block| shard.has(block.number)).cloned();
+        let ended_after = record.events.iter().rev().find_map(|event| match event.what {
+            EventKind::Extended { ended_after, .. } => Some(ended_after),
+            _ => None,
+        });
+        // The look after a block with which the study had ended was the last one at it.
+        let is_open = |block: &&Block| ended_after.flatten().is_none_or(|it| block.number > it);
+        let begun = record.blocks.iter().rfind(|block| shard.has(block.number));
+        let begun = begun.filter(is_open).cloned();
         let mut new = Self {
-            samples: Samples::new(&study, &record.systems),
+            samples: Samples::with_blocks(record),
             is_compared: record.systems.iter().map(|it| !it.is_base && !it.is_twin).collect(),
             so_far: Vec::new(),
             closed: BTreeSet::new(),
@@ -105,6 +121,9 @@ impl Interleaved {
             blocks_done: done.map_or(0, |last| last.saturating_add(1)),
             taken: BTreeMap::new(),
             rates: Vec::new(),
+            ends_s: f64::INFINITY,
+            used_s: 0.0,
+            is_over: false,
             has_measured: false,
             is_unfinished: false,
             state: State::Next(Action::Load),
@@ -179,7 +198,7 @@ impl Interleaved {
         if self.study.cells.get(cell).is_some_and(is_untimed) {
             return Action::Trace { cell, block };
         }
-        if left.next % ROUNDS_MIN == 0 && left.are_none() {
+        if left.next % ROUNDS_MIN == 0 && (left.are_none() || self.has_no_time(cell)) {
             return Action::Disconnect;
         }
         let order = round_order(self.study.seed, block, cell, left.next, self.systems);
@@ -188,6 +207,9 @@ impl Interleaved {
 
     /// Takes the outcome of an action; `false` if the action cannot have it.
     pub(crate) fn came(&mut self, asked: &Action, outcome: &Outcome, used_s: f64) -> bool {
+        self.used_s = used_s;
+        // Something is measured in any case.
+        self.is_over = used_s >= self.ends_s && self.has_measured;
         match (asked, outcome) {
             (Action::Load, Outcome::Loaded { rates }) => {
                 self.rates.clone_from(rates);
@@ -196,7 +218,8 @@ impl Interleaved {
             (&Action::Calibrate { cell, events }, Outcome::Done) => {
                 self.calibrated(cell, events, used_s);
             }
-            (&Action::Begin { block, ref cells, .. }, Outcome::Done) => {
+            (&Action::Begin { block, left, ref cells, .. }, Outcome::Done) => {
+                self.samples.begin(block, left);
                 let indices: Vec<usize> = cells.iter().map(|(cell, _)| *cell).collect();
                 let rounds = cells.iter().copied().collect();
                 self.enter_phase(block, rounds, phases(&self.study, &indices), used_s);
@@ -257,6 +280,12 @@ impl Interleaved {
         }
     }
 
+    /// Whether the next rounds of a cell would take longer than the block may.
+    fn has_no_time(&self, cell: usize) -> bool {
+        let ends_s = self.used_s + f64::from(ROUNDS_MIN) * self.budget.round_s(cell);
+        self.has_measured && (self.is_over || ends_s > LATE * self.ends_s)
+    }
+
     fn rate(&self, cell: usize) -> f64 {
         self.rates.get(cell).copied().unwrap_or(0.0)
     }
@@ -311,28 +340,31 @@ impl Interleaved {
     /// Begins the next block, or ends the study.
     fn plan_block(&mut self, used_s: f64) {
         self.budget.between_blocks(used_s);
+        self.ends_s = self.budget.ends_s(!self.has_measured, used_s);
+        self.is_over = used_s >= self.ends_s && self.has_measured;
         let begin = if let Some(begun) = self.begun.take() {
             self.budget.resume_block();
             let rounds: BTreeMap<CellId, u32> =
                 begun.cells.iter().map(|cell| (cell.id, cell.rounds)).collect();
             let cells = self.cells().filter_map(|(cell, id)| Some((cell, *rounds.get(&id)?)));
-            Some((begun.number, cells.collect(), true))
+            let next = NextBlock { left: begun.left, cells: cells.collect() };
+            Some((begun.number, next, true))
         } else {
-            self.next_block(used_s).map(|(block, cells)| (block, cells, false))
+            self.next_block(used_s).map(|(block, next)| (block, next, false))
         };
         self.state = match begin {
-            Some((block, cells, is_recorded)) => {
+            Some((block, NextBlock { left, cells }, is_recorded)) => {
                 let so_far = self.so_far.clone();
-                State::Next(Action::Begin { block, cells, is_recorded, so_far })
+                State::Next(Action::Begin { block, left, cells, is_recorded, so_far })
             }
             None if self.is_unfinished => State::Ended(End::Unfinished),
             None => State::Ended(End::Complete),
         };
     }
 
-    /// The number of the next block, and its cells with their rounds. There is none beyond those that were planned, so
-    /// its number is one that a ledger takes.
-    fn next_block(&mut self, used_s: f64) -> Option<(u32, Vec<(usize, u32)>)> {
+    /// The next block and its number. There is none beyond those that were planned, so its number is one that a ledger
+    /// takes.
+    fn next_block(&mut self, used_s: f64) -> Option<(u32, NextBlock)> {
         let wishes = self.wishes();
         let mut left = (self.blocks_done..self.blocks_max).filter(|block| self.shard.has(*block));
         let number = left.next()?;
@@ -340,10 +372,10 @@ impl Interleaved {
             done: (0..number).filter(|block| self.shard.has(*block)).count() as u32,
             left: 1 + left.count() as u32,
         };
-        let cells = self.budget.rounds(&self.study, &wishes, blocks, used_s)?;
+        let next = self.budget.rounds(&self.study, &wishes, blocks, used_s)?;
         self.blocks_done = number.saturating_add(1);
         self.taken.clear();
-        Some((number, cells))
+        Some((number, next))
     }
 
     /// The cells that take part in the next block, in order, and what each of them needs.
@@ -390,7 +422,7 @@ impl Interleaved {
         mut phases: VecDeque<(Phase, Vec<usize>)>,
         used_s: f64,
     ) {
-        while let Some((phase, cells)) = phases.pop_front() {
+        while let Some((phase, cells)) = phases.pop_front().filter(|_| !self.is_over) {
             let is_left = |cell: &usize| {
                 let left = self.rounds_left(*cell, &rounds);
                 !self.closed.contains(cell) && !left.is_none_or(RoundsLeft::are_none)
@@ -418,13 +450,18 @@ impl Interleaved {
     /// Enters the next cell on instances that run.
     fn enter_cell(&mut self) {
         let State::InBlock(block) = &self.state else { return };
-        let next = block.phase.cells.front().and_then(|&cell| {
+        let first = block.phase.cells.front().filter(|_| !self.is_over);
+        let next = first.and_then(|&cell| {
             let left = self.rounds_left(cell, &block.rounds)?;
             Some(CellState { cell, left, is_connected: false })
         });
+        let is_over = self.is_over;
         if let Some(phase) = self.phase_mut() {
             phase.has_failed_to_start = false;
             phase.cell = next;
+            if is_over {
+                phase.cells.clear();
+            }
         }
     }
 

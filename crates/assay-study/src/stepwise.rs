@@ -147,7 +147,8 @@ impl Stepwise {
         }
         let cells = (0..self.cells).map(|cell| (cell, 1)).collect();
         let is_recorded = self.begun.contains(&block);
-        self.left.push_back(Action::Begin { block, cells, is_recorded, so_far: Vec::new() });
+        let left = self.blocks.saturating_sub(block).max(1);
+        self.left.push_back(Action::Begin { block, left, cells, is_recorded, so_far: Vec::new() });
         let is_left = |system: &usize| self.standing(block, *system).measured < self.cells;
         let mut order = start_order(self.seed, block, 0, self.systems);
         order.retain(is_left);

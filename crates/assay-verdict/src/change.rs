@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use assay_model::{Estimate, Slice};
 
 use crate::account::{PerOp, RESOLUTION};
-use crate::sequential::ALPHA;
+use crate::looks::ALPHA;
 use crate::student::upper_quantile;
 use crate::totals::Totals;
 

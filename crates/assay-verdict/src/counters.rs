@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use assay_model::{STATUS_LEVELS, Slice};
 
 use crate::change::{Changed, jackknife};
+use crate::looks::ALPHA;
 use crate::robust::median;
-use crate::sequential::ALPHA;
 
 /// A counter has changed when its ratio leaves 1 by more than this.
 const CHANGED: f64 = 0.05;

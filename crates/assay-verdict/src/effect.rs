@@ -4,25 +4,69 @@ use std::collections::BTreeMap;
 
 use assay_model::Estimate;
 
+use crate::looks::ALPHA;
 use crate::moderate::{CELLS_MIN, Prior, fit_prior};
 use crate::robust::{Centres, mean, variance};
-use crate::sequential::ALPHA;
 use crate::student::{is_of_use, two_sided, upper_quantile, upper_tail};
 use crate::uneven::Surplus;
 
-/// Standard deviation between fresh instances that is assumed when no cell has a second block. Three blocks of eight
-/// tests of MariaDB 10.11 and 11.8 differed by 0.003 to 0.006.
-pub const BLOCK_SD: f64 = 0.006;
+/// Standard deviation, over blocks, of the log ratio of two systems, as the design of a study lets expect it before it has
+/// blocks to tell: fresh instances differ by 0.003 to 0.006 in a quiet hour, and by 0.005 to 0.010 in a noisy one.
+pub const BLOCK_SD: f64 = 0.007;
+
+/// The same of the log ratio of a round, where hardly any round tells.
+const ROUND_SD: f64 = 0.1;
+
+/// Degrees of freedom up to which the design adds to what a study has measured of its own variance. They say how far off
+/// the expected standard deviations may be: one that is twice as large is still in the usual range.
+const DESIGN_DF: f64 = 6.0;
+
+/// How many times as large as of independent values the variance of a round is expected to be, and the degrees of freedom
+/// up to which that adds to what rounds show: turns follow each other so quickly that a pair of them shares most of the
+/// noise of the machine.
+const DEPENDENCE: f64 = 1.25;
+const DEPENDENCE_DF: f64 = 20.0;
+
+/// The part of the expected variance between blocks that all tests of an instance have in common.
+const COMMON: f64 = 0.5;
+
+/// What may be assumed of the variance of a quantity before it is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Assumed {
+    /// That of ratios of systems that take turns on the same machine.
+    Design,
+    /// Nothing.
+    Nothing,
+}
+
+impl Assumed {
+    /// The degrees of freedom that are added to so many measured ones, to make up to `most`.
+    fn adds(self, df: f64, most: f64) -> f64 {
+        match self {
+            Self::Design => (most - df).max(0.0),
+            Self::Nothing => 0.0,
+        }
+    }
+
+    /// A variance with its degrees of freedom, filled up to `most` of them by what is assumed.
+    fn fill(self, assumed: f64, (measured, df): (f64, f64), most: f64) -> (f64, f64) {
+        let added = self.adds(df, most);
+        let sum = added + df;
+        if sum > 0.0 { ((added * assumed + df * measured) / sum, sum) } else { (measured, df) }
+    }
+}
 
 /// The blocks of a cell and system, reduced to the values that the estimation needs.
 #[derive(Debug, Clone)]
 pub(crate) struct Reduced {
     /// Robust centre of every block.
     pub(crate) blocks: Vec<(u32, f64)>,
-    /// Variance of each of these centres within its block.
-    within: Vec<f64>,
-    /// Whether the variances within blocks are known.
-    is_spread_known: bool,
+    /// The number of values of each block.
+    counts: Vec<f64>,
+    /// The variance of a centre within its block, times its number of values, from sums of rounds.
+    spread: Option<f64>,
+    /// The same, if the values of a round were independent.
+    plain: Option<f64>,
     /// Rounds in all blocks.
     rounds: usize,
 }
@@ -34,6 +78,8 @@ pub(crate) struct Effect {
     pub(crate) se: f64,
     pub(crate) df: f64,
     pub(crate) blocks: u32,
+    /// Number of the last block.
+    pub(crate) last: u32,
     /// The part of the squared standard error that the spread within blocks explains.
     within: f64,
     /// Rounds in all blocks.
@@ -42,11 +88,11 @@ pub(crate) struct Effect {
 
 impl Reduced {
     pub(crate) fn new(centres: &Centres) -> Self {
-        let of = |count: f64| centres.spread.unwrap_or(0.0) / count;
         Self {
             blocks: centres.blocks.iter().map(|it| (it.block, it.value)).collect(),
-            within: centres.blocks.iter().map(|it| of(it.count)).collect(),
-            is_spread_known: centres.spread.is_some(),
+            counts: centres.blocks.iter().map(|it| it.count).collect(),
+            spread: centres.spread,
+            plain: centres.plain,
             rounds: centres.rounds,
         }
     }
@@ -60,6 +106,61 @@ impl Reduced {
         (self.blocks.len() - 1) as f64
     }
 
+    fn values(&self) -> f64 {
+        self.counts.iter().sum()
+    }
+
+    /// Degrees of freedom of the spread of rounds.
+    fn free_rounds(&self) -> f64 {
+        self.rounds.saturating_sub(self.blocks.len()) as f64
+    }
+
+    /// Degrees of freedom of the plain spread.
+    fn free_values(&self) -> f64 {
+        self.values() - self.blocks.len() as f64
+    }
+
+    fn last(&self) -> u32 {
+        self.blocks.last().map_or(0, |(block, _)| *block)
+    }
+}
+
+/// The blocks of a cell, with what is known of their variance.
+#[derive(Debug, Clone)]
+struct Cell<'a> {
+    reduced: &'a Reduced,
+    class: Class,
+    /// Variance of each centre within its block.
+    within: Vec<f64>,
+    /// Its degrees of freedom; 0 if it is unknown.
+    within_df: f64,
+}
+
+impl<'a> Cell<'a> {
+    /// `usual` is the plain spread that other cells let expect.
+    fn new(reduced: &'a Reduced, class: Class, usual: f64, assumed: Assumed) -> Self {
+        let (spread, within_df) = match (reduced.spread, reduced.plain) {
+            (Some(spread), Some(plain)) => {
+                let (plain, df) = assumed.fill(usual, (plain, reduced.free_values()), DESIGN_DF);
+                // Rounds of one value each tell nothing else.
+                if reduced.values() > reduced.rounds as f64 {
+                    let measured = (spread, reduced.free_rounds());
+                    let (spread, of_rounds) =
+                        assumed.fill(DEPENDENCE * plain, measured, DEPENDENCE_DF);
+                    (
+                        spread,
+                        if assumed == Assumed::Design { product(df, of_rounds) } else { of_rounds },
+                    )
+                } else {
+                    (plain, df)
+                }
+            }
+            (spread, _) => (spread.unwrap_or(0.0), reduced.free_rounds()),
+        };
+        let within = reduced.counts.iter().map(|count| spread / count).collect();
+        Self { reduced, class, within, within_df }
+    }
+
     /// Mean of the blocks, each with the inverse of its variance as weight, if instances differ by the variance
     /// `between`.
     fn weighted(&self, between: f64) -> Weighted {
@@ -67,13 +168,25 @@ impl Reduced {
         let is_equal = variances().any(|variance| variance <= 0.0);
         let weight = |variance: f64| if is_equal { 1.0 } else { 1.0 / variance };
         let sum: f64 = variances().map(weight).sum();
-        let each = || variances().map(weight).zip(&self.blocks);
+        let each = || variances().map(weight).zip(&self.reduced.blocks);
         let log = each().map(|(weight, (_, centre))| weight * centre).sum::<f64>() / sum;
         let squares = each().map(|(weight, (_, centre))| weight * (centre - log).powi(2)).sum();
         let within = variances().map(weight).zip(&self.within);
         let within = within.map(|(weight, within)| weight * weight * within).sum::<f64>();
         Weighted { log, sum, squares, within: within / (sum * sum) }
     }
+}
+
+/// Degrees of freedom of the product of two estimates.
+fn product(one: f64, other: f64) -> f64 {
+    1.0 / (1.0 / one + 1.0 / other)
+}
+
+/// The plain spread that the cells of a class let expect of another one.
+fn usual_spread(cells: &[&Reduced]) -> f64 {
+    let known = cells.iter().filter(|cell| cell.free_values() > 0.0);
+    let known: Vec<f64> = known.filter_map(|cell| cell.plain).collect();
+    if known.len() < CELLS_MIN { ROUND_SD * ROUND_SD } else { mean(&known) }
 }
 
 /// A weighted mean of blocks.
@@ -90,6 +203,7 @@ struct Weighted {
 
 /// The estimates that the cells of a system share.
 struct Shared {
+    assumed: Assumed,
     /// Variance between instances, by class of cells.
     between: BTreeMap<Class, f64>,
     /// That of all cells, for classes with few.
@@ -110,33 +224,24 @@ pub(crate) type Class = (assay_model::Class, assay_model::Setup);
 /// Cochran's Q over its degrees of freedom says how much the blocks of a cell vary, relative to what their weights
 /// claim. It is moderated across cells and scales the variance of the mean (Hartung and Knapp 2001, with the moderation
 /// of Smyth 2004 instead of the cell's own Q alone).
-pub(crate) fn estimate(reduced: &[&Option<Reduced>], classes: &[Class]) -> Vec<Option<Effect>> {
-    let cells =
-        || reduced.iter().zip(classes).filter_map(|(one, class)| Some((one.as_ref()?, class)));
-    let all: Vec<&Reduced> = cells().map(|(cell, _)| cell).collect();
-    let mut by_class: BTreeMap<Class, Vec<&Reduced>> = BTreeMap::new();
-    for (cell, class) in cells().filter(|(cell, _)| cell.blocks.len() > 1) {
-        by_class.entry(*class).or_default().push(cell);
+pub(crate) fn estimate(
+    reduced: &[&Option<Reduced>],
+    classes: &[Class],
+    assumed: Assumed,
+) -> Vec<Option<Effect>> {
+    let mut of_class: BTreeMap<Class, Vec<&Reduced>> = BTreeMap::new();
+    for (one, class) in reduced.iter().zip(classes) {
+        of_class.entry(*class).or_default().extend(one.as_ref());
     }
-    by_class.retain(|_, cells| cells.len() >= CELLS_MIN);
-    let (common, df) = common_variance(&all);
-    let mut shared = Shared {
-        between: by_class.iter().map(|(class, cells)| (*class, variance_between(cells))).collect(),
-        between_all: variance_between(&all),
-        prior: None,
-        variance: common,
-        df,
-    };
-    let ratios: Vec<(f64, f64)> = cells()
-        .filter(|(cell, _)| cell.blocks.len() > 1)
-        .map(|(cell, class)| {
-            let (squares, df) = (cell.weighted(shared.between(class)).squares, cell.degrees());
-            (squares / df, df)
-        })
-        .collect();
-    shared.prior = fit_prior(&ratios);
-    let effects = reduced.iter().zip(classes);
-    effects.map(|(one, class)| one.as_ref().and_then(|one| effect(one, class, &shared))).collect()
+    let usual: BTreeMap<Class, f64> =
+        of_class.iter().map(|(class, cells)| (*class, usual_spread(cells))).collect();
+    let mut cells: Vec<Option<Cell>> = Vec::with_capacity(reduced.len());
+    for (one, class) in reduced.iter().zip(classes) {
+        let usual = usual.get(class).copied().unwrap_or(ROUND_SD * ROUND_SD);
+        cells.push(one.as_ref().map(|one| Cell::new(one, *class, usual, assumed)));
+    }
+    let shared = Shared::of(&cells.iter().flatten().collect::<Vec<_>>(), assumed);
+    cells.iter().map(|cell| effect(cell.as_ref()?, &shared)).collect()
 }
 
 /// The largest variance between instances that is looked for, of logarithms.
@@ -145,12 +250,18 @@ const BETWEEN_MAX: f64 = 100.0;
 /// Halvings of the range in which the variance between instances lies.
 const HALVINGS: u32 = 120;
 
-/// The variance between instances with which the weighted squares of all cells add up to their degrees of freedom
-/// (Paule and Mandel 1982, over several cells).
-fn variance_between(cells: &[&Reduced]) -> f64 {
-    let df: f64 = cells.iter().map(|cell| cell.degrees()).sum();
-    let squares =
-        |between: f64| cells.iter().map(|cell| cell.weighted(between).squares).sum::<f64>();
+/// The variance between instances with which the weighted squares of all cells, and those that are assumed, add up to
+/// their degrees of freedom (Paule and Mandel 1982, over several cells).
+fn variance_between(cells: &[&Cell], assumed: Assumed) -> f64 {
+    let own: f64 = cells.iter().map(|cell| cell.reduced.degrees()).sum();
+    // Cells share their instances.
+    let of_blocks = cells.iter().map(|cell| cell.reduced.degrees()).fold(0.0, f64::max);
+    let added = assumed.adds(of_blocks, DESIGN_DF);
+    let df = own + added;
+    let squares = |between: f64| {
+        let measured = cells.iter().map(|cell| cell.weighted(between).squares).sum::<f64>();
+        if added > 0.0 { measured + added * BLOCK_SD * BLOCK_SD / between } else { measured }
+    };
     // With any variance below this, equal weights would be used instead.
     let (mut low, mut high) = (f64::MIN_POSITIVE, BETWEEN_MAX);
     if df <= 0.0 || squares(low) <= df {
@@ -165,9 +276,9 @@ fn variance_between(cells: &[&Reduced]) -> f64 {
 }
 
 /// Variance of the mean over cells of their blocks' deviations, and its degrees of freedom.
-fn common_variance(cells: &[&Reduced]) -> (f64, f64) {
+fn common_variance(cells: &[&Cell]) -> (f64, f64) {
     let mut deviations: BTreeMap<u32, (f64, u32)> = BTreeMap::new();
-    for cell in cells.iter().filter(|cell| cell.blocks.len() > 1) {
+    for cell in cells.iter().map(|it| it.reduced).filter(|cell| cell.blocks.len() > 1) {
         let log = cell.log();
         for (block, centre) in &cell.blocks {
             let (sum, count) = deviations.entry(*block).or_default();
@@ -179,14 +290,19 @@ fn common_variance(cells: &[&Reduced]) -> (f64, f64) {
     (variance(&means).unwrap_or(0.0), means.len().saturating_sub(1) as f64)
 }
 
-fn effect(reduced: &Reduced, class: &Class, shared: &Shared) -> Option<Effect> {
+fn effect(cell: &Cell, shared: &Shared) -> Option<Effect> {
+    let reduced = cell.reduced;
     let count = reduced.blocks.len() as f64;
-    let weighted = reduced.weighted(shared.between(class));
+    let between = shared.between(cell);
+    let weighted = cell.weighted(between);
+    let ratio = weighted.squares / reduced.degrees();
+    let known_df = shared.known_df(between, cell);
     let (scale, df) = match (shared.prior, reduced.blocks.len()) {
-        (Some(prior), 1) => prior.moderate(0.0, 0.0),
-        (Some(prior), _) => prior.moderate(weighted.squares / reduced.degrees(), reduced.degrees()),
-        (None, 1) => return alone(reduced),
-        (None, _) => (weighted.squares / reduced.degrees(), reduced.degrees()),
+        (Some(prior), 1) => prior.moderate((0.0, 0.0), known_df),
+        (Some(prior), _) => prior.moderate((ratio, reduced.degrees()), known_df),
+        (None, 1) if reduced.spread.is_none() => return None,
+        (None, 1) => (1.0, known_df),
+        (None, _) => shared.assumed.fill(1.0, (ratio, reduced.degrees()), known_df),
     };
     let variance = scale / weighted.sum;
     let df = if shared.prior.is_some() { shared.limit(count * variance, df) } else { df };
@@ -196,29 +312,62 @@ fn effect(reduced: &Reduced, class: &Class, shared: &Shared) -> Option<Effect> {
         se,
         df,
         blocks: count as u32,
+        last: reduced.last(),
         within: weighted.within,
         rounds: reduced.rounds,
     })
 }
 
-/// The estimate of a single block, if no cell shows how much blocks vary.
-fn alone(reduced: &Reduced) -> Option<Effect> {
-    let within = *reduced.within.first().filter(|_| reduced.is_spread_known)?;
-    let df = reduced.rounds.saturating_sub(1) as f64;
-    let se = (within + BLOCK_SD * BLOCK_SD).sqrt();
-    (df > 0.0 && se.is_finite()).then_some(Effect {
-        log: reduced.log(),
-        se,
-        df,
-        blocks: 1,
-        within,
-        rounds: reduced.rounds,
-    })
-}
-
 impl Shared {
-    fn between(&self, class: &Class) -> f64 {
-        self.between.get(class).copied().unwrap_or(self.between_all)
+    fn of(cells: &[&Cell], assumed: Assumed) -> Self {
+        let mut by_class: BTreeMap<Class, Vec<&Cell>> = BTreeMap::new();
+        for cell in cells.iter().filter(|cell| cell.reduced.blocks.len() > 1) {
+            by_class.entry(cell.class).or_default().push(cell);
+        }
+        by_class.retain(|_, cells| cells.len() >= CELLS_MIN);
+        let (common, df) = common_variance(cells);
+        let (variance, df) = match df > 0.0 {
+            true => assumed.fill(COMMON * BLOCK_SD * BLOCK_SD, (common, df), DESIGN_DF),
+            false => (common, df),
+        };
+        let between = |cells: &[&Cell]| variance_between(cells, assumed);
+        let mut shared = Self {
+            assumed,
+            between: by_class.iter().map(|(class, cells)| (*class, between(cells))).collect(),
+            between_all: between(cells),
+            prior: None,
+            variance,
+            df,
+        };
+        let several = cells.iter().filter(|cell| cell.reduced.blocks.len() > 1);
+        let ratios: Vec<(f64, f64)> = several
+            .map(|cell| {
+                let df = cell.reduced.degrees();
+                (cell.weighted(shared.between(cell)).squares / df, df)
+            })
+            .collect();
+        shared.prior = fit_prior(&ratios);
+        shared
+    }
+
+    fn between(&self, cell: &Cell) -> f64 {
+        match self.between.get(&cell.class) {
+            Some(between) => *between,
+            // Without a second block anywhere, nothing but the design tells.
+            None if self.df <= 0.0 => BLOCK_SD * BLOCK_SD,
+            None => self.between_all,
+        }
+    }
+
+    /// Degrees of freedom of what is known of the variance of a block of a cell without its deviations (Satterthwaite):
+    /// the part within blocks is measured, and cells differ in the part between them.
+    fn known_df(&self, between: f64, cell: &Cell) -> f64 {
+        let within = mean(&cell.within);
+        if self.assumed == Assumed::Nothing || cell.within_df <= 0.0 {
+            return if self.prior.is_some() { 0.0 } else { cell.within_df };
+        }
+        let sum = within + between;
+        sum * sum / (within * within / cell.within_df + between * between / DESIGN_DF)
     }
 
     /// Degrees of freedom of a moderated variance (Satterthwaite). Its common part is observed once per block, however
@@ -327,7 +476,7 @@ pub(crate) mod tests {
     use super::*;
 
     pub(crate) fn effect(log: f64, se: f64, df: f64) -> Effect {
-        Effect { log, se, df, blocks: 4, within: 0.0, rounds: 40 }
+        Effect { log, se, df, blocks: 4, last: 3, within: 0.0, rounds: 40 }
     }
 
     #[test]

@@ -7,8 +7,8 @@ use assay_model::{CellId, Estimate};
 
 use crate::Doubt;
 use crate::effect::Effect;
+use crate::looks::ALPHA;
 use crate::rules::{NEAR, Rules};
-use crate::sequential::ALPHA;
 use crate::student::is_of_use;
 
 /// The one-sided error of either claim: half of the two-sided error of an interval, so that the 95 % interval of a

@@ -8,9 +8,8 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
 use crate::effect::Reduced;
+use crate::looks::ALPHA;
 use crate::robust::{mean, median, median_of_any_order, variance};
-use crate::rules::BLOCKS_MIN;
-use crate::sequential::ALPHA;
 use crate::{CellJudgement, GroupSummary};
 
 /// Resamples of the block bootstrap.
@@ -102,16 +101,19 @@ fn median_interval(members: &[Member], median: f64, seed: u64) -> Option<Estimat
     }
 }
 
+/// Fewest blocks that are resampled.
+const RESAMPLED_MIN: usize = 4;
+
 /// Resamples blocks, the same ones for all tests of the group, because instances shift nearly all tests together.
 ///
-/// `None` with fewer blocks than a verdict needs: two blocks have three resamples, whose spread says hardly anything.
+/// `None` with few blocks: two blocks have three resamples, whose spread says hardly anything.
 fn bootstrap(members: &[Member], value: f64, seed: u64) -> Option<Estimate> {
     let mut blocks: Vec<u32> =
         members.iter().flat_map(|it| it.reduced.blocks.iter().map(|(block, _)| *block)).collect();
     blocks.sort_unstable();
     blocks.dedup();
     let fewest = members.iter().map(|member| member.reduced.blocks.len()).min()?;
-    if fewest < BLOCKS_MIN as usize {
+    if fewest < RESAMPLED_MIN {
         return None;
     }
     let tests: Vec<Resampled> =
@@ -213,7 +215,7 @@ mod tests {
 
     #[test]
     fn few_blocks_give_no_interval() {
-        for blocks in 1..BLOCKS_MIN as usize {
+        for blocks in 1..RESAMPLED_MIN {
             let logs = &[-0.1, 0.02, 0.0][..blocks];
             assert_eq!(interval(&[logs, logs, logs]), None, "{blocks}");
         }

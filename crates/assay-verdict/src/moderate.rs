@@ -59,20 +59,20 @@ pub fn fit_prior(variances: &[(f64, f64)]) -> Option<Prior> {
 }
 
 impl Prior {
-    /// The variance of one cell, moderated by the others, and its degrees of freedom.
+    /// The variance of one cell with its degrees of freedom, moderated by the others.
     ///
-    /// The prior counts no more than the cell's own variance, or [`DF_MIN`]. Few blocks cannot show that one cell in
-    /// eight varies three times as much as the others, and the full prior would give it intervals that cover 84 %.
+    /// The prior counts no more than the cell's own variance, [`DF_MIN`] or `known`. Few blocks cannot show that one cell
+    /// in eight varies three times as much as the others, and the full prior would give it intervals that cover 84 %.
     ///
     /// A cell without a variance of its own has `df` 0 and receives the prior's.
     #[must_use]
-    pub fn moderate(&self, variance: f64, df: f64) -> (f64, f64) {
+    pub fn moderate(&self, (variance, df): (f64, f64), known: f64) -> (f64, f64) {
         if df <= 0.0 {
             return (self.variance, self.df.min(self.df_pooled));
         }
-        let prior = self.df.min(df.max(DF_MIN));
+        let prior = self.df.min(df.max(DF_MIN).max(known));
         let posterior = (prior * self.variance + df * variance) / (prior + df);
-        (posterior, (prior + df).min(self.df_pooled))
+        (posterior, (prior + df).min(self.df_pooled.max(known)))
     }
 }
 
@@ -89,7 +89,7 @@ mod tests {
         let prior = fit_prior(&variances).unwrap();
         assert!((prior.df - 5.196_394_462_321_386).abs() < 1e-8, "{prior:?}");
         assert!((prior.variance - 1.427_022_885_423_495_6).abs() < 1e-8, "{prior:?}");
-        let (posterior, df) = prior.moderate(9.3, 3.0);
+        let (posterior, df) = prior.moderate((9.3, 3.0), 0.0);
         assert!((posterior - 4.308_647_415_856_375).abs() < 1e-8);
         assert!((df - 8.196_394_462_321_386).abs() < 1e-8);
     }
@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn equal_variances_count_for_each_other() {
         let prior = fit_prior(&[(1.0, 3.0); 8]).unwrap();
-        assert_eq!(prior.moderate(1.0, 3.0), (1.0, 9.0));
+        assert_eq!(prior.moderate((1.0, 3.0), 0.0), (1.0, 9.0));
     }
 
     #[test]

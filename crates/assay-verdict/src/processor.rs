@@ -4,7 +4,7 @@
 use assay_model::{Estimate, ProcessorPart};
 
 use crate::change::Changed;
-use crate::sequential::ALPHA;
+use crate::looks::ALPHA;
 use crate::student::upper_quantile;
 
 /// What the processor did for the threads that serve the clients of a system and of the base.

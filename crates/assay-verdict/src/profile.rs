@@ -6,8 +6,8 @@ use assay_model::limits::DISPERSION_MAX;
 use assay_model::{CallTree, Estimate, Frame, KERNEL, Profile};
 
 use crate::change::{Changed, Term, TimeChange};
+use crate::looks::ALPHA;
 use crate::processor::{self, ProcessorChange};
-use crate::sequential::ALPHA;
 use crate::special::Z;
 use crate::student::upper_quantile;
 use crate::waits::{Wait, waits};

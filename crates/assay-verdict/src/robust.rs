@@ -37,6 +37,8 @@ pub(crate) struct Centres {
     /// The variance of a block's centre within the block, times its number of values; `None` without two rounds in
     /// any block.
     pub(crate) spread: Option<f64>,
+    /// The same, if the values of a round were independent of each other.
+    pub(crate) plain: Option<f64>,
     /// Rounds in all blocks.
     pub(crate) rounds: usize,
     /// What each round adds to the deviation of its block's centre, in the order of the values.
@@ -71,12 +73,14 @@ pub(crate) fn centres(values: &[Value]) -> Option<Centres> {
         found = blocks().zip(&found).map(|(block, from)| limits.centre(block, *from)).collect();
         limits = Limits::of(values, &found)?;
     }
-    let (mut influences, mut squares, mut usual) = (Vec::new(), 0.0, 0_usize);
+    let (mut influences, mut usual) = (Vec::new(), 0_usize);
+    let (mut squares, mut plain) = (0.0, 0.0);
     for (block, centre) in blocks().zip(&found) {
         let count = block.len() as f64;
         usual += block.iter().filter(|it| limits.contain(it.value - centre)).count();
         let pulled_in = |it: &Value| limits.pull_in(it.value - centre);
         let rest = block.iter().map(pulled_in).sum::<f64>() / count;
+        plain += block.iter().map(|it| (pulled_in(it) - rest).powi(2)).sum::<f64>();
         for round in block.chunk_by(|one, next| one.round == next.round) {
             let sum: f64 = round.iter().map(|it| pulled_in(it) - rest).sum();
             squares += sum * sum;
@@ -88,11 +92,13 @@ pub(crate) fn centres(values: &[Value]) -> Option<Centres> {
     influences.iter_mut().for_each(|influence| *influence /= share);
     let free = rounds - found.len();
     let correction = rounds as f64 / free as f64;
+    let free_values = count - found.len() as f64;
     let centre = |(block, value): (&[Value], f64)| {
         Some(Centre { block: block.first()?.block, value, count: block.len() as f64 })
     };
     Some(Centres {
         spread: (free > 0).then(|| correction * squares / (count * share * share)),
+        plain: (free_values > 0.0).then(|| plain / (free_values * share * share)),
         blocks: blocks().zip(found).filter_map(centre).collect(),
         rounds,
         influences,

@@ -1,17 +1,17 @@
 //! The rules for verdicts, and the reasons why a cell stays undecided.
 
-use assay_model::limits::BLOCKS;
-use assay_model::{Preset, Study, Verdict};
+use assay_model::{Experiment, Preset, Study, Verdict};
 
 use crate::Doubt;
+use crate::discoveries::{benjamini_hochberg, shares};
 use crate::effect::Effect;
-use crate::sequential::{ALPHA, benjamini_hochberg, levels, shares};
+use crate::looks::{ALPHA, Looks};
 use crate::student::is_of_use;
 use crate::uneven::Surplus;
 
-/// Blocks that a verdict needs, unless the study is planned with fewer. With fewer blocks, the largest claims would be
-/// those with the least replication.
-pub const BLOCKS_MIN: u32 = 4;
+/// Repeats that a verdict on a step of the Insert Benchmark needs, unless fewer are planned: nothing is known of how much
+/// repeats vary but what they show. Other studies have no such number: the design tells how much blocks may differ.
+pub const REPEATS_MIN: u32 = 4;
 
 /// Preset smoke calls no smaller change, whatever the threshold is.
 pub const SMOKE_GROSS: f64 = 0.10;
@@ -75,10 +75,7 @@ impl Decision {
 /// How verdicts are reached in a study.
 #[derive(Debug, Clone)]
 pub(crate) struct Rules {
-    /// Looks that are planned: one for each block.
-    planned: u32,
-    /// Nominal level by number of blocks.
-    levels: Vec<f64>,
+    looks: Looks,
     /// Blocks that a verdict needs.
     blocks_min: u32,
     threshold: f64,
@@ -89,42 +86,37 @@ impl Rules {
     pub(crate) fn new(study: &Study) -> Self {
         let planned = study.blocks.max(1);
         Self {
-            planned,
-            levels: levels(planned, planned),
-            blocks_min: BLOCKS_MIN.min(planned),
+            looks: Looks::new(planned),
+            blocks_min: match study.experiment {
+                Experiment::Interleaved => 1,
+                Experiment::Sequential | Experiment::Stepwise => REPEATS_MIN.min(planned),
+            },
             threshold: threshold(study),
             smoke: study.preset == Preset::Smoke,
         }
     }
 
-    /// Takes note of a block, which may be beyond the plan.
-    pub(crate) fn see(&mut self, block: u32) {
-        let looks = block.saturating_add(1).min(*BLOCKS.end());
-        if looks as usize > self.levels.len() {
-            // More than are needed now, so that they are not computed again for every block.
-            let looks = looks.saturating_mul(2).min(*BLOCKS.end());
-            self.levels = levels(looks, self.planned);
-        }
+    /// The looks at the study.
+    pub(crate) fn looks(&mut self) -> &mut Looks {
+        &mut self.looks
     }
 
     /// Rules of a study that is planned with so many blocks.
     #[cfg(test)]
     pub(crate) fn of_blocks(planned: u32) -> Self {
-        let levels = levels(planned, planned);
-        Self { planned, levels, blocks_min: BLOCKS_MIN.min(planned), threshold: 0.02, smoke: false }
+        let mut looks = Looks::new(planned);
+        looks.see(planned.saturating_sub(1));
+        Self { looks, blocks_min: 1, threshold: 0.02, smoke: false }
     }
 
     /// The level at which an effect is tested: that of the look at its last block.
     pub(crate) fn level(&self, effect: &Effect) -> f64 {
-        let look = effect.blocks.max(1) as usize - 1;
-        self.levels.get(look).or(self.levels.last()).copied().unwrap_or(ALPHA)
+        self.looks.level(effect.last)
     }
 
-    /// The look at an effect: its two-sided nominal level, and the part that this level is of those of all planned
-    /// looks.
+    /// The look at an effect: its two-sided nominal level, and the part of the error of all looks that it spends.
     pub(crate) fn look(&self, effect: &Effect) -> (f64, f64) {
-        let level = self.level(effect);
-        (level, level / self.levels.iter().take(self.planned as usize).sum::<f64>())
+        (self.level(effect), self.looks.part(effect.last))
     }
 
     /// Blocks that a verdict needs.
@@ -254,15 +246,15 @@ impl Rules {
 
     /// Rounds that are needed until the last planned look.
     fn rounds_to_go(&self, effect: &Effect, share: f64) -> f64 {
-        let level = self.levels.get(self.planned as usize - 1).copied().unwrap_or(ALPHA);
+        let (level, planned) = (self.looks.last_level(), self.looks.expected());
         let (room, is_change) = self.room(effect);
-        let to_precision = effect.rounds_to(self.precision(), level, self.planned);
+        let to_precision = effect.rounds_to(self.precision(), level, planned);
         let level = if is_change { level * share } else { level };
         // At the threshold, no number of rounds decides.
         if room < NEAR * self.threshold.ln_1p() {
             to_precision
         } else {
-            effect.rounds_to(room, level, self.planned).max(to_precision)
+            effect.rounds_to(room, level, planned).max(to_precision)
         }
     }
 
@@ -292,50 +284,29 @@ mod tests {
     use super::*;
     use crate::effect::tests::effect;
 
+    /// The block before the first one of this shard is no look at it.
     #[test]
-    fn nothing_is_called_where_a_look_spends_next_to_nothing() {
-        let rules = |level| Rules {
-            planned: 1,
-            levels: vec![level],
-            blocks_min: 4,
-            threshold: 0.02,
-            smoke: false,
-        };
-        let decided = |level, log| {
-            // An effect without any spread, as if all slices were equal.
-            let effects = [Some(effect(log, 0.0, 3.0))];
-            rules(level).decisions([&effects])[0][0]
-        };
+    fn nothing_is_called_where_a_look_spends_nothing() {
+        let mut rules = Rules { looks: Looks::new(2), ..Rules::of_blocks(2) };
+        rules.looks().begin(1, 1);
         for (log, verdict) in
             [(0.5, Verdict::Faster), (-0.5, Verdict::Slower), (0.0, Verdict::Same)]
         {
-            assert_eq!(decided(0.01, log).verdict, verdict);
-            for level in [1e-40, 1e-320, 0.0] {
-                let decision = decided(level, log);
-                assert_eq!((decision.verdict, decision.detectable), (Verdict::Undecided, None));
-            }
-        }
-    }
-
-    /// As many blocks again, whatever was planned: each look has the level that spends what was kept back.
-    #[test]
-    fn looks_beyond_the_plan_have_levels_of_their_own() {
-        for planned in [4, 20, 40] {
-            let mut rules = Rules::of_blocks(planned);
-            (0..2 * planned).for_each(|block| rules.see(block));
-            let all = levels(2 * planned, planned);
-            for (look, expected) in (1..).zip(all) {
-                let mut effect = effect(0.0, 0.01, 100.0);
-                effect.blocks = look;
-                assert_eq!(rules.level(&effect), expected, "{planned} {look}");
-            }
+            // An effect without any spread, as if all slices were equal.
+            let decided = |last| {
+                let mut effect = effect(log, 0.0, 3.0);
+                effect.last = last;
+                rules.decisions([&[Some(effect)]])[0][0]
+            };
+            assert_eq!(decided(1).verdict, verdict);
+            let none = decided(0);
+            assert_eq!((none.verdict, none.detectable), (Verdict::Undecided, None));
         }
     }
 
     #[test]
     fn the_threshold_is_where_verdicts_have_it_on_both_sides() {
-        let rules =
-            Rules { planned: 1, levels: vec![ALPHA], blocks_min: 1, threshold: 0.2, smoke: false };
+        let rules = Rules { threshold: 0.2, ..Rules::of_blocks(1) };
         let doubt = |ratio: f64| rules.doubt(&effect(ratio.ln(), 0.01, 100.0), ALPHA);
         for ratio in [0.81, 1.19] {
             assert_eq!(doubt(ratio), Doubt::AtThreshold, "{ratio}");

@@ -5,11 +5,11 @@
 
 use std::collections::BTreeMap;
 
-use assay_model::{CellId, Study, StudyRecord, System, Verdict};
+use assay_model::{CellId, EventKind, Experiment, Study, StudyRecord, System, Verdict};
 
 use crate::Doubt;
 use crate::cell::CellSamples;
-use crate::effect::{Class, Effect, Reduced, estimate};
+use crate::effect::{Assumed, Class, Effect, Reduced, estimate};
 use crate::gate::{self, Claim, GateJudgement};
 use crate::rules::{Decision, Rules};
 use crate::sample::Sample;
@@ -36,6 +36,8 @@ pub struct Samples {
     rules: Rules,
     /// The margins of a gate, in the order of the cells.
     margins: Option<Vec<f64>>,
+    /// What is known of relative quantities beforehand.
+    assumed: Assumed,
 }
 
 /// What is known of a system in a cell.
@@ -83,15 +85,46 @@ impl Samples {
             counts: systems.iter().map(|it| !(it.is_base || has_others && it.is_twin)).collect(),
             rules: Rules::new(study),
             margins: study.gate.as_ref().map(|gate| gate.margins.clone()),
+            assumed: match study.experiment {
+                Experiment::Interleaved => Assumed::Design,
+                Experiment::Sequential | Experiment::Stepwise => Assumed::Nothing,
+            },
         }
     }
 
     /// All samples of a record.
     #[must_use]
     pub fn of(record: &StudyRecord) -> Self {
-        let mut samples = Self::new(&record.study, &record.systems);
+        let mut samples = Self::with_blocks(record);
         record.slices_that_count().for_each(|slice| samples.add(&Sample::of(slice)));
         samples
+    }
+
+    /// No samples yet of a study, but its looks so far.
+    #[must_use]
+    pub fn with_blocks(record: &StudyRecord) -> Self {
+        let mut samples = Self::new(&record.study, &record.systems);
+        let reopened = record.events.iter().filter_map(|event| match event.what {
+            EventKind::Extended { ended_after, .. } => ended_after,
+            _ => None,
+        });
+        let mut reopened = reopened.peekable();
+        for block in &record.blocks {
+            while let Some(last) = reopened.next_if(|last| *last < block.number) {
+                samples.rules.looks().reopen_after(last);
+            }
+            samples.begin(block.number, block.left);
+        }
+        reopened.for_each(|last| samples.rules.looks().reopen_after(last));
+        if record.finished {
+            samples.rules.looks().end();
+        }
+        samples
+    }
+
+    /// A block begins, and as many as `left`, itself included, are expected to fit the time that is left.
+    pub fn begin(&mut self, block: u32, left: u32) {
+        self.rules.looks().begin(block, left);
     }
 
     /// Adds a sample. Those of unplanned cells and unknown systems are left out.
@@ -99,7 +132,7 @@ impl Samples {
         let index = self.indices.get(&sample.cell);
         let Some(cell) = index.and_then(|&index| self.cells.get_mut(index)) else { return };
         if sample.system < self.systems {
-            self.rules.see(sample.block);
+            self.rules.looks().see(sample.block);
             cell.add(sample);
         }
     }
@@ -153,8 +186,8 @@ impl Samples {
     pub(crate) fn decide(&mut self) -> Decided {
         let base = self.base;
         self.cells.iter_mut().for_each(|cell| cell.update(base));
-        let rates = self.quantity(|cell, system| cell.relative_rate(system));
-        let cpu = self.quantity(|cell, system| cell.relative_cpu(system));
+        let rates = self.relative(|cell, system| cell.relative_rate(system));
+        let cpu = self.relative(|cell, system| cell.relative_cpu(system));
         let has_failed: Vec<bool> = self
             .keys()
             .map(|(cell, system)| cell.has_failed(system) || cell.has_failed(base))
@@ -190,7 +223,7 @@ impl Samples {
             || self.cells.iter().flat_map(|cell| pairs.iter().map(move |pair| (cell, *pair)));
         let (reduced, surplus): (Vec<_>, Vec<_>) =
             keys().map(|(cell, (from, to))| cell.rate_to(to, from)).unzip();
-        let rates = self.estimated(reduced, pairs.len());
+        let rates = self.estimated(reduced, pairs.len(), self.assumed);
         let [mut decisions] = self.rules.decisions([&rates.effects]);
         self.rules.see_uneven(&mut decisions, &rates.effects, &surplus);
         for ((cell, (from, to)), decision) in keys().zip(&mut decisions) {
@@ -203,7 +236,7 @@ impl Samples {
 
     /// Estimates of operations per second, as of the last decision.
     pub(crate) fn rates(&self) -> Quantity {
-        self.quantity(|cell, system| cell.rate(system))
+        self.quantity(|cell, system| cell.rate(system), Assumed::Nothing)
     }
 
     /// Whether so few rounds of the cell were quiet that the last decision judged its troubled samples too.
@@ -221,20 +254,35 @@ impl Samples {
         self.cells.iter().flat_map(|cell| (0..self.systems).map(move |system| (cell, system)))
     }
 
+    /// Estimates a relative quantity in all cells.
+    fn relative(&self, of: impl Fn(&CellSamples, usize) -> Option<Reduced>) -> Quantity {
+        self.quantity(of, self.assumed)
+    }
+
     /// Estimates a quantity in all cells, those of each system together.
-    fn quantity(&self, of: impl Fn(&CellSamples, usize) -> Option<Reduced>) -> Quantity {
-        self.estimated(self.keys().map(|(cell, system)| of(cell, system)).collect(), self.systems)
+    fn quantity(
+        &self,
+        of: impl Fn(&CellSamples, usize) -> Option<Reduced>,
+        assumed: Assumed,
+    ) -> Quantity {
+        let reduced = self.keys().map(|(cell, system)| of(cell, system)).collect();
+        self.estimated(reduced, self.systems, assumed)
     }
 
     /// Estimates of all cells, each of which has so many columns. Those of a column are estimated together.
-    fn estimated(&self, reduced: Vec<Option<Reduced>>, columns: usize) -> Quantity {
+    fn estimated(
+        &self,
+        reduced: Vec<Option<Reduced>>,
+        columns: usize,
+        assumed: Assumed,
+    ) -> Quantity {
         let classes: Vec<Class> =
             self.cells.iter().map(|cell| (cell.id.test.class, cell.id.setup)).collect();
         let mut effects = vec![None; reduced.len()];
         for column in 0..columns {
             let cells: Vec<_> = reduced.iter().skip(column).step_by(columns).collect();
             let of_column = effects.iter_mut().skip(column).step_by(columns);
-            for (effect, estimated) in of_column.zip(estimate(&cells, &classes)) {
+            for (effect, estimated) in of_column.zip(estimate(&cells, &classes, assumed)) {
                 *effect = estimated;
             }
         }

@@ -61,7 +61,12 @@ fn request() -> Request {
 
 fn needs(study: &Study) -> Needs {
     let threshold = assay_verdict::threshold(study);
-    Needs { blocks: assay_verdict::BLOCKS_MIN, threshold, is_resumed: false }
+    Needs {
+        block_sd: assay_verdict::BLOCK_SD,
+        last_level: assay_verdict::last_level(study.blocks),
+        threshold,
+        is_resumed: false,
+    }
 }
 
 fn prospects(cpus: u32, noise: Option<&Noise>) -> Result<Vec<Prospect>> {

@@ -394,8 +394,11 @@ fn event(systems: usize) -> impl Strategy<Value = StudyEvent> {
         (text(), any::<u32>()).prop_map(|(name, cpu_percent)| BusyProcess { name, cpu_percent });
     let what = prop_oneof![
         Just(EventKind::Resumed),
-        (any::<u32>(), any::<u32>())
-            .prop_map(|(seconds, blocks)| EventKind::Extended { seconds, blocks }),
+        (any::<u32>(), any::<u32>()).prop_map(|(seconds, blocks)| EventKind::Extended {
+            seconds,
+            blocks,
+            ended_after: blocks.checked_sub(3),
+        }),
         text().prop_map(|sql| EventKind::Unprepared { sql }),
         (any::<u32>(), text()).prop_map(|(tests, error)| EventKind::NotMeasured { tests, error }),
         vec(busy, 0..3).prop_map(|processes| EventKind::OtherProcesses { processes }),
@@ -446,7 +449,7 @@ fn blocks_of(study: &Study, blocks: &[(u32, bool)]) -> Vec<Block> {
             let take = if *all { study.cells.len() } else { 1 };
             let cells = (*rounds..=*ROUNDS.end()).zip(study.cells.iter().take(take));
             let cells = cells.map(|(rounds, cell)| BlockCell { id: cell.id, rounds }).collect();
-            Block { number, run: 0, cells }
+            Block { number, run: 0, left: 1 + number % 3, cells }
         })
         .collect()
 }

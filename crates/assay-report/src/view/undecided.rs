@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use assay_model::{Experiment, StudyRecord, Verdict, counted};
-use assay_verdict::{BLOCKS_MIN, CellJudgement, Doubt, threshold};
+use assay_verdict::{CellJudgement, Doubt, REPEATS_MIN, threshold};
 
 use super::study::JudgedStudy;
 use crate::number::share;
@@ -97,7 +97,7 @@ fn sentence(reason: Reason, doubts: &[Doubt], record: &StudyRecord) -> String {
         }
         Reason::SinglePair => match record.study.experiment {
             Experiment::Stepwise => format!(
-                "the uncertainty of a single measurement is unknown: repeat it (`--repeats {BLOCKS_MIN}`)"
+                "the uncertainty of a single measurement is unknown: repeat it (`--repeats {REPEATS_MIN}`)"
             ),
             Experiment::Interleaved | Experiment::Sequential => {
                 "the uncertainty of a single measurement is unknown".to_owned()
@@ -105,6 +105,14 @@ fn sentence(reason: Reason, doubts: &[Doubt], record: &StudyRecord) -> String {
         },
         Reason::Paced => {
             "rates were limited, so they do not say what systems are able to do".to_owned()
+        }
+        Reason::Unmeasured
+            if record.finished && record.study.experiment == Experiment::Interleaved =>
+        {
+            format!(
+                "the budget ended before they were measured on both systems ({})",
+                longer(record)
+            )
         }
         Reason::Unmeasured => "no round was measured on both systems".to_owned(),
     }
@@ -114,9 +122,11 @@ fn sentence(reason: Reason, doubts: &[Doubt], record: &StudyRecord) -> String {
 fn longer(record: &StudyRecord) -> String {
     let study = &record.study;
     let takes_more = study.experiment == Experiment::Interleaved && study.gate.is_none();
-    match record.finished && takes_more {
-        true => format!("`assay resume {} --more TIME`", record.study.id),
-        false => "`--budget`".to_owned(),
+    match record.finished {
+        true if takes_more => format!("`assay resume {} --more TIME`", record.study.id),
+        true => "`--budget`".to_owned(),
+        false if record.running => "the study is still running".to_owned(),
+        false => format!("`assay resume {}`", record.study.id),
     }
 }
 

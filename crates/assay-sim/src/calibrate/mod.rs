@@ -1,6 +1,7 @@
 //! Calibrates the statistics: judges many simulated studies whose truth is known, and counts what is right and wrong.
 
 mod cases;
+mod early;
 mod tally;
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -9,6 +10,7 @@ use assay_model::{Estimate, Verdict};
 use assay_verdict::{CellJudgement, judge};
 
 pub use cases::{Case, cases};
+pub use early::{EarlyCase, EarlyTally, add_early, early_cases};
 pub use tally::{Counts, Kind, Quantity, Tally};
 
 use crate::{Ended, simulate};

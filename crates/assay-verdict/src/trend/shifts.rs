@@ -15,7 +15,7 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use statrs::distribution::{ContinuousCDF, Normal};
 
-use crate::sequential::ALPHA;
+use crate::looks::ALPHA;
 use crate::special::{Z, log_error};
 
 /// Simulated segments without a change.

@@ -189,7 +189,7 @@ pub(crate) struct Selection {
     #[arg(long = "time", hide = true, value_parser = no_time)]
     _time: Option<NoTime>,
 
-    /// Time limit of the study, such as `10m`; at least two blocks are measured even if they take longer [default: by
+    /// Time limit of the study, such as `10m`, loading included; tests that do not fit are not measured [default: by
     /// preset]
     #[arg(long, value_name = "TIME", value_parser = parse_budget_s, allow_hyphen_values = true)]
     budget: Option<f64>,
@@ -286,8 +286,8 @@ pub(crate) struct Instead {
     #[arg(long, value_parser = sets())]
     set: Option<TestSet>,
 
-    /// Time limit of the study, such as `10m`, instead of the one in the file; at least two blocks are measured even if
-    /// they take longer
+    /// Time limit of the study, such as `10m`, instead of the one in the file, loading included; tests that do not fit
+    /// are not measured
     #[arg(long, value_name = "TIME", value_parser = parse_budget_s, allow_hyphen_values = true)]
     budget: Option<f64>,
 }

@@ -176,11 +176,11 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
         Ok(Outcome::Loaded { rates })
     }
 
-    fn begin(&mut self, block: u32, cells: &[(usize, u32)], so_far: &[Verdict]) {
+    fn begin(&mut self, (block, left): (u32, u32), cells: &[(usize, u32)], so_far: &[Verdict]) {
         self.tally = Tally::of(so_far);
         let budget_s = self.recorder.record().budget_s();
         let left_s = (budget_s - self.recorder.used_s()).max(0.0);
-        let left = match self.recorder.study().experiment {
+        let time = match self.recorder.study().experiment {
             // Its budget is an estimate.
             Experiment::Stepwise => String::new(),
             Experiment::Interleaved | Experiment::Sequential => {
@@ -194,9 +194,9 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
         let each = counted(u64::from(most), "round");
         let each = if least == most { each } else { format!("{least} to {each}") };
         self.env.progress.begin(&format!(
-            "measuring block {} of {}: {}, {each} each{left}{gap}{known}",
+            "measuring block {} of {}: {}, {each} each{time}{gap}{known}",
             block + 1,
-            self.recorder.record().blocks_max(),
+            block + left,
             counted(cells.len() as u64, "test"),
         ));
     }
@@ -342,11 +342,11 @@ impl Executor for StudyExecutor<'_, '_> {
                 let id = self.cell(cell)?.id;
                 self.recorder.set_turn(id, length)?;
             }
-            Action::Begin { block, cells, is_recorded, so_far } => {
+            Action::Begin { block, left, cells, is_recorded, so_far } => {
                 if !is_recorded {
-                    self.recorder.block(block, &cells)?;
+                    self.recorder.block(block, left, &cells)?;
                 }
-                self.begin(block, &cells, &so_far);
+                self.begin((block, left), &cells, &so_far);
             }
             Action::Disconnect => self.disconnect(),
             Action::RecordFailure { cell, system, block, round, why } => {

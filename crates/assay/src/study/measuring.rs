@@ -25,7 +25,8 @@ impl StudyExecutor<'_, '_> {
     /// Connects the clients of every system.
     pub(super) fn connect(&mut self, cell: usize, block: u32, order: &[usize]) -> Result<Outcome> {
         let planned = self.cell(cell)?;
-        let blocks = self.recorder.record().blocks_max();
+        let last = self.recorder.record().blocks.last();
+        let blocks = last.map_or(1, |it| it.number.saturating_add(it.left));
         self.tell_standing(&format!("block {} of {blocks}, {}", block + 1, planned.id.test));
         for &system in order {
             match self.thawed(system, |it| it.connect_one(system, &planned)) {

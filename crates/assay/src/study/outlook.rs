@@ -9,7 +9,8 @@ pub(super) fn outlook(recorder: &Recorder) -> String {
     let study = recorder.study();
     let record = recorder.record();
     let needs = Needs {
-        blocks: assay_verdict::BLOCKS_MIN,
+        block_sd: assay_verdict::BLOCK_SD,
+        last_level: assay_verdict::last_level(study.blocks),
         threshold: assay_verdict::threshold(study),
         is_resumed: record.runs.len() > 1,
     };

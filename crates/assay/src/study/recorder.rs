@@ -150,12 +150,12 @@ impl<'a> Recorder<'a> {
     }
 
     /// Notes a block before it is measured, as begun in the present run. The cells are indices.
-    pub(crate) fn block(&mut self, number: u32, cells: &[(usize, u32)]) -> Result<()> {
+    pub(crate) fn block(&mut self, number: u32, left: u32, cells: &[(usize, u32)]) -> Result<()> {
         let planned = cells.iter().filter_map(|&(cell, rounds)| {
             let id = self.record.study.cells.get(cell)?.id;
             Some(BlockCell { id, rounds })
         });
-        let block = Block { number, run: self.run(), cells: planned.collect() };
+        let block = Block { number, run: self.run(), left, cells: planned.collect() };
         self.ledger.add_block(&self.record.study.id, &block)?;
         self.record.blocks.push(block);
         Ok(())

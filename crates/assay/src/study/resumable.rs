@@ -111,6 +111,7 @@ pub(super) fn extension(record: &StudyRecord, more_s: f64) -> EventKind {
     EventKind::Extended {
         seconds,
         blocks: blocks.saturating_sub(unused).max(u32::from(unused == 0)),
+        ended_after: record.blocks.last().map(|it| it.number).filter(|_| record.finished),
     }
 }
 

@@ -307,7 +307,7 @@ mod tests {
         let mut record = StudyRecord::new(plan.study, Host::default(), systems);
         let cells = record.study.cells.iter();
         let cells = cells.map(|it| BlockCell { id: it.id, rounds: ROUNDS_MIN }).collect();
-        record.blocks.push(Block { number: in_block, run: 0, cells });
+        record.blocks.push(Block { number: in_block, run: 0, left: 1, cells });
         record
     }
 

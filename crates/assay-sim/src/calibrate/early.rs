@@ -1,0 +1,190 @@
+//! Large changes on a busy machine: after how many passes they are called.
+
+use std::collections::BTreeMap;
+
+use assay_model::{Class, StudyRecord, Verdict};
+use assay_plan::Request;
+use assay_verdict::judge;
+use serde_json::{Value, json};
+
+use crate::{Ended, Faults, Scenario, SpeedModel, Truth, simulate, study};
+
+/// The factors by which one test of the last system changes, each in every fifth study. Half of the studies have it
+/// slower.
+const FACTORS: [(&str, f64); 5] =
+    [("10", 1.1), ("30", 1.3), ("x2", 2.0), ("x100", 100.0), ("x2000", 2000.0)];
+
+/// Eight tests.
+const TESTS: [&str; 8] = [
+    "point-query",
+    "hot-points",
+    "range-covered-pk",
+    "range-notcovered-si",
+    "read-only_range=100",
+    "read-only_range=10000",
+    "update-index",
+    "insert",
+];
+
+/// A kind of study to simulate many times.
+#[derive(Debug, Clone)]
+pub struct EarlyCase {
+    /// `early/BUDGET/SYSTEMS`.
+    pub name: String,
+    record: StudyRecord,
+}
+
+/// What many studies found of one change.
+#[derive(Debug, Clone, Copy, Default)]
+struct Called {
+    studies: u64,
+    /// Called after the first pass, after the second one, and at the end.
+    after: [u64; 3],
+    wrong: u64,
+}
+
+/// What many studies found.
+#[derive(Debug, Clone, Default)]
+pub struct EarlyTally {
+    studies: u64,
+    changes: BTreeMap<&'static str, Called>,
+    false_share: f64,
+    intervals: u64,
+    covered: u64,
+    blocks: u64,
+    over_budget: u64,
+}
+
+/// All cases in order.
+#[must_use]
+pub fn early_cases() -> Vec<EarlyCase> {
+    let budgets = [("30s", 30.0), ("1m", 60.0), ("2m", 120.0), ("5m", 300.0), ("10m", 600.0)];
+    let of = |(word, budget_s): (&str, f64), systems: usize| {
+        let words: Vec<String> = (0..systems).map(|it| format!("mariadb@10.{it}")).collect();
+        let request = Request {
+            budget_s: Some(budget_s),
+            tests: TESTS.map(str::to_owned).into(),
+            ..Request::of_systems(&words)
+        };
+        EarlyCase { name: format!("early/{word}/{systems}"), record: study(&request) }
+    };
+    budgets.iter().flat_map(|budget| [2, 4, 12].map(|systems| of(*budget, systems))).collect()
+}
+
+impl EarlyCase {
+    /// The change of the study with this seed: its word, the cell, and the logarithm of the relative rate.
+    fn change(&self, seed: u64) -> (&'static str, usize, f64) {
+        let (word, factor) = FACTORS[(seed % FACTORS.len() as u64) as usize];
+        let turn = seed / FACTORS.len() as u64;
+        let reads: Vec<usize> = self.cells_of(Class::Read);
+        let all: Vec<usize> = (0..self.record.study.cells.len()).collect();
+        // A write that is slower by a hundred times would take longer than the budget.
+        let of = if factor > 10.0 { &reads } else { &all };
+        let cell = of[(turn / 2) as usize % of.len()];
+        let log = factor.ln();
+        (word, cell, if turn.is_multiple_of(2) { -log } else { log })
+    }
+
+    fn cells_of(&self, class: Class) -> Vec<usize> {
+        let cells = self.record.study.cells.iter().enumerate();
+        cells.filter(|(_, it)| it.id.test.class == class).map(|(cell, _)| cell).collect()
+    }
+
+    fn scenario(&self, seed: u64) -> Scenario {
+        let mut record = self.record.clone();
+        record.study.seed = seed;
+        let (_, cell, log) = self.change(seed);
+        let mut changes = vec![Vec::new(); record.systems.len() - 1];
+        if let Some(last) = changes.last_mut() {
+            *last = (0..record.study.cells.len())
+                .map(|it| if it == cell { log } else { 0.0 })
+                .collect();
+        }
+        // A neighbour is busy now and then.
+        let busy = SpeedModel { neighbour_every_s: 20.0, ..SpeedModel::VIRTUAL };
+        let truth = Truth { changes, slice_sd: 1.0, block_sd: 0.0, speed: Some(busy) };
+        Scenario { seed, record, truth, faults: Faults::NONE }
+    }
+}
+
+/// Simulates the study of a case with this seed and adds what it found to a tally.
+///
+/// # Errors
+/// An invariant of studies is broken.
+pub fn add_early(tally: &mut EarlyTally, case: &EarlyCase, seed: u64) -> Result<(), String> {
+    let (word, cell, log) = case.change(seed);
+    let ended = simulate(case.scenario(seed))?;
+    let judged = judge(&ended.record);
+    let others = ended.record.systems.len() - 1;
+    let place = cell * others + others - 1;
+    let right = if log < 0.0 { Verdict::Slower } else { Verdict::Faster };
+    let (mut calls, mut wrong) = (0, 0);
+    let compared = judged.cells.iter().filter(|it| it.system > 0);
+    for (index, it) in compared.enumerate() {
+        let truth = if index == place { log } else { 0.0 };
+        let is_call = |verdict| matches!(verdict, Verdict::Faster | Verdict::Slower);
+        for verdict in [Some(it.verdict), it.cpu_verdict].into_iter().flatten() {
+            calls += u64::from(is_call(verdict));
+            wrong += u64::from(is_call(verdict) && !(index == place && verdict == right));
+        }
+        if let Some(rqps) = it.rqps.filter(|it| it.has_interval()) {
+            tally.intervals += 1;
+            tally.covered += u64::from(rqps.low.ln() <= truth && truth <= rqps.high.ln());
+        }
+    }
+    let last = judged.cells.iter().filter(|it| it.system > 0).nth(place).map(|it| it.verdict);
+    let called = tally.changes.entry(word).or_default();
+    called.studies += 1;
+    for (number, after) in called.after.iter_mut().enumerate() {
+        // The decision before the block that follows, or the verdict if none follows.
+        let seen = ended.looks.get(number + 1).filter(|_| number < 2);
+        let verdict = seen.and_then(|(_, verdicts)| verdicts.get(place).copied()).or(last);
+        *after += u64::from(verdict == Some(right));
+    }
+    called.wrong += wrong;
+    tally.studies += 1;
+    tally.false_share += wrong as f64 / calls.max(1) as f64;
+    tally.blocks += ended.record.blocks.len() as u64;
+    tally.over_budget += u64::from(is_over(&ended));
+    Ok(())
+}
+
+/// Whether a study took longer than its budget by more than a tenth.
+fn is_over(ended: &Ended) -> bool {
+    ended.used_s > 1.1 * ended.record.study.budget_s
+}
+
+impl EarlyTally {
+    /// One line of results.
+    #[must_use]
+    pub fn json(&self, case: &str, first: u64, fingerprint: u64) -> Value {
+        let of = |it: &Called| {
+            json!({
+                "studies": it.studies, "first": it.after[0], "second": it.after[1],
+                "end": it.after[2], "wrong": it.wrong,
+            })
+        };
+        let changes: serde_json::Map<String, Value> =
+            self.changes.iter().map(|(word, it)| ((*word).to_owned(), of(it))).collect();
+        json!({
+            "case": case,
+            "first": first,
+            "studies": self.studies,
+            "fingerprint": format!("{fingerprint:016x}"),
+            "changes": changes,
+            "false_share": self.false_share,
+            "intervals": self.intervals,
+            "covered": self.covered,
+            "blocks": self.blocks,
+            "over_budget": self.over_budget,
+        })
+    }
+
+    /// The part of the studies with this change that called it after so many passes, from 1; 3 stands for the end.
+    #[must_use]
+    pub fn called(&self, change: &str, passes: usize) -> f64 {
+        let it = self.changes.get(change).copied().unwrap_or_default();
+        let called = passes.checked_sub(1).and_then(|at| it.after.get(at)).copied();
+        called.unwrap_or(0) as f64 / it.studies.max(1) as f64
+    }
+}

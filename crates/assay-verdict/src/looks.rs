@@ -1,0 +1,392 @@
+//! Error spent over the looks at the data of a study (group-sequential).
+//!
+//! Every block is a look. What a look may spend follows from the share of its information that the study has by then.
+//! How many blocks fit is estimated anew before each block, from measured times only, so shares do not depend on the
+//! estimates that are tested.
+
+use statrs::distribution::{ContinuousCDF, Normal};
+
+/// Two-sided error of a verdict, and one minus the level of every interval.
+pub const ALPHA: f64 = 0.05;
+
+/// The part of [`ALPHA`] that is kept back for looks beyond the plan, so that a finished study may be given more time.
+pub const KEPT_BACK: f64 = 0.005;
+
+/// The part of the error that is spent evenly: what makes large changes known after the first block of many.
+const EVEN: f64 = 0.2;
+
+/// Points of the grid on which the density of the test statistic is followed from look to look.
+const GRID: usize = 200;
+
+/// Half-width of that grid, standard deviations.
+const REACH: f64 = 8.0;
+
+/// Halvings of the range in which a bound lies.
+const HALVINGS: u32 = 50;
+
+/// The looks at a study so far.
+#[derive(Debug, Clone)]
+pub(crate) struct Looks {
+    /// Blocks that were planned before the first one.
+    planned: u32,
+    /// By number of the block.
+    looks: Vec<Look>,
+    /// Blocks that were expected to follow the last one.
+    to_come: u32,
+    /// Whether the study has ended: the last look at each test spends what is left.
+    has_ended: bool,
+}
+
+/// A look after a block.
+#[derive(Debug, Clone)]
+struct Look {
+    /// Two-sided nominal level.
+    level: f64,
+    /// The error that it spends.
+    spends: f64,
+    /// The same if it is the last look.
+    last_level: f64,
+    last_spends: f64,
+    /// What is known after it.
+    path: Path,
+}
+
+/// Where a study without any effect may be after a look: the score process, whose variance is the share of the planned
+/// information, among the studies that have not crossed a boundary.
+#[derive(Debug, Clone)]
+struct Path {
+    share: f64,
+    /// Error spent so far.
+    spent: f64,
+    /// Points and weights of the density.
+    inside: Vec<(f64, f64)>,
+}
+
+impl Looks {
+    /// No look yet of a study that is planned with so many blocks.
+    pub(crate) fn new(planned: u32) -> Self {
+        let planned = planned.max(1);
+        Self { planned, looks: Vec::new(), to_come: planned, has_ended: false }
+    }
+
+    /// A block begins, and as many blocks as `left`, itself included, are expected to fit the time that is left. A block
+    /// that was begun before changes nothing.
+    pub(crate) fn begin(&mut self, block: u32, left: u32) {
+        self.skip_to(block);
+        if self.looks.len() == block as usize {
+            let before = self.path();
+            let share = match before.share {
+                // Beyond the plan, blocks bring as much as those before.
+                full if full >= 1.0 => full * (1.0 + 1.0 / f64::from(block.max(1))),
+                share => share + (1.0 - share) / f64::from(left.max(1)),
+            };
+            self.push(&before, share);
+            self.to_come = left.saturating_sub(1);
+        }
+    }
+
+    /// Takes note of a block of which nothing else is known: one of those that were planned, of equal size.
+    pub(crate) fn see(&mut self, block: u32) {
+        while self.looks.len() <= block as usize {
+            let next = self.looks.len() as u32;
+            self.begin(next, self.planned.saturating_sub(next));
+        }
+    }
+
+    /// The study has ended, whatever ended it.
+    pub(crate) fn end(&mut self) {
+        self.has_ended = true;
+    }
+
+    /// A study that had ended after this block goes on.
+    pub(crate) fn reopen_after(&mut self, block: u32) {
+        self.looks.truncate(block as usize + 1);
+        if let Some(look) = self.looks.pop() {
+            let before = self.path();
+            let mut closed = Look::new(&before, look.path.share, spent(1.0));
+            closed.path.share = 1.0_f64.max(look.path.share);
+            // In units of the information that the study turned out to have.
+            let scale = (closed.path.share / look.path.share).sqrt();
+            closed.path.inside.iter_mut().for_each(|(at, _)| *at *= scale);
+            self.looks.push(closed);
+        }
+    }
+
+    /// The two-sided nominal level of the look after a block.
+    pub(crate) fn level(&self, block: u32) -> f64 {
+        let look = self.looks.get(block as usize);
+        look.map_or(ALPHA, |it| if self.has_ended { it.last_level } else { it.level })
+    }
+
+    /// The part of the error of all looks that the look after a block spends.
+    pub(crate) fn part(&self, block: u32) -> f64 {
+        let look = self.looks.get(block as usize);
+        let spends = look.map_or(0.0, |it| if self.has_ended { it.last_spends } else { it.spends });
+        spends / spent(1.0)
+    }
+
+    /// Blocks that the study is expected to have in the end.
+    pub(crate) fn expected(&self) -> u32 {
+        (self.looks.len() as u32).saturating_add(self.to_come).max(1)
+    }
+
+    /// The level of the last look of a study like this one.
+    pub(crate) fn last_level(&self) -> f64 {
+        last_level(self.expected())
+    }
+
+    /// Blocks that are missing, such as those of other shards, are no looks.
+    fn skip_to(&mut self, block: u32) {
+        while self.looks.len() < block as usize {
+            let path = self.path();
+            self.looks.push(Look {
+                level: 0.0,
+                spends: 0.0,
+                last_level: 0.0,
+                last_spends: 0.0,
+                path,
+            });
+        }
+    }
+
+    fn path(&self) -> Path {
+        let last = self.looks.last().map(|look| look.path.clone());
+        last.unwrap_or_else(|| Path { share: 0.0, spent: 0.0, inside: vec![(0.0, 1.0)] })
+    }
+
+    fn push(&mut self, before: &Path, share: f64) {
+        self.looks.push(Look::new(before, share, spent(share)));
+    }
+}
+
+impl Look {
+    fn new(before: &Path, share: f64, total: f64) -> Self {
+        let sd = (share - before.share).max(0.0).sqrt();
+        let level = |spends: f64| {
+            let bound = before.boundary(sd, spends);
+            (bound, 2.0 * normal().sf(bound / share.sqrt()))
+        };
+        let spends = (total - before.spent).max(0.0);
+        let (bound, nominal) = level(spends);
+        let (last_spends, last_level) = match (spent(1.0) - before.spent).max(0.0) {
+            rest if rest > spends => (rest, level(rest).1),
+            _ => (spends, nominal),
+        };
+        let inside = before.advance(sd, bound.min(REACH * share.sqrt()));
+        let path = Path { share, spent: before.spent + spends, inside };
+        Self { level: nominal, spends, last_level, last_spends, path }
+    }
+}
+
+impl Path {
+    /// The bound outside which a step with this standard deviation ends with probability `part` (Armitage, McPherson
+    /// and Rowe 1969).
+    fn boundary(&self, sd: f64, part: f64) -> f64 {
+        let normal = normal();
+        let outside = |bound: f64| -> f64 {
+            let of = |(at, weight): &(f64, f64)| {
+                weight * (normal.sf((bound - at) / sd) + normal.cdf((-bound - at) / sd))
+            };
+            self.inside.iter().map(of).sum()
+        };
+        let (mut low, mut high) = (0.0, 40.0 * (self.share + sd * sd).sqrt());
+        for _ in 0..HALVINGS {
+            let middle = 0.5 * (low + high);
+            if outside(middle) > part {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        0.5 * (low + high)
+    }
+
+    /// The density one step later, cut off at ±`bound` (Simpson's rule).
+    fn advance(&self, sd: f64, bound: f64) -> Vec<(f64, f64)> {
+        let step = 2.0 * bound / GRID as f64;
+        let scale = step / 3.0 / (2.0 * std::f64::consts::PI).sqrt() / sd;
+        (0..=GRID)
+            .map(|index| {
+                let at = -bound + step * index as f64;
+                let simpson = match index {
+                    0 | GRID => 1.0,
+                    odd if odd % 2 == 1 => 4.0,
+                    _ => 2.0,
+                };
+                let of = |(from, weight): &(f64, f64)| {
+                    let distance = (at - from) / sd;
+                    weight * (-0.5 * distance * distance).exp()
+                };
+                let density: f64 = self.inside.iter().map(of).sum();
+                (at, scale * simpson * density)
+            })
+            .collect()
+    }
+}
+
+fn normal() -> Normal {
+    Normal::standard()
+}
+
+/// The error that may be spent by a share of the planned information (Lan and DeMets 1983).
+///
+/// Of [`ALPHA`] less [`KEPT_BACK`], the part [`EVEN`] is spent in proportion to the share t, and the rest by the
+/// O'Brien-Fleming-like function 4 − 4 Φ(z(1 − α/4) / √t). Beyond the plan, [`KEPT_BACK`] (1 − 1/t) is spent in
+/// addition: never all of it, so there is no last look.
+fn spent(share: f64) -> f64 {
+    let planned = ALPHA - KEPT_BACK;
+    if share > 1.0 {
+        return planned + KEPT_BACK * (1.0 - 1.0 / share);
+    }
+    let (even, late) = (EVEN * planned, (1.0 - EVEN) * planned);
+    let normal = normal();
+    let z = normal.inverse_cdf(1.0 - late / 4.0);
+    even * share + 4.0 * normal.sf(z / share.sqrt())
+}
+
+/// The nominal level of the last of so many looks, about: between that of one look and that of forty.
+#[must_use]
+pub fn last_level(looks: u32) -> f64 {
+    let forty = 0.0245;
+    let one = ALPHA - KEPT_BACK;
+    forty + (one - forty) / f64::from(looks.max(1)).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{RngExt, SeedableRng};
+    use rand_xoshiro::Xoshiro256PlusPlus;
+
+    use super::*;
+
+    fn equal(looks: u32) -> Looks {
+        let mut all = Looks::new(looks);
+        all.see(looks - 1);
+        all
+    }
+
+    fn bounds(looks: &Looks, count: u32) -> Vec<f64> {
+        (0..count).map(|look| normal().inverse_cdf(1.0 - looks.level(look) / 2.0)).collect()
+    }
+
+    /// Without any effect, the part of studies that cross a bound at one of these shares of the information.
+    fn crossed(shares: &[f64], bounds: &[f64]) -> f64 {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(3);
+        let paths = 40_000;
+        let crosses = |_: &u32| {
+            let (mut sum, mut before) = (0.0, 0.0);
+            shares.iter().zip(bounds).any(|(share, bound)| {
+                let sd = (share - before).max(0.0_f64).sqrt();
+                sum += sd * normal().inverse_cdf(random.random_range(1e-12..1.0));
+                before = *share;
+                sum.abs() > bound * share.sqrt()
+            })
+        };
+        (0..paths).filter(crosses).count() as f64 / f64::from(paths)
+    }
+
+    /// Three standard errors of 40,000 paths.
+    const SLACK: f64 = 0.0033;
+
+    fn is_all(spent: f64) -> bool {
+        (ALPHA - KEPT_BACK - SLACK..ALPHA - KEPT_BACK + SLACK).contains(&spent)
+    }
+
+    #[test]
+    fn one_look_spends_all_that_is_not_kept_back() {
+        assert!((equal(1).level(0) - (ALPHA - KEPT_BACK)).abs() < 1e-6);
+    }
+
+    #[test]
+    fn looks_of_equal_blocks_spend_all_of_the_error() {
+        for count in [2, 4, 20] {
+            let shares: Vec<f64> = (1..=count).map(|it| f64::from(it) / f64::from(count)).collect();
+            let spent = crossed(&shares, &bounds(&equal(count), count));
+            assert!(is_all(spent), "{count}: {spent}");
+        }
+    }
+
+    /// The first look of many calls what is ten standard errors off, though hundreds of comparisons are made.
+    #[test]
+    fn the_first_look_spends_a_part() {
+        let first = equal(20).level(0);
+        assert!((3e-4..1e-3).contains(&first), "{first}");
+        assert!(equal(20).level(19) > 0.028);
+    }
+
+    /// Twenty blocks were planned, and after the first one it turns out that three more fit.
+    #[test]
+    fn a_plan_that_is_revised_spends_all_of_the_error() {
+        let mut looks = Looks::new(20);
+        let shares = [0.05, 0.05 + 0.95 / 3.0, 0.05 + 0.95 * 2.0 / 3.0, 1.0];
+        for (block, left) in [(0, 20), (1, 3), (2, 2), (3, 1)] {
+            looks.begin(block, left);
+        }
+        assert_eq!(looks.expected(), 4);
+        let spent = crossed(&shares, &bounds(&looks, 4));
+        assert!(is_all(spent), "{spent}");
+        let parts: f64 = (0..4).map(|block| looks.part(block)).sum();
+        assert!((parts - 1.0).abs() < 1e-9, "{parts}");
+    }
+
+    /// Twenty blocks were planned, and the time was over after the second one.
+    #[test]
+    fn the_last_look_spends_what_is_left_whatever_ends_the_study() {
+        let mut looks = Looks::new(20);
+        looks.begin(0, 20);
+        let only = looks.level(0);
+        looks.begin(1, 4);
+        let mut ended = looks.clone();
+        ended.end();
+        assert!(only < 0.001 && ended.level(1) > 0.04, "{only} {}", ended.level(1));
+        let last = [looks.level(0), ended.level(1)];
+        let bounds = last.map(|level| normal().inverse_cdf(1.0 - level / 2.0));
+        let spent = crossed(&[0.05, 0.05 + 0.95 / 4.0], &bounds);
+        assert!(is_all(spent), "{spent}");
+    }
+
+    /// Studies without any effect cross a bound in no more than [`ALPHA`] of all cases, however often they go on.
+    #[test]
+    fn looks_beyond_the_plan_keep_the_error() {
+        let all = {
+            let mut looks = equal(4);
+            looks.see(15);
+            looks
+        };
+        let shares: Vec<f64> = (1..=16).map(|it| f64::from(it) / 4.0).collect();
+        let of_all = bounds(&all, 16);
+        assert!(of_all[4..].iter().all(|bound| (2.0..4.0).contains(bound)), "{of_all:?}");
+        let spent = crossed(&shares, &of_all);
+        assert!((0.045..ALPHA + SLACK).contains(&spent), "{spent}");
+    }
+
+    /// It ended after two of twenty blocks, and was given time for six more.
+    #[test]
+    fn a_study_that_goes_on_keeps_the_error() {
+        let mut looks = Looks::new(20);
+        looks.begin(0, 20);
+        looks.begin(1, 19);
+        looks.reopen_after(1);
+        assert!(looks.level(1) > 0.04, "{}", looks.level(1));
+        (2..8).for_each(|block| looks.begin(block, 8 - block));
+        let shares: Vec<f64> = (1..=8).map(f64::from).collect();
+        let spent = crossed(&shares, &bounds(&looks, 8));
+        assert!((0.045..ALPHA + SLACK).contains(&spent), "{spent}");
+    }
+
+    #[test]
+    fn the_level_of_the_last_look_is_about_right() {
+        for count in [1, 2, 4, 10, 20, 40] {
+            let (told, is) = (last_level(count), equal(count).level(count - 1));
+            assert!((told / is - 1.0).abs() < 0.1, "{count}: {told} {is}");
+        }
+    }
+
+    #[test]
+    fn missing_blocks_are_no_looks() {
+        let mut looks = Looks::new(4);
+        looks.begin(2, 4);
+        assert_eq!((looks.level(1), looks.part(1)), (0.0, 0.0));
+        assert!(looks.level(2) > 0.0);
+    }
+}
