@@ -232,8 +232,8 @@ pub fn overrun(study: &Study, systems: usize) -> Option<String> {
     let least_s = Times::of(&study.cells, systems).block_s();
     (least_s > study.budget_s).then(|| {
         format!(
-            "the budget of {} is too short: the shortest block of {} on {} takes about {}, not counting loading, so the \
-             last tests will not be measured; use a longer `--budget`, fewer `--tests` or fewer systems",
+            "the budget of {} is too short: the shortest block of {} on {} takes about {}, not counting loading, so \
+             the last tests will not be measured; use a longer `--budget`, fewer `--tests` or fewer systems",
             about(study.budget_s),
             counted(study.cells.len() as u64, "test"),
             counted(systems as u64, "system"),

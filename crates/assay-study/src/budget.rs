@@ -143,8 +143,8 @@ impl Budget {
             (affordable as u32 / ROUNDS_MIN * ROUNDS_MIN).clamp(ROUNDS_MIN, most)
         };
         Some(NextBlock {
-            // Before anything was measured, a guess may be far too long. Too many expected blocks do no harm: the last look
-            // of the study spends what is left.
+            // Before anything was measured, a guess may be far too long. Too many expected blocks do no harm: the last
+            // look of the study spends what is left.
             left: if blocks.done == 0 { blocks.left } else { blocks_left },
             cells: wishes.iter().map(|&(cell, wish)| (cell, rounds(wish))).collect(),
         })

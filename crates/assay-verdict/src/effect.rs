@@ -10,20 +10,20 @@ use crate::robust::{Centres, mean, variance};
 use crate::student::{is_of_use, two_sided, upper_quantile, upper_tail};
 use crate::uneven::Surplus;
 
-/// Standard deviation, over blocks, of the log ratio of two systems, as the design of a study lets expect it before it has
-/// blocks to tell: fresh instances differ by 0.003 to 0.006 in a quiet hour, and by 0.005 to 0.010 in a noisy one.
+/// Standard deviation, over blocks, of the log ratio of two systems, as the design of a study lets expect it before it
+/// has blocks to tell: fresh instances differ by 0.003 to 0.006 in a quiet hour, and by 0.005 to 0.010 in a noisy one.
 pub const BLOCK_SD: f64 = 0.007;
 
 /// The same of the log ratio of a round, where hardly any round tells.
 const ROUND_SD: f64 = 0.1;
 
-/// Degrees of freedom up to which the design adds to what a study has measured of its own variance. They say how far off
-/// the expected standard deviations may be: one that is twice as large is still in the usual range.
+/// Degrees of freedom up to which the design adds to what a study has measured of its own variance. They say how far
+/// off the expected standard deviations may be: one that is twice as large is still in the usual range.
 const DESIGN_DF: f64 = 6.0;
 
-/// How many times as large as of independent values the variance of a round is expected to be, and the degrees of freedom
-/// up to which that adds to what rounds show: turns follow each other so quickly that a pair of them shares most of the
-/// noise of the machine.
+/// How many times as large as of independent values the variance of a round is expected to be, and the degrees of
+/// freedom up to which that adds to what rounds show: turns follow each other so quickly that a pair of them shares
+/// most of the noise of the machine.
 const DEPENDENCE: f64 = 1.25;
 const DEPENDENCE_DF: f64 = 20.0;
 

@@ -69,8 +69,8 @@ impl Looks {
         Self { planned, looks: Vec::new(), to_come: planned, has_ended: false }
     }
 
-    /// A block begins, and as many blocks as `left`, itself included, are expected to fit the time that is left. A block
-    /// that was begun before changes nothing.
+    /// A block begins, and as many blocks as `left`, itself included, are expected to fit the time that is left. A
+    /// block that was begun before changes nothing.
     pub(crate) fn begin(&mut self, block: u32, left: u32) {
         self.skip_to(block);
         if self.looks.len() == block as usize {

@@ -61,8 +61,9 @@ pub fn fit_prior(variances: &[(f64, f64)]) -> Option<Prior> {
 impl Prior {
     /// The variance of one cell with its degrees of freedom, moderated by the others.
     ///
-    /// The prior counts no more than the cell's own variance, [`DF_MIN`] or `known`. Few blocks cannot show that one cell
-    /// in eight varies three times as much as the others, and the full prior would give it intervals that cover 84 %.
+    /// The prior counts no more than the cell's own variance, [`DF_MIN`] or `known`. Few blocks cannot show that one
+    /// cell in eight varies three times as much as the others, and the full prior would give it intervals that
+    /// cover 84%.
     ///
     /// A cell without a variance of its own has `df` 0 and receives the prior's.
     #[must_use]

@@ -9,8 +9,9 @@ use crate::looks::{ALPHA, Looks};
 use crate::student::is_of_use;
 use crate::uneven::Surplus;
 
-/// Repeats that a verdict on a step of the Insert Benchmark needs, unless fewer are planned: nothing is known of how much
-/// repeats vary but what they show. Other studies have no such number: the design tells how much blocks may differ.
+/// Repeats that a verdict on a step of the Insert Benchmark needs, unless fewer are planned: nothing is known of how
+/// much repeats vary but what they show. Other studies have no such number: the design tells how much blocks may
+/// differ.
 pub const REPEATS_MIN: u32 = 4;
 
 /// Preset smoke calls no smaller change, whatever the threshold is.
