@@ -104,7 +104,8 @@ impl Ledger {
         self.named(self.time_limit.during(&self.connection, || read(&self.connection)))
     }
 
-    /// What was written to the file. SQLite does not notice that a file was removed, and writes on to what nobody finds.
+    /// What was written to the file. SQLite does not notice that a file was removed, and writes on to what nobody
+    /// finds.
     fn written<T>(&self, result: Result<T, Problem>) -> Result<T, Error> {
         let is_gone = self.file.is_some() && identity(&self.path) != self.file;
         self.named(if is_gone { Err(Problem::Gone) } else { result })

@@ -97,8 +97,8 @@ impl Host {
         self.cpus > 0
     }
 
-    /// Whether the other one is the same machine as far as is known. Its software and its state may have changed: another
-    /// kernel leaves a little more or less memory.
+    /// Whether the other one is the same machine as far as is known. Its software and its state may have changed:
+    /// another kernel leaves a little more or less memory.
     #[must_use]
     pub fn is_machine_of(&self, other: &Self) -> bool {
         let of = |it: &Self| (it.cpu.clone(), it.cpus, it.hypervisor.clone());

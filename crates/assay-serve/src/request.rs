@@ -74,8 +74,8 @@ pub enum Read {
     Refused(Refusal),
 }
 
-/// Reads the request that begins a connection to this port. Its path must begin with the token, which is not part of the
-/// result.
+/// Reads the request that begins a connection to this port. Its path must begin with the token, which is not part of
+/// the result.
 #[must_use]
 pub fn read_request(bytes: &[u8], port: u16, token: &str) -> Read {
     let mut fields = [httparse::EMPTY_HEADER; FIELDS_MAX];
