@@ -137,7 +137,7 @@ pub fn output(content: impl BufRead) -> Result<Output> {
     let (mut is_report, mut is_old, mut is_pgbench, mut is_sysbench) = (false, false, false, false);
     let (mut csv, mut json, mut log) = (0_u32, 0_u32, 0_u32);
     let mut others: Vec<OtherOutput> = Vec::new();
-    // Lines that are no text are told by the reader of the output.
+    // The reader of the output reports lines that are not text.
     each_line("", content, |_, line| {
         let text = line.trim();
         is_report |= text.starts_with("transactions:") || text.starts_with("queries performed:");

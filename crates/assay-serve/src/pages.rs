@@ -132,7 +132,7 @@ mod tests {
             assert!(gone.is_none() && first.join().unwrap().is_some());
             assert!(same.into_iter().all(|it| it.join().unwrap().is_some()));
         });
-        // Of those that ask when the page has been made already, some may not have seen it.
+        // Some clients may ask after the page was made and not have seen it.
         assert_eq!(made.load(Ordering::SeqCst), 2);
         assert!(pages.state.lock().unwrap().last.is_none());
         let failed = pages.get(&request("a"), &stays, &|| panic!("it fails"));

@@ -103,7 +103,7 @@ fn free_redo(paths: &[PathBuf]) -> io::Result<()> {
         let at = MARIADB_START + done % (length - MARIADB_START);
         return keep_around(first, length, at);
     }
-    // Of the files, the first or the last has the newest checkpoint, in one of two places.
+    // The first or the last file has the newest checkpoint, in one of two places.
     let mut checkpoint = 0;
     for file in &files {
         checkpoint = checkpoint.max(number_at(file, 512 + 8)?).max(number_at(file, 1536 + 8)?);
