@@ -1,7 +1,7 @@
-//! Writes the binary part of the corpus: `cargo run -p assay-fuzz --example corpus [DIRECTORY]`.
+//! Writes the binary part of the corpus: `cargo run -p assay-fuzz --example corpus [ledgers]`.
 //!
 //! Packets come from real servers. Packages and archives are small, one for every compression. The ledger holds the
-//! generated study of the ledger's own tests.
+//! generated study of the ledger's own tests: after a change of the schema, `ledgers` writes only these, without a server.
 
 #![expect(clippy::unwrap_used, reason = "a tool for the developer: it fails where it stands")]
 
@@ -10,7 +10,7 @@ mod common;
 
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::thread;
 
 use assay_ledger::Ledger;
@@ -28,14 +28,16 @@ fn main() {
     if std::env::args().any(|word| word == assay_testkit::AS_SUPERVISOR) {
         return assay_testkit::supervise_if_asked();
     }
-    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
-    let corpus = std::env::args().nth(1).map_or(here, PathBuf::from);
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
     for (target, _) in assay_fuzz::TARGETS {
         fs::create_dir_all(corpus.join(target)).unwrap();
     }
-    archives(&corpus);
     ledger(&corpus);
     pack(&corpus);
+    if std::env::args().nth(1).is_some_and(|part| part == "ledgers") {
+        return;
+    }
+    archives(&corpus);
     packets(&corpus);
     postgres_packets(&corpus);
 }

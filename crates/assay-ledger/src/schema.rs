@@ -12,14 +12,14 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavio
 use crate::read_limits::TimeLimit;
 use crate::{Problem, shape};
 
-/// `ASAY`: marks the file as a ledger.
-const APPLICATION_ID: i32 = 0x4153_4159;
+/// `ASAL`: marks the file as a ledger.
+const APPLICATION_ID: i32 = 0x4153_414C;
 
-/// `ASSY`: marked ledgers before version 1.
-const UNRELEASED: i32 = 0x4153_5359;
+/// `ASSY` and `ASAY`: marked ledgers of schemas that were never released.
+const UNRELEASED: [i32; 2] = [0x4153_5359, 0x4153_4159];
 
 /// The version of the schema.
-pub(crate) const VERSION: u32 = 2;
+pub(crate) const VERSION: u32 = 1;
 
 /// How long to wait for another process to end its transaction. Transactions of assay take milliseconds, or seconds if
 /// the disk is busy.
@@ -189,7 +189,7 @@ fn is_ledger(connection: &Connection) -> Result<bool, Problem> {
             Ok(true)
         }
         APPLICATION_ID => Err(Problem::Schema { found: version, known: VERSION }),
-        UNRELEASED => Err(Problem::Unreleased),
+        other if UNRELEASED.contains(&other) => Err(Problem::Unreleased),
         0 if version == 0 && is_empty(&snapshot)? => Ok(false),
         _ => Err(Problem::NotALedger),
     }

@@ -29,11 +29,13 @@ fn another_version_is_named() {
             assert!(error.hints()[0].contains(hint), "{:?}", error.hints());
         }
     };
-    let told = "schema version 99, and this assay knows 2";
+    let told = "schema version 99, and this assay knows 1";
     other("user_version", 99, told, "read it with the assay that wrote it, or a newer one");
-    other("user_version", -1, "schema version -1, and this assay knows 2", "read it with");
+    other("user_version", -1, "schema version -1, and this assay knows 1", "read it with");
     let told = "it was written by an assay before the first release";
-    other("application_id", 0x4153_5359, told, "move the file away");
+    for unreleased in [0x4153_5359, 0x4153_4159] {
+        other("application_id", unreleased, told, "move the file away");
+    }
 }
 
 /// Opens a ledger that others open at the same moment, and begins a study in it.
