@@ -35,7 +35,7 @@ pub fn run() -> Result<()> {
     step("formatting", &["fmt", "--all", "--check"])?;
     step("lints", &lints)?;
     step("tests of the documentation", &["test", "--workspace", "--doc"])?;
-    let programs = suite::build(&[])?;
+    let programs = suite::build(suite::Selection::default())?;
     timed("all tests as a plain user", || suite::run(&programs, User::plain()?))?;
     if !is_root()? {
         println!("==> those that need root did not run; root's `cargo xtask ci` runs all");

@@ -7,13 +7,15 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context, Result, bail};
 
 const USAGE: &str = "\
-usage: cargo xtask ci | suite [PACKAGE...] | test | tidy | fuzz [TARGET] [--seconds N] | crash [TIMES [SEED]]
+usage: cargo xtask ci | suite [PACKAGE...] [--lib] [--bins] [--test PROGRAM]... [-- TEST...] | test | tidy
+                   | fuzz [TARGET] [--seconds N] | crash [TIMES [SEED]]
                    | simulate quick|faults [TIMES [SEED]] | calibrate sim|real|plot ...
                    | servers [--all] [--accept-expired-index] [SYSTEM...]
 
 ci    everything that must pass before a change lands: formatting, lints, documentation tests and the suite; as root,
       root's tests too
-suite all tests, or those of some packages, as a plain user, in a bare environment with an empty server cache
+suite all tests, or those of some packages, programs or names, as a plain user, in a bare environment with an empty
+      server cache: `cargo xtask suite assay --test interrupt -- while_a_server`
 test  the tests that need neither servers nor a network, in less than a minute once they are built
 tidy  the rules of the code base: dependencies between crates, circles of imports, sizes, first lines, licences
 fuzz  one or all of the fuzzers, by default a minute each
@@ -66,8 +68,9 @@ const QUICK: [&str; 14] = [
     "usage",
 ];
 
-fn suite(packages: &[String]) -> Result<()> {
-    xtask::suite::run(&xtask::suite::build(packages)?, xtask::suite::User::plain()?)
+fn suite(words: &[String]) -> Result<()> {
+    let programs = xtask::suite::build(xtask::suite::Selection::of(words))?;
+    xtask::suite::run(&programs, xtask::suite::User::plain()?)
 }
 
 fn test() -> Result<()> {

@@ -63,17 +63,45 @@ pub struct TestProgram {
     arguments: Vec<String>,
 }
 
-/// Builds the tests of these packages, or of all.
+/// Which tests: words of the command line.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Selection<'a> {
+    /// Packages, or none for all.
+    pub packages: &'a [String],
+    /// What cargo selects from these, such as `--lib` or `--test NAME`, or nothing for all.
+    pub targets: &'a [String],
+    /// What each program is told, such as a part of the names of its tests, or nothing for all.
+    pub arguments: &'a [String],
+}
+
+impl<'a> Selection<'a> {
+    /// Packages come first. What begins with a dash, and all that follows, is for cargo, and what follows `--` for the
+    /// programs.
+    #[must_use]
+    pub fn of(words: &'a [String]) -> Self {
+        let (words, arguments) = match words.iter().position(|it| it == "--") {
+            Some(at) => (words.get(..at), words.get(at + 1..)),
+            None => (Some(words), None),
+        };
+        let words = words.unwrap_or_default();
+        let packages = words.iter().position(|it| it.starts_with('-')).unwrap_or(words.len());
+        let (packages, targets) = words.split_at(packages);
+        Self { packages, targets, arguments: arguments.unwrap_or_default() }
+    }
+}
+
+/// Builds tests.
 ///
 /// # Errors
 /// When cargo cannot build them.
-pub fn build(packages: &[String]) -> Result<Vec<TestProgram>> {
+pub fn build(wanted: Selection<'_>) -> Result<Vec<TestProgram>> {
     let mut command = Command::new(cargo());
     command.args(["test", "--no-run", "--message-format=json"]);
-    match packages {
+    match wanted.packages {
         [] => command.arg("--workspace"),
         some => command.args(some.iter().flat_map(|it| ["-p", it])),
     };
+    command.args(wanted.targets);
     let output = command.stderr(std::process::Stdio::inherit()).output();
     let output = output.context("cannot start cargo")?;
     ensure!(output.status.success(), "cannot build the tests ({})", output.status);
@@ -97,7 +125,7 @@ pub fn build(packages: &[String]) -> Result<Vec<TestProgram>> {
             program: program.into(),
             package: package.to_owned(),
             name: (name.to_string_lossy().into_owned(), test),
-            arguments: Vec::new(),
+            arguments: wanted.arguments.to_owned(),
         });
     }
     // The tests of the whole program take longest, so they do not come last.
@@ -191,7 +219,8 @@ fn as_nobody(program: &Path) -> Command {
     command
 }
 
-/// What tests know: where programs are, a home of their own, and how this machine reaches the network.
+/// What tests know: where programs and the toolchain are, a home of their own, and how this machine reaches the
+/// network.
 fn environment(home: &Home, package: &Path) -> BTreeMap<OsString, OsString> {
     let is_of_network = |name: &str| {
         let name = name.to_lowercase();
@@ -206,15 +235,25 @@ fn environment(home: &Home, package: &Path) -> BTreeMap<OsString, OsString> {
         name == "PATH" || name == "ASSAY_PUBLISHED" || is_of_network(&name)
     });
     let root = package.ancestors().find(|it| it.join("Cargo.lock").exists()).unwrap_or(package);
-    let own: [(&str, OsString); 5] = [
+    let own: [(&str, OsString); 8] = [
         ("HOME", home.path().join("home").into()),
         ("ASSAY_CACHE", home.path().join("cache").into()),
         ("CARGO", cargo()),
         // The snapshots lie there, and a test that fails leaves nothing in the checkout.
         ("INSTA_WORKSPACE_ROOT", root.into()),
         ("INSTA_UPDATE", "no".into()),
+        // Git reads a checkout of another user only if it is told to.
+        ("GIT_CONFIG_COUNT", "1".into()),
+        ("GIT_CONFIG_KEY_0", "safe.directory".into()),
+        ("GIT_CONFIG_VALUE_0", root.into()),
     ];
-    kept.chain(own.map(|(name, value)| (name.into(), value))).collect()
+    // `cargo` may be rustup's, which looks for its toolchains in the home, as cargo does for what it has fetched.
+    let tools = [("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup")].into_iter();
+    let tools = tools.filter_map(|(name, folder)| {
+        let usual = || Some(Path::new(&std::env::var_os("HOME")?).join(folder).into());
+        Some((name, std::env::var_os(name).or_else(usual)?))
+    });
+    kept.chain(own.into_iter().chain(tools).map(|(name, value)| (name.into(), value))).collect()
 }
 
 /// The cargo that runs this.
@@ -247,5 +286,24 @@ impl Drop for Home {
     fn drop(&mut self) {
         // Anything that cannot be removed stays for the machine's owner: the checks are over.
         let _ = Command::new("chmod").args(["-R", "u+rwX"]).arg(self.path()).status();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_selection_has_packages_then_targets_then_what_programs_are_told() {
+        let parts = |words: &[&str]| {
+            let words: Vec<_> = words.iter().map(|it| (*it).to_owned()).collect();
+            let it = Selection::of(&words);
+            [it.packages, it.targets, it.arguments].map(|part| part.join(" "))
+        };
+        assert_eq!(parts(&[]), ["", "", ""]);
+        assert_eq!(parts(&["assay", "xtask"]), ["assay xtask", "", ""]);
+        let all = ["assay", "--test", "study", "--lib", "--", "a_study", "--exact"];
+        assert_eq!(parts(&all), ["assay", "--test study --lib", "a_study --exact"]);
+        assert_eq!(parts(&["--", "tidy"]), ["", "", "tidy"]);
     }
 }
