@@ -96,7 +96,7 @@ fn test(file: &Path, test: &str) -> Result<Page> {
     let Ok(found) = trend::found(&ledger, test, None, None) else {
         return Ok(Page::Missing("no study has such a test".to_owned()));
     };
-    let trend = Trend { test, lines: &found.lines, studies: found.studies };
+    let trend = Trend { test: &found.test, lines: &found.lines, studies: found.studies };
     let options = TextOptions { width: 120, color: false, verbose: true };
     let html = assay_report::trend(&trend, Format::Html, &options);
     Ok(Page::Html { html, policy: assay_report::page_policy() })

@@ -20,7 +20,7 @@ pub(crate) fn run(args: &Trend) -> Result<Exit> {
     let ledger = open_ledger(&paths::ledger_file(args.ledger.file.as_deref())?)?;
     let found = found(&ledger, &args.test, args.system.as_deref(), args.clients)?;
     let trend =
-        assay_report::Trend { test: &args.test, lines: &found.lines, studies: found.studies };
+        assay_report::Trend { test: &found.test, lines: &found.lines, studies: found.studies };
     let text = |format, options: &_| assay_report::trend(&trend, format, options);
     report::put_with_charts(&args.output, text, |ending| {
         assay_report::trend_charts(&trend, ending)
@@ -30,6 +30,8 @@ pub(crate) fn run(args: &Trend) -> Result<Exit> {
 
 /// The lines of a test.
 pub(crate) struct Found {
+    /// Its name, which may have been searched for with a pattern.
+    pub(crate) test: String,
     pub(crate) lines: Vec<TrendLine>,
     /// Studies that have the test.
     pub(crate) studies: usize,
@@ -84,5 +86,6 @@ pub(crate) fn found(
             && clients.is_none_or(|clients| clients == cell.setup.clients)
             && is_named(&system.name)
     });
-    Ok(Found { lines, studies: all.len() })
+    let test = matched.first().copied().unwrap_or(test).to_owned();
+    Ok(Found { test, lines, studies: all.len() })
 }

@@ -233,7 +233,7 @@ fn what_cannot_be_run_is_told_before_anything_is_measured() {
     let systems = ["mariadb@10.11", "mariadb@11.8"];
     for (options, told) in [
         (&["--rows", "2k,1k"][..], "it takes three numbers"),
-        (&["--rows", "2k,1k,10"][..], "must be between 1000 and"),
+        (&["--rows", "2k,1k,10"][..], "must be between 1,000 and"),
         (&["--indexes", "4"][..], "must be between 0 and 3"),
         (&["--partition-rows", "1k"][..], "it needs `--partitions` as well"),
         (&["--query-seconds", "1.5"][..], "whole number of seconds"),

@@ -40,14 +40,14 @@ fn a_sweep_is_measured_checked_rendered_and_resumed() {
         assert!((0.5..2.0).contains(&(ratio / factor)), "{cell:#}");
     }
     assert_eq!(result["seconds"].as_array().unwrap().len(), cells.len());
-    for (format, told) in [
-        ("text", "scalability: transactions per second divided by"),
-        ("markdown", "<summary>Scalability</summary>"),
-        ("html", "<h2>By number of clients</h2>"),
+    for (args, told) in [
+        (&["text", "--verbose"][..], "scalability: transactions per second divided by"),
+        (&["markdown"], "<summary>Scalability</summary>"),
+        (&["html"], "<h2>By number of clients</h2>"),
     ] {
-        let report = place.run_to_end(&["report", "--format", format]);
+        let report = place.run_to_end(&[&["report", "--format"], args].concat());
         let text = String::from_utf8_lossy(&report.stdout);
-        assert!(text.contains(told), "{format}: {text}");
+        assert!(text.contains(told), "{args:?}: {text}");
     }
     let more = json(&place.run_to_end(&[
         "resume",

@@ -199,20 +199,23 @@ fn what_cannot_work_is_told_before_anything_is_measured() {
     let folder = tempfile::tempdir().unwrap();
     let table = "rows = 100\ncreate = \"CREATE TABLE t (id INT PRIMARY KEY, a INT)\"\n\
                  columns = { id = { sequence = 1 }, a = { uniform = [1, 9] } }";
-    let refused = |tests: &str, options: &[&str], words: &str| {
+    let ends = |code: i32, tests: &str, options: &[&str], words: &str| {
         let file = written(folder.path(), table, tests).display().to_string();
         let compare = ["compare", "mariadb@11.8", "--twin", "--preset", "smoke", "--offline"];
         let output =
             place.run_to_end(&[&compare[..], &["--workload", &file][..], options].concat());
         let stderr = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        assert_eq!(output.status.code(), Some(code), "{stderr}");
         assert!(stderr.contains(words), "{stderr}");
+        assert_eq!(place.failed_slices(), place.all_slices().len());
     };
+    let refused = |tests: &str, options: &[&str], words: &str| ends(2, tests, options, words);
     refused("[test.x]\nsteps = [\"SELECT :a\"]", &[], "no variable is called `a` so far");
     let fine = "[test.x]\nsteps = [\"SELECT a FROM t WHERE id = 1\"]";
     refused(fine, &["--tests", "y"], "`y` matches none of the 1 tests of the workload");
-    refused(fine, &["--rows", "5"], "cannot be used with");
-    refused("[test.x]\nsteps = [\"SELECT b FROM t\"]", &[], "SELECT b FROM t");
+    refused(fine, &["--rows", "5000"], "cannot be used with");
+    // A test that servers refuse fails, and others would be measured.
+    ends(3, "[test.x]\nsteps = [\"SELECT b FROM t\"]", &[], "cannot prepare `SELECT b FROM t`");
     // Two rows with the same key.
     let table = table.replace("sequence = 1", "uniform = [1, 9]");
     let file = written(folder.path(), &table, fine).display().to_string();
