@@ -4,6 +4,7 @@ pub mod calibrate;
 pub mod ci;
 mod circles;
 pub mod fuzz;
+pub mod record;
 pub mod servers;
 pub mod suite;
 pub mod tidy;

@@ -1,5 +1,5 @@
-//! Tasks of the repository: `cargo xtask ci`, `suite`, `test`, `tidy`, `fuzz`, `crash`, `simulate`, `calibrate` and
-//! `servers`.
+//! Tasks of the repository: `cargo xtask ci`, `suite`, `test`, `tidy`, `fuzz`, `crash`, `simulate`, `calibrate`,
+//! `servers` and `record`.
 #![expect(clippy::print_stdout, reason = "a task reports on stdout")]
 
 use std::process::{Command, ExitCode};
@@ -10,7 +10,7 @@ const USAGE: &str = "\
 usage: cargo xtask ci | suite [PACKAGE...] [--lib] [--bins] [--test PROGRAM]... [-- TEST...] | test | tidy
                    | fuzz [TARGET] [--seconds N] | crash [TIMES [SEED]]
                    | simulate quick|faults [TIMES [SEED]] | calibrate sim|real|plot ...
-                   | servers [--all] [--accept-expired-index] [SYSTEM...]
+                   | servers [--all] [--accept-expired-index] [SYSTEM...] | record
 
 ci    everything that must pass before a change lands: formatting, lints, documentation tests and the suite; as root,
       root's tests too
@@ -22,7 +22,8 @@ fuzz  one or all of the fuzzers, by default a minute each
 crash kills and resumes smoke studies at random moments, by default 100 times
 simulate  runs studies without a server, preset quick or small ones with faults at random; by default 1,000 from seed 1
 calibrate  shows how far verdicts can be trusted: simulated studies whose truth is known, real servers, tables and plots
-servers  gets, starts and compares one server of each family and client, or all available ones, and prints a table";
+servers  gets, starts and compares one server of each family and client, or all available ones, and prints a table
+record  measures the small study that tests read, and renews what they compare with it: after a change of the ledger";
 
 fn main() -> ExitCode {
     let words: Vec<_> = std::env::args().skip(1).collect();
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
         Some("crash") => crash(words.get(1..).unwrap_or_default()),
         Some("calibrate") => xtask::calibrate::run(words.get(1..).unwrap_or_default()),
         Some("simulate") => simulate(words.get(1..).unwrap_or_default()),
+        Some("record") => xtask::record::run(),
         Some("fuzz") => xtask::fuzz::run(words.get(1..).unwrap_or_default()),
         _ => {
             println!("{USAGE}");

@@ -9,7 +9,7 @@ use assert_cmd::Command;
 use rusqlite::Connection;
 use serde_json::Value;
 
-const STUDY: &str = "20261122-042121-132";
+const STUDY: &str = include_str!("../../assay-ledger/tests/recorded/study.id");
 
 /// A directory with a ledger that has a small measured study.
 struct Folder(tempfile::TempDir);
@@ -324,7 +324,7 @@ fn an_imported_study_takes_no_place_of_another() {
         ("latest", "", "its name stands for the latest study"),
         ("nightly", "", "it already has a study `nightly`"),
         ("night", "", "would take the place of its study `nightly`"),
-        ("2026", "", "would take the place of its study `20261122-042121-132`"),
+        ("2026", "", &*format!("would take the place of its study `{STUDY}`")),
         ("..", "", "a name that assay gives to no study"),
         ("-rf", "", "a name that assay gives to no study"),
         ("a/b", "", "a name that assay gives to no study"),

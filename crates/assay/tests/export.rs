@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-const STUDY: &str = "20261122-042121-132";
+const STUDY: &str = include_str!("../../assay-ledger/tests/recorded/study.id");
 
 /// Runs every query of the documentation, describes every table, and prints both as JSON.
 const SCRIPT: &str = r#"
@@ -20,7 +20,7 @@ print(json.dumps({
     "columns": {it: [row[:2] for row in rows(f"DESCRIBE SELECT * FROM '{it}.parquet'")] for it in tables},
     "counts": [rows(f"SELECT (SELECT count(*) FROM '{it}.parquet'), (SELECT count(*) FROM read_csv('{it}.csv',"
                "header = true, all_varchar = true))")[0] for it in tables],
-    "qps": rows("SELECT test, system, qps, rqps FROM 'cells.parquet' WHERE study = '20261122-042121-132'"),
+    "qps": rows("SELECT test, system, qps, rqps FROM 'cells.parquet' WHERE study NOT LIKE 'imported%'"),
     "invented": [
         [table, column]
         for table, known in published

@@ -15,7 +15,7 @@ use super::personal::Here;
 use super::verify::of_pack;
 use crate::report;
 
-const STUDY: &str = "20261122-042121-132";
+const STUDY: &str = include_str!("../../../assay-ledger/tests/recorded/study.id");
 
 /// A ledger with a study of two tests and two systems, with everything that a study can have.
 fn ledger(directory: &Path) -> PathBuf {

@@ -1,0 +1,60 @@
+//! Measures the study that tests of reports, packs and exports read.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use flate2::{Compression, GzBuilder};
+
+use crate::suite::cargo;
+
+/// A small study with a twin: two products' versions, a read and a write of each kind.
+const COMPARE: [&str; 8] = [
+    "compare",
+    "mariadb@10.11",
+    "mariadb@11.8",
+    "--preset",
+    "smoke",
+    "--tests",
+    "point-query,scan,update-index,read-only_range=10",
+    "--twin",
+];
+
+/// Where the tests find the ledger and the id of its study.
+const FOLDER: &str = "crates/assay-ledger/tests/recorded";
+
+/// Measures the study, and writes the ledger and the snapshots of what is shown of it.
+///
+/// # Errors
+/// The program does not build, or a study, a file or a test fails.
+pub fn run() -> Result<()> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("no parent folder")?;
+    let temporary = tempfile::tempdir()?;
+    let ledger = temporary.path().join("ledger.db");
+    step(Command::new(cargo()).args(["build", "--quiet", "-p", "assay"]).current_dir(root))?;
+    let assay = root.join("target/debug/assay");
+    step(Command::new(&assay).args(COMPARE).arg("--ledger").arg(&ledger))?;
+    let studies = Command::new(&assay)
+        .args(["studies", "--format", "json", "--ledger"])
+        .arg(&ledger)
+        .output()
+        .context("cannot start assay")?;
+    let studies: serde_json::Value = serde_json::from_slice(&studies.stdout)?;
+    let id = studies["studies"][0]["id"].as_str().context("the ledger has no study")?;
+    let mut packed = GzBuilder::new().write(Vec::new(), Compression::best());
+    packed.write_all(&fs_err::read(&ledger)?)?;
+    let folder = root.join(FOLDER);
+    fs_err::write(folder.join("study.db.gz"), packed.finish()?)?;
+    fs_err::write(folder.join("study.id"), id)?;
+    let corpus = ["run", "--quiet", "-p", "assay-fuzz", "--example", "corpus", "ledgers"];
+    step(Command::new(cargo()).args(corpus).current_dir(root))?;
+    let test = ["test", "--quiet", "-p", "assay", "--test", "recorded"];
+    step(Command::new(cargo()).args(test).env("INSTA_UPDATE", "always").current_dir(root))
+}
+
+fn step(command: &mut Command) -> Result<()> {
+    let status = command.status().with_context(|| format!("cannot start {command:?}"))?;
+    ensure!(status.success(), "{command:?}: {status}");
+    Ok(())
+}
