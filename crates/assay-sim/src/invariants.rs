@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_model::{BlockCell, CellId, Slice, SliceOutcome, StudyRecord, Verdict};
+use assay_model::{BlockCell, CellId, SliceOutcome, StudyRecord, Verdict};
 use assay_study::Executor as _;
 use assay_verdict::{Samples, Standing, judge};
 
 use crate::Machine;
+use crate::closed::{closed, failed_systems};
 
 /// Seconds that a block may need beyond its plan: instances that do not start, slices that hang.
 const SLACK_S: f64 = 120.0;
@@ -29,10 +30,6 @@ pub(crate) fn check(machine: &Machine) -> Result<(), String> {
     }
     let open: Vec<CellId> = standings.iter().filter(|it| it.is_open).map(|it| it.cell).collect();
     no_early_end(machine, &open)
-}
-
-fn is_failed(slice: &Slice) -> bool {
-    matches!(slice.outcome, SliceOutcome::Failed(_))
 }
 
 /// A sequential study has measured each cell on each system once.
@@ -84,8 +81,7 @@ fn true_verdicts(machine: &Machine, standings: &[Standing]) -> Result<(), String
 /// No block was left with rounds to take, unless a system did not start for it.
 fn complete_blocks(machine: &Machine) -> Result<(), String> {
     let record = machine.record();
-    let failed: BTreeSet<CellId> =
-        record.slices.iter().filter(|it| is_failed(it)).map(|it| it.cell).collect();
+    let closed = closed(record);
     let mut rounds: BTreeMap<(u32, CellId), BTreeMap<u32, usize>> = BTreeMap::new();
     for slice in &record.slices {
         let round = rounds.entry((slice.block, slice.cell)).or_default().entry(slice.round);
@@ -97,16 +93,18 @@ fn complete_blocks(machine: &Machine) -> Result<(), String> {
         .last()
         .map(|it| it.number)
         .filter(|_| machine.used_s() >= 0.9 * record.budget_s() - 2.0);
+    let systems = record.systems.len();
     let ended_early = |number: u32| machine.left_out().contains(&number) || Some(number) == last;
     for block in record.blocks.iter().filter(|it| !ended_early(it.number)) {
         for &BlockCell { id: cell, rounds: wanted } in &block.cells {
-            if failed.contains(&cell) {
+            if closed.contains(&cell) {
                 continue;
             }
+            let failed = failed_systems(record, cell);
             let Some(taken) = rounds.get(&(block.number, cell)) else {
                 return Err(format!("block {} lacks {}", block.number, cell.test));
             };
-            let good = taken.values().filter(|good| **good == record.systems.len()).count();
+            let good = taken.values().filter(|good| **good + failed.len() >= systems).count();
             let most = taken.keys().next_back().map_or(0, |last| last + 1);
             let wanted = if cell.test.planning.uses_up_rows { 2 } else { wanted };
             let is_complete = good >= wanted as usize || most.next_multiple_of(2) >= 2 * wanted;
@@ -123,9 +121,8 @@ fn complete_blocks(machine: &Machine) -> Result<(), String> {
 fn no_early_end(machine: &Machine, open: &[CellId]) -> Result<(), String> {
     let record = machine.record();
     let blocks = record.blocks.last().map_or(0, |block| block.number + 1);
-    let failed: BTreeSet<CellId> =
-        record.slices.iter().filter(|it| is_failed(it)).map(|it| it.cell).collect();
-    let is_open = open.iter().any(|cell| !failed.contains(cell));
+    let closed = closed(record);
+    let is_open = open.iter().any(|cell| !closed.contains(cell));
     let left_s = record.budget_s() - machine.used_s();
     let per_cell = |ms: u32| 2.0 * f64::from(ms) / 1000.0 * record.systems.len() as f64;
     let pass_s: f64 = record

@@ -2,6 +2,7 @@
 //! random are simulated. A seed decides everything.
 
 pub mod calibrate;
+mod closed;
 mod faults;
 mod invariants;
 mod machine;

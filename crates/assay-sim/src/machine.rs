@@ -12,6 +12,7 @@ use assay_model::{
 use assay_study::{Action, Executor, Outcome, Phase, Shard};
 use assay_verdict::{Sample, Samples};
 
+use crate::closed::{closed, failed_systems};
 use crate::speed::{Speed, Turns};
 use crate::{Noise, Scenario};
 
@@ -190,6 +191,15 @@ impl Machine {
         planned.ok_or_else(|| Strike::Broken(format!("there is no cell {cell}")))
     }
 
+    /// All systems take part in a cell, except those that have failed in it.
+    fn ensure_those_left(&self, cell: usize, order: &[usize]) -> Result<(), Strike> {
+        let failed = failed_systems(self.record(), self.cell(cell)?.id);
+        let mut sorted = order.to_vec();
+        sorted.sort_unstable();
+        let left = (0..self.record().systems.len()).filter(|system| !failed.contains(system));
+        self.ensure(left.eq(sorted), "an order has not each system once that is left")
+    }
+
     fn ensure_all(&self, order: &[usize]) -> Result<(), Strike> {
         let all: BTreeSet<usize> = order.iter().copied().collect();
         let is_all = all.len() == order.len() && all.into_iter().eq(0..self.record().systems.len());
@@ -247,14 +257,12 @@ impl Machine {
             |system: usize| record.systems.get(system).is_some_and(|it| !it.is_base && !it.is_twin);
         let compared = standings.iter().filter(|it| is_compared(it.system)).map(|it| &it.verdict);
         self.ensure(compared.eq(so_far), "decides otherwise than its record")?;
-        let failed = |cell: &CellId| {
-            standings.iter().any(|it| it.cell == *cell && it.verdict == Verdict::Failed)
-        };
+        let closed = closed(record);
         if record.study.gate.is_some() {
             return Ok(());
         }
         let open = standings.iter().filter(|it| it.is_open).map(|it| it.cell);
-        let mut open = open.filter(|cell| !failed(cell));
+        let mut open = open.filter(|cell| !closed.contains(cell));
         self.ensure(open.all(|cell| cells.contains(&cell)), "leaves out a cell that is open")
     }
 
@@ -279,10 +287,10 @@ impl Machine {
         self.ensure(self.connected.is_none(), "connects a cell beside another")?;
         let phase = Phase::of(self.cell(cell)?.id);
         let fits = |server: &Server| server.phase == Some(phase);
-        let mut systems = 0..self.record().systems.len();
+        let systems = 0..self.record().systems.len();
         let is_up = systems.clone().all(|system| self.servers.get(&system).is_some_and(fits));
         self.ensure(is_up, "connects to servers that do not run on these data")?;
-        self.ensure(systems.all(|system| order.contains(&system)), "leaves a system out")?;
+        self.ensure_those_left(cell, order)?;
         for &system in order {
             if self.noise.strikes(self.scenario.faults.connect) {
                 return Ok(failed(system));
@@ -292,8 +300,11 @@ impl Machine {
         Ok(Outcome::Done)
     }
 
-    /// Adds the work of a slice to a server's history.
+    /// Adds the work of a slice to a server's history. Reads leave none.
     fn works(&mut self, system: usize, (cell, round): (usize, u64)) {
+        if self.cell(cell).is_ok_and(|it| it.id.test.class == Class::Read) {
+            return;
+        }
         if let Some(server) = self.servers.get_mut(&system) {
             let mixed = server.history ^ (cell as u64) << 32 ^ round;
             server.history = mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
@@ -311,14 +322,16 @@ impl Machine {
         let planned = self.cell(cell)?;
         self.ensure(self.connected == Some(cell), "measures a cell that is not connected")?;
         self.ensure(block == self.block && self.shard.has(block), "measures another block")?;
-        self.ensure_all(order)?;
+        self.ensure_those_left(cell, order)?;
         let is_sized = planned.events.is_some() || planned.id.test.class == Class::Read;
         self.ensure(is_sized, "measures a write that is not sized")?;
-        let mut histories: Vec<u64> = self.servers.values().map(|it| it.history).collect();
+        let servers = order.iter().filter_map(|system| self.servers.get(system));
+        let mut histories: Vec<u64> = servers.map(|it| it.history).collect();
         histories.dedup();
         self.ensure(histories.len() == 1, "measures servers of unequal histories")?;
         let mut samples = Vec::new();
-        let changes = (0..order.len()).map(|system| self.scenario.change(system, cell)).collect();
+        let systems = 0..self.record().systems.len();
+        let changes = systems.map(|system| self.scenario.change(system, cell)).collect();
         let turns = Turns { seed: self.record().study.seed, block, round, cell, order, changes };
         let mut parts =
             self.speed.as_mut().map(|it| it.measure(&planned, &turns)).unwrap_or_default();

@@ -263,7 +263,7 @@ fn a_study_that_never_starts_is_abandoned() {
 }
 
 #[test]
-fn a_failed_cell_is_closed_on_all_systems_and_the_others_go_on() {
+fn a_cell_that_failed_on_one_of_two_systems_is_closed_and_the_others_go_on() {
     let mut machine = Machine::new(small(), Shard::WHOLE);
     let mut driver = Driver::new(machine.record(), Shard::WHOLE);
     let cell = machine.record().study.cells[1].id;
@@ -286,6 +286,55 @@ fn a_failed_cell_is_closed_on_all_systems_and_the_others_go_on() {
     assert!(matches!(of_cell[..], [Slice { system: 1, outcome: SliceOutcome::Failed(_), .. }]));
     let (blocks, cells) = (machine.record().blocks.len(), machine.record().study.cells.len());
     assert_eq!(good_rounds(machine.record()).len(), blocks * (cells - 1));
+}
+
+#[test]
+fn a_cell_that_fails_on_one_system_is_measured_on_the_others() {
+    let words = ["10.11", "11.4", "11.8"].map(|version| format!("mariadb@{version}"));
+    let request = Request {
+        tests: ["point-query", "update-one", "update-index"].map(str::to_owned).into(),
+        budget_s: Some(3600.0),
+        blocks: Some(3),
+        rounds: Some(4),
+        ..Request::of_systems(&words)
+    };
+    for failing in [1, 0] {
+        let scenario = Scenario { record: study(&request), ..undecided() };
+        let mut machine = Machine::new(scenario, Shard::WHOLE);
+        let mut driver = Driver::new(machine.record(), Shard::WHOLE);
+        let end = loop {
+            let action = match driver.next() {
+                ControlFlow::Break(end) => break end,
+                ControlFlow::Continue(action) => action,
+            };
+            let outcome = match action {
+                // A write: the writes after it need new instances, on which all systems did the same.
+                Action::Connect { cell: 0, ref order, .. } if order.contains(&failing) => {
+                    Outcome::Failed { system: failing, why: "struck".to_owned() }
+                }
+                action => machine.act(action).unwrap(),
+            };
+            driver.came(&outcome, machine.used_s());
+        };
+        assert_eq!(end, End::Complete);
+        let record = machine.record();
+        let cell = record.study.cells[0].id;
+        assert_eq!(cell.test.class, assay_model::Class::Write);
+        let good = |system: usize| {
+            let slices = record.slices.iter().filter(|it| it.cell == cell && it.system == system);
+            slices.filter(|it| it.outcome == SliceOutcome::Good).count()
+        };
+        let others: Vec<bool> = (0..3).filter(|it| *it != failing).map(|it| good(it) > 0).collect();
+        let is_base = failing == 0;
+        assert_eq!((good(failing), others), (0, vec![!is_base, !is_base]));
+        let failed = record.slices.iter().filter(|it| it.outcome != SliceOutcome::Good);
+        assert_eq!(failed.count(), 1);
+        let judged = judge(record);
+        let verdicts = judged.cells.iter().filter(|it| it.cell == cell && it.system != 0);
+        let verdicts = verdicts.map(|it| it.verdict == assay_model::Verdict::Failed);
+        let expected = if is_base { [true, true] } else { [true, false] };
+        assert_eq!(verdicts.collect::<Vec<_>>(), expected);
+    }
 }
 
 #[test]

@@ -25,12 +25,13 @@ pub(crate) struct Interleaved {
     systems: usize,
     /// Whether a system is compared with the base: neither the base nor its twin.
     is_compared: Vec<bool>,
+    base: usize,
     shard: Shard,
     samples: Samples,
     /// The verdicts of the last decision on the systems that are compared.
     so_far: Vec<Verdict>,
-    /// Cells that are measured no further: they failed on some system, and there is nothing left to compare.
-    closed: BTreeSet<usize>,
+    /// Systems that failed in a cell, which is measured on the others. By cell and system.
+    failed: BTreeSet<(usize, usize)>,
     budget: Budget,
     /// Maximum number of blocks.
     blocks_max: u32,
@@ -114,8 +115,9 @@ impl Interleaved {
         let mut new = Self {
             samples: Samples::with_blocks(record),
             is_compared: record.systems.iter().map(|it| !it.is_base && !it.is_twin).collect(),
+            base: record.systems.iter().position(|it| it.is_base).unwrap_or(0),
             so_far: Vec::new(),
-            closed: BTreeSet::new(),
+            failed: BTreeSet::new(),
             budget: Budget::new(record),
             blocks_max: record.blocks_max(),
             blocks_done: done.map_or(0, |last| last.saturating_add(1)),
@@ -154,7 +156,7 @@ impl Interleaved {
             self.taken.entry(cell).or_default().add(sample.round, sample.fitness);
         }
         if sample.fitness == Fitness::Failed {
-            self.closed.insert(cell);
+            self.failed.insert((cell, sample.system));
         } else {
             self.has_measured = true;
         }
@@ -189,7 +191,7 @@ impl Interleaved {
         let CellState { cell, left, is_connected } = *state;
         if !is_connected {
             let order = connect_order(self.study.seed, block, cell, self.systems);
-            return Action::Connect { cell, block, order };
+            return Action::Connect { cell, block, order: self.without_failed(cell, order) };
         }
         if let Some(planned) = self.study.cells.get(cell).filter(|cell| is_unsized(cell)) {
             let events = write_events(&self.study, planned, self.rate(cell));
@@ -202,7 +204,29 @@ impl Interleaved {
             return Action::Disconnect;
         }
         let order = round_order(self.study.seed, block, cell, left.next, self.systems);
-        Action::Round { cell, block, round: left.next, order }
+        Action::Round { cell, block, round: left.next, order: self.without_failed(cell, order) }
+    }
+
+    /// The systems that have not failed in a cell.
+    fn without_failed(&self, cell: usize, mut systems: Vec<usize>) -> Vec<usize> {
+        systems.retain(|&system| !self.failed.contains(&(cell, system)));
+        systems
+    }
+
+    /// Whether a cell is measured no further: nothing is left that can be compared.
+    fn is_closed(&self, cell: usize) -> bool {
+        let left = self.without_failed(cell, (0..self.systems).collect());
+        let compares_any = self.is_compared.contains(&true);
+        let is_other = |&system: &usize| match compares_any {
+            true => self.is_compared.get(system) == Some(&true),
+            false => system != self.base,
+        };
+        !left.contains(&self.base) || !left.iter().any(is_other)
+    }
+
+    /// Whether a system has failed in a cell.
+    fn lacks_a_system(&self, cell: usize) -> bool {
+        self.failed.range((cell, 0)..=(cell, usize::MAX)).next().is_some()
     }
 
     /// Takes the outcome of an action; `false` if the action cannot have it.
@@ -252,12 +276,7 @@ impl Interleaved {
                 self.recorded_failure(cell, system, block, round);
             }
             (Action::Note { .. } | Action::Stop, Outcome::Done) => self.pending_done(),
-            (Action::Disconnect, Outcome::Done) => {
-                if let Some(phase) = self.phase_mut() {
-                    phase.cells.pop_front();
-                }
-                self.enter_cell();
-            }
+            (Action::Disconnect, Outcome::Done) => self.disconnected(),
             (Action::EndPhase, Outcome::Done) => self.leave_phase(used_s),
             _ => return false,
         }
@@ -399,7 +418,7 @@ impl Interleaved {
             }
         }
         let is_open =
-            |&(cell, id): &(usize, CellId)| open.contains_key(&id) && !self.closed.contains(&cell);
+            |&(cell, id): &(usize, CellId)| open.contains_key(&id) && !self.is_closed(cell);
         // A write test must find the data as the writes before it leave them, so all on the same instances go on
         // while one is open.
         let is_write = |id: CellId| id.test.class == Class::Write;
@@ -408,7 +427,7 @@ impl Interleaved {
         let takes_part = |it: &(usize, CellId)| {
             let (cell, id) = *it;
             let is_of_writes = is_write(id) && writing.contains(&Phase::of(id));
-            is_open(it) || (is_of_writes && !self.closed.contains(&cell))
+            is_open(it) || (is_of_writes && !self.is_closed(cell))
         };
         let wish = |(cell, id)| (cell, open.get(&id).copied().unwrap_or(Wish::Nothing));
         self.cells().filter(takes_part).map(wish).collect()
@@ -425,7 +444,7 @@ impl Interleaved {
         while let Some((phase, cells)) = phases.pop_front().filter(|_| !self.is_over) {
             let is_left = |cell: &usize| {
                 let left = self.rounds_left(*cell, &rounds);
-                !self.closed.contains(cell) && !left.is_none_or(RoundsLeft::are_none)
+                !self.is_closed(*cell) && !left.is_none_or(RoundsLeft::are_none)
             };
             let cells: VecDeque<usize> = cells.into_iter().filter(is_left).collect();
             if cells.is_empty() {
@@ -469,8 +488,9 @@ impl Interleaved {
         let affordable = *rounds.get(&cell)?;
         let (wanted, most) = rounds_for(&self.study, self.study.cells.get(cell)?, affordable);
         let taken = self.taken.get(&cell);
+        let systems = self.without_failed(cell, (0..self.systems).collect()).len();
         Some(RoundsLeft {
-            good: taken.map_or(0, |taken| taken.complete(self.systems)),
+            good: taken.map_or(0, |taken| taken.complete(systems)),
             next: taken.map_or(0, RoundsTaken::next),
             wanted,
             most,
@@ -507,7 +527,7 @@ impl Interleaved {
         samples.iter().for_each(|sample| self.add(cell, Some(block), sample));
         self.budget.round_took(cell, seconds, !has_failed && !has(Fitness::Mistimed));
         if has_failed {
-            self.leave_cell();
+            self.leave_cell(cell);
             return true;
         }
         let is_good = samples.iter().all(|sample| sample.fitness == Fitness::Good);
@@ -527,7 +547,8 @@ impl Interleaved {
             let failure = Action::RecordFailure { cell, system, block, round, why };
             phase.pending.push_back(failure);
         }
-        self.leave_cell();
+        self.failed.insert((cell, system));
+        self.leave_cell(cell);
     }
 
     fn recorded_failure(&mut self, cell: usize, system: usize, block: u32, round: u32) {
@@ -547,12 +568,33 @@ impl Interleaved {
         self.add(cell, Some(block), &failed);
     }
 
-    /// The histories of the systems are no longer equal, or a server is gone: the rest gets new instances.
-    fn leave_cell(&mut self) {
+    /// The histories of the systems are no longer equal, or a server is gone: the rest gets new instances. That is the
+    /// cell without the system that failed, if there is still something to compare, and those after it.
+    fn leave_cell(&mut self, cell: usize) {
+        let is_closed = self.is_closed(cell);
         if let Some(phase) = self.phase_mut() {
             phase.cell = None;
-            phase.cells.pop_front();
+            if is_closed {
+                phase.cells.pop_front();
+            }
             phase.pending.push_back(Action::Stop);
+        }
+    }
+
+    /// Goes on with the next cell. A system without the writes of this one has another history, so the rest gets new
+    /// instances.
+    fn disconnected(&mut self) {
+        let Some(phase) = self.phase_mut() else { return };
+        let Some(cell) = phase.cells.pop_front() else { return };
+        let writes = |it: &PlannedCell| it.id.test.class == Class::Write;
+        let is_unequal =
+            self.lacks_a_system(cell) && self.study.cells.get(cell).is_some_and(writes);
+        match self.phase_mut() {
+            Some(phase) if is_unequal && !phase.cells.is_empty() => {
+                phase.cell = None;
+                phase.pending.push_back(Action::Stop);
+            }
+            _ => self.enter_cell(),
         }
     }
 

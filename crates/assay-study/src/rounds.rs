@@ -18,9 +18,9 @@ impl RoundsTaken {
         *self.good.entry(round).or_default() += usize::from(fitness == Fitness::Good);
     }
 
-    /// The number of rounds that are good on all systems.
+    /// The number of rounds that are good on so many systems.
     pub(crate) fn complete(&self, systems: usize) -> u32 {
-        self.good.values().filter(|count| **count == systems).count() as u32
+        self.good.values().filter(|count| **count >= systems).count() as u32
     }
 
     /// The number of the next round. Rounds come in twos, so if the first of two was broken off, the second is skipped.

@@ -20,8 +20,8 @@ use crate::machine_lock;
 use crate::progress::Progress;
 use crate::report;
 use crate::systems::{
-    Instance, LocalSite, Questions, StudyTables, data_fact, environment, facts, leave_root_for,
-    machine_facts, on_disk, participants, start_on_empty, terms_of,
+    Instance, LocalSite, Questions, StudyTables, check_options, data_fact, environment, facts,
+    leave_root_for, machine_facts, on_disk, participants, start_on_empty, terms_of,
 };
 use crate::workload;
 
@@ -54,6 +54,7 @@ pub(crate) fn run(args: &Audit, cache_dir: Option<&Path>) -> Result<Exit> {
     assay_plan::check_audit(&plan.study, &specs, data, machine)
         .map_err(|error| on_disk(error, &env.cache_dir))?;
     let participants = participants(&plan, &env)?;
+    check_options(&participants, &env)?;
     machine_lock::warn_if_measuring("this audit");
     let local = LocalSite::new(&env)?;
     local.collect_garbage()?;

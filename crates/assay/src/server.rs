@@ -17,7 +17,8 @@ use crate::open_files::{self, Demand};
 use crate::progress::{Progress, print};
 use crate::report;
 use crate::systems::{
-    DATABASE, environment, fetch_all, fetch_one, provisioner, sandbox_site, start_on_empty,
+    Asked, DATABASE, environment, fetch_all, fetch_one, provisioner, refuse_options, sandbox_site,
+    start_on_empty,
 };
 
 /// Connections that a sandbox accepts: as many clients as a benchmark may have, and a few spare. Postgres gets
@@ -156,6 +157,8 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
     let sizes = Sizes { pool_mb: args.buffer_pool, log_mb: LOG_MB, connections, purge_threads };
     let terms = Terms::or_default(Some(&args.terms.terms));
     let options = terms.render(&sizes, &prefix, spec.engine, &spec.overrides).options;
+    let asked = Asked { name: &words, spec: &spec, prefix: &prefix, options: &options };
+    refuse_options(&[asked], &site, &env)?;
     let port = match args.port {
         Some(0) => Some(free_port()?),
         port => port,

@@ -1,6 +1,6 @@
 //! Sizes of slices and turns, as the simulated machine finds and notes them.
 
-use assay_model::Class;
+use assay_model::{Class, SliceOutcome};
 use assay_study::{Outcome, TurnLength, TurnTrace};
 
 use super::{Machine, RATE, Strike, failed};
@@ -13,7 +13,9 @@ impl Machine {
         let planned = self.cell(cell)?;
         self.ensure(planned.id.test.class == Class::Write, "sizes a read")?;
         self.ensure(events > 0, "sizes an empty slice")?;
-        let is_measured = self.record().slices.iter().any(|slice| slice.cell == planned.id);
+        let is_measured = self.record().slices.iter().any(|slice| {
+            slice.cell == planned.id && !matches!(slice.outcome, SliceOutcome::Failed(_))
+        });
         self.ensure(!is_measured, "sizes a slice after others of the cell")?;
         self.commit()?;
         if let Some(planned) = self.scenario.record.study.cells.get_mut(cell) {

@@ -226,8 +226,8 @@ impl StudyExecutor<'_, '_> {
         }
         for turn in 0..turns {
             let number = round.wrapping_mul(turns).wrapping_add(turn);
-            // The first turns begin in the order of the round.
-            for system in round_order(seed, block, cell, number, open.len()) {
+            // The first turns begin in the order of the round. A system that has failed has no turns.
+            for system in round_order(seed, block, cell, number, self.participants.len()) {
                 let found = open.iter_mut().find(|(of, _)| *of == system);
                 let Some((_, open)) = found else { continue };
                 if freezes {

@@ -21,7 +21,7 @@ use std::thread;
 
 use anyhow::Result;
 use assay_ledger::Ledger;
-use assay_model::{Examination, Hint, Host, Study, StudyRecord};
+use assay_model::{Examination, Hint, Host, Setup, Study, StudyRecord, System};
 use assay_plan::Plan;
 use assay_study::{Driver, End, Shard, carry_out};
 
@@ -65,7 +65,8 @@ pub(crate) fn run(plan: Plan, env: &Environment, ledger: &mut Ledger) -> Result<
     finish(&participants, env, &mut recorder, claim)
 }
 
-/// Goes on with an interrupted study where it stopped, or with one that gets more time.
+/// Goes on with an interrupted study where it stopped, or with one that gets more time. Servers are fetched and data
+/// loaded before the wait.
 ///
 /// Read again once nobody else measures: what was unfinished may have been what another assay measured.
 pub(crate) fn resume(
@@ -82,6 +83,10 @@ pub(crate) fn resume(
     trust::check_named(&begun, is_own).map_err(unnamed)?;
     trust::check_plan(&begun).map_err(|error| unnamed(error.into()))?;
     let claim = claim.or_else(|| Claim::begin(&begun));
+    let here = host(None, env).map_err(unnamed)?;
+    machine::changes(&begun, &here).map_err(|error| unnamed(error.into()))?;
+    let named = |error| Stopped { study: Some(id.to_owned()), error };
+    let ready = ready_again(&begun, env).map_err(named)?;
     let _lock = MachineLock::wait(env.progress, &env.interrupt).map_err(unnamed)?;
     let record = ledger.read(id).map_err(|error| unnamed(error.into()))?;
     resumable::check(&record, more_s).map_err(|error| unnamed(error.into()))?;
@@ -90,16 +95,37 @@ pub(crate) fn resume(
     let is_own = is_own && claim.as_ref().is_some_and(|claim| claim.is_of(&record));
     trust::check_named(&record, is_own).map_err(unnamed)?;
     fits_here(&record, env).map_err(unnamed)?;
-    let here = host(None, env).map_err(unnamed)?;
     let changes = machine::changes(&record, &here).map_err(|error| unnamed(error.into()))?;
     let here = Host { doctor: examine_before(&record.study, env), ..here };
     env.interrupt.check().map_err(|error| unnamed(error.into()))?;
-    let named = |error| Stopped { study: Some(id.to_owned()), error };
-    let participants = again::get_again(&record, env).map_err(named)?;
-    refuse_foreign_tables(&participants, &record.study, env).map_err(named)?;
+    let (participants, _data) = match needs_the_same(&begun, &record) {
+        true => ready,
+        false => ready_again(&record, env).map_err(named)?,
+    };
     let more = more_s.map(|more_s| resumable::extension(&record, more_s));
     let mut recorder = Recorder::resume(ledger, record, here, changes, more).map_err(named)?;
     finish(&participants, env, &mut recorder, claim)
+}
+
+/// The systems of a study that goes on, with their data in the cache.
+fn ready_again(
+    record: &StudyRecord,
+    env: &Environment,
+) -> Result<(Vec<Participant>, Vec<fs_err::File>)> {
+    let participants = again::get_again(record, env)?;
+    check_options(&participants, env)?;
+    refuse_foreign_tables(&participants, &record.study, env)?;
+    let data = beforehand(&participants, &record.study, env)?;
+    Ok((participants, data))
+}
+
+/// Whether the systems of one record of a study are those of another, with the same options.
+fn needs_the_same(one: &StudyRecord, other: &StudyRecord) -> bool {
+    fn of(record: &StudyRecord) -> (&[System], &[Setup], Option<&str>, u32) {
+        let Study { setups, terms, .. } = &record.study;
+        (&record.systems, setups, terms.as_deref(), record.host().cpus)
+    }
+    of(one) == of(other)
 }
 
 /// Loads the data that are not in the cache, where they stay while the files are open. That needs no quiet machine, and

@@ -29,7 +29,7 @@ pub(crate) use self::environment::{Environment, environment, machine_facts, on_d
 pub(crate) use self::fetching::{fetch_all, fetch_one, provisioner};
 pub(crate) use self::inspect::{data_fact, explain_queue, facts};
 pub(crate) use self::instance::{DATABASE, Instance};
-pub(crate) use self::options::{RefusedOptions, check_options};
+pub(crate) use self::options::{Asked, RefusedOptions, check_options, refuse_options};
 pub(crate) use self::participant::{
     Participant, attach, get as participants, leave_root_for, most_clients, refuse_foreign_tables,
     refuse_the_same_twice, sizes, terms_of,

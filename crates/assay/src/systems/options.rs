@@ -1,8 +1,8 @@
 //! Options that servers do not take, found before anything waits or is started.
 
 use anyhow::Result;
-use assay_model::{Hint, Product};
-use assay_servers::RefusedOption;
+use assay_model::{Hint, Prefix, Product, System, SystemSpec};
+use assay_servers::{RefusedOption, Site};
 
 use super::environment::Environment;
 use super::participant::Participant;
@@ -69,21 +69,38 @@ impl Hint for RefusedOptions {
 
 /// Refuses options that a server does not know, or whose values it does not take: all of them, of all systems.
 pub(crate) fn check_options(participants: &[Participant], env: &Environment) -> Result<()> {
+    let started = participants.iter().filter(|it| it.attached.is_none());
+    let asked = started.map(|participant| {
+        let System { name, spec, options, .. } = &participant.system;
+        Ok(Asked { name, spec, prefix: participant.prefix()?, options })
+    });
     let site = LocalSite::new(env)?.site;
+    refuse_options(&asked.collect::<Result<Vec<_>>>()?, &site, env)
+}
+
+/// A server that is to be started with these options.
+pub(crate) struct Asked<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) spec: &'a SystemSpec,
+    pub(crate) prefix: &'a Prefix,
+    pub(crate) options: &'a [String],
+}
+
+/// Refuses options as [`check_options`] does.
+pub(crate) fn refuse_options(all: &[Asked], site: &Site, env: &Environment) -> Result<()> {
     let mut refusals: Vec<Refusal> = Vec::new();
     let mut seen = Vec::new();
-    for participant in participants.iter().filter(|it| it.attached.is_none()) {
-        let system = &participant.system;
-        if seen.contains(&&system.spec) {
+    for asked in all {
+        if seen.contains(&asked.spec) {
             continue;
         }
-        seen.push(&system.spec);
+        seen.push(asked.spec);
         env.interrupt.check()?;
-        let prefix = participant.prefix()?;
-        let options = assay_servers::refused_options(&site, prefix, &asked(participant))?;
+        let prefix = asked.prefix;
+        let options = assay_servers::refused_options(site, prefix, &asked.by_user())?;
         if !options.is_empty() {
             refusals.push(Refusal {
-                system: system.name.clone(),
+                system: asked.name.to_owned(),
                 server: format!("{} {}", prefix.product, prefix.version),
                 product: prefix.product,
                 options,
@@ -93,16 +110,17 @@ pub(crate) fn check_options(participants: &[Participant], env: &Environment) -> 
     if refusals.is_empty() { Ok(()) } else { Err(RefusedOptions(refusals).into()) }
 }
 
-/// The options that the user asked for, as the server gets them.
-fn asked(participant: &Participant) -> Vec<String> {
-    let same = |name: &str| name.replace('-', "_").to_ascii_lowercase();
-    let asked: Vec<String> =
-        participant.system.spec.overrides.iter().map(|(name, _)| same(name)).collect();
-    let is_asked = |option: &&String| {
-        let name = option.trim_start_matches('-');
-        asked.contains(&same(name.split('=').next().unwrap_or(name)))
-    };
-    participant.system.options.iter().filter(is_asked).cloned().collect()
+impl Asked<'_> {
+    /// The options that the user asked for, as the server gets them.
+    fn by_user(&self) -> Vec<String> {
+        let same = |name: &str| name.replace('-', "_").to_ascii_lowercase();
+        let asked: Vec<String> = self.spec.overrides.iter().map(|(name, _)| same(name)).collect();
+        let is_asked = |option: &&String| {
+            let name = option.trim_start_matches('-');
+            asked.contains(&same(name.split('=').next().unwrap_or(name)))
+        };
+        self.options.iter().filter(is_asked).cloned().collect()
+    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,26 @@
+//! What failed in a study, and where nothing is left to compare.
+
+use std::collections::BTreeSet;
+
+use assay_model::{CellId, SliceOutcome, StudyRecord};
+
+/// The systems that failed in a cell.
+pub(crate) fn failed_systems(record: &StudyRecord, cell: CellId) -> BTreeSet<usize> {
+    let slices = record
+        .slices
+        .iter()
+        .filter(|it| it.cell == cell && matches!(it.outcome, SliceOutcome::Failed(_)));
+    slices.map(|it| it.system).collect()
+}
+
+/// The cells in which nothing is left to compare: the base failed, or all others did.
+pub(crate) fn closed(record: &StudyRecord) -> BTreeSet<CellId> {
+    let compares_any = record.systems.iter().any(|it| !it.is_base && !it.is_twin);
+    let is_closed = |cell: &CellId| {
+        let failed = failed_systems(record, *cell);
+        let mut left = record.systems.iter().enumerate().filter(|(it, _)| !failed.contains(it));
+        let has_base = left.clone().any(|(_, it)| it.is_base);
+        !has_base || !left.any(|(_, it)| !it.is_base && !(compares_any && it.is_twin))
+    };
+    record.study.cells.iter().map(|it| it.id).filter(is_closed).collect()
+}
