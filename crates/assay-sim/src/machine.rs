@@ -287,8 +287,8 @@ impl Machine {
         self.ensure(self.connected.is_none(), "connects a cell beside another")?;
         let phase = Phase::of(self.cell(cell)?.id);
         let fits = |server: &Server| server.phase == Some(phase);
-        let systems = 0..self.record().systems.len();
-        let is_up = systems.clone().all(|system| self.servers.get(&system).is_some_and(fits));
+        let mut systems = 0..self.record().systems.len();
+        let is_up = systems.all(|system| self.servers.get(&system).is_some_and(fits));
         self.ensure(is_up, "connects to servers that do not run on these data")?;
         self.ensure_those_left(cell, order)?;
         for &system in order {

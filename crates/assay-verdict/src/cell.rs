@@ -45,7 +45,7 @@ struct BlockSamples {
     /// Logarithms of rates in every two turns, those of one sample one after the other.
     twos: Vec<f64>,
     has_changed: bool,
-    /// Rounds in which all systems have a sample.
+    /// Rounds in which all systems that have not failed have a sample.
     complete: u32,
     /// Complete rounds without machine trouble.
     quiet: u32,
@@ -90,8 +90,11 @@ impl CellSamples {
     pub(crate) fn add(&mut self, sample: &Sample) {
         match sample.fitness {
             Fitness::Failed | Fitness::Missed => {
-                if let Some(failed) = self.failed.get_mut(sample.system) {
-                    *failed = true;
+                let failed = self.failed.get_mut(sample.system);
+                if failed.is_some_and(|it| !std::mem::replace(it, true)) {
+                    // A round is complete without it.
+                    self.blocks.values_mut().for_each(|block| block.has_changed = true);
+                    self.has_changed = true;
                 }
             }
             Fitness::Mistimed | Fitness::Good | Fitness::Troubled => {}
@@ -142,8 +145,9 @@ impl CellSamples {
             return;
         }
         let systems = self.failed.len();
+        let left = self.failed.iter().filter(|has_failed| !**has_failed).count();
         for block in self.blocks.values_mut().filter(|block| block.has_changed) {
-            block.sort(systems);
+            block.sort(left);
         }
         let sum = |count: fn(&BlockSamples) -> u32| -> f64 {
             self.blocks.values().map(|block| f64::from(count(block))).sum()
@@ -231,8 +235,8 @@ impl BlockSamples {
         self.twos.get(first as usize..end as usize).unwrap_or_default()
     }
 
-    /// Sorts the samples and counts the rounds. A later sample of the same round and system replaces an earlier one.
-    fn sort(&mut self, systems: usize) {
+    /// Sorts the samples and counts the rounds that so many systems completed. A later sample of the same round and system replaces an earlier one.
+    fn sort(&mut self, left: usize) {
         let key = |figures: &Figures| (figures.round, figures.system);
         // The sort keeps the order of samples with the same key.
         self.figures.sort_by_key(key);
@@ -245,7 +249,7 @@ impl BlockSamples {
         });
         (self.complete, self.quiet) = (0, 0);
         let rounds = self.figures.chunk_by(|one, next| one.round == next.round);
-        for round in rounds.filter(|round| round.len() == systems) {
+        for round in rounds.filter(|round| round.len() >= left) {
             self.complete += 1;
             self.quiet += u32::from(round.iter().all(|figures| figures.is_good));
         }

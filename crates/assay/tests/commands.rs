@@ -3,6 +3,9 @@
 
 mod common;
 
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::process::Stdio;
+
 use assay_model::Product;
 use common::Place;
 use serde_json::Value;
@@ -174,6 +177,57 @@ fn an_audit_lists_the_differences() {
     let doublewrite = finding("innodb_doublewrite").unwrap();
     assert_eq!(doublewrite["class"], "expected");
     assert_eq!(doublewrite["values"][other], "OFF");
+    place.assert_nothing_left();
+}
+
+#[test]
+fn every_command_that_starts_a_server_tells_all_options_that_it_does_not_take() {
+    let place = Place::new();
+    let wrong = "mariadb@11.8+no_such_option=1+innodb_bufer_pool_size=1G+innodb_doublewrite=x";
+    for command in [
+        &["audit", "mariadb@11.8", wrong, "--offline"][..],
+        &["server", "start", wrong, "--name", "wrong", "--offline"],
+    ] {
+        let output = place.run_to_end(command);
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{told}");
+        for words in [
+            "does not take 3 options",
+            "`no_such_option` is unknown",
+            "`innodb_buffer_pool_size` is the nearest",
+            "innodb_doublewrite",
+        ] {
+            assert!(told.contains(words), "{words}: {told}");
+        }
+    }
+    // Nothing was initialised.
+    assert!(!place.cache().join("templates").exists());
+    place.assert_nothing_left();
+}
+
+#[test]
+fn a_study_that_goes_on_loads_its_data_before_it_waits() {
+    let place = Place::new();
+    let study = ["mariadb@10.11", "mariadb@11.8", "--rows", "1000", "--tests", "point-query"];
+    let compare = ["compare", "--preset", "smoke", "--offline"];
+    let output = place.run_to_end(&[&compare[..], &study[..]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    fs_err::remove_dir_all(place.cache().join("templates")).unwrap();
+    let path = "/tmp/assay-measures.lock";
+    let lock = fs_err::File::open(path).unwrap();
+    lock.lock().unwrap();
+    let mut command = place.command(&["resume", "latest", "--more", "5s", "--offline"]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut told = String::new();
+    let mut lines = BufReader::new(child.stderr.take().unwrap());
+    while !told.contains("waiting for another assay") {
+        assert_ne!(lines.read_line(&mut told).unwrap(), 0, "{told}");
+    }
+    drop(lock);
+    assert_eq!(told.matches(" loaded 1,000 rows").count(), 2, "{told}");
+    lines.read_to_string(&mut told).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0), "{told}");
+    assert_eq!(told.matches(" loaded 1,000 rows").count(), 2, "{told}");
     place.assert_nothing_left();
 }
 

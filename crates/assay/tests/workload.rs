@@ -193,6 +193,47 @@ fn an_interrupted_study_goes_on() {
 }
 
 #[test]
+fn a_test_that_one_version_cannot_run_is_measured_on_the_others() {
+    let _alone = ALONE.lock();
+    let place = Place::new();
+    let folder = tempfile::tempdir().unwrap();
+    let table = "rows = 100\ncreate = \"CREATE TABLE t (id INT PRIMARY KEY, a INT)\"\n\
+                 columns = { id = { sequence = 1 }, a = { uniform = [1, 9] } }";
+    let tests = "[test.both]\nsteps = [\"SELECT SUM(a) FROM t\"]\n\
+                 [test.only-new]\nsteps = [\"SELECT JSON_SCHEMA_VALID('{}', '{}'), SUM(a) FROM t\"]";
+    let file = written(folder.path(), table, tests).display().to_string();
+    let (old, other) = ("mariadb@10.11", "mariadb@11.8+innodb_doublewrite=OFF");
+    let compare = ["compare", "mariadb@11.8", old, other, "--preset", "smoke", "--offline"];
+    let output = place.run_to_end(&[&compare[..], &["--workload", &file]].concat());
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(3), "{told}");
+    let words = told.split_whitespace().collect::<Vec<_>>().join(" ");
+    let why = "only-new mariadb@10.11: cannot prepare `SELECT JSON_SCHEMA_VALID('{}', '{}'), SUM(a) FROM t`: server \
+               error 1305";
+    assert!(words.contains(why), "{told}");
+    let good = |place: &Place, system: usize, test: &str| {
+        let slices = place.all_slices();
+        let of = slices.iter().filter(|it| it.system == system && it.cell.test.name() == test);
+        of.filter(|it| !matches!(it.outcome, assay_model::SliceOutcome::Failed(_))).count()
+    };
+    let counts = |place: &Place| {
+        let of_one = |system| ["both", "only-new"].map(|test| good(place, system, test));
+        [0, 1, 2].map(of_one)
+    };
+    let before = counts(&place);
+    let [[all, base], [_, failing], [_, others]] = before;
+    assert!(all > 0 && base > 0 && failing == 0 && base == others, "{before:?}");
+    assert_eq!(place.failed_slices(), 1);
+    // The failed test stays as it is, and the others get more time.
+    let more = ["resume", "latest", "--more", "10s", "--offline"];
+    assert_eq!(place.run_to_end(&more).status.code(), Some(3));
+    let after = counts(&place);
+    assert!(after[2][1] > others && after[1][0] > before[1][0], "{after:?}");
+    assert_eq!((after[1][1], place.failed_slices()), (0, 1));
+    place.assert_nothing_left();
+}
+
+#[test]
 fn what_cannot_work_is_told_before_anything_is_measured() {
     let _alone = ALONE.lock();
     let place = Place::new();
