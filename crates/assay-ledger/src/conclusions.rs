@@ -28,7 +28,17 @@ impl Ledger {
 
 fn set(connection: &Connection, study: &str, concluded: &Conclusions) -> Result<(), Problem> {
     let transaction = connection.unchecked_transaction()?;
-    remove(&transaction, study)?;
+    replace(&transaction, study, concluded)?;
+    Ok(transaction.commit()?)
+}
+
+/// The same, within a transaction.
+pub(crate) fn replace(
+    transaction: &Connection,
+    study: &str,
+    concluded: &Conclusions,
+) -> Result<(), Problem> {
+    remove(transaction, study)?;
     let judged = "UPDATE study SET judged_by = ? WHERE id = ?";
     if transaction.execute(judged, params![concluded.judged_by, study])? == 0 {
         return Err(Problem::NoSuchStudy(study.to_owned()));
@@ -57,8 +67,7 @@ fn set(connection: &Connection, study: &str, concluded: &Conclusions) -> Result<
             high(it.cpu_ratio),
         ])?;
     }
-    drop(statement);
-    Ok(transaction.commit()?)
+    Ok(())
 }
 
 /// Removes the conclusions of a study.

@@ -3,8 +3,8 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use assay_model::{
-    AuditFinding, Block, CellId, DataContent, Host, Instance, PlannedCell, Run, Setup, Slice,
-    SliceId, SliceOutcome, Study, StudyEvent, System, TableForm,
+    AuditFinding, Block, CellId, Conclusions, DataContent, Host, Instance, PlannedCell, Run, Setup,
+    Slice, SliceId, SliceOutcome, Study, StudyEvent, System, TableForm,
 };
 use rusqlite::types::Value;
 use rusqlite::{Connection, ToSql, Transaction, TransactionBehavior, params, params_from_iter};
@@ -120,6 +120,14 @@ impl Ledger {
     /// The study is not in the ledger.
     pub fn finish(&mut self, study: &str) -> Result<(), Error> {
         self.written(finish(&self.connection, study))
+    }
+
+    /// Marks a study as finished and keeps what is concluded from it, both or neither.
+    ///
+    /// # Errors
+    /// The study, or one of the cells or systems, is not in the ledger.
+    pub fn conclude(&mut self, study: &str, concluded: &Conclusions) -> Result<(), Error> {
+        self.written(conclude(&self.connection, study, concluded))
     }
 
     /// Notes that a study is measured further, although it was finished. Its conclusions no longer hold.
@@ -504,6 +512,13 @@ pub(crate) fn finish(connection: &Connection, study: &str) -> Result<(), Problem
         0 => Err(Problem::NoSuchStudy(study.to_owned())),
         _ => Ok(()),
     }
+}
+
+fn conclude(connection: &Connection, study: &str, concluded: &Conclusions) -> Result<(), Problem> {
+    let transaction = connection.unchecked_transaction()?;
+    finish(&transaction, study)?;
+    conclusions::replace(&transaction, study, concluded)?;
+    Ok(transaction.commit()?)
 }
 
 fn reopen(connection: &Connection, study: &str) -> Result<(), Problem> {

@@ -44,6 +44,12 @@ fn conclusions_are_kept_until_the_study_goes_on() {
     assert!(ledger.set_conclusions("none", &conclusions()).is_err());
     ledger.reopen("sample").unwrap();
     assert_eq!(ledger.conclusions("sample").unwrap(), None);
+    // A study that has ended has its conclusions: both, or neither.
+    assert!(ledger.conclude("sample", &wrong).is_err());
+    assert!(!ledger.read("sample").unwrap().finished);
+    ledger.conclude("sample", &conclusions()).unwrap();
+    assert!(ledger.read("sample").unwrap().finished);
+    assert!(ledger.conclusions("sample").unwrap().is_some());
     ledger.set_conclusions("sample", &conclusions()).unwrap();
     drop(ledger);
     for (change, told) in [

@@ -20,7 +20,7 @@ pub(crate) fn closed(record: &StudyRecord) -> BTreeSet<CellId> {
         let failed = failed_systems(record, *cell);
         let mut left = record.systems.iter().enumerate().filter(|(it, _)| !failed.contains(it));
         let has_base = left.clone().any(|(_, it)| it.is_base);
-        !has_base || !left.any(|(_, it)| !it.is_base && !(compares_any && it.is_twin))
+        !has_base || left.all(|(_, it)| it.is_base || compares_any && it.is_twin)
     };
     record.study.cells.iter().map(|it| it.id).filter(is_closed).collect()
 }

@@ -15,7 +15,7 @@ use crate::interrupt::Interrupt;
 use crate::progress::{Progress, print};
 use crate::study::{self, Distrust, Stopped, Unfinished};
 use crate::systems::{Environment, machine_facts, on_disk};
-use crate::{config_file, paths, report, stacks, study_id, workload};
+use crate::{config_file, paths, recorded, report, stacks, study_id, workload};
 
 /// `assay compare`, the main command.
 pub(crate) fn compare(args: &Compare, cache_dir: Option<&Path>) -> Result<Exit> {
@@ -261,10 +261,7 @@ fn measure(
             return Err(stopped.error);
         }
     };
-    let record = report::read(ledger, &id).context("cannot read the measurements back")?;
-    if record.finished {
-        report::conclude(ledger, &record).context("cannot keep the verdicts")?;
-    }
+    let record = recorded::read(ledger, &id).context("cannot read the measurements back")?;
     let written = report::write_measured(&record, &args.output, junit, &progress);
     if let Some((how, exit)) = stopped {
         // A step of the Insert Benchmark that failed is a result, although those after it are missing.

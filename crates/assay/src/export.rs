@@ -16,7 +16,7 @@ use crate::cli::Export;
 use crate::exit::Exit;
 use crate::opened::open_ledger;
 use crate::whole_file::temporary;
-use crate::{paths, report, study_id};
+use crate::{paths, recorded, report, study_id};
 
 /// A table that was written.
 #[derive(Debug, Serialize)]
@@ -105,7 +105,7 @@ fn check_file(path: &Path, ledger: &Path) -> Result<()> {
 }
 
 fn exported(ledger: &Ledger, id: &str) -> Result<Exported> {
-    let record = report::read(ledger, id)?;
+    let record = recorded::read(ledger, id)?;
     let mut series = Vec::new();
     for slice in record.slices.iter().map(Slice::id) {
         series.extend(ledger.series(id, slice)?.into_iter().map(|it| (slice, it)));

@@ -31,6 +31,7 @@ mod open_files;
 mod opened;
 mod paths;
 mod progress;
+mod recorded;
 mod report;
 mod serve;
 mod server;

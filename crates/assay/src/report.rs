@@ -5,10 +5,9 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use assay_ledger::{Ledger, Problem};
+use assay_ledger::Problem;
 use assay_model::{
-    Conclusions, Hint, OltpOptions, Slice, StudyRecord, Suite, printable, printable_json,
-    printable_lines,
+    Hint, OltpOptions, StudyRecord, Suite, printable, printable_json, printable_lines,
 };
 use assay_report::{ChartFile, Format, ListedFrom, ListedTest, Other, TextOptions};
 use assay_verdict::{GateJudgement, GateVerdict, Judgement};
@@ -25,7 +24,7 @@ use crate::form::{Form, form};
 use crate::opened::open_ledger;
 use crate::progress::Progress;
 use crate::stacks::NoStacks;
-use crate::{paths, stacks, study, study_id, whole_file, workload};
+use crate::{paths, recorded, stacks, study, study_id, whole_file, workload};
 
 /// Renders a study of the ledger.
 pub(crate) fn run(args: &Report) -> Result<Exit> {
@@ -85,30 +84,7 @@ pub(crate) fn found(ledger: &LedgerArg, name: Option<&str>) -> Result<StudyRecor
             "`assay compare BASE OTHER` creates one"
         ))
     };
-    read(&ledger, &id).with_context(|| format!("cannot read study `{id}`"))
-}
-
-/// Reads a study of the ledger. The command that repeats the study is generated again: a user who follows it must only
-/// run assay, whatever the ledger has in its place.
-pub(crate) fn read(ledger: &Ledger, id: &str) -> Result<StudyRecord> {
-    let mut record = ledger.read(id)?;
-    let request = assay_plan::read_study("recipe", &record.study.recipe);
-    record.study.recipe = request.map(|it| assay_plan::write_study(&it)).unwrap_or_default();
-    record.profiles = ledger.profiles(id)?;
-    if record.study.is_insert_benchmark() {
-        for slice in record.slices.iter().map(Slice::id) {
-            let series = ledger.series(id, slice)?;
-            record.series.extend(series.into_iter().map(|series| (slice, series)));
-        }
-    }
-    Ok(record)
-}
-
-/// Keeps what is concluded from a study that has ended.
-pub(crate) fn conclude(ledger: &mut Ledger, record: &StudyRecord) -> Result<()> {
-    let cells = assay_verdict::judge(record).conclusions();
-    let judged_by = env!("CARGO_PKG_VERSION").to_owned();
-    Ok(ledger.set_conclusions(&record.study.id, &Conclusions { judged_by, cells })?)
+    recorded::read(&ledger, &id).with_context(|| format!("cannot read study `{id}`"))
 }
 
 /// Lists the tests of a set.

@@ -14,7 +14,7 @@ use crate::cli::Serve;
 use crate::exit::Exit;
 use crate::interrupt::{self, Interrupt};
 use crate::opened::open_ledger;
-use crate::{paths, report, study, study_id, trend};
+use crate::{paths, recorded, report, study, study_id, trend};
 
 /// How often the main thread looks for Ctrl-C.
 const LOOK: Duration = Duration::from_millis(100);
@@ -82,7 +82,7 @@ fn study(file: &Path, name: &str) -> Result<Page> {
         None => None,
     };
     let Some(id) = id else { return Ok(Page::Missing("there is no such study".to_owned())) };
-    let record = report::read(&ledger, &id)?;
+    let record = recorded::read(&ledger, &id)?;
     let running = !record.finished && study::is_measured(&record);
     let record = StudyRecord { running, ..record };
     let judgement = assay_verdict::judge(&record);

@@ -15,7 +15,7 @@ use crate::exit::Exit;
 use crate::import::published_id;
 use crate::opened::{is_pack, open_ledger, read};
 use crate::progress::print;
-use crate::{paths, report, study, study_id, whole_file};
+use crate::{paths, recorded, report, study, study_id, whole_file};
 
 /// Writes a pack and prints its digest.
 pub(crate) fn pack(args: &PackArgs, cache_dir: Option<&Path>) -> Result<Exit> {
@@ -44,14 +44,14 @@ pub(crate) fn pack(args: &PackArgs, cache_dir: Option<&Path>) -> Result<Exit> {
 
 /// The rows of a study, with its verdicts if it is finished: assay may have been ended before it kept them.
 pub(super) fn judged(ledger: &Ledger, id: &str) -> Result<StudyRows> {
-    let (rows, record) = (ledger.rows(id)?, report::read(ledger, id)?);
+    let (rows, record) = (ledger.rows(id)?, recorded::read(ledger, id)?);
     if !record.finished || ledger.conclusions(id)?.is_some() {
         return Ok(rows);
     }
     let directory = tempfile::tempdir()?;
     let mut copy = Ledger::open(&directory.path().join(assay_pack::LEDGER))?;
     copy.add_rows(std::slice::from_ref(&rows))?;
-    report::conclude(&mut copy, &record)?;
+    copy.set_conclusions(&record.study.id, &recorded::conclusions(&record))?;
     Ok(copy.rows(id)?)
 }
 
@@ -70,7 +70,7 @@ pub(super) fn packed(
     let id = rows.study().to_owned();
     let bytes = Ledger::bytes_of(&[rows]).context("cannot make a ledger of the study alone")?;
     let ledger = Ledger::of_bytes(&bytes, Path::new("the packed ledger"))?;
-    let packed = report::read(&ledger, &id)?;
+    let packed = recorded::read(&ledger, &id)?;
     let concluded = |record| assay_verdict::judge(record).conclusions();
     if concluded(&packed).len() != concluded(record).len() {
         bail!("the study cannot be packed: without personal names it would be another one");

@@ -13,7 +13,7 @@ use rusqlite::types::Value;
 use super::pack::{judged, packed};
 use super::personal::Here;
 use super::verify::of_pack;
-use crate::report;
+use crate::recorded;
 
 const STUDY: &str = include_str!("../../../assay-ledger/tests/recorded/study.id");
 
@@ -41,14 +41,14 @@ fn ledger(directory: &Path) -> PathBuf {
     connection.execute_batch(small).unwrap();
     drop(connection);
     let mut ledger = Ledger::open(&path).unwrap();
-    let record = report::read(&ledger, STUDY).unwrap();
+    let record = recorded::read(&ledger, STUDY).unwrap();
     let slice = record.slices[0].id();
     let series = Series { name: "events".to_owned(), step_ms: 10, counts: vec![1, 2] };
     ledger.add_series(STUDY, slice, &series).unwrap();
     let (name, media_type) = ("server.folded".to_owned(), "text/plain".to_owned());
     let bytes = b"main;work 7\n".to_vec();
     ledger.add_attachment(STUDY, slice, &Attachment { name, media_type, bytes }).unwrap();
-    report::conclude(&mut ledger, &record).unwrap();
+    ledger.conclude(&record.study.id, &recorded::conclusions(&record)).unwrap();
     path
 }
 

@@ -14,7 +14,7 @@ use crate::advice::Advised;
 use crate::cli::VerifyArgs;
 use crate::exit::Exit;
 use crate::opened::{is_pack, read};
-use crate::report;
+use crate::{recorded, report};
 
 /// The result of a verification.
 #[derive(Debug, Serialize)]
@@ -167,7 +167,7 @@ impl Verified {
     fn study(&mut self, ledger: &Ledger, member: &str, id: &str) -> Result<StudyRecord> {
         // Reading rows checks every value.
         ledger.rows(id)?;
-        let record = report::read(ledger, id)?;
+        let record = recorded::read(ledger, id)?;
         let concluded = ledger.conclusions(id)?;
         self.studies.push(VerifiedStudy {
             study: id.to_owned(),

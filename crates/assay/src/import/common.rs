@@ -13,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 use crate::advice::Advised;
 use crate::clock::now_ms;
 use crate::progress::print;
-use crate::report;
+use crate::recorded;
 
 /// Bad lines of a file that are shown.
 const FAULTS_SHOWN: usize = 10;
@@ -87,8 +87,8 @@ pub(crate) fn published_id(rows: &StudyRows) -> String {
 pub(super) fn add(ledger: &mut Ledger, record: &StudyRecord) -> Result<StudyRecord> {
     let mut alone = Ledger::in_memory()?;
     alone.add_record(record)?;
-    let record = report::read(&alone, &record.study.id)?;
-    report::conclude(&mut alone, &record)?;
+    let record = recorded::read(&alone, &record.study.id)?;
+    alone.conclude(&record.study.id, &recorded::conclusions(&record))?;
     let rows = alone.rows(&record.study.id)?;
     let id = published_id(&rows);
     let rows = rows.renamed(id.clone());
@@ -105,7 +105,7 @@ pub(super) fn add(ledger: &mut Ledger, record: &StudyRecord) -> Result<StudyReco
         }
         Err(error) => return Err(error.into()),
     }
-    report::read(ledger, &id)
+    recorded::read(ledger, &id)
 }
 
 /// Names what could not become part of a study. The result is whether there is anything.

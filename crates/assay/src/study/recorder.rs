@@ -15,6 +15,7 @@ use assay_study::TurnLength;
 use jiff::Timestamp;
 
 use crate::clock::now_ms;
+use crate::recorded;
 use crate::systems::{Participant, data_fact, shortened, terms_of};
 
 /// Writes a study as it happens.
@@ -296,9 +297,12 @@ impl<'a> Recorder<'a> {
         })
     }
 
-    /// The study ran to its end.
+    /// The study ran to its end. That and its verdicts are kept, or neither.
     pub(crate) fn finish(&mut self) -> Result<()> {
-        self.ledger.finish(&self.record.study.id)?;
+        let id = &self.record.study.id;
+        let kept = recorded::read(self.ledger, id).context("cannot read the measurements back")?;
+        let concluded = recorded::conclusions(&StudyRecord { finished: true, ..kept });
+        self.ledger.conclude(id, &concluded)?;
         self.record.finished = true;
         Ok(())
     }

@@ -1,0 +1,27 @@
+//! A study as the ledger has it, and what is concluded from it.
+
+use anyhow::Result;
+use assay_ledger::Ledger;
+use assay_model::{Conclusions, Slice, StudyRecord};
+
+/// Reads a study of the ledger. The command that repeats the study is generated again: a user who follows it must only
+/// run assay, whatever the ledger has in its place.
+pub(crate) fn read(ledger: &Ledger, id: &str) -> Result<StudyRecord> {
+    let mut record = ledger.read(id)?;
+    let request = assay_plan::read_study("recipe", &record.study.recipe);
+    record.study.recipe = request.map(|it| assay_plan::write_study(&it)).unwrap_or_default();
+    record.profiles = ledger.profiles(id)?;
+    if record.study.is_insert_benchmark() {
+        for slice in record.slices.iter().map(Slice::id) {
+            let series = ledger.series(id, slice)?;
+            record.series.extend(series.into_iter().map(|series| (slice, series)));
+        }
+    }
+    Ok(record)
+}
+
+/// What is concluded from a study that has ended.
+pub(crate) fn conclusions(record: &StudyRecord) -> Conclusions {
+    let cells = assay_verdict::judge(record).conclusions();
+    Conclusions { judged_by: env!("CARGO_PKG_VERSION").to_owned(), cells }
+}
