@@ -14,7 +14,6 @@ use std::time::Duration;
 use assay_ledger::Ledger;
 use assay_model::{Slice, StartFrom};
 use assay_testkit::{run_tests, tests};
-use assay_wire::{ConnectOptions, Connection};
 use common::Place;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process};
@@ -59,12 +58,6 @@ fn finished(mut child: Child) -> (Option<i32>, Value) {
 /// Signals a server, which may have ended meanwhile.
 fn signal(server: Pid, signal: Signal) {
     let _ = kill_process(server, signal);
-}
-
-fn sockets(place: &Place) -> Vec<PathBuf> {
-    let run = place.run().join("assay");
-    let entries = fs_err::read_dir(run).unwrap().flatten();
-    entries.map(|entry| entry.path().join("u/s")).filter(|socket| socket.exists()).collect()
 }
 
 /// Acts on the servers after each further slice, until a test has failed.
@@ -115,14 +108,11 @@ fn a_server_that_somebody_else_stops_fails_its_test_and_the_study_goes_on() {
 }
 
 fn a_connection_that_is_killed_fails_its_test_and_the_study_goes_on() {
-    // All servers except one are frozen. The one that answers is taking its turn.
     assert_a_test_fails("", |place| {
-        for socket in sockets(place) {
-            let mut options = ConnectOptions::unix(socket, "root");
-            options.timeout = Duration::from_millis(200);
-            let killed = Connection::connect(&options).and_then(|mut control| {
-                let clients = "SELECT id FROM information_schema.processlist WHERE db = 'sbtest'";
-                let id = control.query(clients)?.first_string().unwrap_or_default();
+        for mut control in place.awake() {
+            let clients = "SELECT id FROM information_schema.processlist WHERE db = 'sbtest'";
+            let killed = control.query(clients).and_then(|found| {
+                let id = found.first_string().unwrap_or_default();
                 control.query(&format!("KILL {id}"))
             });
             if killed.is_ok() {

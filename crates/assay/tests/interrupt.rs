@@ -81,19 +81,6 @@ fn study(rows: &str) -> Vec<&str> {
     [&systems[..], &["--tests", "point-query", "--rows", rows]].concat()
 }
 
-/// A connection to the server of a place that answers. The others are frozen.
-fn awake(place: &Place) -> Option<Connection> {
-    let entries = fs_err::read_dir(place.run().join("assay")).into_iter().flatten().flatten();
-    let sockets: Vec<PathBuf> = entries.map(|entry| entry.path().join("u/s")).collect();
-    sockets.into_iter().filter(|socket| socket.exists()).find_map(|socket| {
-        let options = ConnectOptions {
-            timeout: Duration::from_millis(200),
-            ..ConnectOptions::unix(socket, "root")
-        };
-        Connection::connect(&options).ok()
-    })
-}
-
 /// Whether a query has an answer with at least one row.
 fn finds(control: &mut Option<Connection>, sql: &str) -> bool {
     let Some(control) = control else { return false };
@@ -103,7 +90,7 @@ fn finds(control: &mut Option<Connection>, sql: &str) -> bool {
 /// Whether a server is executing a statement that begins like this.
 fn carries_out(place: &Place, control: &mut Option<Connection>, statement: &str) -> bool {
     if control.is_none() {
-        *control = awake(place);
+        *control = place.awake().next();
     }
     let sql =
         format!("SELECT id FROM information_schema.processlist WHERE info LIKE '{statement}%'");
@@ -221,7 +208,7 @@ fn while_a_server_is_drained_and_the_study_continues() {
     // There are so many rows that some writes of the aging come after the snapshot.
     let mut control = None;
     running.wait_until(|| {
-        control = awake(&place);
+        control = place.awake().next();
         finds(&mut control, "SELECT id FROM sbtest.sbtest1 LIMIT 1")
     });
     let mut control = control.unwrap();
@@ -243,7 +230,7 @@ fn while_a_round_is_measured() {
     let long = ["--budget", "60s", "--slice", "3s"];
     let mut running = Running::start(&place, &[&study("10000")[..], &long].concat());
     place.wait_for_slices(2, &mut running.child);
-    running.wait_until(|| awake(&place).is_some());
+    running.wait_until(|| place.awake().next().is_some());
     let before = place.slices();
     running.interrupt();
     place.assert_nothing_left();

@@ -10,6 +10,7 @@ use std::time::Instant;
 use assay_ledger::{Ledger, Problem};
 use assay_model::{Product, Slice, SliceOutcome, StudyRecord};
 use assay_testkit::PATIENCE;
+use assay_wire::{ConnectOptions, Connection};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
@@ -117,6 +118,25 @@ impl Place {
             }
         }
         found
+    }
+
+    /// Connections to those of its servers that are not frozen.
+    pub(crate) fn awake(&self) -> impl Iterator<Item = Connection> {
+        let is_awake = |server: &Pid| {
+            let state = fs_err::read_to_string(format!("/proc/{}/stat", server.as_raw_nonzero()));
+            state.is_ok_and(|it| {
+                it.rsplit(')').next().is_some_and(|it| !it.trim_start().starts_with('T'))
+            })
+        };
+        self.running().into_iter().filter(is_awake).filter_map(|server| {
+            let line = fs_err::read(format!("/proc/{}/cmdline", server.as_raw_nonzero())).ok()?;
+            let line = String::from_utf8(line).ok()?;
+            let socket = line.split('\0').find_map(|word| word.strip_prefix("--socket="))?;
+            // One that is frozen meanwhile answers when it gets its next turn, or ends.
+            let timeout = std::time::Duration::from_secs(10);
+            let options = ConnectOptions { timeout, ..ConnectOptions::unix(socket, "root") };
+            Connection::connect(&options).ok()
+        })
     }
 
     /// The data directories of templates that are `fresh` or `aged`.
