@@ -3,6 +3,7 @@
 pub mod calibrate;
 pub mod ci;
 mod circles;
+pub mod docs;
 pub mod fuzz;
 pub mod record;
 pub mod servers;

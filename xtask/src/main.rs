@@ -1,4 +1,4 @@
-//! Tasks of the repository: `cargo xtask ci`, `suite`, `test`, `tidy`, `fuzz`, `crash`, `simulate`, `calibrate`,
+//! Tasks of the repository: `cargo xtask ci`, `suite`, `test`, `tidy`, `docs`, `fuzz`, `crash`, `simulate`, `calibrate`,
 //! `servers` and `record`.
 #![expect(clippy::print_stdout, reason = "a task reports on stdout")]
 
@@ -7,7 +7,7 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context, Result, bail};
 
 const USAGE: &str = "\
-usage: cargo xtask ci | suite [PACKAGE...] [--lib] [--bins] [--test PROGRAM]... [-- TEST...] | test | tidy
+usage: cargo xtask ci | suite [PACKAGE...] [--lib] [--bins] [--test PROGRAM]... [-- TEST...] | test | tidy | docs [--check]
                    | fuzz [TARGET] [--seconds N] | crash [TIMES [SEED]]
                    | simulate quick|faults [TIMES [SEED]] | calibrate sim|real|plot ...
                    | servers [--all] [--accept-expired-index] [SYSTEM...] | record
@@ -18,6 +18,7 @@ suite all tests, or those of some packages, programs or names, as a plain user, 
       server cache: `cargo xtask suite assay --test interrupt -- while_a_server`
 test  the tests that need neither servers nor a network, in less than a minute once they are built
 tidy  the rules of the code base: dependencies between crates, circles of imports, sizes, first lines, licences
+docs  writes the generated parts of the pages, checks their links, and builds the book in target/book
 fuzz  one or all of the fuzzers, by default a minute each
 crash kills and resumes smoke studies at random moments, by default 100 times
 simulate  runs studies without a server, preset quick or small ones with faults at random; by default 1,000 from seed 1
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
         Some("suite") => suite(words.get(1..).unwrap_or_default()),
         Some("test") => test(),
         Some("tidy") => xtask::tidy::check(),
+        Some("docs") => xtask::docs::run(words.get(1..).unwrap_or_default()),
         Some("servers") => xtask::servers::run(words.get(1..).unwrap_or_default()),
         Some("crash") => crash(words.get(1..).unwrap_or_default()),
         Some("calibrate") => xtask::calibrate::run(words.get(1..).unwrap_or_default()),

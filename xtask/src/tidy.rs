@@ -1,5 +1,5 @@
 //! Rules that can be checked: who may use whom, circles of imports, unused dependencies, file sizes, first lines,
-//! READMEs, licences.
+//! READMEs, licences; links and style of the documentation.
 
 mod unused;
 
@@ -128,6 +128,7 @@ pub fn check() -> Result<()> {
     offences.extend(circles(&root, &files)?);
     offences.extend(unused::offences(&root, &metadata, &files)?);
     offences.extend(readmes(&root)?);
+    offences.extend(crate::docs::offences(&root)?);
     if offences.is_empty() {
         return Ok(());
     }

@@ -45,14 +45,3 @@ pub fn schema() -> String {
     };
     tables(&[]).into_iter().map(table).collect::<Vec<_>>().join("\n")
 }
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn the_documentation_has_the_schema() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/export.md");
-        let docs = fs_err::read_to_string(path).unwrap();
-        let schema = super::schema();
-        assert!(docs.contains(&schema), "docs/export.md must have this schema:\n{schema}");
-    }
-}

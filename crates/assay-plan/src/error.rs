@@ -312,7 +312,7 @@ impl Hint for Error {
             }
             Self::PostgresOnly { .. } => vec![
                 "a script of pgbench, or tables that have only `postgres`, run on Postgres; for MariaDB and MySQL, \
-                 write a workload file: `docs/workloads.md` shows how"
+                 write a workload file: `docs/reference/workload-files.md` shows how"
                     .to_owned(),
             ],
             Self::TooMany { fewer, .. } => vec![(*fewer).to_owned()],

@@ -10,7 +10,7 @@ const USUAL: [(f64, f64); 6] =
 
 /// Standard error of the log ratio of two equal servers after one second, in addition to that of fixed work in turns of
 /// the same length: what their own threads and queries vary. MariaDB 11.8 compared with itself in turns of 1, 2, 3 and
-/// 5 ms (`docs/method.md`).
+/// 5 ms (`docs/lab/turns.md`).
 const READS: f64 = 0.0055;
 const WRITES: f64 = 0.008;
 
@@ -100,7 +100,7 @@ impl Precision {
         let of_blocks = self.needs.block_sd.powi(2) / blocks;
         let variance = of_turns + of_blocks;
         // The noise within blocks is known from many turns, the differences of blocks only from the blocks, those of
-        // other cells included (`docs/statistics.md`).
+        // other cells included (`docs/lab/derivations.md`).
         let own = blocks - 1.0;
         let of_others = if cells < CELLS_MIN { PRIOR_MIN - own } else { own.max(PRIOR_MIN) };
         let freedom = (own + of_others.max(0.0)) * (variance / of_blocks).powi(2);

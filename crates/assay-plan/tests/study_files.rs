@@ -90,7 +90,7 @@ fn exact_studies_are_those_of_the_posts() {
 
 #[test]
 fn the_documented_study_can_be_run() {
-    let docs = fs_err::read_to_string(root().join("docs/study-files.md")).unwrap();
+    let docs = fs_err::read_to_string(root().join("docs/reference/study-files.md")).unwrap();
     let blocks: Vec<_> = docs
         .split("```toml\n")
         .skip(1)
@@ -98,7 +98,7 @@ fn the_documented_study_can_be_run() {
         .collect();
     assert!(!blocks.is_empty());
     for block in blocks {
-        planned("docs/study-files.md", block, LARGE);
+        planned("docs/reference/study-files.md", block, LARGE);
     }
 }
 
@@ -127,7 +127,7 @@ fn known_keys() -> Vec<(String, Vec<String>)> {
 
 #[test]
 fn every_key_that_the_parser_knows_is_documented() {
-    let docs = fs_err::read_to_string(root().join("docs/study-files.md")).unwrap();
+    let docs = fs_err::read_to_string(root().join("docs/reference/study-files.md")).unwrap();
     let example = docs.split("```toml\n").nth(2).and_then(|it| it.split("```").next()).unwrap();
     for (home, keys) in known_keys() {
         assert!(keys.len() > 1, "{home}: {keys:?}");

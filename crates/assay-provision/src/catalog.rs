@@ -177,7 +177,7 @@ struct Runtime {
 pub(crate) struct Server {
     product: Product,
     pub(crate) release: String,
-    series: Option<String>,
+    pub(crate) series: Option<String>,
     pub(crate) roots: Vec<String>,
     #[serde(default)]
     engines: BTreeMap<Engine, Vec<String>>,

@@ -31,6 +31,7 @@ pub use audit::{Compared, audit_json, audit_text};
 pub use beside::{Other, beside_charts, render_beside};
 pub use charts::ChartFile;
 pub use claims::{CheckedClaim, CheckedPart, claims};
+pub use data::fields::json_fields;
 pub use doctor::{Diagnosis, Needed, Prospect, doctor_json, doctor_text};
 pub use format::{Format, TextOptions};
 pub use index::{index, index_policy};

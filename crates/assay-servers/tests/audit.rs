@@ -230,15 +230,6 @@ fn servers_run_with_the_libraries_that_came_with_them_and_no_others() {
     }
 }
 
-#[test]
-fn the_rules_in_the_docs_are_the_rules() {
-    let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/equal-terms.md");
-    let page = fs_err::read_to_string(docs).unwrap();
-    let (_, table) = page.split_once("<!-- rules -->\n").unwrap();
-    let rules = assay_servers::audit::rule_table();
-    assert!(table == rules, "the table in `docs/equal-terms.md` shall be:\n{rules}");
-}
-
 /// Facts about a Postgres server with these options besides the intent's.
 fn postgres(version: &str, options: &[&str]) -> Facts {
     let server = start(Product::Postgres, version, options);

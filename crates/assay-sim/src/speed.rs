@@ -77,7 +77,7 @@ const OPS: f64 = 1e6;
 const CPU_NS: f64 = 1000.0;
 
 impl SpeedModel {
-    /// The shared virtual machine of the measurements in `docs/method.md`, in a quiet hour: autocorrelation 0.89 at
+    /// The shared virtual machine of the measurements in `docs/lab/turns.md`, in a quiet hour: autocorrelation 0.89 at
     /// 2 ms, 0.83 at 10 ms, 0.59 at 50 ms, 0.39 at 100 ms and 0.17 at 200 ms.
     pub const VIRTUAL: Self = Self {
         sd: 0.15,
@@ -384,7 +384,7 @@ mod tests {
         sum(lag) / sum(0)
     }
 
-    /// A loop of 2 ms, timed back to back, as it was on the machine of `docs/method.md`.
+    /// A loop of 2 ms, timed back to back, as it was on the machine of `docs/lab/turns.md`.
     #[test]
     fn speed_is_correlated_as_it_was_measured() {
         let mut speed = Speed::new(SpeedModel { drift_sd: 0.0, ..SpeedModel::VIRTUAL }, 1);

@@ -243,7 +243,7 @@ fn at_most_one_in_twenty_named_steps_is_false() {
     assert!(mean <= 0.06, "{report}");
 }
 
-/// Studies of each scenario, few enough for every run of the tests. docs/statistics.md has the results of more.
+/// Studies of each scenario, few enough for every run of the tests. docs/lab/derivations.md has the results of more.
 const STUDIES: u64 = 24;
 
 /// A study with one, four and sixteen clients.

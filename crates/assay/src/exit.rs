@@ -1,4 +1,4 @@
-//! Exit codes. Only this file knows them.
+//! Exit codes. Only this file knows them; the reference page has their meanings from here.
 
 use std::process::ExitCode;
 
@@ -16,6 +16,36 @@ pub(crate) enum Exit {
     Incomplete = 3,
     /// Interrupted; what was measured is in the ledger.
     Interrupted = 4,
+}
+
+impl Exit {
+    /// All of them, by number.
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Done, Self::LimitExceeded, Self::Error, Self::Incomplete, Self::Interrupted];
+
+    /// What it means, for the reference.
+    pub(crate) fn meaning(self) -> &'static str {
+        match self {
+            Self::Done => {
+                "Done. Undecided tests are a normal result of a comparison. A gate passed."
+            }
+            Self::LimitExceeded => {
+                "A test is slower than the limit of a gate, or a claim does not hold."
+            }
+            Self::Error => {
+                "Wrong use, or the environment does not permit the run. What was measured before is kept, and \
+                 `assay resume` continues the study."
+            }
+            Self::Incomplete => {
+                "Finished, but incomplete: a test could not be measured; `verify` found a difference; an import left \
+                 something out; a gate has undecided tests or a claim cannot be decided, without `--allow-undecided`; \
+                 `bench` sent fewer events than `--rate` asked for."
+            }
+            Self::Interrupted => {
+                "Interrupted. What was measured is in the ledger, and `assay resume` continues the study."
+            }
+        }
+    }
 }
 
 impl From<Exit> for ExitCode {

@@ -32,6 +32,7 @@ mod opened;
 mod paths;
 mod progress;
 mod recorded;
+mod reference;
 mod report;
 mod serve;
 mod server;
@@ -90,6 +91,7 @@ fn main() -> ExitCode {
         Command::Bench(args) => bench::bench(args),
         Command::Server(command) => server::run(command, cli.cache_dir.as_deref()),
         Command::Supervise => return assay_servers::supervise::main(),
+        Command::Reference { name } => reference::run(name),
     };
     match result {
         Ok(exit) => exit.into(),

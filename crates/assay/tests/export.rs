@@ -1,4 +1,4 @@
-//! `assay export`: the queries of docs/export.md work on the tables. They are run by DuckDB, which is installed with
+//! `assay export`: the queries of docs/reference/export.md work on the tables. They are run by DuckDB, which is installed with
 //! pip into a directory of the user's cache.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
 
@@ -74,7 +74,7 @@ fn python() -> Command {
 
 /// The queries in the documentation.
 fn queries() -> Vec<String> {
-    let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/export.md");
+    let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/export.md");
     let docs = fs_err::read_to_string(docs).unwrap();
     let blocks = docs.split("```sql\n").skip(1);
     blocks.map(|block| block.split("```").next().unwrap().to_owned()).collect()
@@ -82,7 +82,7 @@ fn queries() -> Vec<String> {
 
 /// The tables of the documentation: names and types of columns.
 fn documented(table: &str) -> Vec<Value> {
-    let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/export.md");
+    let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/export.md");
     let docs = fs_err::read_to_string(docs).unwrap();
     let (_, section) = docs.split_once(&format!("\n### {table}\n")).unwrap();
     let section = section.split("\n### ").next().unwrap();

@@ -12,7 +12,7 @@ use super::lines::{Lines, number, text};
 use super::{expect_only, machine, option};
 
 /// Where the results are, from the root of the repository.
-pub(super) const RESULTS: &str = "docs/calibration/sim.jsonl";
+pub(super) const RESULTS: &str = "docs/lab/data/sim.jsonl";
 
 /// Studies of a batch. A batch is one line of results.
 const BATCH: u64 = 50;

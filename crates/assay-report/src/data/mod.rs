@@ -2,6 +2,7 @@
 
 mod course;
 pub(crate) mod csv;
+pub(crate) mod fields;
 pub(crate) mod gate;
 pub(crate) mod json;
 pub(crate) mod row;

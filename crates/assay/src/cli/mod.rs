@@ -108,6 +108,12 @@ pub(crate) enum Command {
     /// Supervise one server process: assay starts this for each server that it runs
     #[command(hide = true)]
     Supervise,
+    /// Print a part of the documentation that follows from the program, in Markdown
+    #[command(hide = true)]
+    Reference {
+        /// Its name in the markers of the pages: `<!-- generated:NAME -->`
+        name: String,
+    },
 }
 
 /// `assay compare`.

@@ -16,7 +16,7 @@ impl StudyExecutor<'_, '_> {
     /// Starts an instance of every system, fills their caches, and freezes them. An error names its system.
     ///
     /// How fast a server reads depends on the part of the memory that holds its pages. The servers fill their caches at
-    /// the same time, so that they share the same parts (docs/method.md, instances).
+    /// the same time, so that they share the same parts (docs/lab/turns.md, instances).
     pub(super) fn start_frozen(
         &mut self,
         block: u32,

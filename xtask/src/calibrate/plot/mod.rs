@@ -16,13 +16,13 @@ use fs_err as fs;
 use super::lines::Lines;
 
 /// The pages that may show tables, from the root of the repository.
-const PAGES: [&str; 3] = ["docs/method.md", "docs/statistics.md", "docs/why.md"];
+const PAGES: [&str; 3] = ["docs/lab/turns.md", "docs/lab/derivations.md", "docs/lab/causes.md"];
 
 /// Where the plots are, from the root of the repository.
-const PLOTS: &str = "docs/plots";
+const PLOTS: &str = "docs/lab/plots";
 
 /// Where `assay doctor --format json` of the machine may be kept, from the root of the repository.
-const DOCTOR: &str = "docs/calibration/doctor.json";
+const DOCTOR: &str = "docs/lab/data/doctor.json";
 
 /// A chart of results.
 struct Plot {

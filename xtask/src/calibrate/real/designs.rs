@@ -63,7 +63,7 @@ pub(super) enum Plant {
 }
 
 /// A workload with triggers that act only on servers with `default_week_format=1`, from the root of the repository.
-const TRIGGERS: &str = "docs/calibration/triggers.toml";
+const TRIGGERS: &str = "docs/lab/data/triggers.toml";
 
 /// Tests that `--short` measures.
 const FEW: &str = "point-query,update-index";

@@ -21,7 +21,7 @@ use designs::{Design, Measured};
 pub(super) use designs::{SHORT_TURNS, TURNS};
 
 /// Where the results are, from the root of the repository.
-pub(super) const RESULTS: &str = "docs/calibration/real.jsonl";
+pub(super) const RESULTS: &str = "docs/lab/data/real.jsonl";
 
 /// Where those of `--short` are.
 const SHORT_RESULTS: &str = "target/calibration/real.jsonl";

@@ -1,0 +1,79 @@
+//! The versions of the catalog as a table for the documentation.
+
+use std::collections::BTreeMap;
+
+use assay_model::Product;
+
+use crate::catalog::{Catalog, Source};
+use crate::error::Error;
+use crate::version::compare;
+
+/// What one series can be had from.
+#[derive(Debug, Default)]
+struct Row {
+    debian: Vec<String>,
+    verified: Vec<String>,
+    unverified: BTreeMap<String, Vec<String>>,
+}
+
+/// The series of a product that the built-in catalog knows, newest first, as a table in Markdown.
+///
+/// # Errors
+/// The built-in catalog cannot be read.
+pub fn version_table(product: Product) -> Result<String, Error> {
+    let catalog = Catalog::built_in()?;
+    let mut rows: BTreeMap<String, Row> = BTreeMap::new();
+    for offer in catalog.offers(product) {
+        let Some(series) = &offer.server.series else { continue };
+        let suite = if offer.release.released { offer.release.name.clone() } else { continue };
+        rows.entry(series.clone()).or_default().debian.push(suite);
+    }
+    for packaged in catalog.packaged(product) {
+        let version = packaged.version.version.clone();
+        let row = rows.entry(series(product, &version).to_owned()).or_default();
+        match (&packaged.version.sha256, packaged.package.source) {
+            (Some(_), source) => row.verified.push(format!("{version} ({})", source.word())),
+            (None, Source::Tarball) => {
+                row.unverified.entry(packaged.package.name.clone()).or_default().push(version);
+            }
+            (None, source) => {
+                row.unverified.entry(source.word().to_owned()).or_default().push(version);
+            }
+        }
+    }
+    let mut rows: Vec<(String, Row)> = rows.into_iter().collect();
+    rows.sort_by(|(one, _), (other, _)| compare(other, one));
+    let lines = rows.into_iter().map(|(series, row)| {
+        let unverified =
+            row.unverified.into_iter().map(|(source, versions)| range(&source, versions));
+        let unverified: Vec<String> = unverified.collect();
+        format!(
+            "| {series} | {} | {} | {} |\n",
+            row.debian.join(", "),
+            row.verified.join(", "),
+            unverified.join("; ")
+        )
+    });
+    let head =
+        "| series | Debian | packages with a known checksum | not verified |\n|---|---|---|---|\n";
+    Ok(head.to_owned() + &lines.collect::<String>())
+}
+
+/// One version, or the first and the last of several.
+fn range(source: &str, mut versions: Vec<String>) -> String {
+    versions.sort_by(|one, other| compare(one, other));
+    versions.dedup();
+    match versions.as_slice() {
+        [only] => format!("{only} ({source})"),
+        [first, .., last] => format!("{} versions, {first} to {last} ({source})", versions.len()),
+        [] => String::new(),
+    }
+}
+
+/// The release series of a version: its first component for Postgres from 10 on, else the first two.
+fn series(product: Product, version: &str) -> &str {
+    let one = product == Product::Postgres && !version.starts_with("9.");
+    let ends = version.match_indices('.').map(|(at, _)| at);
+    let end = ends.chain([version.len()]).nth(usize::from(!one)).unwrap_or(version.len());
+    version.get(..end).unwrap_or(version)
+}

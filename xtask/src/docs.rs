@@ -1,0 +1,138 @@
+//! The documentation: parts that follow from the program or from data, links, and the book.
+
+mod links;
+mod parts;
+mod rules;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use fs_err as fs;
+
+use crate::suite::cargo;
+
+/// The program that makes the book, in the version that is known to work.
+const MDBOOK: &str = "0.5.4";
+
+/// Writes the generated parts of all pages, or with `--check` compares them; checks the pages; builds the book in
+/// `target/book`.
+///
+/// # Errors
+/// A part has no source, pages break a rule, a link leads nowhere, or the book cannot be built.
+#[expect(clippy::print_stdout, reason = "a task reports on stdout")]
+pub fn run(words: &[String]) -> Result<()> {
+    let is_check = match words {
+        [] => false,
+        [word] if word == "--check" => true,
+        _ => bail!("usage: cargo xtask docs [--check]"),
+    };
+    let root = root()?;
+    let program = build(&root)?;
+    let figures = parts::figures(&root)?;
+    let mut stale = Vec::new();
+    for page in pages(&root)? {
+        let before = fs::read_to_string(&page)?;
+        let after = parts::filled(&before, &figures, &mut |name| part(&program, name))
+            .with_context(|| page.display().to_string())?;
+        if after == before {
+            continue;
+        }
+        stale.push(page.display().to_string());
+        if !is_check {
+            fs::write(&page, after)?;
+            println!("wrote {}", page.display());
+        }
+    }
+    ensure!(!is_check || stale.is_empty(), "out of date, run `cargo xtask docs`: {stale:?}");
+    let offences = offences(&root)?;
+    ensure!(offences.is_empty(), "{} offence(s):\n{}", offences.len(), offences.join("\n"));
+    book(&root)?;
+    println!("the book is target/book/index.html");
+    Ok(())
+}
+
+/// What is wrong with the pages: links, rules of style, figures that are not those of the data.
+///
+/// # Errors
+/// A page cannot be read.
+pub fn offences(root: &Path) -> Result<Vec<String>> {
+    let pages = pages(root)?;
+    let mut offences = links::offences(root, &pages)?;
+    offences.extend(rules::offences(root, &pages)?);
+    offences.extend(parts::offences(root, &pages)?);
+    Ok(offences)
+}
+
+fn root() -> Result<PathBuf> {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    Ok(here.parent().context("xtask has no parent folder")?.to_owned())
+}
+
+/// Every page in Markdown that git knows or will know.
+fn pages(root: &Path) -> Result<Vec<PathBuf>> {
+    let output = Command::new("git")
+        .args(["ls-files", "--cached", "--others", "--exclude-standard", "*.md"])
+        .current_dir(root)
+        .output()
+        .context("cannot start git")?;
+    ensure!(output.status.success(), "git ls-files: {}", String::from_utf8_lossy(&output.stderr));
+    let listed = String::from_utf8(output.stdout)?;
+    Ok(listed.lines().map(|line| root.join(line)).filter(|path| path.exists()).collect())
+}
+
+/// The program whose words the pages have.
+fn build(root: &Path) -> Result<PathBuf> {
+    let status = Command::new(cargo())
+        .args(["build", "--quiet", "-p", "assay"])
+        .current_dir(root)
+        .status()
+        .context("cannot start cargo")?;
+    ensure!(status.success(), "assay cannot be built");
+    let target =
+        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    Ok(target.join("debug/assay"))
+}
+
+/// One generated part. What a developer has in the environment is no part of the help.
+fn part(program: &Path, name: &str) -> Result<String> {
+    let output = Command::new(program)
+        .env_clear()
+        .args(["reference", name])
+        .output()
+        .with_context(|| format!("cannot start `{}`", program.display()))?;
+    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    Ok(String::from_utf8(output.stdout)?)
+}
+
+fn book(root: &Path) -> Result<()> {
+    let status = Command::new(mdbook(root)?)
+        .args(["build", "docs"])
+        .current_dir(root)
+        .status()
+        .context("cannot start mdbook")?;
+    ensure!(status.success(), "mdbook failed");
+    Ok(())
+}
+
+/// An installed mdbook, or one of our own, which cargo builds once.
+fn mdbook(root: &Path) -> Result<PathBuf> {
+    let installed = Command::new("mdbook").arg("--version").output();
+    if installed.is_ok_and(|output| output.status.success()) {
+        return Ok(PathBuf::from("mdbook"));
+    }
+    let tools = root.join("target/tools");
+    let program = tools.join("bin/mdbook");
+    if !program.exists() {
+        let features = ["--no-default-features", "--features", "search"];
+        let status = Command::new(cargo())
+            .args(["install", "mdbook", "--locked", "--version", MDBOOK, "--root"])
+            .arg(&tools)
+            .args(features)
+            .env("CARGO_TARGET_DIR", tools.join("target"))
+            .status()
+            .context("cannot start cargo")?;
+        ensure!(status.success(), "mdbook cannot be installed");
+    }
+    Ok(program)
+}
