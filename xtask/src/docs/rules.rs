@@ -119,7 +119,7 @@ fn is_date(word: &str) -> bool {
     let parts: Vec<&str> = word.split('-').collect();
     let is_number = |part: &&str| !part.is_empty() && part.bytes().all(|it| it.is_ascii_digit());
     let is_first = parts.first().is_some_and(|year| year.len() == 4 && year.starts_with("20"));
-    is_first && matches!(parts.len(), 2 | 3) && parts.iter().all(|part| is_number(part))
+    is_first && matches!(parts.len(), 2 | 3) && parts.iter().all(is_number)
 }
 
 /// `14:30`.
