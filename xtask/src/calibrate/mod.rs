@@ -19,7 +19,7 @@ usage: cargo xtask calibrate sim [--studies N] [--case GLOB]
 sim   simulates studies whose truth is known and counts right and wrong verdicts; by default 1,000 of each case
 real  measures real servers: the same system twice, changes of known direction, the manual design, lengths of turns,
       short and long turns in equal time, long runs, studies of an hour, causes that are planted
-plot  writes the tables in docs/lab/turns.md, docs/lab/derivations.md and docs/lab/causes.md, and the plots in docs/lab/plots
+plot  writes the tables in the notebooks in docs/lab, and the plots in docs/lab/plots
 
 Results are appended to docs/lab/data, and a command that was interrupted goes on where it stopped. Servers that an
 interrupted \"half a CPU\" leaves behind are in `assay server list`.

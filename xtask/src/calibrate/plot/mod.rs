@@ -16,7 +16,13 @@ use fs_err as fs;
 use super::lines::Lines;
 
 /// The pages that may show tables, from the root of the repository.
-const PAGES: [&str; 3] = ["docs/lab/turns.md", "docs/lab/derivations.md", "docs/lab/causes.md"];
+const PAGES: [&str; 5] = [
+    "docs/lab/turns.md",
+    "docs/lab/long-runs.md",
+    "docs/lab/aims.md",
+    "docs/lab/derivations.md",
+    "docs/lab/causes.md",
+];
 
 /// Where the plots are, from the root of the repository.
 const PLOTS: &str = "docs/lab/plots";
