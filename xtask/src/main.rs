@@ -1,5 +1,5 @@
-//! Tasks of the repository: `cargo xtask ci`, `suite`, `test`, `tidy`, `docs`, `fuzz`, `crash`, `simulate`, `calibrate`,
-//! `servers` and `record`.
+//! Tasks of the repository: `cargo xtask ci`, `suite`, `test`, `tidy`, `docs`, `fuzz`, `crash`, `simulate`,
+//! `calibrate`, `servers` and `record`.
 #![expect(clippy::print_stdout, reason = "a task reports on stdout")]
 
 use std::process::{Command, ExitCode};
@@ -7,8 +7,8 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context, Result, bail};
 
 const USAGE: &str = "\
-usage: cargo xtask ci | suite [PACKAGE...] [--lib] [--bins] [--test PROGRAM]... [-- TEST...] | test | tidy | docs [--check]
-                   | fuzz [TARGET] [--seconds N] | crash [TIMES [SEED]]
+usage: cargo xtask ci | suite [PACKAGE...] [--lib] [--bins] [--test PROGRAM]... [-- TEST...] | test | tidy
+                   | docs [--check] | fuzz [TARGET] [--seconds N] | crash [TIMES [SEED]]
                    | simulate quick|faults [TIMES [SEED]] | calibrate sim|real|plot ...
                    | servers [--all] [--accept-expired-index] [SYSTEM...] | record
 

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use assay_model::{Experiment, Hint as _, Setup, TestSet};
-use assay_plan::{MachineFacts, Plan, plan, read_study, write_study};
+use assay_plan::{MachineFacts, Plan, plan, read_study, read_workload, write_study};
 
 /// Large enough for every published study.
 const LARGE: MachineFacts = MachineFacts { cpus: 64, memory_mb: 256_000, disk_mb: 4_000_000 };
@@ -141,6 +141,31 @@ fn every_key_that_the_parser_knows_is_documented() {
                 home == "insert-bench" || key == "insert-bench" || key == "oltp" || in_example,
                 "{home}: the example lacks `{key}`"
             );
+        }
+    }
+}
+
+#[test]
+fn every_key_of_workload_files_is_documented() {
+    let docs = fs_err::read_to_string(root().join("docs/reference/workload-files.md")).unwrap();
+    let table = "[table.a]\nrows = 1000\ncreate = \"CREATE TABLE a (id INT PRIMARY KEY)\"\n";
+    let files: assay_plan::ReadFile<'_> = &|_| Err("no files".to_owned());
+    let steps = "[test.t]\nsteps = [\"SELECT 1\"]\n";
+    for wrong in [
+        format!("zz = 1\n{table}{steps}"),
+        format!("{table}zz = 1\n{steps}"),
+        format!("{table}columns = {{ id = {{ zz = 1 }} }}\n{steps}"),
+        format!("{table}[test.t]\nzz = 1\n"),
+        format!("{table}[test.t]\nsteps = [{{ zz = 1 }}]\n"),
+    ] {
+        let error = read_workload("keys.toml", &wrong, files).unwrap_err();
+        let told = format!("{error}\n{}", error.hints().join(" "));
+        let (_, keys) =
+            told.split_once("the known keys here are ").unwrap_or_else(|| panic!("{told}"));
+        let keys = keys.lines().next().unwrap_or_default();
+        for key in keys.split('`').skip(1).step_by(2) {
+            let forms = [format!("`{key}`"), format!("{key} = "), format!("[{key}.")];
+            assert!(forms.iter().any(|form| docs.contains(form)), "no word of `{key}` in {wrong}");
         }
     }
 }

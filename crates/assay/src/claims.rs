@@ -15,7 +15,8 @@ use crate::exit::Exit;
 use crate::{paths, report};
 
 /// Advice if the file is not one with claims.
-const CLAIM_FILES: &str = "name a file with claims, such as those in `claims/`; `docs/reference/claim-files.md` describes them";
+const CLAIM_FILES: &str = "name a file with claims, such as those in `claims/`; \
+     `docs/reference/claim-files.md` describes them";
 
 /// Checks the statements of a file. The exit code says whether all of them hold.
 pub(crate) fn run(args: &Claims) -> Result<Exit> {

@@ -1,5 +1,5 @@
-//! `assay export`: the queries of docs/reference/export.md work on the tables. They are run by DuckDB, which is installed with
-//! pip into a directory of the user's cache.
+//! `assay export`: the queries of docs/reference/export.md work on the tables. They are run by DuckDB, which is
+//! installed with pip into a directory of the user's cache.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
 
 use std::io::Read as _;

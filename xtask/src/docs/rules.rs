@@ -1,5 +1,5 @@
-//! What tutorials, how-tos and explanations may not hold: they say what is, not how it came about. Dates, hours, what was
-//! before, commits and names of constants belong to the notebooks of the lab.
+//! What tutorials, how-tos and explanations may not hold: they say what is, not how it came about. Dates, hours, what
+//! was before, commits and names of constants belong to the notebooks of the lab.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
