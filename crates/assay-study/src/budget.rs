@@ -12,6 +12,8 @@ const FIRST: f64 = 0.5;
 pub(crate) struct Budget {
     /// Seconds that a round of each cell takes, all systems together.
     round_s: Vec<f64>,
+    /// Rounds of each cell after which a few spoiled turns do not decide its estimate.
+    robust: Vec<u32>,
     /// Seconds that a block takes besides its rounds.
     start_s: f64,
     /// The same of each block so far, ascending.
@@ -49,6 +51,7 @@ impl Budget {
         Self {
             budget_s: record.budget_s(),
             round_s: study.cells.iter().map(|cell| round_s(cell, systems)).collect(),
+            robust: study.cells.iter().map(rounds_robust).collect(),
             starts_s: Vec::new(),
             start_s: start_s(&study.cells, systems),
             began_s: None,
@@ -80,6 +83,9 @@ impl Budget {
         if let Some(known) = self.round_s.get_mut(cell) {
             *known = round_s(planned, systems);
         }
+        if let Some(known) = self.robust.get_mut(cell) {
+            *known = rounds_robust(planned);
+        }
     }
 
     /// A block has ended, if one was begun, and the next one begins.
@@ -107,6 +113,14 @@ impl Budget {
         if is_first { self.budget_s.max(used_s + FIRST * self.budget_s) } else { self.budget_s }
     }
 
+    /// The fewest rounds of a cell in a block, if there is time for them.
+    fn robust(&self, cell: usize, wish: Wish) -> u32 {
+        match wish {
+            Wish::Share | Wish::Rounds(_) => self.robust.get(cell).copied().unwrap_or(ROUNDS_MIN),
+            Wish::Nothing | Wish::Precision(_) => ROUNDS_MIN,
+        }
+    }
+
     /// The rounds of each cell that the next block has time for; `None` if no further block fits.
     pub(crate) fn rounds(
         &self,
@@ -118,37 +132,52 @@ impl Budget {
         if wishes.is_empty() || blocks.left == 0 {
             return None;
         }
-        let round_s = |cell: &usize| self.round_s(*cell);
-        let once_s: f64 = wishes.iter().map(|(cell, _)| round_s(cell)).sum();
+        let once_s: f64 = wishes.iter().map(|(cell, _)| self.round_s(*cell)).sum();
         let left_s = self.budget_s - used_s;
-        // Plans fewer blocks if the time left is too short for all planned blocks at their smallest.
         let least_s = self.start_s + f64::from(ROUNDS_MIN) * once_s;
-        let fitting = (left_s / least_s).max(0.0) as u32;
+        let most = study.rounds.max(ROUNDS_MIN);
+        let robust = |&(cell, wish): &(usize, Wish)| self.robust(cell, wish).min(most);
+        let of_robust = |it: &(usize, Wish)| self.round_s(it.0) * f64::from(robust(it));
+        let robust_s = self.start_s + wishes.iter().map(of_robust).sum::<f64>();
+        // A second block tells more than further rounds of the first one.
+        let is_robust = left_s >= robust_s && (left_s >= 2.0 * robust_s || left_s < 2.0 * least_s);
+        let least = |it: &(usize, Wish)| if is_robust { robust(it) } else { ROUNDS_MIN };
+        let block_s = if is_robust { robust_s } else { least_s };
+        // Plans fewer blocks if the time left is too short for all planned blocks at their smallest.
+        let fitting = (left_s / block_s).max(0.0) as u32;
         let blocks_left = blocks.left.min(fitting).max(1);
         let share_s = left_s / f64::from(blocks_left) - self.start_s;
         let equal = share_s / once_s;
         // The first block begins even when the budget is too small: a study without any result helps nobody.
-        if equal < f64::from(ROUNDS_MIN) && blocks.done > 0 {
+        if left_s < least_s && blocks.done > 0 {
             return None;
         }
-        let wanted = |wish: Wish| wish.rounds(equal, blocks_left);
         // What cells need beyond the least shares out the time beyond the least.
-        let beyond = |wish: Wish| (wanted(wish) - f64::from(ROUNDS_MIN)).max(0.0);
-        let beyond_s: f64 = wishes.iter().map(|(cell, wish)| round_s(cell) * beyond(*wish)).sum();
-        let free_s = (share_s - f64::from(ROUNDS_MIN) * once_s).max(0.0);
+        let beyond =
+            |it: &(usize, Wish)| (it.1.rounds(equal, blocks_left) - f64::from(least(it))).max(0.0);
+        let beyond_s: f64 = wishes.iter().map(|it| self.round_s(it.0) * beyond(it)).sum();
+        let free_s = (share_s - (block_s - self.start_s)).max(0.0);
         let part = if beyond_s > free_s { free_s / beyond_s } else { 1.0 };
-        let most = study.rounds.max(ROUNDS_MIN);
-        let rounds = |wish: Wish| {
-            let affordable = f64::from(ROUNDS_MIN) + part * beyond(wish);
+        let rounds = |it: &(usize, Wish)| {
+            let affordable = f64::from(least(it)) + part * beyond(it);
             (affordable as u32 / ROUNDS_MIN * ROUNDS_MIN).clamp(ROUNDS_MIN, most)
         };
         Some(NextBlock {
             // Before anything was measured, a guess may be far too long. Too many expected blocks do no harm: the last
             // look of the study spends what is left.
             left: if blocks.done == 0 { blocks.left } else { blocks_left },
-            cells: wishes.iter().map(|&(cell, wish)| (cell, rounds(wish))).collect(),
+            cells: wishes.iter().map(|it| (it.0, rounds(it))).collect(),
         })
     }
+}
+
+/// Values of a cell in a block among which three at either end may be spoiled: they are the tenth that is pulled in.
+const VALUES_ROBUST: u32 = 30;
+
+/// Rounds with that many values. Two turns give one, and a slice that is a single turn gives one as well.
+fn rounds_robust(cell: &PlannedCell) -> u32 {
+    let rounds = VALUES_ROBUST.div_ceil((cell.turns() / 2).max(1));
+    rounds.next_multiple_of(ROUNDS_MIN).clamp(ROUNDS_MIN, ROUNDS_ROBUST as u32)
 }
 
 /// What a cell needs of the blocks to come.

@@ -27,6 +27,10 @@ const DESIGN_DF: f64 = 6.0;
 const DEPENDENCE: f64 = 1.25;
 const DEPENDENCE_DF: f64 = 20.0;
 
+/// Degrees of freedom up to which the variance that is known without the deviations of a cell's blocks adds to what
+/// those deviations show. With few cells and blocks, these tell as little as one degree of freedom.
+const KNOWN_DF: f64 = 20.0;
+
 /// The part of the expected variance between blocks that all tests of an instance have in common.
 const COMMON: f64 = 0.5;
 
@@ -302,8 +306,10 @@ fn effect(cell: &Cell, shared: &Shared) -> Option<Effect> {
         (Some(prior), _) => prior.moderate((ratio, reduced.degrees()), known_df),
         (None, 1) if reduced.spread.is_none() => return None,
         (None, 1) => (1.0, known_df),
-        (None, _) => shared.assumed.fill(1.0, (ratio, reduced.degrees()), known_df),
+        (None, _) => (ratio, reduced.degrees()),
     };
+    // A second block never tells less than the first one alone: what is known without the deviations of blocks stays.
+    let (scale, df) = shared.assumed.fill(1.0, (scale, df), known_df.min(KNOWN_DF));
     let variance = scale / weighted.sum;
     let df = if shared.prior.is_some() { shared.limit(count * variance, df) } else { df };
     let se = variance.max(weighted.within).sqrt();

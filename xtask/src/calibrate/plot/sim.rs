@@ -98,12 +98,74 @@ const CHANGED: [&str; 2] = ["changed", "changed_write"];
 
 pub(super) fn tables(cases: &[Case]) -> Vec<Table> {
     vec![
+        Table { name: "sim-early", text: early(cases) },
         Table { name: "sim-errors", text: errors(cases) },
         Table { name: "sim-same", text: same(cases) },
         Table { name: "sim-special", text: special(cases) },
         Table { name: "sim-power", text: power(cases) },
         Table { name: "sim-width", text: widths(cases) },
     ]
+}
+
+/// Large changes: the share of the changed tests that were called, of those that the first pass reached.
+fn early(cases: &[Case]) -> String {
+    let mut shown: Vec<(f64, u32, &Case)> =
+        cases.iter().filter(|case| case.name.starts_with("early/")).filter_map(early_key).collect();
+    shown.sort_by(|one, other| {
+        let taken = |case: &Case| case.parts().len();
+        let (a, b) = ((taken(one.2), one.0), (taken(other.2), other.0));
+        a.partial_cmp(&b).unwrap_or(std::cmp::Ordering::Equal).then(one.1.cmp(&other.1))
+    });
+    let row = |(_, _, case): &(f64, u32, &Case)| {
+        let of = |change: &str, name: &str| case.sum(&format!("changes/{change}/{name}"));
+        let called =
+            |change: &str, name: &str| format!("{} of {}", of(change, name), of(change, "reached"));
+        let reached: f64 = EARLY.iter().map(|change| of(change, "reached")).sum();
+        let covered = stats::share(case.sum("covered"), case.sum("intervals"));
+        vec![
+            format!("`{}`", case.name),
+            format!("{:.0}", case.sum("studies")),
+            stats::share(reached, case.sum("studies"))
+                .map_or_else(String::new, |it| percent(it.value)),
+            format!("{:.1}", case.of_study("blocks")),
+            called("30", "first"),
+            called("x2", "first"),
+            called("x100", "first"),
+            called("x2000", "first"),
+            called("10", "second"),
+            percent(case.of_study("false_share")),
+            covered.map_or_else(String::new, |it| percent(it.value)),
+        ]
+    };
+    let rows: Vec<Vec<String>> = shown.iter().map(row).collect();
+    let head = [
+        "case",
+        "studies",
+        "changed test reached by the first pass",
+        "blocks",
+        "30 %, first pass",
+        "2×, first pass",
+        "100×, first pass",
+        "2,000×, first pass",
+        "10 %, second pass",
+        "false share of all calls",
+        "inside the 95 % interval",
+    ];
+    markdown(&head, &rows)
+}
+
+/// The changes in the lines of early cases.
+const EARLY: [&str; 5] = ["10", "30", "x2", "x100", "x2000"];
+
+/// An early case by its budget, seconds, and the number of its systems.
+fn early_key(case: &Case) -> Option<(f64, u32, &Case)> {
+    let parts = case.parts();
+    let budget = parts.get(1)?;
+    let seconds = match budget.strip_suffix('m') {
+        Some(minutes) => 60.0 * minutes.parse::<f64>().ok()?,
+        None => budget.strip_suffix('s')?.parse().ok()?,
+    };
+    Some((seconds, parts.get(2)?.parse().ok()?, case))
 }
 
 /// False calls, false discovery rate and coverage of the usual studies.
@@ -392,6 +454,24 @@ mod tests {
             "kinds": {"null": kind, "changed": kind}, "with_wrong": 1, "half_median": 0.01 * studies as f64,
         });
         json!({"case": case, "studies": studies, "qps": quantity, "cpu": quantity, "false_share": 0.5})
+    }
+
+    #[test]
+    fn early_cases_are_shown_by_budget_and_systems_with_those_that_were_reached() {
+        let line = |case: &str| {
+            let of = json!({"studies": 10, "reached": 9, "first": 8, "second": 7});
+            json!({"case": case, "studies": 50, "blocks": 150, "false_share": 0.5, "intervals": 400, "covered": 380,
+                "changes": {"10": of, "30": of, "x2": of, "x100": of, "x2000": of}})
+        };
+        let names = ["early/10m/2", "early/1m/12", "early/30s/2/taken", "early/1m/2"];
+        let (cases, _) = Case::of(&names.map(line), FINGERPRINT);
+        let table = early(&cases);
+        let shown: Vec<&str> =
+            table.lines().skip(2).filter_map(|it| it.split('`').nth(1)).collect();
+        assert_eq!(shown, ["early/1m/2", "early/1m/12", "early/10m/2", "early/30s/2/taken"]);
+        let row =
+            "| 50 | 90.0 % | 3.0 | 8 of 9 | 8 of 9 | 8 of 9 | 8 of 9 | 7 of 9 | 1.00 % | 95.0 % |";
+        assert!(table.lines().skip(2).all(|it| it.ends_with(row)), "{table}");
     }
 
     /// That of [`line`], which has none.
