@@ -2,7 +2,9 @@
 //! over thousands.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
 
-use assay_sim::calibrate::{Case, Kind, Tally, add_study, cases};
+use assay_sim::calibrate::{
+    Case, EarlyTally, Kind, Tally, add_early, add_study, cases, early_cases,
+};
 
 fn case(name: &str) -> Case {
     cases().into_iter().find(|case| case.name == name).unwrap()
@@ -47,4 +49,16 @@ fn changes_of_five_percent_are_called_in_both_quantities() {
 fn the_same_seed_gives_the_same_counts() {
     let line = || studies("stalls/null/5m", 1).json("", 1, 0);
     assert_eq!(line(), line());
+}
+
+/// Studies of half a minute in which pauses of the machine spoiled several of the twelve values of a write, or in which
+/// the few cells and blocks told next to nothing of their own variance.
+#[test]
+fn large_changes_are_called_early_on_a_busy_machine() {
+    let case = early_cases().into_iter().find(|case| case.name == "early/30s/2").unwrap();
+    let mut tally = EarlyTally::default();
+    for seed in [20, 86, 145, 150, 155, 161, 180] {
+        add_early(&mut tally, &case, seed).unwrap();
+    }
+    assert_eq!((tally.called("30", 1), tally.called("10", 2)), (1.0, 1.0), "{tally:?}");
 }

@@ -105,8 +105,8 @@ fn decided_cells_stop_and_writes_go_on_together() {
     // All are equal but one write, which is so noisy that it stays open.
     scenario.record.study.blocks = 6;
     let equal = ended(scenario.clone());
-    // The second block shows that instances hardly differ.
-    assert_eq!(equal.record.blocks.len(), 2);
+    // Three blocks show that instances hardly differ; the design lets expect more, and counts six degrees of freedom.
+    assert_eq!(equal.record.blocks.len(), 3);
     assert!(equal.used_s < 0.1 * equal.record.study.budget_s);
     let cells = scenario.record.study.cells.iter();
     let index = cells.clone().position(|it| &*it.id.test.name == "update-one").unwrap();

@@ -479,10 +479,43 @@ impl Effect {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use assay_model::Setup;
+
     use super::*;
+    use crate::robust::{Value, centres};
 
     pub(crate) fn effect(log: f64, se: f64, df: f64) -> Effect {
         Effect { log, se, df, blocks: 4, last: 3, within: 0.0, rounds: 40 }
+    }
+
+    /// A cell of so many blocks with four rounds of twelve values, whose second block is apart from the first.
+    fn reduced(blocks: u32, apart: f64) -> Option<Reduced> {
+        let value = |index: u32| {
+            let (block, round) = (index / 48, index / 12 % 4);
+            let noise = 0.03 * (f64::from(index * 7 % 11) - 5.0) / 5.0;
+            Value { block, round, value: noise + f64::from(block) * apart }
+        };
+        let values: Vec<Value> = (0..48 * blocks).map(value).collect();
+        centres(&values).map(|it| Reduced::new(&it))
+    }
+
+    /// One degree of freedom in each of eight cells is all that two blocks show: by chance, it looks as if cells vary
+    /// very differently.
+    #[test]
+    fn a_second_block_tells_no_less_than_the_first_alone() {
+        let class = (assay_model::Class::Read, Setup { clients: 1, tables: 1, rows: 1 });
+        let apart = [1e-5, 0.02, 1e-4, 0.012, 1e-5, 0.015, 2e-3, 1e-4];
+        let of = |blocks: u32| -> Vec<Effect> {
+            let cells: Vec<Option<Reduced>> = apart.iter().map(|it| reduced(blocks, *it)).collect();
+            let found = estimate(&cells.iter().collect::<Vec<_>>(), &[class; 8], Assumed::Design);
+            found.into_iter().flatten().collect()
+        };
+        let (first, second) = (of(1), of(2));
+        assert_eq!((first.len(), second.len()), (8, 8));
+        for (first, second) in first.iter().zip(&second) {
+            let (before, after) = (first.half_width(1e-3), second.half_width(1e-3));
+            assert!(second.df > 6.0 && after < 1.1 * before, "{first:?} {second:?}");
+        }
     }
 
     #[test]
