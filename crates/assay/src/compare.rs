@@ -15,6 +15,7 @@ use crate::interrupt::Interrupt;
 use crate::progress::{Progress, print};
 use crate::study::{self, Distrust, Stopped, Unfinished};
 use crate::systems::{Environment, machine_facts, on_disk};
+use crate::written::Written;
 use crate::{config_file, paths, recorded, report, stacks, study_id, workload};
 
 /// `assay compare`, the main command.
@@ -115,10 +116,15 @@ fn from_request(
         let warnings = overruled(&request, &plan.study).into_iter().chain(overrun);
         warnings.for_each(|warning| print(&format!("warning: {warning}")));
     }
+    let written = Written::of(&request);
     let begun =
         Begun::Now { offline: request.offline, accept_expired_index: request.accept_expired_index };
-    measure(args, junit, &cache_dir, &mut ledger, &begun, |env, ledger| {
+    let measured = measure(args, junit, &cache_dir, &mut ledger, &begun, |env, ledger| {
         study::run(plan, env, ledger)
+    });
+    measured.map_err(|error| match written.and_then(|it| it.place(&error)) {
+        Some(place) => error.context(format!("a server refuses what stands in {place}")),
+        None => error,
     })
 }
 

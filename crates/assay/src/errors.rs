@@ -57,10 +57,18 @@ const ALL: [Asked; 32] = [
 /// The hints of an error and its causes.
 pub(crate) fn hints(error: &anyhow::Error) -> Vec<String> {
     let hints = |cause: &(dyn StdError + 'static)| {
-        let connection = cause.downcast_ref().and_then(connection::connection_hint);
+        let connection = of_connection(cause).and_then(connection::connection_hint);
         ALL.iter().flat_map(|hints_of| hints_of(cause)).chain(connection).collect::<Vec<_>>()
     };
     error.chain().flat_map(hints).collect()
+}
+
+/// The error of a connection, also where another error stands for it.
+fn of_connection<'a>(cause: &'a (dyn StdError + 'static)) -> Option<&'a assay_wire::Error> {
+    match cause.downcast_ref() {
+        Some(assay_servers::Error::Wire(error)) => Some(error),
+        _ => cause.downcast_ref(),
+    }
 }
 
 /// Prints `error:` and the failure, then its causes, then the hints.
@@ -89,6 +97,16 @@ pub(crate) fn print_error(error: &anyhow::Error) {
 mod tests {
     use std::collections::BTreeSet;
     use std::path::Path;
+
+    /// As `audit` and `compare` attach to it.
+    #[test]
+    fn a_server_that_does_not_answer_has_a_hint() {
+        let source = std::io::ErrorKind::ConnectionRefused.into();
+        let error = assay_wire::Error::Connect { address: "127.0.0.1:1".to_owned(), source };
+        let error = anyhow::Error::from(assay_servers::Error::Wire(error)).context("cannot attach");
+        let hints = super::hints(&error);
+        assert!(matches!(&hints[..], [one] if one.starts_with("nothing listens")), "{hints:?}");
+    }
 
     /// The crate and the type of every `impl Hint for TYPE` below `folder`.
     fn implemented(folder: &Path, of_crate: &str, found: &mut BTreeSet<String>) {

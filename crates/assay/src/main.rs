@@ -44,6 +44,7 @@ mod systems;
 mod trend;
 mod whole_file;
 mod workload;
+mod written;
 
 use std::io::Write as _;
 use std::process::ExitCode;

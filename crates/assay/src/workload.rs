@@ -14,7 +14,7 @@ use crate::paths;
 const FILE_MAX: u64 = 4 << 30;
 
 /// Advice if the file is not a workload file.
-const WORKLOAD_FILES: &str = "name a workload file, such as those in `workloads/`; \
+pub(crate) const WORKLOAD_FILES: &str = "name a workload file, such as those in `workloads/`; \
      `docs/reference/workload-files.md` describes them";
 
 /// Reads a workload file. The files that it names are relative to its directory.

@@ -257,6 +257,35 @@ fn other_commands_warn_of_a_running_study_without_waiting() {
 }
 
 #[test]
+fn the_data_that_were_not_used_for_the_longest_time_go_when_the_cache_exceeds_its_bound() {
+    let place = Place::new();
+    let measured = |rows: &str, limit: &str| {
+        let study = ["compare", "mariadb@11.8", "--twin", "--preset", "smoke", "--budget", "5s"];
+        let tests = ["--tests", "point-query", "--offline", "--rows", rows];
+        let mut command = place.command(&[&study[..], &tests[..]].concat());
+        let output = command.env("ASSAY_CACHE_LIMIT", limit).output().unwrap();
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(0), "{told}");
+        told
+    };
+    let kept = || {
+        let listed = json(&place, &["cache", "list", "--format", "json"]);
+        let data = listed.as_array().unwrap().iter().filter(|it| it["kind"] == "data");
+        data.map(|it| it["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let has = |rows: &str| kept().iter().any(|name| name.contains(rows));
+    assert!(!measured("1000", "1G").contains("removed"));
+    assert!(!measured("2000", "1G").contains("removed"));
+    assert!(has("1,000 rows") && has("2,000 rows"), "{:?}", kept());
+    // What is in use stays, whatever the bound.
+    let told = measured("2000", "1M");
+    assert!(told.contains("note: removed the data of") && told.contains("1,000 rows"), "{told}");
+    assert!(told.contains("(`ASSAY_CACHE_LIMIT`)"), "{told}");
+    assert!(!has("1,000 rows") && has("2,000 rows"), "{:?}", kept());
+    place.assert_nothing_left();
+}
+
+#[test]
 fn the_cache_is_listed_and_cleaned() {
     let place = Place::new();
     let kinds = |place: &Place| -> Vec<String> {

@@ -200,7 +200,8 @@ fn a_test_that_one_version_cannot_run_is_measured_on_the_others() {
     let table = "rows = 100\ncreate = \"CREATE TABLE t (id INT PRIMARY KEY, a INT)\"\n\
                  columns = { id = { sequence = 1 }, a = { uniform = [1, 9] } }";
     let tests = "[test.both]\nsteps = [\"SELECT SUM(a) FROM t\"]\n\
-                 [test.only-new]\nsteps = [\"SELECT JSON_SCHEMA_VALID('{}', '{}'), SUM(a) FROM t\"]";
+                 [test.only-new]\nsteps = [\"SELECT JSON_SCHEMA_VALID('{}', '{}'), SUM(a) FROM t\"]\n\
+                 [test.empty]\nsteps = [\"SELECT a FROM t WHERE id = -1\"]";
     let file = written(folder.path(), table, tests).display().to_string();
     let (old, other) = ("mariadb@10.11", "mariadb@11.8+innodb_doublewrite=OFF");
     let compare = ["compare", "mariadb@11.8", old, other, "--preset", "smoke", "--offline"];
@@ -211,6 +212,10 @@ fn a_test_that_one_version_cannot_run_is_measured_on_the_others() {
     let why = "only-new mariadb@10.11: cannot prepare `SELECT JSON_SCHEMA_VALID('{}', '{}'), SUM(a) FROM t`: server \
                error 1305";
     assert!(words.contains(why), "{told}");
+    let nothing =
+        "warning: `empty` returned no rows on any server: `SELECT a FROM t WHERE id = -1`";
+    assert!(words.contains(nothing), "{told}");
+    assert_eq!(words.matches("returned no rows").count(), 1, "{told}");
     let good = |place: &Place, system: usize, test: &str| {
         let slices = place.all_slices();
         let of = slices.iter().filter(|it| it.system == system && it.cell.test.name() == test);

@@ -8,7 +8,7 @@ use assay_model::{
 use assay_verdict::{Judgement, SystemSummary, threshold};
 
 use super::study::JudgedStudy;
-use super::{findings, trouble, unmeasured};
+use super::{findings, nothing, trouble, unmeasured};
 use crate::number::{duration, share};
 use crate::words::origin;
 
@@ -58,6 +58,7 @@ fn warnings(study: &JudgedStudy) -> Vec<String> {
     });
     let mut warnings: Vec<String> = reservations.chain(makers(study)).collect();
     warnings.extend(data_differ(study));
+    warnings.extend(nothing::warnings(record));
     warnings.extend(trouble::warnings(record, study.judgement));
     let cells = study.judgement.cells.iter();
     let disturbed: BTreeSet<_> =

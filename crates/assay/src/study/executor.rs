@@ -22,6 +22,7 @@ use crate::systems::{
     Clients, Environment, Instance, LocalSite, Participant, Slot, StudyTables, Templates,
     failed_slice,
 };
+use crate::written::Written;
 
 /// Interval between two checks whether the user asked to stop.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -56,6 +57,8 @@ pub(crate) struct StudyExecutor<'a, 'l> {
     left_out: Option<anyhow::Error>,
     /// Whether the answers of servers are checked.
     is_checked: bool,
+    /// The user's workload file, if it is still there.
+    written: Option<Written>,
     /// The tests of which profiles are taken.
     pub(super) profiling: Profiling,
     /// The names of functions, for these profiles.
@@ -76,6 +79,7 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
         Self {
             is_checked: recipe.as_ref().is_ok_and(|request| request.check),
             profiling: recipe.map(|request| request.profile).unwrap_or_default(),
+            written: recipe_file(recorder),
             symbols: Symbols::new(!env.offline, is_asked),
             participants,
             local,
@@ -112,9 +116,15 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
         if error.chain().any(|cause| cause.is::<assay_ledger::Error>()) {
             return Err(error);
         }
-        let why = format!("{error:#}");
+        let why = self.why(&error);
         self.error = Some(error);
         Ok(Outcome::Failed { system, why })
+    }
+
+    /// An error in words, with the place in a user's file where what it is about stands.
+    pub(super) fn why(&self, error: &anyhow::Error) -> String {
+        let place = self.written.as_ref().and_then(|it| it.place(error));
+        place.map_or_else(|| format!("{error:#}"), |place| format!("{error:#} ({place})"))
     }
 
     pub(super) fn cell(&self, cell: usize) -> Result<PlannedCell> {
@@ -373,6 +383,10 @@ impl Executor for StudyExecutor<'_, '_> {
         }
         Ok(Outcome::Done)
     }
+}
+
+fn recipe_file(recorder: &Recorder) -> Option<Written> {
+    Written::of(&assay_plan::read_study("recipe", &recorder.study().recipe).ok()?)
 }
 
 /// Whether an action begins something: it is left out once the user has asked to stop. The others complete what was

@@ -186,7 +186,7 @@ impl StudyExecutor<'_, '_> {
                 // A server that has ended has failed its turn, or says so in its next one.
                 drop(server.freeze());
             }
-            return Ok(vec![failed_slice(planned.id, *slot, format!("{error:#}"))]);
+            return Ok(vec![failed_slice(planned.id, *slot, self.why(&error))]);
         }
         let mut usages = Vec::with_capacity(open.len());
         for (system, open) in &open {
@@ -287,7 +287,7 @@ impl StudyExecutor<'_, '_> {
         let seconds = f64::from(planned.slice_ms) / 1000.0;
         let slice = interrupt.finish(seconds, || match self.connect_noting(system, &planned) {
             Ok(mut clients) => clients.measure(&planned, slot),
-            Err(error) => failed_slice(planned.id, slot, format!("{error:#}")),
+            Err(error) => failed_slice(planned.id, slot, self.why(&error)),
         })?;
         self.remove_binary_logs(system);
         let samples = vec![Sample::of(&slice)];

@@ -1,0 +1,139 @@
+//! Where a user's workload file has what a server refuses.
+
+use std::path::Path;
+
+use assay_plan::Request;
+
+use crate::{paths, workload};
+
+/// Pieces of a statement between its variables follow each other within so many characters.
+const VARIABLE_MAX: usize = 80;
+
+/// A workload file as the user wrote it.
+pub(crate) struct Written {
+    path: String,
+    text: String,
+}
+
+impl Written {
+    /// The file of a request; `None` if it has none, or if the file is gone.
+    pub(crate) fn of(request: &Request) -> Option<Self> {
+        let path = request.workload.clone()?;
+        let file = fs_err::File::open(Path::new(&path)).ok()?;
+        let text = paths::text(file, &path, workload::WORKLOAD_FILES).ok()?;
+        Some(Self { path, text })
+    }
+
+    /// The file and the line of the statement or column that an error is about.
+    pub(crate) fn place(&self, error: &anyhow::Error) -> Option<String> {
+        let line = error.chain().find_map(|cause| {
+            let (sql, said) = match cause.downcast_ref()? {
+                assay_load::Error::Prepare { sql, source } => (sql, source.to_string()),
+                assay_load::Error::Query { sql, cause } => (sql, cause.to_string()),
+                _ => return None,
+            };
+            line_of_column(&self.text, sql, &said).or_else(|| line_of(&self.text, sql))
+        })?;
+        Some(format!("`{}`, line {line}", self.path))
+    }
+}
+
+/// The line where a statement begins whose variables are marks such as `?` or `$1`.
+fn line_of(text: &str, sql: &str) -> Option<usize> {
+    let (text, lines) = collapsed(text);
+    let (sql, _) = collapsed(sql.trim_end().trim_end_matches("..."));
+    let pieces: Vec<&str> = sql.split(['?', '$']).map(after_number).collect();
+    let (first, rest) = pieces.split_first()?;
+    if first.trim().is_empty() {
+        return None;
+    }
+    let begins = text.match_indices(first.trim_end()).find_map(|(begin, found)| {
+        let mut at = begin + found.len();
+        for piece in rest {
+            let piece = piece.trim();
+            let near = text.get(at..)?.find(piece).filter(|gap| *gap <= VARIABLE_MAX)?;
+            at += near + piece.len();
+        }
+        Some(begin)
+    })?;
+    lines.get(begins).copied()
+}
+
+/// What follows the number of a mark.
+fn after_number(piece: &str) -> &str {
+    piece.trim_start_matches(|c: char| c.is_ascii_digit())
+}
+
+/// The text with single spaces and without escapes, and the line of each of its bytes.
+fn collapsed(text: &str) -> (String, Vec<usize>) {
+    let (mut out, mut lines) = (String::new(), Vec::new());
+    let mut line = 1;
+    for c in text.chars() {
+        let number = line;
+        line += usize::from(c == '\n');
+        let is_escape = c == '\\';
+        let is_repeated = c.is_whitespace() && (out.is_empty() || out.ends_with(' '));
+        if is_escape || is_repeated {
+            continue;
+        }
+        out.push(if c.is_whitespace() { ' ' } else { c });
+        lines.resize(out.len(), number);
+    }
+    out.truncate(out.trim_end().len());
+    (out, lines)
+}
+
+/// The line with the column of a table that its rows name and a server does not know.
+fn line_of_column(text: &str, sql: &str, said: &str) -> Option<usize> {
+    let rest = sql.strip_prefix("INSERT INTO ")?;
+    let table = rest.get(..rest.find(" (")?)?.trim_matches(['`', '"']);
+    let quoted = said.split(['\'', '"']).skip(1).step_by(2);
+    let lines = || text.lines().map(str::trim).zip(1..);
+    let headers = ["", "\"", "'"].map(|quote| format!("[table.{quote}{table}{quote}]"));
+    let (_, header) = lines().find(|(line, _)| headers.iter().any(|it| line.starts_with(it)))?;
+    let of_table = || {
+        let after = lines().skip(header);
+        after.take_while(|(line, _)| !line.starts_with("[table") && !line.starts_with("[test"))
+    };
+    let is_key = |line: &str, column: &str| {
+        line.match_indices(column).any(|(at, _)| {
+            let before = line.get(..at).unwrap_or_default();
+            let after = line.get(at + column.len()..).unwrap_or_default();
+            let starts = !before.ends_with(|c: char| c.is_alphanumeric() || c == '_');
+            starts && after.trim_start_matches(['"', '\'']).trim_start().starts_with('=')
+        })
+    };
+    let column = quoted.into_iter().find_map(|column| {
+        of_table().find(|(line, _)| is_key(line, column)).map(|(_, number)| number)
+    });
+    column.or(Some(header))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "[table.n]\nrows = 100\ncreate = \"CREATE TABLE n (id INT, v INT)\"\n\
+                        columns = { id = { sequence = 1 },\n  w = { uniform = [1, 9] } }\n\
+                        [test.a]\nsteps = [\"SELECT v FROM n WHERE id = :id\"]\n\
+                        [test.b]\nsteps = [\"\"\"\nSELECT v\n  FROM n WHERE id = :id AND \\\"w\\\" = 1\"\"\"]\n";
+
+    #[test]
+    fn a_statement_is_found_by_what_stands_between_its_variables() {
+        assert_eq!(line_of(TEXT, "SELECT v FROM n WHERE id = ?"), Some(7));
+        assert_eq!(line_of(TEXT, "SELECT v FROM n WHERE id = $1 AND \"w\" = 1"), Some(10));
+        assert_eq!(line_of(TEXT, "CREATE TABLE n (id ..."), Some(3));
+        assert_eq!(line_of(TEXT, "SELECT x"), None);
+        assert_eq!(line_of(TEXT, "?"), None);
+    }
+
+    #[test]
+    fn a_column_is_found_in_its_table() {
+        let sql = "INSERT INTO `n` (`id`, `w`) VALUES (1,6) ...";
+        assert_eq!(line_of_column(TEXT, sql, "Unknown column 'w' in 'INSERT INTO'"), Some(5));
+        let said = "column \"w\" of relation \"n\" does not exist";
+        assert_eq!(line_of_column(TEXT, "INSERT INTO \"n\" (\"id\") VALUES", said), Some(5));
+        assert_eq!(line_of_column(TEXT, sql, "Duplicate entry '1' for key 'PRIMARY'"), Some(1));
+        assert_eq!(line_of_column(TEXT, "SELECT 1", "x"), None);
+    }
+}
