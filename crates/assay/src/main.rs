@@ -33,6 +33,7 @@ mod paths;
 mod progress;
 mod recorded;
 mod reference;
+mod rehearsal;
 mod report;
 mod serve;
 mod server;
@@ -84,7 +85,7 @@ fn main() -> ExitCode {
         Command::Pack(args) => evidence::pack(args, cli.cache_dir.as_deref()),
         Command::Verify(args) => evidence::verify(args),
         Command::Export(args) => export::export(args),
-        Command::Tests(args) => report::tests(args),
+        Command::Tests(args) => report::tests(args, cli.cache_dir.as_deref()),
         Command::Audit(args) => audit::run(args, cli.cache_dir.as_deref()),
         Command::Doctor(args) => doctor::run(args, cli.cache_dir.as_deref()),
         Command::Cache(command) => cache::run(command, cli.cache_dir.as_deref()),

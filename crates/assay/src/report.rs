@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use assay_ledger::Problem;
 use assay_model::{
-    Hint, OltpOptions, StudyRecord, Suite, printable, printable_json, printable_lines,
+    Hint, OltpOptions, StudyRecord, Suite, Test, printable, printable_json, printable_lines,
 };
 use assay_report::{ChartFile, Format, ListedFrom, ListedTest, Other, TextOptions};
 use assay_verdict::{GateJudgement, GateVerdict, Judgement};
@@ -22,7 +22,8 @@ use crate::cli::{FormatWord, LedgerArg, Output, Report, ShapeArg, ShapeWord, Sty
 use crate::exit::Exit;
 use crate::form::{Form, form};
 use crate::opened::open_ledger;
-use crate::progress::Progress;
+use crate::progress::{Progress, print};
+use crate::rehearsal::{self, Rehearsed};
 use crate::stacks::NoStacks;
 use crate::{paths, recorded, stacks, study, study_id, whole_file, workload};
 
@@ -88,7 +89,7 @@ pub(crate) fn found(ledger: &LedgerArg, name: Option<&str>) -> Result<StudyRecor
 }
 
 /// Lists the tests of a set.
-pub(crate) fn tests(args: &Tests) -> Result<Exit> {
+pub(crate) fn tests(args: &Tests, cache_dir: Option<&Path>) -> Result<Exit> {
     let read = args.workload.as_deref().map(|path| workload::read(Path::new(path))).transpose()?;
     let from = match &read {
         Some(workload) => ListedFrom::Workload(&workload.name),
@@ -112,7 +113,28 @@ pub(crate) fn tests(args: &Tests) -> Result<Exit> {
         ShapeWord::Text => assay_report::tests_text(from, &list, &options(true)),
         ShapeWord::Json => assay_report::tests_json(from, &list),
     })?;
-    Ok(Exit::Done)
+    let Some(path) = &args.workload else { return Ok(Exit::Done) };
+    let tests: Vec<Test> = list.iter().map(|it| it.test).collect();
+    tell_rehearsed(rehearsal::rehearse(path, &tests, cache_dir)?)
+}
+
+/// Says what a server refuses of a workload.
+fn tell_rehearsed(rehearsed: Rehearsed) -> Result<Exit> {
+    let (server, faults) = match rehearsed {
+        Rehearsed::Not(why) => {
+            print(&format!("note: tables, columns and statements were not checked: {why}"));
+            return Ok(Exit::Done);
+        }
+        Rehearsed::On { server, faults } => (server, faults),
+    };
+    if faults.is_empty() {
+        print(&format!("note: {server} takes all tables, columns and statements"));
+        return Ok(Exit::Done);
+    }
+    faults.iter().for_each(|fault| print(&format!("error: {fault}")));
+    let count = assay_model::counted(faults.len() as u64, "fault");
+    print(&format!("{server} refuses the workload: {count}"));
+    Ok(Exit::Error)
 }
 
 /// Judges a study and writes it where the user wants it. The exit code says whether a cell failed.

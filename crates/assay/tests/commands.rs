@@ -276,12 +276,12 @@ fn the_data_that_were_not_used_for_the_longest_time_go_when_the_cache_exceeds_it
     let has = |rows: &str| kept().iter().any(|name| name.contains(rows));
     assert!(!measured("1000", "1G").contains("removed"));
     assert!(!measured("2000", "1G").contains("removed"));
-    assert!(has("1,000 rows") && has("2,000 rows"), "{:?}", kept());
+    assert!(has("× 1000 rows") && has("× 2000 rows"), "{:?}", kept());
     // What is in use stays, whatever the bound.
     let told = measured("2000", "1M");
-    assert!(told.contains("note: removed the data of") && told.contains("1,000 rows"), "{told}");
+    assert!(told.contains("note: removed the data of") && told.contains("× 1000 rows"), "{told}");
     assert!(told.contains("(`ASSAY_CACHE_LIMIT`)"), "{told}");
-    assert!(!has("1,000 rows") && has("2,000 rows"), "{:?}", kept());
+    assert!(!has("× 1000 rows") && has("× 2000 rows"), "{:?}", kept());
     place.assert_nothing_left();
 }
 

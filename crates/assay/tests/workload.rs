@@ -239,6 +239,56 @@ fn a_test_that_one_version_cannot_run_is_measured_on_the_others() {
 }
 
 #[test]
+fn what_a_server_refuses_is_told_with_its_line() {
+    let _alone = ALONE.lock();
+    let place = Place::new();
+    let folder = tempfile::tempdir().unwrap();
+    let table = "rows = 100\ncreate = \"CREATE TABLE t (id INT PRIMARY KEY, a INT)\"\n\
+                 columns = { id = { sequence = 1 },\n  b = { uniform = [1, 9] } }";
+    let tests = "[test.typo]\nsteps = [\"SELCT a FROM t\"]\n[test.column]\n\
+                 steps = [\"UPDATE t SET c = 1 WHERE id = :r\"]\nlet = { r = { uniform = [1, 9] } }\n\
+                 [test.fine]\nsteps = [\"SELECT a FROM t\"]";
+    let file = written(folder.path(), table, tests).display().to_string();
+    let listed = place.run_to_end(&["tests", "--workload", &file]);
+    let told = String::from_utf8_lossy(&listed.stderr);
+    assert_eq!(listed.status.code(), Some(2), "{told}");
+    for words in [
+        "own.toml`, line 5: query `INSERT INTO t (`id`, `b`)` failed",
+        "own.toml`, line 7: cannot prepare `SELCT a FROM t`",
+        "own.toml`, line 9: cannot prepare `UPDATE t SET c = 1 WHERE id = ?`",
+        "3 faults",
+    ] {
+        assert!(told.contains(words), "{words}: {told}");
+    }
+    // The same place when a study comes to it.
+    let compare = ["compare", "mariadb@11.8", "--twin", "--preset", "smoke", "--offline"];
+    let output = place.run_to_end(&[&compare[..], &["--workload", &file]].concat());
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(told.contains("own.toml`, line 5\n"), "{told}");
+    place.assert_nothing_left();
+}
+
+/// A script of pgbench cannot run on MariaDB, which says so before anything is fetched.
+#[test]
+fn a_pgbench_script_on_mariadb_is_for_postgres_only() {
+    let place = Place::new();
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("read.sql");
+    fs_err::write(
+        &script,
+        "\\set aid random(1, 9)\nSELECT abalance FROM pgbench_accounts WHERE aid = :aid;\n",
+    )
+    .unwrap();
+    let file = script.display().to_string();
+    let compare = ["compare", "mariadb@10.11", "mariadb@11.8", "--workload", &file];
+    let output = place.run_to_end(&compare);
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(told.contains("is for Postgres only") && told.contains("hint: "), "{told}");
+    assert!(!told.contains("mariadb 1"), "{told}");
+}
+
+#[test]
 fn what_cannot_work_is_told_before_anything_is_measured() {
     let _alone = ALONE.lock();
     let place = Place::new();

@@ -1,0 +1,137 @@
+//! Tries a workload on a server of the cache, without rows: whether it takes the tables, columns and statements.
+
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+use assay_load::{Error as LoadError, Session, Work};
+use assay_model::{OwnRows, OwnTable, Prefix, Product, Setup, StatementMode, Test};
+use assay_plan::{MachineFacts, Plan, Request};
+use assay_servers::Server;
+use assay_wire::Connection;
+
+use crate::paths;
+use crate::progress::Progress;
+use crate::systems::{
+    Environment, Instance, LocalSite, environment, leave_root_for, machine_facts, participants,
+    provisioner, start_on_empty,
+};
+use crate::written::Written;
+
+/// What came of it.
+pub(crate) enum Rehearsed {
+    /// Nothing was tried, for this reason.
+    Not(String),
+    /// The server that was asked, and what it refuses.
+    On { server: String, faults: Vec<String> },
+}
+
+/// Tries the tests of a workload file.
+pub(crate) fn rehearse(path: &str, tests: &[Test], cache_dir: Option<&Path>) -> Result<Rehearsed> {
+    let of_script = |table: &&OwnTable| matches!(table.rows, OwnRows::Script(_));
+    let own = tests.first().and_then(|test| test.own());
+    if let Some(table) = own.and_then(|own| own.tables.iter().find(of_script)) {
+        let why = format!("the rows of `{}` come from a script", table.name);
+        return Ok(Rehearsed::Not(why));
+    }
+    // Looking at a workload makes no cache.
+    if !paths::cache_dir(cache_dir)?.is_dir() {
+        return Ok(Rehearsed::Not(NO_SERVER.to_owned()));
+    }
+    let progress = Progress::new(true);
+    let env = environment(cache_dir, true, true, &progress)?;
+    let machine = machine_facts(&env.cache_dir)?;
+    let unlimited = MachineFacts { memory_mb: u64::MAX / 8, disk_mb: u64::MAX, ..machine };
+    let cached = provisioner(&env)?.cached()?;
+    for prefix in by_product(&cached) {
+        let system = format!("{}@{}", prefix.product, prefix.version);
+        let request = Request {
+            workload: Some(path.to_owned()),
+            offline: true,
+            ..Request::of_systems(&[system.clone(), system])
+        };
+        // The workload may be one of another product.
+        let Ok(plan) = assay_plan::plan_of(&request, unlimited, tests.to_vec()) else { continue };
+        let faults = faults(&request, &plan, tests, &env)?;
+        let server = format!("{} {}", prefix.product, prefix.version);
+        return Ok(Rehearsed::On { server, faults });
+    }
+    Ok(Rehearsed::Not(NO_SERVER.to_owned()))
+}
+
+const NO_SERVER: &str =
+    "no server that could run them is in the cache (`assay server get mariadb@11.8` gets one)";
+
+/// The servers of the cache, the last one of each product first.
+fn by_product(cached: &[Prefix]) -> impl Iterator<Item = &Prefix> {
+    Product::ALL
+        .into_iter()
+        .flat_map(|product| cached.iter().rev().filter(move |prefix| prefix.product == product))
+}
+
+/// What a server refuses of a workload.
+fn faults(
+    request: &Request,
+    plan: &Plan,
+    tests: &[Test],
+    env: &Environment,
+) -> Result<Vec<String>> {
+    let participants = participants(plan, env)?;
+    let participant = participants.first().context("there is no system")?;
+    let (system, prefix) = (&participant.system, participant.prefix()?);
+    let local = LocalSite::new(env)?;
+    leave_root_for(&participants, &local)?;
+    let server = start_on_empty(env, prefix, &system.options, &system.name, |empty| {
+        Server::start(&local.site, prefix, &system.options, empty)
+    })?;
+    let instance = Instance::Started(server);
+    instance.create_database()?;
+    let options = instance.connect_options();
+    let mut refused: Vec<LoadError> = Vec::new();
+    let product = system.spec.product;
+    let mut control = Connection::connect(&options)?;
+    for table in plan.study.own().iter().flat_map(|own| &own.tables) {
+        for (told, sql) in making(table, product) {
+            if let Err(cause) = control.query(&sql) {
+                refused.push(LoadError::Query { sql: told, cause });
+            }
+        }
+    }
+    for &test in tests {
+        let setup = Setup { clients: 1, tables: 1, rows: 1 };
+        let (statements, seed) = (StatementMode::Prepared, plan.study.seed);
+        let work = Work { product, test, setup, statements, seed };
+        match Session::open(&options, &work, &[]) {
+            Err(error @ LoadError::Prepare { .. }) => refused.push(error),
+            opened => drop(opened?),
+        }
+    }
+    drop(control);
+    instance.stop()?;
+    let written = Written::of(request);
+    let told = |error: LoadError| {
+        let error = anyhow::Error::from(error);
+        let place = written.as_ref().and_then(|it| it.place(&error));
+        place.map_or_else(|| format!("{error:#}"), |place| format!("{place}: {error:#}"))
+    };
+    Ok(refused.into_iter().map(told).collect())
+}
+
+/// The statements that make a table, and one that names the columns of its rows and inserts none; each with the words
+/// that stand for it.
+fn making(table: &OwnTable, product: Product) -> Vec<(String, String)> {
+    let of_product = |list: &[assay_model::PerProduct<String>]| -> Vec<(String, String)> {
+        let texts = list.iter().filter_map(|it| it.of(product));
+        texts.map(|sql| (sql.clone(), sql.clone())).collect()
+    };
+    let mut made = of_product(&table.create);
+    if let OwnRows::Generated { columns, .. } = &table.rows {
+        let quote = if product == Product::Postgres { '"' } else { '`' };
+        let names: Vec<String> =
+            columns.iter().map(|it| format!("{quote}{}{quote}", it.name)).collect();
+        let (names, name) = (names.join(", "), &table.name);
+        let told = format!("INSERT INTO {name} ({names})");
+        made.push((told.clone(), format!("{told} SELECT {names} FROM {name} WHERE 1 = 0")));
+    }
+    made.extend(of_product(&table.after));
+    made
+}
