@@ -92,6 +92,7 @@ fn row(it: &Exported, slice: &Slice, number: u64) -> Vec<Value> {
         SliceOutcome::Good => ("good", None),
         SliceOutcome::Troubled => ("troubled", None),
         SliceOutcome::Failed(why) => ("failed", Some(why.as_str())),
+        SliceOutcome::Unanswered(why) => ("unanswered", Some(why.as_str())),
     };
     let mut row = vec![it.record.study.id.as_str().into(), number.into()];
     row.extend(key(slice.cell));

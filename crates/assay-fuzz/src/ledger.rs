@@ -103,6 +103,8 @@ fn replay(record: &StudyRecord) {
                 fitness: Fitness::Good,
                 rate,
                 seconds: 0.1,
+                events: 10,
+                elapsed_s: 0.1,
                 cpu_per_op,
                 twos: Vec::new(),
             }

@@ -386,6 +386,7 @@ fn read_outcome(fields: &Fields<'_>) -> Result<SliceOutcome, Problem> {
         "good" => Ok(SliceOutcome::Good),
         "troubled" => Ok(SliceOutcome::Troubled),
         "failed" => Ok(SliceOutcome::Failed(fields.get("failure")?)),
+        "unanswered" => Ok(SliceOutcome::Unanswered(fields.get("failure")?)),
         _ => Err(fields.wrong(format!("`outcome` is `{word}`, an unknown word"))),
     }
 }

@@ -196,8 +196,8 @@ CREATE TABLE slice (
     position INTEGER NOT NULL,          -- in the round, from 0: the systems' turns
     started_ms INTEGER NOT NULL,
     written_ms INTEGER NOT NULL,        -- when this row was written
-    outcome TEXT NOT NULL CHECK (outcome IN ('good', 'troubled', 'failed')),
-    failure TEXT CHECK ((failure IS NULL) = (outcome <> 'failed')),  -- why it failed
+    outcome TEXT NOT NULL CHECK (outcome IN ('good', 'troubled', 'failed', 'unanswered')),
+    failure TEXT CHECK ((failure IS NULL) = (outcome IN ('good', 'troubled'))),  -- why it failed, or what was not answered
     trouble TEXT NOT NULL,              -- JSON: a list of "steal", "other-process", "clock-jump"
 
     -- The work of the clients.

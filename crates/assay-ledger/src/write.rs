@@ -376,6 +376,7 @@ fn slice_row(study: &str, slice: &Slice, run: i64) -> Result<Vec<(String, Value)
         SliceOutcome::Good => ("good", None),
         SliceOutcome::Troubled => ("troubled", None),
         SliceOutcome::Failed(why) => ("failed", Some(why.clone())),
+        SliceOutcome::Unanswered(why) => ("unanswered", Some(why.clone())),
     };
     let published = Some(&slice.published).filter(|it| !it.is_empty());
     let mut row = [

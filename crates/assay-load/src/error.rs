@@ -1,5 +1,7 @@
 //! Errors while loading data or driving work.
 
+use std::time::Duration;
+
 use assay_model::{Engine, Hint, counted};
 use assay_wire::{Error as WireError, code_of_state};
 use assay_workloads::Answer;
@@ -192,6 +194,16 @@ pub enum Error {
         /// How many clients were in such an event.
         clients: u32,
     },
+    /// An event took longer than it may, and was cancelled on the server.
+    #[error("{why}")]
+    Unanswered {
+        /// What was not answered, and for how long.
+        why: String,
+        /// Events that ended since the work was last taken.
+        events: u64,
+        /// For how long the clients worked on them and on the one that did not end.
+        elapsed: Duration,
+    },
     /// It was asked to stop.
     #[error("stopped")]
     Stopped,
@@ -239,6 +251,20 @@ impl Error {
                 | Self::Connect { source: WireError::Timeout { .. }, .. }
                 | Self::Prepare { source: WireError::Timeout { .. }, .. }
         )
+    }
+
+    /// What did not end, in words, if the server was silent for too long.
+    pub(crate) fn silence(&self, waited: Duration) -> Option<String> {
+        let seconds = |time: Duration| time.as_secs_f64().round();
+        match self {
+            Self::CutOff { .. } => {
+                Some(format!("an event had not ended after {} s", seconds(waited)))
+            }
+            Self::Query { sql, cause: WireError::Timeout { limit, .. } } => {
+                Some(format!("no answer to `{sql}` within {} s", seconds(*limit)))
+            }
+            _ => None,
+        }
     }
 
     /// The server's error code, if the server refused something.

@@ -5,6 +5,7 @@
 //! after slice.
 
 mod bound;
+mod cancel;
 mod check;
 mod client_thread;
 mod content;

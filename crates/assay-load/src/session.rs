@@ -9,6 +9,7 @@ use assay_wire::{ConnectOptions, Connection};
 use assay_workloads::Program;
 
 use crate::bound::Bound;
+use crate::cancel::cancel;
 use crate::client_thread::{ClientThread, Command, RunResult};
 use crate::error::{Error, Result};
 use crate::live::{self, Gauge, IntervalLatencies, RunProgress};
@@ -81,6 +82,8 @@ pub struct Session {
     gauges: Vec<Arc<Gauge>>,
     /// How long a run may go without the end of an event, or continue after its time, before it is cut off.
     stall_limit: Duration,
+    /// Where to end statements that take too long.
+    control: (ConnectOptions, Product),
 }
 
 /// How a run ended.
@@ -167,7 +170,8 @@ impl Session {
         let tallies = clients.iter().map(|_| Tallies::new(clients.len()));
         let tallies = tallies.collect::<Result<_>>()?;
         let stall_limit = options.timeout * TIMEOUTS_PER_STALL;
-        Ok(Self { clients, tallies, elapsed: Duration::ZERO, gauges, stall_limit })
+        let control = (options.clone(), product);
+        Ok(Self { clients, tallies, elapsed: Duration::ZERO, gauges, stall_limit, control })
     }
 
     /// The server's ids of the connections, by client.
@@ -242,7 +246,8 @@ impl Session {
     ///
     /// # Errors
     /// When a statement fails in a way that is not retried; all clients then stop after the event
-    /// they are in. [`Error::CutOff`] when an event does not end.
+    /// they are in. [`Error::Unanswered`] when an event does not end, and was cancelled; [`Error::CutOff`] when it could
+    /// not be cancelled.
     pub fn run(&mut self, start_sequence: u64, bound: Bound) -> Result<WorkCounters> {
         self.forget();
         self.turn(None, Stretch { first_sequence: start_sequence, bound })?;
@@ -278,12 +283,17 @@ impl Session {
     /// # Errors
     /// As [`Session::run`].
     pub fn turn(&mut self, warm: Option<Stretch>, measured: Stretch) -> Result<TurnWork> {
-        let before = self.progress();
-        let (ended, _) = self.carry_out(warm, measured, None)?;
-        if ended.cut_off > 0 {
-            self.tallies.clear();
-            return Err(Error::CutOff { clients: ended.cut_off });
-        }
+        let (began, before) = (Instant::now(), self.progress());
+        let ended = match self.carry_out(warm, measured, None) {
+            Ok((ended, _)) if ended.cut_off == 0 => ended,
+            Ok((ended, _)) => {
+                let cut_off = Error::CutOff { clients: ended.cut_off };
+                let error = self.cancelled(cut_off, began.elapsed());
+                self.tallies.clear();
+                return Err(error);
+            }
+            Err(error) => return Err(self.cancelled(error, began.elapsed())),
+        };
         let after = self.progress();
         Ok(TurnWork {
             warm: after.0.since(&before.0),
@@ -291,6 +301,19 @@ impl Session {
             measured: after.1.since(&before.1),
             elapsed: ended.elapsed,
         })
+    }
+
+    /// Ends the statements that clients have given up on, so that none goes on in the background. What that says of the
+    /// server's speed, if it answers others.
+    fn cancelled(&self, error: Error, elapsed: Duration) -> Error {
+        let Some(why) = error.silence(elapsed) else { return error };
+        let (options, product) = &self.control;
+        if cancel(options, *product, &self.connection_ids()).is_err() {
+            return error;
+        }
+        let (warm, measured) = self.progress();
+        let events = warm.events + measured.events;
+        Error::Unanswered { why, events, elapsed: self.elapsed + elapsed }
     }
 
     /// Runs events as [`Session::run`] does. Returns when each of them ended, counted from the common start: ascending,

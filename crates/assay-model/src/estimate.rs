@@ -20,6 +20,24 @@ impl Estimate {
         Self { value, low: f64::NAN, high: f64::NAN }
     }
 
+    /// All that is known is that the value is at most this.
+    #[must_use]
+    pub fn at_most(value: f64) -> Self {
+        Self { value, low: f64::NAN, high: value }
+    }
+
+    /// All that is known is that the value is at least this.
+    #[must_use]
+    pub fn at_least(value: f64) -> Self {
+        Self { value, low: value, high: f64::NAN }
+    }
+
+    /// Whether only a bound of it is known.
+    #[must_use]
+    pub fn is_bound(self) -> bool {
+        self.low.is_finite() != self.high.is_finite()
+    }
+
     /// Whether its uncertainty is known.
     #[must_use]
     pub fn has_interval(self) -> bool {

@@ -64,6 +64,13 @@ pub enum EventKind {
         /// Why.
         why: String,
     },
+    /// An event of a test took too long and was ended on the server.
+    TestEnded {
+        /// The test's name.
+        test: String,
+        /// What was not answered, and for how long.
+        why: String,
+    },
     /// A resumed sequence repeated earlier writes, so that it finds the data as they leave it.
     WritesRepeated,
     /// No profile was taken of a test.
@@ -155,6 +162,7 @@ impl fmt::Display for EventKind {
                 write!(f, "{tests} tests are not measured in this block: {error}")
             }
             Self::TestFailed { test, why } => write!(f, "{test} failed: {why}"),
+            Self::TestEnded { test, why } => write!(f, "{test} was ended: {why}"),
             Self::NotProfiled { test, why } => write!(f, "no profile of {test}: {why}"),
             Self::WritesRepeated => f.write_str(
                 "the writes measured before the interruption are repeated without being recorded",
@@ -233,6 +241,7 @@ mod tests {
                 "3 tests are not measured in this block: x",
             ),
             (EventKind::TestFailed { test: "scan".to_owned(), why: text() }, "scan failed: x"),
+            (EventKind::TestEnded { test: "scan".to_owned(), why: text() }, "scan was ended: x"),
             (
                 EventKind::NotProfiled { test: "scan".to_owned(), why: text() },
                 "no profile of scan: x",

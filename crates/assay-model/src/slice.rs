@@ -191,6 +191,9 @@ pub enum SliceOutcome {
     Troubled,
     /// Cut off, with the reason.
     Failed(String),
+    /// Ended because an event took too long, with the words for it. [`Slice::work`] has the events that ended, and for
+    /// how long the clients worked: they bound its rate from above.
+    Unanswered(String),
 }
 
 /// One system, one cell, one round: measured in one turn, or in several that alternate with those of the other systems.

@@ -65,7 +65,7 @@ pub(crate) fn render(report: &Report, images: Images) -> String {
     sections.extend(answers.iter().map(|line| format!("**{}**", escaped(line.trim()))));
     sections.extend(report.caveat_lines().iter().map(|line| at_start(line.trim())));
     let causes = report.causes.iter().map(|cause| {
-        format!("{} {}: {}", cause.verdict.symbol(), escaped(&cause.name), escaped(cause.why))
+        format!("{} {}: {}", cause.verdict.symbol(), escaped(&cause.name), escaped(&cause.why))
     });
     sections.extend(list(causes).map(|list| unfolded("Why, the largest changes first", &list)));
     let undecided = list(report.undecided.iter().map(|line| escaped(line)));

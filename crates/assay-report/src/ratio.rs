@@ -116,6 +116,7 @@ impl Ratio {
     fn texts(self) -> (String, Option<String>) {
         match self.0 {
             None => (NONE.to_owned(), None),
+            Some(bound) if bound.is_bound() => (at_least(bound), None),
             Some(estimate) if !is_factor(estimate.value) => {
                 let interval = estimate.has_interval().then(|| interval(estimate));
                 (short(estimate.value), interval)
@@ -130,9 +131,22 @@ impl fmt::Display for Ratio {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.value_with_interval())?;
         match self.0 {
-            Some(estimate) if !estimate.has_interval() => f.write_str(" (no interval)"),
+            Some(estimate) if !estimate.has_interval() && !estimate.is_bound() => {
+                f.write_str(" (no interval)")
+            }
             _ => Ok(()),
         }
+    }
+}
+
+/// A bound of a speed: `at least 150 times slower`; `at most 1.07` if it does not say which is faster.
+fn at_least(bound: Estimate) -> String {
+    let Estimate { value, low, .. } = bound;
+    match low.is_finite() {
+        true if value > 1.0 => format!("at least {} times faster", significant(value, 2)),
+        true => format!("at least {}", short(value)),
+        false if value < 1.0 => format!("at least {} times slower", significant(1.0 / value, 2)),
+        false => format!("at most {}", short(value)),
     }
 }
 
@@ -225,6 +239,9 @@ fn interval(estimate: Estimate) -> String {
 /// unknown.
 pub(crate) fn change_in_words(estimate: Estimate) -> Option<String> {
     let Estimate { value, low, high } = estimate;
+    if estimate.is_bound() {
+        return Some(at_least(estimate));
+    }
     if !estimate.has_interval() {
         return None;
     }
@@ -251,6 +268,9 @@ pub(crate) fn change_in_words(estimate: Estimate) -> Option<String> {
 pub(crate) fn change_with_bounds(estimate: Estimate) -> String {
     let Estimate { value, low, high } = estimate;
     let ratio = Ratio(Some(estimate));
+    if estimate.is_bound() {
+        return at_least(estimate);
+    }
     if high > HOPELESS * low && (low <= 1.0 && high >= 1.0 || !ratio.is_far()) {
         let value = match is_factor(value) {
             true => Ratio(Some(Estimate::without_interval(value))).value(),
@@ -284,6 +304,11 @@ mod tests {
         assert_eq!(of(0.05, 0.004, 0.6), "20 times slower [1.7, 250]");
         assert_eq!(of(0.05, 0.004, 3.0), "20 times slower [250 times slower, 3.0 times faster]");
         assert_eq!(of(0.001, 0.0, 1.0 / 150.0), "at least 150 times slower");
+        let bound = |estimate| Ratio(Some(estimate)).to_string();
+        assert_eq!(bound(Estimate::at_most(1.0 / 150.0)), "at least 150 times slower");
+        assert_eq!(bound(Estimate::at_most(0.5)), "at least 2.0 times slower");
+        assert_eq!(bound(Estimate::at_most(1.07)), "at most 1.07");
+        assert_eq!(bound(Estimate::at_least(150.0)), "at least 150 times faster");
         assert_eq!(of(5000.0, 1100.0, 1e12), "at least 1,100 times faster");
         assert_eq!(of(0.93, 0.91, 0.95), "0.93 [0.91, 0.95]");
         let alone = Ratio(Some(Estimate::without_interval(0.000385)));

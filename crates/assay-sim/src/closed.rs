@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use assay_model::{CellId, SliceOutcome, StudyRecord};
+use assay_model::{CellId, Slice, SliceOutcome, StudyRecord};
 
 /// The systems that failed in a cell.
 pub(crate) fn failed_systems(record: &StudyRecord, cell: CellId) -> BTreeSet<usize> {
@@ -11,6 +11,13 @@ pub(crate) fn failed_systems(record: &StudyRecord, cell: CellId) -> BTreeSet<usi
         .iter()
         .filter(|it| it.cell == cell && matches!(it.outcome, SliceOutcome::Failed(_)));
     slices.map(|it| it.system).collect()
+}
+
+/// The systems that a cell is measured without: those that failed in it, and those that did not answer.
+pub(crate) fn absent_systems(record: &StudyRecord, cell: CellId) -> BTreeSet<usize> {
+    let silent = |it: &&Slice| matches!(it.outcome, SliceOutcome::Unanswered(_));
+    let slices = record.slices.iter().filter(|it| it.cell == cell).filter(silent);
+    slices.map(|it| it.system).chain(failed_systems(record, cell)).collect()
 }
 
 /// The cells in which nothing is left to compare: the base failed, or all others did.

@@ -9,10 +9,10 @@ use assay_model::{
     Block, BlockCell, CellId, Class, EventKind, PlannedCell, Slice, SliceOutcome, StudyEvent,
     StudyRecord, Trouble, Verdict, WorkCounters,
 };
-use assay_study::{Action, Executor, Outcome, Phase, Shard};
+use assay_study::{Action, Executor, Outcome, Phase, Shard, Silence};
 use assay_verdict::{Sample, Samples};
 
-use crate::closed::{closed, failed_systems};
+use crate::closed::{absent_systems, closed};
 use crate::speed::{Speed, Turns};
 use crate::{Noise, Scenario};
 
@@ -191,12 +191,12 @@ impl Machine {
         planned.ok_or_else(|| Strike::Broken(format!("there is no cell {cell}")))
     }
 
-    /// All systems take part in a cell, except those that have failed in it.
+    /// All systems take part in a cell, except those that have failed in it or did not answer.
     fn ensure_those_left(&self, cell: usize, order: &[usize]) -> Result<(), Strike> {
-        let failed = failed_systems(self.record(), self.cell(cell)?.id);
+        let absent = absent_systems(self.record(), self.cell(cell)?.id);
         let mut sorted = order.to_vec();
         sorted.sort_unstable();
-        let left = (0..self.record().systems.len()).filter(|system| !failed.contains(system));
+        let left = (0..self.record().systems.len()).filter(|system| !absent.contains(system));
         self.ensure(left.eq(sorted), "an order has not each system once that is left")
     }
 
@@ -493,6 +493,29 @@ impl Machine {
         Ok(())
     }
 
+    fn record_failure(
+        &mut self,
+        (cell, system, block, round): (usize, usize, u32, u32),
+        why: String,
+    ) -> Result<(), Strike> {
+        let mut slice = self.slice(cell, system, (block, round, 0))?;
+        slice.outcome = SliceOutcome::Failed(why);
+        slice.work = WorkCounters::default();
+        self.add(slice)
+    }
+
+    fn record_silence(
+        &mut self,
+        (cell, system, block, round): (usize, usize, u32, u32),
+        silence: Silence,
+    ) -> Result<(), Strike> {
+        let Silence { why, events, elapsed_ns } = silence;
+        let mut slice = self.slice(cell, system, (block, round, 0))?;
+        slice.outcome = SliceOutcome::Unanswered(why);
+        slice.work = WorkCounters { events, elapsed_ns, ..WorkCounters::default() };
+        self.add(slice)
+    }
+
     fn perform(&mut self, action: Action) -> Result<Outcome, Strike> {
         match action {
             Action::Load => {
@@ -525,10 +548,10 @@ impl Machine {
             }
             Action::Disconnect => self.connected = None,
             Action::RecordFailure { cell, system, block, round, why } => {
-                let mut slice = self.slice(cell, system, (block, round, 0))?;
-                slice.outcome = SliceOutcome::Failed(why);
-                slice.work = WorkCounters::default();
-                self.add(slice)?;
+                self.record_failure((cell, system, block, round), why)?;
+            }
+            Action::RecordSilence { cell, system, block, round, silence } => {
+                self.record_silence((cell, system, block, round), silence)?;
             }
             Action::Note { system, what } => self.note(system, what)?,
             Action::CheckAlive { system, .. } => {

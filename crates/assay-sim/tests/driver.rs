@@ -6,11 +6,11 @@ use std::ops::ControlFlow;
 use assay_model::limits::{BLOCKS, CELLS, SYSTEMS};
 use assay_model::{
     Block, BlockCell, CellId, EventKind, Gate, PlannedCell, Preset, Setup, Slice, SliceOutcome,
-    StudyEvent, StudyRecord,
+    StudyEvent, StudyRecord, Verdict,
 };
 use assay_plan::{ROUNDS_MIN, Request};
 use assay_sim::{Ended, Faults, Machine, Scenario, Strike, Truth, simulate, study};
-use assay_study::{Action, Driver, End, Executor, Outcome, Shard, carry_out};
+use assay_study::{Action, Driver, End, Executor, Outcome, Shard, Silence, carry_out};
 use assay_verdict::{Fitness, GateVerdict, Sample, judge};
 
 /// Two systems, six tests, no noise to speak of.
@@ -534,4 +534,50 @@ fn a_large_sequential_study_is_planned_step_by_step() {
     assert_eq!(audits, CELLS * SYSTEMS);
     let next = driver.next();
     assert!(matches!(next, ControlFlow::Continue(Action::StartOne { system: 0, .. })));
+}
+
+/// An event takes too long on a system: the cell goes on without it, and is judged by the bound.
+#[test]
+fn a_system_that_does_not_answer_is_judged_by_a_bound() {
+    for silent in [0, 1] {
+        let mut machine = Machine::new(small(), Shard::WHOLE);
+        let mut driver = Driver::new(machine.record(), Shard::WHOLE);
+        let mut silent_in = None;
+        while let ControlFlow::Continue(action) = driver.next() {
+            let outcome = match action {
+                Action::Trace { cell, .. } if silent_in.is_none() => {
+                    silent_in = Some(cell);
+                    let why = "no answer to `SELECT 1` within 30 s".to_owned();
+                    let silence = Silence { why, events: 0, elapsed_ns: 30_000_000_000 };
+                    Outcome::Silent { system: silent, silence }
+                }
+                action => machine.act(action).unwrap(),
+            };
+            driver.came(&outcome, machine.used_s());
+        }
+        assert_eq!(driver.next(), ControlFlow::Break(End::Complete));
+        let record = machine.record();
+        let id = record.study.cells[silent_in.unwrap()].id;
+        let slices = || record.slices.iter().filter(|slice| slice.cell == id);
+        assert_eq!(slices().filter(|it| is_unanswered(it)).count(), 1);
+        let of_silent = slices().filter(|slice| slice.system == silent);
+        assert_eq!(of_silent.count(), 1, "it is measured no further");
+        assert!(slices().all(|slice| slice.block == 0), "the bound decides after a block");
+        let judged = judge(record);
+        let cell = judged.cells.iter().find(|it| it.cell == id && it.system == 1).unwrap();
+        let rqps = cell.rqps.unwrap();
+        let (verdict, ratio) = match silent {
+            0 => (Verdict::Faster, rqps.low),
+            _ => (Verdict::Slower, 1.0 / rqps.high),
+        };
+        assert_eq!(cell.verdict, verdict);
+        assert!(rqps.is_bound() && ratio > 1000.0, "{rqps:?}");
+        let silence = cell.silence.as_ref().unwrap();
+        assert_eq!((silence.system, cell.failure.as_ref()), (silent, None));
+        assert_eq!(judged.systems[0].failed, 0);
+    }
+}
+
+fn is_unanswered(slice: &Slice) -> bool {
+    matches!(slice.outcome, SliceOutcome::Unanswered(_))
 }

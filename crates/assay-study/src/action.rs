@@ -90,7 +90,7 @@ pub enum Action {
         length: TurnLength,
     },
     /// Measure one slice of every system, in turns that begin with this order, and record the slices at once. A slice
-    /// that fails ends the round, which then needs no other slice. Answer: [`Outcome::Measured`].
+    /// that fails or lacks an answer ends the round, which then needs no other slice. Answer: [`Outcome::Measured`].
     Round {
         /// The cell.
         cell: usize,
@@ -115,6 +115,19 @@ pub enum Action {
         round: u32,
         /// The reason why it could not begin.
         why: String,
+    },
+    /// Record that an event took too long on a system, before a slice could begin.
+    RecordSilence {
+        /// The cell.
+        cell: usize,
+        /// The system.
+        system: usize,
+        /// Number of the block.
+        block: u32,
+        /// Number of the round.
+        round: u32,
+        /// What is known of its speed.
+        silence: Silence,
     },
     /// Record an event that the driver decided.
     Note {
@@ -187,6 +200,17 @@ pub enum Action {
     EndPhase,
 }
 
+/// An event that took too long, and what that says of the system's speed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Silence {
+    /// What was not answered, in words.
+    pub why: String,
+    /// Events that ended before.
+    pub events: u64,
+    /// How long these and the one that did not end took, nanoseconds.
+    pub elapsed_ns: u64,
+}
+
 /// The outcome of an action.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
@@ -212,10 +236,18 @@ pub enum Outcome {
     },
     /// Slices were measured. They are recorded, unless they only repeat writes.
     Measured {
-        /// The slices in the order in which they were measured. Only the last one may have failed.
+        /// The slices in the order in which they were measured. Only the last one may have failed, or lack an answer.
         samples: Vec<Sample>,
         /// Duration of the action, seconds.
         seconds: f64,
+    },
+    /// An event of [`Action::Size`] or [`Action::Trace`] took too long on a system and was ended there. The cell goes on
+    /// without this system.
+    Silent {
+        /// The system.
+        system: usize,
+        /// What is known of its speed.
+        silence: Silence,
     },
     /// A system could not do it, and the driver decides what follows: another attempt, a failed cell, tests left for
     /// later, or the end of the study. Only [`Action::StartAll`], [`Action::StartOne`], [`Action::Connect`],

@@ -13,7 +13,7 @@ use crate::phase::phases;
 use crate::rounds::{RoundsLeft, RoundsTaken};
 use crate::sizing::{is_unsized, is_untimed, rounds_for, write_events};
 use crate::turn_length::{event_rate, turn_length};
-use crate::{Action, End, Outcome, Phase, Shard, TurnLength, TurnTrace};
+use crate::{Action, End, Outcome, Phase, Shard, Silence, TurnLength, TurnTrace};
 
 /// A block may be late by this factor: how long a round takes is only known about.
 const LATE: f64 = 1.05;
@@ -32,6 +32,9 @@ pub(crate) struct Interleaved {
     so_far: Vec<Verdict>,
     /// Systems that failed in a cell, which is measured on the others. By cell and system.
     failed: BTreeSet<(usize, usize)>,
+    /// Systems on which an event of a cell took too long. The cell is measured on the others, which are compared with
+    /// the bound that this sets.
+    silent: BTreeSet<(usize, usize)>,
     budget: Budget,
     /// Maximum number of blocks.
     blocks_max: u32,
@@ -118,6 +121,7 @@ impl Interleaved {
             base: record.systems.iter().position(|it| it.is_base).unwrap_or(0),
             so_far: Vec::new(),
             failed: BTreeSet::new(),
+            silent: BTreeSet::new(),
             budget: Budget::new(record),
             blocks_max: record.blocks_max(),
             blocks_done: done.map_or(0, |last| last.saturating_add(1)),
@@ -155,10 +159,10 @@ impl Interleaved {
         if Some(sample.block) == current {
             self.taken.entry(cell).or_default().add(sample.round, sample.fitness);
         }
-        if sample.fitness == Fitness::Failed {
-            self.failed.insert((cell, sample.system));
-        } else {
-            self.has_measured = true;
+        match sample.fitness {
+            Fitness::Failed => drop(self.failed.insert((cell, sample.system))),
+            Fitness::Unanswered => drop(self.silent.insert((cell, sample.system))),
+            _ => self.has_measured = true,
         }
     }
 
@@ -191,7 +195,7 @@ impl Interleaved {
         let CellState { cell, left, is_connected } = *state;
         if !is_connected {
             let order = connect_order(self.study.seed, block, cell, self.systems);
-            return Action::Connect { cell, block, order: self.without_failed(cell, order) };
+            return Action::Connect { cell, block, order: self.those_left(cell, order) };
         }
         if let Some(planned) = self.study.cells.get(cell).filter(|cell| is_unsized(cell)) {
             let events = write_events(&self.study, planned, self.rate(cell));
@@ -204,29 +208,36 @@ impl Interleaved {
             return Action::Disconnect;
         }
         let order = round_order(self.study.seed, block, cell, left.next, self.systems);
-        Action::Round { cell, block, round: left.next, order: self.without_failed(cell, order) }
+        Action::Round { cell, block, round: left.next, order: self.those_left(cell, order) }
     }
 
-    /// The systems that have not failed in a cell.
-    fn without_failed(&self, cell: usize, mut systems: Vec<usize>) -> Vec<usize> {
-        systems.retain(|&system| !self.failed.contains(&(cell, system)));
+    /// The systems on which a cell is measured: those that have not failed in it, and answer.
+    fn those_left(&self, cell: usize, mut systems: Vec<usize>) -> Vec<usize> {
+        let is_left = |of: (usize, usize)| !self.failed.contains(&of) && !self.silent.contains(&of);
+        systems.retain(|&system| is_left((cell, system)));
         systems
     }
 
     /// Whether a cell is measured no further: nothing is left that can be compared.
     fn is_closed(&self, cell: usize) -> bool {
-        let left = self.without_failed(cell, (0..self.systems).collect());
+        if self.those_left(cell, (0..self.systems).collect()).is_empty() {
+            return true;
+        }
+        let can_be_compared = |system: usize| !self.failed.contains(&(cell, system));
         let compares_any = self.is_compared.contains(&true);
-        let is_other = |&system: &usize| match compares_any {
+        let is_other = |system: usize| match compares_any {
             true => self.is_compared.get(system) == Some(&true),
             false => system != self.base,
         };
-        !left.contains(&self.base) || !left.iter().any(is_other)
+        let mut others = (0..self.systems).filter(|system| is_other(*system));
+        !can_be_compared(self.base) || !others.any(can_be_compared)
     }
 
-    /// Whether a system has failed in a cell.
+    /// Whether a cell is measured without a system.
     fn lacks_a_system(&self, cell: usize) -> bool {
-        self.failed.range((cell, 0)..=(cell, usize::MAX)).next().is_some()
+        let of_cell = (cell, 0)..=(cell, usize::MAX);
+        let mut absent = self.failed.range(of_cell.clone()).chain(self.silent.range(of_cell));
+        absent.next().is_some()
     }
 
     /// Takes the outcome of an action; `false` if the action cannot have it.
@@ -268,12 +279,20 @@ impl Interleaved {
                 | Action::Trace { cell, .. }),
                 Outcome::Failed { system, why },
             ) => self.could_not_begin(cell, *system, why),
+            (
+                &(Action::Size { cell, .. } | Action::Trace { cell, .. }),
+                Outcome::Silent { system, silence },
+            ) => self.is_silent(cell, *system, silence),
             (Action::Round { .. }, Outcome::Measured { samples, seconds }) => {
                 return self.measured(asked, samples, *seconds);
             }
             (&Action::RecordFailure { cell, system, block, round, .. }, Outcome::Done) => {
                 self.pending_done();
                 self.recorded_failure(cell, system, block, round);
+            }
+            (&Action::RecordSilence { cell, system, block, round, ref silence }, Outcome::Done) => {
+                self.pending_done();
+                self.recorded_silence(cell, system, (block, round), silence);
             }
             (Action::Note { .. } | Action::Stop, Outcome::Done) => self.pending_done(),
             (Action::Disconnect, Outcome::Done) => self.disconnected(),
@@ -488,7 +507,7 @@ impl Interleaved {
         let affordable = *rounds.get(&cell)?;
         let (wanted, most) = rounds_for(&self.study, self.study.cells.get(cell)?, affordable);
         let taken = self.taken.get(&cell);
-        let systems = self.without_failed(cell, (0..self.systems).collect()).len();
+        let systems = self.those_left(cell, (0..self.systems).collect()).len();
         Some(RoundsLeft {
             good: taken.map_or(0, |taken| taken.complete(systems)),
             next: taken.map_or(0, RoundsTaken::next),
@@ -519,14 +538,17 @@ impl Interleaved {
         let is_of_round = |it: &Sample| {
             (it.cell, it.block, it.round) == (id, block, round) && order.contains(&it.system)
         };
+        let is_silent = has(Fitness::Unanswered);
         // A failed slice ends the round, which may then lack others.
-        let is_whole = has_failed || samples.iter().map(|it| it.system).eq(order.iter().copied());
+        let is_whole =
+            has_failed || is_silent || samples.iter().map(|it| it.system).eq(order.iter().copied());
         if !is_whole || !samples.iter().all(is_of_round) {
             return false;
         }
         samples.iter().for_each(|sample| self.add(cell, Some(block), sample));
-        self.budget.round_took(cell, seconds, !has_failed && !has(Fitness::Mistimed));
-        if has_failed {
+        let is_usual = !has_failed && !is_silent && !has(Fitness::Mistimed);
+        self.budget.round_took(cell, seconds, is_usual);
+        if has_failed || is_silent {
             self.leave_cell(cell);
             return true;
         }
@@ -551,30 +573,49 @@ impl Interleaved {
         self.leave_cell(cell);
     }
 
+    /// An event took too long before the first round. That takes a round of its own.
+    fn is_silent(&mut self, cell: usize, system: usize, silence: &Silence) {
+        if let State::InBlock(BlockState { number, phase, .. }) = &mut self.state {
+            let (block, silence) = (*number, silence.clone());
+            let round = phase.cell.as_ref().map_or(0, |state| state.left.next);
+            let record = Action::RecordSilence { cell, system, block, round, silence };
+            phase.pending.push_back(record);
+        }
+    }
+
+    fn recorded_silence(
+        &mut self,
+        cell: usize,
+        system: usize,
+        (block, round): (u32, u32),
+        silence: &Silence,
+    ) {
+        let Some(id) = self.study.cells.get(cell).map(|planned| planned.id) else { return };
+        let silent = Sample {
+            events: silence.events,
+            elapsed_s: silence.elapsed_ns as f64 / 1e9,
+            ..Sample::without_rate(system, id, (block, round), Fitness::Unanswered)
+        };
+        self.budget.only_now(silent.elapsed_s);
+        self.add(cell, Some(block), &silent);
+        self.leave_cell(cell);
+    }
+
     fn recorded_failure(&mut self, cell: usize, system: usize, block: u32, round: u32) {
         let Some(id) = self.study.cells.get(cell).map(|planned| planned.id) else { return };
-        let fitness = Fitness::Failed;
-        let failed = Sample {
-            system,
-            cell: id,
-            block,
-            round,
-            fitness,
-            rate: None,
-            seconds: 0.0,
-            cpu_per_op: None,
-            twos: Vec::new(),
-        };
+        let failed = Sample::without_rate(system, id, (block, round), Fitness::Failed);
         self.add(cell, Some(block), &failed);
     }
 
     /// The histories of the systems are no longer equal, or a server is gone: the rest gets new instances. That is the
     /// cell without the system that failed, if there is still something to compare, and those after it.
     fn leave_cell(&mut self, cell: usize) {
-        let is_closed = self.is_closed(cell);
+        let (is_closed, is_over) = (self.is_closed(cell), self.is_over);
         if let Some(phase) = self.phase_mut() {
             phase.cell = None;
-            if is_closed {
+            if is_over {
+                phase.cells.clear();
+            } else if is_closed {
                 phase.cells.pop_front();
             }
             phase.pending.push_back(Action::Stop);

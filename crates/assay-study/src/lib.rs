@@ -1,7 +1,7 @@
 //! Decides what a study does next.
 //!
 //! The [`Driver`] decides and an [`Executor`] acts. The executor holds the servers, the clients, the counters and the
-//! ledger. It carries out one [`Action`] after the other and answers each with an [`Outcome`]. The driver is pure. It
+//! ledger. It carries out one [`Action`] after the other and answers each with an [`Outcome, Silence`]. The driver is pure. It
 //! has no clock and no chance of its own, so the same record and the same outcomes give the same actions. A study is
 //! resumed by replaying its record into a new driver. Interleaved, sequential and stepwise studies are policies of one
 //! driver.
@@ -18,7 +18,7 @@ mod sizing;
 mod stepwise;
 mod turn_length;
 
-pub use action::{Action, End, Outcome};
+pub use action::{Action, End, Outcome, Silence};
 pub use driver::{Driver, Executor, carry_out};
 pub use phase::Phase;
 pub use shard::Shard;

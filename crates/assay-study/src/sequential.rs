@@ -46,7 +46,8 @@ impl Sequential {
         let mut measured = BTreeMap::new();
         for slice in &record.slices {
             if let Some(&cell) = indices.get(&slice.cell) {
-                let has_failed = matches!(slice.outcome, SliceOutcome::Failed(_));
+                let has_failed =
+                    matches!(slice.outcome, SliceOutcome::Failed(_) | SliceOutcome::Unanswered(_));
                 measured.entry((slice.system, cell)).or_insert(has_failed);
             }
         }
@@ -82,7 +83,7 @@ impl Sequential {
                     return false;
                 }
                 // Once a server is gone, nothing more is recorded of it: a resumed study continues with the next test.
-                if sample.fitness == Fitness::Failed {
+                if matches!(sample.fitness, Fitness::Failed | Fitness::Unanswered) {
                     self.left.push_front(Action::CheckAlive { system, cell });
                 }
             }

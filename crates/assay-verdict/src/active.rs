@@ -32,7 +32,7 @@ pub fn active_seconds(
         let is_used = match Sample::of(slice).fitness {
             Fitness::Good => true,
             Fitness::Troubled => is_disturbed,
-            Fitness::Missed | Fitness::Mistimed | Fitness::Failed => false,
+            Fitness::Missed | Fitness::Mistimed | Fitness::Failed | Fitness::Unanswered => false,
         };
         is_used && (slice.cell, slice.system) == (cell, system)
     };

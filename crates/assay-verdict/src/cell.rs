@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use assay_model::CellId;
 
+use crate::bound::{Bound, Pace};
 use crate::effect::Reduced;
 use crate::robust::{Value, centres};
 use crate::sample::{Fitness, Sample};
@@ -20,6 +21,8 @@ pub(crate) struct CellSamples {
     blocks: BTreeMap<u32, BlockSamples>,
     /// Whether each system has failed.
     failed: Vec<bool>,
+    /// How fast each system was at best, over all its slices.
+    paces: Vec<Pace>,
     /// Whether a sample was added since the last decision.
     has_changed: bool,
     /// Whether troubled samples were judged in the last decision.
@@ -81,6 +84,7 @@ impl CellSamples {
             id,
             blocks: BTreeMap::new(),
             failed: vec![false; systems],
+            paces: vec![Pace::default(); systems],
             has_changed: false,
             is_disturbed: false,
             relative: vec![Relative::default(); systems],
@@ -97,10 +101,18 @@ impl CellSamples {
                     self.has_changed = true;
                 }
             }
-            Fitness::Mistimed | Fitness::Good | Fitness::Troubled => {}
+            Fitness::Mistimed | Fitness::Good | Fitness::Troubled | Fitness::Unanswered => {}
+        }
+        if let Some(pace) = self.paces.get_mut(sample.system) {
+            pace.add(sample);
         }
         match sample.fitness {
             Fitness::Failed | Fitness::Mistimed => {}
+            Fitness::Unanswered => {
+                // A round is complete without it.
+                self.blocks.values_mut().for_each(|block| block.has_changed = true);
+                self.has_changed = true;
+            }
             Fitness::Good | Fitness::Troubled | Fitness::Missed => {
                 let block = self.blocks.entry(sample.block).or_default();
                 block.add(sample);
@@ -112,6 +124,12 @@ impl CellSamples {
 
     pub(crate) fn has_failed(&self, system: usize) -> bool {
         self.failed.get(system).copied().unwrap_or(false)
+    }
+
+    /// What is known of the rate of a system relative to another one, if an event of either took too long.
+    pub(crate) fn bound(&self, system: usize, other: usize) -> Option<Bound> {
+        let clients = self.id.setup.clients;
+        Bound::of(self.paces.get(system)?, self.paces.get(other)?, clients)
     }
 
     /// Whether so few rounds were quiet that the last decision judged troubled samples too.
@@ -145,7 +163,9 @@ impl CellSamples {
             return;
         }
         let systems = self.failed.len();
-        let left = self.failed.iter().filter(|has_failed| !**has_failed).count();
+        // The others are measured further without a system that failed or does not answer.
+        let is_left = |(failed, pace): &(&bool, &Pace)| !**failed && !pace.is_unanswered();
+        let left = self.failed.iter().zip(&self.paces).filter(is_left).count();
         for block in self.blocks.values_mut().filter(|block| block.has_changed) {
             block.sort(left);
         }
@@ -168,6 +188,9 @@ impl CellSamples {
 
     /// A system relative to another one.
     fn relative_to(&self, system: usize, other: usize) -> Relative {
+        if self.bound(system, other).is_some() {
+            return Relative::default();
+        }
         let (rate, surplus) = self.rate_to(system, other);
         let cpu = self.reduce(|round| {
             Some((round.judged(system)?.cpu_per_op / round.judged(other)?.cpu_per_op).ln())
@@ -235,7 +258,8 @@ impl BlockSamples {
         self.twos.get(first as usize..end as usize).unwrap_or_default()
     }
 
-    /// Sorts the samples and counts the rounds that so many systems completed. A later sample of the same round and system replaces an earlier one.
+    /// Sorts the samples and counts the rounds that so many systems completed. A later sample of the same round and
+    /// system replaces an earlier one.
     fn sort(&mut self, left: usize) {
         let key = |figures: &Figures| (figures.round, figures.system);
         // The sort keeps the order of samples with the same key.

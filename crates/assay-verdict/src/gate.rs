@@ -6,6 +6,7 @@
 use assay_model::{CellId, Estimate};
 
 use crate::Doubt;
+use crate::bound::Bound;
 use crate::effect::Effect;
 use crate::looks::ALPHA;
 use crate::rules::{NEAR, Rules};
@@ -107,6 +108,8 @@ pub(crate) struct Claim {
     pub(crate) effect: Option<Effect>,
     pub(crate) is_measured: bool,
     pub(crate) has_failed: bool,
+    /// What is known if a side did not answer.
+    pub(crate) bound: Option<Bound>,
     /// The ratio of the totals, if the system stalls at times and its totals are too slow.
     pub(crate) stalled: Option<f64>,
 }
@@ -171,10 +174,13 @@ pub(crate) fn judge(claims: &[Claim], rules: &Rules) -> GateJudgement {
     let too_slow = holm(&p_values, ONE_SIDED);
     let rivals = too_slow.iter().filter(|it| !**it).count();
     let cells = claims.iter().zip(looks).zip(too_slow).map(|((claim, look), too_slow)| {
-        let verdict = match look {
+        let least = 1.0 - claim.margin;
+        let verdict = match (look, claim.bound) {
             _ if claim.has_failed => GateVerdict::Failed,
+            (_, Some(Bound::AtMost(most))) if most < least => GateVerdict::Exceeded,
+            (_, Some(Bound::AtLeast(ratio))) if ratio > least => GateVerdict::Passed,
             _ if too_slow => GateVerdict::Exceeded,
-            Some(look) if look.passes() && claim.stalled.is_none() => GateVerdict::Passed,
+            (Some(look), _) if look.passes() && claim.stalled.is_none() => GateVerdict::Passed,
             _ => GateVerdict::Undecided,
         };
         let doubt = (verdict == GateVerdict::Undecided).then(|| match (claim.stalled, look) {
@@ -183,6 +189,7 @@ pub(crate) fn judge(claims: &[Claim], rules: &Rules) -> GateJudgement {
             (None, None) => claim.doubt(rules),
         });
         let rqps = claim.effect.map(|effect| effect.interval(rules.look(&effect).0));
+        let rqps = rqps.or_else(|| claim.bound?.estimate());
         let Claim { cell, system, margin, .. } = *claim;
         GateCell { cell, system, margin, rqps, verdict, doubt }
     });
@@ -194,6 +201,9 @@ impl Claim {
     fn doubt(&self, rules: &Rules) -> Doubt {
         match self.effect {
             Some(effect) => Doubt::FewBlocks { blocks: effect.blocks, needed: rules.blocks_min() },
+            None if matches!(self.bound, Some(Bound::AtMost(_) | Bound::AtLeast(_))) => {
+                Doubt::AlsoSlow
+            }
             None if self.is_measured => Doubt::SinglePair,
             None => Doubt::Unmeasured,
         }

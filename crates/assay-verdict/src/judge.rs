@@ -7,6 +7,7 @@ use assay_model::{
 };
 
 use crate::account::{latency, operations, published, published_latency, shares_cpu};
+use crate::bound::Bound;
 use crate::effect::Reduced;
 use crate::rules::Decision;
 use crate::sample::{Fitness, Sample};
@@ -14,8 +15,8 @@ use crate::samples::{Decided, Quantity, Samples};
 use crate::totals::per_op;
 use crate::uneven::Surplus;
 use crate::{
-    CellJudgement, Doubt, Judgement, SystemSummary, TroubledBy, change, counters, crossover, group,
-    profile, robust, step, steps, why,
+    CellJudgement, Doubt, Judgement, Silence, SystemSummary, TroubledBy, change, counters,
+    crossover, group, profile, robust, step, steps, why,
 };
 
 impl Quantity {
@@ -51,8 +52,14 @@ pub fn judge(record: &StudyRecord) -> Judgement {
 pub(crate) fn with_rates(record: &StudyRecord) -> (Judgement, Vec<Option<Reduced>>) {
     let mut samples = Samples::of(record);
     let base = samples.base();
-    let Decided { rates: mut rqps, rate_decisions: mut decisions, surplus, cpu, cpu_decisions } =
-        samples.decide();
+    let Decided {
+        rates: mut rqps,
+        rate_decisions: mut decisions,
+        bounds,
+        surplus,
+        cpu,
+        cpu_decisions,
+    } = samples.decide();
     let paced = paced(record);
     let qps = samples.rates();
     let slices = judged_slices(record, &samples);
@@ -72,6 +79,7 @@ pub(crate) fn with_rates(record: &StudyRecord) -> (Judgement, Vec<Option<Reduced
         described.is_disturbed = samples.is_disturbed(cell.id);
         described.qps = qps.shown(index);
         described.rqps = rqps.shown(index);
+        hear(&mut described, bounds.get(index).copied().flatten(), &counts, base);
         described.total = rqps.total(index, &surplus);
         described.beyond_threshold = decision.beyond;
         described.bound = decision.bound;
@@ -88,13 +96,7 @@ pub(crate) fn with_rates(record: &StudyRecord) -> (Judgement, Vec<Option<Reduced
         described.cpu_verdict =
             cpu_effect.and(cpu_decisions.get(index)).map(|it| of_cost(it.verdict));
         described.detectable = decision.detectable;
-        described.doubt = match decision.doubt {
-            _ if decision.verdict != Verdict::Undecided => None,
-            _ if paced.contains(&cell.id) => Some(Doubt::Paced),
-            None if described.rqps.is_none() => Some(Doubt::Unmeasured),
-            None => Some(Doubt::SinglePair),
-            doubt => doubt,
-        };
+        described.doubt = doubt(&decision, &described, paced.contains(&cell.id));
         described.verdict = decision.verdict;
         if described.step.is_some() && described.verdict == Verdict::Failed {
             // A rate that met fewer writes is no faster.
@@ -116,6 +118,34 @@ pub(crate) fn with_rates(record: &StudyRecord) -> (Judgement, Vec<Option<Reduced
     let crossovers = crossover::crossovers(record, &cells);
     let gate = samples.gate();
     (Judgement { cells, groups, systems, steps, lines, crossovers, gate }, rqps.reduced)
+}
+
+/// What follows if a side did not answer.
+fn hear(
+    described: &mut CellJudgement,
+    bound: Option<Bound>,
+    counts: &BTreeMap<(CellId, usize), Counts>,
+    base: usize,
+) {
+    let cell = described.cell;
+    let what = |system| counts.get(&(cell, system))?.unanswered.clone();
+    let silence = |system| Some(Silence { system, what: what(system)? });
+    described.silence = silence(described.system).or_else(|| bound.and_then(|_| silence(base)));
+    described.rqps = described.rqps.or_else(|| bound?.estimate());
+    if bound == Some(Bound::Neither) {
+        described.failure = what(described.system).map(|what| format!("on both sides {what}"));
+    }
+}
+
+/// Why a cell is undecided, if it is.
+fn doubt(decision: &Decision, described: &CellJudgement, is_paced: bool) -> Option<Doubt> {
+    match decision.doubt {
+        _ if decision.verdict != Verdict::Undecided => None,
+        _ if is_paced => Some(Doubt::Paced),
+        None if described.rqps.is_none() => Some(Doubt::Unmeasured),
+        None => Some(Doubt::SinglePair),
+        doubt => doubt,
+    }
 }
 
 /// Rates that were asked for say nothing about each other.
@@ -155,7 +185,7 @@ fn judged_slices<'a>(
         let is_judged = match Sample::of(slice).fitness {
             Fitness::Good | Fitness::Missed => true,
             Fitness::Troubled => samples.is_disturbed(slice.cell),
-            Fitness::Mistimed | Fitness::Failed => false,
+            Fitness::Mistimed | Fitness::Failed | Fitness::Unanswered => false,
         };
         if is_judged {
             judged.entry((slice.cell, slice.system)).or_default().push(slice);
@@ -182,6 +212,8 @@ struct Counts {
     errors: u64,
     /// The first reason why a slice was cut off.
     failure: Option<String>,
+    /// What was not answered in time.
+    unanswered: Option<String>,
 }
 
 impl Counts {
@@ -201,6 +233,9 @@ impl Counts {
             }
             SliceOutcome::Failed(reason) => {
                 self.failure.get_or_insert_with(|| reason.clone());
+            }
+            SliceOutcome::Unanswered(why) => {
+                self.unanswered.get_or_insert_with(|| why.clone());
             }
         }
     }
@@ -247,6 +282,7 @@ fn described(
         ops: slices().map(operations).sum(),
         errors: counts.errors,
         failure: counts.failure.clone(),
+        silence: None,
         published: published(judged),
         step: step::summary(judged),
         latency: latency(slices()).or_else(|| published_latency(&published(judged))),

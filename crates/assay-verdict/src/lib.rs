@@ -6,6 +6,7 @@ mod account;
 mod active;
 mod asked;
 mod beside;
+mod bound;
 mod cause;
 mod cell;
 mod change;
@@ -133,6 +134,8 @@ pub struct CellJudgement {
     pub errors: u64,
     /// Why a slice was cut off, if one was.
     pub failure: Option<String>,
+    /// An event that took too long, here or on the base: `rqps` is then a bound.
+    pub silence: Option<Silence>,
     /// Figures that were published with the rate, by their published names; empty for what assay measured.
     pub published: Vec<(String, f64)>,
     /// What the clients did, if the test is a step of the Insert Benchmark.
@@ -181,6 +184,15 @@ pub struct TroubledBy {
     pub clock_jump: u32,
 }
 
+/// An event that was ended because it took too long.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Silence {
+    /// The system that did not answer.
+    pub system: usize,
+    /// What it did not answer, and for how long, in words.
+    pub what: String,
+}
+
 /// Why a cell is undecided.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Doubt {
@@ -188,6 +200,8 @@ pub enum Doubt {
     Unmeasured,
     /// There is a single pair of slices, whose uncertainty is unknown.
     SinglePair,
+    /// One side did not answer within the limit, and the other one takes about as long.
+    AlsoSlow,
     /// Rates were limited, so they do not say what systems are able to do.
     Paced,
     /// Fewer blocks were measured than a verdict needs.

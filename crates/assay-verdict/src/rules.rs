@@ -3,6 +3,7 @@
 use assay_model::{Experiment, Preset, Study, Verdict};
 
 use crate::Doubt;
+use crate::bound::Bound;
 use crate::discoveries::{benjamini_hochberg, shares};
 use crate::effect::Effect;
 use crate::looks::{ALPHA, Looks};
@@ -53,6 +54,8 @@ pub(crate) struct Decision {
     /// Further rounds after which it would be decided and precise, if the estimate is right; infinite if rounds do not
     /// help.
     pub(crate) rounds_to_go: Option<f64>,
+    /// Whether a side did not answer and all is known that can be known, so that further blocks would not help.
+    pub(crate) is_bounded: bool,
 }
 
 impl Decision {
@@ -64,7 +67,20 @@ impl Decision {
         doubt: None,
         is_precise: false,
         rounds_to_go: None,
+        is_bounded: false,
     };
+
+    /// What follows if a side did not answer.
+    pub(crate) fn bound_by(&mut self, bound: Option<Bound>, threshold: f64) {
+        let Some(bound) = bound else { return };
+        let verdict = bound.verdict(threshold);
+        *self = Self {
+            verdict: verdict.unwrap_or(Verdict::Undecided),
+            is_bounded: verdict.is_some(),
+            doubt: (verdict == Some(Verdict::Undecided)).then_some(Doubt::AlsoSlow),
+            ..Self::NONE
+        };
+    }
 
     /// What is left of it without an estimate.
     pub(crate) fn leave_open(&mut self) {
@@ -118,6 +134,11 @@ impl Rules {
     /// The look at an effect: its two-sided nominal level, and the part of the error of all looks that it spends.
     pub(crate) fn look(&self, effect: &Effect) -> (f64, f64) {
         (self.level(effect), self.looks.part(effect.last))
+    }
+
+    /// The smallest relative change that is called.
+    pub(crate) fn threshold(&self) -> f64 {
+        self.threshold
     }
 
     /// Blocks that a verdict needs.
@@ -180,6 +201,7 @@ impl Rules {
             // At the level of the look: an interval that looks narrow after few blocks often is so by chance.
             is_precise: is_ready && effect.half_width(self.level(effect)) <= self.precision(),
             rounds_to_go: Some(self.rounds_to_go(effect, share)),
+            is_bounded: false,
         }
     }
 

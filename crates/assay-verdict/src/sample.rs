@@ -17,6 +17,8 @@ pub enum Fitness {
     Mistimed,
     /// It was broken off: its system has failed in the cell.
     Failed,
+    /// An event took too long: it bounds the rate of its system in the cell.
+    Unanswered,
 }
 
 /// The judged figures of one slice, no matter who measured it.
@@ -36,6 +38,10 @@ pub struct Sample {
     pub rate: Option<f64>,
     /// The time that the rate divides by, seconds.
     pub seconds: f64,
+    /// Events that ended.
+    pub events: u64,
+    /// For how long clients worked on these and, in a slice without an answer, on one that did not end, seconds.
+    pub elapsed_s: f64,
     /// Server CPU per operation, nanoseconds; `None` if it was not measured.
     pub cpu_per_op: Option<f64>,
     /// Logarithm of the rate in every two turns, of which one is early in the order of systems and one late; empty for
@@ -44,11 +50,35 @@ pub struct Sample {
 }
 
 impl Sample {
+    /// That nothing was measured in this block and round.
+    #[must_use]
+    pub fn without_rate(
+        system: usize,
+        cell: CellId,
+        (block, round): (u32, u32),
+        fitness: Fitness,
+    ) -> Self {
+        Self {
+            system,
+            cell,
+            block,
+            round,
+            fitness,
+            rate: None,
+            seconds: 0.0,
+            events: 0,
+            elapsed_s: 0.0,
+            cpu_per_op: None,
+            twos: Vec::new(),
+        }
+    }
+
     /// The figures of a slice.
     #[must_use]
     pub fn of(slice: &Slice) -> Self {
         let fitness = match slice.outcome {
             SliceOutcome::Failed(_) => Fitness::Failed,
+            SliceOutcome::Unanswered(_) => Fitness::Unanswered,
             _ if slice.misses_sla() => Fitness::Missed,
             // A step takes so long that the machine is always in some trouble, and it cannot be repeated alone.
             _ if slice.cell.test.queue().is_some() => Fitness::Good,
@@ -56,7 +86,7 @@ impl Sample {
             SliceOutcome::Troubled => Fitness::Troubled,
             SliceOutcome::Good => Fitness::Good,
         };
-        let rate = slice.ops_per_second();
+        let rate = slice.ops_per_second().filter(|_| fitness != Fitness::Unanswered);
         Self {
             system: slice.system,
             cell: slice.cell,
@@ -66,6 +96,8 @@ impl Sample {
             fitness,
             rate,
             seconds: rate.map_or(0.0, |rate| slice.ops() / rate),
+            events: slice.work.events,
+            elapsed_s: slice.work.elapsed_ns as f64 / 1e9,
             cpu_per_op: server_cpu_per_op(slice),
             twos: twos(&slice.turns),
         }

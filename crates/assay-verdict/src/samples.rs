@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use assay_model::{CellId, EventKind, Experiment, Study, StudyRecord, System, Verdict};
 
 use crate::Doubt;
+use crate::bound::Bound;
 use crate::cell::CellSamples;
 use crate::effect::{Assumed, Class, Effect, Reduced, estimate};
 use crate::gate::{self, Claim, GateJudgement};
@@ -62,6 +63,8 @@ pub(crate) struct Decided {
     /// Relative rates.
     pub(crate) rates: Quantity,
     pub(crate) rate_decisions: Vec<Decision>,
+    /// Bounds of relative rates, where a side did not answer.
+    pub(crate) bounds: Vec<Option<Bound>>,
     /// How far the totals exceed the trimmed means, of relative rates.
     pub(crate) surplus: Vec<Option<Surplus>>,
     /// Server CPU per operation, relative to the base's.
@@ -147,6 +150,7 @@ impl Samples {
             verdict: it.verdict,
             is_open: (it.verdict == Verdict::Undecided || !it.is_precise)
                 && it.verdict != Verdict::Failed
+                && !it.is_bounded
                 && self.counts.get(system).copied().unwrap_or(false),
             rounds_to_go: it.rounds_to_go,
         };
@@ -157,11 +161,12 @@ impl Samples {
     #[must_use]
     pub fn gate(&mut self) -> Option<GateJudgement> {
         let margins = self.margins.clone()?;
-        let Decided { rates, rate_decisions: decisions, surplus, .. } = self.decide();
+        let Decided { rates, rate_decisions: decisions, bounds, surplus, .. } = self.decide();
         let margins = margins.iter().flat_map(|margin| (0..self.systems).map(move |_| *margin));
-        let estimates = rates.effects.iter().zip(&rates.reduced).zip(decisions).zip(surplus);
+        let known = decisions.into_iter().zip(bounds);
+        let estimates = rates.effects.iter().zip(&rates.reduced).zip(known).zip(surplus);
         let mut claims = Vec::new();
-        for (((cell, system), margin), (((effect, reduced), decision), surplus)) in
+        for (((cell, system), margin), (((effect, reduced), (decision, bound)), surplus)) in
             self.keys().zip(margins).zip(estimates)
         {
             let is_uneven = decision.verdict == Verdict::Uneven
@@ -175,6 +180,7 @@ impl Samples {
                     effect: *effect,
                     is_measured: reduced.is_some(),
                     has_failed: decision.verdict == Verdict::Failed,
+                    bound,
                     stalled: total.filter(|total| is_uneven && *total < 1.0 - margin),
                 });
             }
@@ -213,7 +219,15 @@ impl Samples {
         }
         let failed = cpu_decisions.iter_mut().zip(&has_failed).filter(|(_, failed)| **failed);
         failed.for_each(|(decision, _)| decision.verdict = Verdict::Failed);
-        Decided { rates, rate_decisions, surplus, cpu, cpu_decisions }
+        let bounds: Vec<Option<Bound>> = (self.keys().zip(&has_failed))
+            .map(|((cell, system), failed)| {
+                cell.bound(system, base).filter(|_| !failed && system != base)
+            })
+            .collect();
+        for (decision, bound) in rate_decisions.iter_mut().zip(&bounds) {
+            decision.bound_by(*bound, self.rules.threshold());
+        }
+        Decided { rates, rate_decisions, bounds, surplus, cpu, cpu_decisions }
     }
 
     /// The rate of the second system of each pair relative to the first, as of the last decision, and the decisions:
@@ -221,8 +235,12 @@ impl Samples {
     pub(crate) fn compare(&self, pairs: &[(usize, usize)]) -> (Quantity, Vec<Decision>) {
         let keys =
             || self.cells.iter().flat_map(|cell| pairs.iter().map(move |pair| (cell, *pair)));
-        let (reduced, surplus): (Vec<_>, Vec<_>) =
-            keys().map(|(cell, (from, to))| cell.rate_to(to, from)).unzip();
+        let bounds = || keys().map(|(cell, (from, to))| cell.bound(to, from));
+        let rate =
+            |((cell, (from, to)), bound): ((&CellSamples, (usize, usize)), Option<Bound>)| {
+                bound.map_or_else(|| cell.rate_to(to, from), |_| (None, None))
+            };
+        let (reduced, surplus): (Vec<_>, Vec<_>) = keys().zip(bounds()).map(rate).unzip();
         let rates = self.estimated(reduced, pairs.len(), self.assumed);
         let [mut decisions] = self.rules.decisions([&rates.effects]);
         self.rules.see_uneven(&mut decisions, &rates.effects, &surplus);

@@ -330,3 +330,42 @@ fn what_cannot_work_is_told_before_anything_is_measured() {
     assert!(stderr.contains("cannot load data into") && stderr.contains("1062"), "{stderr}");
     place.assert_nothing_left();
 }
+
+/// What takes minutes on one side is judged by a bound, goes on nowhere, and keeps nothing else from being measured.
+#[test]
+fn a_statement_that_takes_minutes_on_one_side_is_slower() {
+    let _alone = ALONE.lock();
+    let (place, _) = (Place::with("mysql@8.0"), Place::with("mariadb@11.8"));
+    let folder = tempfile::tempdir().unwrap();
+    let rows = "rows = 100\ncreate = \"CREATE TABLE t (id INT PRIMARY KEY)\"\n\
+                [table.t.columns]\nid = { sequence = 1 }";
+    let slow = "IF(VERSION() LIKE '%MariaDB%', 300, 0.002)";
+    let tests = format!(
+        "[test.quick]\ndoes = \"x\"\nsteps = [\"SELECT count(*) FROM t\"]\n\
+         [test.report]\ndoes = \"x\"\nsteps = [\"SELECT SLEEP({slow}) FROM t WHERE id = 1\"]\n\
+         [test.change]\ndoes = \"x\"\nsteps = [\"UPDATE t SET id = 1 WHERE id = 1 AND SLEEP({slow}) = 0\"]\n"
+    );
+    let file = written(folder.path(), rows, &tests).display().to_string();
+    for (base, other, verdict) in
+        [("mysql@8.0", "mariadb@11.8", "slower"), ("mariadb@11.8", "mysql@8.0", "faster")]
+    {
+        let options = ["--workload", &file, "--budget", "30s", "--offline", "--format", "json"];
+        let result = json(place.run_to_end(&[&["compare", base, other][..], &options].concat()));
+        let of = |test: &str, system: &str| {
+            let cells = result["cells"].as_array().unwrap();
+            cells.iter().find(|it| it["test"] == test && it["system"] == system).unwrap().clone()
+        };
+        for test in ["report", "change"] {
+            let cell = of(test, other);
+            assert_eq!(cell["verdict"], verdict, "{cell:#}");
+            assert!(cell["rqps"]["value"].is_null(), "{cell:#}");
+            let bound = &cell["rqps"][if verdict == "slower" { "high" } else { "low" }];
+            let ratio = bound.as_f64().unwrap();
+            assert!(ratio.max(1.0 / ratio) > 50.0, "{cell:#}");
+            let why = cell["why"].as_str().unwrap();
+            assert!(why.contains("within 5 s; at least "), "{why}");
+        }
+        assert!(of("quick", other)["slices"].as_u64().unwrap() > 0);
+    }
+    place.assert_nothing_left();
+}

@@ -113,7 +113,8 @@ fn slice(cells: Vec<CellId>, systems: usize, runs: usize) -> impl Strategy<Value
     let outcome = prop_oneof![
         Just(SliceOutcome::Good),
         Just(SliceOutcome::Troubled),
-        text().prop_map(SliceOutcome::Failed)
+        text().prop_map(SliceOutcome::Failed),
+        text().prop_map(SliceOutcome::Unanswered)
     ];
     let trouble =
         vec(select(vec![Trouble::Steal, Trouble::OtherProcess, Trouble::ClockJump]), 0..3);

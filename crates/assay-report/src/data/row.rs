@@ -44,7 +44,9 @@ pub(crate) struct Interval {
 
 impl From<Estimate> for Interval {
     fn from(estimate: Estimate) -> Self {
-        Self { value: estimate.value.into(), low: estimate.low.into(), high: estimate.high.into() }
+        // Of a bound, no value is known.
+        let value = Some(estimate.value).filter(|_| !estimate.is_bound());
+        Self { value: Number(value), low: estimate.low.into(), high: estimate.high.into() }
     }
 }
 

@@ -1,16 +1,19 @@
 //! Why cells changed or failed, the most important first.
 
+use std::borrow::Cow;
+
 use assay_model::Verdict;
 use assay_verdict::CellJudgement;
 
 use super::study::JudgedStudy;
+use super::undecided::silence;
 
 /// A cell with its explanation.
 pub(crate) struct Cause<'a> {
     pub(crate) verdict: Verdict,
     /// The test, its setup where there are several, and its system where that is not clear.
     pub(crate) name: String,
-    pub(crate) why: &'a str,
+    pub(crate) why: Cow<'a, str>,
 }
 
 /// Failures first, then the largest changes.
@@ -23,8 +26,12 @@ pub(crate) fn causes<'a>(study: &JudgedStudy<'a>) -> Vec<Cause<'a>> {
 
 /// The explanation of a cell and the size of its change.
 fn cause<'a>(study: &JudgedStudy, cell: &'a CellJudgement) -> Option<(f64, Cause<'a>)> {
+    // What a base did not answer is told of the systems that are compared with it.
+    let is_compared = cell.system != study.base;
+    let silence = silence(study.record, cell).filter(|_| is_compared).map(Cow::Owned);
     let has_failed = cell.failure.is_some();
-    let why = cell.failure.as_deref().or(cell.why.as_deref())?;
+    let told = cell.failure.as_deref().or(cell.why.as_deref()).map(Cow::Borrowed);
+    let why = silence.or(told)?;
     // A twin has no changes to explain, but its failure matters.
     if !has_failed && !study.compared.contains(&cell.system) {
         return None;

@@ -4,7 +4,7 @@ use assay_model::counted;
 use assay_verdict::{Doubt, GateCell, GateJudgement, GateVerdict};
 
 use super::study::JudgedStudy;
-use super::undecided::{TIMES_MAX, of_doubt};
+use super::undecided::{TIMES_MAX, of_doubt, silence};
 use crate::number::{duration, share};
 use crate::ratio::change_with_bounds;
 
@@ -115,7 +115,9 @@ pub(crate) fn why(study: &JudgedStudy, cell: &GateCell) -> Option<String> {
     let judged = study.cell(cell.cell, cell.system);
     match (cell.verdict, cell.doubt) {
         (GateVerdict::Passed, _) => None,
-        (GateVerdict::Exceeded, _) => judged?.why.clone(),
+        (GateVerdict::Exceeded, _) => {
+            silence(study.record, judged?).or_else(|| judged?.why.clone())
+        }
         (GateVerdict::Failed, _) => {
             let of_base = || study.cell(cell.cell, study.base)?.failure.clone();
             judged.and_then(|it| it.failure.clone()).or_else(of_base)

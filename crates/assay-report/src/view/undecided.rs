@@ -7,6 +7,7 @@ use assay_verdict::{CellJudgement, Doubt, REPEATS_MIN, threshold};
 
 use super::study::JudgedStudy;
 use crate::number::share;
+use crate::ratio::Ratio;
 
 /// The most tests that a line names.
 const NAMES: usize = 5;
@@ -26,6 +27,7 @@ enum Reason {
     Smoke,
     SinglePair,
     Paced,
+    AlsoSlow,
     Unmeasured,
 }
 
@@ -35,6 +37,7 @@ impl Reason {
             Doubt::Unmeasured => Self::Unmeasured,
             Doubt::SinglePair => Self::SinglePair,
             Doubt::Paced => Self::Paced,
+            Doubt::AlsoSlow => Self::AlsoSlow,
             Doubt::FewBlocks { .. } => Self::FewBlocks,
             Doubt::Smoke => Self::Smoke,
             Doubt::AtThreshold => Self::AtThreshold,
@@ -103,6 +106,7 @@ fn sentence(reason: Reason, doubts: &[Doubt], record: &StudyRecord) -> String {
                 "the uncertainty of a single measurement is unknown".to_owned()
             }
         },
+        Reason::AlsoSlow => "one side did not answer in time, the other is as slow".to_owned(),
         Reason::Paced => {
             "rates were limited, so they do not say what systems are able to do".to_owned()
         }
@@ -167,8 +171,25 @@ pub(crate) fn of_doubt(record: &StudyRecord, doubt: Doubt) -> String {
     sentence(Reason::of(doubt), &[doubt], record)
 }
 
+/// An event that took too long, and what follows: `no answer to … within 30 s; at least 150 times slower`. `None` where
+/// all were answered, or none on either side.
+pub(crate) fn silence(record: &StudyRecord, cell: &CellJudgement) -> Option<String> {
+    let silence = cell.silence.as_ref().filter(|_| cell.failure.is_none())?;
+    let of_other = record.systems.get(silence.system).filter(|_| silence.system != cell.system);
+    let of_other = of_other.map_or_else(String::new, |other| format!("{}: ", other.name));
+    let follows = match cell.rqps {
+        Some(bound) if bound.is_bound() => format!("; {}", Ratio(Some(bound))),
+        _ if of_other.is_empty() => String::new(),
+        _ => "; here, nothing was measured".to_owned(),
+    };
+    Some(format!("{of_other}{}{follows}", silence.what))
+}
+
 /// Why a cell failed, changed or is undecided.
 pub(crate) fn why<'a>(record: &StudyRecord, cell: &'a CellJudgement) -> Option<Cow<'a, str>> {
+    if let Some(silence) = silence(record, cell) {
+        return Some(Cow::Owned(silence));
+    }
     let known = cell.failure.as_deref().or(cell.why.as_deref());
     known.map(Cow::Borrowed).or_else(|| of_cell(record, cell).map(Cow::Owned))
 }

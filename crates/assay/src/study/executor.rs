@@ -20,7 +20,7 @@ use crate::interrupt::is_asked;
 use crate::progress::{Standing, Tally, minutes};
 use crate::systems::{
     Clients, Environment, Instance, LocalSite, Participant, Slot, StudyTables, Templates,
-    failed_slice,
+    failed_slice, silent_slice,
 };
 use crate::written::Written;
 
@@ -250,9 +250,12 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
 
     /// Records a slice; says so where it failed.
     pub(super) fn record(&mut self, slice: Slice) -> Result<()> {
-        let SliceOutcome::Failed(why) = &slice.outcome else { return self.recorder.slice(slice) };
         let test = slice.cell.test.name.clone();
-        let what = EventKind::TestFailed { test, why: why.clone() };
+        let what = match slice.outcome.clone() {
+            SliceOutcome::Good | SliceOutcome::Troubled => return self.recorder.slice(slice),
+            SliceOutcome::Failed(why) => EventKind::TestFailed { test, why },
+            SliceOutcome::Unanswered(why) => EventKind::TestEnded { test, why },
+        };
         let system = slice.system;
         self.recorder.slice(slice)?;
         self.env.progress.failed(self.name(system), &what.to_string());
@@ -363,6 +366,10 @@ impl Executor for StudyExecutor<'_, '_> {
                 let slot = Slot { system, block, round, position: 0 };
                 self.record(failed_slice(self.cell(cell)?.id, slot, why))?;
             }
+            Action::RecordSilence { cell, system, block, round, silence } => {
+                let slot = Slot { system, block, round, position: 0 };
+                self.record(silent_slice(self.cell(cell)?.id, slot, silence))?;
+            }
             Action::Note { system, what } => self.note(system, what)?,
             Action::Warm { system, cell } => self.warm(system, &cell)?,
             Action::Maintain { system, data, seconds } => self.maintain(system, data, seconds)?,
@@ -398,6 +405,7 @@ fn begins_work(action: &Action) -> bool {
             | Action::SetTurn { .. }
             | Action::Disconnect
             | Action::RecordFailure { .. }
+            | Action::RecordSilence { .. }
             | Action::Note { .. }
             | Action::Shutdown { .. }
             | Action::Stop

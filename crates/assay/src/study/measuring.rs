@@ -13,6 +13,7 @@ use super::executor::StudyExecutor;
 use crate::interrupt::is_asked;
 use crate::systems::{
     Clients, Instance, LocalSite, OpenSlice, Slot, connect_clients, failed_slice, share_out,
+    silence, silent_slice,
 };
 
 /// Traced turns of each system.
@@ -55,7 +56,7 @@ impl StudyExecutor<'_, '_> {
         for system in systems {
             match self.with_thawed_clients(system, |clients| clients.rate(&planned, events)) {
                 Ok(rate) => rates.push(rate),
-                Err(error) => return self.failed(system, error),
+                Err(error) => return self.cut_off(system, error),
             }
         }
         Ok(Outcome::Sized { rate: mean_rate(rates.into_iter()) })
@@ -87,7 +88,7 @@ impl StudyExecutor<'_, '_> {
                 }
                 match self.with_clients(*system, |clients| clients.trace(&planned, turn)) {
                     Ok(ends) => turns.push(ends),
-                    Err(error) => return self.failed(*system, error),
+                    Err(error) => return self.cut_off(*system, error),
                 }
             }
         }
@@ -95,6 +96,15 @@ impl StudyExecutor<'_, '_> {
             return self.failed(system, error);
         }
         Ok(Outcome::Traced { systems, seconds: began.elapsed().as_secs_f64() })
+    }
+
+    /// Reports to the driver that a system could not complete what it began: an event may have taken too long.
+    fn cut_off(&mut self, system: usize, error: anyhow::Error) -> Result<Outcome> {
+        self.env.interrupt.check()?;
+        match silence(&error) {
+            Some(silence) => Ok(Outcome::Silent { system, silence }),
+            None => self.failed(system, error),
+        }
     }
 
     /// Does something with a system's clients, whose server is frozen before and after.
@@ -186,7 +196,11 @@ impl StudyExecutor<'_, '_> {
                 // A server that has ended has failed its turn, or says so in its next one.
                 drop(server.freeze());
             }
-            return Ok(vec![failed_slice(planned.id, *slot, self.why(&error))]);
+            let slice = match silence(&error) {
+                Some(silence) => silent_slice(planned.id, *slot, silence),
+                None => failed_slice(planned.id, *slot, self.why(&error)),
+            };
+            return Ok(vec![slice]);
         }
         let mut usages = Vec::with_capacity(open.len());
         for (system, open) in &open {

@@ -11,7 +11,8 @@ use assay_model::{
 };
 use assay_probe::{Probe, ProbeConfig, Snapshot, Usage, WatchedServer, device_used};
 use assay_servers::Status;
-use assay_study::TurnTrace;
+use assay_study::{Silence, TurnTrace};
+use assay_wire::ConnectOptions;
 
 use super::instance::Instance;
 use super::site::LocalSite;
@@ -129,7 +130,8 @@ pub(crate) fn connect_clients(
         seed: study.seed,
     };
     let cpus = local.cpus_of(cell.placement);
-    let session = Session::open(&server.connect_options(), &work, cpus)?;
+    let options = ConnectOptions { timeout: event_limit(study), ..server.connect_options() };
+    let session = Session::open(&options, &work, cpus)?;
     let round_trips =
         |client, count| session.round_trips(client, count).map_err(anyhow::Error::from);
     let server_watched = server.watched(&session.connection_ids(), round_trips)?;
@@ -208,6 +210,49 @@ pub(crate) fn share_out(usages: &mut [Usage]) {
 /// A slice that was cut off before anything was measured.
 pub(crate) fn failed_slice(cell: CellId, slot: Slot, why: String) -> Slice {
     Slice { outcome: SliceOutcome::Failed(why), ..unmeasured(cell, slot) }
+}
+
+/// The longest and the shortest time that an event may take in a study.
+const EVENT_MOST: Duration = Duration::from_secs(30);
+const EVENT_LEAST: Duration = Duration::from_secs(5);
+
+/// Events as long as the limit that a budget has room for.
+const EVENTS_PER_BUDGET: f64 = 6.0;
+
+/// How long an event may take before it is ended: a study with a short budget cannot wait for long.
+pub(crate) fn event_limit(study: &Study) -> Duration {
+    let share = Duration::try_from_secs_f64(study.budget_s / EVENTS_PER_BUDGET);
+    share.map_or(EVENT_MOST, |share| share.clamp(EVENT_LEAST, EVENT_MOST))
+}
+
+/// What an error says of the speed of a system, if it is that an event took too long.
+pub(crate) fn silence(error: &anyhow::Error) -> Option<Silence> {
+    error.chain().find_map(|cause| match cause.downcast_ref() {
+        Some(assay_load::Error::Unanswered { why, events, elapsed }) => Some(Silence {
+            why: why.clone(),
+            events: *events,
+            elapsed_ns: u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX),
+        }),
+        _ => None,
+    })
+}
+
+/// A slice that was ended because an event took too long.
+pub(crate) fn silent_slice(cell: CellId, slot: Slot, silence: Silence) -> Slice {
+    let Silence { why, events, elapsed_ns } = silence;
+    Slice {
+        outcome: SliceOutcome::Unanswered(why),
+        work: WorkCounters { events, elapsed_ns, ..WorkCounters::default() },
+        ..unmeasured(cell, slot)
+    }
+}
+
+/// The slice of a system that could not complete it.
+fn cut_off_slice(cell: CellId, slot: Slot, error: &anyhow::Error) -> Slice {
+    match silence(error) {
+        Some(silence) => silent_slice(cell, slot, silence),
+        None => failed_slice(cell, slot, format!("{error:#}")),
+    }
 }
 
 /// A slice without any measurement yet.
@@ -305,7 +350,7 @@ impl Clients {
             slice.status = self.end_status();
             Ok(slice)
         };
-        measure().unwrap_or_else(|error| failed_slice(cell.id, slot, format!("{error:#}")))
+        measure().unwrap_or_else(|error| cut_off_slice(cell.id, slot, &error))
     }
 
     /// Whether the counters of the server's status must be read before a slice begins.

@@ -23,7 +23,8 @@ mod walk;
 
 pub(crate) use self::cached::remove_unused;
 pub(crate) use self::clients::{
-    Clients, OpenSlice, Slot, WORK_APART_MAX, connect_clients, failed_slice, share_out, unmeasured,
+    Clients, OpenSlice, Slot, WORK_APART_MAX, connect_clients, failed_slice, share_out, silence,
+    silent_slice, unmeasured,
 };
 pub(crate) use self::environment::{Environment, environment, machine_facts, on_disk};
 pub(crate) use self::fetching::{fetch_all, fetch_one, provisioner};

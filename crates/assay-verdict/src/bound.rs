@@ -1,0 +1,129 @@
+//! What is known of a rate if an event took so long that it was ended: a bound.
+
+use assay_model::{Estimate, Verdict};
+
+use crate::sample::{Fitness, Sample};
+
+/// The events of a system in a cell, and the time that they took.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Pace {
+    events: u64,
+    elapsed_s: f64,
+    is_unanswered: bool,
+}
+
+/// What is known of the rate of one system relative to another one, if either of them did not answer.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Bound {
+    /// Only the first one did not answer.
+    AtMost(f64),
+    /// Only the second one did not answer.
+    AtLeast(f64),
+    /// Neither answered.
+    Neither,
+    /// One did not answer, and the other one was not measured.
+    Unmeasured,
+}
+
+impl Pace {
+    pub(crate) fn add(&mut self, sample: &Sample) {
+        match sample.fitness {
+            Fitness::Failed | Fitness::Mistimed => return,
+            Fitness::Good | Fitness::Troubled | Fitness::Missed => {}
+            Fitness::Unanswered => self.is_unanswered = true,
+        }
+        self.events = self.events.saturating_add(sample.events);
+        self.elapsed_s += sample.elapsed_s;
+    }
+
+    pub(crate) fn is_unanswered(&self) -> bool {
+        self.is_unanswered
+    }
+
+    /// Events per second; `None` if none has ended.
+    fn rate(&self) -> Option<f64> {
+        (self.events > 0 && self.elapsed_s > 0.0).then(|| self.events as f64 / self.elapsed_s)
+    }
+
+    /// Events per second at most: each client might have ended the one that it had begun.
+    fn most(&self, clients: u32) -> f64 {
+        (self.events as f64 + f64::from(clients)) / self.elapsed_s
+    }
+}
+
+impl Bound {
+    pub(crate) fn of(one: &Pace, other: &Pace, clients: u32) -> Option<Self> {
+        let unmeasured = Some(Self::Unmeasured);
+        let ratio = |most: f64, rate: Option<f64>| Some(most / rate?).filter(|it| it.is_finite());
+        match (one.is_unanswered, other.is_unanswered) {
+            (false, false) => None,
+            (true, true) => Some(Self::Neither),
+            (true, false) => {
+                ratio(one.most(clients), other.rate()).map(Self::AtMost).or(unmeasured)
+            }
+            (false, true) => {
+                let inverse = ratio(other.most(clients), one.rate());
+                inverse.map(|most| Self::AtLeast(1.0 / most)).or(unmeasured)
+            }
+        }
+    }
+
+    /// The bound as an estimate of the ratio; `None` without one.
+    pub(crate) fn estimate(self) -> Option<Estimate> {
+        match self {
+            Self::AtMost(most) => Some(Estimate::at_most(most)),
+            Self::AtLeast(least) => Some(Estimate::at_least(least)),
+            Self::Neither | Self::Unmeasured => None,
+        }
+    }
+
+    /// The verdict; `None` before the other system is measured.
+    pub(crate) fn verdict(self, threshold: f64) -> Option<Verdict> {
+        Some(match self {
+            Self::AtMost(most) if most < 1.0 - threshold => Verdict::Slower,
+            Self::AtLeast(least) if least > 1.0 + threshold => Verdict::Faster,
+            Self::AtMost(_) | Self::AtLeast(_) => Verdict::Undecided,
+            Self::Neither => Verdict::Failed,
+            Self::Unmeasured => return None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pace(events: u64, elapsed_s: f64, is_unanswered: bool) -> Pace {
+        Pace { events, elapsed_s, is_unanswered }
+    }
+
+    #[test]
+    fn an_event_that_does_not_end_bounds_the_ratio() {
+        let (slow, fast) = (pace(0, 30.0, true), pace(100, 20.0, false));
+        let bound = Bound::of(&slow, &fast, 1).unwrap();
+        assert_eq!(bound, Bound::AtMost(1.0 / 150.0));
+        assert_eq!(bound.verdict(0.02), Some(Verdict::Slower));
+        let bound = Bound::of(&fast, &slow, 1).unwrap();
+        assert_eq!(bound, Bound::AtLeast(150.0));
+        assert_eq!(bound.verdict(0.02), Some(Verdict::Faster));
+        assert_eq!(Bound::of(&fast, &fast, 1), None);
+        assert_eq!(Bound::of(&slow, &slow, 1).unwrap().verdict(0.02), Some(Verdict::Failed));
+    }
+
+    #[test]
+    fn events_that_ended_before_count_as_do_those_of_all_clients() {
+        let slow = pace(52, 30.0, true);
+        assert_eq!(Bound::of(&slow, &pace(100, 20.0, false), 8), Some(Bound::AtMost(0.4)));
+    }
+
+    #[test]
+    fn a_bound_beyond_one_decides_nothing() {
+        let slow = pace(0, 30.0, true);
+        let bound = Bound::of(&slow, &pace(2, 62.0, false), 1).unwrap();
+        assert!(matches!(bound, Bound::AtMost(most) if most > 1.0));
+        assert_eq!(bound.verdict(0.02), Some(Verdict::Undecided));
+        let unmeasured = Bound::of(&slow, &Pace::default(), 1).unwrap();
+        assert_eq!(unmeasured, Bound::Unmeasured);
+        assert_eq!(unmeasured.verdict(0.02), None);
+    }
+}
