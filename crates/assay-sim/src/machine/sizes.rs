@@ -14,7 +14,8 @@ impl Machine {
         self.ensure(planned.id.test.class == Class::Write, "sizes a read")?;
         self.ensure(events > 0, "sizes an empty slice")?;
         let is_measured = self.record().slices.iter().any(|slice| {
-            slice.cell == planned.id && !matches!(slice.outcome, SliceOutcome::Failed(_))
+            slice.cell == planned.id
+                && !matches!(slice.outcome, SliceOutcome::Failed(_) | SliceOutcome::Unanswered(_))
         });
         self.ensure(!is_measured, "sizes a slice after others of the cell")?;
         self.commit()?;
