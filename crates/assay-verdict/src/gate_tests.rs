@@ -12,6 +12,7 @@ fn claim(effect: Option<Effect>) -> Claim {
     let setup = Setup { clients: 1, tables: 1, rows: 1 };
     let cell = CellId { test: tests_of(TestSet::Set32)[0], setup };
     Claim {
+        bound: None,
         cell,
         system: 1,
         margin: 0.03,
