@@ -99,12 +99,12 @@ mod tests {
 
     #[test]
     fn an_event_that_does_not_end_bounds_the_ratio() {
-        let (slow, fast) = (pace(0, 30.0, true), pace(100, 20.0, false));
+        let (slow, fast) = (pace(0, 32.0, true), pace(128, 32.0, false));
         let bound = Bound::of(&slow, &fast, 1).unwrap();
-        assert_eq!(bound, Bound::AtMost(1.0 / 150.0));
+        assert_eq!(bound, Bound::AtMost(1.0 / 128.0));
         assert_eq!(bound.verdict(0.02), Some(Verdict::Slower));
         let bound = Bound::of(&fast, &slow, 1).unwrap();
-        assert_eq!(bound, Bound::AtLeast(150.0));
+        assert_eq!(bound, Bound::AtLeast(128.0));
         assert_eq!(bound.verdict(0.02), Some(Verdict::Faster));
         assert_eq!(Bound::of(&fast, &fast, 1), None);
         assert_eq!(Bound::of(&slow, &slow, 1).unwrap().verdict(0.02), Some(Verdict::Failed));
