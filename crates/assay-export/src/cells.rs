@@ -31,19 +31,23 @@ const CELLS: &[Column] = &[
     column("rows", Integer, "rows of each table"),
     column("group", Text, "group of the test: point, range-1, range-2, writes"),
     column("system", Text, "name of the system"),
-    column("verdict", Text, "faster, slower, same, uneven, undecided, failed; of the base: same"),
+    column(
+        "verdict",
+        Text,
+        "faster, slower, same, uneven, undecided, failed; null for the base, unless it failed",
+    ),
     column("qps", Real, "operations per second"),
-    column("qps_low", Real, "lower end of its 95 % interval; null if unknown"),
+    column("qps_low", Real, "lower end of its 95% interval; null if unknown"),
     column("qps_high", Real, "upper end"),
     column("rqps", Real, "QPS divided by that of the base; null for the base"),
-    column("rqps_low", Real, "lower end of its 95 % interval; null if unknown"),
+    column("rqps_low", Real, "lower end of its 95% interval; null if unknown"),
     column("rqps_high", Real, "upper end"),
     column("total_rqps", Real, "relative QPS of all operations by all the time, stalls included"),
-    column("total_rqps_low", Real, "lower end of its 95 % interval"),
+    column("total_rqps_low", Real, "lower end of its 95% interval"),
     column("total_rqps_high", Real, "upper end"),
     column("cpu_verdict", Text, "verdict on `cpu_ratio`; slower means more CPU time"),
     column("cpu_ratio", Real, "server CPU time per operation divided by that of the base"),
-    column("cpu_ratio_low", Real, "lower end of its 95 % interval"),
+    column("cpu_ratio_low", Real, "lower end of its 95% interval"),
     column("cpu_ratio_high", Real, "upper end"),
     column("beyond_threshold", Real, "confidence that the change exceeds the threshold, 0 to 1"),
     column("detectable", Real, "smallest relative change that 4 of 5 such studies would call"),
@@ -98,13 +102,19 @@ pub(crate) fn cells(studies: &[Exported]) -> Table {
     Table { name: "cells", about, columns: CELLS, rows: rows.collect() }
 }
 
+/// The verdict; none on the base, which is compared with nothing, unless it failed.
+fn verdict(it: &Exported, cell: &CellJudgement) -> Option<&'static str> {
+    let is_base = it.record.systems.get(cell.system).is_some_and(|system| system.is_base);
+    (!is_base || cell.verdict == Verdict::Failed).then(|| cell.verdict.word())
+}
+
 fn row(it: &Exported, cell: &CellJudgement) -> Vec<Value> {
     let mut row = vec![it.record.study.id.as_str().into()];
     row.extend(key(cell.cell));
     row.extend([
         cell.group.word.as_str().into(),
         system(&it.record, cell.system),
-        cell.verdict.word().into(),
+        verdict(it, cell).into(),
     ]);
     row.extend([cell.qps, cell.rqps, cell.total].into_iter().flat_map(interval));
     row.push(cell.cpu_verdict.map(Verdict::word).into());
@@ -164,7 +174,7 @@ const GROUPS: &[Column] = &[
     column("rqps_max", Real, "largest relative QPS"),
     column("rqps_avg", Real, "mean of the relative QPS"),
     column("rqps_median", Real, "median of the relative QPS"),
-    column("rqps_median_low", Real, "lower end of its 95 % interval; null if unknown"),
+    column("rqps_median_low", Real, "lower end of its 95% interval; null if unknown"),
     column("rqps_median_high", Real, "upper end"),
     column("rqps_stddev", Real, "sample standard deviation; null for a single test"),
 ];
@@ -204,7 +214,7 @@ const STEPS: &[Column] = &[
     column("from_system", Text, "the earlier version"),
     column("to_system", Text, "the later version"),
     column("ratio", Real, "QPS of the later version divided by that of the earlier one"),
-    column("ratio_low", Real, "lower end of its 95 % interval; null if unknown"),
+    column("ratio_low", Real, "lower end of its 95% interval; null if unknown"),
     column("ratio_high", Real, "upper end"),
     column("verdict", Text, "verdict on `ratio`"),
     column("beyond_threshold", Real, "confidence that the change exceeds the threshold, 0 to 1"),

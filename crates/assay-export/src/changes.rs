@@ -26,7 +26,7 @@ const CHANGES: &[Column] = &[
     column("base_value", Real, "per operation of the base, µs; of a counter its growth"),
     column("value", Real, "the same of the system"),
     column("change", Real, "`value` less `base_value`"),
-    column("change_low", Real, "lower end of its 95 % interval; null if unknown"),
+    column("change_low", Real, "lower end of its 95% interval; null if unknown"),
     column("change_high", Real, "upper end"),
     column(
         "is_certain",

@@ -7,7 +7,7 @@ use crate::client_run::{Client, ClientRun};
 /// Rates are printed with two decimals, and their time is not quite the printed one.
 const RATE_TOLERANCE: f64 = 0.02;
 
-/// Adjacent buckets of sysbench's histogram differ by 1.8 %.
+/// Adjacent buckets of sysbench's histogram differ by 1.8%.
 const BUCKET: f64 = 1.02;
 
 /// How far a run may miss the time that its command line asks for: the last events end after it.

@@ -32,7 +32,7 @@ impl Vmstat {
         self.sum(of).map(|sum| sum / self.samples.len() as f64)
     }
 
-    /// The mean as published: each repeated header counts as a sample of zero, so it is 4 to 5 % too low.
+    /// The mean as published: each repeated header counts as a sample of zero, so it is 4 to 5% too low.
     #[must_use]
     pub fn published_mean(&self, of: impl Fn(&VmstatSample) -> f64) -> Option<f64> {
         self.sum(of).map(|sum| sum / self.published_samples() as f64)

@@ -323,7 +323,7 @@ fn summaries_of_the_insert_benchmark_are_reproduced(folder: &Path, checked: &mut
                 checked.equal(what, &found, json.as_str().unwrap());
             }
         }
-        // A step misses its rate below 95 % of the target.
+        // A step misses its rate below 95% of the target.
         let clients = set["clients"].as_f64().unwrap();
         let mut missed = Vec::new();
         for row in &inserts.rows {

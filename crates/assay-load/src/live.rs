@@ -72,7 +72,7 @@ impl RunProgress {
 
 /// Low bits of a latency that are dropped: latencies have units of 256 ns.
 const UNIT_BITS: u32 = 8;
-/// Each power of two is divided into `2^PART_BITS` buckets, so a percentile is accurate to 1.6 %.
+/// Each power of two is divided into `2^PART_BITS` buckets, so a percentile is accurate to 1.6%.
 const PART_BITS: u32 = 6;
 /// Enough buckets for more than an hour.
 const BUCKETS: usize = 2048;
@@ -117,7 +117,7 @@ impl IntervalLatencies {
         counts
     }
 
-    /// Ends an interval. Returns a percentile of the latencies of the events that ended in it, accurate to 1.6 %;
+    /// Ends an interval. Returns a percentile of the latencies of the events that ended in it, accurate to 1.6%;
     /// `None` if none ended.
     pub fn percentile(&mut self, percentile: f64) -> Option<Duration> {
         let counts = self.counts();

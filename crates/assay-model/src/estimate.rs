@@ -2,14 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A value with its 95 % interval. If its uncertainty is unknown, both ends are NaN.
+/// A value with its 95% interval. If its uncertainty is unknown, both ends are NaN.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
     /// The estimate itself.
     pub value: f64,
-    /// Lower end of the 95 % interval.
+    /// Lower end of the 95% interval.
     pub low: f64,
-    /// Upper end of the 95 % interval.
+    /// Upper end of the 95% interval.
     pub high: f64,
 }
 

@@ -88,7 +88,7 @@ pub struct Delays {
 pub struct Quantiles {
     /// Half of all are shorter.
     pub median: f64,
-    /// 99 % are shorter.
+    /// 99% are shorter.
     pub p99: f64,
 }
 

@@ -70,7 +70,7 @@ pub fn check_audit(
     needs(DISK, disk, machine.disk_mb)
 }
 
-/// Checks that the buffer pools of all running servers fit into 70 % of the memory, and the templates and copies of all
+/// Checks that the buffer pools of all running servers fit into 70% of the memory, and the templates and copies of all
 /// systems onto the disk.
 pub(crate) fn check_machine(
     footprint: &Footprint,

@@ -242,11 +242,11 @@ pub fn overrun(study: &Study, systems: usize) -> Option<String> {
     })
 }
 
-/// `1.8 %`, `12 %`: rounded up, so that nothing smaller is promised.
+/// `1.8%`, `12%`: rounded up, so that nothing smaller is promised.
 fn percent(change: f64) -> String {
     match 100.0 * change {
-        small if small < 9.95 => format!("{:.1} %", (10.0 * small).ceil() / 10.0),
-        large => format!("{:.0} %", large.ceil()),
+        small if small < 9.95 => format!("{:.1}%", (10.0 * small).ceil() / 10.0),
+        large => format!("{:.0}%", large.ceil()),
     }
 }
 
@@ -282,7 +282,7 @@ mod tests {
         let told = outlook(&study, 2, 300.0, NEEDS, None);
         assert!(told.starts_with("one pass over 32 tests on 2 systems takes about "), "{told}");
         assert!(told.contains("5 min allows 14 blocks of "), "{told}");
-        assert!(told.contains("detects changes of about 2.4 % in half"), "{told}");
+        assert!(told.contains("detects changes of about 2.4% in half"), "{told}");
         let one = planned(Preset::Quick, &["point-query"]);
         assert!(
             outlook(&one, 1, 600.0, NEEDS, None).contains("over 1 test on 1 system takes"),

@@ -120,7 +120,7 @@ pub fn parse_clients(text: &str) -> Result<Vec<u32>, Error> {
 ///
 /// # Errors
 /// [`Error::Unreadable`] when it is not a percentage, [`Error::NoPercentSign`] when it lacks the sign,
-/// [`Error::Bounds`] when it is not above 0 % and below 100 %.
+/// [`Error::Bounds`] when it is not above 0% and below 100%.
 pub fn parse_percent(text: &str) -> Result<f64, Error> {
     let fail = || Error::Unreadable { value: text.to_owned(), what: "a percentage such as `2%`" };
     let Some(digits) = text.trim().strip_suffix('%') else {

@@ -39,12 +39,12 @@ impl Images<'_> {
 
 /// Explains the columns of a study of many systems.
 const LEGEND_OF_MANY: &str = "rQPS: QPS divided by that of the base. ▲ faster, ▼ slower, = same, ≠ uneven, \
-    ? undecided, ✗ failed. ±: half the width of the widest 95 % interval in the row; `--format csv` has all \
+    ? undecided, ✗ failed. ±: half the width of the widest 95% interval in the row; `--format csv` has all \
     intervals.";
 
 /// Explains the columns of a study of few systems.
-const LEGEND: &str = "rQPS: QPS divided by that of the base, with its 95 % interval. \
-    Same ±1 %: a change by more than 1 % is ruled out. \
+const LEGEND: &str = "rQPS: QPS divided by that of the base, with its 95% interval. \
+    Same ±1%: a change by more than 1% is ruled out. \
     Server CPU ratio: server CPU per operation divided by that of the base.";
 
 fn legend(report: &Report) -> String {
@@ -208,7 +208,7 @@ fn columns(tests: &Tests) -> Vec<Column> {
     let mut columns = vec![Column::left("test"), Column::right("base QPS")];
     for system in &tests.systems {
         columns.extend([
-            Column::right(format!("{} rQPS [95 %]", system.label)),
+            Column::right(format!("{} rQPS [95%]", system.label)),
             Column::left("verdict"),
             Column::right(format!("confidence > {}", tests.threshold)),
             Column::right("server CPU ratio"),
@@ -234,7 +234,7 @@ fn groups(report: &Report) -> Option<String> {
     let mut columns = vec![Column::left("group")];
     columns.extend(several_setups.then(|| Column::left("clients × tables × rows")));
     columns.extend(several_systems.then(|| Column::left("system")));
-    columns.extend(["n", "min", "max", "avg", "median [95 %]", "stddev"].map(Column::right));
+    columns.extend(["n", "min", "max", "avg", "median [95%]", "stddev"].map(Column::right));
     let rows = report.groups.iter().map(|row: &GroupRow| {
         let mut cells = vec![row.group.word.clone()];
         cells.extend(several_setups.then(|| row.setup.to_string()));

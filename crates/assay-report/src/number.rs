@@ -81,21 +81,21 @@ impl Rate {
         key(self.0)
     }
 
-    /// The half-width of the interval, `±3 %`; a very wide interval as it is, `[4,100, 96,200]`.
+    /// The half-width of the interval, `±3%`; a very wide interval as it is, `[4,100, 96,200]`.
     pub(crate) fn spread(self) -> Option<String> {
         let e = self.0.filter(|e| e.has_interval() && e.value > 0.0)?;
         let half = 50.0 * (e.high - e.low) / e.value;
         Some(if half <= 100.0 {
-            format!("±{half:.0} %")
+            format!("±{half:.0}%")
         } else if half <= VAGUE {
             format!("[{}, {}]", quantity(e.low), quantity(e.high))
         } else {
-            "±>1000 %".to_owned()
+            "±>1000%".to_owned()
         })
     }
 }
 
-/// `19,120 ±3 %`.
+/// `19,120 ±3%`.
 impl fmt::Display for Rate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.value())?;
@@ -145,31 +145,31 @@ pub(crate) fn thousands(value: f64) -> String {
     text
 }
 
-/// A relative change: `−4 %`, `+0.3 %`.
+/// A relative change: `−4%`, `+0.3%`.
 pub(crate) fn change(ratio: f64, digits: usize) -> String {
-    let text = format!("{:+.digits$} %", 100.0 * (ratio - 1.0));
+    let text = format!("{:+.digits$}%", 100.0 * (ratio - 1.0));
     let is_none = text.chars().all(|c| !c.is_ascii_digit() || c == '0');
-    if is_none { "0 %".to_owned() } else { text.replace('-', "−") }
+    if is_none { "0%".to_owned() } else { text.replace('-', "−") }
 }
 
-/// A share: `2 %`, `0.5 %`.
+/// A share: `2%`, `0.5%`.
 pub(crate) fn share(share: f64) -> String {
     let percent = (1000.0 * share).round() / 10.0;
-    format!("{percent} %")
+    format!("{percent}%")
 }
 
-/// A confidence: `97 %`, `>99 %`, `<1 %`. It is never rounded up.
+/// A confidence: `97%`, `>99%`, `<1%`. It is never rounded up.
 pub(crate) fn confidence(confidence: f64) -> String {
     match confidence {
-        most if most > 0.99 => ">99 %".to_owned(),
-        least if least < 0.01 => "<1 %".to_owned(),
-        other => format!("{:.0} %", (100.0 * other + ROUNDING_ERROR).floor()),
+        most if most > 0.99 => ">99%".to_owned(),
+        least if least < 0.01 => "<1%".to_owned(),
+        other => format!("{:.0}%", (100.0 * other + ROUNDING_ERROR).floor()),
     }
 }
 
-/// A bound of a relative change, rounded up: `±1.2 %`.
+/// A bound of a relative change, rounded up: `±1.2%`.
 pub(crate) fn within(bound: f64) -> String {
-    format!("±{} %", (1000.0 * bound - ROUNDING_ERROR).ceil().abs() / 10.0)
+    format!("±{}%", (1000.0 * bound - ROUNDING_ERROR).ceil().abs() / 10.0)
 }
 
 /// Seconds as `45 s`, `9 min 30 s`, `1 h 2 min`.
@@ -194,9 +194,9 @@ mod tests {
     #[test]
     fn rates_read_well_however_uncertain() {
         let of = |low, high| Rate(Some(Estimate { value: 20_000.0, low, high })).to_string();
-        assert_eq!(of(19_400.0, 20_600.0), "20,000 ±3 %");
+        assert_eq!(of(19_400.0, 20_600.0), "20,000 ±3%");
         assert_eq!(of(4100.0, 96_200.0), "20,000 [4,100, 96,200]");
-        assert_eq!(of(1e-9, 1e30), "20,000 ±>1000 %");
+        assert_eq!(of(1e-9, 1e30), "20,000 ±>1000%");
         assert_eq!(Rate(Some(Estimate::without_interval(20_000.0))).to_string(), "20,000");
         assert_eq!(Rate(None).to_string(), "–");
     }
@@ -207,16 +207,16 @@ mod tests {
         assert_eq!(quantity(1234567.0), "1,234,567");
         assert_eq!(quantity(52.14), "52.1");
         assert_eq!(quantity(0.5), "0.50");
-        assert_eq!(change(0.96, 0), "−4 %");
-        assert_eq!(change(1.003, 1), "+0.3 %");
-        assert_eq!(change(0.9999, 1), "0 %");
-        assert_eq!(share(0.02), "2 %");
-        assert_eq!(share(0.005), "0.5 %");
+        assert_eq!(change(0.96, 0), "−4%");
+        assert_eq!(change(1.003, 1), "+0.3%");
+        assert_eq!(change(0.9999, 1), "0%");
+        assert_eq!(share(0.02), "2%");
+        assert_eq!(share(0.005), "0.5%");
         assert_eq!(
             [0.995, 0.99, 0.979, 0.57, 0.004].map(confidence),
-            [">99 %", "99 %", "97 %", "57 %", "<1 %"]
+            [">99%", "99%", "97%", "57%", "<1%"]
         );
-        assert_eq!([0.02, 0.0111, 0.0].map(within), ["±2 %", "±1.2 %", "±0 %"]);
+        assert_eq!([0.02, 0.0111, 0.0].map(within), ["±2%", "±1.2%", "±0%"]);
         assert_eq!(duration(570.2), "9 min 30 s");
         assert_eq!(duration(600.0), "10 min");
         assert_eq!(duration(3600.0), "1 h");

@@ -234,7 +234,7 @@ fn interval(estimate: Estimate) -> String {
     format!("[{}, {}]", end(estimate.low), end(estimate.high))
 }
 
-/// A ratio for a sentence, always with its uncertainty: `−4 % [−5 %, −3 %]`, `2,600 times slower [2,100, 3,200]`, `less
+/// A ratio for a sentence, always with its uncertainty: `−4% [−5%, −3%]`, `2,600 times slower [2,100, 3,200]`, `less
 /// than half [0.20, 0.31]`, or only words if the interval is too wide for a number. `None` if its uncertainty is
 /// unknown.
 pub(crate) fn change_in_words(estimate: Estimate) -> Option<String> {
@@ -263,7 +263,7 @@ pub(crate) fn change_in_words(estimate: Estimate) -> Option<String> {
     })
 }
 
-/// A ratio as a change with its bounds, for a comparison with a limit: `−6.2 % [−7.0 %, −5.4 %]`, `2,600 times slower
+/// A ratio as a change with its bounds, for a comparison with a limit: `−6.2% [−7.0%, −5.4%]`, `2,600 times slower
 /// [2,100, 3,200]`.
 pub(crate) fn change_with_bounds(estimate: Estimate) -> String {
     let Estimate { value, low, high } = estimate;
@@ -330,7 +330,7 @@ mod tests {
             ];
             for text in all {
                 assert!(!text.contains("0.00") && !text.contains("<0.01"), "{ratio}: {text}");
-                assert!(!text.contains("100 %") || ratio > 1.0, "{ratio}: {text}");
+                assert!(!text.contains("100%") || ratio > 1.0, "{ratio}: {text}");
             }
         }
     }
@@ -356,12 +356,12 @@ mod tests {
     #[test]
     fn a_ratio_in_a_sentence_has_its_uncertainty_or_is_words() {
         let of = |value, low, high| change_in_words(estimate(value, low, high)).unwrap();
-        assert_eq!(of(0.96, 0.949, 0.971), "−4 % [−5 %, −3 %]");
-        assert_eq!(of(0.99, 0.989, 0.991), "−1.0 % [−1.1 %, −0.9 %]");
+        assert_eq!(of(0.96, 0.949, 0.971), "−4% [−5%, −3%]");
+        assert_eq!(of(0.99, 0.989, 0.991), "−1.0% [−1.1%, −0.9%]");
         assert_eq!(of(0.20, 0.001, 9.91), "too uncertain to state");
         assert_eq!(of(0.2, 0.1, 0.41), "less than half [0.10, 0.41]");
-        assert_eq!(of(3.0, 2.5, 3.5), "+200 % [+150 %, +250 %]");
-        assert_eq!(of(0.2, 0.18, 0.21), "−80 % [−82 %, −79 %]");
+        assert_eq!(of(3.0, 2.5, 3.5), "+200% [+150%, +250%]");
+        assert_eq!(of(0.2, 0.18, 0.21), "−80% [−82%, −79%]");
         assert_eq!(of(0.4, 0.15, 0.8), "slower by an unknown amount");
         assert_eq!(of(2.4, 1.1, 5.0), "faster by an unknown amount");
         assert_eq!(of(0.000385, 0.0001, 0.0005), "2,600 times slower [2,000, 10,000]");
@@ -371,9 +371,9 @@ mod tests {
     #[test]
     fn a_change_beside_a_limit_has_bounds_or_says_that_it_has_none() {
         let of = |value, low, high| change_with_bounds(estimate(value, low, high));
-        assert_eq!(of(0.938, 0.93, 0.946), "−6.2 % [−7.0 %, −5.4 %]");
+        assert_eq!(of(0.938, 0.93, 0.946), "−6.2% [−7.0%, −5.4%]");
         assert_eq!(of(0.000385, 0.00031, 0.00048), "2,600 times slower [2,100, 3,200]");
-        assert_eq!(of(0.5, 0.0001, 3.0), "−50 %, with bounds that say nothing yet");
+        assert_eq!(of(0.5, 0.0001, 3.0), "−50%, with bounds that say nothing yet");
         assert_eq!(of(0.01, 1e-6, 2.0), "100 times slower, with bounds that say nothing yet");
     }
 }

@@ -11,6 +11,7 @@ use crate::markdown::{self, Column};
 use crate::number::{NONE, duration, rounded, thousands};
 use crate::text::paint;
 use crate::text::table::{left, plain_table, right, trimmed};
+use crate::text::wrap::wrap;
 use crate::words::{began, rfc3339};
 
 /// Raised when the shape below changes incompatibly.
@@ -138,6 +139,9 @@ const COLUMNS: [(&str, bool); 8] = [
     ("systems", false),
 ];
 
+/// The column of the systems, which have a line of their own in a terminal.
+const SYSTEMS: usize = 7;
+
 /// How long it took.
 pub(crate) fn took(study: &StudySummary) -> String {
     if study.is_reported { NONE.to_owned() } else { duration(study.elapsed_s) }
@@ -164,12 +168,20 @@ fn text<'a>(list: impl Iterator<Item = Listed<'a>>, options: &TextOptions) -> St
     }
     let mut table = plain_table();
     let aligned = |is_number: bool, text: String| if is_number { right(text) } else { left(text) };
-    table.set_header(COLUMNS.map(|(name, is_number)| aligned(is_number, name.to_owned())));
-    for listed in &list {
-        let cells = COLUMNS.into_iter().zip(row(*listed));
+    let columns = || COLUMNS.into_iter().take(SYSTEMS);
+    table.set_header(columns().map(|(name, is_number)| aligned(is_number, name.to_owned())));
+    let rows: Vec<Vec<String>> = list.iter().map(|listed| row(*listed)).collect();
+    for row in &rows {
+        let cells = columns().zip(row.clone());
         table.add_row(cells.map(|((_, is_number), text)| aligned(is_number, text)));
     }
-    let mut lines = trimmed(&table);
+    let mut laid = trimmed(&table).into_iter();
+    let mut lines: Vec<String> = laid.by_ref().take(1).collect();
+    for (line, row) in laid.zip(&rows) {
+        lines.push(line);
+        let systems = row.get(SYSTEMS).map(|it| format!("    {it}"));
+        lines.extend(systems.iter().flat_map(|it| wrap(it, options.width)));
+    }
     // A study that is being measured needs nobody to continue it.
     if let Some(listed) = list.iter().find(|it| !it.study.finished && !it.running) {
         let id = printable(&listed.study.id);

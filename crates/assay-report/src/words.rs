@@ -6,12 +6,12 @@ use assay_verdict::GateVerdict;
 use crate::number::thousands;
 
 /// The error rate of the steps that reports name.
-pub(crate) const STEPS_LEGEND: &str = "each version is compared with the one before it; at most 5 % of the steps named \
+pub(crate) const STEPS_LEGEND: &str = "each version is compared with the one before it; at most 5% of the steps named \
     are expected to be false";
 
 /// The assumption behind crossovers.
 pub(crate) const CROSSOVERS_LEGEND: &str = "between the measured client counts, the logarithm of rQPS is taken for a \
-    straight line over the logarithm of the clients [95 % interval]";
+    straight line over the logarithm of the clients [95% interval]";
 
 /// A line with a capital letter and a full stop.
 pub(crate) fn sentence(line: &str) -> String {

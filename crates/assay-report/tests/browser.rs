@@ -65,6 +65,7 @@ fn pages() -> Vec<(&'static str, String)> {
         ("several-setups", page(&failed(study(&["11.4", "11.8"], TestSet::Set27, &FOUR, true), 4))),
         ("twelve", page(&twelve())),
         ("sweep", page(&with_setups(record(&["11.4", "11.8"]), &sweep))),
+        ("insert-bench", page(&common::queue::benchmark())),
         ("hostile", page(&hostile())),
         ("beside", render_beside((&two, &judged), &other, Format::Html, &OPTIONS)),
         ("trend", trend(&course, Format::Html, &OPTIONS)),

@@ -152,7 +152,7 @@ fn two_versions_of_another_product_are_compared_with_each_other() {
     }
     scale(&mut mixed, 0, 2, 0.9);
     let text = in_format(&mixed, Format::Text, 160);
-    let told = "  ▼ point-query: mysql@9.7 slower than mysql@8.0 (−10.0 % [−10.2 %, −9.8 %])\n";
+    let told = "  ▼ point-query: mysql@9.7 slower than mysql@8.0 (−10.0% [−10.2%, −9.8%])\n";
     assert!(text.contains(told), "{text}");
     assert_eq!(json(&mixed)["lines"], Value::Array(Vec::new()));
 }
@@ -181,9 +181,9 @@ fn a_crossover_is_told_in_every_format() {
 #[test]
 fn changes_that_may_be_below_the_threshold_are_named() {
     let mut study = record(&["11.8"]);
-    let all = "all called changes exceed 2 % with at least 95 % confidence";
+    let all = "all called changes exceed 2% with at least 95% confidence";
     assert!(in_format(&study, Format::Text, 160).contains(&format!("  {all}\n")));
-    // Blocks differ by 0.6 %, and the change is 2.3 %.
+    // Blocks differ by 0.6%, and the change is 2.3%.
     let id = study.study.cells[4].id;
     for slice in study.slices.iter_mut().filter(|it| it.cell == id && it.system == 1) {
         let factor = 0.973 + [0.006, -0.006, 0.003, -0.003][slice.block as usize];
@@ -197,9 +197,9 @@ fn changes_that_may_be_below_the_threshold_are_named() {
     let percent = (100.0 * confidence).floor();
     for format in [Format::Text, Format::Markdown, Format::Html] {
         let text = in_format(&study, format, 160).replace("All", "all");
-        assert!(text.contains(&format!("{all} except insert ({percent} %)")), "{text}");
+        assert!(text.contains(&format!("{all} except insert ({percent}%)")), "{text}");
     }
-    assert!(in_format(&study, Format::Html, 80).contains(&format!("exceeds 2 %: {percent} %")));
+    assert!(in_format(&study, Format::Html, 80).contains(&format!("exceeds 2%: {percent}%")));
 }
 
 #[test]
@@ -209,7 +209,7 @@ fn the_same_has_a_bound() {
     assert_eq!((&cell["test"], &cell["verdict"]), (&"range-covered-pk".into(), &"same".into()));
     let bound = cell["same_within"].as_f64().unwrap();
     assert!((0.01..=0.02).contains(&bound), "{cell}");
-    let shown = format!("same ±{} %", (1000.0 * bound).ceil() / 10.0);
+    let shown = format!("same ±{}%", (1000.0 * bound).ceil() / 10.0);
     assert!(in_format(&study, Format::Text, 80).contains(&shown), "{shown}");
     assert!(in_format(&study, Format::Markdown, 80).contains(&shown), "{shown}");
     assert_eq!(json(&study)["cells"][1]["same_within"], Value::Null);

@@ -127,7 +127,7 @@ fn the_report_of_a_study_says_what_was_worth_changing() {
     for format in [Format::Text, Format::Markdown, Format::Html] {
         let report = of(format);
         assert!(report.contains("noise before the study: ±"), "{report}");
-        assert!(report.contains("worth changing: ") && report.contains("rustc 97 %"), "{report}");
+        assert!(report.contains("worth changing: ") && report.contains("rustc 97%"), "{report}");
     }
     let json: serde_json::Value = serde_json::from_str(&of(Format::Json)).unwrap();
     assert_eq!(json["host"]["doctor"]["noise"]["asked_ms"], 1.0);

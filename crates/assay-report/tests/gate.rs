@@ -11,7 +11,7 @@ use common::{record, suspicious};
 use roxmltree::{Document, Node};
 use serde_json::Value;
 
-/// The changes are −20 %, −1 %, +15 %, −7 % and +0.4 %.
+/// The changes are −20%, −1%, +15%, −7% and +0.4%.
 fn gate(others: &[&str], margins: [f64; 5], allow_undecided: bool) -> StudyRecord {
     let mut record = record(others);
     record.study.gate = Some(Gate { margins: margins.to_vec(), allow_undecided });
@@ -108,8 +108,8 @@ fn junit_is_read_back() {
     let outcomes: Vec<String> = cases.iter().map(outcome).collect();
     assert_eq!(outcomes, ["failure", "error", "system-out", "failure", "system-out"]);
     let message = cases[0].first_element_child().unwrap().attribute("message").unwrap();
-    assert!(message.starts_with("exceeded: QPS −20.0 % [−2"), "{message}");
-    assert!(message.contains("limit −3 %"), "{message}");
+    assert!(message.starts_with("exceeded: QPS −20.0% [−2"), "{message}");
+    assert!(message.contains("limit −3%"), "{message}");
 
     let allowed = xml(&gate(&["11.8"], AT_LIMIT, true));
     let document = Document::parse(&allowed).unwrap();

@@ -91,8 +91,8 @@ fn what_was_lost_is_told_and_never_more_than_there_was() {
     let limits = &mut other.limits;
     (limits.lost, limits.broken, limits.lost_waits) = (250, 4000, 5000);
     let page = page(&with_profiles(base.clone(), other.clone()));
-    assert!(page.contains("20 % of the samples were lost"), "{page}");
-    assert!(page.contains("100 % of the stacks are not complete"), "{page}");
+    assert!(page.contains("20% of the samples were lost"), "{page}");
+    assert!(page.contains("100% of the stacks are not complete"), "{page}");
     assert!(page.contains("records of waits were lost"), "{page}");
     (other.limits, other.ops) = (ProfileLimits::default(), 0.0);
     let page = self::page(&with_profiles(base, other));

@@ -218,11 +218,11 @@ fn machine_trouble_is_reported_by_kind() {
         };
     }
     let busy =
-        "other processes used the CPU in 60 % of the slices: stop other programs on this machine";
-    let steal = "the hypervisor stole CPU time in 60 % of the slices";
+        "other processes used the CPU in 60% of the slices: stop other programs on this machine";
+    let steal = "the hypervisor stole CPU time in 60% of the slices";
     let counts = "other processes 240, CPU steal 240";
     for format in [Format::Text, Format::Markdown, Format::Html] {
-        let unbroken = in_format(&study, format).replace("\n  ", " ").replace('\u{a0}', " ");
+        let unbroken = in_format(&study, format).replace("\n  ", " ");
         let text = unbroken.replace("Other", "other").replace("The hyper", "the hyper");
         for told in [busy, steal, counts, "so disturbed ones are judged too"] {
             assert!(text.contains(told), "no `{told}` in {format:?}:\n{text}");
@@ -275,7 +275,7 @@ fn smoke_suggests_preset_quick() {
     let mut study = record(&["11.8"]);
     study.study.preset = assay_model::Preset::Smoke;
     let text = in_format(&study, Format::Text).replace("\n   ", "");
-    assert!(text.contains("preset smoke calls no changes below 10 %"), "{text}");
+    assert!(text.contains("preset smoke calls no changes below 10%"), "{text}");
 }
 
 #[test]
@@ -395,6 +395,8 @@ fn studies_are_listed_newest_first_in_every_format() {
     let none = std::collections::BTreeSet::new();
     let all = |format| assay_report::studies(&list, &none, format, &options);
     insta::assert_snapshot!(all(Format::Text));
+    let widest = all(Format::Text).lines().map(|line| line.chars().count()).max();
+    assert!(widest <= Some(100), "{widest:?}");
     insta::assert_snapshot!(all(Format::Csv));
     insta::assert_snapshot!(all(Format::Markdown));
     let json: Value = serde_json::from_str(&all(Format::Json)).unwrap();

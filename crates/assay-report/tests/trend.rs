@@ -1,6 +1,6 @@
 //! A test over versions and time, as text and as a page.
 
-use assay_model::{Estimate, Setup};
+use assay_model::{Estimate, Setup, Verdict};
 use assay_report::{Format, TextOptions, Trend, trend};
 use assay_verdict::{Shift, TrendLine, TrendPoint, TrendTerms};
 
@@ -13,6 +13,8 @@ fn line(base: &str, values: &[(&str, f64)]) -> TrendLine {
         version: (*version).to_owned(),
         rqps: Estimate { value: *value, low: value - 0.01, high: value + 0.01 },
         qps: Some(Estimate::without_interval(10_000.0 * value)),
+        verdict: Verdict::Same,
+        is_disturbed: false,
     };
     let setup = Setup { clients: 4, tables: 1, rows: 100_000 };
     let [family, machine, work] = ["mariadb/innodb", "two CPUs", "as ever"].map(str::to_owned);
@@ -63,4 +65,22 @@ fn names_are_text_on_the_page() {
         let is_markup = matches!(format, Format::Html | Format::Markdown);
         assert!(!is_markup || !text.contains("<script"), "{text}");
     }
+}
+
+#[test]
+fn values_in_doubt_are_marked_and_explained() {
+    let mut line = line("mariadb@10.6", &[("10.11.1", 1.0), ("10.11.2", 1.0)]);
+    for format in [Format::Text, Format::Markdown, Format::Html] {
+        assert!(!shown(std::slice::from_ref(&line), format).contains("times its error"));
+    }
+    line.points[0].verdict = Verdict::Undecided;
+    line.points[1].is_disturbed = true;
+    for format in [Format::Text, Format::Markdown, Format::Html] {
+        let text = shown(std::slice::from_ref(&line), format);
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains("undecided") && text.contains("same, disturbed"), "{text}");
+        assert!(text.contains("counts with 2 times its error"), "{text}");
+    }
+    let csv = shown(std::slice::from_ref(&line), Format::Csv);
+    assert!(csv.contains(",undecided,false,") && csv.contains(",same,true,"), "{csv}");
 }

@@ -86,11 +86,13 @@ pub fn kept(run_root: &Path) -> Result<Vec<FoundServer>, Error> {
 }
 
 impl FoundServer {
-    /// Shuts the server down cleanly if it still runs, and removes its data and its run directory.
+    /// Shuts the server down cleanly if it still runs, and removes its data and its run directory. Its data move to
+    /// `keep_in` instead, if that is given: a directory that must not exist.
     ///
     /// # Errors
-    /// When it does not stop in time, or its supervisor is gone.
-    pub fn stop(self) -> Result<(), Error> {
+    /// When it does not stop in time, its supervisor is gone, or the data cannot be moved. They stay where they are
+    /// then.
+    pub fn stop(self, keep_in: Option<&Path>) -> Result<(), Error> {
         let mut sandbox = Sandbox::attach(&self.run_dir).map_err(Error::SupervisorGone)?;
         if sandbox.tell()?.is_none() {
             sandbox.terminate()?;
@@ -100,6 +102,12 @@ impl FoundServer {
                 sandbox.end()?;
                 return Err(Error::NoStop { limit: STOP_LIMIT, log });
             }
+        }
+        if let Some(target) = keep_in {
+            if let Some(parent) = target.parent() {
+                fs::create_dir_all(parent)?;
+            }
+            fs::rename(&self.kept.datadir, target)?;
         }
         sandbox.end()
     }

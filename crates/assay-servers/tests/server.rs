@@ -429,7 +429,10 @@ fn kept_servers_outlive_their_starter_until_they_are_stopped() {
         std::thread::yield_now();
     }
     assert_eq!(ended(), Some(Ending::Signal(9)));
-    found.drain(..).for_each(|it| it.stop().unwrap());
+    found.pop().unwrap().stop(None).unwrap();
+    let saved = dir.path().join("kept/first");
+    found.pop().unwrap().stop(Some(&saved)).unwrap();
+    assert!(saved.join("ibdata1").is_file());
     assert!(kept(&site.run_root).unwrap().is_empty());
     assert_eq!(count(&site.data_root), 0);
     assert!(!fs::exists(format!("/proc/{}", first.pid)).unwrap());

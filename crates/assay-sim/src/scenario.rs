@@ -39,7 +39,7 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// Preset quick on two systems, twelve of 32 tests changed by 3 %, with the noise of a shared virtual machine.
+    /// Preset quick on two systems, twelve of 32 tests changed by 3%, with the noise of a shared virtual machine.
     #[must_use]
     pub fn quick(seed: u64) -> Self {
         let request = Request { seed, ..systems(2) };

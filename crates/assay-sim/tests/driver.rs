@@ -119,7 +119,7 @@ fn decided_cells_stop_and_writes_go_on_together() {
     assert_eq!((last.number, names), (5, vec!["update-index", "update-one"]));
 }
 
-/// [`small`] as a gate of 3 % in six blocks; these cells change by so much.
+/// [`small`] as a gate of 3% in six blocks; these cells change by so much.
 fn gated(changes: &[(&str, f64)]) -> Scenario {
     let mut scenario = small();
     scenario.record.study.blocks = 6;

@@ -198,7 +198,7 @@ fn a_step_behind_its_background_rate_has_failed_and_is_not_compared() {
     assert_eq!((judged.verdict, judged.rqps), (Verdict::Failed, None));
     assert_eq!(judged.step.as_ref().unwrap().sla_met, Some(false));
     let why = judged.failure.as_deref().unwrap();
-    let expected = "missed its SLA: 94 inserts/s, 94 % of the background rate of 100 from second 7 on, in which an \
+    let expected = "missed its SLA: 94 inserts/s, 94% of the background rate of 100 from second 7 on, in which an \
                     insert took up to 1.23 s and a delete up to 0.01 s";
     assert_eq!(why, expected);
     // The system went on with the steps after it.

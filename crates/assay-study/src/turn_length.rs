@@ -19,7 +19,7 @@ pub struct TurnLength {
 }
 
 /// Where a warm part may end, microseconds. It ends at the first of these after which events are no longer slow.
-/// By the last of them, they are slower by 3 % at most in every test that was examined.
+/// By the last of them, they are slower by 3% at most in every test that was examined.
 const WARM_US: [u32; 5] = [500, 1000, 2000, 3000, 4000];
 
 /// Events that are slower by less than this part count as settled.

@@ -30,7 +30,7 @@ pub struct PairBeside {
     pub tests: Vec<TestBeside>,
     /// The groups of these tests, by the setups of the first study.
     pub groups: Vec<GroupBeside>,
-    /// Pearson's correlation of the logarithms of relative QPS over these tests, with Fisher's 95 % interval. `None`
+    /// Pearson's correlation of the logarithms of relative QPS over these tests, with Fisher's 95% interval. `None`
     /// for fewer than four tests, and where one study has the same value in all.
     pub correlation: Option<Estimate>,
     /// Root mean square of the logarithms of `quotient`.

@@ -367,7 +367,7 @@ fn shared(share: Share, [holds, fails, unknown]: [u32; 3]) -> ClaimStatus {
         Share::Every => (all, all),
         Share::None => (0, 0),
         Share::Most => (all / 2 + 1, all),
-        // So that 90 % of 10 are 9, whatever the rounding error.
+        // So that 90% of 10 are 9, whatever the rounding error.
         Share::Part(part) => ((part * f64::from(all) - 1e-9).ceil() as u32, all),
         Share::Count { of: Some(of), .. } if of != all => return ClaimStatus::Unknown,
         Share::Count { least, most, .. } => (least, most),

@@ -27,7 +27,7 @@ pub struct Crossover {
     pub holds_below: bool,
     /// Whether all measured counts above `many` have the same verdict.
     pub holds_above: bool,
-    /// The number of clients at which the system is as fast as the base, with its 95 % interval.
+    /// The number of clients at which the system is as fast as the base, with its 95% interval.
     pub clients: Estimate,
 }
 
@@ -212,7 +212,7 @@ mod tests {
         assert_eq!(crossings(&[point(1.0, 0.0, 0.0), point(1.0, 0.0, 0.0)]), []);
     }
 
-    /// With independent errors and with errors that all counts share, at least 95 % of the intervals contain the true
+    /// With independent errors and with errors that all counts share, at least 95% of the intervals contain the true
     /// crossing.
     #[test]
     fn intervals_cover_the_true_crossing() {

@@ -399,7 +399,7 @@ impl Effect {
         }
     }
 
-    /// The 95 % interval that reports show.
+    /// The 95% interval that reports show.
     pub(crate) fn shown(&self) -> Estimate {
         self.interval(ALPHA)
     }

@@ -12,7 +12,7 @@ use crate::looks::ALPHA;
 use crate::rules::{NEAR, Rules};
 use crate::student::is_of_use;
 
-/// The one-sided error of either claim: half of the two-sided error of an interval, so that the 95 % interval of a
+/// The one-sided error of either claim: half of the two-sided error of an interval, so that the 95% interval of a
 /// single look agrees with the claim.
 const ONE_SIDED: f64 = ALPHA / 2.0;
 

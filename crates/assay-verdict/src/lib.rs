@@ -66,7 +66,7 @@ pub use sample::{Fitness, Sample};
 pub use samples::{Samples, Standing};
 pub use step::StepSummary;
 pub use steps::{LineSummary, MainStep, Step};
-pub use trend::{Shift, TREND_VALUES_MAX, TrendLine, TrendPoint, TrendTerms, trend};
+pub use trend::{Shift, TREND_DOUBT, TREND_VALUES_MAX, TrendLine, TrendPoint, TrendTerms, trend};
 pub use waits::Wait;
 
 /// The results of a study.
@@ -250,7 +250,7 @@ pub struct GroupSummary {
     pub median: f64,
     /// Sample standard deviation; `None` for a single test.
     pub stddev: Option<f64>,
-    /// 95 % interval of the median. For a single test, it is that test's interval. Otherwise it comes from a block
+    /// 95% interval of the median. For a single test, it is that test's interval. Otherwise it comes from a block
     /// bootstrap, and is `None` with fewer blocks than a verdict needs.
     pub median_interval: Option<Estimate>,
 }

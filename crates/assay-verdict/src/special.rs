@@ -2,10 +2,10 @@
 
 use assay_model::Estimate;
 
-/// The 97.5 % quantile of the normal distribution.
+/// The 97.5% quantile of the normal distribution.
 pub(crate) const Z: f64 = 1.959_964;
 
-/// The standard error of an estimate's logarithm, from its 95 % interval; `None` if none is known.
+/// The standard error of an estimate's logarithm, from its 95% interval; `None` if none is known.
 pub(crate) fn log_error(estimate: Estimate) -> Option<f64> {
     let is_known = estimate.has_interval() && estimate.low > 0.0;
     is_known.then(|| (estimate.high / estimate.low).ln() / (2.0 * Z))

@@ -19,7 +19,7 @@ pub struct StepSummary {
     pub sla_met: Option<bool>,
     /// Mean time to create the secondary indexes, seconds; `None` if the step creates none.
     pub indexes_s: Option<f64>,
-    /// Half-width of the 95 % interval of the rate, as a fraction of it, within the step on its only instance; `None`
+    /// Half-width of the 95% interval of the rate, as a fraction of it, within the step on its only instance; `None`
     /// for a short step, and where repeats say how instances differ.
     pub within: Option<f64>,
     /// All inserts.
@@ -32,7 +32,7 @@ pub struct StepSummary {
     pub lowest: LowestQueries,
 }
 
-/// The 97.5 % quantile of Student's t with nine degrees of freedom: the error comes from ten parts of the step.
+/// The 97.5% quantile of Student's t with nine degrees of freedom: the error comes from ten parts of the step.
 const T_9: f64 = 2.262;
 
 /// Sums up the slices of a system in a step; `None` if it is no step, or was not measured.
@@ -95,7 +95,7 @@ pub(crate) fn missed(slice: &Slice) -> String {
         )
     });
     format!(
-        "missed its SLA: {rate:.0} inserts/s, {:.0} % of the background rate of {target:.0}{since}",
+        "missed its SLA: {rate:.0} inserts/s, {:.0}% of the background rate of {target:.0}{since}",
         100.0 * rate / target
     )
 }

@@ -76,7 +76,7 @@ mod tests {
         surplus(&centres(&values).unwrap(), &totals).unwrap()
     }
 
-    /// Noise of ±3 %, the same in each direction.
+    /// Noise of ±3%, the same in each direction.
     fn even(index: u32) -> f64 {
         1.0 + 0.01 * (f64::from(index * 5 % 7) - 3.0)
     }

@@ -99,7 +99,7 @@ fn agrees(change: &TimeChange, verdict: Verdict) -> bool {
     (change.time.by.value > 0.0) == (verdict == Verdict::Slower)
 }
 
-/// `server CPU per operation +9 % [+5 %, +13 %], context switches unchanged`. The counters do not say what the CPU was
+/// `server CPU per operation +9% [+5%, +13%], context switches unchanged`. The counters do not say what the CPU was
 /// used for.
 fn resources(before: &PerOp, after: &PerOp, cell: &CellJudgement) -> Option<String> {
     let (old, new) = (before.server?, after.server?);
@@ -134,8 +134,8 @@ fn reads(base: Option<&CellJudgement>, cell: &CellJudgement) -> Option<String> {
     Some(format!("KiB read from disk per operation {before} → {after}: {words}"))
 }
 
-/// The terms that make up the change of the time per operation: `time per operation +12.6 µs, of which 79 % is CPU of
-/// serving threads and 21 % other waiting`. `None` if it is not certain that the time and any term changed. Waiting
+/// The terms that make up the change of the time per operation: `time per operation +12.6 µs, of which 79% is CPU of
+/// serving threads and 21% other waiting`. `None` if it is not certain that the time and any term changed. Waiting
 /// comes with what the server's own counters say of it.
 fn terms(
     change: &TimeChange,
@@ -164,7 +164,7 @@ fn terms(
                 return format!("{} {word}{evidence}", signed(share * by));
             }
             let is = if at == 0 { " is" } else { "" };
-            format!("{:.0} %{is} {word}{evidence}", 100.0 * share.min(1.0))
+            format!("{:.0}%{is} {word}{evidence}", 100.0 * share.min(1.0))
         })
         .collect();
     if named.is_empty() {
@@ -202,7 +202,7 @@ const FUNCTIONS: usize = 2;
 const WORTH_TELLING: f64 = 0.02;
 
 /// The functions whose CPU time changed most, and whether there are more instructions or slower ones:
-/// ` (row_search_mvcc +3.1 µs, ...; instructions per operation +12 %, cycles per instruction +1 %)`. Nothing if no
+/// ` (row_search_mvcc +3.1 µs, ...; instructions per operation +12%, cycles per instruction +1%)`. Nothing if no
 /// profile tells.
 fn causes(profile: &ProfileChange) -> String {
     let of = |it: &FunctionChange| {
@@ -388,7 +388,7 @@ fn relative(ratio: f64) -> String {
 fn percent(ratio: f64) -> String {
     match ratio {
         factor if !(0.5..2.0).contains(&factor) => times(factor),
-        _ => format!("{:+.0} %", 100.0 * (ratio - 1.0)).replace('-', "−"),
+        _ => format!("{:+.0}%", 100.0 * (ratio - 1.0)).replace('-', "−"),
     }
 }
 
@@ -427,7 +427,7 @@ mod tests {
             [0.000385, 0.1, 0.4, 2.5, 321.0].map(times),
             ["÷2,597", "×0.10", "×0.40", "×2.5", "×321"]
         );
-        assert_eq!([0.98, 0.3, 0.001].map(percent), ["−2 %", "×0.30", "÷1,000"]);
+        assert_eq!([0.98, 0.3, 0.001].map(percent), ["−2%", "×0.30", "÷1,000"]);
         assert_eq!([0.93, 0.000385].map(relative), ["0.93", "1/2,597"]);
     }
 
@@ -440,8 +440,8 @@ mod tests {
         assert_eq!(
             terms(&found, Some(&counters), None, false).as_deref(),
             Some(
-                "time per operation +10.0 µs, of which 70 % is waiting, disk included (flushes of the log per \
-                 operation 0 → 1.00) and 25 % CPU of serving threads"
+                "time per operation +10.0 µs, of which 70% is waiting, disk included (flushes of the log per \
+                 operation 0 → 1.00) and 25% CPU of serving threads"
             )
         );
         let without = terms(&found, Some(&[]), None, false).unwrap_or_default();
@@ -466,7 +466,7 @@ mod tests {
         );
         let rounded = change(10.0, &[(Term::ServerCpu, 10.04)]);
         let told = terms(&rounded, None, None, false).unwrap_or_default();
-        assert!(told.contains("of which 100 % is"), "{told}");
+        assert!(told.contains("of which 100% is"), "{told}");
     }
 
     #[test]
@@ -516,7 +516,7 @@ mod tests {
         let less = change(-10.0, &[(Term::OtherWait, -9.0)]);
         let counters = [counter("Innodb_row_lock_waits", 0.1, 0.5)];
         let found = terms(&less, Some(&counters), None, false).unwrap_or_default();
-        assert!(found.starts_with("time per operation −10.0 µs, of which 90 % is"), "{found}");
+        assert!(found.starts_with("time per operation −10.0 µs, of which 90% is"), "{found}");
         assert!(!found.contains("row locks"), "{found}");
     }
 

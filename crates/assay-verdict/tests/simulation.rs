@@ -14,7 +14,7 @@ fn count(judgement: &Judgement, verdict: Verdict) -> usize {
     others(judgement).filter(|cell| cell.verdict == verdict).count()
 }
 
-/// The share of true effects inside the 95 % intervals, the calls, and the mean half-width, over studies of 32 cells.
+/// The share of true effects inside the 95% intervals, the calls, and the mean half-width, over studies of 32 cells.
 fn over_studies(simulation: Simulation, studies: u64) -> (f64, f64, f64) {
     let (mut covered, mut called, mut cells, mut width) = (0, 0, 0, 0.0);
     for seed in 0..studies {
@@ -105,7 +105,7 @@ fn few_studies_of_equal_systems_have_a_false_call() {
             count(&judgement, Verdict::Faster) + count(&judgement, Verdict::Slower) > 0
         })
         .count();
-    // One in twenty is allowed. That more than six of 60 have one would then be an event of 3 %.
+    // One in twenty is allowed. That more than six of 60 have one would then be an event of 3%.
     assert!(with_call <= 6, "{with_call} of 60");
 }
 
@@ -161,7 +161,7 @@ fn a_factor_of_two_thousand_is_slower_after_one_block() {
     }
 }
 
-/// One pass over 32 tests, all slower by about 37 %.
+/// One pass over 32 tests, all slower by about 37%.
 #[test]
 fn one_pass_over_many_tests_calls_a_third() {
     let mut record = Simulation { blocks: 1, rounds: 2, effect: -0.46, ..Simulation::MEASURED };

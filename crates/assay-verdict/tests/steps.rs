@@ -249,7 +249,7 @@ const STUDIES: u64 = 24;
 /// A study with one, four and sixteen clients.
 #[test]
 fn a_crossover_is_found_between_the_client_counts() {
-    // Slower by 6 % with one client and by 4 % with four, faster by 4 % with sixteen.
+    // Slower by 6% with one client and by 4% with four, faster by 4% with sixteen.
     let speed = |cell: usize, system: usize| {
         if system == 0 || cell >= 3 { 0.0 } else { [-0.06, -0.04, 0.04][cell] }
     };

@@ -16,7 +16,7 @@ const ALARM: u64 = 1;
 /// Waits until a socket can be read.
 ///
 /// A blocked `recv` on a unix socket also wakes when the server takes the request from its end, which costs a second
-/// context switch for every statement. `poll` does not, but its timeout arms and disarms a timer each time, some 10 %
+/// context switch for every statement. `poll` does not, but its timeout arms and disarms a timer each time, some 10%
 /// of the client's cost of a statement. So one alarm fires periodically beside the socket, and only a wait that the
 /// alarm interrupts gets a timer of its own.
 #[derive(Debug)]

@@ -245,7 +245,7 @@ mod tests {
         ]);
         assert_share(sample.share(|value| value == 1), 0.064_642, "P(1)");
         assert_share(sample.share(|value| value <= 10), 0.230_456, "P(<=10)");
-        assert_share(sample.share(|value| value <= 200), 0.64621, "top 20 %");
+        assert_share(sample.share(|value| value <= 200), 0.64621, "top 20%");
         assert!((sample.mean() / 1e3 - 0.21456).abs() < 0.003);
     }
 
@@ -258,7 +258,7 @@ mod tests {
         assert_share(sample.share(|value| value == 1), 0.008_254, "P(1)");
         assert_share(sample.share(|value| value <= 10), 0.029_426, "P(<=10)");
         assert_share(sample.share(|value| value <= 100), 0.06714, "P(<=100)");
-        assert_share(sample.share(|value| value <= 100_000), 0.37606, "top 1 %");
+        assert_share(sample.share(|value| value <= 100_000), 0.37606, "top 1%");
     }
 
     /// Against the plain sum of the definition, also at and around the exponent where the formula

@@ -205,7 +205,7 @@ mod tests {
         assert!((2_660..2_690).contains(&last), "{last}");
     }
 
-    /// Published: 36.8 % of the values of k occur in no row after the load.
+    /// Published: 36.8% of the values of k occur in no row after the load.
     #[test]
     fn k_is_spread_as_a_poisson_of_mean_one() {
         let rows = 100_000;

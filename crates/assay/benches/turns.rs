@@ -117,7 +117,7 @@ fn tell(system: &str, test: &str, threads: usize, costs: &[Costs]) {
     let share = switches as f64 / costs.len() as f64;
     let (hand_over, device) = (median(&|it| Some(it.hand_over)), median(&|it| Some(it.device)));
     println!(
-        "{system:14} {threads:3} threads {test:16} {:5.0} (hand-over {hand_over:.0}, device {device:.0}, {:.0} % of a \
+        "{system:14} {threads:3} threads {test:16} {:5.0} (hand-over {hand_over:.0}, device {device:.0}, {:.0}% of a \
          switch, {switch:.0}); slower after a switch by {}",
         switch * share + hand_over + device,
         share * 100.0,
@@ -135,5 +135,5 @@ fn burden(costs: &[Costs]) -> String {
     let count = kept.len() as f64;
     let mean = kept.iter().sum::<f64>() / count;
     let squares: f64 = kept.iter().map(|it| (it - mean).powi(2)).sum();
-    format!("{mean:.2} ± {:.2} %", 2.0 * (squares / (count - 1.0) / count).sqrt())
+    format!("{mean:.2} ± {:.2}%", 2.0 * (squares / (count - 1.0) / count).sqrt())
 }

@@ -46,7 +46,7 @@ fn judge_by_limits(args: &Gate) -> Result<Exit> {
         let chosen = assay_plan::gate(&limits, study.set, &study.cells)?;
         if study.gate.as_ref().is_none_or(|own| own.margins != chosen.margins) {
             print(
-                "note: a limit that was chosen because this study keeps it proves nothing; start a gate with it",
+                "note: limits chosen after seeing the results prove nothing; run a new gate with them",
             );
         }
         study.gate = Some(chosen);
@@ -135,7 +135,7 @@ fn overruled(request: &Request, study: &Study) -> Option<String> {
     let percent = |share: f64| (share * 1e5).round() / 1e3;
     (asked < used).then(|| {
         format!(
-            "preset {} calls no changes below {} %, so it ignores the threshold of {} %; `--preset quick` \
+            "preset {} calls no changes below {}%, so it ignores the threshold of {}%; `--preset quick` \
              uses it",
             study.preset.word(),
             percent(used),
@@ -346,7 +346,7 @@ mod tests {
             overruled(&request, &assay_plan::plan(&request, machine).unwrap().study)
         };
         let smoke = told(Preset::Smoke, Some(0.03)).unwrap();
-        assert!(smoke.contains("below 10 %") && smoke.contains("threshold of 3 %"), "{smoke}");
+        assert!(smoke.contains("below 10%") && smoke.contains("threshold of 3%"), "{smoke}");
         assert_eq!(told(Preset::Smoke, Some(0.2)), None);
         assert_eq!(told(Preset::Smoke, Some(assay_plan::THRESHOLD)), None);
         assert_eq!(told(Preset::Quick, Some(0.03)), None);

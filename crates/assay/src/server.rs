@@ -1,7 +1,7 @@
 //! `assay server`: binaries and sandboxes of any version, without root.
 
 use std::net::TcpListener;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use assay_model::{Prefix, Product, SystemSpec, address_without_login};
@@ -11,6 +11,7 @@ use assay_terms::{Sizes, Terms};
 use assay_wire::Connection;
 use serde::Serialize;
 
+use crate::advice::Advised;
 use crate::cli::{Getting, ServerCommand, ServerGet, ServerStart, ServerStop, ShapeArg, ShapeWord};
 use crate::exit::Exit;
 use crate::open_files::{self, Demand};
@@ -140,6 +141,9 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
     if let Some(port) = args.port.filter(|&port| port != 0) {
         Listen::Loopback(port).check()?;
     }
+    if let Some(data) = &args.data {
+        anyhow::ensure!(data.is_dir(), "`{}` is not a directory", data.display());
+    }
     assay_servers::collect_garbage(&site.run_root)?;
     assay_servers::collect_kept_data(&site)?;
     let name = free_name(args, &spec, &site)?;
@@ -164,13 +168,20 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
         port => port,
     };
     let listen = port.map_or(Listen::Socket, Listen::Loopback);
-    let server = start_on_empty(&env, &prefix, &options, &words, |empty| {
+    let start_on = |data: &Path| {
         progress.update(&format!("{words}: starting"));
-        Server::start_listening(&site, &prefix, &options, empty, listen)
-    });
+        Server::start_listening(&site, &prefix, &options, data, listen)
+    };
+    let server = match &args.data {
+        Some(data) => start_on(data).map_err(anyhow::Error::from),
+        None => start_on_empty(&env, &prefix, &options, &words, start_on),
+    };
     let server = server.with_context(|| format!("cannot start `{words}`"))?;
     let mut control = server.connect()?;
-    control.query(&format!("CREATE DATABASE {DATABASE}"))?;
+    // Kept data have it.
+    if args.data.is_none() {
+        control.query(&format!("CREATE DATABASE {DATABASE}"))?;
+    }
     let without_effect = options_without_effect(&mut control, &spec, &server)?;
     drop(control);
     let url = url(spec.product, &server);
@@ -211,7 +222,7 @@ fn options_without_effect(
 fn in_words(it: &KeptServer, commands: &[String]) -> String {
     let port = it.port.map_or_else(String::new, |port| format!("\nlistening on 127.0.0.1:{port}"));
     format!(
-        "{} is {} {}\n{}{port}\nconnect with: {}\nstop it with: assay server stop {} (this removes its data)",
+        "{} is {} {}\n{}{port}\nconnect with: {}\nstop it with: assay server stop {} (this removes its data; `--keep` keeps them)",
         it.name,
         it.system,
         it.version,
@@ -327,12 +338,16 @@ fn listed(found: &FoundServer) -> Listed<'_> {
 fn stop(args: &ServerStop) -> Result<Exit> {
     let site = sandbox_site()?;
     let progress = Progress::new(false);
+    let servers = named(assay_servers::kept(&site.run_root)?, &args.names)?;
+    // Nothing is stopped unless all of it can be kept.
+    let places = servers.iter().map(|it| kept_data(args, &site, &it.kept));
+    let places: Vec<Option<PathBuf>> = places.collect::<Result<_>>()?;
     let mut stopped = Ok(());
-    for server in named(assay_servers::kept(&site.run_root)?, &args.names)? {
+    for (server, place) in servers.into_iter().zip(places) {
         let name = server.kept.name.clone();
         progress.update(&format!("stopping {name}"));
-        match server.stop().with_context(|| format!("cannot stop `{name}`")) {
-            Ok(()) => progress.done(&name, "is stopped, and its data is removed"),
+        match server.stop(place.as_deref()).with_context(|| format!("cannot stop `{name}`")) {
+            Ok(()) => progress.done(&name, &fate(place.as_deref())),
             // The other servers are stopped nevertheless.
             Err(error) if stopped.is_ok() => stopped = Err(error),
             Err(error) => progress.failed(&name, &format!("{error:#}")),
@@ -342,6 +357,41 @@ fn stop(args: &ServerStop) -> Result<Exit> {
     assay_servers::collect_garbage(&site.run_root)?;
     assay_servers::collect_kept_data(&site)?;
     stopped.map(|()| Exit::Done)
+}
+
+/// What became of a server's data.
+fn fate(place: Option<&Path>) -> String {
+    match place {
+        Some(place) => {
+            let place = shell_quoted(&place.to_string_lossy());
+            format!(
+                "is stopped; its data are in {place}: `server start SYSTEM --data` starts on a copy of them"
+            )
+        }
+        None => "is stopped, and its data is removed".to_owned(),
+    }
+}
+
+/// Where the data of a server will be, if they are to be kept.
+fn kept_data(args: &ServerStop, site: &Site, server: &KeptServer) -> Result<Option<PathBuf>> {
+    if !args.keep {
+        return Ok(None);
+    }
+    let name = &server.name;
+    if server.port.is_some() {
+        let hint = "save them with the product's own program (`mariadb-dump`, `mysqldump`, `pg_dump`), then stop \
+                    without `--keep`";
+        let what =
+            format!("`{name}` listens on a port: its data have a password that is gone with it");
+        anyhow::bail!(Advised::new(what, hint.to_owned()));
+    }
+    let place = site.data_root.with_file_name("kept").join(name);
+    if place.exists() {
+        let hint = "move or remove that directory first".to_owned();
+        let what = format!("data of a server `{name}` are in `{}` already", place.display());
+        anyhow::bail!(Advised::new(what, hint));
+    }
+    Ok(Some(place))
 }
 
 /// The URL of a running server: the text itself, or that of the sandbox with this name.

@@ -85,7 +85,11 @@ fn a_pack_proves_itself() {
     assert_eq!(fs_err::read(folder.path("a.assay")).unwrap(), first);
     fs_err::write(folder.path("notes.txt"), "mine").unwrap();
     let refused = folder.run(&["pack", "latest", "notes.txt"], 2);
-    assert!(err(&refused).contains("`notes.txt` exists and is no pack"), "{}", err(&refused));
+    assert!(
+        err(&refused).contains("`notes.txt` already exists and is not a pack"),
+        "{}",
+        err(&refused)
+    );
     assert_eq!(fs_err::read(folder.path("notes.txt")).unwrap(), b"mine");
     folder.run(&["pack", "latest", "ledger.db"], 2);
     folder.run(&["pack", "latest", "no/such/directory.assay"], 2);

@@ -135,7 +135,7 @@ fn part_of<'w>(part: &Value<'_>, all: &'w [Written<'_>]) -> Result<(&'w Transact
 fn summary(mix: &[Transaction]) -> String {
     let [only] = mix else {
         let total: f64 = mix.iter().map(|it| it.weight).sum();
-        let part = |it: &Transaction| format!("{:.0} % {}", 100.0 * it.weight / total, it.name);
+        let part = |it: &Transaction| format!("{:.0}% {}", 100.0 * it.weight / total, it.name);
         return mix.iter().map(part).collect::<Vec<_>>().join(", ");
     };
     assay_workloads::sql::outline(only)

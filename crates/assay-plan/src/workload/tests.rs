@@ -142,7 +142,7 @@ fn tests_are_transactions_and_mixes_of_them() {
     assert_eq!(names, [("browse", Class::Read), ("buy", Class::Write), ("day", Class::Write)]);
     assert_eq!(workload.tests[0].does, "reads a customer");
     assert_eq!(workload.tests[1].does, "BEGIN, SELECT, INSERT, UPDATE, COMMIT");
-    assert_eq!(workload.tests[2].does, "80 % browse, 20 % buy");
+    assert_eq!(workload.tests[2].does, "80% browse, 20% buy");
     let browse = &kinds(&workload, 0)[0];
     let range =
         Range { low: 1, high: 20_000, draw: Distribution::Zipfian { s: 0.9 }, is_reversed: true };

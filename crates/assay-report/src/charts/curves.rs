@@ -48,7 +48,7 @@ fn chart(report: &Report, sweep: &Sweep, tests: &[&TestCurves]) -> Option<ChartF
         .collect();
     let scale = Scale::fitting(&ratios, report.threshold);
     let note = format!(
-        "On the left QPS from 0, on the right QPS divided by that of {}, with 95 % intervals where they are known. The \
+        "On the left QPS from 0, on the right QPS divided by that of {}, with 95% intervals where they are known. The \
          band marks changes below {}. A diamond is a crossover, where a system is as fast as the base.",
         report.base, report.tests.threshold
     );
@@ -89,7 +89,7 @@ pub(crate) fn inline(report: &Report, test: &TestCurves) -> Vec<(String, String)
     let corner = (0.0, EDGE);
     let intervals = |values: fn(&SweptSystem) -> &[Option<Estimate>]| {
         let mut all = test.systems.iter().flat_map(|it| values(it).iter().flatten());
-        if all.any(|it| it.has_interval()) { ", with 95 % intervals" } else { "" }
+        if all.any(|it| it.has_interval()) { ", with 95% intervals" } else { "" }
     };
     let qps = format!("QPS, by number of clients{}", intervals(|it| &it.qps));
     let mut charts = vec![drawn(&|paper| panels.rates(paper, corner), qps)];

@@ -20,7 +20,7 @@ pub(crate) const PLOT: (f64, f64) = (LABELS + SIDE + EDGE, EDGE + SIDE + LABELS)
 /// Explains the marks.
 pub(crate) fn note(tests: &[TestBeside]) -> String {
     let interval = match tests.iter().any(|test| test.ours.has_interval()) {
-        true => ", with the 95 % interval of the study here",
+        true => ", with the 95% interval of the study here",
         false => "",
     };
     format!(

@@ -183,7 +183,7 @@ fn chart(
 
 fn note(report: &Report, systems: &[&str], has_intervals: bool) -> String {
     let intervals = match has_intervals {
-        true => "with 95 % interval",
+        true => "with 95% interval",
         false => "no interval is known",
     };
     let [whose, band] = match systems {

@@ -43,7 +43,7 @@ pub(crate) fn is_drawn(line: &TrendLine) -> bool {
 /// Explains the marks.
 pub(crate) fn note(line: &TrendLine) -> String {
     let bars = match line.points.iter().any(|point| point.rqps.has_interval()) {
-        true => " Bars are 95 % intervals.",
+        true => " Bars are 95% intervals.",
         false => " No interval is known.",
     };
     let diamond = match line.shifts.as_ref().is_some_and(|shifts| !shifts.is_empty()) {

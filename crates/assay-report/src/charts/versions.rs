@@ -79,9 +79,9 @@ pub(crate) fn note(report: &Report, has_intervals: bool) -> String {
         );
     }
     format!(
-        "QPS divided by that of {base}, with 95 % intervals. The band marks changes below {threshold}. Below each \
+        "QPS divided by that of {base}, with 95% intervals. The band marks changes below {threshold}. Below each \
          chart, every version is compared with the one before it: ▲ faster, ▼ slower, = same, ? undecided. A shaded \
-         step is where a test changed, with its size [95 % interval] and the confidence that it exceeds {threshold}."
+         step is where a test changed, with its size [95% interval] and the confidence that it exceeds {threshold}."
     )
 }
 

@@ -73,7 +73,7 @@ fn has_single_values(list: &[CheckedClaim]) -> bool {
 const SINGLE_VALUES: &str = "the uncertainty of values without an interval is unknown: such a value decides by itself, \
     so another run may decide otherwise";
 
-const INTERVALS: &str = "each value has a 95 % interval of its own; a claim about many values is not corrected for \
+const INTERVALS: &str = "each value has a 95% interval of its own; a claim about many values is not corrected for \
     their number";
 
 fn notes(list: &[CheckedClaim]) -> Vec<&'static str> {

@@ -19,7 +19,7 @@ pub(crate) struct GateRow<'a> {
     cells: Vec<GateCellRow<'a>>,
 }
 
-/// One system in one cell. Its bounds are those of the look, not the 95 % interval of the cell.
+/// One system in one cell. Its bounds are those of the look, not the 95% interval of the cell.
 #[derive(Serialize)]
 struct GateCellRow<'a> {
     test: &'a str,

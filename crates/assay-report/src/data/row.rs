@@ -113,7 +113,7 @@ struct StepOfBench {
     sla_met: Option<bool>,
     failed: bool,
     indexes_s: Number,
-    /// Half-width of the 95 % interval of the rate within the step, as a fraction; null for several repeats.
+    /// Half-width of the 95% interval of the rate within the step, as a fraction; null for several repeats.
     within: Number,
     /// What was counted; null where only rates were published.
     insert: Option<StatementsRow>,

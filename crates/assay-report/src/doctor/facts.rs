@@ -129,7 +129,7 @@ fn load(examination: &Examination) -> Vec<Fact> {
         ));
     }
     if let Some(others) = load.other_cpus {
-        let busiest = load.busiest.iter().map(|it| format!("{} {} %", it.name, it.cpu_percent));
+        let busiest = load.busiest.iter().map(|it| format!("{} {}%", it.name, it.cpu_percent));
         let busiest: Vec<String> = busiest.collect();
         let found = format!("{} of a CPU", rounded_share(others));
         let (found, stop) = if busiest.is_empty() {
@@ -263,13 +263,13 @@ fn delays(examination: &Examination) -> Vec<Fact> {
     facts
 }
 
-/// `median 0.41 ms, 99 % within 1.2 ms`.
+/// `median 0.41 ms, 99% within 1.2 ms`.
 fn spread(Quantiles { median, p99 }: Quantiles) -> String {
     let shown = |us: f64| match us {
         us if us < 1000.0 => format!("{us:.0} µs"),
         us => format!("{:.1} ms", us / 1e3),
     };
-    format!("median {}, 99 % within {}", shown(median), shown(p99))
+    format!("median {}, 99% within {}", shown(median), shown(p99))
 }
 
 /// The turn by which machines are judged, milliseconds: that of reads.
@@ -300,7 +300,7 @@ mod tests {
 
     #[test]
     fn shares_of_a_cpu_read_well() {
-        assert_eq!([0.0, 0.0042, 0.3, 1.237].map(rounded_share), ["0 %", "0.4 %", "30 %", "124 %"]);
+        assert_eq!([0.0, 0.0042, 0.3, 1.237].map(rounded_share), ["0%", "0.4%", "30%", "124%"]);
     }
 
     #[test]

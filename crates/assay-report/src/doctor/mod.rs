@@ -195,9 +195,9 @@ fn advice(facts: &[Fact]) -> Vec<String> {
 /// A change, rounded up, so that nothing smaller is promised.
 fn at_least(change: f64) -> String {
     match 100.0 * change {
-        small if small < 9.95 => format!("{:.1} %", (10.0 * small).ceil() / 10.0),
-        large if large <= 100.0 => format!("{:.0} %", large.ceil()),
-        _ => ">100 %".to_owned(),
+        small if small < 9.95 => format!("{:.1}%", (10.0 * small).ceil() / 10.0),
+        large if large <= 100.0 => format!("{:.0}%", large.ceil()),
+        _ => ">100%".to_owned(),
     }
 }
 
@@ -285,9 +285,9 @@ fn spectrum(noise: &Noise) -> Vec<String> {
     let mut table = plain_table();
     let head = noise.turns.iter().map(|it| right(format!("{} ms", it.turn_ms)));
     table.set_header(std::iter::once(left("turns of")).chain(head));
-    let error = |error: f64| right(format!("±{:.2} %", 100.0 * 2.0 * error / SHOWN_S.sqrt()));
+    let error = |error: f64| right(format!("±{:.2}%", 100.0 * 2.0 * error / SHOWN_S.sqrt()));
     let errors = noise.turns.iter().map(|it| error(it.error));
-    table.add_row(std::iter::once(left(format!("95 % error after {SHOWN_S} s"))).chain(errors));
+    table.add_row(std::iter::once(left(format!("95% error after {SHOWN_S} s"))).chain(errors));
     lines.extend(indented(trimmed(&table)));
     lines.push(format!(
         "  with short turns, two systems see nearly the same speed; this machine asks for {} ms or less",

@@ -139,22 +139,17 @@ fn sentences(report: &Report) -> Caveats {
     let sentences = |lines: &[String]| lines.iter().map(|line| sentence(line)).collect();
     Caveats {
         suspicious: caveats.suspicious.clone(),
-        twins: caveats.twins.iter().map(|twin| unbroken(&sentence(twin))).collect(),
+        twins: caveats.twins.iter().map(|twin| sentence(twin)).collect(),
         warnings: sentences(&warnings),
         notes: sentences(&caveats.notes),
         unmeasured: caveats.unmeasured.as_deref().map(sentence),
-        basis: unbroken(&sentence(&caveats.basis)),
+        basis: sentence(&caveats.basis),
     }
 }
 
 /// A part of a whole in percent.
 fn percent(share: &f64) -> String {
     format!("{:.1}", 100.0 * share)
-}
-
-/// Keeps numbers and their unit on one line.
-fn unbroken(text: &str) -> String {
-    text.replace(" %", "\u{a0}%")
 }
 
 /// Forbids every load from outside and every script and style but the page's own.

@@ -29,7 +29,7 @@ fn laid_out(
     let mut header = vec![left("rQPS by group")];
     header.extend(system_column.then(|| left("system")));
     header.extend(["n", "min", "max", "avg"].map(right));
-    header.extend([left("median [95 %]"), right("stddev")]);
+    header.extend([left("median [95%]"), right("stddev")]);
     table.set_header(header);
     for row in rows {
         let mut cells = vec![left(format!("  {}", row.group.word))];

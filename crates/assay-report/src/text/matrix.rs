@@ -28,7 +28,7 @@ pub(super) fn lines(matrix: &Matrix, several_setups: bool, width: usize) -> Vec<
 pub(super) fn legend(matrix: &Matrix) -> Vec<String> {
     let base = matrix.labels.first().copied().unwrap_or_default();
     let interval = match matrix.has_intervals() {
-        true => "; ±: half the width of the widest 95 % interval of a row",
+        true => "; ±: half the width of the widest 95% interval of a row",
         false => ", without intervals",
     };
     vec![
@@ -87,7 +87,7 @@ pub(crate) fn marked(cell: &MatrixCell) -> String {
     }
 }
 
-/// `±1.2 %`.
+/// `±1.2%`.
 pub(crate) fn widest(row: &MatrixRow) -> String {
     row.widest().map_or_else(|| NONE.to_owned(), within)
 }

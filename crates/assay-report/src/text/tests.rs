@@ -212,13 +212,13 @@ fn row(test: &TestRow, columns: Columns) -> Vec<Cell> {
 
 /// Explains relative QPS and verdicts, indented to stand apart from the tables.
 fn key(tests: &Tests, setups: &[Setup], layouts: &[Layout]) -> Vec<String> {
-    let mut legend = vec!["  rQPS: QPS divided by that of the base [95 % interval]".to_owned()];
+    let mut legend = vec!["  rQPS: QPS divided by that of the base [95% interval]".to_owned()];
     if layouts.iter().any(|layout| !layout.verdict_words) {
         legend.push("  ▲ faster, ▼ slower, = same, ? undecided, ✗ failed".to_owned());
     }
     let is_same = |row: &TestRow| row.others.iter().any(|other| other.bound.is_some());
     if tests.sections.iter().flat_map(|section| &section.rows).any(is_same) {
-        legend.push("  same ±1 %: a change by more than 1 % is ruled out".to_owned());
+        legend.push("  same ±1%: a change by more than 1% is ruled out".to_owned());
     }
     if let [setup, _, ..] = setups {
         legend.push(format!("  {setup}: clients × tables × rows"));

@@ -16,7 +16,7 @@ use crate::text::paint;
 use crate::text::table::{left, plain_table, right, trimmed};
 use crate::text::wrap::wrap;
 use crate::words::sentence;
-use words::{APART, COLUMNS, LEGEND, answer, changes, is_shift, row, terms};
+use words::{APART, COLUMNS, LEGEND, answer, changes, doubt, is_shift, row, terms};
 
 /// Shows the lines of a test. Ends with a line feed.
 #[must_use]
@@ -60,6 +60,7 @@ fn in_markdown(trend: &Trend<'_>, images: Images) -> String {
         sections.push(table(&columns, rows));
     }
     sections.extend(has_changes(trend).then(|| escaped(&sentence(LEGEND))));
+    sections.extend(doubt(trend).map(|it| escaped(&sentence(&it))));
     sections.join("\n\n") + "\n"
 }
 
@@ -75,17 +76,17 @@ fn text(trend: &Trend<'_>, options: &TextOptions) -> String {
         lines.extend(wrapped(title));
         lines.extend(rest.into_iter().flat_map(|it| wrapped(format!("  {it}"))));
         let mut table = plain_table();
-        table
-            .set_header(["", COLUMNS[0], COLUMNS[1], COLUMNS[2], COLUMNS[3], COLUMNS[4]].map(left));
+        table.set_header(std::iter::once("").chain(COLUMNS).map(left));
         for (number, point) in line.points.iter().enumerate() {
             let mark = if is_shift(line, number) { "◆" } else { " " };
-            let [version, when, rqps, qps, study] =
+            let [version, when, rqps, verdict, qps, study] =
                 row(point).map(|it| printable(&it).into_owned());
             table.add_row([
                 left(mark),
                 left(version),
                 left(when),
                 right(rqps),
+                left(verdict),
                 right(qps),
                 left(study),
             ]);
@@ -97,6 +98,7 @@ fn text(trend: &Trend<'_>, options: &TextOptions) -> String {
         lines.push(String::new());
         lines.extend(wrapped(format!("  ◆ {LEGEND}")));
     }
+    lines.extend(doubt(trend).into_iter().flat_map(|it| wrapped(format!("  {it}"))));
     if options.color {
         paint::paint(&mut lines);
     }

@@ -4,7 +4,9 @@ use askama::Template;
 use assay_model::printable_lines;
 use assay_verdict::TrendLine;
 
-use super::words::{APART, COLUMNS, LEGEND, Trend, answer, changes, is_shift, row, terms};
+use super::words::{
+    APART, COLUMNS, LEGEND, Trend, WIDTH, answer, changes, doubt, is_shift, row, terms,
+};
 use crate::charts::paper::{MARGIN, Paper};
 use crate::charts::{ChartFile, Place, stem, trend as chart};
 use crate::html::{STYLE, policy};
@@ -19,7 +21,8 @@ struct Page<'a> {
     answer: String,
     apart: Option<String>,
     legend: String,
-    columns: [&'static str; 5],
+    doubt: Option<String>,
+    columns: [&'static str; WIDTH],
     lines: Vec<Line>,
 }
 
@@ -33,7 +36,7 @@ struct Line {
 }
 
 struct Row {
-    cells: [String; 5],
+    cells: [String; WIDTH],
     is_change: bool,
 }
 
@@ -46,6 +49,7 @@ pub(super) fn render(trend: &Trend<'_>) -> String {
         answer: answer(trend),
         apart: (trend.lines.len() > 1).then(|| sentence(APART)),
         legend: sentence(LEGEND),
+        doubt: doubt(trend).map(|it| sentence(&it)),
         columns: COLUMNS,
         lines: trend.lines.iter().map(line).collect(),
     };
@@ -88,8 +92,8 @@ fn file(trend: &Trend<'_>, line: &TrendLine, number: u32) -> ChartFile {
     let (mut paper, top) = Paper::titled(chart::WIDTH + 2.0 * MARGIN, &heading, &notes);
     chart::draw(&mut paper, (MARGIN, top), line, |number| is_shift(line, number));
     let told = line.points.iter().map(|point| {
-        let [version, when, rqps, ..] = row(point);
-        format!("{version}, {when}: {rqps}")
+        let [version, when, rqps, verdict, ..] = row(point);
+        format!("{version}, {when}: {rqps} {verdict}")
     });
     let told: Vec<String> = told.collect();
     ChartFile {

@@ -42,6 +42,10 @@ struct PointRow<'a> {
     version: &'a str,
     rqps: Interval,
     qps: Option<Interval>,
+    /// Null for published results.
+    verdict: Option<&'static str>,
+    /// Null for published results.
+    disturbed: Option<bool>,
 }
 
 #[derive(Serialize)]
@@ -78,6 +82,8 @@ fn point(point: &TrendPoint) -> PointRow<'_> {
         version: &point.version,
         rqps: point.rqps.into(),
         qps: point.qps.map(Interval::from),
+        verdict: (!point.is_reported).then(|| point.verdict.word()),
+        disturbed: (!point.is_reported).then_some(point.is_disturbed),
     }
 }
 
@@ -91,7 +97,7 @@ fn change(shift: &Shift) -> ChangeRow {
 }
 
 /// The columns of the CSV, and where a value has them.
-const COLUMNS: [csv::Column; 17] = [
+const COLUMNS: [csv::Column; 19] = [
     ("test", "/test"),
     ("family", "/family"),
     ("base", "/base"),
@@ -108,6 +114,8 @@ const COLUMNS: [csv::Column; 17] = [
     ("rqps_low", "/rqps/low"),
     ("rqps_high", "/rqps/high"),
     ("qps", "/qps/value"),
+    ("verdict", "/verdict"),
+    ("disturbed", "/disturbed"),
     ("is_change", "/is_change"),
 ];
 

@@ -1,7 +1,7 @@
 //! What the lines of a test say, in words.
 
-use assay_model::counted;
-use assay_verdict::{Shift, TREND_VALUES_MAX, TrendLine, TrendPoint};
+use assay_model::{Verdict, counted};
+use assay_verdict::{Shift, TREND_DOUBT, TREND_VALUES_MAX, TrendLine, TrendPoint};
 
 use crate::number::{Rate, confidence};
 use crate::ratio::{Ratio, change_in_words};
@@ -9,7 +9,7 @@ use crate::words::began;
 
 /// How a change is called.
 pub(super) const LEGEND: &str = "a change is called if noise alone would make such a difference anywhere in its line \
-    in less than 5 % of the cases, as far as base and system vary alike; its place is the most likely one";
+    in less than 5% of the cases, as far as base and system vary alike; its place is the most likely one";
 
 /// A test and its lines.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,7 +52,7 @@ pub(super) fn terms(line: &TrendLine) -> [String; 4] {
 pub(super) const APART: &str = "each line has its own machine, base, setup or work, so values of different lines are \
     not comparable";
 
-/// `at 11.4.10 (study 2026…): −6 % [−8 %, −4 %], confidence 99 %, at this place 87 %`.
+/// `at 11.4.10 (study 2026…): −6% [−8%, −4%], confidence 99%, at this place 87%`.
 fn change(line: &TrendLine, shift: &Shift) -> Option<String> {
     let point = line.points.get(shift.at)?;
     let size = change_in_words(shift.ratio)?;
@@ -83,15 +83,39 @@ pub(super) fn is_shift(line: &TrendLine, number: usize) -> bool {
 }
 
 /// The cells of a value's row.
-pub(super) fn row(point: &TrendPoint) -> [String; 5] {
+pub(super) fn row(point: &TrendPoint) -> [String; WIDTH] {
     [
         point.version.clone(),
         began(point.started_ms, point.is_reported),
         Ratio(Some(point.rqps)).to_string(),
+        verdict(point),
         Rate(point.qps).to_string(),
         point.study.clone(),
     ]
 }
 
+/// The verdict of the study on a value; nothing where published results have none.
+fn verdict(point: &TrendPoint) -> String {
+    match point.verdict {
+        Verdict::Undecided if point.is_reported => String::new(),
+        verdict if point.is_disturbed => format!("{}, disturbed", verdict.word()),
+        verdict => verdict.word().to_owned(),
+    }
+}
+
+pub(super) const WIDTH: usize = 6;
+
 /// The columns of the rows.
-pub(super) const COLUMNS: [&str; 5] = ["version", "started (UTC)", "relative QPS", "QPS", "study"];
+pub(super) const COLUMNS: [&str; WIDTH] =
+    ["version", "started (UTC)", "relative QPS", "verdict", "QPS", "study"];
+
+/// What doubt means, if a value of the lines has any.
+pub(super) fn doubt(trend: &Trend<'_>) -> Option<String> {
+    let mut points = trend.lines.iter().flat_map(|line| &line.points);
+    points.any(TrendPoint::is_doubtful).then(|| {
+        format!(
+            "a value that its study left undecided, found uneven or measured on a disturbed machine counts with \
+             {TREND_DOUBT} times its error, and such values of a single study show no change"
+        )
+    })
+}

@@ -11,7 +11,7 @@ use crate::ratio::{is_fraction, short};
 /// A line of an account, as people read it.
 pub(crate) struct AccountRow {
     pub(crate) name: Cow<'static, str>,
-    /// The change with its 95 % interval.
+    /// The change with its 95% interval.
     pub(crate) by: String,
     /// The part of the whole change.
     pub(crate) share: String,
@@ -32,7 +32,7 @@ pub(crate) fn rows(cell: &CellJudgement) -> Vec<AccountRow> {
         let is_told = changed.is_certain() && change.time.is_certain();
         // A part is no more than the whole. Where a term exceeds it, another one fell, as the changes say.
         let is_told = is_told && (0.0..1.005).contains(&share);
-        if is_told { format!("{:.0} %", 100.0 * share).replace('-', "−") } else { String::new() }
+        if is_told { format!("{:.0}%", 100.0 * share).replace('-', "−") } else { String::new() }
     };
     let mut rows = Vec::with_capacity(change.terms.len() + 3);
     // Many tests never wait for the disk.

@@ -115,7 +115,7 @@ fn answer(found: &PairBeside, name: &str) -> String {
     };
     let correlation = found.correlation.map(|r| format!("; {}", correlation(r)));
     let rms = found.rms.map(|rms| {
-        format!("; relative QPS differs by {:.1} % (root mean square)", 100.0 * rms.exp_m1())
+        format!("; relative QPS differs by {:.1}% (root mean square)", 100.0 * rms.exp_m1())
     });
     format!("{name}: {agree}{}{}", correlation.unwrap_or_default(), rms.unwrap_or_default())
 }

@@ -194,7 +194,7 @@ fn basis(study: &JudgedStudy) -> String {
     let slices: u32 = cells.iter().map(|cell| cell.slices).sum();
     let called = cells.iter().any(|cell| matches!(cell.verdict, Verdict::Slower | Verdict::Faster));
     let false_alarms =
-        if called { "; at most 5 % of the called changes are expected to be false" } else { "" };
+        if called { "; at most 5% of the called changes are expected to be false" } else { "" };
     let has_twin = record.systems.iter().any(|system| system.is_twin);
     let effect = minimum_effect(study.judgement, &study.compared).filter(|_| !has_twin);
     let effect = effect.map_or_else(String::new, |words| format!("; {words}"));

@@ -39,7 +39,7 @@ const WORDS: [(Figure, &str, &str); 24] = [
     (
         Figure::CpuRatio,
         "CPU ×",
-        "server CPU per operation divided by that of the base, with 95 % interval",
+        "server CPU per operation divided by that of the base, with 95% interval",
     ),
     (
         Figure::ServerCpu,

@@ -27,9 +27,9 @@ pub(crate) struct GateRow<'a> {
     pub(crate) verdict: GateVerdict,
     pub(crate) test: String,
     pub(crate) system: &'a str,
-    /// The change with its bounds: `−6.2 % [−7.0 %, −5.4 %]`.
+    /// The change with its bounds: `−6.2% [−7.0%, −5.4%]`.
     pub(crate) change: String,
-    /// The change that the limit allows: `−3 %`.
+    /// The change that the limit allows: `−3%`.
     pub(crate) limit: String,
     /// The cause, or what would help.
     pub(crate) why: Option<String>,
@@ -169,7 +169,7 @@ fn basis(study: &JudgedStudy) -> String {
     blocks.dedup();
     format!(
         "measured in {} of fresh servers, {}; a test that is as slow as its limit passes with a probability of about \
-         2.5 %, and a gate whose tests all keep their limits fails with at most 2.5 %",
+         2.5%, and a gate whose tests all keep their limits fails with at most 2.5%",
         counted(blocks.len() as u64, "block"),
         duration(record.elapsed_s())
     )

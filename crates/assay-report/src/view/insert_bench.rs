@@ -1,6 +1,6 @@
 //! The tables of the Insert Benchmark, with the columns and the colours of its author's reports.
 
-use assay_model::{RESPONSE_BOUNDS_US, SLA, Statements};
+use assay_model::{RESPONSE_BOUNDS_US, SLA, Statements, Verdict};
 use assay_verdict::{CellJudgement, StepSummary};
 
 use super::seconds::{StepCharts, charts};
@@ -50,7 +50,9 @@ impl<'a> InsertBench<'a> {
         });
         let steps: Vec<Step> = steps.collect();
         let names: Vec<String> = systems.iter().map(|&it| study.label(it).to_owned()).collect();
-        let mut summaries = vec![absolute(&steps, &names), relative(&steps, &names, study.base)];
+        let called = Called { has_verdicts: study.has_verdicts() };
+        let mut summaries =
+            vec![absolute(&steps, &names, called), relative(&steps, &names, (study.base, called))];
         summaries.extend(background(&steps, &names));
         Some(Self {
             summaries,
@@ -90,6 +92,18 @@ fn none() -> ShadedCell {
     ShadedCell { text: NONE.to_owned(), shade: Shade::None }
 }
 
+/// Which differences have colours: those that are called, or all where published rates have no verdicts.
+#[derive(Clone, Copy)]
+struct Called {
+    has_verdicts: bool,
+}
+
+impl Called {
+    fn is(self, cell: &CellJudgement) -> bool {
+        !self.has_verdicts || matches!(cell.verdict, Verdict::Faster | Verdict::Slower)
+    }
+}
+
 /// A table with a row for each system, whose cells `cells` makes column by column.
 fn table(
     title: impl Into<String>,
@@ -109,18 +123,19 @@ fn table(
     ShadedTable { title: title.into(), note: note.into(), corner: "system", columns, rows }
 }
 
-fn absolute(steps: &[Step], names: &[String]) -> ShadedTable {
+fn absolute(steps: &[Step], names: &[String], called: Called) -> ShadedTable {
     let column = |step: &Step| {
         let all: Vec<f64> = step.cells.iter().filter_map(|cell| rate(cell)).collect();
         let kept = step.cells.iter().filter(|cell| !misses(cell)).filter_map(|cell| rate(cell));
         let (low, high) = (least(&all), kept.fold(f64::NEG_INFINITY, f64::max));
         let quarter = ((high - low) / 4.0).floor();
+        let is_called = step.cells.iter().any(|cell| called.is(cell));
         let shade = |cell: &CellJudgement, value: f64| {
-            if value <= low + quarter && low < 0.8 * high {
+            if is_called && value <= low + quarter && low < 0.8 * high {
                 Shade::Low
             } else if misses(cell) {
                 Shade::Gray
-            } else if value >= high - quarter {
+            } else if is_called && value >= high - quarter {
                 Shade::High
             } else {
                 Shade::None
@@ -132,7 +147,7 @@ fn absolute(steps: &[Step], names: &[String]) -> ShadedTable {
                 let mark = if misses(cell) { " ✗" } else { "" };
                 let within = cell.step.as_ref().and_then(|step| step.within);
                 let within =
-                    within.map_or_else(String::new, |part| format!(" ±{:.0} %", 100.0 * part));
+                    within.map_or_else(String::new, |part| format!(" ±{:.0}%", 100.0 * part));
                 let text = format!("{}{within}{mark}", whole(value));
                 ShadedCell { text, shade: shade(cell, value) }
             }
@@ -141,14 +156,14 @@ fn absolute(steps: &[Step], names: &[String]) -> ShadedTable {
     };
     table(
         "rates",
-        "inserts/s in l.i0, l.i1 and l.i2, indexed rows/s in l.x, queries/s in the others; ±: 95 % within the \
+        "inserts/s in l.i0, l.i1 and l.i2, indexed rows/s in l.x, queries/s in the others; ±: 95% within the \
          step, on this one instance; ✗: missed its SLA",
         names,
         steps.iter().map(column).collect(),
     )
 }
 
-fn relative(steps: &[Step], names: &[String], base: usize) -> ShadedTable {
+fn relative(steps: &[Step], names: &[String], (base, called): (usize, Called)) -> ShadedTable {
     let column = |step: &Step| {
         let of_base = step.cells.iter().find(|cell| cell.system == base && !misses(cell));
         let of_base = of_base.and_then(|cell| rate(cell));
@@ -157,8 +172,8 @@ fn relative(steps: &[Step], names: &[String], base: usize) -> ShadedTable {
             let Some((value, of_base)) = value.zip(of_base) else { return none() };
             let ratio = value / of_base;
             let shade = match (100.0 * ratio).round() {
-                percent if percent > 105.0 => Shade::Better,
-                percent if percent < 95.0 => Shade::Worse,
+                percent if percent > 105.0 && called.is(cell) => Shade::Better,
+                percent if percent < 95.0 && called.is(cell) => Shade::Worse,
                 _ => Shade::None,
             };
             ShadedCell { text: short(ratio), shade }
@@ -214,7 +229,7 @@ fn background(steps: &[Step], names: &[String]) -> Option<ShadedTable> {
         (step.name.to_owned(), cells)
     };
     let names: Vec<String> = names.iter().cloned().chain(["target".to_owned()]).collect();
-    let note = "rows per second; below 95 % of the target, the step has missed its SLA";
+    let note = "rows per second; below 95% of the target, the step has missed its SLA";
     Some(table("background inserts", note, &names, paced.iter().map(column).collect()))
 }
 
@@ -281,7 +296,7 @@ fn responses_of(step: &Step, (word, of): Kind, names: &[String]) -> ShadedTable 
         ShadedCell { text: format!("{value:.3}"), shade }
     };
     columns.push(("max s".to_owned(), done.iter().map(max).collect()));
-    let note = "percent of statements up to each response time; `nonzero`: less than 0.0005 %";
+    let note = "percent of statements up to each response time; `nonzero`: less than 0.0005%";
     table(format!("{}: {word} response times", step.name), note, names, columns)
 }
 

@@ -63,9 +63,12 @@ impl MatrixCell {
         Ratio(self.ratio).interval()
     }
 
-    /// The published colour: more than 5 % better or worse, on numbers rounded to two decimals.
+    /// The published colour: more than 5% better or worse, on numbers rounded to two decimals. A value with an
+    /// interval has it only if its verdict agrees.
     pub(crate) fn shade(&self) -> Shade {
-        match self.ratio.map(|ratio| (100.0 * ratio.value).round()) {
+        let is_open = !matches!(self.verdict, Some(Verdict::Faster | Verdict::Slower));
+        let ratio = self.ratio.filter(|ratio| !(is_open && ratio.has_interval()));
+        match ratio.map(|ratio| (100.0 * ratio.value).round()) {
             Some(percent) if percent > 105.0 => Shade::Better,
             Some(percent) if percent < 95.0 => Shade::Worse,
             _ => Shade::None,

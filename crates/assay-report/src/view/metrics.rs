@@ -15,7 +15,7 @@ const METRICS: [(&str, usize); 6] =
 /// What the metrics mean, and how they differ from published ones.
 pub(crate) const NOTE: &str = "Metrics: cpu/o is CPU time of server and clients in percent of all CPUs, divided by \
     QPS; cs/o: their context switches per operation; r/o, rKB/o, wKB/o: reads, KiB read and KiB written by the block \
-    device per operation; o/s: QPS. Published values of cpu/o and cs/o cover the whole machine and are about 4.5 % low";
+    device per operation; o/s: QPS. Published values of cpu/o and cs/o cover the whole machine and are about 4.5% low";
 
 /// The metrics of every test; nothing if none was measured or published.
 pub(crate) fn tables(study: &JudgedStudy) -> Vec<ShadedTable> {

@@ -172,7 +172,7 @@ pub(crate) fn limits(study: &JudgedStudy, cell: &CellJudgement) -> Vec<String> {
     }
     let lost = part(limits.lost, samples.saturating_add(limits.lost));
     if lost >= 1.0 {
-        said.push(format!("{lost:.0} % of the samples were lost"));
+        said.push(format!("{lost:.0}% of the samples were lost"));
     }
     // A thread that serves waits once per operation at least, which makes two records.
     let switches = 2.0 * profile.waits.as_ref().map_or(0.0, |it| it.ops);
@@ -181,7 +181,7 @@ pub(crate) fn limits(study: &JudgedStudy, cell: &CellJudgement) -> Vec<String> {
     }
     let broken = part(limits.broken, samples);
     if broken >= 5.0 {
-        said.push(format!("{broken:.0} % of the stacks are not complete"));
+        said.push(format!("{broken:.0}% of the stacks are not complete"));
     }
     let unmatched = cell.profile.as_ref().and_then(|it| unmatched(&it.serving));
     said.extend(unmatched);

@@ -29,7 +29,7 @@ fn table(matrix: &Matrix, section: &MatrixSection, several_setups: bool) -> Shad
     });
     ShadedTable {
         title: heading(section, several_setups),
-        note: format!("QPS divided by that of {base}; blue above 1.05, yellow below 0.95"),
+        note: format!("QPS divided by that of {base}"),
         corner: "test",
         columns: matrix.short.clone(),
         rows: rows.collect(),

@@ -110,7 +110,7 @@ fn groups(cells: &[&CellJudgement]) -> String {
     format!("{}{more}", named.join(", "))
 }
 
-/// The terms that these changes come from: `55 % CPU of serving threads and 40 % other waiting on average`.
+/// The terms that these changes come from: `55% CPU of serving threads and 40% other waiting on average`.
 fn shares(cells: &[&CellJudgement]) -> String {
     let changes: Vec<&TimeChange> = cells.iter().filter_map(|it| it.change.as_ref()).collect();
     let mut by_term: BTreeMap<Term, f64> = BTreeMap::new();
@@ -122,7 +122,7 @@ fn shares(cells: &[&CellJudgement]) -> String {
     terms.sort_by(|(_, one), (_, other)| other.total_cmp(one));
     let tells_disk = changes.iter().all(|it| it.tells_disk());
     let named = terms.iter().map(|(term, share)| {
-        format!("{:.0} % {}", 100.0 * share, term.word(tells_disk)).replace('-', "−")
+        format!("{:.0}% {}", 100.0 * share, term.word(tells_disk)).replace('-', "−")
     });
     let named: Vec<String> = named.collect();
     match named.split_last() {

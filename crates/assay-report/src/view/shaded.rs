@@ -11,6 +11,19 @@ pub(crate) struct ShadedTable {
     pub(crate) rows: Vec<ShadedRow>,
 }
 
+impl ShadedTable {
+    /// What the colours of its cells mean: the shades that occur.
+    pub(crate) fn legend(&self) -> Vec<(String, &'static str)> {
+        let mut used: Vec<Shade> =
+            self.rows.iter().flat_map(|row| row.cells.iter().map(|cell| cell.shade)).collect();
+        used.sort();
+        let meant = used.iter().filter_map(|shade| Some((shade.sample(), shade.meaning()?)));
+        let mut legend: Vec<(String, &str)> = meant.collect();
+        legend.dedup();
+        legend
+    }
+}
+
 pub(crate) struct ShadedRow {
     pub(crate) name: String,
     pub(crate) cells: Vec<ShadedCell>,
@@ -23,24 +36,45 @@ pub(crate) struct ShadedCell {
 }
 
 /// The background of a cell.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Shade {
     None,
-    /// In the worst quarter of its column.
-    Low,
-    /// In the best quarter.
+    /// In the best quarter of its column, of which a system is called faster or slower.
     High,
+    /// In the worst quarter.
+    Low,
     /// The step missed its SLA, or the number is a target.
     Gray,
-    /// More than 5 % better than the base.
+    /// More than 5% better than the base, and called so.
     Better,
-    /// More than 5 % worse.
+    /// More than 5% worse, and called so.
     Worse,
     /// A share of all: from 0, white, to 20, the darkest.
     Share(u8),
 }
 
 impl Shade {
+    /// What a legend says; `None` for what needs none.
+    fn meaning(self) -> Option<&'static str> {
+        match self {
+            Self::None | Self::Share(0) => None,
+            Self::High => Some("in the best quarter of its column"),
+            Self::Low => Some("in the worst quarter of its column, or below its target"),
+            Self::Gray => Some("a target, or missed its SLA"),
+            Self::Better => Some("more than 5% better than the base"),
+            Self::Worse => Some("more than 5% worse"),
+            Self::Share(_) => Some("the darker, the larger the share"),
+        }
+    }
+
+    /// The style of its sample in a legend.
+    fn sample(self) -> String {
+        match self {
+            Self::Share(_) => Self::Share(10).class(),
+            other => other.class(),
+        }
+    }
+
     /// The word of its style.
     pub(crate) fn class(self) -> String {
         match self {

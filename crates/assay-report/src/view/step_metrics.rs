@@ -39,7 +39,7 @@ const PUBLISHED: [&str; 20] = [
 const NOTE: &str = "inserts and queries per second; reads and writes of the device per second, per operation (o) and \
                     per inserted row (i); context switches; CPU of the machine, in percent of all CPUs and per \
                     operation; size of the database and of the data directory (GB) and of the server's memory at the \
-                    end; longest response time; rates that half and 99 % of the seconds reach, client 1";
+                    end; longest response time; rates that half and 99% of the seconds reach, client 1";
 
 /// What `iostat` calls the averages of the device.
 const DEVICE_COLUMNS: [&str; 12] = [

@@ -57,7 +57,7 @@ pub(crate) struct TestChange {
     pub(crate) verdict: Verdict,
     /// The test, and its setup where there are several.
     pub(crate) name: String,
-    /// `slower from mariadb@11.4 on (−4.1 % [−5.0 %, −3.2 %] at that step)`.
+    /// `slower from mariadb@11.4 on (−4.1% [−5.0%, −3.2%] at that step)`.
     pub(crate) sentence: String,
     /// Logarithm of the largest change, without its sign.
     size: f64,
@@ -166,7 +166,7 @@ fn with_steps(study: &JudgedStudy, named: &[&Step], line: Option<&LineSummary>) 
 fn share(study: &JudgedStudy, line: Option<&LineSummary>) -> String {
     let Some(main) = line.and_then(|line| line.main) else { return String::new() };
     let part = (main.share < NEARLY_ALL)
-        .then(|| format!("makes up about {:.0} % of the whole change", 100.0 * main.share));
+        .then(|| format!("makes up about {:.0}% of the whole change", 100.0 * main.share));
     let largest = (main.confidence < NEARLY_ALL)
         .then(|| format!("is the largest with {} confidence", confidence(main.confidence)));
     match [part, largest].into_iter().flatten().collect::<Vec<_>>().join(" and ") {

@@ -128,13 +128,13 @@ struct Quantity {
 const QUANTITIES: [Quantity; 6] = [
     Quantity {
         title: "transactions per second",
-        note: "by client count, with half the width of the 95 % interval; a transaction is an event of the test",
+        note: "by client count, with half the width of the 95% interval; a transaction is an event of the test",
         is_short: true,
         text: |cell, _| Rate(tps(cell)).to_string(),
     },
     Quantity {
         title: "scalability",
-        note: "transactions per second divided by those of the same system with the fewest clients [95 % interval]",
+        note: "transactions per second divided by those of the same system with the fewest clients [95% interval]",
         is_short: true,
         text: |cell, fewest| match cell.cell == fewest.cell {
             true => "1".to_owned(),

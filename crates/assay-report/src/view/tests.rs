@@ -28,7 +28,7 @@ pub(crate) struct Tests<'a> {
     pub(crate) details: Vec<Figure>,
     /// The figures in which no test differs by more than the threshold.
     pub(crate) alike: Vec<Figure>,
-    /// The smallest change that counts: `2 %`.
+    /// The smallest change that counts: `2%`.
     pub(crate) threshold: String,
     /// How certain the changes exceed the threshold; `None` if there are none.
     pub(crate) certainty: Option<String>,
@@ -76,7 +76,7 @@ pub(crate) struct Measured<'a> {
     pub(crate) cpu_ratio: Quotient,
     /// The confidence that the change exceeds the threshold; `None` if nothing is known of it.
     pub(crate) beyond_threshold: Option<String>,
-    /// The largest change that agrees with the verdict same: `±1.2 %`. `None` for other verdicts.
+    /// The largest change that agrees with the verdict same: `±1.2%`. `None` for other verdicts.
     pub(crate) bound: Option<String>,
     /// The calls of its serving threads, drawn.
     pub(crate) calls: Option<Calls>,

@@ -1,9 +1,14 @@
 //! Machine trouble in words: its kinds, how much of each, and what to do about it.
 
-use assay_model::{Experiment, SliceOutcome, StudyRecord};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use assay_model::{EventKind, Experiment, SliceOutcome, StudyRecord};
 use assay_verdict::{CellJudgement, Judgement, TroubledBy};
 
 use crate::number::{share, thousands};
+
+const OTHER_PROCESSES: &str = "other processes";
 
 /// The share of slices in one kind of trouble from which it becomes a warning.
 const WARNED: f64 = 0.1;
@@ -20,9 +25,9 @@ fn kinds(by: TroubledBy) -> [TroubleWords; 3] {
     [
         TroubleWords {
             count: by.other_process,
-            name: "other processes",
+            name: OTHER_PROCESSES,
             sentence: "other processes used the CPU in",
-            remedy: "stop other programs on this machine (the events under conditions name the busiest)",
+            remedy: "stop other programs on this machine",
         },
         TroubleWords {
             count: by.steal,
@@ -56,12 +61,33 @@ pub(crate) fn warnings(record: &StudyRecord, judgement: &Judgement) -> Vec<Strin
         .into_iter()
         .filter(|kind| kind.count > 0 && f64::from(kind.count) >= WARNED * finished as f64)
         .collect();
-    many.sort_by_key(|kind| std::cmp::Reverse(kind.count));
+    many.sort_by_key(|kind| Reverse(kind.count));
     let sentence = |kind: TroubleWords| {
         let part = share((100.0 * f64::from(kind.count) / finished as f64).round() / 100.0);
-        format!("{} {part} of the slices: {}", kind.sentence, kind.remedy)
+        let named = if kind.name == OTHER_PROCESSES { busiest(record) } else { String::new() };
+        format!("{} {part} of the slices: {}{named}", kind.sentence, kind.remedy)
     };
     many.into_iter().map(sentence).collect()
+}
+
+/// The most other processes that a warning names.
+const NAMED: usize = 3;
+
+/// ` (most CPU: rustc 97%, backup 34%)`: the busiest processes that the study saw; empty if it saw none.
+fn busiest(record: &StudyRecord) -> String {
+    let mut seen: BTreeMap<&str, u32> = BTreeMap::new();
+    for event in &record.events {
+        let EventKind::OtherProcesses { processes } = &event.what else { continue };
+        for process in processes {
+            let most = seen.entry(&process.name).or_default();
+            *most = process.cpu_percent.max(*most);
+        }
+    }
+    let mut seen: Vec<(&str, u32)> = seen.into_iter().collect();
+    seen.sort_by_key(|(name, percent)| (Reverse(*percent), *name));
+    let named = seen.iter().take(NAMED).map(|(name, percent)| format!("{name} {percent}%"));
+    let named: Vec<String> = named.collect();
+    if named.is_empty() { String::new() } else { format!(" (most CPU: {})", named.join(", ")) }
 }
 
 /// `399 good, 4 in machine trouble (other processes 3, clock jumps 1; not judged, ...)`.

@@ -14,7 +14,7 @@ const TESTS: usize = 32;
 /// A kind of study to simulate many times.
 #[derive(Debug, Clone)]
 pub struct Case {
-    /// `MACHINE/CHANGE/BUDGET`, and the threshold if it is not 2 %.
+    /// `MACHINE/CHANGE/BUDGET`, and the threshold if it is not 2%.
     pub name: String,
     /// The machine.
     pub model: SpeedModel,

@@ -11,9 +11,9 @@ use std::cmp::Ordering;
 use assay_model::{CellId, Estimate, Setup, StudyRecord, System, Verdict};
 
 use crate::{CellJudgement, Judgement};
-use shifts::shifts;
+use shifts::{Measured, shifts};
 
-pub use shifts::{MOST as TREND_VALUES_MAX, Shift};
+pub use shifts::{DOUBT as TREND_DOUBT, MOST as TREND_VALUES_MAX, Shift};
 
 /// A line of comparable values.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,6 +59,20 @@ pub struct TrendPoint {
     pub rqps: Estimate,
     /// QPS.
     pub qps: Option<Estimate>,
+    /// The verdict of its study.
+    pub verdict: Verdict,
+    /// Whether its study had to judge slices in machine trouble.
+    pub is_disturbed: bool,
+}
+
+impl TrendPoint {
+    /// Whether its study could not tell what it shows. Such a value is no evidence of its own: it counts with a larger
+    /// error, and none of it is taken to be the noise of its base.
+    #[must_use]
+    pub fn is_doubtful(&self) -> bool {
+        !self.is_reported
+            && (self.is_disturbed || matches!(self.verdict, Verdict::Undecided | Verdict::Uneven))
+    }
 }
 
 /// The lines of a test. `is_meant` says which cells and systems count.
@@ -93,9 +107,12 @@ pub fn trend(
         studies.sort_unstable();
         studies.dedup();
         let number = |study: &str| studies.binary_search(&study).unwrap_or(0);
-        let values = line.points.iter().map(|point| (point.rqps, number(&point.study)));
-        let values: Vec<(Estimate, usize)> = values.collect();
-        line.shifts = shifts(&values, 1);
+        let values = line.points.iter().map(|point| Measured {
+            rqps: point.rqps,
+            study: number(&point.study),
+            is_doubtful: point.is_doubtful(),
+        });
+        line.shifts = shifts(&values.collect::<Vec<_>>(), 1);
     }
     lines
 }
@@ -122,6 +139,8 @@ fn point(
         version: system.artifact.version().to_owned(),
         rqps,
         qps: judged.qps,
+        verdict: judged.verdict,
+        is_disturbed: judged.is_disturbed,
     };
     Some((terms, point))
 }

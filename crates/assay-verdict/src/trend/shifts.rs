@@ -7,6 +7,10 @@
 //!
 //! The values of a study share the noise of its base. The simulation takes half of the variance of a logarithm for the
 //! base's, as if base and system varied alike.
+//!
+//! A value that its own study left undecided, or measured on a disturbed machine, counts with [`DOUBT`] times its
+//! error, all of it its own: its interval is that of one short study, and says nothing about how such studies differ.
+//! No change is called among values of a single study that decided on none of them.
 
 use std::collections::BTreeMap;
 
@@ -40,21 +44,37 @@ pub struct Shift {
 /// The part of a logarithm's variance that all values of a study share.
 const SHARED: f64 = 0.5;
 
+/// How many times its error a doubtful value has.
+pub const DOUBT: f64 = 2.0;
+
+/// A value of a line.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Measured {
+    pub(super) rqps: Estimate,
+    /// The number of its study.
+    pub(super) study: usize,
+    /// Whether its study could not tell what it shows.
+    pub(super) is_doubtful: bool,
+}
+
 /// A logarithm, its standard error, and the number of its study.
 #[derive(Debug, Clone, Copy)]
 struct Value {
     log: f64,
     error: f64,
     study: usize,
+    is_doubtful: bool,
+    /// The part of its variance that all values of its study share.
+    shared: f64,
 }
 
-/// The change points of values in their order, each with the number of its study; `None` if one of them has no
-/// interval, or if there are more than [`MOST`].
-pub(super) fn shifts(values: &[(Estimate, usize)], seed: u64) -> Option<Vec<Shift>> {
+/// The change points of values in their order; `None` if one of them has no interval, or if there are more than
+/// [`MOST`].
+pub(super) fn shifts(values: &[Measured], seed: u64) -> Option<Vec<Shift>> {
     if values.len() > MOST {
         return None;
     }
-    let values: Option<Vec<Value>> = values.iter().map(|(it, study)| value(it, *study)).collect();
+    let values: Option<Vec<Value>> = values.iter().map(value).collect();
     let values = values?;
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut found = Vec::new();
@@ -74,10 +94,12 @@ pub(super) fn shifts(values: &[(Estimate, usize)], seed: u64) -> Option<Vec<Shif
 
 /// An interval of a t distribution gives an error that is larger by the ratio of the quantiles, so that the change of
 /// a single pair of values is called no more often than its interval allows.
-fn value(estimate: &Estimate, study: usize) -> Option<Value> {
-    let error = log_error(*estimate).filter(|error| *error > 0.0 && error.is_finite())?;
-    let log = estimate.value.ln();
-    log.is_finite().then_some(Value { log, error, study })
+fn value(measured: &Measured) -> Option<Value> {
+    let error = log_error(measured.rqps).filter(|error| *error > 0.0 && error.is_finite())?;
+    let log = measured.rqps.value.ln();
+    let &Measured { study, is_doubtful, .. } = measured;
+    let (error, shared) = if is_doubtful { (DOUBT * error, 0.0) } else { (error, SHARED) };
+    log.is_finite().then_some(Value { log, error, study, is_doubtful, shared })
 }
 
 fn search(
@@ -92,7 +114,7 @@ fn search(
     let best = statistics.iter().enumerate().max_by(|(_, one), (_, other)| one.total_cmp(other));
     let Some((before, &largest)) = best else { return };
     let p = rarity(largest, values, &weights, random);
-    if p > ALPHA {
+    if p > ALPHA || is_of_one_doubtful_study(values) {
         return;
     }
     let all: f64 = statistics.iter().map(|it| ((it - largest) / 2.0).exp()).sum();
@@ -102,6 +124,13 @@ fn search(
     let (left, right) = values.split_at(before + 1);
     search(left, offset, random, found);
     search(right, at, random, found);
+}
+
+/// Whether all values come from one study, which decided on none of them: it must not say more here than in its own
+/// report.
+fn is_of_one_doubtful_study(values: &[Value]) -> bool {
+    let first = values.first().map(|it| it.study);
+    values.iter().all(|it| it.is_doubtful && Some(it.study) == first)
 }
 
 /// The squared difference of the means on both sides of each place, divided by its variance: the first is that
@@ -125,11 +154,13 @@ fn splits(logs: &[f64], weights: &[f64]) -> Vec<f64> {
 /// The share of simulated segments without a change whose best split is at least as large.
 fn rarity(largest: f64, values: &[Value], weights: &[f64], random: &mut Xoshiro256PlusPlus) -> f64 {
     let studies = values.iter().map(|it| it.study + 1).max().unwrap_or(0);
-    let (own, shared) = ((1.0 - SHARED).sqrt(), SHARED.sqrt());
     let is_as_large = |random: &mut Xoshiro256PlusPlus| {
-        let of_base: Vec<f64> = (0..studies).map(|_| shared * normal(random)).collect();
+        let of_base: Vec<f64> = (0..studies).map(|_| normal(random)).collect();
         let of_base = |it: &Value| of_base.get(it.study).copied().unwrap_or(0.0);
-        let noise = values.iter().map(|it| it.error * (own * normal(random) + of_base(it)));
+        let noise = values.iter().map(|it| {
+            let own = (1.0 - it.shared).sqrt() * normal(random);
+            it.error * (own + it.shared.sqrt() * of_base(it))
+        });
         let noise: Vec<f64> = noise.collect();
         splits(&noise, weights).into_iter().fold(0.0, f64::max) >= largest
     };
@@ -153,10 +184,10 @@ fn ratio(before: &[Value], after: &[Value]) -> Estimate {
     let mut shared: BTreeMap<usize, f64> = BTreeMap::new();
     for (value, part) in parts {
         log += part * value.log;
-        variance += (1.0 - SHARED) * (part * value.error).powi(2);
-        *shared.entry(value.study).or_default() += part * value.error;
+        variance += (1.0 - value.shared) * (part * value.error).powi(2);
+        *shared.entry(value.study).or_default() += part * value.error * value.shared.sqrt();
     }
-    variance += shared.values().map(|sum| SHARED * sum.powi(2)).sum::<f64>();
+    variance += shared.values().map(|sum| sum.powi(2)).sum::<f64>();
     let room = Z * variance.sqrt();
     Estimate { value: log.exp(), low: (log - room).exp(), high: (log + room).exp() }
 }
@@ -166,13 +197,17 @@ mod tests {
     use super::*;
 
     /// A study for each value.
-    fn estimates(values: &[f64], error: f64) -> Vec<(Estimate, usize)> {
-        let of = |value: &f64| Estimate {
-            value: *value,
-            low: value * (-Z * error).exp(),
-            high: value * (Z * error).exp(),
+    fn estimates(values: &[f64], error: f64) -> Vec<Measured> {
+        let of = |(study, value): (usize, &f64)| Measured {
+            rqps: Estimate {
+                value: *value,
+                low: value * (-Z * error).exp(),
+                high: value * (Z * error).exp(),
+            },
+            study,
+            is_doubtful: false,
         };
-        values.iter().map(of).zip(0..).collect()
+        values.iter().enumerate().map(of).collect()
     }
 
     #[test]
@@ -191,10 +226,41 @@ mod tests {
     #[test]
     fn without_intervals_nothing_is_said() {
         let mut values = estimates(&[1.0, 1.0, 2.0, 2.0], 0.01);
-        values[1].0 = Estimate::without_interval(1.0);
+        values[1].rqps = Estimate::without_interval(1.0);
         assert_eq!(shifts(&values, 1), None);
         assert_eq!(shifts(&[], 1), Some(Vec::new()));
         assert_eq!(shifts(&values[..1], 1), Some(Vec::new()));
+    }
+
+    /// Three versions in one study of five seconds: 0.97 [0.94, 1.01] and 1.04 [1.00, 1.08].
+    #[test]
+    fn a_single_study_without_verdicts_shows_no_change() {
+        let of_one = |is_doubtful: bool| -> Vec<Measured> {
+            let values = estimates(&[0.97, 1.04], 0.018);
+            values.into_iter().map(|it| Measured { study: 0, is_doubtful, ..it }).collect()
+        };
+        assert_eq!(shifts(&of_one(false), 1).unwrap().len(), 1);
+        assert_eq!(shifts(&of_one(true), 1), Some(Vec::new()));
+        // However narrow the intervals happen to be.
+        let narrow = estimates(&[0.97, 1.04], 0.003);
+        let narrow: Vec<Measured> =
+            narrow.into_iter().map(|it| Measured { study: 0, is_doubtful: true, ..it }).collect();
+        assert_eq!(shifts(&narrow, 1), Some(Vec::new()));
+    }
+
+    /// What no study could tell alone, ten can.
+    #[test]
+    fn many_doubtful_studies_show_a_change() {
+        let values: Vec<f64> = [[1.0; 10], [0.95; 10]].concat();
+        let values = estimates(&values, 0.02);
+        let values: Vec<Measured> =
+            values.into_iter().map(|it| Measured { is_doubtful: true, ..it }).collect();
+        let found = shifts(&values, 1).unwrap();
+        assert_eq!(found.len(), 1, "{found:?}");
+        let certain: Vec<Measured> =
+            values.iter().map(|it| Measured { is_doubtful: false, ..*it }).collect();
+        let width = |it: &Shift| (it.ratio.high / it.ratio.low).ln();
+        assert!(width(&found[0]) > 1.5 * width(&shifts(&certain, 1).unwrap()[0]), "{found:?}");
     }
 
     /// The error rate of a whole line, over lines of noise alone with unequal errors.
@@ -205,9 +271,12 @@ mod tests {
         let called = (0..lines).filter(|line| {
             let noise = |number: usize| {
                 let error = 0.01 * (1 + number % 3) as f64;
-                (estimates(&[(error * normal(&mut random)).exp()], error)[0].0, number)
+                Measured {
+                    study: number,
+                    ..estimates(&[(error * normal(&mut random)).exp()], error)[0]
+                }
             };
-            let values: Vec<(Estimate, usize)> = (0..12).map(noise).collect();
+            let values: Vec<Measured> = (0..12).map(noise).collect();
             !shifts(&values, *line).unwrap().is_empty()
         });
         let called = called.count();
@@ -226,9 +295,9 @@ mod tests {
                     of_base = normal(&mut random);
                 }
                 let log = error * 0.5_f64.sqrt() * (of_base + normal(&mut random));
-                (estimates(&[log.exp()], error)[0].0, number / 4)
+                Measured { study: number / 4, ..estimates(&[log.exp()], error)[0] }
             };
-            let values: Vec<(Estimate, usize)> = (0..12).map(noise).collect();
+            let values: Vec<Measured> = (0..12).map(noise).collect();
             !shifts(&values, *line).unwrap().is_empty()
         });
         let called = called.count();

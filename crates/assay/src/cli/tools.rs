@@ -232,6 +232,10 @@ pub(crate) struct ServerStart {
     #[arg(long, value_name = "PORT", value_parser = parse_port, allow_negative_numbers = true)]
     pub(crate) port: Option<u16>,
 
+    /// Start on a copy of these data, which `server stop --keep` left of the same system
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
+
     #[command(flatten)]
     pub(crate) from: SourceArg,
 
@@ -252,4 +256,8 @@ pub(crate) struct ServerStop {
     /// Names, as `assay server list` shows them
     #[arg(required = true, value_name = "NAME")]
     pub(crate) names: Vec<String>,
+
+    /// Keep the data, and say where they are: `server start SYSTEM --data DIR` starts on them again
+    #[arg(long)]
+    pub(crate) keep: bool,
 }

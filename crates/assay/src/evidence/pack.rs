@@ -92,7 +92,7 @@ fn check_place(file: &Path) -> Result<()> {
         && !(found.is_file() && is_pack(file) && read(file).is_ok())
     {
         bail!(Advised::new(
-            format!("`{}` exists and is no pack", printable(&file.to_string_lossy())),
+            format!("`{}` already exists and is not a pack", printable(&file.to_string_lossy())),
             "name a new file; only a pack is overwritten"
         ));
     }

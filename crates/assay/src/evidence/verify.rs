@@ -69,7 +69,7 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<Exit> {
     let verified = match is_pack(&args.file) {
         true => of_pack(&read(&args.file)?, args.digest.as_deref()),
         false if args.digest.is_some() => bail!(Advised::new(
-            format!("`{}` is no pack, and only packs have a digest", args.file.display()),
+            format!("`{}` is not a pack, and only packs have a digest", args.file.display()),
             "leave `--digest` out"
         )),
         false => of_ledger(&Ledger::open_read_only(&args.file)?)?,

@@ -18,7 +18,7 @@ pub(super) const PARTS: u64 = 8;
 const WARM: Duration = Duration::from_millis(100);
 const WARM_FIRST: Duration = Duration::from_millis(500);
 
-/// How long CPU time is sampled in a part. All parts give some ten thousand samples, so that a function with 1 % of the
+/// How long CPU time is sampled in a part. All parts give some ten thousand samples, so that a function with 1% of the
 /// time is known to a tenth of that.
 const CPU: Duration = Duration::from_millis(625);
 

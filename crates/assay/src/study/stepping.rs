@@ -209,5 +209,5 @@ fn in_words(step: &QueueStep, done: &QueueProgress, clients: u32, target: Option
         Some(_) => format!(", {:.0} queries/s", done.queries as f64 / elapsed_s),
         None => String::new(),
     };
-    format!("{part:.0} %{left}, {rate:.0}{target} inserts/s{queries}")
+    format!("{part:.0}%{left}, {rate:.0}{target} inserts/s{queries}")
 }

@@ -77,7 +77,7 @@ mod tests {
             json!({"kind": "causes", "key": "a flush", "terms": ["other_wait"], "cells": cells});
         let text = table(&[line]).text;
         let row = "| a flush | insert | 0.80 [0.79, 0.81] | 10.0 [9.0, 11.0] | −1.0 | +9.0 | +0.0 | +2.0 | \
-                   20.0 % | cpu |";
+                   20.0% | cpu |";
         assert!(text.contains(row), "{text}");
     }
 }

@@ -73,8 +73,8 @@ pub(super) fn run(root: &Path) -> Result<()> {
 fn percent(value: f64) -> String {
     let percent = 100.0 * value;
     match percent.abs() {
-        size if size >= 10.0 => format!("{percent:.1} %"),
-        _ => format!("{percent:.2} %"),
+        size if size >= 10.0 => format!("{percent:.1}%"),
+        _ => format!("{percent:.2}%"),
     }
 }
 

@@ -133,7 +133,7 @@ fn aa(lines: &[Value]) -> String {
         "called",
         "same",
         "uneven",
-        "1 inside the 95 % interval",
+        "1 inside the 95% interval",
         "median half-width",
         "nine of ten at most",
     ];
@@ -166,7 +166,7 @@ fn aa_plot(lines: &[Value]) -> String {
     let points = || series.iter().flat_map(|it| &it.points);
     let x = Axis::from_zero("noise of fixed work before the study, %", points().map(|it| it.at));
     let y = Axis::from_zero(
-        "half-width, median and 10 to 90 % of the tests, %",
+        "half-width, median and 10 to 90% of the tests, %",
         points().map(|it| it.high),
     );
     svg::points("A system against itself", &x, &y, &series)
@@ -347,7 +347,7 @@ fn manual_plot(lines: &[Value]) -> String {
     let series = [("by hand", points(|it| it.1)), ("assay", points(|it| it.2))]
         .map(|(name, points)| Series { name: name.to_owned(), points });
     let ends = series.iter().flat_map(|it| &it.points).flat_map(|it| [it.low, it.high]);
-    let x = Axis::from_zero("95 % interval around the estimate, %", ends);
+    let x = Axis::from_zero("95% interval around the estimate, %", ends);
     svg::rows("One study at equal machine time", &names, &x, &series, &[0.0])
 }
 
@@ -511,7 +511,7 @@ mod tests {
         let table = aa(&lines);
         assert_eq!(table.lines().count(), 2 + 4, "{table}");
         let first = table.lines().nth(2).unwrap();
-        assert!(first.starts_with("| mariadb@11.8 | QPS | 2 | 1.00 % | 50.0 % ["), "{first}");
+        assert!(first.starts_with("| mariadb@11.8 | QPS | 2 | 1.00% | 50.0% ["), "{first}");
         assert!(aa_plot(&lines).contains("<circle") && aa_plot(&[]).is_empty());
         assert!(studies(&lines).contains("| aa | 2026-01-01 | m | c | 3 | 0.3 h |"));
     }
@@ -519,7 +519,7 @@ mod tests {
     #[test]
     fn studies_of_an_hour_are_shown_by_the_number_of_clients() {
         let lines = [line("hour", "2 1", [1.0, 0.99, 1.01], "undecided")];
-        assert!(hour(&lines).contains("| QPS | 1 | 1.00 % | 1.00 % | 1 |"), "{}", hour(&lines));
+        assert!(hour(&lines).contains("| QPS | 1 | 1.00% | 1.00% | 1 |"), "{}", hour(&lines));
     }
 
     #[test]
@@ -536,7 +536,7 @@ mod tests {
             line("long", "chosen 1", [1.0, 0.99, 1.01], ""),
         ];
         let table = long(&lines);
-        assert!(table.contains("| scan | 1.010 ± 0.127 | 1.000 ± 0.010 | -0.99 %"), "{table}");
+        assert!(table.contains("| scan | 1.010 ± 0.127 | 1.000 ± 0.010 | -0.99%"), "{table}");
         assert!(table.contains("| insert | 1.010 ± 0.180 |  |  |"), "{table}");
     }
 
@@ -553,7 +553,7 @@ mod tests {
             of("50 ms 1", "insert", 0.02),
         ];
         let table = equal(&lines);
-        assert!(table.contains("| scan | 0.30 % | 1.00 % | 0.30 |"), "{table}");
+        assert!(table.contains("| scan | 0.30% | 1.00% | 0.30 |"), "{table}");
         assert!(table.contains("| median of the writes |  |  | 0.50 |"), "{table}");
     }
 

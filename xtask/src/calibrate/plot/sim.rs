@@ -196,10 +196,10 @@ fn errors(cases: &[Case]) -> String {
         "studies",
         "equal cells called, QPS",
         "studies with a false call",
-        "inside the 95 % interval",
+        "inside the 95% interval",
         "equal cells called, CPU",
         "studies with a false call",
-        "inside the 95 % interval",
+        "inside the 95% interval",
         "false share of all calls",
     ];
     markdown(&head, &rows)
@@ -264,7 +264,7 @@ fn special(cases: &[Case]) -> String {
         "called wrongly",
         "same",
         "of these wrongly",
-        "inside the 95 % interval",
+        "inside the 95% interval",
     ];
     markdown(&head, &rows)
 }
@@ -283,7 +283,7 @@ fn power(cases: &[Case]) -> String {
                 format!("`{machine}`"),
                 format!("{changed}, {class}"),
                 format!("{} min", minutes.trim_end_matches('m')),
-                format!("{threshold} %"),
+                format!("{threshold}%"),
             ];
             let row = rows.entry(key).or_default();
             for ((quantity, _), place) in QUANTITIES.iter().zip([at, CHANGES.len() + at]) {
@@ -297,7 +297,7 @@ fn power(cases: &[Case]) -> String {
         rows.into_iter().map(|(key, row)| [&key[..], &row].concat()).collect();
     let mut head = ["machine", "changed tests", "time", "threshold"].map(str::to_owned).to_vec();
     for (_, shown) in QUANTITIES {
-        head.extend(CHANGES.map(|change| format!("{change} % in {shown}")));
+        head.extend(CHANGES.map(|change| format!("{change}% in {shown}")));
     }
     let head: Vec<&str> = head.iter().map(String::as_str).collect();
     markdown(&head, &rows)
@@ -371,7 +371,7 @@ fn half_width_plot(cases: &[Case]) -> String {
     }
     let all = || series.iter().flat_map(|it| &it.points);
     let x = Axis::logarithmic("time of the study, minutes", all().map(|it| it.at));
-    let y = Axis::from_zero("half-width of the 95 % interval, %", all().map(|it| it.value));
+    let y = Axis::from_zero("half-width of the 95% interval, %", all().map(|it| it.value));
     svg::lines(
         "Half-width against time: 2 systems, 32 tests, simulated virtual machine",
         &x,
@@ -404,7 +404,7 @@ fn power_plot(cases: &[Case]) -> String {
     }
     let x = Axis::from_zero("true change, %", [0.0, 5.0].into_iter());
     let y = Axis::from_zero("called, % of the changed tests", [0.0, 100.0].into_iter());
-    svg::lines("Power, QPS, threshold 2 %, simulated virtual machine", &x, &y, &series)
+    svg::lines("Power, QPS, threshold 2%, simulated virtual machine", &x, &y, &series)
 }
 
 fn coverage_plot(cases: &[Case]) -> String {
@@ -431,7 +431,7 @@ fn coverage_plot(cases: &[Case]) -> String {
         })
         .collect();
     let names: Vec<String> = cases.iter().map(|case| case.parts().join(" ")).collect();
-    let x = Axis::from_zero("inside the 95 % interval, % of the tests", [0.0, 100.0].into_iter());
+    let x = Axis::from_zero("inside the 95% interval, % of the tests", [0.0, 100.0].into_iter());
     svg::rows("Coverage, QPS, five minutes", &names, &x, &series, &[95.0])
 }
 
@@ -505,9 +505,7 @@ mod tests {
         let table = |name| tables(&cases).into_iter().find(|it| it.name == name).unwrap().text;
         assert_eq!(table("sim-errors").lines().count(), 2 + 3);
         assert_eq!(table("sim-power").lines().count(), 2 + 4);
-        assert!(
-            table("sim-power").contains("| `virtual` | one, reads | 10 min | 1 % |  | 0.31 % [")
-        );
+        assert!(table("sim-power").contains("| `virtual` | one, reads | 10 min | 1% |  | 0.31% ["));
         assert_eq!(table("sim-width").lines().count(), 2 + 2);
         assert_eq!(table("sim-special"), "");
         let svgs: Vec<Plot> = plots(&cases);

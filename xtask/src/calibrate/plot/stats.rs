@@ -1,6 +1,6 @@
 //! Intervals of shares and of means.
 
-/// A value with its 95 % interval.
+/// A value with its 95% interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Interval {
     pub(super) value: f64,
@@ -8,10 +8,10 @@ pub(super) struct Interval {
     pub(super) high: f64,
 }
 
-/// 97.5 % quantile of the normal distribution.
+/// 97.5% quantile of the normal distribution.
 pub(super) const Z: f64 = 1.959_964;
 
-/// 97.5 % quantiles of Student's t distribution for 1, 2, ... degrees of freedom.
+/// 97.5% quantiles of Student's t distribution for 1, 2, ... degrees of freedom.
 const T: [f64; 20] = [
     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
     2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
@@ -61,7 +61,7 @@ pub(super) fn sd(values: &[f64]) -> Option<f64> {
     (values.len() > 1).then(|| (squares / (values.len() - 1) as f64).sqrt())
 }
 
-/// The 97.5 % quantile of Student's t distribution.
+/// The 97.5% quantile of Student's t distribution.
 pub(super) fn student(df: usize) -> f64 {
     // Beyond the table: Cornish and Fisher's first term.
     let beyond = || Z + (Z.powi(3) + Z) / (4.0 * df as f64);
