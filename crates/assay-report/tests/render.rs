@@ -409,8 +409,8 @@ fn studies_are_listed_newest_first_in_every_format() {
     let running = ["new".to_owned(), "old".to_owned()].into();
     let all = |format| assay_report::studies(&list, &running, format, &options);
     let text = all(Format::Text);
-    assert!(text.contains(" running ") && !text.contains("unfinished"), "{text}");
-    assert!(text.contains(" finished ") && !text.contains("assay resume"), "{text}");
+    assert!(text.contains(" running") && !text.contains("unfinished"), "{text}");
+    assert!(text.contains(" finished") && !text.contains("assay resume"), "{text}");
     let json: Value = serde_json::from_str(&all(Format::Json)).unwrap();
     assert_eq!(json["studies"][0]["running"], true);
 }
