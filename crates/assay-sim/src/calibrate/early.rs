@@ -76,7 +76,7 @@ pub fn early_cases() -> Vec<EarlyCase> {
     let bursts = ("", SpeedModel { neighbour_every_s: 20.0, ..SpeedModel::VIRTUAL });
     let all = |budget| [2, 4, 12].map(|systems| of(budget, systems, bursts));
     let mut cases: Vec<EarlyCase> = budgets.into_iter().flat_map(all).collect();
-    // It is busy in phases of two seconds, 70 % of the time, on a machine that is noisy by itself.
+    // It is busy in phases of two seconds, 70% of the time, on a machine that is noisy by itself.
     let taken = ("/taken", SpeedModel { neighbour_every_s: 0.86, ..SpeedModel::NOISY });
     let few =
         budgets.into_iter().take(3).flat_map(|it| [2, 4].map(|systems| of(it, systems, taken)));

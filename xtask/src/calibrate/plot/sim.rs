@@ -143,13 +143,13 @@ fn early(cases: &[Case]) -> String {
         "studies",
         "changed test reached by the first pass",
         "blocks",
-        "30 %, first pass",
+        "30%, first pass",
         "2×, first pass",
         "100×, first pass",
         "2,000×, first pass",
-        "10 %, second pass",
+        "10%, second pass",
         "false share of all calls",
-        "inside the 95 % interval",
+        "inside the 95% interval",
     ];
     markdown(&head, &rows)
 }
@@ -470,7 +470,7 @@ mod tests {
             table.lines().skip(2).filter_map(|it| it.split('`').nth(1)).collect();
         assert_eq!(shown, ["early/1m/2", "early/1m/12", "early/10m/2", "early/30s/2/taken"]);
         let row =
-            "| 50 | 90.0 % | 3.0 | 8 of 9 | 8 of 9 | 8 of 9 | 8 of 9 | 7 of 9 | 1.00 % | 95.0 % |";
+            "| 50 | 90.0% | 3.0 | 8 of 9 | 8 of 9 | 8 of 9 | 8 of 9 | 7 of 9 | 1.00% | 95.0% |";
         assert!(table.lines().skip(2).all(|it| it.ends_with(row)), "{table}");
     }
 
