@@ -137,13 +137,7 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
         Product::MariaDb | Product::MySql => CONNECTIONS,
     });
     Demand::of_server(connections).raise()?;
-    // If the port is taken, nothing is fetched.
-    if let Some(port) = args.port.filter(|&port| port != 0) {
-        Listen::Loopback(port).check()?;
-    }
-    if let Some(data) = &args.data {
-        anyhow::ensure!(data.is_dir(), "`{}` is not a directory", data.display());
-    }
+    check_places(args)?;
     assay_servers::collect_garbage(&site.run_root)?;
     assay_servers::collect_kept_data(&site)?;
     let name = free_name(args, &spec, &site)?;
@@ -203,6 +197,17 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
     let commands = commands(spec.product, &kept, server_password.as_deref());
     report::put_one(&args.getting.shape, &kept, |it| in_words(it, &commands))?;
     Ok(Exit::Done)
+}
+
+/// If the port is taken or the data are not there, nothing is fetched.
+fn check_places(args: &ServerStart) -> Result<()> {
+    if let Some(port) = args.port.filter(|&port| port != 0) {
+        Listen::Loopback(port).check()?;
+    }
+    if let Some(data) = &args.data {
+        anyhow::ensure!(data.is_dir(), "`{}` is not a directory", data.display());
+    }
+    Ok(())
 }
 
 /// Warnings about options in a system's name that do not do what they ask for.
