@@ -3,6 +3,7 @@
 pub mod calibrate;
 pub mod ci;
 mod circles;
+pub mod dist;
 pub mod docs;
 pub mod fuzz;
 pub mod record;

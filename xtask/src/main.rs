@@ -11,6 +11,7 @@ usage: cargo xtask ci | suite [PACKAGE...] [--lib] [--bins] [--test PROGRAM]... 
                    | docs [--check] | fuzz [TARGET] [--seconds N] | crash [TIMES [SEED]]
                    | simulate quick|faults [TIMES [SEED]] | calibrate sim|real|plot ...
                    | servers [--all] [--accept-expired-index] [SYSTEM...] | record
+                   | dist [x86_64] [aarch64] | dist-test
 
 ci    everything that must pass before a change lands: formatting, lints, documentation tests and the suite; as root,
       root's tests too
@@ -24,7 +25,9 @@ crash kills and resumes smoke studies at random moments, by default 100 times
 simulate  runs studies without a server, preset quick or small ones with faults at random; by default 1,000 from seed 1
 calibrate  shows how far verdicts can be trusted: simulated studies whose truth is known, real servers, tables and plots
 servers  gets, starts and compares one server of each family and client, or all available ones, and prints a table
-record  measures the small study that tests read, and renews what they compare with it: after a change of the ledger";
+record  measures the small study that tests read, and renews what they compare with it: after a change of the ledger
+dist  makes what users install in target/dist: tarball, Debian package and wheel, for x86_64 unless others are named
+dist-test  installs what `dist` made in bare userlands of Debian 11, 12 and 13, and compares two servers; as root";
 
 fn main() -> ExitCode {
     let words: Vec<_> = std::env::args().skip(1).collect();
@@ -39,6 +42,8 @@ fn main() -> ExitCode {
         Some("calibrate") => xtask::calibrate::run(words.get(1..).unwrap_or_default()),
         Some("simulate") => simulate(words.get(1..).unwrap_or_default()),
         Some("record") => xtask::record::run(),
+        Some("dist") => xtask::dist::run(words.get(1..).unwrap_or_default()),
+        Some("dist-test") => xtask::dist::userland::run(),
         Some("fuzz") => xtask::fuzz::run(words.get(1..).unwrap_or_default()),
         _ => {
             println!("{USAGE}");

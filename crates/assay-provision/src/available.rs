@@ -2,7 +2,7 @@
 
 use assay_model::{Build, Prefix, Product};
 
-use crate::catalog::Packaged;
+use crate::catalog::{Catalog, Packaged};
 use crate::error::Error;
 use crate::provisioner::{Opened, Provisioner};
 use crate::version::{compare, upstream};
@@ -53,6 +53,25 @@ impl Provisioner {
         available.sort_by(|a, b| compare(&a.version, &b.version));
         Ok(available)
     }
+}
+
+/// Names of systems that the built-in catalog has, such as `mariadb@11.8` and `mysql@8.0.40`, for completing a word.
+/// Nothing is fetched.
+///
+/// # Errors
+/// When the catalog cannot be read.
+pub fn catalog_names() -> Result<Vec<String>, Error> {
+    let catalog = Catalog::built_in()?;
+    let mut names = Vec::new();
+    for product in Product::ALL {
+        let series = catalog.offers(product).into_iter().filter_map(|it| it.series());
+        let packaged = catalog.packaged(product).map(|it| it.version.version.as_str());
+        let mut versions: Vec<&str> = series.chain(packaged).collect();
+        versions.sort_by(|a, b| compare(a, b));
+        versions.dedup();
+        names.extend(versions.into_iter().map(|version| format!("{}@{version}", product.word())));
+    }
+    Ok(names)
 }
 
 /// All versions of all rows.

@@ -426,7 +426,12 @@ impl Server {
     }
 }
 
-impl Offer<'_> {
+impl<'a> Offer<'a> {
+    /// The series that the row has for as long as its release lives.
+    pub(crate) fn series(&self) -> Option<&'a str> {
+        self.server.series.as_deref()
+    }
+
     /// Whether the row has that series for as long as its release lives.
     pub(crate) fn has_series(&self, wanted: &str) -> bool {
         self.server.series.as_ref().is_some_and(|series| in_series(series, wanted))

@@ -35,7 +35,7 @@ mod upkeep;
 mod version;
 
 pub use agree::maker;
-pub use available::Available;
+pub use available::{Available, catalog_names};
 pub use error::Error;
 pub use programs::halt;
 pub use provisioner::{Options, Progress, Provisioner};

@@ -7,12 +7,14 @@ mod base;
 mod bench;
 mod beside;
 mod cache;
+mod candidates;
 mod charts;
 mod claims;
 mod cli;
 mod clock;
 mod command_line;
 mod compare;
+mod completions;
 mod config_file;
 mod connection;
 mod doctor;
@@ -52,7 +54,7 @@ use std::process::ExitCode;
 
 use anstyle::AnsiColor;
 use assay_model::{printable_lines, without_secrets};
-use clap::Parser;
+use clap::FromArgMatches as _;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::cli::{Cli, Command};
@@ -63,7 +65,19 @@ use crate::progress::{print, print_marked};
 fn main() -> ExitCode {
     assay_servers::narrow_umask();
     assay_servers::supervise::fail_at_the_limit_of_file_sizes();
-    let cli = Cli::try_parse_from(std::env::args_os().map(cli::dashed));
+    match completions::answered() {
+        Ok(true) => return Exit::Done.into(),
+        Ok(false) => {}
+        Err(error) => {
+            print_error(&error);
+            return Exit::Error.into();
+        }
+    }
+    if std::env::args_os().len() < 2 {
+        return welcome();
+    }
+    let matches = cli::command().try_get_matches_from(std::env::args_os().map(cli::dashed));
+    let cli = matches.and_then(|matches| Cli::from_arg_matches(&matches));
     command_line::hide_passwords();
     let cli = match cli {
         Ok(cli) => cli,
@@ -92,12 +106,25 @@ fn main() -> ExitCode {
         Command::Load(args) => load::load(args),
         Command::Bench(args) => bench::bench(args),
         Command::Server(command) => server::run(command, cli.cache_dir.as_deref()),
+        Command::Completions(args) => completions::run(args),
+        Command::Man(args) => completions::man(args),
         Command::Supervise => return assay_servers::supervise::main(),
         Command::Reference { name } => reference::run(name),
     };
     match result {
         Ok(exit) => exit.into(),
         Err(_) if interrupt::is_asked() => Exit::Interrupted.into(),
+        Err(error) => {
+            print_error(&error);
+            Exit::Error.into()
+        }
+    }
+}
+
+/// Says what assay is, to somebody who typed its name alone.
+fn welcome() -> ExitCode {
+    match report::write_stdout(cli::WELCOME) {
+        Ok(()) => Exit::Done.into(),
         Err(error) => {
             print_error(&error);
             Exit::Error.into()

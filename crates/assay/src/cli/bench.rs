@@ -5,10 +5,12 @@ use std::path::PathBuf;
 use assay_load::Ignored;
 use assay_wire::code_of_state;
 use clap::Args;
+use clap_complete::engine::ArgValueCompleter;
 
 use super::number::{parse_one_count, parse_rows, parse_seconds, parse_seed, parse_tables};
 use super::words::PsModeWord;
 use super::{OltpArgs, ShapeArg};
+use crate::candidates;
 
 /// `assay bench`.
 #[derive(Debug, Args)]
@@ -19,6 +21,7 @@ pub(crate) struct Bench {
 
     /// The test: a microbenchmark, such as `point-query`, or a script of sysbench, such as `oltp_read_only`
     #[arg(long, value_name = "TEST", required_unless_present = "workload")]
+    #[arg(add = ArgValueCompleter::new(candidates::tests))]
     pub(crate) test: Option<String>,
 
     /// Run a test of your own workload: a workload file, TOML, or a pgbench script
@@ -36,6 +39,7 @@ pub(crate) struct Bench {
 
     /// Time to warm up before measuring
     #[arg(long, value_name = "TIME", value_parser = parse_seconds)]
+    #[arg(hide_short_help = true)]
     pub(crate) warmup_time: Option<f64>,
 
     /// End after this many events in total, or when the time is over
@@ -50,6 +54,7 @@ pub(crate) struct Bench {
 
     /// Print a line on stderr at this interval, even with `--quiet`
     #[arg(long, value_name = "TIME", value_parser = parse_seconds)]
+    #[arg(hide_short_help = true)]
     pub(crate) report_interval: Option<f64>,
 
     /// Number of tables [default: all that the server has]
@@ -64,20 +69,24 @@ pub(crate) struct Bench {
     /// Seed for the events
     #[arg(long, visible_alias = "rand-seed", value_name = "N", default_value_t = 1)]
     #[arg(value_parser = parse_seed)]
+    #[arg(hide_short_help = true)]
     pub(crate) seed: u64,
 
     /// Errors after which an event is started again: codes such as `1213` or `40P01`, or `all`; with 2013, clients
     /// reconnect after a lost connection [default: 1213,1020,1205 or, on Postgres, 40P01,40001,23505]
     #[arg(long, visible_alias = "mysql-ignore-errors", value_name = "CODE,...")]
     #[arg(value_parser = parse_ignored)]
+    #[arg(hide_short_help = true)]
     pub(crate) ignore_errors: Option<Ignored>,
 
     /// Reconnect each client after this many events; 0 means never [default: 0]
     #[arg(long, value_name = "N", value_parser = parse_reconnect, allow_negative_numbers = true)]
+    #[arg(hide_short_help = true)]
     pub(crate) reconnect: Option<u64>,
 
     /// Percentile of the response time in the lines of `--report-interval`
     #[arg(long, value_name = "P", default_value = "95", value_parser = parse_percentile)]
+    #[arg(hide_short_help = true)]
     pub(crate) percentile: f64,
 
     /// Check first that the tables hold exactly the rows that `assay load` sends with this seed and, if the test only
@@ -87,6 +96,7 @@ pub(crate) struct Bench {
 
     /// Whether statements are prepared on the server (`auto`) or sent as text (`disable`)
     #[arg(long, value_enum, value_name = "MODE", default_value = "auto")]
+    #[arg(hide_short_help = true)]
     db_ps_mode: PsModeWord,
 
     #[command(flatten)]

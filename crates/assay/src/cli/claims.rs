@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use clap_complete::engine::ArgValueCompleter;
 
 use super::{FormatWord, LedgerArg, Output};
+use crate::candidates;
 
 /// The formats of checked claims.
 const FORMATS: &[FormatWord] = &[FormatWord::Text, FormatWord::Markdown, FormatWord::Json];
@@ -19,6 +21,7 @@ pub(crate) struct Claims {
 
     /// The study, or several whose values count together [default: the latest]
     #[arg(value_name = "STUDY")]
+    #[arg(add = ArgValueCompleter::new(candidates::studies))]
     pub(crate) studies: Vec<String>,
 
     /// Exit with 0 although some claims cannot be decided

@@ -3,14 +3,17 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use clap_complete::engine::ArgValueCompleter;
 
 use super::number::parse_digest;
 use super::{LedgerArg, ShapeArg};
+use crate::candidates;
 
 /// `assay pack`.
 #[derive(Debug, Args)]
 pub(crate) struct PackArgs {
     /// The study: its name, a unique prefix of it, or `latest`
+    #[arg(add = ArgValueCompleter::new(candidates::studies))]
     pub(crate) study: String,
 
     /// The file to write, such as `study.assay`; only a pack is overwritten
@@ -48,6 +51,7 @@ pub(crate) struct Export {
 
     /// Export only these studies: names, unique prefixes, or `latest` [default: all]
     #[arg(value_name = "STUDY")]
+    #[arg(add = ArgValueCompleter::new(candidates::studies))]
     pub(crate) studies: Vec<String>,
 
     #[command(flatten)]

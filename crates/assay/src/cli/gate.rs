@@ -4,23 +4,31 @@ use std::path::PathBuf;
 
 use assay_plan::{GateRequest, Request, parse_limit, parse_percent};
 use clap::Args;
+use clap_complete::engine::ArgValueCompleter;
 
-use super::{Measuring, OltpArgs, Procedure, Selection, SourceArg, TermsArg, request};
+use super::{
+    Measuring, OUTPUT, OltpArgs, Procedure, Selection, SourceArg, TermsArg, help, request,
+};
+use crate::candidates;
 
 /// `assay gate`.
 #[derive(Debug, Args)]
+#[command(after_help = format!("{}\n\n{}", help::GATE_EXITS, help::SYSTEMS))]
 pub(crate) struct Gate {
     /// The base and the systems that must keep up with it, such as `mariadb@10.11 mariadb@11.8`
     #[arg(value_name = "SYSTEM", required_unless_present_any = ["base", "others", "study"])]
     #[arg(conflicts_with_all = ["base", "others"])]
+    #[arg(add = ArgValueCompleter::new(candidates::systems))]
     systems: Vec<String>,
 
     /// The system that the others must keep up with, instead of the first SYSTEM
     #[arg(long, value_name = "SYSTEM", requires = "others")]
+    #[arg(add = ArgValueCompleter::new(candidates::systems))]
     base: Option<String>,
 
     /// A system to compare with `--base`; may be given several times
     #[arg(long = "other", value_name = "SYSTEM", requires = "base")]
+    #[arg(add = ArgValueCompleter::new(candidates::systems))]
     others: Vec<String>,
 
     /// Largest slowdown that passes, as a share of the base's QPS
@@ -40,6 +48,7 @@ pub(crate) struct Gate {
 
     /// Write the result to this file too, as JUnit XML: one test case for each test and system
     #[arg(long, value_name = "FILE")]
+    #[arg(help_heading = OUTPUT)]
     pub(crate) junit: Option<PathBuf>,
 
     /// Judge a study of the ledger and measure nothing; without `--max-slowdown`, by the limits that it has
@@ -47,6 +56,7 @@ pub(crate) struct Gate {
     #[arg(conflicts_with_all = [
         "systems", "base", "others", "Selection", "OltpArgs", "Procedure", "SourceArg", "TermsArg",
     ])]
+    #[arg(add = ArgValueCompleter::new(candidates::studies))]
     pub(crate) study: Option<String>,
 
     #[command(flatten)]

@@ -3,9 +3,11 @@
 use assay_model::Preset;
 use assay_plan::{InsertBench as Asked, Request, SystemRequest, parse_duration_s};
 use clap::{Args, ValueEnum};
+use clap_complete::engine::ArgValueCompleter;
 
 use super::number::{parse_number, parse_rows, parse_seed, parse_step_rows};
-use super::{Measuring, SourceArg, TermsArg};
+use super::{Measuring, SourceArg, TermsArg, help};
+use crate::candidates;
 
 /// `--preset` of `insert-bench`.
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -22,9 +24,11 @@ enum AmountWord {
 
 /// `assay insert-bench`.
 #[derive(Debug, Args)]
+#[command(after_help = help::SYSTEMS)]
 pub(crate) struct InsertBench {
     /// The base and the systems to compare with it, such as `mariadb@10.11 mysql@9.7`
     #[arg(required = true, value_name = "SYSTEM")]
+    #[arg(add = ArgValueCompleter::new(candidates::systems))]
     systems: Vec<String>,
 
     /// Level of effort
@@ -54,39 +58,42 @@ pub(crate) struct InsertBench {
     repeats: Option<u32>,
 
     /// Let all clients share one table; nothing is deleted then
-    #[arg(long, help_heading = "Tables")]
+    #[arg(long, help_heading = "Tables", hide_short_help = true)]
     shared_table: bool,
 
     /// Number of secondary indexes, 0 to 3 [default: 3]
     #[arg(long, value_name = "N", value_parser = parse_number, allow_negative_numbers = true)]
-    #[arg(help_heading = "Tables")]
+    #[arg(help_heading = "Tables", hide_short_help = true)]
     indexes: Option<u32>,
 
     /// Create the secondary indexes with the tables, not after l.i0
-    #[arg(long, help_heading = "Tables")]
+    #[arg(long, help_heading = "Tables", hide_short_help = true)]
     indexes_first: bool,
 
     /// Number of range partitions of each table [default: none]
     #[arg(long, value_name = "N", value_parser = parse_number, allow_negative_numbers = true)]
-    #[arg(help_heading = "Tables")]
+    #[arg(help_heading = "Tables", hide_short_help = true)]
     partitions: Option<u32>,
 
     /// Rows of each partition [default: all rows that are ever inserted, divided evenly]
     #[arg(long, value_name = "N", value_parser = parse_rows, allow_negative_numbers = true)]
-    #[arg(help_heading = "Tables")]
+    #[arg(help_heading = "Tables", hide_short_help = true)]
     partition_rows: Option<u32>,
 
     /// Run transactions on another connection of each client, and keep each of them open for this time
     #[arg(long, value_name = "TIME", value_parser = seconds, allow_hyphen_values = true)]
+    #[arg(hide_short_help = true)]
     open_transaction: Option<u32>,
 
     /// Send queries to Postgres as text instead of preparing them
     #[arg(long)]
+    #[arg(hide_short_help = true)]
     unprepared: bool,
 
     /// Seed for every random choice
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse_seed)]
     #[arg(allow_negative_numbers = true)]
+    #[arg(hide_short_help = true)]
     seed: u64,
 
     #[command(flatten)]

@@ -2,8 +2,10 @@
 
 mod bench;
 mod claims;
+mod completions;
 mod evidence;
 mod gate;
+mod help;
 mod import;
 mod insert_bench;
 mod number;
@@ -25,11 +27,14 @@ use assay_plan::{
 use assay_terms::Terms;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::engine::ArgValueCompleter;
 
 pub(crate) use bench::Bench;
 pub(crate) use claims::Claims;
+pub(crate) use completions::{Completions, ManPages, Shell};
 pub(crate) use evidence::{Export, PackArgs, VerifyArgs};
 pub(crate) use gate::Gate;
+pub(crate) use help::{WELCOME, command};
 pub(crate) use import::{ImportCommand, ImportLedger, ImportRuns, ImportTables};
 pub(crate) use insert_bench::InsertBench;
 use number::{parse_number, parse_seed, parse_study_rows, parse_study_tables};
@@ -45,12 +50,21 @@ pub(crate) use tools::{
 pub(crate) use trend::Trend;
 use words::{PlacementWord, ProfileWord, PsModeWord};
 
+use crate::candidates;
+
+/// The heading of options that say where servers come from and how they are set up.
+const SERVERS: &str = "Servers";
+
+/// The heading of options that say what becomes of a result.
+const OUTPUT: &str = "Output";
+
 /// Find where a database got slower, and why.
 #[derive(Debug, Parser)]
 #[command(version, max_term_width = 100)]
 pub(crate) struct Cli {
     /// Directory for servers and templates [default: the user's cache directory]
     #[arg(long, global = true, value_name = "DIR", env = "ASSAY_CACHE")]
+    #[arg(help_heading = SERVERS, hide_short_help = true)]
     pub(crate) cache_dir: Option<PathBuf>,
 
     #[command(subcommand)]
@@ -64,7 +78,7 @@ pub(crate) enum Command {
     Compare(Compare),
     /// Compare for CI: the exit code says whether a system is slower than a limit
     Gate(Gate),
-    /// Run the Insert Benchmark: load, then query while rows are inserted and deleted at a fixed rate
+    /// Run the Insert Benchmark: load, then query while rows come and go at a fixed rate
     InsertBench(InsertBench),
     /// Run the study that a file describes
     Run(RunFile),
@@ -83,7 +97,7 @@ pub(crate) enum Command {
     Studies(Studies),
     /// Write a study, its reports and their digests to one file, without personal paths
     Pack(PackArgs),
-    /// Compute every verdict and report of a pack or ledger again, and compare them with those recorded
+    /// Compute every verdict of a pack or ledger again, and compare it with the recorded one
     Verify(VerifyArgs),
     /// Write studies as tables: Parquet and CSV
     Export(Export),
@@ -105,6 +119,11 @@ pub(crate) enum Command {
     /// Get, run and stop servers of any version, without root
     #[command(subcommand)]
     Server(ServerCommand),
+    /// Print a script with which a shell completes systems, tests, studies and options
+    Completions(Completions),
+    /// Write the pages of the manual
+    #[command(hide = true)]
+    Man(ManPages),
     /// Supervise one server process: assay starts this for each server that it runs
     #[command(hide = true)]
     Supervise,
@@ -118,9 +137,11 @@ pub(crate) enum Command {
 
 /// `assay compare`.
 #[derive(Debug, Args)]
+#[command(after_help = help::SYSTEMS)]
 pub(crate) struct Compare {
     /// The base and the systems to compare with it, such as `mariadb@10.11 mariadb@11.8`
     #[arg(required = true, value_name = "SYSTEM")]
+    #[arg(add = ArgValueCompleter::new(candidates::systems))]
     systems: Vec<String>,
 
     #[command(flatten)]
@@ -164,18 +185,20 @@ pub(crate) struct Selection {
 
     /// Measure your own tables and tests, from a workload file (TOML) or a pgbench script
     #[arg(long, value_name = "FILE", conflicts_with_all = ["suite", "set", "tables", "rows", "secondary", "check"])]
+    #[arg(help_heading = "Workload")]
     workload: Option<String>,
 
     /// Collection of tests
-    #[arg(long, value_enum, default_value = "micro")]
+    #[arg(long, value_enum, default_value = "micro", help_heading = "Workload")]
     suite: SuiteWord,
 
     /// Run only the tests whose names match
     #[arg(long, value_name = "GLOB,...", value_delimiter = ',')]
+    #[arg(add = ArgValueCompleter::new(candidates::tests))]
     tests: Vec<String>,
 
     /// Published selection of microbenchmarks
-    #[arg(long, value_parser = sets(), default_value = "32")]
+    #[arg(long, value_parser = sets(), default_value = "32", help_heading = "Workload")]
     set: TestSet,
 
     /// Number of concurrent clients; each of several counts is a setup of its own
@@ -185,11 +208,13 @@ pub(crate) struct Selection {
 
     /// Number of tables [default: by preset]
     #[arg(long, value_name = "N", value_parser = parse_study_tables, allow_negative_numbers = true)]
+    #[arg(help_heading = "Workload")]
     tables: Option<u32>,
 
     /// Rows in each table, such as `100k` or `1M` [default: by preset]
     #[arg(long, visible_alias = "table-size", value_name = "N")]
     #[arg(value_parser = parse_study_rows, allow_negative_numbers = true)]
+    #[arg(help_heading = "Workload")]
     rows: Option<u32>,
 
     #[arg(long = "time", hide = true, value_parser = no_time)]
@@ -206,6 +231,7 @@ pub(crate) struct Selection {
 pub(crate) struct Procedure {
     /// Create the tables with a secondary index on `id` and no primary key
     #[arg(long, help_heading = "Workload")]
+    #[arg(hide_short_help = true)]
     secondary: bool,
 
     /// Whether statements are prepared on the server (`auto`) or sent as text (`disable`)
@@ -216,6 +242,7 @@ pub(crate) struct Procedure {
         default_value = "auto",
         help_heading = "Workload"
     )]
+    #[arg(hide_short_help = true)]
     db_ps_mode: PsModeWord,
 
     /// Check in every block that the tables hold the loaded rows and that all systems return correct answers to ten
@@ -231,36 +258,43 @@ pub(crate) struct Procedure {
 
     /// How clients and servers are pinned to CPUs [default: by test and clients]
     #[arg(long, value_enum)]
+    #[arg(help_heading = "Experiment", hide_short_help = true)]
     placement: Option<PlacementWord>,
 
     /// Seed for every random choice
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse_seed)]
     #[arg(allow_negative_numbers = true)]
+    #[arg(help_heading = "Experiment", hide_short_help = true)]
     seed: u64,
 
     /// Measured time of every slice, such as `100ms` [default: by preset and test]
     #[arg(long, value_name = "TIME", value_parser = parse_duration_s, help_heading = "Experiment")]
     #[arg(allow_hyphen_values = true)]
+    #[arg(hide_short_help = true)]
     slice: Option<f64>,
 
     /// Measured time of every write slice [default: `--slice`, else by preset]
     #[arg(long, value_name = "TIME", value_parser = parse_duration_s, help_heading = "Experiment")]
     #[arg(allow_hyphen_values = true)]
+    #[arg(hide_short_help = true)]
     write_slice: Option<f64>,
 
     /// Measured part of every turn: systems take turns within a slice [default: `--slice`, else by measurement]
     #[arg(long, value_name = "TIME", value_parser = parse_duration_s, help_heading = "Experiment")]
     #[arg(allow_hyphen_values = true)]
+    #[arg(hide_short_help = true)]
     turn: Option<f64>,
 
     /// Maximum number of blocks, each with fresh instances of every system [default: by preset]
     #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "Experiment")]
     #[arg(value_parser = parse_number)]
+    #[arg(hide_short_help = true)]
     blocks: Option<u32>,
 
     /// Maximum number of slices of each test per block and system [default: by preset]
     #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "Experiment")]
     #[arg(value_parser = parse_number)]
+    #[arg(hide_short_help = true)]
     rounds: Option<u32>,
 }
 
@@ -286,6 +320,7 @@ pub(crate) struct RunFile {
 pub(crate) struct Instead {
     /// Run only the tests whose names match, instead of those in the file
     #[arg(long, value_name = "GLOB,...", value_delimiter = ',')]
+    #[arg(add = ArgValueCompleter::new(candidates::tests))]
     tests: Vec<String>,
 
     /// Published selection of tests, instead of the one in the file
@@ -319,6 +354,7 @@ impl Instead {
 #[derive(Debug, Args)]
 pub(crate) struct Resume {
     /// The study: its name, a unique prefix of it, or `latest` [default: the latest unfinished one]
+    #[arg(add = ArgValueCompleter::new(candidates::studies))]
     pub(crate) study: Option<String>,
 
     /// Measure this much longer, such as `10m`, also in a finished study: what is undecided or imprecise
@@ -335,6 +371,7 @@ pub(crate) struct SourceArg {
     /// Use servers only from this source: `apt`, `maven`, `npm`, `pip`, `tarball`, or a vendor, such as `mysql.com`
     /// [default: one source with all versions of a product, otherwise the best source for each]
     #[arg(long, value_name = "SOURCE")]
+    #[arg(help_heading = SERVERS)]
     pub(crate) source: Option<String>,
 }
 
@@ -344,6 +381,7 @@ pub(crate) struct TermsArg {
     /// Settings that all servers start with: equal ones (`lean`), or those of the published studies (`published`)
     #[arg(long, value_name = "TERMS", default_value = assay_terms::DEFAULT)]
     #[arg(value_parser = PossibleValuesParser::new(Terms::names()), hide_possible_values = true)]
+    #[arg(help_heading = SERVERS)]
     pub(crate) terms: String,
 }
 
@@ -352,10 +390,12 @@ pub(crate) struct TermsArg {
 pub(crate) struct Measuring {
     /// Use only what is in the cache
     #[arg(long)]
+    #[arg(help_heading = SERVERS)]
     pub(crate) offline: bool,
 
     /// Accept expired package indexes; the report says so
     #[arg(long)]
+    #[arg(help_heading = SERVERS, hide_short_help = true)]
     pub(crate) accept_expired_index: bool,
 
     #[command(flatten)]
@@ -366,6 +406,7 @@ pub(crate) struct Measuring {
 
     /// Print no progress on stderr
     #[arg(long, short)]
+    #[arg(help_heading = OUTPUT)]
     pub(crate) quiet: bool,
 }
 
@@ -373,10 +414,12 @@ pub(crate) struct Measuring {
 #[derive(Debug, Args)]
 pub(crate) struct Report {
     /// The study: its name, a unique prefix of it, or `latest` [default: the latest]
+    #[arg(add = ArgValueCompleter::new(candidates::studies))]
     pub(crate) study: Option<String>,
 
     /// Compare its relative QPS with that of another study of the same servers, such as an imported one
     #[arg(long, value_name = "STUDY", conflicts_with = "style")]
+    #[arg(add = ArgValueCompleter::new(candidates::studies))]
     pub(crate) beside: Option<String>,
     /// Judge against another system of the study: its name, or its number from 1 [default: the base of the study]
     #[arg(long, value_name = "SYSTEM")]

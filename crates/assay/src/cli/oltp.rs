@@ -16,53 +16,53 @@ pub(super) const HEADING: &str = "Scripts of sysbench";
 #[derive(Debug, Clone, Args)]
 pub(crate) struct OltpArgs {
     /// Rows in a range [default: 100]
-    #[arg(help_heading = HEADING)]
+    #[arg(help_heading = HEADING, hide_short_help = true)]
     #[arg(long, value_name = "N", value_parser = |text: &str| number(text, &RANGE))]
     range_size: Option<u32>,
 
     /// Point selects per transaction [default: 10]
-    #[arg(help_heading = HEADING)]
+    #[arg(help_heading = HEADING, hide_short_help = true)]
     #[arg(long, value_name = "N", value_parser = times)]
     point_selects: Option<u32>,
 
     /// Whether transactions select ranges [default: on]
-    #[arg(help_heading = HEADING)]
+    #[arg(help_heading = HEADING, hide_short_help = true)]
     #[arg(long, value_name = "on|off", value_parser = on_off, require_equals = true)]
     #[arg(num_args = 0..=1, default_missing_value = "on")]
     range_selects: Option<bool>,
 
     /// Simple range selects per transaction [default: 1]
-    #[arg(help_heading = HEADING)]
+    #[arg(help_heading = HEADING, hide_short_help = true)]
     #[arg(long, value_name = "N", value_parser = times)]
     simple_ranges: Option<u32>,
 
     /// SUM range selects per transaction [default: 1]
-    #[arg(help_heading = HEADING)]
+    #[arg(help_heading = HEADING, hide_short_help = true)]
     #[arg(long, value_name = "N", value_parser = times)]
     sum_ranges: Option<u32>,
 
     /// ORDER BY range selects per transaction [default: 1]
-    #[arg(help_heading = HEADING)]
+    #[arg(help_heading = HEADING, hide_short_help = true)]
     #[arg(long, value_name = "N", value_parser = times)]
     order_ranges: Option<u32>,
 
     /// DISTINCT range selects per transaction [default: 1]
-    #[arg(help_heading = HEADING)]
+    #[arg(help_heading = HEADING, hide_short_help = true)]
     #[arg(long, value_name = "N", value_parser = times)]
     distinct_ranges: Option<u32>,
 
     /// Updates of the indexed column per event [default: 1]
-    #[arg(help_heading = HEADING)]
+    #[arg(help_heading = HEADING, hide_short_help = true)]
     #[arg(long, value_name = "N", value_parser = times)]
     index_updates: Option<u32>,
 
     /// Updates of an unindexed column per event [default: 1]
-    #[arg(help_heading = HEADING)]
+    #[arg(help_heading = HEADING, hide_short_help = true)]
     #[arg(long, value_name = "N", value_parser = times)]
     non_index_updates: Option<u32>,
 
     /// Rows deleted and inserted again per event [default: 1]
-    #[arg(help_heading = HEADING)]
+    #[arg(help_heading = HEADING, hide_short_help = true)]
     #[arg(long, value_name = "N", value_parser = |text: &str| number(text, &DELETE_INSERTS))]
     delete_inserts: Option<u32>,
 
@@ -70,38 +70,38 @@ pub(crate) struct OltpArgs {
     form: TableFormArgs,
 
     /// Leave out BEGIN and COMMIT
-    #[arg(help_heading = HEADING)]
+    #[arg(help_heading = HEADING, hide_short_help = true)]
     #[arg(long, value_name = "on|off", value_parser = on_off, require_equals = true)]
     #[arg(num_args = 0..=1, default_missing_value = "on")]
     skip_trx: Option<bool>,
 
     /// Values in the list of `select_random_points` [default: 10]
-    #[arg(help_heading = HEADING)]
+    #[arg(help_heading = HEADING, hide_short_help = true)]
     #[arg(long, value_name = "N", value_parser = |text: &str| number(text, &LISTED))]
     random_points: Option<u32>,
 
     /// Ranges in a statement of `select_random_ranges` [default: 10]
-    #[arg(help_heading = HEADING)]
+    #[arg(help_heading = HEADING, hide_short_help = true)]
     #[arg(long, value_name = "N", value_parser = |text: &str| number(text, &LISTED))]
     number_of_ranges: Option<u32>,
 
     /// Difference between the ends of each range of `select_random_ranges` [default: 5]
-    #[arg(help_heading = HEADING)]
+    #[arg(help_heading = HEADING, hide_short_help = true)]
     #[arg(long, value_name = "N", value_parser = |text: &str| number(text, &DELTA))]
     delta: Option<u32>,
 
     /// Random distribution of rows [default: uniform]
-    #[arg(help_heading = HEADING)]
+    #[arg(help_heading = HEADING, hide_short_help = true)]
     #[arg(long, value_enum, value_name = "NAME")]
     rand_type: Option<RandTypeWord>,
 
     /// Shape of the distribution `pareto` [default: 0.2]
-    #[arg(help_heading = HEADING)]
+    #[arg(help_heading = HEADING, hide_short_help = true)]
     #[arg(long, value_name = "H", value_parser = |text: &str| fraction(text, &PARETO_H))]
     rand_pareto_h: Option<f64>,
 
     /// Exponent of the distribution `zipfian` [default: 0.8]
-    #[arg(help_heading = HEADING)]
+    #[arg(help_heading = HEADING, hide_short_help = true)]
     #[arg(long, value_name = "S", value_parser = |text: &str| fraction(text, &ZIPF_S))]
     rand_zipfian_exp: Option<f64>,
 }
@@ -111,24 +111,24 @@ pub(crate) struct OltpArgs {
 pub(crate) struct TableFormArgs {
     /// Whether the server numbers the rows; otherwise the client sends their ids, and `oltp_insert` first deletes the
     /// rows with negative ids, which an earlier run inserted [default: on]
-    #[arg(help_heading = HEADING)]
+    #[arg(help_heading = HEADING, hide_short_help = true)]
     #[arg(long, value_name = "on|off", value_parser = on_off, require_equals = true)]
     #[arg(num_args = 0..=1, default_missing_value = "on")]
     auto_inc: Option<bool>,
 
     /// Whether the tables have an index on `k` [default: on]
-    #[arg(help_heading = HEADING)]
+    #[arg(help_heading = HEADING, hide_short_help = true)]
     #[arg(long, value_name = "on|off", value_parser = on_off, require_equals = true)]
     #[arg(num_args = 0..=1, default_missing_value = "on")]
     create_secondary: Option<bool>,
 
     /// Text that follows the columns in `CREATE TABLE`, such as `ROW_FORMAT=COMPRESSED`
-    #[arg(help_heading = HEADING)]
+    #[arg(help_heading = HEADING, hide_short_help = true)]
     #[arg(long, value_name = "SQL", value_parser = table_options)]
     create_table_options: Option<String>,
 
     /// Variant of Postgres; `redshift` also creates no index on `k` and replaces no rows [default: none]
-    #[arg(help_heading = HEADING)]
+    #[arg(help_heading = HEADING, hide_short_help = true)]
     #[arg(long, value_enum, value_name = "NAME")]
     pgsql_variant: Option<PgsqlVariantWord>,
 }

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Arg, Args, ValueEnum};
 
+use super::OUTPUT;
+
 /// Text or JSON.
 #[derive(Debug, Args)]
 pub(crate) struct ShapeArg {
@@ -34,6 +36,7 @@ pub(crate) enum ShapeWord {
 pub(crate) struct LedgerArg {
     /// The ledger file, which stores every slice [default: `ledger.db` in the user's data directory]
     #[arg(long = "ledger", value_name = "FILE", env = "ASSAY_LEDGER")]
+    #[arg(help_heading = OUTPUT)]
     pub(crate) file: Option<PathBuf>,
 }
 
@@ -42,14 +45,17 @@ pub(crate) struct LedgerArg {
 pub(crate) struct Output {
     /// Format of the result [default: by the file extension of `--output`, else text]
     #[arg(long, value_enum)]
+    #[arg(help_heading = OUTPUT)]
     pub(crate) format: Option<FormatWord>,
 
     /// Write the result to a file instead of stdout; the formats `svg`, `png` and `folded` take a directory
     #[arg(long, short, value_name = "FILE")]
+    #[arg(help_heading = OUTPUT)]
     pub(crate) output: Option<PathBuf>,
 
     /// With text: every section, also the groups, what the columns mean, the conditions, and how to reproduce the study
     #[arg(long)]
+    #[arg(help_heading = OUTPUT)]
     pub(crate) verbose: bool,
 }
 

@@ -1,8 +1,10 @@
 //! `assay studies`.
 
 use clap::{Args, Subcommand};
+use clap_complete::engine::ArgValueCompleter;
 
 use super::{FormatWord, LedgerArg, Output, ShapeArg};
+use crate::candidates;
 
 /// The formats of the list.
 const FORMATS: &[FormatWord] =
@@ -38,6 +40,7 @@ pub(crate) enum StudiesCommand {
 #[derive(Debug, Args)]
 pub(crate) struct ShowStudy {
     /// The study [default: the latest]
+    #[arg(add = ArgValueCompleter::new(candidates::studies))]
     pub(crate) study: Option<String>,
 
     #[command(flatten)]
@@ -51,6 +54,7 @@ pub(crate) struct ShowStudy {
 #[derive(Debug, Args)]
 pub(crate) struct NameStudy {
     /// The study
+    #[arg(add = ArgValueCompleter::new(candidates::studies))]
     pub(crate) study: String,
 
     /// Its name: ASCII letters, digits, `-`, `_` and `.`; it replaces the one that the study may have
@@ -65,6 +69,7 @@ pub(crate) struct NameStudy {
 pub(crate) struct RemoveStudies {
     /// The studies
     #[arg(required = true, value_name = "STUDY")]
+    #[arg(add = ArgValueCompleter::new(candidates::studies))]
     pub(crate) studies: Vec<String>,
 
     #[command(flatten)]

@@ -5,11 +5,13 @@ use std::path::PathBuf;
 use assay_model::{Suite, TestSet};
 use assay_plan::parse_duration_s;
 use clap::{Args, Subcommand};
+use clap_complete::engine::ArgValueCompleter;
 
 use super::number::{
     parse_megabytes, parse_port, parse_rows, parse_seconds, parse_seed, parse_tables,
 };
-use super::{ShapeArg, SourceArg, SuiteWord, TableFormArgs, TermsArg, sets};
+use super::{SERVERS, ShapeArg, SourceArg, SuiteWord, TableFormArgs, TermsArg, help, sets};
+use crate::candidates;
 
 /// `assay load`.
 #[derive(Debug, Args)]
@@ -70,10 +72,12 @@ pub(crate) struct Getting {
 
     /// Use only what is in the cache
     #[arg(long)]
+    #[arg(help_heading = SERVERS)]
     pub(crate) offline: bool,
 
     /// Accept expired package indexes
     #[arg(long)]
+    #[arg(help_heading = SERVERS)]
     pub(crate) accept_expired_index: bool,
 
     /// Print no progress on stderr
@@ -83,9 +87,11 @@ pub(crate) struct Getting {
 
 /// `assay audit`.
 #[derive(Debug, Args)]
+#[command(after_help = help::SYSTEMS)]
 pub(crate) struct Audit {
     /// Two or more systems, such as `mariadb@10.11 mariadb@11.8`
     #[arg(required = true, value_name = "SYSTEM")]
+    #[arg(add = ArgValueCompleter::new(candidates::systems))]
     pub(crate) systems: Vec<String>,
 
     /// Compare the plans of your own workload: a workload file, TOML, or a pgbench script
@@ -132,6 +138,7 @@ fn parse_recording(text: &str) -> Result<f64, String> {
 pub(crate) struct Tests {
     /// List only the tests whose names match, such as `'point*'` [default: all of the set]
     #[arg(value_name = "PATTERN", value_delimiter = ',')]
+    #[arg(add = ArgValueCompleter::new(candidates::tests))]
     pub(crate) patterns: Vec<String>,
 
     /// List the tests of your own workload: a workload file, TOML, or a pgbench script
@@ -194,9 +201,11 @@ pub(crate) enum ServerCommand {
 
 /// `assay server get`.
 #[derive(Debug, Args)]
+#[command(after_help = help::SYSTEMS)]
 pub(crate) struct ServerGet {
     /// The systems, such as `mariadb@11.8`
     #[arg(required = true, value_name = "SYSTEM")]
+    #[arg(add = ArgValueCompleter::new(candidates::systems))]
     pub(crate) systems: Vec<String>,
 
     #[command(flatten)]
@@ -219,9 +228,11 @@ pub(crate) struct ServerList {
 
 /// `assay server start`.
 #[derive(Debug, Args)]
+#[command(after_help = help::SYSTEMS)]
 pub(crate) struct ServerStart {
     /// The system, such as `mariadb@11.8` or `mariadb@11.8+innodb_doublewrite=OFF`
     #[arg(value_name = "SYSTEM")]
+    #[arg(add = ArgValueCompleter::new(candidates::systems))]
     pub(crate) system: String,
 
     /// Name of the server [default: derived from the system's name]

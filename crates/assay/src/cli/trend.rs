@@ -1,14 +1,17 @@
 //! `assay trend`.
 
 use clap::Args;
+use clap_complete::engine::ArgValueCompleter;
 
 use super::{FormatWord, LedgerArg, Output};
+use crate::candidates;
 
 /// `assay trend`.
 #[derive(Debug, Args)]
 #[command(mut_arg("format", FormatWord::only(FormatWord::WITHOUT_STACKS)))]
 pub(crate) struct Trend {
     /// The test, as the studies name it
+    #[arg(add = ArgValueCompleter::new(candidates::tests))]
     pub(crate) test: String,
 
     /// Show only systems whose names match

@@ -1,0 +1,81 @@
+//! What a shell may complete a word with: systems, tests and studies. Nothing is fetched, and a failure completes nothing.
+
+use std::ffi::OsStr;
+
+use assay_ledger::Ledger;
+use assay_model::TestSet;
+use clap_complete::engine::CompletionCandidate;
+
+use crate::paths;
+
+/// Systems that the catalog names: first the series, and the patch releases of a series once it is typed.
+pub(crate) fn systems(word: &OsStr) -> Vec<CompletionCandidate> {
+    let typed = word.to_string_lossy();
+    let all = assay_provision::catalog_names().unwrap_or_default();
+    let mut names: Vec<String> = all.iter().map(|name| shown(name, &typed).to_owned()).collect();
+    names.dedup();
+    beginning(word, names)
+}
+
+/// The name of a system, or that of its series while the word has no more.
+fn shown<'a>(name: &'a str, typed: &str) -> &'a str {
+    let parts = if name.starts_with("postgres@") { 1 } else { 2 };
+    match name.match_indices('.').nth(parts - 1) {
+        Some((end, _)) if typed.len() <= end => name.get(..end).unwrap_or(name),
+        _ => name,
+    }
+}
+
+/// Tests: the microbenchmarks and the scripts of sysbench.
+pub(crate) fn tests(word: &OsStr) -> Vec<CompletionCandidate> {
+    let micro = assay_workloads::tests_of(TestSet::Set47);
+    let scripts = assay_workloads::oltp_tests(&assay_model::OltpOptions::default());
+    beginning(word, micro.into_iter().chain(scripts).map(|test| test.name().to_owned()))
+}
+
+/// Studies of the ledger: their names, else their ids, the latest first.
+pub(crate) fn studies(word: &OsStr) -> Vec<CompletionCandidate> {
+    let ledger = || -> anyhow::Result<Vec<String>> {
+        let file = paths::ledger_file(None)?;
+        let studies = Ledger::open_read_only(&file)?.studies()?;
+        let named = studies.into_iter().rev().map(|it| it.name.unwrap_or_else(|| it.id));
+        Ok(named.collect())
+    };
+    let found = ledger().unwrap_or_default();
+    let latest = (!found.is_empty()).then(|| "latest".to_owned());
+    beginning(word, latest.into_iter().chain(found))
+}
+
+/// Those that begin with a word.
+fn beginning(word: &OsStr, all: impl IntoIterator<Item = String>) -> Vec<CompletionCandidate> {
+    let word = word.to_string_lossy();
+    let fitting = all.into_iter().filter(|it| it.starts_with(&*word));
+    fitting.map(CompletionCandidate::new).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(word: &str, complete: fn(&OsStr) -> Vec<CompletionCandidate>) -> Vec<String> {
+        let found = complete(OsStr::new(word)).into_iter();
+        found.map(|it| it.get_value().to_string_lossy().into_owned()).collect()
+    }
+
+    #[test]
+    fn a_series_comes_before_its_releases() {
+        let series = of("mariadb@1", systems);
+        assert!(series.contains(&"mariadb@10.11".to_owned()), "{series:?}");
+        assert!(series.iter().all(|name| name.matches('.').count() == 1), "{series:?}");
+        let releases = of("mariadb@10.11.", systems);
+        assert!(releases.contains(&"mariadb@10.11.6".to_owned()), "{releases:?}");
+        assert!(of("postgres@", systems).contains(&"postgres@17".to_owned()));
+        assert!(of("oracle", systems).is_empty());
+    }
+
+    #[test]
+    fn tests_are_those_of_every_set() {
+        assert!(of("point", tests).contains(&"point-query".to_owned()));
+        assert!(of("oltp_", tests).contains(&"oltp_read_write".to_owned()));
+    }
+}

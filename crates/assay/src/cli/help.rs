@@ -1,0 +1,114 @@
+//! The help of assay itself: commands in groups, and what a newcomer needs.
+
+use std::fmt::Write as _;
+
+use clap::{Command, CommandFactory as _};
+
+use super::Cli;
+
+/// Commands by what they are for. A command that no group has is listed under `Other`.
+const GROUPS: [(&str, &[&str]); 4] = [
+    ("Measure", &["compare", "gate", "run", "resume", "insert-bench", "doctor"]),
+    ("Read", &["report", "studies", "trend", "serve", "claims", "tests"]),
+    ("Servers", &["server", "audit", "load", "bench", "cache"]),
+    ("Share", &["pack", "verify", "export", "import"]),
+];
+
+/// How a system is written.
+pub(super) const SYSTEMS: &str = "\
+SYSTEM is one of
+  PRODUCT@VERSION          mariadb@11.8 (its newest patch release), mysql@8.0.40, postgres@17
+  PRODUCT@VERSION/ENGINE   mariadb@10.11/rocksdb
+  PRODUCT@dir:PATH         binaries in a directory, such as mariadb@dir:/opt/mariadb
+  PRODUCT@git:REPO#REF     built from source, such as postgres@git:../postgres#master
+  URL                      a running server: mysql://user@host/db, postgres://user@host/db
+each but a URL followed by +OPTION=VALUE for options of the server, such as
+  mysql@8.0+innodb_flush_log_at_trx_commit=1";
+
+/// The exit codes of a gate.
+pub(super) const GATE_EXITS: &str = "\
+Exit codes:
+  0  every test is within its limit
+  1  a limit is exceeded
+  2  wrong use, or the machine or the network does not allow it
+  3  a test is undecided (unless `--allow-undecided`) or could not be measured
+  4  interrupted; `assay resume` continues";
+
+/// What assay prints if it is started without a word.
+pub(crate) const WELCOME: &str = "\
+assay finds out which version of a database is slower, by how much, and why.
+
+  assay doctor                                is this machine fit to measure?
+  assay compare mariadb@10.11 mariadb@11.8    get both, measure them, say which is slower
+  assay report                                the latest result again; `-o result.html` for a browser
+  assay resume --more 10m                     go on with what is still undecided
+  assay server list --available mysql         the versions that can be compared
+
+`assay -h` lists all commands, `assay compare -h` the options.
+";
+
+/// The whole command line.
+pub(crate) fn command() -> Command {
+    let command = Cli::command();
+    let template = template(&command);
+    command.help_template(template)
+}
+
+/// The layout of the help, with the commands in their groups.
+fn template(command: &Command) -> String {
+    let listed: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| *names).copied().collect();
+    let visible = command.get_subcommands().filter(|it| !it.is_hide_set()).map(Command::get_name);
+    let others: Vec<&str> = visible.filter(|name| !listed.contains(name)).collect();
+    let groups = GROUPS.into_iter().chain([("Other", others.as_slice())]);
+    let style = command.get_styles().get_header();
+    let literal = command.get_styles().get_literal();
+    let mut text = "{about-with-newline}\n{usage-heading} {usage}\n".to_owned();
+    for (heading, names) in groups {
+        let _ = write!(text, "\n{style}{heading}:{style:#}\n");
+        for name in names {
+            let Some(found) = command.find_subcommand(name) else { continue };
+            let about = found.get_about().map(ToString::to_string).unwrap_or_default();
+            let _ = writeln!(text, "  {literal}{name:<13}{literal:#} {about}");
+        }
+    }
+    let _ = write!(text, "\n{style}Options:{style:#}\n{{options}}{{after-help}}");
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_has_a_group_and_every_group_its_commands() {
+        let command = Cli::command();
+        let listed: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| *names).copied().collect();
+        for found in command.get_subcommands().filter(|it| !it.is_hide_set()) {
+            let times = listed.iter().filter(|name| **name == found.get_name()).count();
+            let wanted = usize::from(found.get_name() != "completions");
+            assert_eq!(times, wanted, "`{}` in the groups of the help", found.get_name());
+        }
+        for name in listed {
+            assert!(command.find_subcommand(name).is_some(), "there is no command `{name}`");
+        }
+    }
+
+    /// A terminal of 80 columns and 50 rows.
+    #[test]
+    fn the_help_is_one_screen() {
+        let help = command().term_width(80).render_help().to_string();
+        assert!(help.lines().count() <= 50, "{help}");
+        for line in help.lines() {
+            assert!(line.chars().count() <= 100, "{line}");
+        }
+    }
+
+    #[test]
+    fn the_welcome_names_commands_that_exist() {
+        for line in WELCOME.lines().filter(|line| line.starts_with("  assay ")) {
+            let words = line.trim().split("  ").next().unwrap_or_default().split(' ');
+            let parsed = command().try_get_matches_from(words);
+            assert!(parsed.is_ok(), "{line}: {parsed:?}");
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Building the program against an old C library.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use object::Endianness;
+use object::read::elf::{ElfFile64, SectionHeader as _};
+
+use super::{Arch, output, sysroot};
+
+/// Builds the program for an architecture; where it is.
+pub(super) fn program(root: &Path, arch: Arch) -> Result<PathBuf> {
+    let gcc = if arch.name == std::env::consts::ARCH {
+        "cc".to_owned()
+    } else {
+        format!("{}-gcc", arch.gcc)
+    };
+    let missing =
+        || format!("no C compiler for {}: install `gcc-{}`", arch.name, arch.gcc.replace('_', "-"));
+    output(Command::new(&gcc).arg("--version")).with_context(missing)?;
+    let target = arch.target();
+    let library =
+        output(Command::new("rustc").args(["--print", "target-libdir", "--target", &target]))?;
+    ensure!(
+        Path::new(library.trim()).exists(),
+        "Rust's library for {} is missing: `rustup target add {target}`",
+        arch.name
+    );
+    let sysroot = sysroot::ready(root, arch)?;
+    let mapped = mapped(root)?;
+    let mut flags: Vec<String> =
+        mapped.iter().map(|(from, to)| format!("--remap-path-prefix={from}={to}")).collect();
+    // The compiler looks for libraries beside itself before it looks in the sysroot, unless told otherwise.
+    let (shown, gnu) = (sysroot.display(), arch.gcc);
+    for flag in [
+        format!("--sysroot={shown}"),
+        format!("-B{shown}/usr/lib/{gnu}/"),
+        format!("-L{shown}/usr/lib/{gnu}"),
+        format!("-L{shown}/lib/{gnu}"),
+    ] {
+        flags.push(format!("-Clink-arg={flag}"));
+    }
+    let mut c_flags = format!("--sysroot={shown}");
+    for (from, to) in &mapped {
+        c_flags += &format!(" -ffile-prefix-map={from}={to}");
+    }
+    let underscored = target.replace('-', "_");
+    let mut cargo = cargo();
+    cargo.current_dir(root);
+    cargo.args([
+        "build",
+        "--locked",
+        "--profile",
+        "dist",
+        "--package",
+        "assay",
+        "--target",
+        &target,
+    ]);
+    cargo.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}")).env("CARGO_INCREMENTAL", "0");
+    cargo.env(format!("CFLAGS_{underscored}"), c_flags);
+    if gcc != "cc" {
+        cargo.env(format!("CC_{underscored}"), &gcc);
+        cargo.env(format!("CARGO_TARGET_{}_LINKER", underscored.to_uppercase()), &gcc);
+    }
+    ensure!(cargo.status().context("cannot start cargo")?.success(), "the program does not build");
+    Ok(root.join("target").join(target).join("dist/assay"))
+}
+
+/// A program that runs on this machine.
+pub(super) fn host_program(root: &Path) -> Result<PathBuf> {
+    let status =
+        cargo().current_dir(root).args(["build", "--locked", "--package", "assay"]).status();
+    ensure!(status.context("cannot start cargo")?.success(), "the program does not build");
+    Ok(root.join("target/debug/assay"))
+}
+
+fn cargo() -> Command {
+    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+/// Directories of this machine that must not be in the program, and what stands for them.
+fn mapped(root: &Path) -> Result<Vec<(String, String)>> {
+    let home =
+        std::env::var("CARGO_HOME").or_else(|_| std::env::var("HOME").map(|it| it + "/.cargo"));
+    let home = home.context("neither `CARGO_HOME` nor `HOME` is set")?;
+    Ok(vec![(home, "/cargo".to_owned()), (root.display().to_string(), "/assay".to_owned())])
+}
+
+/// The newest version of the C library whose symbols a program needs.
+pub(super) fn needed_libc(program: &[u8]) -> Result<(u32, u32)> {
+    let file = ElfFile64::<Endianness>::parse(program).context("the program is no ELF file")?;
+    let endian = file.endian();
+    let mut newest = (2, 0);
+    for section in file.elf_section_table().iter() {
+        let Some((mut needed, strings)) = section.gnu_verneed(endian, program)? else { continue };
+        let strings = file.elf_section_table().strings(endian, program, strings)?;
+        while let Some((_, mut versions)) = needed.next()? {
+            while let Some(version) = versions.next()? {
+                let name = version.name(endian, strings)?;
+                let name = String::from_utf8_lossy(name);
+                let Some(numbers) = name.strip_prefix("GLIBC_") else { continue };
+                let mut numbers = numbers.split('.').map(|it| it.parse().unwrap_or(0));
+                newest = newest.max((numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)));
+            }
+        }
+    }
+    Ok(newest)
+}

@@ -1,0 +1,119 @@
+//! Installs the files as a user would, in bare userlands of Debian without a compiler and without Rust, and compares
+//! two servers there. As root, because of `debootstrap` and `chroot`.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use anyhow::{Context, Result, ensure};
+use fs_err as fs;
+
+use super::{output, sysroot};
+
+const RELEASES: [&str; 3] = ["bullseye", "bookworm", "trixie"];
+
+/// From the file to the first verdict, seconds.
+const SECONDS_MAX: f64 = 120.0;
+
+const COMPARE: &str = "assay compare mariadb@10.11 mariadb@11.8 --preset smoke";
+
+/// Installs the package and the wheel in each release, and measures with them.
+///
+/// # Errors
+/// What could not be installed, did not measure, or took too long.
+#[expect(clippy::print_stdout, reason = "a task reports on stdout")]
+pub fn run() -> Result<()> {
+    let root = fs::canonicalize(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))?;
+    let package = made(&root, "deb")?;
+    let wheel = made(&root, "whl")?;
+    let mirror = sysroot::mirror()?;
+    let mut slow = Vec::new();
+    println!("| release | file | installed, s | first verdict, s |");
+    println!("|---|---|---:|---:|");
+    for release in RELEASES {
+        for (file, install) in [
+            (&package, "dpkg -i /root/FILE"),
+            (
+                &wheel,
+                "python3 -m venv /root/venv && /root/venv/bin/pip install --no-index /root/FILE",
+            ),
+        ] {
+            let with = if file == &wheel { "python3-venv" } else { "libgcc-s1" };
+            let userland = Userland::new(release, &mirror, with)?;
+            let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            fs::copy(file, userland.place().join("root").join(&name))?;
+            let begun = Instant::now();
+            userland.run(&install.replace("FILE", &name))?;
+            let installed = begun.elapsed().as_secs_f64();
+            let said = userland.run(COMPARE)?;
+            let verdict = begun.elapsed().as_secs_f64();
+            ensure!(said.contains("mariadb@11.8"), "{release}, {name}: {said}");
+            println!("| {release} | {name} | {installed:.1} | {verdict:.1} |");
+            if verdict > SECONDS_MAX {
+                slow.push(format!("{release}, {name}: {verdict:.0} s"));
+            }
+        }
+    }
+    ensure!(
+        slow.is_empty(),
+        "more than {SECONDS_MAX} s until the first verdict: {}",
+        slow.join("; ")
+    );
+    Ok(())
+}
+
+/// The file that `dist` made for this machine.
+fn made(root: &Path, end: &str) -> Result<PathBuf> {
+    let names = [std::env::consts::ARCH, "amd64"];
+    let files = fs::read_dir(root.join("target/dist")).context("run `cargo xtask dist` first")?;
+    let mut paths = files.filter_map(|it| it.ok().map(|it| it.path()));
+    let is_it = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        name.ends_with(&format!(".{end}")) && names.iter().any(|arch| name.contains(arch))
+    };
+    paths.find(is_it).with_context(|| format!("no .{end} for this machine: run `cargo xtask dist`"))
+}
+
+/// A bare system in a directory.
+struct Userland {
+    place: tempfile::TempDir,
+}
+
+impl Userland {
+    fn new(release: &str, mirror: &str, with: &str) -> Result<Self> {
+        let place = tempfile::Builder::new().prefix("assay-userland-").tempdir()?;
+        let mut debootstrap = Command::new("debootstrap");
+        debootstrap.args(["--variant=minbase", &format!("--include=ca-certificates,{with}")]);
+        output(debootstrap.arg(release).arg(place.path()).arg(mirror))?;
+        // What the network of this machine needs.
+        for file in ["/etc/resolv.conf", "/etc/hosts"] {
+            let _ = fs::copy(file, place.path().join(&file[1..]));
+        }
+        let settings = output(Command::new("apt-config").arg("dump"))?;
+        let proxies: Vec<_> =
+            settings.lines().filter(|it| it.starts_with("Acquire::http")).collect();
+        fs::write(place.path().join("etc/apt/apt.conf.d/90network"), proxies.join("\n") + "\n")?;
+        Ok(Self { place })
+    }
+
+    fn place(&self) -> &Path {
+        self.place.path()
+    }
+
+    /// Runs a line of the shell in the userland, with nothing of this machine's environment but proxies.
+    fn run(&self, line: &str) -> Result<String> {
+        let script = "mount -t proc proc \"$0/proc\" && mount --rbind /dev \"$0/dev\" && \
+                      mount --rbind /sys \"$0/sys\" && exec chroot \"$0\" /bin/sh -c \"$1\"";
+        let mut command = Command::new("unshare");
+        command.args(["--mount", "--propagation", "private", "sh", "-c", script]);
+        command.arg(self.place()).arg(line).env_clear();
+        command.env("PATH", "/root/venv/bin:/usr/sbin:/usr/bin:/sbin:/bin").env("HOME", "/root");
+        for (name, value) in std::env::vars_os() {
+            let is_proxy = name.to_string_lossy().to_lowercase().ends_with("_proxy");
+            if is_proxy {
+                command.env(name, value);
+            }
+        }
+        output(&mut command).with_context(|| format!("in the userland: {line}"))
+    }
+}
