@@ -1,6 +1,7 @@
-//! What a shell may complete a word with: systems, tests and studies. Nothing is fetched, and a failure completes nothing.
+//! What a shell may complete a word with: systems, tests and studies. Nothing is fetched. A failure completes nothing.
 
 use std::ffi::OsStr;
+use std::path::PathBuf;
 
 use assay_ledger::Ledger;
 use assay_model::TestSet;
@@ -36,7 +37,8 @@ pub(crate) fn tests(word: &OsStr) -> Vec<CompletionCandidate> {
 /// Studies of the ledger: their names, else their ids, the latest first.
 pub(crate) fn studies(word: &OsStr) -> Vec<CompletionCandidate> {
     let ledger = || -> anyhow::Result<Vec<String>> {
-        let file = paths::ledger_file(None)?;
+        let given = std::env::var_os("ASSAY_LEDGER").map(PathBuf::from);
+        let file = paths::ledger_file(given.as_deref())?;
         let studies = Ledger::open_read_only(&file)?.studies()?;
         let named = studies.into_iter().rev().map(|it| it.name.unwrap_or_else(|| it.id));
         Ok(named.collect())

@@ -69,7 +69,7 @@ fn bash_completes_the_part_that_it_replaces() {
         ("assay compare mariadb@10.1", "@10.1", "@10.11"),
         ("assay compare mariadb@10.11 mysql@8", "@8", "@8.0"),
         ("assay gate --base=mysql@8", "@8", "@8.0"),
-        ("assay compare --tests 'x' point-q", "point-q", "point-query"),
+        ("assay compare x --tests point-q", "point-q", "point-query"),
     ] {
         let tried = format!(
             "{script}\nCOMP_LINE={}; COMP_POINT=${{#COMP_LINE}}; _assay assay '{part}' x\n\

@@ -216,8 +216,11 @@ mod tests {
     fn files_have_the_names_that_others_expect() {
         let name =
             |write: fn(&Contents) -> Result<(String, Vec<u8>)>| write(&contents()).unwrap().0;
-        assert_eq!(name(tarball::write), "assay-1.2.3-x86_64-linux.tar.gz");
-        assert_eq!(name(deb::write), "assay_1.2.3_amd64.deb");
-        assert_eq!(name(wheel::write), "assay-1.2.3-py3-none-manylinux_2_30_x86_64.whl");
+        assert_eq!(named(tarball::write(&contents())), "assay-1.2.3-x86_64-linux.tar.gz");
+        assert_eq!(named(deb::write(&contents())), "assay_1.2.3_amd64.deb");
+        assert_eq!(
+            named(wheel::write(&contents())),
+            "assay-1.2.3-py3-none-manylinux_2_30_x86_64.whl"
+        );
     }
 }

@@ -2,12 +2,10 @@
 
 use std::fmt::Write as _;
 
-use clap::{Command, CommandFactory as _};
-
-use super::Cli;
+use clap::Command;
 
 /// Commands by what they are for. A command that no group has is listed under `Other`.
-const GROUPS: [(&str, &[&str]); 4] = [
+pub(super) const GROUPS: [(&str, &[&str]); 4] = [
     ("Measure", &["compare", "gate", "run", "resume", "insert-bench", "doctor"]),
     ("Read", &["report", "studies", "trend", "serve", "claims", "tests"]),
     ("Servers", &["server", "audit", "load", "bench", "cache"]),
@@ -47,9 +45,8 @@ assay finds out which version of a database is slower, by how much, and why.
 `assay -h` lists all commands, `assay compare -h` the options.
 ";
 
-/// The whole command line.
-pub(crate) fn command() -> Command {
-    let command = Cli::command();
+/// The command line with a help that has the commands in their groups.
+pub(super) fn grouped(command: Command) -> Command {
     let template = template(&command);
     command.help_template(template)
 }
@@ -73,42 +70,4 @@ fn template(command: &Command) -> String {
     }
     let _ = write!(text, "\n{style}Options:{style:#}\n{{options}}{{after-help}}");
     text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_command_has_a_group_and_every_group_its_commands() {
-        let command = Cli::command();
-        let listed: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| *names).copied().collect();
-        for found in command.get_subcommands().filter(|it| !it.is_hide_set()) {
-            let times = listed.iter().filter(|name| **name == found.get_name()).count();
-            let wanted = usize::from(found.get_name() != "completions");
-            assert_eq!(times, wanted, "`{}` in the groups of the help", found.get_name());
-        }
-        for name in listed {
-            assert!(command.find_subcommand(name).is_some(), "there is no command `{name}`");
-        }
-    }
-
-    /// A terminal of 80 columns and 50 rows.
-    #[test]
-    fn the_help_is_one_screen() {
-        let help = command().term_width(80).render_help().to_string();
-        assert!(help.lines().count() <= 50, "{help}");
-        for line in help.lines() {
-            assert!(line.chars().count() <= 100, "{line}");
-        }
-    }
-
-    #[test]
-    fn the_welcome_names_commands_that_exist() {
-        for line in WELCOME.lines().filter(|line| line.starts_with("  assay ")) {
-            let words = line.trim().split("  ").next().unwrap_or_default().split(' ');
-            let parsed = command().try_get_matches_from(words);
-            assert!(parsed.is_ok(), "{line}: {parsed:?}");
-        }
-    }
 }

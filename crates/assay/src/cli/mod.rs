@@ -26,7 +26,7 @@ use assay_plan::{
 };
 use assay_terms::Terms;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use clap_complete::engine::ArgValueCompleter;
 
 pub(crate) use bench::Bench;
@@ -34,7 +34,7 @@ pub(crate) use claims::Claims;
 pub(crate) use completions::{Completions, ManPages, Shell};
 pub(crate) use evidence::{Export, PackArgs, VerifyArgs};
 pub(crate) use gate::Gate;
-pub(crate) use help::{WELCOME, command};
+pub(crate) use help::WELCOME;
 pub(crate) use import::{ImportCommand, ImportLedger, ImportRuns, ImportTables};
 pub(crate) use insert_bench::InsertBench;
 use number::{parse_number, parse_seed, parse_study_rows, parse_study_tables};
@@ -97,7 +97,7 @@ pub(crate) enum Command {
     Studies(Studies),
     /// Write a study, its reports and their digests to one file, without personal paths
     Pack(PackArgs),
-    /// Compute every verdict of a pack or ledger again, and compare it with the recorded one
+    /// Compute every verdict of a pack or ledger again, and compare it with the record
     Verify(VerifyArgs),
     /// Write studies as tables: Parquet and CSV
     Export(Export),
@@ -133,6 +133,11 @@ pub(crate) enum Command {
         /// Its name in the markers of the pages: `<!-- generated:NAME -->`
         name: String,
     },
+}
+
+/// The whole command line.
+pub(crate) fn command() -> clap::Command {
+    help::grouped(Cli::command())
 }
 
 /// `assay compare`.

@@ -155,3 +155,36 @@ fn only_options_of_scripts_stand_under_the_heading_of_scripts() {
 fn the_command_line_is_consistent() {
     Cli::command().debug_assert();
 }
+
+#[test]
+fn every_command_has_a_group_and_every_group_its_commands() {
+    let command = Cli::command();
+    let listed: Vec<&str> = help::GROUPS.iter().flat_map(|(_, names)| *names).copied().collect();
+    for found in command.get_subcommands().filter(|it| !it.is_hide_set()) {
+        let times = listed.iter().filter(|name| **name == found.get_name()).count();
+        let wanted = usize::from(found.get_name() != "completions");
+        assert_eq!(times, wanted, "`{}` in the groups of the help", found.get_name());
+    }
+    for name in listed {
+        assert!(command.find_subcommand(name).is_some(), "there is no command `{name}`");
+    }
+}
+
+/// A terminal of 80 columns and 50 rows.
+#[test]
+fn the_help_is_one_screen() {
+    let help = command().term_width(80).render_help().to_string();
+    assert!(help.lines().count() <= 50, "{help}");
+    for line in help.lines() {
+        assert!(line.chars().count() <= 100, "{line}");
+    }
+}
+
+#[test]
+fn the_welcome_names_commands_that_exist() {
+    for line in WELCOME.lines().filter(|line| line.starts_with("  assay ")) {
+        let words = line.trim().split("  ").next().unwrap_or_default().split(' ');
+        let parsed = command().try_get_matches_from(words);
+        assert!(parsed.is_ok(), "{line}: {parsed:?}");
+    }
+}
