@@ -214,8 +214,7 @@ mod tests {
 
     #[test]
     fn files_have_the_names_that_others_expect() {
-        let name =
-            |write: fn(&Contents) -> Result<(String, Vec<u8>)>| write(&contents()).unwrap().0;
+        let named = |written: Result<(String, Vec<u8>)>| written.unwrap().0;
         assert_eq!(named(tarball::write(&contents())), "assay-1.2.3-x86_64-linux.tar.gz");
         assert_eq!(named(deb::write(&contents())), "assay_1.2.3_amd64.deb");
         assert_eq!(
