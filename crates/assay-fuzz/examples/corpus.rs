@@ -1,7 +1,8 @@
 //! Writes the binary part of the corpus: `cargo run -p assay-fuzz --example corpus [ledgers]`.
 //!
 //! Packets come from real servers. Packages and archives are small, one for every compression. The ledger holds the
-//! generated study of the ledger's own tests: after a change of the schema, `ledgers` writes only these, without a server.
+//! generated study of the ledger's own tests. After a change of the schema, `ledgers` writes only ledgers and packs,
+//! without a server.
 
 #![expect(clippy::unwrap_used, reason = "a tool for the developer: it fails where it stands")]
 

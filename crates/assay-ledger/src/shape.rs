@@ -94,8 +94,8 @@ mod tests {
     use super::*;
     use crate::schema::VERSION;
 
-    /// Even another comment makes another text, and assay would refuse all ledgers that it wrote before. Until the first
-    /// release the version stays 1; the recorded ledgers are then made anew.
+    /// Even another comment makes another text, and assay would refuse all ledgers that it wrote before. Until the
+    /// first release the version stays 1; the recorded ledgers are then made anew.
     #[test]
     fn a_change_of_the_schema_is_a_new_version() {
         let mut digest = DefaultHasher::new();

@@ -245,9 +245,9 @@ impl Session {
     /// of the last client; in an open loop that is not stopped it is at least its time.
     ///
     /// # Errors
-    /// When a statement fails in a way that is not retried; all clients then stop after the event
-    /// they are in. [`Error::Unanswered`] when an event does not end, and was cancelled; [`Error::CutOff`] when it could
-    /// not be cancelled.
+    /// When a statement fails in a way that is not retried; all clients then stop after the event they are in.
+    /// [`Error::Unanswered`] when an event does not end, and was cancelled; [`Error::CutOff`] when it could not be
+    /// cancelled.
     pub fn run(&mut self, start_sequence: u64, bound: Bound) -> Result<WorkCounters> {
         self.forget();
         self.turn(None, Stretch { first_sequence: start_sequence, bound })?;

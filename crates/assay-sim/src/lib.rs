@@ -9,12 +9,14 @@ mod machine;
 mod noise;
 mod scenario;
 mod speed;
+mod strike;
 
 pub use faults::Faults;
-pub use machine::{Machine, Strike};
+pub use machine::Machine;
 pub use noise::Noise;
 pub use scenario::{Scenario, Truth, study, system};
 pub use speed::SpeedModel;
+pub use strike::Strike;
 
 use assay_model::{StudyRecord, Verdict};
 use assay_study::{Driver, End, Executor as _, Shard, carry_out};

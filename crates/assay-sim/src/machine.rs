@@ -14,7 +14,7 @@ use assay_verdict::{Sample, Samples};
 
 use crate::closed::{absent_systems, closed};
 use crate::speed::{Speed, Turns};
-use crate::{Noise, Scenario};
+use crate::{Noise, Scenario, Strike};
 
 /// The number of operations of a slice.
 const OPS: u64 = 1_000_000;
@@ -36,21 +36,6 @@ const HANG_S: f64 = 60.0;
 
 /// Seconds by which the clock jumps.
 const JUMP_S: f64 = 300.0;
-
-/// The reason why a run ended before its study did.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Strike {
-    /// assay was killed.
-    Killed,
-    /// The user interrupted.
-    Interrupted,
-    /// The ledger could not grow.
-    LedgerFull,
-    /// The server of a sequential study has ended.
-    ServerGone,
-    /// The driver broke its contract.
-    Broken(String),
-}
 
 /// A server that runs.
 #[derive(Debug, Clone, Copy)]
@@ -493,27 +478,15 @@ impl Machine {
         Ok(())
     }
 
-    fn record_failure(
+    /// Records a slice that lacks what a slice usually has.
+    fn add_bare(
         &mut self,
         (cell, system, block, round): (usize, usize, u32, u32),
-        why: String,
+        outcome: SliceOutcome,
+        work: WorkCounters,
     ) -> Result<(), Strike> {
-        let mut slice = self.slice(cell, system, (block, round, 0))?;
-        slice.outcome = SliceOutcome::Failed(why);
-        slice.work = WorkCounters::default();
-        self.add(slice)
-    }
-
-    fn record_silence(
-        &mut self,
-        (cell, system, block, round): (usize, usize, u32, u32),
-        silence: Silence,
-    ) -> Result<(), Strike> {
-        let Silence { why, events, elapsed_ns } = silence;
-        let mut slice = self.slice(cell, system, (block, round, 0))?;
-        slice.outcome = SliceOutcome::Unanswered(why);
-        slice.work = WorkCounters { events, elapsed_ns, ..WorkCounters::default() };
-        self.add(slice)
+        let slice = self.slice(cell, system, (block, round, 0))?;
+        self.add(Slice { outcome, work, ..slice })
     }
 
     fn perform(&mut self, action: Action) -> Result<Outcome, Strike> {
@@ -548,10 +521,14 @@ impl Machine {
             }
             Action::Disconnect => self.connected = None,
             Action::RecordFailure { cell, system, block, round, why } => {
-                self.record_failure((cell, system, block, round), why)?;
+                let failed = SliceOutcome::Failed(why);
+                self.add_bare((cell, system, block, round), failed, WorkCounters::default())?;
             }
             Action::RecordSilence { cell, system, block, round, silence } => {
-                self.record_silence((cell, system, block, round), silence)?;
+                let Silence { why, events, elapsed_ns } = silence;
+                let work = WorkCounters { events, elapsed_ns, ..WorkCounters::default() };
+                let silent = SliceOutcome::Unanswered(why);
+                self.add_bare((cell, system, block, round), silent, work)?;
             }
             Action::Note { system, what } => self.note(system, what)?,
             Action::CheckAlive { system, .. } => {

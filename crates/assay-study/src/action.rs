@@ -241,8 +241,8 @@ pub enum Outcome {
         /// Duration of the action, seconds.
         seconds: f64,
     },
-    /// An event of [`Action::Size`] or [`Action::Trace`] took too long on a system and was ended there. The cell goes on
-    /// without this system.
+    /// An event of [`Action::Size`] or [`Action::Trace`] took too long on a system and was ended there. The cell goes
+    /// on without this system.
     Silent {
         /// The system.
         system: usize,

@@ -8,7 +8,9 @@ use assay_model::{Block, CellId, Class, EventKind, PlannedCell, Study, StudyReco
 use assay_plan::{ROUNDS_MIN, connect_order, round_order, start_order};
 use assay_verdict::{Fitness, Sample, Samples};
 
+use crate::block::{BlockState, CellState, PhaseState};
 use crate::budget::{BlocksLeft, Budget, NextBlock, Wish};
+use crate::left::Left;
 use crate::phase::phases;
 use crate::rounds::{RoundsLeft, RoundsTaken};
 use crate::sizing::{is_unsized, is_untimed, rounds_for, write_events};
@@ -23,18 +25,12 @@ const LATE: f64 = 1.05;
 pub(crate) struct Interleaved {
     study: Study,
     systems: usize,
-    /// Whether a system is compared with the base: neither the base nor its twin.
-    is_compared: Vec<bool>,
-    base: usize,
     shard: Shard,
     samples: Samples,
     /// The verdicts of the last decision on the systems that are compared.
     so_far: Vec<Verdict>,
-    /// Systems that failed in a cell, which is measured on the others. By cell and system.
-    failed: BTreeSet<(usize, usize)>,
-    /// Systems on which an event of a cell took too long. The cell is measured on the others, which are compared with
-    /// the bound that this sets.
-    silent: BTreeSet<(usize, usize)>,
+    /// On which systems cells are still measured.
+    left: Left,
     budget: Budget,
     /// Maximum number of blocks.
     blocks_max: u32,
@@ -67,39 +63,6 @@ enum State {
     Ended(End),
 }
 
-/// The state of a block.
-#[derive(Debug, Clone)]
-struct BlockState {
-    number: u32,
-    /// Good rounds wanted of each cell.
-    rounds: BTreeMap<usize, u32>,
-    /// Phases that are still to come, with their cells.
-    phases: VecDeque<(Phase, Vec<usize>)>,
-    phase: PhaseState,
-}
-
-/// The state of the phase in progress.
-#[derive(Debug, Clone)]
-struct PhaseState {
-    phase: Phase,
-    /// Cells that are still to be measured; the first one is next.
-    cells: VecDeque<usize>,
-    /// Whether the last attempt to start the instances failed.
-    has_failed_to_start: bool,
-    /// The first of the cells, while the instances run.
-    cell: Option<CellState>,
-    /// Actions that come before anything else.
-    pending: VecDeque<Action>,
-}
-
-/// The state of the cell in progress.
-#[derive(Debug, Clone)]
-struct CellState {
-    cell: usize,
-    left: RoundsLeft,
-    is_connected: bool,
-}
-
 impl Interleaved {
     pub(crate) fn new(record: &StudyRecord, shard: Shard) -> Self {
         let study = record.study.clone();
@@ -117,11 +80,8 @@ impl Interleaved {
         let begun = begun.filter(is_open).cloned();
         let mut new = Self {
             samples: Samples::with_blocks(record),
-            is_compared: record.systems.iter().map(|it| !it.is_base && !it.is_twin).collect(),
-            base: record.systems.iter().position(|it| it.is_base).unwrap_or(0),
             so_far: Vec::new(),
-            failed: BTreeSet::new(),
-            silent: BTreeSet::new(),
+            left: Left::new(&record.systems),
             budget: Budget::new(record),
             blocks_max: record.blocks_max(),
             blocks_done: done.map_or(0, |last| last.saturating_add(1)),
@@ -160,8 +120,8 @@ impl Interleaved {
             self.taken.entry(cell).or_default().add(sample.round, sample.fitness);
         }
         match sample.fitness {
-            Fitness::Failed => drop(self.failed.insert((cell, sample.system))),
-            Fitness::Unanswered => drop(self.silent.insert((cell, sample.system))),
+            Fitness::Failed => self.left.failed(cell, sample.system),
+            Fitness::Unanswered => self.left.is_silent(cell, sample.system),
             _ => self.has_measured = true,
         }
     }
@@ -195,7 +155,7 @@ impl Interleaved {
         let CellState { cell, left, is_connected } = *state;
         if !is_connected {
             let order = connect_order(self.study.seed, block, cell, self.systems);
-            return Action::Connect { cell, block, order: self.those_left(cell, order) };
+            return Action::Connect { cell, block, order: self.left.of(cell, order) };
         }
         if let Some(planned) = self.study.cells.get(cell).filter(|cell| is_unsized(cell)) {
             let events = write_events(&self.study, planned, self.rate(cell));
@@ -208,36 +168,7 @@ impl Interleaved {
             return Action::Disconnect;
         }
         let order = round_order(self.study.seed, block, cell, left.next, self.systems);
-        Action::Round { cell, block, round: left.next, order: self.those_left(cell, order) }
-    }
-
-    /// The systems on which a cell is measured: those that have not failed in it, and answer.
-    fn those_left(&self, cell: usize, mut systems: Vec<usize>) -> Vec<usize> {
-        let is_left = |of: (usize, usize)| !self.failed.contains(&of) && !self.silent.contains(&of);
-        systems.retain(|&system| is_left((cell, system)));
-        systems
-    }
-
-    /// Whether a cell is measured no further: nothing is left that can be compared.
-    fn is_closed(&self, cell: usize) -> bool {
-        if self.those_left(cell, (0..self.systems).collect()).is_empty() {
-            return true;
-        }
-        let can_be_compared = |system: usize| !self.failed.contains(&(cell, system));
-        let compares_any = self.is_compared.contains(&true);
-        let is_other = |system: usize| match compares_any {
-            true => self.is_compared.get(system) == Some(&true),
-            false => system != self.base,
-        };
-        let mut others = (0..self.systems).filter(|system| is_other(*system));
-        !can_be_compared(self.base) || !others.any(can_be_compared)
-    }
-
-    /// Whether a cell is measured without a system.
-    fn lacks_a_system(&self, cell: usize) -> bool {
-        let of_cell = (cell, 0)..=(cell, usize::MAX);
-        let mut absent = self.failed.range(of_cell.clone()).chain(self.silent.range(of_cell));
-        absent.next().is_some()
+        Action::Round { cell, block, round: left.next, order: self.left.of(cell, order) }
     }
 
     /// Takes the outcome of an action; `false` if the action cannot have it.
@@ -423,8 +354,7 @@ impl Interleaved {
             open.extend(self.cells().map(|(_, id)| (id, Wish::Share)));
         } else {
             let standings = self.samples.standings();
-            let compared =
-                standings.iter().filter(|it| self.is_compared.get(it.system) == Some(&true));
+            let compared = standings.iter().filter(|it| self.left.compares(it.system));
             self.so_far = compared.map(|it| it.verdict).collect();
             for standing in standings.iter().filter(|it| it.is_open) {
                 let wish = Wish::of(self.blocks_done, standing);
@@ -437,7 +367,7 @@ impl Interleaved {
             }
         }
         let is_open =
-            |&(cell, id): &(usize, CellId)| open.contains_key(&id) && !self.is_closed(cell);
+            |&(cell, id): &(usize, CellId)| open.contains_key(&id) && !self.left.is_closed(cell);
         // A write test must find the data as the writes before it leave them, so all on the same instances go on
         // while one is open.
         let is_write = |id: CellId| id.test.class == Class::Write;
@@ -446,7 +376,7 @@ impl Interleaved {
         let takes_part = |it: &(usize, CellId)| {
             let (cell, id) = *it;
             let is_of_writes = is_write(id) && writing.contains(&Phase::of(id));
-            is_open(it) || (is_of_writes && !self.is_closed(cell))
+            is_open(it) || (is_of_writes && !self.left.is_closed(cell))
         };
         let wish = |(cell, id)| (cell, open.get(&id).copied().unwrap_or(Wish::Nothing));
         self.cells().filter(takes_part).map(wish).collect()
@@ -463,7 +393,7 @@ impl Interleaved {
         while let Some((phase, cells)) = phases.pop_front().filter(|_| !self.is_over) {
             let is_left = |cell: &usize| {
                 let left = self.rounds_left(*cell, &rounds);
-                !self.is_closed(*cell) && !left.is_none_or(RoundsLeft::are_none)
+                !self.left.is_closed(*cell) && !left.is_none_or(RoundsLeft::are_none)
             };
             let cells: VecDeque<usize> = cells.into_iter().filter(is_left).collect();
             if cells.is_empty() {
@@ -507,7 +437,7 @@ impl Interleaved {
         let affordable = *rounds.get(&cell)?;
         let (wanted, most) = rounds_for(&self.study, self.study.cells.get(cell)?, affordable);
         let taken = self.taken.get(&cell);
-        let systems = self.those_left(cell, (0..self.systems).collect()).len();
+        let systems = self.left.of(cell, (0..self.systems).collect()).len();
         Some(RoundsLeft {
             good: taken.map_or(0, |taken| taken.complete(systems)),
             next: taken.map_or(0, RoundsTaken::next),
@@ -569,7 +499,7 @@ impl Interleaved {
             let failure = Action::RecordFailure { cell, system, block, round, why };
             phase.pending.push_back(failure);
         }
-        self.failed.insert((cell, system));
+        self.left.failed(cell, system);
         self.leave_cell(cell);
     }
 
@@ -610,7 +540,7 @@ impl Interleaved {
     /// The histories of the systems are no longer equal, or a server is gone: the rest gets new instances. That is the
     /// cell without the system that failed, if there is still something to compare, and those after it.
     fn leave_cell(&mut self, cell: usize) {
-        let (is_closed, is_over) = (self.is_closed(cell), self.is_over);
+        let (is_closed, is_over) = (self.left.is_closed(cell), self.is_over);
         if let Some(phase) = self.phase_mut() {
             phase.cell = None;
             if is_over {
@@ -629,7 +559,7 @@ impl Interleaved {
         let Some(cell) = phase.cells.pop_front() else { return };
         let writes = |it: &PlannedCell| it.id.test.class == Class::Write;
         let is_unequal =
-            self.lacks_a_system(cell) && self.study.cells.get(cell).is_some_and(writes);
+            self.left.lacks_a_system(cell) && self.study.cells.get(cell).is_some_and(writes);
         match self.phase_mut() {
             Some(phase) if is_unequal && !phase.cells.is_empty() => {
                 phase.cell = None;
