@@ -37,6 +37,9 @@ const HANG_S: f64 = 60.0;
 /// Seconds by which the clock jumps.
 const JUMP_S: f64 = 300.0;
 
+/// Cell, system, block and round of a slice.
+type Of = (usize, usize, u32, u32);
+
 /// A server that runs.
 #[derive(Debug, Clone, Copy)]
 struct Server {
@@ -478,15 +481,17 @@ impl Machine {
         Ok(())
     }
 
-    /// Records a slice that lacks what a slice usually has.
-    fn add_bare(
-        &mut self,
-        (cell, system, block, round): (usize, usize, u32, u32),
-        outcome: SliceOutcome,
-        work: WorkCounters,
-    ) -> Result<(), Strike> {
+    fn failed(&mut self, (cell, system, block, round): Of, why: String) -> Result<(), Strike> {
         let slice = self.slice(cell, system, (block, round, 0))?;
+        let (outcome, work) = (SliceOutcome::Failed(why), WorkCounters::default());
         self.add(Slice { outcome, work, ..slice })
+    }
+
+    fn silent(&mut self, (cell, system, block, round): Of, of: Silence) -> Result<(), Strike> {
+        let slice = self.slice(cell, system, (block, round, 0))?;
+        let Silence { why, events, elapsed_ns } = of;
+        let work = WorkCounters { events, elapsed_ns, ..WorkCounters::default() };
+        self.add(Slice { outcome: SliceOutcome::Unanswered(why), work, ..slice })
     }
 
     fn perform(&mut self, action: Action) -> Result<Outcome, Strike> {
@@ -521,14 +526,10 @@ impl Machine {
             }
             Action::Disconnect => self.connected = None,
             Action::RecordFailure { cell, system, block, round, why } => {
-                let failed = SliceOutcome::Failed(why);
-                self.add_bare((cell, system, block, round), failed, WorkCounters::default())?;
+                self.failed((cell, system, block, round), why)?;
             }
             Action::RecordSilence { cell, system, block, round, silence } => {
-                let Silence { why, events, elapsed_ns } = silence;
-                let work = WorkCounters { events, elapsed_ns, ..WorkCounters::default() };
-                let silent = SliceOutcome::Unanswered(why);
-                self.add_bare((cell, system, block, round), silent, work)?;
+                self.silent((cell, system, block, round), silence)?;
             }
             Action::Note { system, what } => self.note(system, what)?,
             Action::CheckAlive { system, .. } => {

@@ -40,7 +40,7 @@ pub(crate) fn studies(word: &OsStr) -> Vec<CompletionCandidate> {
         let given = std::env::var_os("ASSAY_LEDGER").map(PathBuf::from);
         let file = paths::ledger_file(given.as_deref())?;
         let studies = Ledger::open_read_only(&file)?.studies()?;
-        let named = studies.into_iter().rev().map(|it| it.name.unwrap_or_else(|| it.id));
+        let named = studies.into_iter().rev().map(|it| it.name.unwrap_or(it.id));
         Ok(named.collect())
     };
     let found = ledger().unwrap_or_default();

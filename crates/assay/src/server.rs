@@ -227,7 +227,8 @@ fn options_without_effect(
 fn in_words(it: &KeptServer, commands: &[String]) -> String {
     let port = it.port.map_or_else(String::new, |port| format!("\nlistening on 127.0.0.1:{port}"));
     format!(
-        "{} is {} {}\n{}{port}\nconnect with: {}\nstop it with: assay server stop {} (this removes its data; `--keep` keeps them)",
+        "{} is {} {}\n{}{port}\nconnect with: {}\nstop it with: assay server stop {} (this \
+         removes its data; `--keep` keeps them)",
         it.name,
         it.system,
         it.version,

@@ -1,0 +1,44 @@
+//! The list of studies.
+
+use assay_report::{Format, TextOptions};
+use serde_json::Value;
+
+#[test]
+fn studies_are_listed_newest_first_in_every_format() {
+    let study = |id: &str, finished: bool| assay_model::StudySummary {
+        id: id.into(),
+        name: finished.then(|| "release".to_owned()),
+        started_ms: 1_795_000_000_000,
+        preset: assay_model::Preset::Quick,
+        set: assay_model::TestSet::Set32,
+        systems: vec!["mariadb@10.11".into(), "mariadb@11.8+a=b,c".into()],
+        cells: 32,
+        slices: 6320,
+        finished,
+        elapsed_s: 586.25,
+        is_reported: false,
+    };
+    let list = [study("old", true), study("new", false)];
+    let options = TextOptions { width: 120, color: false, verbose: true };
+    let none = std::collections::BTreeSet::new();
+    let all = |format| assay_report::studies(&list, &none, format, &options);
+    insta::assert_snapshot!(all(Format::Text));
+    let widest = all(Format::Text).lines().map(|line| line.chars().count()).max();
+    assert!(widest <= Some(100), "{widest:?}");
+    insta::assert_snapshot!(all(Format::Csv));
+    insta::assert_snapshot!(all(Format::Markdown));
+    let json: Value = serde_json::from_str(&all(Format::Json)).unwrap();
+    assert_eq!(json["schema"], 1);
+    assert_eq!(json["studies"][0]["id"], "new");
+    assert_eq!(json["studies"][0]["running"], false);
+    let none = assay_report::studies(&[], &none, Format::Text, &options);
+    assert!(none.contains("no studies yet"));
+    // A study that is being measured must not be resumed.
+    let running = ["new".to_owned(), "old".to_owned()].into();
+    let all = |format| assay_report::studies(&list, &running, format, &options);
+    let text = all(Format::Text);
+    assert!(text.contains(" running") && !text.contains("unfinished"), "{text}");
+    assert!(text.contains(" finished") && !text.contains("assay resume"), "{text}");
+    let json: Value = serde_json::from_str(&all(Format::Json)).unwrap();
+    assert_eq!(json["studies"][0]["running"], true);
+}
