@@ -27,8 +27,7 @@ fn a_terminal_shows_the_answer_the_causes_and_one_table_then_how_to_see_the_rest
         for section in ["conditions\n", "reproduce\n", "rQPS by group", "\nanswer\n"] {
             assert!(whole.contains(section) && !short.contains(section), "{section}{short}");
         }
-        for part in ["mariadb@11.8 is slower", "why, the largest changes first", "   point-query "]
-        {
+        for part in ["mariadb@11.8 is ", "why, the largest changes first", "   point-query "] {
             assert!(short.contains(part), "{part}{short}");
         }
         let last = short.lines().last().unwrap();

@@ -320,6 +320,15 @@ fn undecided_tests_have_a_remedy() {
         }
     }
     assert!(in_format(&study, Format::Markdown).contains("Undecided, and what would help"));
+    for slice in &mut study.slices {
+        slice.outcome = SliceOutcome::Troubled;
+        slice.trouble = vec![Trouble::OtherProcess];
+    }
+    let text = in_format(&study, Format::Text).replace("\n   ", "");
+    assert!(
+        text.contains("the main noise is other programs, which used the CPU in 100% of"),
+        "{text}"
+    );
 }
 
 /// The whole URL once, among the systems; scripts find it everywhere.

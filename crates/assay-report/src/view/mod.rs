@@ -20,6 +20,7 @@ pub(crate) mod groups;
 pub(crate) mod insert_bench;
 pub(crate) mod matrix;
 pub(crate) mod metrics;
+mod noise;
 mod nothing;
 pub(crate) mod plans;
 pub(crate) mod profile;

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use assay_model::{Experiment, StudyRecord, Verdict, counted};
 use assay_verdict::{CellJudgement, Doubt, REPEATS_MIN, threshold};
 
+use super::noise;
 use super::study::JudgedStudy;
 use crate::number::share;
 use crate::ratio::Ratio;
@@ -216,8 +217,13 @@ pub(crate) fn lines(study: &JudgedStudy) -> Vec<String> {
             _ => format!(" of {}", study.label(system)),
         };
         let doubts: Vec<Doubt> = cells.iter().map(|(_, _, doubt, _)| *doubt).collect();
+        let of_line: Vec<&CellJudgement> = cells.iter().map(|(.., cell)| *cell).collect();
+        let is_noise = matches!(reason, Reason::Slices | Reason::Blocks | Reason::Hopeless)
+            && !study.record.is_reported();
+        let source = is_noise.then(|| noise::main_source(&of_line)).flatten();
+        let source = source.map_or_else(String::new, |source| format!("; {source}"));
         Some(format!(
-            "{}{of_system}: {} ({})",
+            "{}{of_system}: {}{source} ({})",
             counted(cells.len() as u64, "test"),
             sentence(reason, &doubts, study.record),
             names(study, cells.iter().map(|(.., cell)| *cell))

@@ -170,7 +170,7 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
         // Loading takes a part of the time that is not known beforehand.
         let (budget_s, used_s) = (recorder.record().budget_s(), recorder.used_s());
         if used_s - before_s > LOADING_TOLD * budget_s && budget_s > 0.0 {
-            env.progress.note(&format!("after loading the data: {}", outlook(recorder)));
+            env.progress.note(&format!("after loading the data: {}", outlook(recorder, 0.0)));
         }
         let study = recorder.study();
         let rates = study.cells.iter().map(|cell| self.templates.rate(cell.id)).collect();

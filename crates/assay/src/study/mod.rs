@@ -18,6 +18,7 @@ mod stepping;
 mod trust;
 
 use std::thread;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use assay_ledger::Ledger;
@@ -27,9 +28,10 @@ use assay_study::{Driver, End, Shard, carry_out};
 
 use crate::examination::examine_before;
 use crate::machine_lock::{self, MachineLock};
+use crate::progress::seconds;
 use crate::systems::{
     Environment, LocalSite, Participant, check_options, leave_root_for, load_beforehand,
-    machine_facts, participants, refuse_foreign_tables,
+    machine_facts, participants, refuse_foreign_tables, still_to_age_s,
 };
 
 use self::claim::Claim;
@@ -128,6 +130,9 @@ fn needs_the_same(one: &StudyRecord, other: &StudyRecord) -> bool {
     of(one) == of(other)
 }
 
+/// Loading that took longer than this is told.
+const LOADING_TOLD: Duration = Duration::from_secs(5);
+
 /// Loads the data that are not in the cache, where they stay while the files are open. That needs no quiet machine, and
 /// what is wrong with a system is found before anybody waits.
 fn beforehand(
@@ -138,7 +143,8 @@ fn beforehand(
     let local = LocalSite::new(env)?;
     local.collect_garbage()?;
     leave_root_for(participants, &local)?;
-    thread::scope(|scope| {
+    let began = Instant::now();
+    let loaded = thread::scope(|scope| {
         let load = || {
             if machine_lock::is_measured() {
                 // Only this thread and the servers that it starts.
@@ -149,7 +155,12 @@ fn beforehand(
         };
         let loaded = thread::Builder::new().spawn_scoped(scope, load)?.join();
         loaded.unwrap_or_else(|_| Err(anyhow::anyhow!("internal error: a thread panicked")))
-    })
+    })?;
+    if began.elapsed() > LOADING_TOLD {
+        let took = seconds(began.elapsed());
+        env.progress.note(&format!("loading took {took}, which is not part of the budget"));
+    }
+    Ok(loaded)
 }
 
 /// This machine, and what was found on it.
@@ -200,10 +211,11 @@ fn finish(
 
 /// Measures whatever a study has still to do.
 fn measure(participants: &[Participant], env: &Environment, recorder: &mut Recorder) -> Result<()> {
-    env.progress.note(&outlook(recorder));
     let local = LocalSite::new(env)?;
     local.collect_garbage()?;
     leave_root_for(participants, &local)?;
+    let aging_s = still_to_age_s(participants, recorder.study(), &local, env)?;
+    env.progress.note(&outlook(recorder, aging_s));
     let mut driver = Driver::new(recorder.record(), Shard::WHOLE);
     let mut executor = StudyExecutor::new(participants, &local, env, recorder);
     let end = carry_out(&mut driver, &mut executor)?;

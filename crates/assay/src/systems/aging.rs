@@ -25,6 +25,18 @@ pub(super) fn aging_events(test: Test, data: DataSet) -> u64 {
     (rows.min(AGED_ROWS_MAX) / rows_per_event).max(AGED_EVENTS_MIN)
 }
 
+/// Events of aging tests per second, assumed before a server has run one.
+const AGING_PER_S: f64 = 4_000.0;
+
+/// Seconds to start and stop a server and to let it write its pages, besides the events.
+const AROUND_S: f64 = 3.0;
+
+/// Seconds that aging the data of one system takes, as a guess.
+pub(super) fn aging_s(data: DataSet) -> f64 {
+    let events: u64 = aging_tests().map(|test| aging_events(test, data)).sum();
+    AROUND_S + events as f64 / AGING_PER_S
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

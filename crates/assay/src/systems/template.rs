@@ -18,7 +18,7 @@ use assay_wire::Connection;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::aging::{aging_events, aging_tests};
+use super::aging::{aging_events, aging_s, aging_tests};
 use super::cached::{describe, hold, making, mark_used, remove_unused};
 use super::clients::connect_clients;
 use super::environment::{Environment, TEMPLATES};
@@ -35,6 +35,9 @@ const DRAIN_LIMIT: Duration = Duration::from_secs(600);
 
 /// In a template's directory: the data as loaded.
 const FRESH: &str = "fresh";
+
+/// Beside it: the data after the aging writes.
+const AGED: &str = "aged";
 
 /// The two data directories of a system for one data set.
 #[derive(Debug)]
@@ -149,6 +152,26 @@ pub(crate) fn load_beforehand(
         }
     }
     Ok(held)
+}
+
+/// Seconds that it takes to age the data of systems of which the cache has none, as a guess.
+pub(crate) fn still_to_age_s(
+    participants: &[Participant],
+    study: &Study,
+    local: &LocalSite,
+    env: &Environment,
+) -> Result<f64> {
+    let mut seconds = 0.0;
+    let sets: BTreeSet<DataSet> = study.setups.iter().map(|setup| setup.data()).collect();
+    for data in sets {
+        for participant in participants {
+            let maker = Maker { participant, data, study, local, env };
+            let is_to_age = maker.tables().age()
+                && (participant.attached.is_some() || !maker.dir()?.join(AGED).is_dir());
+            seconds += if is_to_age { aging_s(data) } else { 0.0 };
+        }
+    }
+    Ok(seconds)
 }
 
 /// Frozen instances without tables, by the template that is to be made of them.
@@ -331,7 +354,7 @@ impl Maker<'_> {
         let making = making(self.env, &dir)?;
         let ages = self.tables().age();
         let (fresh, made) = (dir.join(FRESH), dir.join("made.json"));
-        let aged = dir.join(if ages { "aged" } else { FRESH });
+        let aged = dir.join(if ages { AGED } else { FRESH });
         if aged.is_dir() && fresh.is_dir() && made.is_file() {
             let made = serde_json::from_slice(&fs_err::read(&made)?)
                 .with_context(|| format!("`{}` is damaged", made.display()))?;
