@@ -40,7 +40,11 @@ const CELLS: &[Column] = &[
     column("qps_low", Real, "lower end of its 95% interval; null if unknown"),
     column("qps_high", Real, "upper end"),
     column("rqps", Real, "QPS divided by that of the base; null for the base"),
-    column("rqps_low", Real, "lower end of its 95% interval; null if unknown"),
+    column(
+        "rqps_low",
+        Real,
+        "lower end of its 95% interval; null if unknown; alone, without `rqps`, a bound",
+    ),
     column("rqps_high", Real, "upper end"),
     column("total_rqps", Real, "relative QPS of all operations by all the time, stalls included"),
     column("total_rqps_low", Real, "lower end of its 95% interval"),

@@ -27,8 +27,8 @@ const SLICES: &[Column] = &[
     column("round", Integer, "number of the round in block and cell, from 0"),
     column("position", Integer, "place of the system in the round, from 0"),
     column("started", Moment, "when it began; null for published results"),
-    column("outcome", Text, "good, troubled, failed"),
-    column("failure", Text, "why it failed; null if it did not"),
+    column("outcome", Text, "good, troubled, failed, unanswered"),
+    column("failure", Text, "why it failed, or what was not answered; null otherwise"),
     column(
         "trouble",
         Text,

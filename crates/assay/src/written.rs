@@ -47,15 +47,18 @@ fn line_of(text: &str, sql: &str) -> Option<usize> {
     if first.trim().is_empty() {
         return None;
     }
-    let begins = text.match_indices(first.trim_end()).find_map(|(begin, found)| {
-        let mut at = begin + found.len();
+    // The beginning may stand elsewhere too: variables are short, so the nearest pieces belong together.
+    let found = text.match_indices(first.trim_end()).filter_map(|(begin, found)| {
+        let (mut at, mut gaps) = (begin + found.len(), 0);
         for piece in rest {
             let piece = piece.trim();
             let near = text.get(at..)?.find(piece).filter(|gap| *gap <= VARIABLE_MAX)?;
             at += near + piece.len();
+            gaps += near;
         }
-        Some(begin)
-    })?;
+        Some((gaps, begin))
+    });
+    let (_, begins) = found.min()?;
     lines.get(begins).copied()
 }
 
