@@ -197,7 +197,7 @@ fn a_running_study_is_marked_and_found_by_short_names() {
     assert!(stderr.contains(&format!("is being measured by process {}", child.id())), "{stderr}");
     let listed = place.run_to_end(&["studies"]);
     let listed = String::from_utf8(listed.stdout).unwrap();
-    assert!(listed.contains(" running ") && !listed.contains("assay resume"), "{listed}");
+    assert!(listed.contains(" running\n") && !listed.contains("assay resume"), "{listed}");
     let reported = place.run_to_end(&["report", "--format", "markdown"]);
     let reported = String::from_utf8(reported.stdout).unwrap();
     assert!(!reported.contains("assay resume"), "{reported}");

@@ -35,7 +35,9 @@ fn a_study_is_shown_named_and_removed() {
     assert!(said(&["studies", "name", &second, "before"], 2).contains("a study `before`"));
     let list = said(&["studies"], 0);
     assert!(list.contains(&format!("{first} (before)")) && list.contains("imported 20"), "{list}");
-    assert!(said(&["studies", "-o", "x.html"], 2).contains("have no HTML"));
+    let page = folder.path().join("x.html");
+    let refused = said(&["studies", "-o", page.to_str().unwrap()], 2);
+    assert!(refused.contains("have no HTML"), "{refused}");
     let shown: Value =
         serde_json::from_str(&said(&["studies", "show", "befo", "--format", "json"], 0)).unwrap();
     assert_eq!((&shown["name"], &shown["state"]), (&"before".into(), &"finished".into()));
