@@ -263,7 +263,7 @@ impl Provisioner {
             }
             _ if build.source == DEBIAN => "no release has it".to_owned(),
             _ if is_registry(&build.source) => "the newest with a known checksum".to_owned(),
-            _ => "only its vendor has it".to_owned(),
+            _ => "no source with known checksums has it, or can be used".to_owned(),
         };
         let mut elsewhere: Vec<_> = self.catalogued(spec, wanted).collect();
         // Debian's releases come first anyway, unless the builds are to be equal.

@@ -46,9 +46,14 @@ impl Provisioner {
         let (mut all, mut unread) = (Vec::new(), Vec::new());
         if let Ok(apt) = &sources.apt {
             for offer in released {
-                all.push(self.open(apt, offer.release, progress)?.of(offer));
+                match self.open(apt, offer.release, progress) {
+                    Ok(read) => all.push(read.of(offer)),
+                    Err(error @ Error::ExpiredIndex { .. }) => unread.push(error),
+                    Err(error) => return Err(error),
+                }
             }
         }
+        pass_over(&unread, progress);
         if let Some(found) = newest(&mut all, wanted) {
             return Ok(Chosen::Debian(Box::new(found)));
         }
@@ -65,18 +70,22 @@ impl Provisioner {
         // These sources matter only because no released one has it, so a failure of one does not affect the
         // others.
         let mut look = |offers: Vec<Offer<'a>>, all: &mut Vec<_>| {
+            let mut errors = Vec::new();
             for offer in offers {
                 match sources.apt.as_ref().map(|apt| self.open(apt, offer.release, progress)) {
                     Ok(Ok(read)) => all.push(read.of(offer)),
-                    Ok(Err(error)) => unread.push(error),
+                    Ok(Err(error)) => errors.push(error),
                     Err(_) => {}
                 }
             }
+            errors
         };
-        look(others, &mut all);
+        let passed_over = look(others, &mut all);
         if let Some(found) = newest(&mut all, wanted) {
             return Ok(Chosen::Debian(Box::new(found)));
         }
+        let before = unread.len();
+        unread.extend(passed_over);
         let tarballs = tarballs
             .into_iter()
             .chain(guessed.iter().flat_map(Package::packaged).filter(is_wanted));
@@ -85,10 +94,13 @@ impl Provisioner {
         let found = match found {
             Some(found) if is_listed => return Ok(Chosen::Packages(found)),
             None => {
-                look(rest, &mut all);
+                unread.extend(look(rest, &mut all));
                 None
             }
-            found => found,
+            found => {
+                pass_over(unread.get(before..).unwrap_or_default(), progress);
+                found
+            }
         };
         let with_engine = known().filter(|it| it.package.has_engine(spec.engine));
         all.retain(|it| it.offer.server.has_engine(spec.engine));
@@ -102,6 +114,14 @@ impl Provisioner {
             Some(found) => Ok(Chosen::Tarballs(found, error)),
             None => Err(error),
         }
+    }
+}
+
+/// Tells which sources cannot be used because their indexes have expired. Other errors are told at the end, if nothing
+/// else has the version.
+fn pass_over(unread: &[Error], progress: &mut dyn FnMut(Progress)) {
+    for error in unread.iter().filter(|it| matches!(it, Error::ExpiredIndex { .. })) {
+        progress(Progress::PassedOver { why: error.to_string() });
     }
 }
 

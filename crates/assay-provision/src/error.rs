@@ -288,6 +288,7 @@ impl Error {
                 | Self::AptMissing(_)
                 | Self::NotPublished { .. }
                 | Self::Gone { .. }
+                | Self::ExpiredIndex { .. }
                 | Self::NoVersion { .. }
         )
     }

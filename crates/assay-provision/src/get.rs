@@ -147,10 +147,6 @@ fn not_at_the_vendor(lack: Error, mut none: Error) -> Error {
     if !is_cut_off && !lacks_series {
         return lack;
     }
-    // Debian comes before vendors, and the user can accept its index.
-    if let Some(at) = unread.iter().position(|error| matches!(error, Error::ExpiredIndex { .. })) {
-        return unread.swap_remove(at);
-    }
     if is_cut_off {
         unread.push(lack);
     }

@@ -57,6 +57,11 @@ pub enum Progress {
         /// The last line of its tool.
         what: String,
     },
+    /// A source that comes before others cannot be used, so the server comes from another one.
+    PassedOver {
+        /// Why, in words.
+        why: String,
+    },
     /// The server was in the cache.
     Cached,
 }

@@ -33,15 +33,35 @@ pub(crate) fn fetch_all(
     env: &Environment,
 ) -> Result<Fetched> {
     let specs: Vec<&SystemSpec> = named.iter().map(|(_, spec)| *spec).collect();
-    let mut agreed = agree(provisioner, &specs, env)?;
+    let agreed = agree(provisioner, &specs, env)?;
+    let mut get = |name: &str, spec: &SystemSpec, from: Option<&str>| {
+        env.interrupt.check()?;
+        fetch(provisioner, name, spec, from, env)
+    };
+    let mut tell = |note: &str| env.progress.note(note);
+    let (prefixes, unreached) = from_agreed(named, agreed, &mut get, &mut tell)?;
+    Ok(Fetched { prefixes, unreached })
+}
+
+/// Gets a server by the user's name and its spec, from one source or the best one.
+type Get<'a, T> = dyn FnMut(&str, &SystemSpec, Option<&str>) -> Result<T> + 'a;
+
+/// What `get` gets of the `agreed` source of each product, and the sources that cannot be used: each is told and given
+/// up.
+fn from_agreed<T: Clone>(
+    named: &[(&str, &SystemSpec)],
+    mut agreed: BTreeMap<Product, String>,
+    get: &mut Get<'_, T>,
+    tell: &mut dyn FnMut(&str),
+) -> Result<(Vec<T>, Vec<String>)> {
     let mut unreached = Vec::new();
     loop {
-        let (product, source, error) = match fetch_each(provisioner, named, &agreed, env)? {
-            Ok(prefixes) => return Ok(Fetched { prefixes, unreached }),
+        let (product, source, error) = match fetch_each(named, &agreed, get)? {
+            Ok(prefixes) => return Ok((prefixes, unreached)),
             Err(lack) => lack,
         };
         agreed.remove(&product);
-        env.progress.note(&format!(
+        tell(&format!(
             "note: {source} has all of these versions of {product}, but cannot be used now: {error}; each version \
              comes from the best other source, so a difference may be one of their builds"
         ));
@@ -52,15 +72,13 @@ pub(crate) fn fetch_all(
 /// What lacks a source that has all versions of a product.
 type Lack = (Product, String, assay_provision::Error);
 
-fn fetch_each(
-    provisioner: &Provisioner,
+fn fetch_each<T: Clone>(
     named: &[(&str, &SystemSpec)],
     agreed: &BTreeMap<Product, String>,
-    env: &Environment,
-) -> Result<Result<Vec<Prefix>, Lack>> {
-    let mut prefixes: Vec<Prefix> = Vec::with_capacity(named.len());
+    get: &mut Get<'_, T>,
+) -> Result<Result<Vec<T>, Lack>> {
+    let mut prefixes: Vec<T> = Vec::with_capacity(named.len());
     for (index, &(name, spec)) in named.iter().enumerate() {
-        env.interrupt.check()?;
         // The same words give the same build, even if the source gets another one meanwhile.
         let mut before = named.iter().zip(&prefixes).take(index);
         if let Some((_, same)) = before.find(|((_, other), _)| *other == spec) {
@@ -68,7 +86,7 @@ fn fetch_each(
             continue;
         }
         let from = agreed.get(&spec.product);
-        let error = match fetch(provisioner, name, spec, from.map(String::as_str), env) {
+        let error = match get(name, spec, from.map(String::as_str)) {
             Ok(prefix) => {
                 prefixes.push(prefix);
                 continue;
@@ -144,6 +162,12 @@ fn check_origin(spec: &SystemSpec) -> Result<(), paths::WrongPlace> {
 fn telling(name: &str, begun: &str, env: &Environment) -> impl FnMut(Fetching) {
     let mut is_begun = false;
     move |step| {
+        if let Fetching::PassedOver { why } = &step {
+            env.progress.note(&format!(
+                "note: {name}: {why}; the next best source is asked (`--accept-expired-index` uses the index anyway)"
+            ));
+            return;
+        }
         if !is_begun && !matches!(step, Fetching::Cached) {
             env.progress.begin(&format!("{name}: {begun}"));
             is_begun = true;
@@ -166,6 +190,7 @@ fn fetching(name: &str, step: &Fetching) -> String {
         Fetching::Unpacking { done, total } => {
             format!("{name}: unpacking {done} of {total} packages")
         }
+        Fetching::PassedOver { why } => format!("{name}: {why}"),
         Fetching::Building { what } => format!("{name}: {what}"),
         Fetching::Cached => format!("{name}: in the cache"),
     }
@@ -192,5 +217,67 @@ mod tests {
         assert!(is_refused("mysql@dir:/proc/no/such") && is_refused("mysql@git:/proc/no/such#x"));
         assert!(!is_refused("mysql@dir:/proc") && !is_refused("mysql@git:/proc#x"));
         assert!(!is_refused("mysql@git:https://h/x.git#v1") && !is_refused("mysql@git:me@h:x#v1"));
+    }
+
+    /// What came from where and the sources that could not be used; and what was told.
+    type Past = (Result<(Vec<String>, Vec<String>)>, String);
+
+    /// Gets systems whose common source fails with `lack`.
+    fn fetched_past(lack: fn() -> assay_provision::Error) -> Past {
+        let specs = ["5.7", "8.0", "9.7"]
+            .map(|version| assay_plan::parse_system(&format!("mysql@{version}")).unwrap());
+        let mariadb = assay_plan::parse_system("mariadb@11.8").unwrap();
+        let named = [
+            ("maria", &mariadb),
+            ("old", &specs[0]),
+            ("mid", &specs[1]),
+            ("new", &specs[2]),
+            ("new again", &specs[2]),
+        ];
+        let agreed = BTreeMap::from([(Product::MySql, "mysql.com".to_owned())]);
+        let (mut number, mut told) = (0, String::new());
+        let mut get = |name: &str, _: &SystemSpec, from: Option<&str>| {
+            number += 1;
+            match from {
+                // The first one is still in the cache.
+                Some("mysql.com") if name != "old" => Err(lack().into()),
+                _ => Ok(format!("{number}: {name} from {}", from.unwrap_or("its best"))),
+            }
+        };
+        let fetched = from_agreed(&named, agreed, &mut get, &mut |note| told.push_str(note));
+        (fetched, told)
+    }
+
+    #[test]
+    fn a_common_source_that_cannot_be_used_is_told_and_each_version_comes_from_its_best_one() {
+        use assay_provision::Error;
+        let download =
+            || Error::Download { url: "https://u".to_owned(), detail: "refused".to_owned() };
+        let expired =
+            || Error::ExpiredIndex { release: "sid".to_owned(), detail: "old".to_owned() };
+        let lacks: [(fn() -> Error, &str); 2] =
+            [(download, "`https://u` cannot be downloaded"), (expired, "`sid` has expired")];
+        for (lack, why) in lacks {
+            let (fetched, told) = fetched_past(lack);
+            let (got, unreached) = fetched.unwrap();
+            // What the common source has of this product is not used beside others, or builds would differ for nothing.
+            let expected = ["maria", "old", "mid", "new", "new"].into_iter().zip([4, 5, 6, 7, 7]);
+            let expected = expected.map(|(name, at)| format!("{at}: {name} from its best"));
+            assert_eq!(got, expected.collect::<Vec<_>>());
+            assert_eq!(unreached, ["mysql.com"]);
+            assert!(told.contains("mysql.com has all of these versions of mysql, but"), "{told}");
+            assert!(told.contains(why) && told.contains("one of their builds"), "{told}");
+        }
+    }
+
+    #[test]
+    fn a_source_whose_files_are_wrong_is_not_passed_over() {
+        let (fetched, told) = fetched_past(|| assay_provision::Error::Malformed {
+            what: "archive".to_owned(),
+            detail: "torn".to_owned(),
+        });
+        let error = fetched.err().map(|error| format!("{error:#}")).unwrap_or_default();
+        assert!(error.starts_with("cannot get `mysql@8.0`: malformed archive"), "{error}");
+        assert_eq!(told, "");
     }
 }
