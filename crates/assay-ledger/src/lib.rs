@@ -23,6 +23,8 @@ mod shape;
 mod study_rows;
 mod tests;
 mod values;
+#[cfg(test)]
+mod work_tests;
 mod write;
 
 use std::os::unix::fs::MetadataExt as _;

@@ -98,9 +98,12 @@ pub(crate) fn refuse_taken(connection: &Connection, id: &str) -> Result<(), Prob
 /// Refuses the id of somebody else's study if it is the beginning of another id or name. Commands would take it for
 /// that study, because an id in full counts before the beginning of one.
 pub(crate) fn refuse_hiding(connection: &Connection, id: &str) -> Result<(), Problem> {
-    let sql = "SELECT id FROM study WHERE id <> ?1 AND substr(id, 1, length(?1)) = ?1
-        UNION ALL SELECT name FROM name WHERE name <> ?1 AND substr(name, 1, length(?1)) = ?1";
-    let hidden = rows(connection, sql, [id], |row| Ok(row.get::<_, String>(0)?))?;
+    // The indexes give those that begin like it, however many studies there are.
+    let sql = "SELECT id FROM study WHERE id > ?1 AND id < ?2 AND substr(id, 1, length(?1)) = ?1
+        UNION ALL
+        SELECT name FROM name WHERE name > ?1 AND name < ?2 AND substr(name, 1, length(?1)) = ?1";
+    let after = format!("{id}{}", char::MAX);
+    let hidden = rows(connection, sql, [id, &after], |row| Ok(row.get::<_, String>(0)?))?;
     match hidden.into_iter().next() {
         Some(text) => Err(Problem::Hides { id: id.to_owned(), text }),
         None => Ok(()),

@@ -1,0 +1,151 @@
+//! The work of adding studies grows with what is added, not with its square or with what is there. Work is what SQLite
+//! executes, which depends on no clock.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use assay_model::{
+    Artifact, CellId, CpuPlacement, Experiment, Host, IdKey, PlannedCell, Preset, ReportedServer,
+    Setup, Slice, SliceOutcome, StatementMode, Study, StudyRecord, System, SystemSpec, TableForm,
+    TestSet, WorkCounters,
+};
+use assay_model::{Engine, Origin, Product};
+
+use crate::{Ledger, StudyRows};
+
+/// The ways to execute statements of SQLite's machine, counted by so many.
+const COUNTED: i32 = 10;
+
+/// What SQLite executes for an act.
+fn work(ledger: &mut Ledger, act: impl FnOnce(&mut Ledger)) -> u64 {
+    let count = Arc::new(AtomicU64::new(0));
+    let counting = Arc::clone(&count);
+    let tick = move || {
+        counting.fetch_add(1, Ordering::Relaxed);
+        false
+    };
+    ledger.connection.progress_handler(COUNTED, Some(tick)).unwrap();
+    act(ledger);
+    ledger.connection.progress_handler(0, None::<fn() -> bool>).unwrap();
+    count.load(Ordering::Relaxed)
+}
+
+fn system(number: usize) -> System {
+    let version = format!("8.0.{number}");
+    System {
+        name: format!("mysql@{version}"),
+        spec: SystemSpec {
+            product: Product::MySql,
+            origin: Origin::Version(version.clone()),
+            engine: Engine::InnoDb,
+            overrides: Vec::new(),
+        },
+        artifact: Artifact::Reported(ReportedServer {
+            reported_in: "a.tsv".to_owned(),
+            product: Some(Product::MySql),
+            version,
+            notes: Vec::new(),
+        }),
+        is_base: number == 0,
+        is_twin: false,
+        options: Vec::new(),
+    }
+}
+
+/// A study of published results: two systems and so many cells.
+fn record(cells: u32) -> StudyRecord {
+    let test = assay_workloads::test_by_name("point-query").unwrap();
+    let setup = |clients| Setup { clients, tables: 1, rows: 1000 };
+    let ids = (1..=cells).map(|clients| CellId { test, setup: setup(clients) });
+    let planned = |id| PlannedCell {
+        id,
+        warm_ms: 0,
+        warm_us: None,
+        turn_ms: 0,
+        slice_ms: 0,
+        events: None,
+        placement: CpuPlacement::Free,
+    };
+    let study = Study {
+        id: "imported-1".to_owned(),
+        started_ms: 1,
+        preset: Preset::Published,
+        set: TestSet::Set47,
+        seed: 0,
+        threshold: 0.05,
+        budget_s: 0.0,
+        blocks: 1,
+        rounds: 1,
+        cells: ids.clone().map(planned).collect(),
+        setups: (1..=cells).map(setup).collect(),
+        experiment: Experiment::Sequential,
+        id_key: IdKey::Primary,
+        table_form: TableForm::default(),
+        terms: None,
+        statements: StatementMode::Prepared,
+        gate: None,
+        recipe: String::new(),
+        workload_version: 0,
+        assay_version: "0".to_owned(),
+    };
+    let mut record = StudyRecord::new(study, Host::default(), vec![system(0), system(1)]);
+    record.finished = true;
+    let slices = ids.flat_map(|cell| [0, 1].map(|system| slice(cell, system)));
+    record.slices.extend(slices);
+    record
+}
+
+fn slice(cell: CellId, system: usize) -> Slice {
+    let work = WorkCounters { read: 1000, elapsed_ns: 1_000_000_000, ..WorkCounters::default() };
+    Slice {
+        system,
+        cell,
+        run: 0,
+        block: 0,
+        round: 0,
+        position: system as u32,
+        started_ms: 1,
+        outcome: SliceOutcome::Good,
+        trouble: Vec::new(),
+        work,
+        turns: Vec::new(),
+        step: None,
+        published: Vec::new(),
+        status: None,
+        client: None,
+        server: None,
+        host: None,
+    }
+}
+
+/// The work of adding a study, and of copying it into a ledger, as an import does.
+fn of_cells(cells: u32) -> (u64, StudyRows) {
+    let record = record(cells);
+    let mut alone = Ledger::in_memory().unwrap();
+    let added = work(&mut alone, |ledger| ledger.add_record(&record).unwrap());
+    let rows = alone.rows("imported-1").unwrap();
+    let copied = rows.clone();
+    let mut ledger = Ledger::in_memory().unwrap();
+    let copied = work(&mut ledger, |ledger| ledger.add_rows(&[copied]).unwrap());
+    (added + copied, rows)
+}
+
+#[test]
+fn four_times_the_rows_are_four_times_the_work() {
+    let [few, many] = [100, 400].map(|cells| of_cells(cells).0);
+    assert!(few > 1000, "{few}");
+    assert!(many < 5 * few, "{few} {many}");
+}
+
+#[test]
+fn a_study_is_no_more_work_for_the_many_that_are_there() {
+    let (_, rows) = of_cells(10);
+    let mut ledger = Ledger::in_memory().unwrap();
+    let mut works = Vec::new();
+    for number in 0..200 {
+        let rows = rows.clone().renamed(format!("imported-{number:04}"));
+        works.push(work(&mut ledger, |ledger| ledger.add_rows(&[rows]).unwrap()));
+    }
+    let (early, late) = (works[1], works[199]);
+    assert!(early > 100 && late * 10 < early * 11, "{early} {late}");
+}
