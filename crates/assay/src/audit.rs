@@ -20,8 +20,8 @@ use crate::machine_lock;
 use crate::progress::Progress;
 use crate::report;
 use crate::systems::{
-    Instance, LocalSite, Questions, StudyTables, check_options, data_fact, environment, facts,
-    leave_root_for, machine_facts, on_disk, participants, start_on_empty, terms_of,
+    Instance, LocalSite, Questions, StudyTables, Warm, check_options, data_fact, environment,
+    facts, leave_root_for, machine_facts, on_disk, participants, start_on_empty, terms_of,
 };
 use crate::workload;
 
@@ -65,6 +65,7 @@ pub(crate) fn run(args: &Audit, cache_dir: Option<&Path>) -> Result<Exit> {
         tests: &tests,
         statements: StatementMode::default(),
         seed: plan.study.seed,
+        warm: None,
     };
     let mut all_facts = Vec::with_capacity(systems.len());
     for participant in &participants {
@@ -83,7 +84,8 @@ pub(crate) fn run(args: &Audit, cache_dir: Option<&Path>) -> Result<Exit> {
         });
         let server = server.with_context(|| format!("cannot start `{name}`"))?;
         let instance = Instance::Started(server);
-        let content = load(&instance, system, &plan.study, data)?;
+        let (content, warm) = load(&instance, system, &plan.study, data)?;
+        let questions = Questions { warm: Some(&warm), ..questions };
         let mut facts = facts(&instance, system, &questions)?;
         let data = plan.study.setups.first().map_or(data, |setup| setup.data());
         facts.settings.extend([data_fact(data, StartFrom::Fresh, content.rows, &content.checksum)]);
@@ -119,7 +121,12 @@ fn plans_of_all(systems: &[System], all_facts: &[Facts]) -> usize {
 }
 
 /// Fills the tables and collects their statistics. Returns the content that the server then has.
-fn load(server: &Instance, system: &System, study: &Study, data: DataSet) -> Result<Content> {
+fn load(
+    server: &Instance,
+    system: &System,
+    study: &Study,
+    data: DataSet,
+) -> Result<(Content, Warm)> {
     server.create_database()?;
     let tables = StudyTables::of(study, &system.spec, data);
     let options = server.connect_options();
@@ -127,5 +134,5 @@ fn load(server: &Instance, system: &System, study: &Study, data: DataSet) -> Res
     // Only statistics are needed, so this does not wait for pages to be written.
     let mut control = Connection::connect(&options)?;
     assay_servers::maintain(&mut control, &tables.names(), Duration::ZERO)?;
-    Ok(report.content)
+    Ok((report.content, tables.fill_cache(&options)?))
 }

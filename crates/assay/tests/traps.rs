@@ -146,3 +146,41 @@ fn what_later_executions_of_a_prepared_statement_do_is_found() {
         "{plan:#}"
     );
 }
+
+/// Nearly all rows have one value, which is asked for: Postgres plans the first five executions for that value and reads
+/// the whole table. Its plan for any value uses the index and seems to be cheaper, so later executions use that.
+const SKEWED: &str = r#"
+[table.item]
+rows = "40k"
+create = "CREATE TABLE item (id INT NOT NULL PRIMARY KEY, kind INT NOT NULL, v INT NOT NULL)"
+after = [
+  "UPDATE item SET kind = id WHERE id % 20 = 0",
+  "CREATE INDEX item_kind ON item (kind)",
+  "ANALYZE item",
+]
+columns = { id = { sequence = 1 }, kind = { uniform = [0, 0] }, v = { uniform = [1, 9] } }
+[test.skewed]
+let.k = { uniform = [0, 0] }
+steps = ["SELECT SUM(v) FROM item WHERE kind = :k"]
+"#;
+
+#[test]
+fn the_plan_for_any_values_of_later_executions_on_postgres_is_found() {
+    let place = Place::with("postgres@16");
+    let directory = tempfile::tempdir().unwrap();
+    let workload = directory.path().join("skewed.toml");
+    fs_err::write(&workload, SKEWED).unwrap();
+    let (auto, custom) = ("postgres@16", "postgres@16+plan_cache_mode=force_custom_plan");
+    let audit = ["audit", auto, custom, "--workload", workload.to_str().unwrap(), "--offline"];
+    let output = place.run_to_end(&[&audit[..], &["--format", "json"]].concat());
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{stderr}");
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let findings = document["audit"].as_array().unwrap();
+    let plan = findings.iter().find(|it| it["setting"] == "plan.skewed").unwrap();
+    let [auto, custom] = [auto, custom].map(|it| plan["values"][it].as_str().unwrap().to_owned());
+    assert_eq!(custom, "Aggregate < Seq Scan on item");
+    let later =
+        "from the sixth execution on, for any values: Aggregate < Index Scan using item_kind";
+    assert!(auto.starts_with(&custom) && auto.contains(later), "{auto}");
+}

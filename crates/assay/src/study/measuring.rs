@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant as Clock};
 
 use anyhow::{Context, Result};
-use assay_model::{Class, CpuPlacement, DataSet, PlannedCell, Slice};
+use assay_model::{Class, CpuPlacement, PlannedCell, Slice};
 use assay_plan::round_order;
 use assay_study::{Outcome, mean_rate};
 use assay_verdict::Sample;
@@ -296,7 +296,6 @@ impl StudyExecutor<'_, '_> {
         let planned = self.cell(cell)?;
         self.tell_standing(&format!("{}, {}", self.name(system), planned.id.test));
         let slot = Slot { system, block: 0, round: 0, position: system as u32 };
-        self.ask_running(system, planned.id.setup.data())?;
         let interrupt = &self.env.interrupt;
         let seconds = f64::from(planned.slice_ms) / 1000.0;
         let slice = interrupt.finish(seconds, || match self.connect_noting(system, &planned) {
@@ -309,14 +308,6 @@ impl StudyExecutor<'_, '_> {
             self.record(slice)?;
         }
         Ok(Outcome::Measured { samples, seconds: began.elapsed().as_secs_f64() })
-    }
-
-    /// Asks the running server of a system for its settings and plans, unless they are known.
-    fn ask_running(&mut self, system: usize, data: DataSet) -> Result<()> {
-        let server = self.servers.remove(&system).context("its server is not running")?;
-        let asked = self.ask_once(system, &server, data);
-        self.servers.insert(system, server);
-        asked
     }
 
     fn connect_noting(&mut self, system: usize, cell: &PlannedCell) -> Result<Clients> {

@@ -10,7 +10,7 @@ use assay_study::{Outcome, Phase};
 
 use super::executor::StudyExecutor;
 use crate::clock::now_ms;
-use crate::systems::{Instance, Questions, facts, start_instance};
+use crate::systems::{Instance, Questions, Warm, facts, start_instance};
 
 impl StudyExecutor<'_, '_> {
     /// Starts an instance of every system, fills their caches, and freezes them. An error names its system.
@@ -35,7 +35,7 @@ impl StudyExecutor<'_, '_> {
         };
         let filled = together(started.iter().zip(order).map(fill));
         for ((&system, server), filled) in order.iter().zip(&mut started).zip(filled) {
-            let ready = filled.and_then(|()| self.ask_once(system, server, phase.data));
+            let ready = filled.and_then(|warm| self.ask_once(system, server, phase.data, &warm));
             let frozen = match ready {
                 Ok(()) => server.freeze().map_err(anyhow::Error::from),
                 Err(why) => Err(server.explained(why)),
@@ -58,16 +58,17 @@ impl StudyExecutor<'_, '_> {
 
     /// Asks the first instance of a system for the system's settings and plans, unless they are known. Plans depend on
     /// what is cached, so this comes when the caches are as they are measured.
-    pub(super) fn ask_once(
+    fn ask_once(
         &mut self,
         system: usize,
         server: &Instance,
         data: DataSet,
+        warm: &Warm,
     ) -> Result<()> {
         if self.recorder.is_audited(system, data) {
             return Ok(());
         }
-        let facts = self.audit(system, server, data)?;
+        let facts = self.audit(system, server, data, warm)?;
         let participant = self.participants.get(system).context("no such system")?;
         for warning in warnings(&ineffective(&participant.system.spec, &facts.settings)) {
             self.env.progress.note(&format!("warning: {}: {warning}", self.name(system)));
@@ -104,13 +105,13 @@ impl StudyExecutor<'_, '_> {
     /// Asks an instance for its system's settings, and ends it.
     pub(super) fn audit_alone(&mut self, system: usize, data: DataSet) -> Result<()> {
         let server = self.instance(system, Phase { data, start_from: StartFrom::Fresh })?;
-        self.tables(system, data)?.fill_cache(&server.connect_options())?;
-        self.ask_once(system, &server, data)?;
+        let warm = self.tables(system, data)?.fill_cache(&server.connect_options())?;
+        self.ask_once(system, &server, data, &warm)?;
         Ok(server.stop()?)
     }
 
     /// Asks a server that holds the data for what the audit compares.
-    fn audit(&self, system: usize, server: &Instance, data: DataSet) -> Result<Facts> {
+    fn audit(&self, system: usize, server: &Instance, data: DataSet, warm: &Warm) -> Result<Facts> {
         let study = self.recorder.study();
         let mut tests: Vec<Test> = Vec::new();
         for test in study.cells.iter().map(|cell| cell.id.test) {
@@ -119,8 +120,8 @@ impl StudyExecutor<'_, '_> {
                 tests.push(test);
             }
         }
-        let questions =
-            Questions { data, tests: &tests, statements: study.statements, seed: study.seed };
+        let (statements, seed) = (study.statements, study.seed);
+        let questions = Questions { data, tests: &tests, statements, seed, warm: Some(warm) };
         let participant = self.participants.get(system).context("no such system")?;
         facts(server, &participant.system, &questions)
     }

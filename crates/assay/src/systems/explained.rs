@@ -13,6 +13,7 @@ use assay_workloads::Program;
 use super::again::{Again, later_executions};
 use super::questions::{Questions, setup};
 use super::shortened::shortened;
+use super::study_tables::Warm;
 use super::walk::walk;
 
 /// The plans of a test's statements, with the values of the first event that has them.
@@ -21,6 +22,7 @@ pub(super) fn plans(
     system: &System,
     test: Test,
     asked: &Questions,
+    _: &Warm,
 ) -> Result<Vec<Plan>> {
     let product = system.spec.product;
     let program = Arc::new(Program::new(product, test, setup(asked.data), StatementMode::Text));

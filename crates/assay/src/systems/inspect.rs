@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use assay_load::{Session, Work};
 use assay_model::{DataSet, QueueStep, StartFrom, System, Test};
 use assay_servers::audit::{Facts, Plan};
@@ -14,6 +14,8 @@ use super::explained;
 use super::instance::Instance;
 use super::questions::{Questions, setup};
 use super::shortened::shortened;
+
+const COLD: &str = "internal error: plans are asked of a server whose caches are cold";
 
 /// Reads the facts about a server. Its tables are not changed.
 pub(crate) fn facts(server: &Instance, system: &System, asked: &Questions) -> Result<Facts> {
@@ -37,7 +39,8 @@ pub(crate) fn facts(server: &Instance, system: &System, asked: &Questions) -> Re
     settings.insert("session.unprepared_control".to_owned(), control_of.join(", "));
     let mut plans = Vec::new();
     for test in asked.tests.iter().filter(|test| !failing.contains_key(*test)) {
-        plans.extend(explained::plans(&server.connect_options(), system, *test, asked)?);
+        let warm = asked.warm.context(COLD)?;
+        plans.extend(explained::plans(&server.connect_options(), system, *test, asked, warm)?);
     }
     let failing: Vec<String> =
         failing.into_iter().map(|(test, why)| format!("{}: {why}", test.name)).collect();

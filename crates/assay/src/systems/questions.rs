@@ -2,6 +2,8 @@
 
 use assay_model::{DataSet, Setup, StatementMode, Test};
 
+use super::study_tables::Warm;
+
 /// The questions of an audit.
 pub(crate) struct Questions<'a> {
     /// The data in the tables.
@@ -12,6 +14,8 @@ pub(crate) struct Questions<'a> {
     pub(crate) statements: StatementMode,
     /// Seed of the values in statements.
     pub(crate) seed: u64,
+    /// That the server's caches are filled. Without it, no statement can be explained.
+    pub(crate) warm: Option<&'a Warm>,
 }
 
 /// Clients and tables do not affect plans.

@@ -36,6 +36,11 @@ enum Kind {
     Queue,
 }
 
+/// A server has read all tables once. Plans depend on what is cached, so who asks for them has to show that the caches
+/// are as they are when it is measured; only [`StudyTables::fill_cache`] makes one.
+#[derive(Debug)]
+pub(crate) struct Warm(());
+
 impl<'a> StudyTables<'a> {
     pub(crate) fn of(study: &'a Study, spec: &SystemSpec, data: DataSet) -> Self {
         Self {
@@ -136,7 +141,7 @@ impl<'a> StudyTables<'a> {
     }
 
     /// Makes the server read all of them once, so that they are in its cache.
-    pub(crate) fn fill_cache(&self, options: &ConnectOptions) -> Result<()> {
+    pub(crate) fn fill_cache(&self, options: &ConnectOptions) -> Result<Warm> {
         match self.kind {
             Kind::Own(own) => assay_load::fill_own_cache(options, self.product, own)?,
             Kind::Sbtest => {
@@ -145,7 +150,7 @@ impl<'a> StudyTables<'a> {
             }
             Kind::Queue => {}
         }
-        Ok(())
+        Ok(Warm(()))
     }
 }
 
