@@ -5,15 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use assay_model::{
-    Artifact, CellId, CpuPlacement, Experiment, Host, IdKey, PlannedCell, Preset, ReportedServer,
-    Setup, Slice, SliceOutcome, StatementMode, Study, StudyRecord, System, SystemSpec, TableForm,
-    TestSet, WorkCounters,
+    Artifact, CellId, CpuPlacement, Engine, Experiment, Host, IdKey, Origin, PlannedCell, Preset,
+    Product, ReportedServer, Setup, Slice, SliceOutcome, StatementMode, Study, StudyRecord, System,
+    SystemSpec, TableForm, TestSet, WorkCounters,
 };
-use assay_model::{Engine, Origin, Product};
 
 use crate::{Ledger, StudyRows};
 
-/// The ways to execute statements of SQLite's machine, counted by so many.
+/// One count stands for so many instructions of SQLite's machine.
 const COUNTED: i32 = 10;
 
 /// What SQLite executes for an act.

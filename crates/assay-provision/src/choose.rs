@@ -43,15 +43,11 @@ impl Provisioner {
             .partition(|offer| offer.may_have(wanted) && offer.server.has_engine(spec.engine));
         let (released, others): (Vec<_>, Vec<_>) =
             fitting.into_iter().partition(|offer| offer.release.released);
-        let (mut all, mut unread) = (Vec::new(), Vec::new());
-        if let Ok(apt) = &sources.apt {
-            for offer in released {
-                match self.open(apt, offer.release, progress) {
-                    Ok(read) => all.push(read.of(offer)),
-                    Err(error @ Error::ExpiredIndex { .. }) => unread.push(error),
-                    Err(error) => return Err(error),
-                }
-            }
+        let mut all = Vec::new();
+        let (mut unread, failures): (Vec<_>, Vec<_>) =
+            self.look(sources, released, &mut all, progress).into_iter().partition(is_expired);
+        if let Some(error) = failures.into_iter().next() {
+            return Err(error);
         }
         pass_over(&unread, progress);
         if let Some(found) = newest(&mut all, wanted) {
@@ -69,38 +65,26 @@ impl Provisioner {
         }
         // These sources matter only because no released one has it, so a failure of one does not affect the
         // others.
-        let mut look = |offers: Vec<Offer<'a>>, all: &mut Vec<_>| {
-            let mut errors = Vec::new();
-            for offer in offers {
-                match sources.apt.as_ref().map(|apt| self.open(apt, offer.release, progress)) {
-                    Ok(Ok(read)) => all.push(read.of(offer)),
-                    Ok(Err(error)) => errors.push(error),
-                    Err(_) => {}
-                }
-            }
-            errors
-        };
-        let passed_over = look(others, &mut all);
+        let passed_over = self.look(sources, others, &mut all, progress);
         if let Some(found) = newest(&mut all, wanted) {
             return Ok(Chosen::Debian(Box::new(found)));
         }
-        let before = unread.len();
-        unread.extend(passed_over);
         let tarballs = tarballs
             .into_iter()
             .chain(guessed.iter().flat_map(Package::packaged).filter(is_wanted));
         let found = best(tarballs, wanted, spec.engine);
+        if found.is_some() {
+            pass_over(&passed_over, progress);
+        }
+        unread.extend(passed_over);
         let is_listed = known().any(|it| it.version.version == *wanted);
         let found = match found {
             Some(found) if is_listed => return Ok(Chosen::Packages(found)),
             None => {
-                unread.extend(look(rest, &mut all));
+                unread.extend(self.look(sources, rest, &mut all, progress));
                 None
             }
-            found => {
-                pass_over(unread.get(before..).unwrap_or_default(), progress);
-                found
-            }
+            found => found,
         };
         let with_engine = known().filter(|it| it.package.has_engine(spec.engine));
         all.retain(|it| it.offer.server.has_engine(spec.engine));
@@ -115,12 +99,35 @@ impl Provisioner {
             None => Err(error),
         }
     }
+
+    /// Adds the rows whose index can be read. Returns why the others cannot.
+    fn look<'a>(
+        &'a self,
+        sources: &Sources<'_>,
+        offers: Vec<Offer<'a>>,
+        all: &mut Vec<Opened<'a>>,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Vec<Error> {
+        let Ok(apt) = &sources.apt else { return Vec::new() };
+        let mut unread = Vec::new();
+        for offer in offers {
+            match self.open(apt, offer.release, progress) {
+                Ok(read) => all.push(read.of(offer)),
+                Err(error) => unread.push(error),
+            }
+        }
+        unread
+    }
+}
+
+fn is_expired(error: &Error) -> bool {
+    matches!(error, Error::ExpiredIndex { .. })
 }
 
 /// Tells which sources cannot be used because their indexes have expired. Other errors are told at the end, if nothing
 /// else has the version.
 fn pass_over(unread: &[Error], progress: &mut dyn FnMut(Progress)) {
-    for error in unread.iter().filter(|it| matches!(it, Error::ExpiredIndex { .. })) {
+    for error in unread.iter().filter(|it| is_expired(it)) {
         progress(Progress::PassedOver { why: error.to_string() });
     }
 }

@@ -467,7 +467,7 @@ impl Hint for Error {
             Self::DiskFull { .. } => NO_ROOM,
             Self::Io(error) if error.kind() == io::ErrorKind::StorageFull => NO_ROOM,
             Self::Io(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                "choose a cache directory of your own with `--cache-dir`"
+                "choose a cache directory of your own with `--cache-dir` or `ASSAY_CACHE`"
             }
             _ => return Vec::new(),
         };

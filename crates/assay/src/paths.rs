@@ -71,11 +71,23 @@ pub(crate) enum Untrusted {
         /// The other user's id.
         owner: u32,
     },
+    /// It is somebody else's, such as root's, who has not let this user in.
+    #[error("this user may not change `{}`, which belongs to user {owner}", path.display())]
+    Closed {
+        /// The cache or a part of it.
+        path: PathBuf,
+        /// The other user's id.
+        owner: u32,
+    },
 }
 
 impl Hint for Untrusted {
     fn hints(&self) -> Vec<String> {
         let first = match self {
+            Self::Closed { .. } => {
+                let hint = "set `ASSAY_CACHE` (or `--cache-dir`) to a directory of your own; assay creates it";
+                return vec![hint.to_owned()];
+            }
             Self::OpenToAll(path) => format!(
                 "remove `{0}` unless you trust all users, or remove the permission: `chmod -R o-w {0}`",
                 path.display()
@@ -96,13 +108,18 @@ const TRUSTED: [&str; 5] = ["", "prefixes", "templates", "instances", "apt"];
 /// Those whose entries may have been put there before the part was this user's alone.
 const FILLED: [&str; 2] = ["prefixes", "templates"];
 
-/// Refuses a cache that everybody can write to, or that belongs to another user than this one or root. Returns a
-/// warning for one that some other users can write to.
-fn check_cache(dir: &Path) -> Result<Option<String>, Untrusted> {
+/// Refuses a cache that everybody can write to, that belongs to another user than this one or root, or that this user
+/// cannot write to. Returns a warning for one that some other users can write to. `may_change` a directory: whether this
+/// user may list it and add to it.
+fn check_cache(
+    dir: &Path,
+    may_change: impl Fn(&Path) -> bool,
+) -> Result<Option<String>, Untrusted> {
     let mut warning = None;
     let entries = FILLED.into_iter().flat_map(|part| fs_err::read_dir(dir.join(part)));
     let entries = entries.flatten().flatten().map(|entry| entry.path());
-    for path in TRUSTED.map(|part| dir.join(part)).into_iter().chain(entries) {
+    let parts = TRUSTED.map(|part| if part.is_empty() { dir.to_owned() } else { dir.join(part) });
+    for path in parts.iter().cloned().chain(entries) {
         // Missing parts are created by assay.
         let Ok(found) = fs_err::symlink_metadata(&path) else { continue };
         // The path of the cache itself may be a link, as the user's word.
@@ -118,6 +135,9 @@ fn check_cache(dir: &Path) -> Result<Option<String>, Untrusted> {
         if owner != 0 && owner != geteuid().as_raw() {
             return Err(Untrusted::OfAnother { path, owner });
         }
+        if found.is_dir() && parts.contains(&path) && !may_change(&path) {
+            return Err(Untrusted::Closed { path, owner });
+        }
         // Many systems give each user a group of their own, which is harmless.
         let is_groups = mode & 0o020 != 0 && found.gid() != getegid().as_raw();
         if warning.is_none() && is_groups {
@@ -127,6 +147,13 @@ fn check_cache(dir: &Path) -> Result<Option<String>, Untrusted> {
         }
     }
     Ok(warning)
+}
+
+/// Whether this user may list a directory and add to it.
+fn may_change(dir: &Path) -> bool {
+    use rustix::fs::{Access, AtFlags, CWD, accessat};
+    let all = Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK;
+    accessat(CWD, dir, all, AtFlags::EACCESS).is_ok()
 }
 
 /// Creates a directory that only this user may enter. An existing one gets the same permissions.
@@ -143,7 +170,7 @@ pub(crate) fn made_cache_dir(given: Option<&Path>) -> Result<PathBuf> {
     let dir = cache_dir(given)?;
     let chosen_by = "`--cache-dir` or `ASSAY_CACHE`";
     fs_err::create_dir_all(&dir).map_err(|source| NotMade { what: "cache", chosen_by, source })?;
-    if let Some(warning) = check_cache(&dir)? {
+    if let Some(warning) = check_cache(&dir, may_change)? {
         log::warn!("{warning}");
     }
     Ok(dir)
@@ -154,7 +181,22 @@ pub(crate) fn made_state_dir() -> Result<PathBuf> {
     let dir = state_dir()?;
     let chosen_by = "`XDG_STATE_HOME`";
     fs_err::create_dir_all(&dir).map_err(|source| NotMade { what: "state", chosen_by, source })?;
+    check_own(&dir)?;
     Ok(dir)
+}
+
+/// Refuses a directory of this user's state that somebody else has made.
+fn check_own(dir: &Path) -> Result<(), WrongPlace> {
+    let hint = "set `XDG_STATE_HOME` to a directory of your own; assay creates it";
+    let path = dir.to_owned();
+    if may_change(dir) { Ok(()) } else { Err(WrongPlace { path, what: NO_ENTRY, hint }) }
+}
+
+/// Creates a directory below that of the state, which only this user may enter.
+pub(crate) fn make_own(dir: &Path) -> Result<()> {
+    let there = dir.ancestors().find(|it| it.exists());
+    there.map_or(Ok(()), check_own)?;
+    make_private(dir)
 }
 
 /// The variables that name a base directory, and the path below it.
@@ -232,6 +274,7 @@ pub(crate) fn text(from: impl Read, name: &str, hint: &'static str) -> Result<St
 }
 
 const IS_DIRECTORY: &str = "is a directory";
+const NO_ENTRY: &str = "is a directory that this user may not change";
 
 /// Refuses a missing file and a directory, with advice.
 pub(crate) fn check_file(path: &Path, hint: &'static str) -> Result<(), WrongPlace> {
@@ -297,8 +340,8 @@ mod tests {
         let set = |path: &Path, mode| {
             fs_err::set_permissions(path, Permissions::from_mode(mode)).unwrap();
         };
-        assert_eq!(check_cache(&cache).unwrap(), None);
-        let refused = || match check_cache(&cache).unwrap_err() {
+        assert_eq!(check_cache(&cache, may_change).unwrap(), None);
+        let refused = || match check_cache(&cache, may_change).unwrap_err() {
             Untrusted::OpenToAll(path) => path,
             other => panic!("{other}"),
         };
@@ -312,17 +355,48 @@ mod tests {
         set(&part, 0o755);
         let planted = part.join("planted");
         make_private(&planted).unwrap();
-        assert_eq!(check_cache(&cache).unwrap(), None);
+        assert_eq!(check_cache(&cache, may_change).unwrap(), None);
         // Only root can give something away.
         if geteuid().is_root() {
             std::os::unix::fs::chown(&planted, Some(4711), None).unwrap();
-            let error = check_cache(&cache).unwrap_err();
+            let error = check_cache(&cache, may_change).unwrap_err();
             assert!(error.to_string().ends_with("belongs to user 4711"), "{error}");
             assert!(error.hints().concat().contains("chown -R 0 "), "{:?}", error.hints());
             std::os::unix::fs::chown(&planted, Some(0), None).unwrap();
         }
         make_private(&part).unwrap();
         assert_eq!(fs_err::metadata(&part).unwrap().mode() & 0o777, 0o700);
-        assert_eq!(check_cache(&cache).unwrap(), None);
+        assert_eq!(check_cache(&cache, may_change).unwrap(), None);
+    }
+
+    #[test]
+    fn a_cache_that_is_somebody_elses_is_refused_with_advice() {
+        let folder = tempfile::tempdir().unwrap();
+        let (cache, part) = (folder.path().to_owned(), folder.path().join("templates"));
+        make_private(&part).unwrap();
+        for closed in [&cache, &part] {
+            let error = check_cache(&cache, |path| path != closed.as_path()).unwrap_err();
+            let told = error.to_string();
+            let begin = format!("this user may not change `{}`, which", closed.display());
+            assert!(told.starts_with(&begin), "{told}");
+            assert!(error.hints().concat().contains("set `ASSAY_CACHE`"), "{:?}", error.hints());
+        }
+        // Root may change everything.
+        fs_err::set_permissions(&part, Permissions::from_mode(0o500)).unwrap();
+        assert_eq!(may_change(&part), geteuid().is_root());
+        fs_err::set_permissions(&part, Permissions::from_mode(0o700)).unwrap();
+        assert!(may_change(&part) && !may_change(&part.join("missing")));
+    }
+
+    #[test]
+    fn state_that_is_somebody_elses_is_refused_with_advice() {
+        // Nobody may add to it, not even root.
+        let error = make_own(Path::new("/proc/self/no/such")).unwrap_err();
+        let error = error.downcast_ref::<WrongPlace>().unwrap();
+        assert!(error.to_string().ends_with(NO_ENTRY), "{error}");
+        assert!(error.hints().concat().contains("`XDG_STATE_HOME`"));
+        let folder = tempfile::tempdir().unwrap();
+        make_own(&folder.path().join("a/b")).unwrap();
+        assert!(check_own(&folder.path().join("a/b")).is_ok());
     }
 }

@@ -70,7 +70,7 @@ pub(crate) fn sandbox_site() -> Result<Site> {
     let machine = fs_err::read_to_string("/proc/sys/kernel/hostname")?;
     let state = paths::made_state_dir()?.join("servers").join(machine.trim());
     let data_root = state.join("data");
-    paths::make_private(&data_root)?;
+    paths::make_own(&data_root)?;
     let run_root = assay_servers::run_root(Some(&state));
     Ok(Site { data_root, run_root, ..LocalSite::site(PathBuf::new(), Stop::default()) })
 }
