@@ -215,7 +215,7 @@ fn client_threads_are_counted_wherever_they_run() {
 
 #[test]
 fn writes_to_the_data_directory_reach_its_device() {
-    let directory = tempfile::tempdir_in(here()).unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let mut shell = Shell::start();
     let mut probe = Probe::new(config(shell.pid(), directory.path())).unwrap();
     let before = probe.snapshot().unwrap();

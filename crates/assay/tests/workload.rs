@@ -349,8 +349,9 @@ fn a_statement_that_takes_minutes_on_one_side_is_slower() {
     for (base, other, verdict) in
         [("mysql@8.0", "mariadb@11.8", "slower"), ("mariadb@11.8", "mysql@8.0", "faster")]
     {
-        let options = ["--workload", &file, "--budget", "30s", "--offline", "--format", "json"];
-        let result = json(place.run_to_end(&[&["compare", base, other][..], &options].concat()));
+        let study = ["compare", base, other, "--workload", &file, "--budget", "90s"];
+        let options = ["--blocks", "1", "--offline", "--format", "json"];
+        let result = json(place.run_to_end(&[&study[..], &options].concat()));
         let of = |test: &str, system: &str| {
             let cells = result["cells"].as_array().unwrap();
             cells.iter().find(|it| it["test"] == test && it["system"] == system).unwrap().clone()
@@ -363,7 +364,7 @@ fn a_statement_that_takes_minutes_on_one_side_is_slower() {
             let ratio = bound.as_f64().unwrap();
             assert!(ratio.max(1.0 / ratio) > 50.0, "{cell:#}");
             let why = cell["why"].as_str().unwrap();
-            assert!(why.contains("within 5 s; at least "), "{why}");
+            assert!(why.contains("within 15 s; at least "), "{why}");
         }
         assert!(of("quick", other)["slices"].as_u64().unwrap() > 0);
     }
