@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::Error;
 use crate::server_log::log_tail;
 use crate::site::Site;
-use crate::supervise::{Ending, Sandbox, collect_unheld, prepare_root};
+use crate::supervise::{Ending, Sandbox, collect_unheld, create_private, prepare_root};
 
 /// File in the run directory that holds the record.
 const RECORD: &str = "kept.json";
@@ -105,7 +105,7 @@ impl FoundServer {
         }
         if let Some(target) = keep_in {
             if let Some(parent) = target.parent() {
-                fs::create_dir_all(parent)?;
+                create_private(parent, true)?;
             }
             fs::rename(&self.kept.datadir, target)?;
         }

@@ -10,6 +10,8 @@ pub(crate) struct Pace {
     events: u64,
     elapsed_s: f64,
     is_unanswered: bool,
+    /// Whether a slice was measured to its end. A single stall then bounds nothing: the slices say how fast it is.
+    is_measured: bool,
 }
 
 /// What is known of the rate of one system relative to another one, if either of them did not answer.
@@ -29,7 +31,8 @@ impl Pace {
     pub(crate) fn add(&mut self, sample: &Sample) {
         match sample.fitness {
             Fitness::Failed | Fitness::Mistimed => return,
-            Fitness::Good | Fitness::Troubled | Fitness::Missed => {}
+            Fitness::Good | Fitness::Troubled => self.is_measured = true,
+            Fitness::Missed => {}
             Fitness::Unanswered => self.is_unanswered = true,
         }
         self.events = self.events.saturating_add(sample.events);
@@ -38,6 +41,11 @@ impl Pace {
 
     pub(crate) fn is_unanswered(&self) -> bool {
         self.is_unanswered
+    }
+
+    /// Whether its rate is known as a bound only.
+    fn is_bounded(&self) -> bool {
+        self.is_unanswered && !self.is_measured
     }
 
     /// Events per second; `None` if none has ended.
@@ -55,7 +63,7 @@ impl Bound {
     pub(crate) fn of(one: &Pace, other: &Pace, clients: u32) -> Option<Self> {
         let unmeasured = Some(Self::Unmeasured);
         let ratio = |most: f64, rate: Option<f64>| Some(most / rate?).filter(|it| it.is_finite());
-        match (one.is_unanswered, other.is_unanswered) {
+        match (one.is_bounded(), other.is_bounded()) {
             (false, false) => None,
             (true, true) => Some(Self::Neither),
             (true, false) => {
@@ -94,7 +102,7 @@ mod tests {
     use super::*;
 
     fn pace(events: u64, elapsed_s: f64, is_unanswered: bool) -> Pace {
-        Pace { events, elapsed_s, is_unanswered }
+        Pace { events, elapsed_s, is_unanswered, is_measured: false }
     }
 
     #[test]
@@ -114,6 +122,13 @@ mod tests {
     fn events_that_ended_before_count_as_do_those_of_all_clients() {
         let slow = pace(52, 30.0, true);
         assert_eq!(Bound::of(&slow, &pace(100, 20.0, false), 8), Some(Bound::AtMost(0.4)));
+    }
+
+    /// A stall of half a minute after 20 s of usual work is no change of speed.
+    #[test]
+    fn a_system_that_was_measured_is_not_bounded_by_one_stall() {
+        let stalled = Pace { is_measured: true, ..pace(20_000, 50.0, true) };
+        assert_eq!(Bound::of(&stalled, &pace(50_000, 50.0, false), 1), None);
     }
 
     #[test]

@@ -109,8 +109,8 @@ const TRUSTED: [&str; 5] = ["", "prefixes", "templates", "instances", "apt"];
 const FILLED: [&str; 2] = ["prefixes", "templates"];
 
 /// Refuses a cache that everybody can write to, that belongs to another user than this one or root, or that this user
-/// cannot write to. Returns a warning for one that some other users can write to. `may_change` a directory: whether this
-/// user may list it and add to it.
+/// cannot write to. Returns a warning for one that some other users can write to. `may_change` a directory: whether
+/// this user may list it and add to it.
 fn check_cache(
     dir: &Path,
     may_change: impl Fn(&Path) -> bool,

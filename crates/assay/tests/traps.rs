@@ -147,8 +147,8 @@ fn what_later_executions_of_a_prepared_statement_do_is_found() {
     );
 }
 
-/// Nearly all rows have one value, which is asked for: Postgres plans the first five executions for that value and reads
-/// the whole table. Its plan for any value uses the index and seems to be cheaper, so later executions use that.
+/// Nearly all rows have one value, which is asked for: Postgres plans the first five executions for that value and
+/// reads the whole table. Its plan for any value uses the index and seems to be cheaper, so later executions use that.
 const SKEWED: &str = r#"
 [table.item]
 rows = "40k"

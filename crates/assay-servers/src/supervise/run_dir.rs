@@ -91,7 +91,8 @@ pub(crate) fn create_own(path: &Path) -> io::Result<()> {
     fs::set_permissions(path, std::fs::Permissions::from_mode(0o700))
 }
 
-fn create_private(path: &Path, recursive: bool) -> io::Result<()> {
+/// Creates a directory that only this user can enter; with its parents, if `recursive`.
+pub(crate) fn create_private(path: &Path, recursive: bool) -> io::Result<()> {
     let named =
         |error: io::Error| io::Error::new(error.kind(), format!("`{}`: {error}", path.display()));
     DirBuilder::new().recursive(recursive).mode(0o700).create(path).map_err(named)

@@ -122,7 +122,9 @@ fn point(
     judged: &CellJudgement,
     system: &System,
 ) -> Option<(TrendTerms, TrendPoint)> {
-    let rqps = judged.rqps.filter(|it| judged.verdict != Verdict::Failed && it.value > 0.0)?;
+    // A bound is no value: one of them would keep all changes of the line from being found.
+    let is_value = |it: &Estimate| it.value > 0.0 && !it.is_bound();
+    let rqps = judged.rqps.filter(|it| judged.verdict != Verdict::Failed && is_value(it))?;
     let base = record.systems.iter().find(|it| it.is_base)?;
     let terms = TrendTerms {
         family: family(system),

@@ -255,10 +255,9 @@ mod tests {
             || Error::Download { url: "https://u".to_owned(), detail: "refused".to_owned() };
         let expired =
             || Error::ExpiredIndex { release: "sid".to_owned(), detail: "old".to_owned() };
-        let lacks: [(fn() -> Error, &str); 2] =
-            [(download, "`https://u` cannot be downloaded"), (expired, "`sid` has expired")];
-        for (lack, why) in lacks {
-            let (fetched, told) = fetched_past(lack);
+        let of_download = (fetched_past(download), "`https://u` cannot be downloaded");
+        let of_expired = (fetched_past(expired), "`sid` has expired");
+        for ((fetched, told), why) in [of_download, of_expired] {
             let (got, unreached) = fetched.unwrap();
             // What the common source has of this product is not used beside others, or builds would differ for nothing.
             let expected = ["maria", "old", "mid", "new", "new"].into_iter().zip([4, 5, 6, 7, 7]);
