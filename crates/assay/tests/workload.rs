@@ -350,7 +350,7 @@ fn a_statement_that_takes_minutes_on_one_side_is_slower() {
         [("mysql@8.0", "mariadb@11.8", "slower"), ("mariadb@11.8", "mysql@8.0", "faster")]
     {
         let study = ["compare", base, other, "--workload", &file, "--budget", "90s"];
-        let options = ["--blocks", "1", "--offline", "--format", "json"];
+        let options = ["--blocks", "1", "--rounds", "4", "--offline", "--format", "json"];
         let result = json(place.run_to_end(&[&study[..], &options].concat()));
         let of = |test: &str, system: &str| {
             let cells = result["cells"].as_array().unwrap();
