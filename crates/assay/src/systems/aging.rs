@@ -26,10 +26,10 @@ pub(super) fn aging_events(test: Test, data: DataSet) -> u64 {
 }
 
 /// Events of aging tests per second, assumed before a server has run one.
-const AGING_PER_S: f64 = 4_000.0;
+const AGING_PER_S: f64 = 12_000.0;
 
 /// Seconds to start and stop a server and to let it write its pages, besides the events.
-const AROUND_S: f64 = 3.0;
+const AROUND_S: f64 = 2.0;
 
 /// Seconds that aging the data of one system takes, as a guess.
 pub(super) fn aging_s(data: DataSet) -> f64 {
