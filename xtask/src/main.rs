@@ -26,8 +26,8 @@ simulate  runs studies without a server, preset quick or small ones with faults 
 calibrate  shows how far verdicts can be trusted: simulated studies whose truth is known, real servers, tables and plots
 servers  gets, starts and compares one server of each family and client, or all available ones, and prints a table
 record  measures the small study that tests read, and renews what they compare with it: after a change of the ledger
-dist  makes what users install in target/dist: tarball, Debian package and wheel, for x86_64 unless others are named
-dist-test  installs what `dist` made in bare userlands of Debian 11, 12 and 13, and compares two servers; as root";
+dist  makes what users install in target/packages: tarball, Debian package and wheel, for x86_64 unless others are named
+dist-test  installs what `dist` made in bare userlands of Debian, all or those named, and compares servers; as root";
 
 fn main() -> ExitCode {
     let words: Vec<_> = std::env::args().skip(1).collect();
@@ -43,7 +43,7 @@ fn main() -> ExitCode {
         Some("simulate") => simulate(words.get(1..).unwrap_or_default()),
         Some("record") => xtask::record::run(),
         Some("dist") => xtask::dist::run(words.get(1..).unwrap_or_default()),
-        Some("dist-test") => xtask::dist::userland::run(),
+        Some("dist-test") => xtask::dist::userland::run(words.get(1..).unwrap_or_default()),
         Some("fuzz") => xtask::fuzz::run(words.get(1..).unwrap_or_default()),
         _ => {
             println!("{USAGE}");

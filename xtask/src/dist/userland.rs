@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use fs_err as fs;
 
-use super::{output, sysroot};
+use super::{ARCHES, output, sysroot};
 
 const RELEASES: [&str; 3] = ["bullseye", "bookworm", "trixie"];
 
@@ -17,12 +17,13 @@ const SECONDS_MAX: f64 = 120.0;
 
 const COMPARE: &str = "assay compare mariadb@10.11 mariadb@11.8 --preset smoke";
 
-/// Installs the package and the wheel in each release, and measures with them.
+/// Installs the package and the wheel in the releases that are named, by default in all, and measures with them.
 ///
 /// # Errors
 /// What could not be installed, did not measure, or took too long.
 #[expect(clippy::print_stdout, reason = "a task reports on stdout")]
-pub fn run() -> Result<()> {
+pub fn run(words: &[String]) -> Result<()> {
+    let releases = releases(words)?;
     let root = fs::canonicalize(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))?;
     let package = made(&root, "deb")?;
     let wheel = made(&root, "whl")?;
@@ -30,7 +31,7 @@ pub fn run() -> Result<()> {
     let mut slow = Vec::new();
     println!("| release | file | installed, s | first verdict, s |");
     println!("|---|---|---:|---:|");
-    for release in RELEASES {
+    for release in releases {
         for (file, install) in [
             (&package, "dpkg -i /root/FILE"),
             (
@@ -62,10 +63,24 @@ pub fn run() -> Result<()> {
     Ok(())
 }
 
+fn releases(words: &[String]) -> Result<Vec<&str>> {
+    if let Some(word) = words.iter().find(|word| !RELEASES.contains(&word.as_str())) {
+        bail!("`{word}` is not a release to test in: {}", RELEASES.join(", "));
+    }
+    Ok(if words.is_empty() {
+        RELEASES.to_vec()
+    } else {
+        words.iter().map(String::as_str).collect()
+    })
+}
+
 /// The file that `dist` made for this machine.
 fn made(root: &Path, end: &str) -> Result<PathBuf> {
-    let names = [std::env::consts::ARCH, "amd64"];
-    let files = fs::read_dir(root.join("target/dist")).context("run `cargo xtask dist` first")?;
+    let arch = ARCHES.into_iter().find(|arch| arch.name == std::env::consts::ARCH);
+    let arch = arch.context("no packages are made for this architecture")?;
+    let names = [arch.name, arch.debian];
+    let files =
+        fs::read_dir(root.join("target/packages")).context("run `cargo xtask dist` first")?;
     let mut paths = files.filter_map(|it| it.ok().map(|it| it.path()));
     let is_it = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -89,10 +104,14 @@ impl Userland {
         for file in ["/etc/resolv.conf", "/etc/hosts"] {
             let _ = fs::copy(file, place.path().join(&file[1..]));
         }
+        // Proxies, and what a mirror that is frozen at a day needs.
         let settings = output(Command::new("apt-config").arg("dump"))?;
-        let proxies: Vec<_> =
-            settings.lines().filter(|it| it.starts_with("Acquire::http")).collect();
-        fs::write(place.path().join("etc/apt/apt.conf.d/90network"), proxies.join("\n") + "\n")?;
+        let kept = ["Acquire::http", "Acquire::Check-"];
+        let kept: Vec<_> = settings
+            .lines()
+            .filter(|line| kept.iter().any(|begin| line.starts_with(begin)))
+            .collect();
+        fs::write(place.path().join("etc/apt/apt.conf.d/90network"), kept.join("\n") + "\n")?;
         Ok(Self { place })
     }
 
@@ -115,5 +134,18 @@ impl Userland {
             }
         }
         output(&mut command).with_context(|| format!("in the userland: {line}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn releases_are_those_that_are_named_or_all() {
+        assert_eq!(releases(&[]).unwrap(), RELEASES);
+        assert_eq!(releases(&["trixie".to_owned()]).unwrap(), ["trixie"]);
+        let error = releases(&["jammy".to_owned()]).unwrap_err().to_string();
+        assert!(error.contains("bullseye, bookworm, trixie"), "{error}");
     }
 }
