@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
-use object::Endianness;
 use object::read::elf::{ElfFile64, SectionHeader as _};
+use object::{Endianness, Object as _};
 
 use super::{Arch, output, sysroot};
 
@@ -31,6 +31,8 @@ pub(super) fn program(root: &Path, arch: Arch) -> Result<PathBuf> {
     let mapped = mapped(root)?;
     let mut flags: Vec<String> =
         mapped.iter().map(|(from, to)| format!("--remap-path-prefix={from}={to}")).collect();
+    // In a profile, cargo forgets it for packages that have settings of their own, such as `assay`.
+    flags.push("-Cstrip=symbols".to_owned());
     // The compiler looks for libraries beside itself before it looks in the sysroot, unless told otherwise.
     let (shown, gnu) = (sysroot.display(), arch.gcc);
     for flag in [
@@ -48,16 +50,7 @@ pub(super) fn program(root: &Path, arch: Arch) -> Result<PathBuf> {
     let underscored = target.replace('-', "_");
     let mut cargo = cargo();
     cargo.current_dir(root);
-    cargo.args([
-        "build",
-        "--locked",
-        "--profile",
-        "dist",
-        "--package",
-        "assay",
-        "--target",
-        &target,
-    ]);
+    cargo.args(["build", "--locked", "--release", "--package", "assay", "--target", &target]);
     cargo.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}")).env("CARGO_INCREMENTAL", "0");
     cargo.env(format!("CFLAGS_{underscored}"), c_flags);
     if gcc != "cc" {
@@ -65,7 +58,7 @@ pub(super) fn program(root: &Path, arch: Arch) -> Result<PathBuf> {
         cargo.env(format!("CARGO_TARGET_{}_LINKER", underscored.to_uppercase()), &gcc);
     }
     ensure!(cargo.status().context("cannot start cargo")?.success(), "the program does not build");
-    Ok(root.join("target").join(target).join("dist/assay"))
+    Ok(root.join("target").join(target).join("release/assay"))
 }
 
 /// A program that runs on this machine.
@@ -88,6 +81,12 @@ fn mapped(root: &Path) -> Result<Vec<(String, String)>> {
     Ok(vec![(home, "/cargo".to_owned()), (root.display().to_string(), "/assay".to_owned())])
 }
 
+/// Whether a program has a table of symbols, which users download for nothing.
+pub(super) fn has_symbols(program: &[u8]) -> Result<bool> {
+    let file = ElfFile64::<Endianness>::parse(program).context("the program is no ELF file")?;
+    Ok(file.symbol_table().is_some())
+}
+
 /// The newest version of the C library whose symbols a program needs.
 pub(super) fn needed_libc(program: &[u8]) -> Result<(u32, u32)> {
     let file = ElfFile64::<Endianness>::parse(program).context("the program is no ELF file")?;
@@ -107,4 +106,16 @@ pub(super) fn needed_libc(program: &[u8]) -> Result<(u32, u32)> {
         }
     }
     Ok(newest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_is_not_stripped_is_recognised() {
+        let own = fs_err::read(std::env::current_exe().unwrap()).unwrap();
+        assert!(has_symbols(&own).unwrap());
+        assert!(has_symbols(b"#!/bin/sh").is_err());
+    }
 }

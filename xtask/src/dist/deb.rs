@@ -11,6 +11,11 @@ pub(super) fn write(contents: &Contents) -> Result<(String, Vec<u8>)> {
     let mut items = contents.items.clone();
     let copyright = items.iter().find(|it| it.path.ends_with("/LICENSE-MIT")).cloned();
     items.extend(copyright.map(|it| Item { path: "share/doc/assay/copyright".to_owned(), ..it }));
+    // The policy of Debian wants pages of the manual compressed.
+    for page in items.iter_mut().filter(|it| it.path.starts_with("share/man/")) {
+        page.path += ".gz";
+        page.bytes = tarball::compressed(&page.bytes)?;
+    }
     items.sort_by(|a, b| a.path.cmp(&b.path));
     let members = [
         ("debian-binary", b"2.0\n".to_vec()),
@@ -40,4 +45,34 @@ fn control(contents: &Contents) -> String {
          work to each of them in turn, and says which is slower, by how much, and why.\n",
         arch.debian
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dist::tests::contents;
+
+    #[test]
+    fn pages_of_the_manual_are_compressed_in_the_package() {
+        let (_, bytes) = write(&contents()).unwrap();
+        let mut archive = ar::Archive::new(bytes.as_slice());
+        let mut names = Vec::new();
+        while let Some(member) = archive.next_entry() {
+            let member = member.unwrap();
+            if member.header().identifier() == b"data.tar.gz" {
+                let mut files = tar::Archive::new(flate2::read::GzDecoder::new(member));
+                for file in files.entries().unwrap() {
+                    names.push(file.unwrap().path().unwrap().display().to_string());
+                }
+            }
+        }
+        assert!(
+            names.iter().any(|name| name.ends_with("usr/share/man/man1/assay.1.gz")),
+            "{names:?}"
+        );
+        assert!(
+            names.iter().any(|name| name.ends_with("usr/share/doc/assay/copyright")),
+            "{names:?}"
+        );
+    }
 }

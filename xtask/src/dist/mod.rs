@@ -98,6 +98,7 @@ pub fn run(words: &[String]) -> Result<()> {
         let bytes = fs::read(&program)?;
         let libc = build::needed_libc(&bytes)?;
         ensure!(libc <= LIBC_MAX, "the program needs the C library {}.{}", libc.0, libc.1);
+        ensure!(!build::has_symbols(&bytes)?, "the program is not stripped");
         let runs_here = arch.name == std::env::consts::ARCH;
         let documents = match &mut documents {
             Some(documents) => documents,
@@ -199,6 +200,7 @@ mod tests {
             items: vec![
                 item("bin/assay", 0o755, "#!/bin/sh\necho here\n"),
                 item("share/doc/assay/LICENSE-MIT", 0o644, "as is"),
+                item("share/man/man1/assay.1", 0o644, ".TH assay 1"),
             ],
         }
     }

@@ -44,7 +44,8 @@ fn header(mode: u32, size: u64, time: u64) -> tar::Header {
     header
 }
 
-fn compressed(bytes: &[u8]) -> Result<Vec<u8>> {
+/// Bytes as `gzip -9n` compresses them.
+pub(super) fn compressed(bytes: &[u8]) -> Result<Vec<u8>> {
     let mut to = GzBuilder::new().write(Vec::new(), Compression::best());
     to.write_all(bytes)?;
     Ok(to.finish()?)
