@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Runs `assay gate` for action.yml: the report becomes the summary of the job, each test that is slower than its limit an
 # error of the job, each that is undecided or failed a warning.
-set -uo pipefail
+# Patterns of tests in OPTIONS are for assay, not for the shell.
+set -ufo pipefail
 
-work=$(mktemp -d "${RUNNER_TEMP:-/tmp}/gate.XXXXXX")
+work=$(mktemp -d -p "${RUNNER_TEMP:-/tmp}")
 export ASSAY_LEDGER=${ASSAY_LEDGER:-$work/ledger.db}
 others=()
 for other in $OTHER; do others+=(--other "$other"); done
@@ -17,14 +18,18 @@ if [ -s "$work/report.md" ]; then
 fi
 {
     echo "exit-code=$code"
-    echo "report=$work/report.html"
+    if [ -s "$work/report.html" ]; then echo "report=$work/report.html"; fi
 } >> "$GITHUB_OUTPUT"
+# Text of XML as the message of an annotation. Its title escapes `:` and `,` too.
+plain() {
+    sed -e 's/&lt;/</g; s/&gt;/>/g; s/&quot;/"/g; s/&apos;/'"'"'/g; s/&amp;/\&/g' -e 's/%/%25/g'
+}
 # One line of the summary in JUnit's file for each test: its name, then what is wrong with it.
 if [ -s "$work/gate.xml" ]; then
     name=
     while IFS= read -r line; do
-        case $line in *'<testcase '*) name=$(sed 's/.*<testcase [^>]*name="\([^"]*\)".*/\1/' <<< "$line") ;; esac
-        said=$(sed -n 's/.*<\(failure\|error\|skipped\)[^>]*message="\([^"]*\)".*/\2/p' <<< "$line")
+        case $line in *'<testcase '*) name=$(sed 's/.*<testcase [^>]*name="\([^"]*\)".*/\1/' <<< "$line" | plain | sed 's/:/%3A/g; s/,/%2C/g') ;; esac
+        said=$(sed -n 's/.*<\(failure\|error\|skipped\)[^>]*message="\([^"]*\)".*/\2/p' <<< "$line" | plain)
         case $line in
             *'<failure'*) echo "::error title=$name::$said" ;;
             *'<error'* | *'<skipped'*) echo "::warning title=$name::$said" ;;

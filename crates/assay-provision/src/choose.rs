@@ -124,8 +124,7 @@ fn is_expired(error: &Error) -> bool {
     matches!(error, Error::ExpiredIndex { .. })
 }
 
-/// Tells which sources cannot be used because their indexes have expired. Other errors are told at the end, if nothing
-/// else has the version.
+/// Reports the sources whose indexes have expired. Other errors are reported at the end, if no source has the version.
 fn pass_over(unread: &[Error], progress: &mut dyn FnMut(Progress)) {
     for error in unread.iter().filter(|it| is_expired(it)) {
         progress(Progress::PassedOver { why: error.to_string() });

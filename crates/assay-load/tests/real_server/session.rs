@@ -218,7 +218,7 @@ fn a_stall_is_in_the_latency_of_all_events_that_were_due() {
         // begun.
         let waiting = "SELECT 1 FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'";
         eventually("an event waits", || {
-            // The server renews this table only if nobody has read it for 100 ms.
+            // The server refreshes this table only if it was last read more than 100 ms ago.
             std::thread::sleep(Duration::from_millis(150));
             !bed.control.query(waiting).unwrap().rows.is_empty()
         });

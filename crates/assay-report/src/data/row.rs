@@ -44,7 +44,7 @@ pub(crate) struct Interval {
 
 impl From<Estimate> for Interval {
     fn from(estimate: Estimate) -> Self {
-        // Of a bound, no value is known.
+        // A bound has no known value.
         let value = Some(estimate.value).filter(|_| !estimate.is_bound());
         Self { value: Number(value), low: estimate.low.into(), high: estimate.high.into() }
     }

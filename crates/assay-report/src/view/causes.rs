@@ -26,7 +26,7 @@ pub(crate) fn causes<'a>(study: &JudgedStudy<'a>) -> Vec<Cause<'a>> {
 
 /// The explanation of a cell and the size of its change.
 fn cause<'a>(study: &JudgedStudy, cell: &'a CellJudgement) -> Option<(f64, Cause<'a>)> {
-    // What a base did not answer is told of the systems that are compared with it.
+    // If the base did not answer, the systems that are compared with it say so.
     let is_compared = cell.system != study.base;
     let silence = silence(study.record, cell).filter(|_| is_compared).map(Cow::Owned);
     let has_failed = cell.failure.is_some();
