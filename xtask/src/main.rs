@@ -26,7 +26,7 @@ simulate  runs studies without a server, preset quick or small ones with faults 
 calibrate  shows how far verdicts can be trusted: simulated studies whose truth is known, real servers, tables and plots
 servers  gets, starts and compares one server of each family and client, or all available ones, and prints a table
 record  measures the small study that tests read, and renews what they compare with it: after a change of the ledger
-dist  makes what users install in target/packages: tarball, Debian package and wheel, for x86_64 unless others are named
+dist  makes what users install in target/dist: tarball, Debian package and wheel, for x86_64 unless others are named
 dist-test  installs what `dist` made in bare userlands of Debian, all or those named, and compares servers; as root";
 
 fn main() -> ExitCode {

@@ -84,7 +84,7 @@ pub fn run(words: &[String]) -> Result<()> {
     if arches.is_empty() {
         arches.extend(ARCHES.into_iter().take(1));
     }
-    let to = root.join("target/packages");
+    let to = root.join("target/dist");
     if to.exists() {
         fs::remove_dir_all(&to)?;
     }
@@ -118,7 +118,7 @@ pub fn run(words: &[String]) -> Result<()> {
             [tarball::write(&contents)?, deb::write(&contents)?, wheel::write(&contents)?]
         {
             ensure!(bytes.len() <= SIZE_MAX, "`{name}` has {} bytes", bytes.len());
-            println!("target/packages/{name}  {:.1} MB", bytes.len() as f64 / 1e6);
+            println!("target/dist/{name}  {:.1} MB", bytes.len() as f64 / 1e6);
             fs::write(to.join(name), bytes)?;
         }
     }

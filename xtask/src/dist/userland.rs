@@ -79,8 +79,7 @@ fn made(root: &Path, end: &str) -> Result<PathBuf> {
     let arch = ARCHES.into_iter().find(|arch| arch.name == std::env::consts::ARCH);
     let arch = arch.context("no packages are made for this architecture")?;
     let names = [arch.name, arch.debian];
-    let files =
-        fs::read_dir(root.join("target/packages")).context("run `cargo xtask dist` first")?;
+    let files = fs::read_dir(root.join("target/dist")).context("run `cargo xtask dist` first")?;
     let mut paths = files.filter_map(|it| it.ok().map(|it| it.path()));
     let is_it = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
