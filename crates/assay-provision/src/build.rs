@@ -23,10 +23,6 @@ use crate::version::upstream;
 /// Directory in a tree for the libraries of a server from another source than Debian.
 const RUNTIME: &str = "runtime";
 
-/// Disk space for a server from another source and its download, bytes. Their sizes are not known
-/// beforehand.
-const PACKAGE_ROOM: u64 = 2 << 30;
-
 /// Part of the names of trees made from packages of other registries. It is increased when the same packages
 /// would produce a different tree.
 const TREE: u32 = 1;
@@ -119,7 +115,7 @@ impl Provisioner {
             progress(Progress::Cached);
             return Ok(prefix);
         }
-        self.store.check_room(PACKAGE_ROOM)?;
+        self.store.check_room(packaged.package.source.room())?;
         let downloads = self.store.downloads()?;
         let fetched = self.download(sources, packaged, known.as_deref(), &downloads, progress);
         let (file, file_sha256) =

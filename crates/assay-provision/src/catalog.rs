@@ -84,6 +84,15 @@ impl Source {
             Self::Tarball => "tarball",
         }
     }
+
+    /// Disk space that is enough for any of its servers and the download, bytes. Their sizes are not known beforehand.
+    /// The largest in a registry is MySQL with 0.4 GB and 0.2 GB; a vendor's tarball may hold debug information too.
+    pub(crate) fn room(self) -> u64 {
+        match self {
+            Self::Maven | Self::Npm | Self::Pip => 768 << 20,
+            Self::Tarball => 2 << 30,
+        }
+    }
 }
 
 /// A package that holds a server, in several versions.

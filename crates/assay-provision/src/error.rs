@@ -293,6 +293,17 @@ impl Error {
         )
     }
 
+    /// Bytes that the disk lacks, if that is known to be the reason.
+    #[must_use]
+    pub fn missing_room(&self) -> Option<u64> {
+        match self {
+            Self::DiskFull { needed_mb, free_mb, .. } => {
+                Some((needed_mb.saturating_sub(*free_mb) + 1) << 20)
+            }
+            _ => None,
+        }
+    }
+
     /// The same error, with the file `pins` if the expected checksum is a pinned one.
     pub(crate) fn of_pin(self, pinned: Option<&str>, pins: &Path) -> Self {
         match self {

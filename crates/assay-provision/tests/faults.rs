@@ -299,7 +299,7 @@ impl Drop for SmallDisk {
 
 fn a_disk_that_is_full_in_the_middle_of_unpacking() {
     let machine = Machine::new(Content { zeros_mb: 300, ..CONTENT });
-    let disk = SmallDisk::mount(machine.cache.path(), "size=260m");
+    let disk = SmallDisk::mount(machine.cache.path(), "size=260m,mode=0700");
     let (message, hint) = machine.get().unwrap_err();
     assert!(
         message.contains("No space left") || message.contains("not enough disk space"),
@@ -313,7 +313,7 @@ fn a_disk_that_is_full_in_the_middle_of_unpacking() {
 
 fn a_disk_with_too_little_room_is_said_before_anything_is_fetched() {
     let machine = Machine::new(CONTENT);
-    let _disk = SmallDisk::mount(machine.cache.path(), "size=20m");
+    let _disk = SmallDisk::mount(machine.cache.path(), "size=20m,mode=0700");
     let (message, hint) = machine.get().unwrap_err();
     assert!(message.starts_with("not enough disk space under"), "{message}");
     assert!(hint.contains("`--cache-dir`"), "{hint}");

@@ -257,7 +257,7 @@ struct SmallDisk(PathBuf);
 impl SmallDisk {
     fn mount(path: PathBuf, bytes: u64) -> Self {
         fs_err::create_dir_all(&path).unwrap();
-        let size = format!("size={bytes}");
+        let size = format!("size={bytes},mode=0700");
         let mut mount = Command::new("mount");
         mount.args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(&path);
         assert!(mount.status().unwrap().success(), "{} cannot be mounted", path.display());
@@ -281,6 +281,23 @@ fn a_disk_that_fills_while_loading_is_told_and_nothing_is_left() {
     assert_eq!(output.status.code(), Some(2), "{stderr}");
     assert!(stderr.contains("error: ") && !stderr.contains("panicked"), "{stderr}");
     place.assert_nothing_left();
+}
+
+fn loaded_data_make_room_for_a_server() {
+    let _alone = ALONE.lock();
+    let place = Place::new();
+    let servers = fs_err::read_link(place.cache().join("prefixes")).unwrap();
+    let _disk = SmallDisk::mount(place.cache(), 1500 << 20);
+    let data = place.cache().join("templates").join("0123456789abcdef");
+    fs_err::create_dir_all(&data).unwrap();
+    let file = fs_err::File::create(data.join("ibdata1")).unwrap().into_parts().0;
+    rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, 1100 << 20).unwrap();
+    drop(file);
+    let output = place.run_to_end(&["server", "get", "postgres@16"]);
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{told}");
+    assert!(told.contains("removed the data of 0123456789ab: the disk is full"), "{told}");
+    assert!(!data.exists() && servers.exists(), "{told}");
 }
 
 fn a_disk_that_fills_while_measuring_fails_the_test_and_nothing_is_left() {
@@ -442,6 +459,7 @@ fn main() -> ExitCode {
         a_terminal_that_is_closed_leaves_nothing_and_the_study_can_go_on,
     ];
     let root = tests![
+        loaded_data_make_room_for_a_server,
         a_disk_that_fills_while_loading_is_told_and_nothing_is_left,
         a_disk_that_fills_while_measuring_fails_the_test_and_nothing_is_left,
         a_disk_that_fills_fails_the_step_of_the_insert_benchmark,

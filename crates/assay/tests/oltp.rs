@@ -49,20 +49,18 @@ fn a_sweep_is_measured_checked_rendered_and_resumed() {
         let text = String::from_utf8_lossy(&report.stdout);
         assert!(text.contains(told), "{args:?}: {text}");
     }
-    let more = json(&place.run_to_end(&[
-        "resume",
-        "latest",
-        "--more",
-        "15s",
-        "--offline",
-        "--format",
-        "json",
-    ]));
     let slices = |result: &Value| {
         let cells = result["cells"].as_array().unwrap();
         cells.iter().map(|cell| cell["slices"].as_u64().unwrap()).sum::<u64>()
     };
-    assert!(slices(&more) > slices(&result));
+    // Fifteen seconds are too short for a block of this study if other programs take the CPUs.
+    let is_longer = ["15s", "60s", "300s"].into_iter().any(|more| {
+        let resume = ["resume", "latest", "--more", more, "--offline", "--format", "json"];
+        let output = place.run_to_end(&resume);
+        output.status.success()
+            && slices(&serde_json::from_slice(&output.stdout).unwrap()) > slices(&result)
+    });
+    assert!(is_longer);
     place.assert_nothing_left();
 }
 

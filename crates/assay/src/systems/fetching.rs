@@ -7,6 +7,7 @@ use assay_model::{Origin, Prefix, Product, SystemSpec};
 use assay_provision::{Options, Progress as Fetching, Provisioner};
 
 use super::environment::Environment;
+use super::room::make_room;
 use crate::paths;
 
 /// The provisioner of an environment.
@@ -117,8 +118,16 @@ fn fetch(
     check_origin(spec)?;
     env.progress.update(&format!("{name}: searching"));
     let mut tell = telling(name, "fetching", env);
-    let prefix = env.interrupt.may_end_in(|| provisioner.get_from(spec, agreed, &mut tell));
-    let prefix = prefix?;
+    let mut get = || env.interrupt.may_end_in(|| provisioner.get_from(spec, agreed, &mut tell));
+    let mut got = get();
+    // Loaded data can be made again from what is at hand, a server cannot.
+    let missing = got.as_ref().err().and_then(assay_provision::Error::missing_room);
+    if let Some(missing) = missing
+        && make_room(env, missing)?
+    {
+        got = get();
+    }
+    let prefix = got?;
     let build = &prefix.build;
     let place = format!("{} {}", build.source, build.channel);
     let why = provisioner.why(spec, &prefix, agreed);

@@ -46,11 +46,16 @@ pub(crate) fn keep_within_bound(env: &Environment) -> Result<()> {
 pub(crate) fn make_room_for(env: &Environment, data: &Path) -> Result<()> {
     let instances = env.cache_dir.join(INSTANCES);
     fs_err::create_dir_all(&instances)?;
-    let missing = assay_servers::missing_room(data, &instances)?;
-    if missing > 0 { remove_oldest(env, missing, "the disk is full") } else { Ok(()) }
+    make_room(env, assay_servers::missing_room(data, &instances)?).map(drop)
 }
 
-fn remove_oldest(env: &Environment, wanted: u64, why: &str) -> Result<()> {
+/// Removes such data until that many more bytes are free. Says whether they are.
+pub(crate) fn make_room(env: &Environment, missing: u64) -> Result<bool> {
+    Ok(missing == 0 || remove_oldest(env, missing, "the disk is full")? >= missing)
+}
+
+/// Returns the bytes that were freed.
+fn remove_oldest(env: &Environment, wanted: u64, why: &str) -> Result<u64> {
     let mut oldest = Vec::new();
     for path in templates(&env.cache_dir)? {
         // Another assay may have removed it meanwhile.
@@ -68,7 +73,7 @@ fn remove_oldest(env: &Environment, wanted: u64, why: &str) -> Result<()> {
             env.progress.note(&format!("note: removed the data of {what}: {why}"));
         }
     }
-    Ok(())
+    Ok(freed)
 }
 
 /// The largest size of the cache, bytes.
