@@ -25,6 +25,10 @@ static ALONE: Mutex<()> = Mutex::new(());
 
 /// A short study of reads and writes that prints JSON. How much it measures does not depend on how busy the machine is.
 fn start(place: &Place) -> Child {
+    start_with(place, "2", "3")
+}
+
+fn start_with(place: &Place, blocks: &str, rounds: &str) -> Child {
     let args = [
         "compare",
         "mariadb@10.11",
@@ -35,9 +39,9 @@ fn start(place: &Place) -> Child {
         "--budget",
         "20m",
         "--blocks",
-        "2",
+        blocks,
         "--rounds",
-        "3",
+        rounds,
         "--tests",
         "point-query,scan,update-index,hot-points",
         "--format",
@@ -221,7 +225,8 @@ fn a_server_that_does_not_start_for_tests_never_measured_can_be_resumed() {
 fn a_second_assay_waits_until_the_first_has_measured() {
     let _alone = ALONE.lock();
     let (first_place, second_place) = (Place::new(), Place::new());
-    let mut first = start(&first_place);
+    // It must not end before the second has loaded its data.
+    let mut first = start_with(&first_place, "100", "100");
     first_place.wait_for_slices(2, &mut first);
     let args = [
         "compare",
