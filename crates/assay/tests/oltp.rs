@@ -117,7 +117,7 @@ fn a_study_has_the_tables_of_its_options() {
     let place = Place::with("postgres@16");
     let systems = ["compare", "postgres@16", "postgres@16+work_mem=8MB", "--offline"];
     let few = ["--suite", "oltp", "--tests", "oltp_insert,oltp_read_write", "--preset", "smoke"];
-    let form = ["--auto_inc=off", "--create_secondary=off", "--budget", "20s", "--clients", "2"];
+    let form = ["--auto_inc=off", "--create_secondary=off", "--budget", "5m", "--clients", "2"];
     let text = ["--create_table_options", "WITH (fillfactor=70)", "--format", "json"];
     let result = json(&place.run_to_end(&[&systems[..], &few, &form, &text].concat()));
     let cells = result["cells"].as_array().unwrap();

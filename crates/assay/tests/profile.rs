@@ -35,9 +35,9 @@ fn a_profile_says_which_functions_use_the_cpu_time_of_the_account() {
     let output = place.run_to_end(&words);
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{stderr}");
-    assert!(stderr.contains("taking profiles of 1 test"), "{stderr}");
-    let (_, end) =
-        stderr.split_once("mariadb@11.8+performance_schema=ON against mariadb@11.8").unwrap();
+    let (_, end) = stderr.split_once("taking profiles of 1 test").unwrap();
+    // The answer in one line, whatever it is, and where the rest is.
+    assert!(end.contains("in 1 of 1 test"), "{output:?}");
     assert!(end.contains("written to `") && output.stdout.is_empty(), "{output:?}");
     let result: Value = serde_json::from_slice(&fs_err::read(file).unwrap()).unwrap();
     let events = result["events"].to_string();
