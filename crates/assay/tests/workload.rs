@@ -173,7 +173,7 @@ fn an_interrupted_study_goes_on() {
     let place = Place::new();
     let file = example("web-shop.toml");
     let compare = ["compare", "mariadb@11.8", "--twin", "--workload", &file, "--offline"];
-    let tests = ["--tests", "browse,order", "--budget", "20s", "--blocks", "3", "--rounds", "4"];
+    let tests = ["--tests", "browse,order", "--budget", "10m", "--blocks", "3", "--rounds", "4"];
     let mut command = place.command(&[&compare[..], &tests[..]].concat());
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     place.wait_for_slices(4, &mut child);
