@@ -62,8 +62,8 @@ fn judge_by_limits(args: &Gate) -> Result<Exit> {
 }
 
 /// Advice if the file is not a study file.
-const STUDY_FILES: &str = "name a study file, such as those in `studies/`; \
-     `docs/reference/study-files.md` describes them";
+const STUDY_FILES: &str = "name a study file: TOML with `compare = [\"mariadb@10.11\", \"mariadb@11.8\"]` and, by the same \
+     names, the options of `assay compare`";
 
 /// `assay run`: the same, from a file.
 pub(crate) fn run(args: &RunFile, cache_dir: Option<&Path>) -> Result<Exit> {

@@ -36,26 +36,32 @@ pub(crate) enum ShapeWord {
 pub(crate) struct LedgerArg {
     /// The ledger file, which stores every slice [default: `ledger.db` in the user's data directory]
     #[arg(long = "ledger", value_name = "FILE", env = "ASSAY_LEDGER")]
-    #[arg(help_heading = OUTPUT)]
+    #[arg(help_heading = OUTPUT, hide_short_help = true)]
     pub(crate) file: Option<PathBuf>,
 }
 
 /// The shape and the place of the result.
 #[derive(Debug, Args)]
 pub(crate) struct Output {
-    /// Format of the result [default: by the file extension of `--output`, else text]
+    /// Format of the result [default: by the extension of `-o`]
+    ///
+    /// Without `-o`, it is text.
     #[arg(long, value_enum)]
     #[arg(help_heading = OUTPUT)]
     pub(crate) format: Option<FormatWord>,
 
-    /// Write the result to a file instead of stdout; the formats `svg`, `png` and `folded` take a directory
+    /// Write the result to a file instead of stdout
+    ///
+    /// The formats `svg`, `png` and `folded` take a directory.
     #[arg(long, short, value_name = "FILE")]
     #[arg(help_heading = OUTPUT)]
     pub(crate) output: Option<PathBuf>,
 
-    /// With text: every section, also the groups, what the columns mean, the conditions, and how to reproduce the study
+    /// With text: every section of the report
+    ///
+    /// Also the groups, what the columns mean, the conditions, and how to reproduce the study.
     #[arg(long)]
-    #[arg(help_heading = OUTPUT)]
+    #[arg(help_heading = OUTPUT, hide_short_help = true)]
     pub(crate) verbose: bool,
 }
 
