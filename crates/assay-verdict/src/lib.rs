@@ -66,7 +66,9 @@ pub use sample::{Fitness, Sample};
 pub use samples::{Samples, Standing};
 pub use step::StepSummary;
 pub use steps::{LineSummary, MainStep, Step};
-pub use trend::{Shift, TREND_DOUBT, TREND_VALUES_MAX, TrendLine, TrendPoint, TrendTerms, trend};
+pub use trend::{
+    Shift, TREND_DOUBT, TREND_VALUES_MAX, TrendLine, TrendPoint, TrendTerms, comparable, trend,
+};
 pub use waits::Wait;
 
 /// The results of a study.

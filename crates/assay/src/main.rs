@@ -23,6 +23,7 @@ mod evidence;
 mod examination;
 mod exit;
 mod export;
+mod feeds;
 mod form;
 mod import;
 mod interrupt;
