@@ -63,8 +63,8 @@ fn judge_by_limits(args: &Gate) -> Result<Exit> {
 }
 
 /// Advice if the file is not a study file.
-const STUDY_FILES: &str = "name a study file: TOML with `compare = [\"mariadb@10.11\", \"mariadb@11.8\"]` and, by the same \
-     names, the options of `assay compare`";
+const STUDY_FILES: &str = "name a study file: TOML with `compare = [\"mariadb@10.11\", \"mariadb@11.8\"]` and, by the \
+     same names, the options of `assay compare`";
 
 /// `assay run`: the same, from a file.
 pub(crate) fn run(args: &RunFile, cache_dir: Option<&Path>) -> Result<Exit> {
