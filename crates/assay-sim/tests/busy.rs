@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use assay_model::CellId;
 use assay_sim::{Machine, Scenario};
-use assay_study::{Driver, Outcome, Shard};
+use assay_study::{Driver, Executor, Outcome, Shard};
 use assay_verdict::Fitness;
 
 /// On a machine that others use, everything takes longer than planned, and no slice is good.
