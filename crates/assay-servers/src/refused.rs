@@ -197,7 +197,7 @@ fn first_word(line: &str) -> Option<String> {
 }
 
 /// The name most similar to `option`. `None` if no name is similar.
-fn nearest(option: &str, known: Vec<String>) -> Option<String> {
+pub(crate) fn nearest(option: &str, known: impl IntoIterator<Item = String>) -> Option<String> {
     let option = option.to_ascii_lowercase();
     let likeness = known.into_iter().map(|name| (strsim::jaro_winkler(&name, &option), name));
     let best = likeness.filter(|(likeness, _)| *likeness > ALIKE);

@@ -3,6 +3,8 @@
 //! A test file has `assay_testkit::supervisor_entry!();` at its root and calls [`mariadb`] in its tests. Everything
 //! panics with the reason if a server is not available: in a test, that is the right outcome.
 
+mod python;
+
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -15,6 +17,8 @@ use assay_wire::{ConnectOptions, Connection, Stop};
 use fs_err as fs;
 use libtest_mimic::{Arguments, Completion, Trial};
 use tempfile::TempDir;
+
+pub use python::python;
 
 /// How long a test waits for what must happen, before it takes it for a hang. Nothing that a test says about assay may
 /// depend on it: the machine may be busy with anything else.

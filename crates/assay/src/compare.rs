@@ -16,7 +16,7 @@ use crate::progress::{Progress, print};
 use crate::study::{self, Distrust, Stopped, Unfinished};
 use crate::systems::{Environment, machine_facts, on_disk};
 use crate::written::Written;
-use crate::{config_file, paths, recorded, report, stacks, study_id, workload};
+use crate::{config_file, feeds, paths, recorded, report, stacks, study_id, workload};
 
 /// `assay compare`, the main command.
 pub(crate) fn compare(args: &Compare, cache_dir: Option<&Path>) -> Result<Exit> {
@@ -40,6 +40,7 @@ pub(crate) fn gate(args: &Gate, cache_dir: Option<&Path>) -> Result<Exit> {
 /// Judges a study of the ledger by the limits of a gate, or by its own.
 fn judge_by_limits(args: &Gate) -> Result<Exit> {
     report::check(&args.measuring.output, args.junit.as_deref(), &args.measuring.ledger)?;
+    feeds::check(&args.measuring.output)?;
     let mut record = report::found(&args.measuring.ledger, args.study.as_deref())?;
     let study = &mut record.study;
     if let Some(limits) = args.limits() {
@@ -62,8 +63,8 @@ fn judge_by_limits(args: &Gate) -> Result<Exit> {
 }
 
 /// Advice if the file is not a study file.
-const STUDY_FILES: &str = "name a study file, such as those in `studies/`; \
-     `docs/reference/study-files.md` describes them";
+const STUDY_FILES: &str = "name a study file: TOML with `compare = [\"mariadb@10.11\", \"mariadb@11.8\"]` and, by the \
+     same names, the options of `assay compare`";
 
 /// `assay run`: the same, from a file.
 pub(crate) fn run(args: &RunFile, cache_dir: Option<&Path>) -> Result<Exit> {
@@ -103,6 +104,7 @@ fn from_request(
     cache_dir: Option<&Path>,
 ) -> Result<Exit> {
     report::check(&args.output, junit, &args.ledger)?;
+    feeds::check(&args.output)?;
     stacks::check(&args.output, || Ok(request.profile))?;
     let cache_dir = paths::made_cache_dir(cache_dir)?;
     let suite = workload::suite(&request)?;
@@ -147,6 +149,7 @@ fn overruled(request: &Request, study: &Study) -> Option<String> {
 /// `assay resume`: continues a study after an interruption.
 pub(crate) fn resume(args: &Resume, cache_dir: Option<&Path>) -> Result<Exit> {
     report::check(&args.measuring.output, None, &args.measuring.ledger)?;
+    feeds::check(&args.measuring.output)?;
     let file = paths::ledger_file(args.measuring.ledger.file.as_deref())?;
     // The ledger is only read here, so that a mistyped name creates no file.
     let found = study_id::find(&Ledger::open_read_only(&file)?, args.study.as_deref(), |it| {

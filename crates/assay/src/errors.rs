@@ -7,8 +7,8 @@ use assay_model::{Hint, without_secrets};
 
 use crate::progress::{print, print_marked};
 use crate::{
-    advice, base, cache, charts, connection, form, machine_lock, open_files, paths, report, stacks,
-    study, systems,
+    advice, base, cache, charts, connection, feeds, form, machine_lock, open_files, paths, report,
+    stacks, study, systems,
 };
 
 /// The hints of one type of error.
@@ -19,7 +19,7 @@ fn of<E: Hint + StdError + 'static>(cause: &(dyn StdError + 'static)) -> Vec<Str
 }
 
 /// Every error that implements [`Hint`]. The test below fails if one is missing.
-const ALL: [Asked; 32] = [
+const ALL: [Asked; 33] = [
     of::<advice::Advised>,
     of::<assay_doctor::Error>,
     of::<assay_ledger::Error>,
@@ -44,6 +44,7 @@ const ALL: [Asked; 32] = [
     of::<base::NoBase>,
     of::<charts::NoCharts>,
     of::<stacks::NoStacks>,
+    of::<feeds::NoFeed>,
     of::<form::NoFormat>,
     of::<report::NoPlace>,
     of::<report::NotWritten>,

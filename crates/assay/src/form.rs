@@ -1,7 +1,7 @@
 //! The form of a result: what `--format` or the name of the file asks for.
 
 use assay_model::Hint;
-use assay_report::Format;
+use assay_report::{Feed, Format};
 
 use crate::charts::ChartForm;
 use crate::cli::{FormatWord, Output};
@@ -15,12 +15,14 @@ pub(crate) enum Form {
     Charts(ChartForm),
     /// The stacks of profiles, which are files of a directory.
     Stacks,
+    /// What another program reads.
+    Feed(&'static Feed),
 }
 
 /// The requested form, or else the one that the extension of the file implies.
 pub(crate) fn form(output: &Output) -> Result<Form, NoFormat> {
     Ok(match output.format {
-        None => Form::Text(implied(output)?),
+        None => implied(output)?,
         Some(FormatWord::Text) => Form::Text(Format::Text),
         Some(FormatWord::Html) => Form::Text(Format::Html),
         Some(FormatWord::Markdown) => Form::Text(Format::Markdown),
@@ -29,20 +31,26 @@ pub(crate) fn form(output: &Output) -> Result<Form, NoFormat> {
         Some(FormatWord::Svg) => Form::Charts(ChartForm::Svg),
         Some(FormatWord::Png) => Form::Charts(ChartForm::Png),
         Some(FormatWord::Folded) => Form::Stacks,
+        Some(FormatWord::For(feed)) => Form::Feed(feed),
     })
 }
 
-fn implied(output: &Output) -> Result<Format, NoFormat> {
+fn implied(output: &Output) -> Result<Form, NoFormat> {
+    let name = output.output.as_ref().and_then(|path| path.file_name());
+    if let Some(feed) = name.and_then(|it| assay_report::feed_of_file(&it.to_string_lossy())) {
+        return Ok(Form::Feed(feed));
+    }
     let ending = output.output.as_ref().and_then(|path| path.extension());
     let ending = ending.map(|it| it.to_string_lossy().to_ascii_lowercase());
-    match ending.as_deref() {
+    let format = match ending.as_deref() {
         None | Some("txt" | "text" | "log") => Ok(Format::Text),
         Some("html" | "htm") => Ok(Format::Html),
         Some("md" | "markdown") => Ok(Format::Markdown),
         Some("csv") => Ok(Format::Csv),
         Some("json") => Ok(Format::Json),
         Some(other) => Err(NoFormat(other.to_owned())),
-    }
+    };
+    format.map(Form::Text)
 }
 
 /// The extension of the file stands for no format.

@@ -23,6 +23,7 @@ mod evidence;
 mod examination;
 mod exit;
 mod export;
+mod feeds;
 mod form;
 mod import;
 mod interrupt;
@@ -45,6 +46,7 @@ mod study;
 mod study_id;
 mod systems;
 mod trend;
+mod usage;
 mod whole_file;
 mod workload;
 mod written;
@@ -52,15 +54,12 @@ mod written;
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use anstyle::AnsiColor;
 use assay_model::{printable_lines, without_secrets};
 use clap::FromArgMatches as _;
-use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::cli::{Cli, Command};
 use crate::errors::print_error;
 use crate::exit::Exit;
-use crate::progress::{print, print_marked};
 
 fn main() -> ExitCode {
     assay_servers::narrow_umask();
@@ -81,7 +80,7 @@ fn main() -> ExitCode {
     command_line::hide_passwords();
     let cli = match cli {
         Ok(cli) => cli,
-        Err(error) => return print_usage(error),
+        Err(error) => return usage::print_usage(error),
     };
     log_to_stderr();
     let result = match &cli.command {
@@ -130,48 +129,6 @@ fn welcome() -> ExitCode {
             Exit::Error.into()
         }
     }
-}
-
-/// Prints the help, or the mistake in the command line. The words come from the user and may be harmful to a terminal.
-fn print_usage(error: clap::Error) -> ExitCode {
-    if !error.use_stderr() {
-        error.exit();
-    }
-    let (text, hint) = usage_text(error);
-    let text = without_secrets(text.trim_end());
-    match text.strip_prefix("error: ") {
-        Some(text) => print_marked("error", AnsiColor::Red, text),
-        None => print(&text),
-    }
-    if let Some(hint) = hint {
-        print("");
-        print_marked("hint", AnsiColor::Cyan, hint);
-    }
-    Exit::Error.into()
-}
-
-/// An unknown option is a mistake, never a value, so the tip to pass it as a value is left out.
-fn usage_text(mut error: clap::Error) -> (String, Option<&'static str>) {
-    if let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) {
-        let hint = cli::subcommand_hint(word);
-        if hint.is_some() {
-            error.remove(ContextKind::SuggestedSubcommand);
-        }
-        return (error.render().to_string(), hint);
-    }
-    if error.kind() != ErrorKind::UnknownArgument {
-        return (error.render().to_string(), None);
-    }
-    error.remove(ContextKind::Suggested);
-    let usage = error.get(ContextKind::Usage).map(ToString::to_string).unwrap_or_default();
-    let hint = match error.get(ContextKind::InvalidArg) {
-        Some(ContextValue::String(option)) => cli::option_hint(option, &usage),
-        _ => None,
-    };
-    if hint.is_some() {
-        error.remove(ContextKind::SuggestedArg);
-    }
-    (error.render().to_string(), hint)
 }
 
 /// Logs to stderr, for investigating problems. Text in the log may come from anywhere.

@@ -23,6 +23,7 @@ pub(crate) fn run(name: &str) -> Result<Exit> {
         None if name == "audit-rules" => assay_servers::audit::rule_table(),
         None if name == "json" => assay_report::json_fields(),
         None if name == "export" => assay_export::schema(),
+        None if name == "feeds" => assay_report::feed_table(),
         Some(("versions", product)) => assay_provision::version_table(named(product)?)?,
         Some(("terms", rest)) => terms(rest)?,
         _ => bail!("no part of the documentation is called `{name}`"),

@@ -9,7 +9,7 @@ use assay_ledger::Problem;
 use assay_model::{
     Hint, OltpOptions, StudyRecord, Suite, Test, printable, printable_json, printable_lines,
 };
-use assay_report::{ChartFile, Format, ListedFrom, ListedTest, Other, TextOptions};
+use assay_report::{ChartFile, Feed, Format, ListedFrom, ListedTest, Made, Other, TextOptions};
 use assay_verdict::{GateJudgement, GateVerdict, Judgement};
 
 use serde::Serialize;
@@ -20,6 +20,7 @@ use crate::beside;
 use crate::charts::{self, NoCharts};
 use crate::cli::{FormatWord, LedgerArg, Output, Report, ShapeArg, ShapeWord, StyleWord, Tests};
 use crate::exit::Exit;
+use crate::feeds::{self, NoFeed};
 use crate::form::{Form, form};
 use crate::opened::open_ledger;
 use crate::progress::{Progress, print};
@@ -40,9 +41,21 @@ pub(crate) fn run(args: &Report) -> Result<Exit> {
         return write_beside(&record, other, args);
     }
     match args.style {
-        StyleWord::Assay => write(&record, &args.output),
+        StyleWord::Assay => write_of_ledger(&record, args),
         StyleWord::Published => write_published(&record, &args.output),
     }
+}
+
+/// Writes a study of the ledger, as it is or as a part of its history.
+fn write_of_ledger(record: &StudyRecord, args: &Report) -> Result<Exit> {
+    let Form::Feed(feed @ Feed { made: Made::History(render), .. }) = form(&args.output)? else {
+        return write(record, &args.output);
+    };
+    let ledger = open_ledger(&paths::ledger_file(args.ledger.file.as_deref())?)?;
+    let base = args.base.as_deref();
+    let text = feeds::of_history(feed, *render, &record.study.id, base, &ledger)?;
+    place(&args.output, &text)?;
+    Ok(Exit::Done)
 }
 
 /// Writes a study beside another one of the ledger, or beside a published table.
@@ -220,7 +233,7 @@ pub(crate) fn write_measured(
                 progress.note(&line);
             }
             // Charts and stacks have said where they are.
-            if matches!(form(output)?, Form::Text(_)) {
+            if matches!(form(output)?, Form::Text(_) | Form::Feed(_)) {
                 progress.done("report", &format!("written to `{}`", place.display()));
             }
             Ok(exit)
@@ -262,8 +275,10 @@ fn put_study(
     output: &Output,
     render: impl FnOnce(&StudyRecord, &Judgement, Format, &TextOptions) -> String,
 ) -> Result<()> {
-    if form(output)? == Form::Stacks {
-        return stacks::write(record, output.output.as_deref());
+    match form(output)? {
+        Form::Stacks => return stacks::write(record, output.output.as_deref()),
+        Form::Feed(feed) => return place(output, &feeds::of_study(feed, record, judgement)?),
+        Form::Text(_) | Form::Charts(_) => {}
     }
     let text = |format, options: &TextOptions| render(record, judgement, format, options);
     put_with_charts(output, text, |ending| {
@@ -287,6 +302,7 @@ pub(crate) fn put_with_charts(
         }
         (Form::Charts(form), None) => Err(NoCharts::NoDirectory(form.ending()).into()),
         (Form::Stacks, _) => Err(NoStacks::NotTaken.into()),
+        (Form::Feed(feed), _) => Err(NoFeed::NotAStudy(feed.word).into()),
     }
 }
 
@@ -309,10 +325,14 @@ fn put_as(
     options.verbose = output.verbose;
     // Only text may have colours.
     options.color &= format == Format::Text;
-    let text = render(&options);
+    place(output, &render(&options))
+}
+
+/// Writes a text to the requested place.
+fn place(output: &Output, text: &str) -> Result<()> {
     match &output.output {
-        Some(path) => write_file(path, &text),
-        None => write_stdout(&text),
+        Some(path) => write_file(path, text),
+        None => write_stdout(text),
     }
 }
 
@@ -322,6 +342,7 @@ pub(crate) fn format(output: &Output) -> Result<Format> {
         Form::Text(format) => Ok(format),
         Form::Charts(_) => Err(NoCharts::NoReport.into()),
         Form::Stacks => Err(NoStacks::NotTaken.into()),
+        Form::Feed(feed) => Err(NoFeed::NotAStudy(feed.word).into()),
     }
 }
 
@@ -331,7 +352,7 @@ pub(crate) fn check(output: &Output, junit: Option<&Path>, ledger: &LedgerArg) -
     let ledger = paths::ledger_file(ledger.file.as_deref())?;
     let in_directory = |directory: &PathBuf| directory.join(charts::REPORT);
     let report = match form {
-        Form::Text(_) => output.output.clone(),
+        Form::Text(_) | Form::Feed(_) => output.output.clone(),
         Form::Charts(form) => {
             charts::check(form.ending(), output.output.as_deref())?;
             output.output.as_ref().map(in_directory)
@@ -352,7 +373,7 @@ pub(crate) fn check(output: &Output, junit: Option<&Path>, ledger: &LedgerArg) -
                 return Err(NoPlace::Ledger(file.to_owned(), option).into());
             }
         }
-        if option == "--junit" || matches!(form, Form::Text(_)) {
+        if option == "--junit" || matches!(form, Form::Text(_) | Form::Feed(_)) {
             check_place(option, file)?;
         }
     }

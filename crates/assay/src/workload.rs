@@ -14,8 +14,8 @@ use crate::paths;
 const FILE_MAX: u64 = 4 << 30;
 
 /// Advice if the file is not a workload file.
-pub(crate) const WORKLOAD_FILES: &str = "name a workload file, such as those in `workloads/`; \
-     `docs/reference/workload-files.md` describes them";
+pub(crate) const WORKLOAD_FILES: &str = "name a workload file: TOML with `[table.NAME]` and `[test.NAME]`, or a script \
+     of pgbench; `assay tests --workload FILE` checks it";
 
 /// Reads a workload file. The files that it names are relative to its directory.
 pub(crate) fn read(path: &Path) -> Result<Workload> {

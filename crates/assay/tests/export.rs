@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
 
 use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 
 use serde_json::Value;
@@ -44,33 +44,6 @@ const PUBLISHED: [(&str, &str); 4] = [
     ("cells", "study test clients tables rows group system verdict qps rqps slices"),
     ("slices", "study slice test clients tables rows system run block round position outcome qps"),
 ];
-
-/// A Python with DuckDB.
-fn python() -> Command {
-    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
-    let cache = cache.or_else(|| Some(std::env::home_dir()?.join(".cache")));
-    let packages = cache.unwrap_or_else(std::env::temp_dir).join("assay-tests/duckdb");
-    let python = || {
-        let mut python = Command::new("python3");
-        python.env("PYTHONPATH", &packages);
-        python
-    };
-    let has_duckdb = || {
-        let imported = python().args(["-c", "import duckdb"]).output();
-        imported.is_ok_and(|output| output.status.success())
-    };
-    if !has_duckdb() {
-        let pip = ["-m", "pip", "install", "--quiet", "--target"];
-        let installed = Command::new("python3").args(pip).arg(&packages).arg("duckdb").output();
-        assert!(
-            has_duckdb(),
-            "this test needs DuckDB from PyPI, and `pip install duckdb` into `{}` failed: is there a network? \
-             {installed:?}",
-            packages.display()
-        );
-    }
-    python()
-}
 
 /// The queries in the documentation.
 fn queries() -> Vec<String> {
@@ -147,7 +120,7 @@ fn documented_queries_run_on_exported_tables() {
 
     let (queries, asked) = (queries(), folder.join("asked.json"));
     fs_err::write(&asked, serde_json::to_vec(&(&queries, TABLES, PUBLISHED)).unwrap()).unwrap();
-    let output = python()
+    let output = assay_testkit::python(&["duckdb"])
         .args(["-c", SCRIPT])
         .arg(&asked)
         .current_dir(folder.join("tables"))

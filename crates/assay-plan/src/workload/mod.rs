@@ -38,7 +38,7 @@ pub fn read_workload(path: &str, text: &str, files: ReadFile<'_>) -> Result<Work
         Form::Pgbench => pgbench::tests(name, text),
         Form::Toml => read::tests(name, text, files),
         Form::Lua => Err(Fault::of_file("this is a script of sysbench, and assay does not run Lua yet")
-            .hint("write its tables and statements as a workload file: `docs/reference/workload-files.md` shows how")
+            .hint("write its tables and statements as a workload file: TOML with `[table.NAME]` and `[test.NAME]`")
             .hint("the scripts that come with sysbench need no file: `--suite oltp` has them")),
         Form::Unknown => Err(Fault::of_file(
             "this is neither a workload file in TOML nor a script of pgbench",

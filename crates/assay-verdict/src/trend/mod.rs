@@ -75,9 +75,31 @@ impl TrendPoint {
     }
 }
 
-/// The lines of a test. `is_meant` says which cells and systems count.
+/// The lines of a test, with their changes. `is_meant` says which cells and systems count.
 #[must_use]
 pub fn trend(
+    studies: &[(&StudyRecord, &Judgement)],
+    is_meant: impl Fn(CellId, &System) -> bool,
+) -> Vec<TrendLine> {
+    let mut lines = comparable(studies, is_meant);
+    for line in &mut lines {
+        let mut studies: Vec<&str> = line.points.iter().map(|it| it.study.as_str()).collect();
+        studies.sort_unstable();
+        studies.dedup();
+        let number = |study: &str| studies.binary_search(&study).unwrap_or(0);
+        let values = line.points.iter().map(|point| Measured {
+            rqps: point.rqps,
+            study: number(&point.study),
+            is_doubtful: point.is_doubtful(),
+        });
+        line.shifts = shifts(&values.collect::<Vec<_>>(), 1);
+    }
+    lines
+}
+
+/// The same without a search for changes.
+#[must_use]
+pub fn comparable(
     studies: &[(&StudyRecord, &Judgement)],
     is_meant: impl Fn(CellId, &System) -> bool,
 ) -> Vec<TrendLine> {
@@ -101,18 +123,6 @@ pub fn trend(
             Some(line) if line.terms == terms => line.points.push(point),
             _ => lines.push(TrendLine { terms, points: vec![point], shifts: None }),
         }
-    }
-    for line in &mut lines {
-        let mut studies: Vec<&str> = line.points.iter().map(|it| it.study.as_str()).collect();
-        studies.sort_unstable();
-        studies.dedup();
-        let number = |study: &str| studies.binary_search(&study).unwrap_or(0);
-        let values = line.points.iter().map(|point| Measured {
-            rqps: point.rqps,
-            study: number(&point.study),
-            is_doubtful: point.is_doubtful(),
-        });
-        line.shifts = shifts(&values.collect::<Vec<_>>(), 1);
     }
     lines
 }

@@ -13,7 +13,8 @@ use crate::candidates;
 
 /// `assay gate`.
 #[derive(Debug, Args)]
-#[command(after_help = format!("{}\n\n{}", help::GATE_EXITS, help::SYSTEMS))]
+#[command(after_help = format!("{}\n\n{}", help::GATE_EXITS, help::MORE))]
+#[command(after_long_help = format!("{}\n\n{}", help::GATE_EXITS, help::SYSTEMS))]
 pub(crate) struct Gate {
     /// The base and the systems that must keep up with it, such as `mariadb@10.11 mariadb@11.8`
     #[arg(value_name = "SYSTEM", required_unless_present_any = ["base", "others", "study"])]
@@ -22,12 +23,12 @@ pub(crate) struct Gate {
     systems: Vec<String>,
 
     /// The system that the others must keep up with, instead of the first SYSTEM
-    #[arg(long, value_name = "SYSTEM", requires = "others")]
+    #[arg(long, value_name = "SYSTEM", requires = "others", hide_short_help = true)]
     #[arg(add = ArgValueCompleter::new(candidates::systems))]
     base: Option<String>,
 
     /// A system to compare with `--base`; may be given several times
-    #[arg(long = "other", value_name = "SYSTEM", requires = "base")]
+    #[arg(long = "other", value_name = "SYSTEM", requires = "base", hide_short_help = true)]
     #[arg(add = ArgValueCompleter::new(candidates::systems))]
     others: Vec<String>,
 
@@ -36,9 +37,10 @@ pub(crate) struct Gate {
     #[arg(required_unless_present = "study")]
     max_slowdown: Option<f64>,
 
-    /// Limit of its own for some tests or for a group, such as `writes=5%`; may be given several times, and the last
-    /// one that applies to a test counts
-    #[arg(long = "limit", value_name = "GLOB-OR-GROUP=PERCENT", value_parser = parse_limit)]
+    /// Limit of its own for some tests or for a group, such as `writes=5%`
+    ///
+    /// It may be given several times, and the last one that applies to a test counts.
+    #[arg(long = "limit", value_name = "TESTS=PERCENT", value_parser = parse_limit)]
     #[arg(requires = "max_slowdown")]
     limits: Vec<(String, f64)>,
 

@@ -23,6 +23,15 @@ SYSTEM is one of
 each but a URL followed by +OPTION=VALUE for options of the server, such as
   mysql@8.0+innodb_flush_log_at_trx_commit=1";
 
+/// The same in short, where it is not all that must fit on a screen.
+pub(super) const SYSTEMS_SHORT: &str = "\
+SYSTEM is PRODUCT@VERSION[/ENGINE][+OPTION=VALUE], such as mariadb@11.8 or mysql@8.0+sync_binlog=1,
+PRODUCT@dir:PATH, PRODUCT@git:REPO#REF, or the URL of a running server.
+`--help` describes it, and has more options: the workload, the procedure, the ledger.";
+
+/// Where the rest is.
+pub(super) const MORE: &str = "`assay gate --help` has all options, and how a SYSTEM is written.";
+
 /// The exit codes of a gate.
 pub(super) const GATE_EXITS: &str = "\
 Exit codes:
@@ -38,6 +47,7 @@ assay finds out which version of a database is slower, by how much, and why.
 
   assay doctor                                is this machine fit to measure?
   assay compare mariadb@10.11 mariadb@11.8    get both, measure them, say which is slower
+  assay compare --workload FILE SYSTEM...     the same with your own tables and statements
   assay report                                the latest result again; `-o result.html` for a browser
   assay resume --more 10m                     go on with what is still undecided
   assay server list --available mysql         the versions that can be compared

@@ -24,7 +24,7 @@ enum AmountWord {
 
 /// `assay insert-bench`.
 #[derive(Debug, Args)]
-#[command(after_help = help::SYSTEMS)]
+#[command(after_help = help::SYSTEMS_SHORT, after_long_help = help::SYSTEMS)]
 pub(crate) struct InsertBench {
     /// The base and the systems to compare with it, such as `mariadb@10.11 mysql@9.7`
     #[arg(required = true, value_name = "SYSTEM")]

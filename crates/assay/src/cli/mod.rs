@@ -142,7 +142,7 @@ pub(crate) fn command() -> clap::Command {
 
 /// `assay compare`.
 #[derive(Debug, Args)]
-#[command(after_help = help::SYSTEMS)]
+#[command(after_help = help::SYSTEMS_SHORT, after_long_help = help::SYSTEMS)]
 pub(crate) struct Compare {
     /// The base and the systems to compare with it, such as `mariadb@10.11 mariadb@11.8`
     #[arg(required = true, value_name = "SYSTEM")]
@@ -157,7 +157,7 @@ pub(crate) struct Compare {
     #[arg(allow_hyphen_values = true)]
     threshold: f64,
 
-    /// Include the base twice; any difference called between the two copies is a false alarm
+    /// Include the base twice: a change between the two copies is a false alarm
     #[arg(long, overrides_with = "no_twin")]
     twin: bool,
 
@@ -188,13 +188,19 @@ pub(crate) struct Selection {
     #[arg(long, value_enum, default_value = "quick")]
     preset: PresetWord,
 
-    /// Measure your own tables and tests, from a workload file (TOML) or a pgbench script
+    /// Measure your own tables and tests: a workload file or a pgbench script
     #[arg(long, value_name = "FILE", conflicts_with_all = ["suite", "set", "tables", "rows", "secondary", "check"])]
     #[arg(help_heading = "Workload")]
     workload: Option<String>,
 
     /// Collection of tests
-    #[arg(long, value_enum, default_value = "micro", help_heading = "Workload")]
+    #[arg(
+        long,
+        value_enum,
+        default_value = "micro",
+        help_heading = "Workload",
+        hide_short_help = true
+    )]
     suite: SuiteWord,
 
     /// Run only the tests whose names match
@@ -203,17 +209,19 @@ pub(crate) struct Selection {
     tests: Vec<String>,
 
     /// Published selection of microbenchmarks
-    #[arg(long, value_parser = sets(), default_value = "32", help_heading = "Workload")]
+    #[arg(long, value_parser = sets(), default_value = "32", help_heading = "Workload", hide_short_help = true)]
     set: TestSet,
 
-    /// Number of concurrent clients; each of several counts is a setup of its own
+    /// Number of concurrent clients, or several, such as `1,4,16`
+    ///
+    /// Each of several counts is a setup of its own.
     #[arg(long, visible_alias = "threads", value_name = "N,N-N,...", value_delimiter = ',')]
     #[arg(value_parser = counts, allow_negative_numbers = true)]
     clients: Option<Vec<Counts>>,
 
     /// Number of tables [default: by preset]
     #[arg(long, value_name = "N", value_parser = parse_study_tables, allow_negative_numbers = true)]
-    #[arg(help_heading = "Workload")]
+    #[arg(help_heading = "Workload", hide_short_help = true)]
     tables: Option<u32>,
 
     /// Rows in each table, such as `100k` or `1M` [default: by preset]
@@ -225,8 +233,9 @@ pub(crate) struct Selection {
     #[arg(long = "time", hide = true, value_parser = no_time)]
     _time: Option<NoTime>,
 
-    /// Time limit of the study, such as `10m`, loading included; tests that do not fit are not measured [default: by
-    /// preset]
+    /// Time limit of the study, such as `10m` [default: by preset]
+    ///
+    /// Fetching servers and loading data do not count; aging the data does. Tests that do not fit are not measured.
     #[arg(long, value_name = "TIME", value_parser = parse_budget_s, allow_hyphen_values = true)]
     budget: Option<f64>,
 }
@@ -252,11 +261,12 @@ pub(crate) struct Procedure {
 
     /// Check in every block that the tables hold the loaded rows and that all systems return correct answers to ten
     /// events of each test that reads
-    #[arg(long, help_heading = "Workload")]
+    #[arg(long, help_heading = "Workload", hide_short_help = true)]
     check: bool,
 
-    /// Sample where each server spends its CPU time and what it waits for, after the study, in tests that changed or
-    /// in all
+    /// Sample where the servers spend their CPU time, and what they wait for
+    ///
+    /// This follows the study, in tests that changed or in all.
     #[arg(long, value_enum, value_name = "TESTS", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = "changed")]
     profile: Option<ProfileWord>,
@@ -332,8 +342,9 @@ pub(crate) struct Instead {
     #[arg(long, value_parser = sets())]
     set: Option<TestSet>,
 
-    /// Time limit of the study, such as `10m`, instead of the one in the file, loading included; tests that do not fit
-    /// are not measured
+    /// Time limit of the study, such as `10m`, instead of the one in the file
+    ///
+    /// Fetching servers and loading data do not count; aging the data does. Tests that do not fit are not measured.
     #[arg(long, value_name = "TIME", value_parser = parse_budget_s, allow_hyphen_values = true)]
     budget: Option<f64>,
 }
@@ -373,8 +384,10 @@ pub(crate) struct Resume {
 /// The source of servers.
 #[derive(Debug, Args)]
 pub(crate) struct SourceArg {
-    /// Use servers only from this source: `apt`, `maven`, `npm`, `pip`, `tarball`, or a vendor, such as `mysql.com`
-    /// [default: one source with all versions of a product, otherwise the best source for each]
+    /// Use servers only from this source, such as `apt` or `maven`
+    ///
+    /// A source is `apt`, `maven`, `npm`, `pip`, `tarball`, or a vendor, such as `mysql.com`. [default: one source with
+    /// all versions of a product, otherwise the best source for each]
     #[arg(long, value_name = "SOURCE")]
     #[arg(help_heading = SERVERS)]
     pub(crate) source: Option<String>,
@@ -383,7 +396,9 @@ pub(crate) struct SourceArg {
 /// The terms of servers.
 #[derive(Debug, Args)]
 pub(crate) struct TermsArg {
-    /// Settings that all servers start with: equal ones (`lean`), or those of the published studies (`published`)
+    /// Settings of all servers: equal ones, or those of the posts (`published`)
+    ///
+    /// `lean` are equal ones, `published` those of the published studies.
     #[arg(long, value_name = "TERMS", default_value = assay_terms::DEFAULT)]
     #[arg(value_parser = PossibleValuesParser::new(Terms::names()), hide_possible_values = true)]
     #[arg(help_heading = SERVERS)]
@@ -395,7 +410,7 @@ pub(crate) struct TermsArg {
 pub(crate) struct Measuring {
     /// Use only what is in the cache
     #[arg(long)]
-    #[arg(help_heading = SERVERS)]
+    #[arg(help_heading = SERVERS, hide_short_help = true)]
     pub(crate) offline: bool,
 
     /// Accept expired package indexes; the report says so

@@ -23,6 +23,9 @@ pub(crate) fn dashed(word: OsString) -> OsString {
 const STEPS: &str = "the Insert Benchmark always has the same steps, in the same order; `--preset`, `--rows` and \
                      `--query-seconds` say how long they take";
 
+/// Advice for measuring on.
+const MORE: &str = "`--more 5m` measures a study for five more minutes";
+
 /// Advice for the storage engine.
 const ENGINE: &str = "`assay load` has `--engine`; in a study, the engine is part of a system, such as \
                       `mariadb@10.11/rocksdb`";
@@ -51,6 +54,7 @@ pub(crate) fn option_hint(option: &str, usage: &str) -> Option<&'static str> {
         {
             STEPS
         }
+        "budget" if is_of("assay resume") => MORE,
         "mysql-storage-engine" => ENGINE,
         "histogram" => HISTOGRAM,
         "events" | "max-requests" | "duration" | "max-time" | "tim" | "time" => TIME,

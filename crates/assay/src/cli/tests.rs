@@ -180,6 +180,22 @@ fn the_help_is_one_screen() {
     }
 }
 
+/// A terminal of 100 columns and 40 rows, or ten more for the exit codes of a gate. What is rarely used is behind
+/// `--help`.
+#[test]
+fn the_help_of_every_command_is_one_screen_and_says_that_there_is_more() {
+    let mut assay = command().term_width(100);
+    assay.build();
+    for found in assay.get_subcommands_mut().filter(|it| !it.is_hide_set()) {
+        let help = found.render_help().to_string();
+        let rows = if found.get_name() == "gate" { 50 } else { 40 };
+        assert!(help.lines().count() <= rows, "{help}");
+        let long = found.render_long_help().to_string();
+        let has_more = found.get_arguments().any(|it| it.is_hide_short_help_set());
+        assert!(!has_more || help.contains("--help"), "{help}\n{long}");
+    }
+}
+
 #[test]
 fn the_welcome_names_commands_that_exist() {
     for line in WELCOME.lines().filter(|line| line.starts_with("  assay ")) {

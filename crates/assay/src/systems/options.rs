@@ -42,28 +42,53 @@ fn told(refusals: &[Refusal]) -> String {
 }
 
 impl Hint for RefusedOptions {
+    /// The nearest names first. Only what has none is to be left out.
     fn hints(&self) -> Vec<String> {
+        let all = || self.0.iter().flat_map(|it| &it.options);
+        let mut hints: Vec<String> = Vec::new();
+        for nearest in all().filter_map(|it| it.nearest.as_ref()) {
+            let meant = format!("did you mean `{nearest}`");
+            if !hints.contains(&meant) {
+                hints.push(meant);
+            }
+        }
         // A system that is not called by its words is one of a study file.
         let is_named = |it: &&Refusal| !it.system.contains('@');
+        let quoted = |it: &Refusal, quote: char| {
+            let left_out = it.options.iter().filter(|option| option.nearest.is_none());
+            left_out.map(|option| format!("{quote}{}{quote}", option.name)).collect::<Vec<_>>()
+        };
         let without = |it: &Refusal| {
-            let names: Vec<String> =
-                it.options.iter().map(|option| format!("\"{}\"", option.name)).collect();
-            format!(
-                "options of a config file are left out for one system with a line in its table of the study file; \
-                 for `{}`: `without = [{}]`",
-                it.system,
-                names.join(", ")
-            )
+            let names = quoted(it, '"');
+            (!names.is_empty()).then(|| {
+                format!(
+                    "options of a config file are left out for one system with a line in its table of the study \
+                     file; for `{}`: `without = [{}]`",
+                    it.system,
+                    names.join(", ")
+                )
+            })
         };
-        let prefix = "with the prefix `loose_`, as in `loose_query_cache_size`, a version that does not know an \
-                      option ignores it";
+        hints.extend(self.0.iter().filter(is_named).filter_map(without));
+        let in_words = self.0.iter().filter(|it| !is_named(it));
+        let mut names: Vec<String> = in_words.flat_map(|it| quoted(it, '`')).collect();
+        names.dedup();
+        if !names.is_empty() {
+            hints.push(format!("leave {} out of the system's name", names.join(", ")));
+        }
         let is_unknown = |it: &Refusal| {
-            it.product != Product::Postgres && it.options.iter().any(|option| option.said.is_none())
+            let mut options = it.options.iter();
+            it.product != Product::Postgres
+                && options.any(|option| option.said.is_none() && option.nearest.is_none())
         };
-        let prefix = self.0.iter().any(is_unknown).then(|| prefix.to_owned());
-        let in_words = self.0.iter().any(|it| !is_named(&it));
-        let in_words = in_words.then(|| "leave them out of the system's name".to_owned());
-        self.0.iter().filter(is_named).map(without).chain(in_words).chain(prefix).collect()
+        if self.0.iter().any(is_unknown) {
+            hints.push(
+                "with the prefix `loose_`, as in `loose_query_cache_size`, a version that does not know an option \
+                 ignores it"
+                    .to_owned(),
+            );
+        }
+        hints
     }
 }
 
@@ -152,7 +177,30 @@ mod tests {
              `sql_mode`: Error while setting value 'x' to 'sql_mode'"
         );
         let hints = error.hints().join("\n");
-        let line = "for `new`: `without = [\"query_cache_type\", \"sql_mod\", \"sql_mode\"]`";
+        let line = "for `new`: `without = [\"query_cache_type\", \"sql_mode\"]`";
         assert!(hints.contains(line) && hints.contains("`loose_`"), "{hints}");
+        assert!(hints.starts_with("did you mean `sql_mode`\n"), "{hints}");
+    }
+
+    #[test]
+    fn a_misspelt_option_is_not_told_to_be_left_out() {
+        let refused = |options: &[(&str, Option<&str>)]| {
+            let options = options.iter().map(|(name, nearest)| RefusedOption {
+                name: (*name).to_owned(),
+                said: None,
+                nearest: nearest.map(str::to_owned),
+            });
+            RefusedOptions(vec![Refusal {
+                system: "mariadb@10.11+sort_bufer_size=1M".to_owned(),
+                server: "mariadb 10.11.19".to_owned(),
+                product: Product::MariaDb,
+                options: options.collect(),
+            }])
+            .hints()
+        };
+        let misspelt = ("sort_bufer_size", Some("sort_buffer_size"));
+        assert_eq!(refused(&[misspelt]), ["did you mean `sort_buffer_size`"]);
+        let hints = refused(&[misspelt, ("xyz", None)]);
+        assert_eq!(hints[1], "leave `xyz` out of the system's name");
     }
 }

@@ -12,6 +12,7 @@ use assay_terms::{adds_up, variable};
 use self::needs::unmet;
 use self::same::{is_same, switch};
 use super::facts::Settings;
+use crate::refused::nearest;
 
 /// What a server answers about an option beyond its variable is below this prefix: `asked.source.NAME` the source of a
 /// setting of Postgres, `asked.instruments.PATTERN` how many instruments have the pattern and how many of them are on,
@@ -109,10 +110,16 @@ impl Asked<'_> {
             let is_loose = self.name.to_ascii_lowercase().starts_with("loose");
             return match log {
                 Some(line) => Some(format!("no effect; the server's log says: {line}")),
-                None if is_loose => Some(format!(
-                    "no effect: the server has no variable of this name, and `loose` makes it ignore options that it \
-                     does not know (`{asked}` was requested)"
-                )),
+                None if is_loose => {
+                    let names = settings.keys().filter(|it| !it.starts_with(ANSWER));
+                    let meant = nearest(&variable, names.cloned());
+                    let meant =
+                        meant.map_or_else(String::new, |it| format!("; did you mean `{it}`?"));
+                    Some(format!(
+                        "no effect: the server has no variable of this name, and `loose` makes it ignore options that \
+                         it does not know (`{asked}` was requested){meant}"
+                    ))
+                }
                 None => None,
             };
         };
@@ -292,8 +299,12 @@ mod tests {
 
     #[test]
     fn an_option_that_nobody_reads_is_told() {
-        let loose = told(Product::MySql, &[("loose_nothing", "1")], &[]);
-        assert!(loose[0].contains("`loose` makes it ignore"), "{loose:?}");
+        let loose = |name| told(Product::MySql, &[(name, "1")], &[("sort_buffer_size", "262144")]);
+        let nothing = loose("loose_xyz");
+        assert!(nothing[0].contains("`loose` makes it ignore"), "{nothing:?}");
+        assert!(!nothing[0].contains("did you mean"), "{nothing:?}");
+        let misspelt = loose("loose_sort_bufer_size");
+        assert!(misspelt[0].ends_with("did you mean `sort_buffer_size`?"), "{misspelt:?}");
         let log =
             [("asked.log.innodb_old", "[Warning] 'innodb-old' was removed. It does nothing now")];
         let removed = told(Product::MariaDb, &[("innodb_old", "1")], &log);

@@ -1,0 +1,85 @@
+//! Bencher's metric format: benchmarks, their measures, and the value of each with the ends of its interval.
+//!
+//! Bencher knows the units of `throughput` (operations per second) and `latency` (nanoseconds). The names of the other
+//! measures say theirs.
+
+use std::collections::BTreeMap;
+
+use assay_model::{Estimate, StudyRecord, printable_json};
+use assay_verdict::Judgement;
+use serde::Serialize;
+
+use super::cells::{Cell, cells, finite, value};
+use super::feed::{Fed, Feed, Made};
+use crate::data::row::Number;
+
+pub(super) static FEED: Feed = Feed {
+    word: "bmf",
+    about: "For Bencher: benchmarks and their measures, with intervals",
+    reader: "[Bencher](https://bencher.dev), adapter `json`",
+    endings: &[".bmf.json", ".bmf"],
+    undecided: "the estimate, with its interval as `lower_value` and `upper_value`; the format has no verdicts",
+    failed: "left out",
+    made: Made::Study(render),
+};
+
+/// Bytes that Bencher takes as the name of a benchmark.
+const NAME_MAX: usize = 1024;
+
+#[derive(Serialize)]
+struct Metric {
+    value: Number,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lower_value: Option<Number>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    upper_value: Option<Number>,
+}
+
+fn render(record: &StudyRecord, judgement: &Judgement) -> Fed {
+    let (mut benchmarks, mut left_out) = (BTreeMap::new(), Vec::new());
+    for cell in cells(record, judgement) {
+        let (name, measures) = (cell.path(), measures(&cell));
+        if measures.is_empty() {
+            left_out.push(cell.left_out());
+        } else if name.len() > NAME_MAX {
+            left_out.push(format!(
+                "{name}: the name is longer than the {NAME_MAX} bytes that Bencher takes"
+            ));
+        } else {
+            benchmarks.insert(name, measures);
+        }
+    }
+    let text = serde_json::to_string_pretty(&benchmarks).unwrap_or_default();
+    Fed { text: printable_json(&text).into_owned() + "\n", left_out }
+}
+
+fn measures(cell: &Cell<'_>) -> BTreeMap<&'static str, Metric> {
+    let ratios = [
+        ("throughput", cell.qps()),
+        ("relative-throughput-ratio", cell.rqps()),
+        ("server-cpu-ratio", cell.cpu_ratio()),
+    ];
+    let latency = cell.latency();
+    let nanoseconds = |us: Option<f64>| us.map(|us| Estimate::without_interval(us * 1e3));
+    let latencies = [
+        ("latency", latency.and_then(|it| it.mean)),
+        ("latency-p50-ns", latency.and_then(|it| it.p50)),
+        ("latency-p95-ns", latency.and_then(|it| it.p95)),
+        ("latency-p99-ns", latency.and_then(|it| it.p99)),
+        ("latency-max-ns", latency.and_then(|it| it.max)),
+    ];
+    let latencies = latencies.map(|(name, us)| (name, nanoseconds(us)));
+    let all = ratios.into_iter().chain(latencies);
+    all.filter_map(|(name, estimate)| Some((name, Metric::of(estimate?)?))).collect()
+}
+
+impl Metric {
+    fn of(estimate: Estimate) -> Option<Self> {
+        let end = |end| finite(end).map(Number::from);
+        Some(Self {
+            value: value(Some(estimate))?.into(),
+            lower_value: end(estimate.low),
+            upper_value: end(estimate.high),
+        })
+    }
+}

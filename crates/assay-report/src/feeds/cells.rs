@@ -1,0 +1,103 @@
+//! The results of a study as other programs get them.
+
+use std::borrow::Cow;
+
+use assay_model::{Estimate, Setup, StudyRecord, System, Verdict, printable};
+use assay_verdict::{CellJudgement, Judgement, Latency, PerOp};
+
+use crate::view::undecided::why;
+
+/// The result for one system in one cell.
+pub(super) struct Cell<'a> {
+    pub(super) record: &'a StudyRecord,
+    pub(super) judged: &'a CellJudgement,
+    pub(super) system: &'a System,
+}
+
+/// All results, in the order of the judgement.
+pub(super) fn cells<'a>(record: &'a StudyRecord, judgement: &'a Judgement) -> Vec<Cell<'a>> {
+    let cell = |judged: &'a CellJudgement| {
+        let system = record.systems.get(judged.system)?;
+        Some(Cell { record, judged, system })
+    };
+    judgement.cells.iter().filter_map(cell).collect()
+}
+
+/// `point-query/clients=1/tables=1/rows=100000`.
+pub(super) fn test_path(test: &str, setup: Setup) -> String {
+    let Setup { clients, tables, rows } = setup;
+    format!("{}/clients={clients}/tables={tables}/rows={rows}", printable(test))
+}
+
+impl<'a> Cell<'a> {
+    /// The name of the test.
+    pub(super) fn test(&self) -> &'a str {
+        &self.judged.cell.test.definition().name
+    }
+
+    /// `mariadb@11.8/point-query/clients=1/tables=1/rows=100000`: the same in every study.
+    pub(super) fn path(&self) -> String {
+        let test = test_path(self.test(), self.judged.cell.setup);
+        format!("{}/{test}", printable(&self.system.name))
+    }
+
+    /// Whether this system itself could not be measured; the verdict is also `failed` where the base has failed.
+    fn has_failed(&self) -> bool {
+        self.judged.failure.is_some()
+    }
+
+    /// Operations per second.
+    pub(super) fn qps(&self) -> Option<Estimate> {
+        self.judged.qps.filter(|_| !self.has_failed())
+    }
+
+    /// The same, divided by those of the base. It may be a bound.
+    pub(super) fn rqps(&self) -> Option<Estimate> {
+        self.judged.rqps.filter(|_| self.judged.verdict != Verdict::Failed)
+    }
+
+    /// Server CPU per operation, divided by that of the base.
+    pub(super) fn cpu_ratio(&self) -> Option<Estimate> {
+        self.judged.cpu_ratio.filter(|_| self.judged.verdict != Verdict::Failed)
+    }
+
+    /// Latency of events, microseconds.
+    pub(super) fn latency(&self) -> Option<Latency> {
+        self.judged.latency.filter(|_| !self.has_failed())
+    }
+
+    /// Time and hardware per operation.
+    pub(super) fn per_op(&self) -> Option<PerOp> {
+        let is_measured = !self.record.is_reported() && !self.has_failed();
+        self.judged.per_op.filter(|_| is_measured)
+    }
+
+    /// The verdict; none on the base, which is compared with nothing, unless it failed, and none on published results.
+    pub(super) fn verdict(&self) -> Option<Verdict> {
+        let verdict = self.judged.verdict;
+        let has_verdict = !self.system.is_base && !self.record.is_reported();
+        (has_verdict || verdict == Verdict::Failed).then_some(verdict)
+    }
+
+    /// Why it failed, changed or is undecided.
+    pub(super) fn why(&self) -> Option<Cow<'a, str>> {
+        why(self.record, self.judged)
+    }
+
+    /// A line for people on a cell without a value.
+    pub(super) fn left_out(&self) -> String {
+        let why = self.why().unwrap_or(Cow::Borrowed("nothing was measured"));
+        format!("{}: {}", self.path(), printable(&why))
+    }
+}
+
+/// The value, unless only a bound of it is known.
+pub(super) fn value(estimate: Option<Estimate>) -> Option<f64> {
+    let estimate = estimate.filter(|it| !it.is_bound())?;
+    finite(estimate.value)
+}
+
+/// A number with the digits that scripts get, if there is one.
+pub(super) fn finite(value: f64) -> Option<f64> {
+    value.is_finite().then(|| crate::number::rounded(value))
+}

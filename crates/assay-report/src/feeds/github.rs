@@ -1,0 +1,89 @@
+//! github-action-benchmark, tool `customBiggerIsBetter`: an array of values with unit, range and further text.
+
+use assay_model::{Estimate, StudyRecord, printable, printable_json};
+use assay_verdict::Judgement;
+use serde::Serialize;
+
+use super::cells::{Cell, cells, finite, value};
+use super::feed::{Fed, Feed, Made};
+use crate::data::row::Number;
+use crate::number::Digits;
+use crate::words::rfc3339;
+
+pub(super) static FEED: Feed = Feed {
+    word: "github",
+    about: "For github-action-benchmark, as customBiggerIsBetter: QPS and relative QPS",
+    reader: "[github-action-benchmark](https://github.com/benchmark-action/github-action-benchmark), tool \
+             `customBiggerIsBetter`",
+    endings: &[".github.json"],
+    undecided: "the estimate, with its interval in `range`; verdict and reason in `extra`",
+    failed: "left out",
+    made: Made::Study(render),
+};
+
+#[derive(Serialize)]
+struct Entry {
+    name: String,
+    unit: &'static str,
+    value: Number,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    range: Option<String>,
+    extra: String,
+}
+
+fn render(record: &StudyRecord, judgement: &Judgement) -> Fed {
+    let (mut entries, mut left_out) = (Vec::new(), Vec::new());
+    for cell in cells(record, judgement) {
+        let before = entries.len();
+        let figures = [("qps", "ops/s", cell.qps()), ("rqps", "ratio", cell.rqps())];
+        for (figure, unit, estimate) in figures {
+            entries.extend(entry(&cell, figure, unit, estimate));
+        }
+        if entries.len() == before {
+            left_out.push(cell.left_out());
+        }
+    }
+    let text = serde_json::to_string_pretty(&entries).unwrap_or_default();
+    Fed { text: printable_json(&text).into_owned() + "\n", left_out }
+}
+
+fn entry(
+    cell: &Cell<'_>,
+    figure: &str,
+    unit: &'static str,
+    estimate: Option<Estimate>,
+) -> Option<Entry> {
+    Some(Entry {
+        name: format!("{}/{figure}", cell.path()),
+        unit,
+        value: value(estimate)?.into(),
+        range: range(estimate?),
+        extra: extra(cell),
+    })
+}
+
+/// The interval, which need not be symmetric.
+fn range(estimate: Estimate) -> Option<String> {
+    let ends = [estimate.low, estimate.high].map(finite);
+    let [Some(low), Some(high)] = ends.map(|end| Digits::of(end?)) else { return None };
+    Some(format!("95% interval: {low} to {high}"))
+}
+
+/// What a tooltip shows.
+fn extra(cell: &Cell<'_>) -> String {
+    let verdict = cell.verdict().map(|verdict| match cell.why() {
+        Some(why) => format!("verdict: {} ({why})", verdict.word()),
+        None => format!("verdict: {}", verdict.word()),
+    });
+    let base = cell.record.systems.iter().find(|it| it.is_base).filter(|_| !cell.system.is_base);
+    let base = base.map(|it| format!("base: {} {}", it.name, it.artifact.version()));
+    let lines = [
+        verdict,
+        Some(format!("version: {}", cell.system.artifact.version())),
+        base,
+        Some(format!("study: {}", cell.record.study.id)),
+        cell.record.began_ms().and_then(rfc3339).map(|it| format!("started: {it}")),
+    ];
+    let lines = lines.into_iter().flatten().map(|line| printable(&line).into_owned());
+    lines.collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,68 @@
+//! Formats that other programs read. Each is a file of its own and a line in [`FEEDS`].
+//!
+//! What has no value is left out and named in [`Fed::left_out`]: no format gets an invented value.
+
+mod bmf;
+mod cells;
+mod feed;
+mod github;
+mod openmetrics;
+mod otava;
+
+use std::fmt::Write as _;
+
+pub use feed::{Fed, Feed, Judged, Made};
+
+/// All feeds, in the order of the documentation.
+pub const FEEDS: [&Feed; 4] = [&bmf::FEED, &github::FEED, &otava::FEED, &openmetrics::FEED];
+
+/// The feed that the name of a file stands for.
+#[must_use]
+pub fn feed_of_file(name: &str) -> Option<&'static Feed> {
+    let name = name.to_ascii_lowercase();
+    let is_its = |feed: &&&Feed| feed.endings.iter().any(|ending| name.ends_with(ending));
+    FEEDS.iter().find(is_its).copied()
+}
+
+/// All feeds as a table in Markdown, as the documentation has it.
+#[must_use]
+pub fn feed_table() -> String {
+    let mut text =
+        "| format | read by | file ending | undecided | failed |\n|---|---|---|---|---|\n"
+            .to_owned();
+    for feed in FEEDS {
+        let Feed { word, reader, undecided, failed, .. } = feed;
+        let endings: Vec<String> = feed.endings.iter().map(|it| format!("`{it}`")).collect();
+        // Writing to memory cannot fail.
+        let _ = writeln!(
+            text,
+            "| `{word}` | {reader} | {} | {undecided} | {failed} |",
+            endings.join(", ")
+        );
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_files_stand_for_feeds() {
+        let word = |name: &str| feed_of_file(name).map(|feed| feed.word);
+        assert_eq!(word("results.bmf.json"), Some("bmf"));
+        assert_eq!(word("Results.GitHub.JSON"), Some("github"));
+        assert_eq!(word("otava.csv"), None);
+        assert_eq!(word("a.otava.csv"), Some("otava"));
+        assert_eq!(word("assay.prom"), Some("openmetrics"));
+        assert_eq!(word("results.json"), None);
+    }
+
+    #[test]
+    fn no_ending_stands_for_two_feeds() {
+        let all: Vec<&str> = FEEDS.iter().flat_map(|feed| feed.endings).copied().collect();
+        for (at, one) in all.iter().enumerate() {
+            assert!(!all.iter().skip(at + 1).any(|other| other.ends_with(one)), "{one}");
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! Python with packages from PyPI, for tests that read results back with other programs.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+/// A Python that has these packages, each with a version, such as `pandas==2.3.3`. pip installs them once, into the
+/// tests' directory of the user's cache.
+///
+/// # Panics
+/// They are not there and cannot be installed: there is no network, no Python or no pip.
+#[must_use]
+pub fn python(packages: &[&str]) -> Command {
+    let parent = tests_cache();
+    let directory = parent.join(packages.join("+"));
+    if !directory.exists() {
+        // Another test may install the same: whoever is first renames a whole directory.
+        let part = parent.join(format!("part-{}-{}", std::process::id(), packages.join("+")));
+        let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target"];
+        let output = Command::new("python3").args(pip).arg(&part).args(packages).output();
+        let is_installed = output.as_ref().is_ok_and(|output| output.status.success());
+        let said = match &output {
+            Ok(output) => String::from_utf8_lossy(&output.stderr).into_owned(),
+            Err(error) => error.to_string(),
+        };
+        assert!(
+            is_installed,
+            "this test needs {} from PyPI, and pip could not install them into `{}`: is there a network, and are \
+             python3 and python3-pip installed?\n{said}",
+            packages.join(", "),
+            part.display()
+        );
+        let renamed = fs_err::rename(&part, &directory);
+        assert!(renamed.is_ok() || directory.exists(), "{renamed:?}");
+    }
+    let mut python = Command::new("python3");
+    python.env("PYTHONPATH", directory).env("PYTHONDONTWRITEBYTECODE", "1");
+    python
+}
+
+/// The directory of the user's cache that tests share.
+fn tests_cache() -> PathBuf {
+    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let cache = cache.or_else(|| Some(std::env::home_dir()?.join(".cache")));
+    cache.unwrap_or_else(std::env::temp_dir).join("assay-tests/python")
+}

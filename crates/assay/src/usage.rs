@@ -1,0 +1,201 @@
+//! Mistakes in the command line, told as all other errors are.
+
+use std::process::ExitCode;
+
+use anstyle::AnsiColor;
+use assay_model::without_secrets;
+use assay_plan::nearest;
+use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
+
+use crate::cli;
+use crate::exit::Exit;
+use crate::progress::{print, print_marked};
+
+/// Prints the help, or the mistake in the command line. The words come from the user and may be harmful to a terminal.
+pub(crate) fn print_usage(error: Error) -> ExitCode {
+    if !error.use_stderr() {
+        error.exit();
+    }
+    let (text, hint) = told(error, &cli::command());
+    let text = without_secrets(text.trim_end());
+    match text.strip_prefix("error: ") {
+        Some(text) => print_marked("error", AnsiColor::Red, text),
+        None => print(&text),
+    }
+    if let Some(hint) = hint {
+        print("");
+        print_marked("hint", AnsiColor::Cyan, &without_secrets(&hint));
+    }
+    Exit::Error.into()
+}
+
+/// What clap adds to a message that assay's hints say better.
+const TIPS: [ContextKind; 4] = [
+    ContextKind::Suggested,
+    ContextKind::SuggestedArg,
+    ContextKind::SuggestedSubcommand,
+    ContextKind::SuggestedValue,
+];
+
+/// The last line of clap's messages.
+const SEE_HELP: &str = "For more information, try '--help'.";
+
+/// The message and the hint. `assay` is the whole command line.
+fn told(mut error: Error, assay: &clap::Command) -> (String, Option<String>) {
+    let text_of = |kind| error.get(kind).map(ToString::to_string).unwrap_or_default();
+    let usage = text_of(ContextKind::Usage);
+    let command = Named::of(&usage, assay);
+    let typed = text_of(ContextKind::InvalidArg);
+    let hint = match error.kind() {
+        ErrorKind::UnknownArgument => Some(command.hint_for_option(&typed, &usage, assay)),
+        ErrorKind::InvalidSubcommand => {
+            let word = text_of(ContextKind::InvalidSubcommand);
+            Some(command.hint_for_command(&word))
+        }
+        ErrorKind::InvalidValue => hint_for_value(&error),
+        ErrorKind::MissingRequiredArgument | ErrorKind::MissingSubcommand => {
+            Some(command.see_help())
+        }
+        _ => None,
+    };
+    for tip in TIPS {
+        error.remove(tip);
+    }
+    let text = error.render().to_string();
+    let text = text.trim_end();
+    (text.strip_suffix(SEE_HELP).unwrap_or(text).trim_end().to_owned(), hint)
+}
+
+/// A command with all its words, such as `assay server start`.
+struct Named<'a> {
+    words: String,
+    command: &'a clap::Command,
+}
+
+impl<'a> Named<'a> {
+    /// The command whose usage this is.
+    fn of(usage: &str, assay: &'a clap::Command) -> Self {
+        let mut found = Self { words: "assay".to_owned(), command: assay };
+        for word in usage.split_whitespace().skip_while(|it| *it != "assay").skip(1) {
+            let Some(command) = found.command.find_subcommand(word) else { break };
+            found = Self { words: format!("{} {word}", found.words), command };
+        }
+        found
+    }
+
+    fn see_help(&self) -> String {
+        format!("`{} -h` says how it is used", self.words)
+    }
+
+    fn hint_for_command(&self, word: &str) -> String {
+        if let Some(hint) = cli::subcommand_hint(word) {
+            return hint.to_owned();
+        }
+        let visible = self.command.get_subcommands().filter(|it| !it.is_hide_set());
+        match nearest(word, visible.map(clap::Command::get_name)) {
+            Some(meant) => format!("did you mean `{} {meant}`", self.words),
+            None => format!("`{} -h` lists the commands", self.words),
+        }
+    }
+
+    fn hint_for_option(&self, typed: &str, usage: &str, assay: &clap::Command) -> String {
+        if let Some(hint) = cli::option_hint(typed, usage) {
+            return hint.to_owned();
+        }
+        let Some(name) = typed.strip_prefix("--").and_then(|it| it.split('=').next()) else {
+            return self.see_help();
+        };
+        let elsewhere: Vec<String> = assay
+            .get_subcommands()
+            .filter(|it| !it.is_hide_set() && longs(it).any(|long| long == name))
+            .map(|it| format!("`assay {}`", it.get_name()))
+            .collect();
+        if let [others @ .., last] = &elsewhere[..] {
+            let others = others.join(", ");
+            let and = if others.is_empty() { "" } else { " and " };
+            return format!("`--{name}` is an option of {others}{and}{last}; {}", self.see_help());
+        }
+        match nearest(name, longs(self.command)) {
+            Some(meant) => format!("did you mean `--{meant}`"),
+            None => format!("`{} --help` lists all options", self.words),
+        }
+    }
+}
+
+/// The names of the options that a command shows in its help, and their other names.
+fn longs(command: &clap::Command) -> impl Iterator<Item = &str> {
+    let shown = command.get_arguments().filter(|it| !it.is_hide_set());
+    shown.flat_map(|it| it.get_long_and_visible_aliases().unwrap_or_default())
+}
+
+fn hint_for_value(error: &Error) -> Option<String> {
+    let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidValue) else {
+        return None;
+    };
+    let Some(ContextValue::Strings(known)) = error.get(ContextKind::ValidValue) else {
+        return None;
+    };
+    if let Some((value, option)) = typed.split_once('+')
+        && known.iter().any(|it| it == value)
+    {
+        return Some(format!(
+            "options of one server follow its name, such as `mariadb@11.8+{}`",
+            if option.contains('=') { option.to_owned() } else { format!("{option}=VALUE") },
+        ));
+    }
+    nearest(typed, known).map(|meant| format!("did you mean `{meant}`"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(words: &str) -> (String, String) {
+        let command = cli::command();
+        let typed = std::iter::once("assay").chain(words.split(' '));
+        let error = command.clone().try_get_matches_from(typed).unwrap_err();
+        let (text, hint) = told(error, &command);
+        assert!(!text.contains("tip:") && !text.contains("try '--help'"), "{text}");
+        (text, hint.unwrap_or_default())
+    }
+
+    #[test]
+    fn a_misspelt_word_gets_the_nearest_one() {
+        let systems = "mariadb@10.11 mariadb@11.8";
+        for (typed, meant) in [
+            ("compare SYSTEMS --budgt 5m", "did you mean `--budget`"),
+            ("compare SYSTEMS --thresold 5%", "did you mean `--threshold`"),
+            ("compare SYSTEMS --preset quik", "did you mean `quick`"),
+            ("compare SYSTEMS --terms leen", "did you mean `lean`"),
+            ("compare SYSTEMS --sed 3", "did you mean `--seed`"),
+            ("comparee SYSTEMS", "did you mean `assay compare`"),
+            ("server strat mariadb@11.8", "did you mean `assay server start`"),
+            ("server start mariadb@11.8 --buffer-pol 1G", "did you mean `--buffer-pool`"),
+        ] {
+            assert_eq!(refused(&typed.replace("SYSTEMS", systems)).1, meant, "{typed}");
+        }
+    }
+
+    #[test]
+    fn an_option_of_another_command_is_told_as_such() {
+        let more = refused("resume latest --budget 5m").1;
+        assert!(more.contains("`--more"), "{more}");
+        let twin = refused("report latest --twin").1;
+        assert!(twin.starts_with("`--twin` is an option of `assay compare`;"), "{twin}");
+        let several = refused("report latest --profile").1;
+        assert!(
+            several.starts_with("`--profile` is an option of `assay compare` and"),
+            "{several}"
+        );
+    }
+
+    #[test]
+    fn every_hint_names_a_command_that_has_a_help() {
+        assert_eq!(refused("load").1, "`assay load -h` says how it is used");
+        assert_eq!(refused("server x").1, "`assay server -h` lists the commands");
+        let none = refused("compare mariadb@10.11 mariadb@11.8 --xyzzy").1;
+        assert_eq!(none, "`assay compare --help` lists all options");
+        let option = refused("compare mariadb@10.11 mariadb@11.8 --terms lean+loose_xyz").1;
+        assert!(option.contains("`mariadb@11.8+loose_xyz=VALUE`"), "{option}");
+    }
+}
