@@ -124,7 +124,7 @@ pub fn outlook(
         } else {
             format!("and a block has {ROUNDS_MIN}; {} are left", about(left_s))
         };
-        return format!("{what}, {why}: the last tests will not be measured; use {remedy}");
+        return format!("{what}, {why}: the last tests may not be measured; use {remedy}");
     }
     if study.preset == Preset::Smoke {
         return format!(

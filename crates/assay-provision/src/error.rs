@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use assay_model::{Engine, Hint, Product};
 
+use crate::typo::meant;
+
 /// Why a server could not be provided.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -398,11 +400,11 @@ fn why(errors: &[Error]) -> String {
 }
 
 /// Hints for a version that no source has, each one once.
-fn where_else(product: Product, unread: &[Error]) -> Vec<String> {
+fn where_else<'a>(product: Product, unread: impl IntoIterator<Item = &'a Error>) -> Vec<String> {
     let mut hints = vec![format!(
         "`assay server list --available {product}` lists all available versions and their sources"
     )];
-    for hint in unread.iter().flat_map(Error::hints) {
+    for hint in unread.into_iter().flat_map(Error::hints) {
         if !hints.contains(&hint) {
             hints.push(hint);
         }
@@ -450,7 +452,14 @@ impl Hint for Error {
             Self::NoDebianArchive(_) => {
                 "add the Debian archive to the apt configuration: servers come from Debian's packages"
             }
-            Self::NoVersion { product, engine, unread, .. } => {
+            Self::NoVersion { product, wanted, engine, available, unread, .. } => {
+                if let Some(meant) = meant(wanted, available) {
+                    // Then an old index is not the reason.
+                    let unread =
+                        unread.iter().filter(|it| !matches!(it, Self::ExpiredIndex { .. }));
+                    let is_meant = format!("did you mean `{product}@{meant}`");
+                    return [vec![is_meant], where_else(*product, unread)].concat();
+                }
                 let percona = (*product == Product::MySql && engine.is_some())
                     .then(|| "Percona Server has MyRocks: `mysql@8.0.36-28/rocksdb`".to_owned());
                 return percona.into_iter().chain(where_else(*product, unread)).collect();
@@ -521,6 +530,23 @@ mod tests {
         let told = of(None).to_string();
         assert!(told.starts_with("no source of mysql `5.7` can be reached; "), "{told}");
         assert!(of(None).is_of_reach());
+    }
+
+    #[test]
+    fn a_mistyped_version_is_not_blamed_on_an_index_that_was_not_read() {
+        let error = Error::NoVersion {
+            product: Product::MariaDb,
+            wanted: "11.88".to_owned(),
+            engine: None,
+            from: None,
+            available: vec!["10.11.19".to_owned(), "11.8.9".to_owned()],
+            unread: vec![Error::ExpiredIndex {
+                release: "sid".to_owned(),
+                detail: "old".to_owned(),
+            }],
+        };
+        assert_eq!(error.hints()[0], "did you mean `mariadb@11.8`");
+        assert_eq!(error.hints().len(), 2, "{:?}", error.hints());
     }
 
     #[test]

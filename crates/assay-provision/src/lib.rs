@@ -30,6 +30,7 @@ mod reference;
 mod sha256;
 mod source;
 mod store;
+mod typo;
 mod unpack;
 mod upkeep;
 mod version;
