@@ -27,11 +27,13 @@ pub(crate) struct Catalog {
     pub(crate) builds: Vec<Row>,
 }
 
-/// A Debian release.
+/// A release of a distribution.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Release {
     pub(crate) name: String,
+    #[serde(default)]
+    pub(crate) distribution: Distribution,
     /// Whether it is released, as opposed to testing or unstable.
     pub(crate) released: bool,
     pub(crate) suites: Vec<Suite>,
@@ -45,7 +47,36 @@ pub(crate) struct Suite {
     pub(crate) archive: Archive,
 }
 
-/// One of Debian's archives; a machine has each of them at a root of its own.
+/// Whose packages a release consists of.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Distribution {
+    #[default]
+    Debian,
+    Ubuntu,
+}
+
+impl Distribution {
+    pub(crate) const ALL: [Self; 2] = [Self::Debian, Self::Ubuntu];
+
+    /// The name, as it is signed in each index: the field `Origin`.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Debian => "Debian",
+            Self::Ubuntu => "Ubuntu",
+        }
+    }
+
+    /// The components that servers and their libraries come from.
+    pub(crate) fn components(self) -> &'static str {
+        match self {
+            Self::Debian => "main",
+            Self::Ubuntu => "main universe",
+        }
+    }
+}
+
+/// One of a distribution's archives; a machine has each of them at a root of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Archive {
@@ -53,7 +84,7 @@ pub(crate) enum Archive {
     Security,
 }
 
-/// Name of the source of Debian's packages, whatever the release.
+/// Name of the source of a distribution's packages, whatever the release.
 pub(crate) const DEBIAN: &str = "apt";
 
 /// Whether a source or its channel is the one that `word` names: the argument of `--source`, or the agreed
@@ -176,7 +207,8 @@ pub(crate) struct Packaged<'a> {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Runtime {
-    release: String,
+    /// In the order of preference: a machine may have only some of them.
+    releases: Vec<String>,
     roots: Vec<String>,
 }
 
@@ -221,7 +253,7 @@ impl Catalog {
             .map_err(|error| Error::Catalog(error.to_string()))?;
         catalog.packages.iter_mut().try_for_each(Package::expand)?;
         let mut releases =
-            catalog.servers.iter().map(|it| &it.release).chain([&catalog.runtime.release]);
+            catalog.servers.iter().map(|it| &it.release).chain(&catalog.runtime.releases);
         let unknown = releases.find(|release| catalog.release(release).is_none());
         if let Some(release) = unknown {
             return Err(Error::Catalog(format!("no release `{release}`")));
@@ -250,6 +282,14 @@ impl Catalog {
         packages.append(&mut self.packages);
         self.packages = packages;
         Ok(self)
+    }
+
+    /// The part whose packages run on this machine's architecture: those of registries and vendors are for x86-64.
+    pub(crate) fn for_this_machine(mut self) -> Self {
+        if std::env::consts::ARCH != "x86_64" {
+            self.packages.clear();
+        }
+        self
     }
 
     fn release(&self, name: &str) -> Option<&Release> {
@@ -295,11 +335,10 @@ impl Catalog {
         packages.filter_map(|package| package.guessed(wanted)).collect()
     }
 
-    /// The release and its packages on which servers from other sources run.
-    pub(crate) fn runtime(&self) -> Result<(&Release, &[String]), Error> {
-        let Runtime { release, roots } = &self.runtime;
-        let missing = || Error::Catalog(format!("no release `{release}`"));
-        Ok((self.release(release).ok_or_else(missing)?, roots))
+    /// The releases, in the order of preference, with the packages on which servers from other sources run.
+    pub(crate) fn runtimes(&self) -> (impl Iterator<Item = &Release>, &[String]) {
+        let Runtime { releases, roots } = &self.runtime;
+        (releases.iter().filter_map(|release| self.release(release)), roots)
     }
 
     /// Locations of a product's files.
@@ -477,7 +516,8 @@ mod tests {
                 assert_eq!(packaged.package.name.contains(':'), maven, "{coordinate}");
             }
         }
-        assert!(!catalog.runtime().unwrap().1.is_empty());
+        let (mut releases, roots) = catalog.runtimes();
+        assert!(releases.next().is_some() && !roots.is_empty());
     }
 
     /// Addresses of a version, known or guessed.
@@ -562,9 +602,9 @@ mod tests {
                 .map(|offer| offer.release.name.clone())
                 .collect()
         };
-        assert_eq!(rows("10.11"), ["bookworm", "forky", "sid"]);
+        assert_eq!(rows("10.11"), ["bookworm", "noble", "forky", "sid"]);
         assert_eq!(rows("10.5.29"), ["bullseye", "forky", "sid"]);
         assert_eq!(rows("11"), ["trixie", "forky", "sid"]);
-        assert_eq!(rows("10"), ["bullseye", "bookworm", "forky", "sid"]);
+        assert_eq!(rows("10"), ["bullseye", "bookworm", "jammy", "noble", "forky", "sid"]);
     }
 }
