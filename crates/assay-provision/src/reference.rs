@@ -54,8 +54,7 @@ pub fn version_table(product: Product) -> Result<String, Error> {
             unverified.join("; ")
         )
     });
-    let head =
-        "| series | Debian, Ubuntu | packages with a known checksum | not verified |\n|---|---|---|---|\n";
+    let head = "| series | Debian, Ubuntu | packages with a known checksum | not verified |\n|---|---|---|---|\n";
     Ok(head.to_owned() + &lines.collect::<String>())
 }
 
