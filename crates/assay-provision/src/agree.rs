@@ -183,9 +183,11 @@ impl Provisioner {
 
     /// Debian's suites, releases or not, that may have a version.
     fn suites(&self, product: Product, (wanted, engine): &Want<'_>) -> Vec<Offer<'_>> {
-        let mut offers = self.catalog.offers(product);
-        offers.retain(|it| it.may_have(wanted));
-        offers.retain(|it| it.server.has_engine(*engine) && !self.offline());
+        if self.offline() {
+            return Vec::new();
+        }
+        let mut offers = self.offers(product);
+        offers.retain(|it| it.may_have(wanted) && it.server.has_engine(*engine));
         offers
     }
 
@@ -259,7 +261,7 @@ impl Provisioner {
             (None, Some(_)) => format!("one source for all versions of {}", spec.product),
             _ if self.offline() => "the newest in the cache".to_owned(),
             _ if build.source == DEBIAN && build.released => {
-                "the newest of Debian's releases".to_owned()
+                "the newest of the distribution's releases".to_owned()
             }
             _ if build.source == DEBIAN => "no release has it".to_owned(),
             _ if is_registry(&build.source) => "the newest with a known checksum".to_owned(),

@@ -40,7 +40,7 @@ impl Provisioner {
             let sources = self.sources(self.store.lock(|| {})?)?;
             let mut all = Vec::new();
             if let Ok(apt) = &sources.apt {
-                for offer in self.catalog.offers(product) {
+                for offer in self.offers(product) {
                     match self.open(apt, offer.release, &mut |_| {}) {
                         Err(error) if !offer.release.released => log::info!("{error}"),
                         opened => all.push(opened.map(|it| it.of(offer))?),

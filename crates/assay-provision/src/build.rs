@@ -82,13 +82,16 @@ impl Provisioner {
         packaged: Packaged<'_>,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Prefix, Error> {
-        let (release, roots) = self.catalog.runtime()?;
+        let (mut releases, roots) = self.catalog.runtimes();
         let runtime = match &sources.apt {
-            Ok(apt) => Some((apt, self.open(apt, release, progress)?)),
+            Ok(apt) => match releases.find(|release| apt.has(release.distribution)) {
+                Some(release) => Some((apt, release, self.open(apt, release, progress)?)),
+                None => None,
+            },
             Err(_) => None,
         };
         let records = match &runtime {
-            Some((_, Read { index, .. })) => closure(index, roots, None, &release.name)?,
+            Some((_, release, Read { index, .. })) => closure(index, roots, None, &release.name)?,
             None => Vec::new(),
         };
         let libraries: Vec<_> = records.iter().map(|record| as_package(record)).collect();
@@ -122,7 +125,7 @@ impl Provisioner {
             fetched.map_err(|error| error.of_pin(pinned.as_deref(), pins.path()))?;
         let (name, sha256, packages) = named(file_sha256.clone());
         let debs = match &runtime {
-            Some((apt, _)) => self.debs(apt, release, &records, progress)?,
+            Some((apt, release, _)) => self.debs(apt, release, &records, progress)?,
             None => Debs { _directory: None, files: Vec::new() },
         };
         let built = self.store.new_tree()?;
@@ -133,7 +136,7 @@ impl Provisioner {
         fs::create_dir(&below)?;
         unpack_debs(&debs, &mut Tree::new(&below, Limits::SERVER), progress)?;
         let notes = match &runtime {
-            Some((_, read)) => read.refreshed.notes.clone(),
+            Some((_, _, read)) => read.refreshed.notes.clone(),
             None => vec!["uses the libraries of this machine".to_owned()],
         };
         let build = build_of(packaged, &file, notes);

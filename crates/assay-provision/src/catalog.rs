@@ -27,11 +27,13 @@ pub(crate) struct Catalog {
     pub(crate) builds: Vec<Row>,
 }
 
-/// A Debian release.
+/// A release of a distribution.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Release {
     pub(crate) name: String,
+    #[serde(default)]
+    pub(crate) distribution: Distribution,
     /// Whether it is released, as opposed to testing or unstable.
     pub(crate) released: bool,
     pub(crate) suites: Vec<Suite>,
@@ -45,7 +47,36 @@ pub(crate) struct Suite {
     pub(crate) archive: Archive,
 }
 
-/// One of Debian's archives; a machine has each of them at a root of its own.
+/// Whose packages a release consists of.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Distribution {
+    #[default]
+    Debian,
+    Ubuntu,
+}
+
+impl Distribution {
+    pub(crate) const ALL: [Self; 2] = [Self::Debian, Self::Ubuntu];
+
+    /// The name, as it is signed in each index: the field `Origin`.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Debian => "Debian",
+            Self::Ubuntu => "Ubuntu",
+        }
+    }
+
+    /// The components that servers and their libraries come from.
+    pub(crate) fn components(self) -> &'static str {
+        match self {
+            Self::Debian => "main",
+            Self::Ubuntu => "main universe",
+        }
+    }
+}
+
+/// One of a distribution's archives; a machine has each of them at a root of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Archive {
@@ -53,7 +84,7 @@ pub(crate) enum Archive {
     Security,
 }
 
-/// Name of the source of Debian's packages, whatever the release.
+/// Name of the source of a distribution's packages, whatever the release.
 pub(crate) const DEBIAN: &str = "apt";
 
 /// Whether a source or its channel is the one that `word` names: the argument of `--source`, or the agreed
@@ -176,7 +207,8 @@ pub(crate) struct Packaged<'a> {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Runtime {
-    release: String,
+    /// In the order of preference: a machine may have only some of them.
+    releases: Vec<String>,
     roots: Vec<String>,
 }
 
@@ -221,7 +253,7 @@ impl Catalog {
             .map_err(|error| Error::Catalog(error.to_string()))?;
         catalog.packages.iter_mut().try_for_each(Package::expand)?;
         let mut releases =
-            catalog.servers.iter().map(|it| &it.release).chain([&catalog.runtime.release]);
+            catalog.servers.iter().map(|it| &it.release).chain(&catalog.runtime.releases);
         let unknown = releases.find(|release| catalog.release(release).is_none());
         if let Some(release) = unknown {
             return Err(Error::Catalog(format!("no release `{release}`")));
@@ -250,6 +282,14 @@ impl Catalog {
         packages.append(&mut self.packages);
         self.packages = packages;
         Ok(self)
+    }
+
+    /// The part whose packages run on this machine's architecture: those of registries and vendors are for x86-64.
+    pub(crate) fn for_this_machine(mut self) -> Self {
+        if std::env::consts::ARCH != "x86_64" {
+            self.packages.clear();
+        }
+        self
     }
 
     fn release(&self, name: &str) -> Option<&Release> {
@@ -295,11 +335,10 @@ impl Catalog {
         packages.filter_map(|package| package.guessed(wanted)).collect()
     }
 
-    /// The release and its packages on which servers from other sources run.
-    pub(crate) fn runtime(&self) -> Result<(&Release, &[String]), Error> {
-        let Runtime { release, roots } = &self.runtime;
-        let missing = || Error::Catalog(format!("no release `{release}`"));
-        Ok((self.release(release).ok_or_else(missing)?, roots))
+    /// The releases, in the order of preference, with the packages on which servers from other sources run.
+    pub(crate) fn runtimes(&self) -> (impl Iterator<Item = &Release>, &[String]) {
+        let Runtime { releases, roots } = &self.runtime;
+        (releases.iter().filter_map(|release| self.release(release)), roots)
     }
 
     /// Locations of a product's files.
@@ -456,115 +495,5 @@ impl<'a> Offer<'a> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn catalog_is_well_formed_and_has_a_layout_for_every_product_in_it() {
-        let catalog = Catalog::built_in().unwrap();
-        for server in &catalog.servers {
-            assert!(catalog.layout(server.product).is_ok());
-            assert!(!server.roots.is_empty());
-        }
-        for product in Product::ALL {
-            for packaged in catalog.packaged(product) {
-                let coordinate = packaged.coordinate();
-                assert!(catalog.layout(product).is_ok());
-                let is_sum =
-                    |it: &String| it.len() == 64 && it.bytes().all(|byte| byte.is_ascii_hexdigit());
-                assert!(packaged.version.sha256.iter().all(is_sum), "{coordinate}");
-                let maven = packaged.package.source == Source::Maven;
-                assert_eq!(packaged.package.name.contains(':'), maven, "{coordinate}");
-            }
-        }
-        assert!(!catalog.runtime().unwrap().1.is_empty());
-    }
-
-    /// Addresses of a version, known or guessed.
-    fn urls(catalog: &Catalog, product: Product, version: &str) -> Vec<String> {
-        let guessed = catalog.guessed(product, version);
-        let known = catalog.packaged(product).filter(|it| it.version.version == version);
-        let all = known.chain(guessed.iter().flat_map(Package::packaged));
-        all.flat_map(Packaged::urls).collect()
-    }
-
-    #[test]
-    fn tarballs_have_the_addresses_that_vendors_give_them() {
-        let catalog = Catalog::built_in().unwrap();
-        for (product, version, url) in [
-            (
-                Product::MySql,
-                "5.6.51",
-                "cdn.mysql.com/archives/mysql-5.6/mysql-5.6.51-linux-glibc2.12-x86_64.tar.gz",
-            ),
-            (
-                Product::MySql,
-                "5.7.44",
-                "cdn.mysql.com/Downloads/MySQL-5.7/mysql-5.7.44-linux-glibc2.12-x86_64.tar.gz",
-            ),
-            (
-                Product::MySql,
-                "8.0.40",
-                "cdn.mysql.com/archives/mysql-8.0/mysql-8.0.40-linux-glibc2.17-x86_64-minimal.tar.xz",
-            ),
-            (
-                Product::MySql,
-                "9.7.2",
-                "cdn.mysql.com/Downloads/MySQL-9.7/mysql-9.7.2-linux-glibc2.28-x86_64-minimal.tar.xz",
-            ),
-            (
-                Product::MySql,
-                "8.4.7-7",
-                "downloads.percona.com/downloads/Percona-Server-8.4/Percona-Server-8.4.7-7/binary/tarball/\
-                 Percona-Server-8.4.7-7-Linux.x86_64.glibc2.35-minimal.tar.gz",
-            ),
-            (
-                Product::MariaDb,
-                "10.6.21",
-                "archive.mariadb.org/mariadb-10.6.21/bintar-linux-systemd-x86_64/\
-                 mariadb-10.6.21-linux-systemd-x86_64.tar.gz",
-            ),
-            // Not in the catalog.
-            (
-                Product::MariaDb,
-                "13.1.1",
-                "archive.mariadb.org/mariadb-13.1.1/bintar-linux-systemd-x86_64/\
-                 mariadb-13.1.1-linux-systemd-x86_64.tar.gz",
-            ),
-        ] {
-            let urls = urls(&catalog, product, version);
-            assert!(urls.contains(&format!("https://{url}")), "{version}: {urls:?}");
-        }
-        for (product, version) in
-            [(Product::MySql, "8.0"), (Product::MySql, "5.1.73"), (Product::Postgres, "17.99.1")]
-        {
-            assert!(catalog.guessed(product, version).is_empty(), "{version}");
-        }
-        let builds = catalog.guessed(Product::MySql, "8.0.99-1");
-        assert!(builds.iter().all(|it| it.name == "percona.com") && builds.len() == 1);
-    }
-
-    #[test]
-    fn ranges_are_versions() {
-        assert_eq!(expanded("8.0.9..11").unwrap(), ["8.0.9", "8.0.10", "8.0.11"]);
-        assert_eq!(expanded("8.0.36-28").unwrap(), ["8.0.36-28"]);
-        for wrong in ["8.0.9..8", "8.0.x..9", "..9", "8.0.1..99999", "8.0.1.."] {
-            assert_eq!(expanded(wrong), None, "{wrong}");
-        }
-    }
-
-    #[test]
-    fn series_narrows_the_rows_and_released_ones_come_first() {
-        let catalog = Catalog::built_in().unwrap();
-        let rows = |wanted: &str| -> Vec<String> {
-            (catalog.offers(Product::MariaDb).into_iter())
-                .filter(|offer| offer.may_have(wanted))
-                .map(|offer| offer.release.name.clone())
-                .collect()
-        };
-        assert_eq!(rows("10.11"), ["bookworm", "forky", "sid"]);
-        assert_eq!(rows("10.5.29"), ["bullseye", "forky", "sid"]);
-        assert_eq!(rows("11"), ["trixie", "forky", "sid"]);
-        assert_eq!(rows("10"), ["bullseye", "bookworm", "forky", "sid"]);
-    }
-}
+#[path = "catalog_tests.rs"]
+mod tests;

@@ -36,8 +36,7 @@ impl Provisioner {
             return Err(Error::Unsupported(spec.to_string()));
         };
         let product = spec.product;
-        let offers =
-            if is_from(from, DEBIAN, "") { self.catalog.offers(product) } else { Vec::new() };
+        let offers = if is_from(from, DEBIAN, "") { self.offers(product) } else { Vec::new() };
         let (fitting, rest): (Vec<_>, Vec<_>) = offers
             .into_iter()
             .partition(|offer| offer.may_have(wanted) && offer.server.has_engine(spec.engine));
@@ -91,6 +90,9 @@ impl Provisioner {
         let mut available = survey(product, &all);
         available.extend(with_engine.map(|it| offered(product, it)));
         let available = told(available);
+        if is_from(from, DEBIAN, "") {
+            unread.extend(self.on_other_systems(sources, spec, wanted));
+        }
         let (wanted, engine) = (wanted.to_owned(), unusual(spec));
         let from = from.map(str::to_owned);
         let error = Error::NoVersion { product, wanted, engine, from, available, unread };
@@ -98,6 +100,29 @@ impl Provisioner {
             Some(found) => Ok(Chosen::Tarballs(found, error)),
             None => Err(error),
         }
+    }
+
+    /// The releases that have a series, but whose archive is not this machine's.
+    fn on_other_systems(
+        &self,
+        sources: &Sources<'_>,
+        spec: &SystemSpec,
+        wanted: &str,
+    ) -> Option<Error> {
+        let offers = self.catalog.offers(spec.product).into_iter().filter(|offer| {
+            let is_of_series = offer.series().is_some() && offer.may_have(wanted);
+            is_of_series
+                && offer.release.released
+                && offer.server.has_engine(spec.engine)
+                && !self.distributions().contains(&offer.release.distribution)
+        });
+        let name = |offer: Offer<'_>| {
+            format!("{} {}", offer.release.distribution.name(), offer.release.name)
+        };
+        let releases: Vec<_> = offers.map(name).collect();
+        let has_apt = !matches!(sources.apt, Err(Error::AptMissing(_)));
+        let system = format!("{}@{wanted}", spec.product.word());
+        (!releases.is_empty()).then_some(Error::OtherSystem { system, releases, has_apt })
     }
 
     /// Adds the rows whose index can be read. Returns why the others cannot.

@@ -19,9 +19,19 @@ pub enum Error {
     /// The apt client is not installed.
     #[error("`{0}` is not installed")]
     AptMissing(&'static str),
-    /// The machine's apt configuration names no Debian archive.
-    #[error("no Debian archive in this machine's apt configuration, `{}`", .0.display())]
-    NoDebianArchive(PathBuf),
+    /// The machine's apt configuration names no archive of a distribution.
+    #[error("no archive of Debian or Ubuntu in this machine's apt configuration, `{}`", .0.display())]
+    NoArchive(PathBuf),
+    /// Releases of distributions have a version, but their archives are not this machine's.
+    #[error("{}, since this machine has {}", .releases.join(", "), apt_without(*.has_apt))]
+    OtherSystem {
+        /// The system, such as `mariadb@11.8`.
+        system: String,
+        /// The releases, such as `Debian trixie`.
+        releases: Vec<String>,
+        /// Whether the machine has apt, but without these archives.
+        has_apt: bool,
+    },
     /// No source has that version.
     #[error(
         "{}{}{}",
@@ -320,6 +330,15 @@ impl Error {
 
     fn hint_with_names(&self) -> Option<String> {
         match self {
+            Self::OtherSystem { system, releases, has_apt } => {
+                let (releases, product) =
+                    (releases.join(", "), system.split('@').next().unwrap_or_default());
+                let add = if *has_apt { "add that archive to apt's sources, " } else { "" };
+                Some(format!(
+                    "`{system}` is in {releases}: {add}run assay there or in a container of it, or name the \
+                     directory of a server that you have, `{product}@dir:PATH`"
+                ))
+            }
             Self::NoSource { word, known } => source_meant(word)
                 .filter(|meant| known.iter().any(|it| it == meant))
                 .map(|meant| format!("did you mean `{meant}`")),
@@ -369,12 +388,21 @@ fn lacking(
     let what = format!("{product} `{wanted}`{engine}");
     let is_cut_off =
         unread.iter().any(|it| matches!(it, Error::Network { .. } | Error::Download { .. }));
+    let is_elsewhere = unread.iter().any(|it| matches!(it, Error::OtherSystem { .. }));
     match (from, is_cut_off) {
         (Some(word), true) => format!("source `{word}` of {what} cannot be reached"),
+        (Some(word), false) if is_elsewhere => {
+            format!("source `{word}` of {what} cannot be used on this machine")
+        }
         (Some(word), false) => format!("source `{word}` does not have {what}"),
         (None, true) => format!("no source of {what} can be reached"),
+        (None, false) if is_elsewhere => format!("no source that this machine can use has {what}"),
         (None, false) => format!("no source has {what}"),
     }
+}
+
+fn apt_without(has_apt: bool) -> &'static str {
+    if has_apt { "no such archive in apt's sources" } else { "no apt" }
 }
 
 fn from_source(from: &Option<String>) -> String {
@@ -399,7 +427,7 @@ fn why(errors: &[Error]) -> String {
     list("; not searched:", &errors)
 }
 
-/// Hints for a version that no source has, each one once.
+/// Where versions are listed, and what keeps sources from being searched, each hint once.
 fn where_else<'a>(product: Product, unread: impl IntoIterator<Item = &'a Error>) -> Vec<String> {
     let mut hints = vec![format!(
         "`assay server list --available {product}` lists all available versions and their sources"
@@ -410,6 +438,24 @@ fn where_else<'a>(product: Product, unread: impl IntoIterator<Item = &'a Error>)
         }
     }
     hints
+}
+
+impl Error {
+    /// Hints for a version that no source has, each one once.
+    fn hints_for_version(&self) -> Vec<String> {
+        let Self::NoVersion { product, wanted, engine, available, unread, .. } = self else {
+            return Vec::new();
+        };
+        if let Some(meant) = meant(wanted, available) {
+            // Then an old index is not the reason.
+            let unread = unread.iter().filter(|it| !matches!(it, Self::ExpiredIndex { .. }));
+            let is_meant = format!("did you mean `{product}@{meant}`");
+            return [vec![is_meant], where_else(*product, unread)].concat();
+        }
+        let percona = (*product == Product::MySql && engine.is_some())
+            .then(|| "Percona Server has MyRocks: `mysql@8.0.36-28/rocksdb`".to_owned());
+        percona.into_iter().chain(where_else(*product, unread)).collect()
+    }
 }
 
 const NO_ROOM: &str = "free some disk space, or move the cache with `--cache-dir`";
@@ -447,23 +493,11 @@ impl Hint for Error {
                 "use a server of your own, `PRODUCT@dir:PATH`, or build one from source, `PRODUCT@git:PATH`"
             }
             Self::AptMissing(_) => {
-                "assay gets servers through apt: use a machine with Debian's apt"
+                "run assay on Debian or Ubuntu, or in a container of one of them; without `--source apt`, \
+                 servers come from other sources too"
             }
-            Self::NoDebianArchive(_) => {
-                "add the Debian archive to the apt configuration: servers come from Debian's packages"
-            }
-            Self::NoVersion { product, wanted, engine, available, unread, .. } => {
-                if let Some(meant) = meant(wanted, available) {
-                    // Then an old index is not the reason.
-                    let unread =
-                        unread.iter().filter(|it| !matches!(it, Self::ExpiredIndex { .. }));
-                    let is_meant = format!("did you mean `{product}@{meant}`");
-                    return [vec![is_meant], where_else(*product, unread)].concat();
-                }
-                let percona = (*product == Product::MySql && engine.is_some())
-                    .then(|| "Percona Server has MyRocks: `mysql@8.0.36-28/rocksdb`".to_owned());
-                return percona.into_iter().chain(where_else(*product, unread)).collect();
-            }
+            Self::NoArchive(_) => "add an archive of Debian or Ubuntu to apt's sources",
+            Self::NoVersion { .. } => return self.hints_for_version(),
             Self::NoSource { .. } => {
                 "a package name works too; `assay server list --available PRODUCT` shows them"
             }

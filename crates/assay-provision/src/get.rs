@@ -47,7 +47,7 @@ impl Provisioner {
             progress(Progress::Cached);
             return Ok(prefix);
         }
-        if std::env::consts::ARCH != "x86_64" {
+        if !matches!(std::env::consts::ARCH, "x86_64" | "aarch64") {
             return Err(Error::Architecture(std::env::consts::ARCH));
         }
         let request = request(spec.product, wanted, spec.engine, from);

@@ -11,12 +11,21 @@ use crate::catalog::Candidates;
 use crate::error::Error;
 
 /// The loader, never by way of `lib64`: there it may be a link that means the host's loader.
-const LOADERS: [&str; 2] =
-    ["usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2", "lib/x86_64-linux-gnu/ld-linux-x86-64.so.2"];
+const LOADERS: [&str; 2] = if cfg!(target_arch = "aarch64") {
+    [
+        "usr/lib/aarch64-linux-gnu/ld-linux-aarch64.so.1",
+        "lib/aarch64-linux-gnu/ld-linux-aarch64.so.1",
+    ]
+} else {
+    ["usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2", "lib/x86_64-linux-gnu/ld-linux-x86-64.so.2"]
+};
 
-/// Library directories of Debian. The last one is that of an allocator that some servers are linked with.
-const LIBRARIES: [&str; 3] =
-    ["usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu/gperftools"];
+/// Library directories of Debian and Ubuntu. The last one is that of an allocator that some servers are linked with.
+const LIBRARIES: [&str; 3] = if cfg!(target_arch = "aarch64") {
+    ["usr/lib/aarch64-linux-gnu", "lib/aarch64-linux-gnu", "usr/lib/aarch64-linux-gnu/gperftools"]
+} else {
+    ["usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu/gperftools"]
+};
 
 /// Directories in which servers from archives have their own libraries.
 const OWN_LIBRARIES: [&str; 3] = ["lib/private", "lib", "libs"];

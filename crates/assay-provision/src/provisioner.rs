@@ -1,12 +1,13 @@
 //! The provisioner: its cache, its catalog, and the sources of this machine.
 
 use std::path::Path;
+use std::sync::OnceLock;
 
 use assay_model::{Engine, Login, Prefix, Product};
 use fs_err as fs;
 
-use crate::apt::{Apt, CURRENT_FOR, Index, Record, Refreshed};
-use crate::catalog::{Catalog, Offer, Release};
+use crate::apt::{self, Apt, CURRENT_FOR, Index, Record, Refreshed};
+use crate::catalog::{Catalog, Distribution, Offer, Release};
 use crate::error::Error;
 use crate::store::{Store, age};
 
@@ -76,11 +77,12 @@ pub struct Provisioner {
     pub(crate) logins: Vec<Login>,
     /// The only source to use, if one is set.
     pub(crate) source: Option<String>,
+    distributions: OnceLock<Vec<Distribution>>,
 }
 
 /// The sources available on this machine.
 pub(crate) struct Sources<'a> {
-    /// Debian's archive, or the reason why there is none.
+    /// The archives of Debian and Ubuntu, or the reason why there are none.
     pub(crate) apt: Result<Apt<'a>, Error>,
     /// Lock of the cache.
     pub(crate) lock: fs::File,
@@ -93,7 +95,9 @@ impl Provisioner {
     /// When the directory cannot be used.
     pub fn new(cache_dir: impl AsRef<Path>, options: Options) -> Result<Self, Error> {
         let store = Store::open(cache_dir.as_ref())?;
-        Ok(Self { store, catalog: Catalog::built_in()?, options, logins: Vec::new(), source: None })
+        let catalog = Catalog::built_in()?.for_this_machine();
+        let distributions = OnceLock::new();
+        Ok(Self { store, catalog, options, logins: Vec::new(), source: None, distributions })
     }
 
     /// The same, with the rows of a user's catalog file before the built-in ones.
@@ -145,6 +149,18 @@ impl Provisioner {
             Err(error) if !is_lack(&error) => Err(error),
             apt => Ok(Sources { apt, lock }),
         }
+    }
+
+    /// The distributions whose packages this machine's apt can have.
+    pub(crate) fn distributions(&self) -> &[Distribution] {
+        self.distributions.get_or_init(|| apt::distributions(&self.catalog))
+    }
+
+    /// The rows of a product that this machine's apt can have, released ones first.
+    pub(crate) fn offers(&self, product: Product) -> Vec<Offer<'_>> {
+        let mut offers = self.catalog.offers(product);
+        offers.retain(|offer| self.distributions().contains(&offer.release.distribution));
+        offers
     }
 
     /// The prefix of an earlier answer to a request, if the answer is less than a day old.
@@ -215,7 +231,7 @@ pub(crate) fn request(
     format!("{product}@{wanted}/{}{from}", engine.word())
 }
 
-/// Whether the machine has no Debian archive, so that only the other sources remain.
+/// Whether the machine has no archive of a distribution, so that only the other sources remain.
 fn is_lack(error: &Error) -> bool {
-    matches!(error, Error::AptMissing(_) | Error::NoDebianArchive(_))
+    matches!(error, Error::AptMissing(_) | Error::NoArchive(_))
 }

@@ -11,7 +11,7 @@ use crate::version::compare;
 /// What one series can be had from.
 #[derive(Debug, Default)]
 struct Row {
-    debian: Vec<String>,
+    releases: Vec<String>,
     verified: Vec<String>,
     unverified: BTreeMap<String, Vec<String>>,
 }
@@ -26,7 +26,7 @@ pub fn version_table(product: Product) -> Result<String, Error> {
     for offer in catalog.offers(product) {
         let Some(series) = &offer.server.series else { continue };
         let suite = if offer.release.released { offer.release.name.clone() } else { continue };
-        rows.entry(series.clone()).or_default().debian.push(suite);
+        rows.entry(series.clone()).or_default().releases.push(suite);
     }
     for packaged in catalog.packaged(product) {
         let version = packaged.version.version.clone();
@@ -49,13 +49,12 @@ pub fn version_table(product: Product) -> Result<String, Error> {
         let unverified: Vec<String> = unverified.collect();
         format!(
             "| {series} | {} | {} | {} |\n",
-            row.debian.join(", "),
+            row.releases.join(", "),
             row.verified.join(", "),
             unverified.join("; ")
         )
     });
-    let head =
-        "| series | Debian | packages with a known checksum | not verified |\n|---|---|---|---|\n";
+    let head = "| series | Debian, Ubuntu | packages with a known checksum | not verified |\n|---|---|---|---|\n";
     Ok(head.to_owned() + &lines.collect::<String>())
 }
 

@@ -12,16 +12,18 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 
-use assay_model::{Engine, Hint as _, Origin, Product, SystemSpec};
+use assay_model::{Hint as _, Origin, Product, SystemSpec};
 use assay_provision::{Cleaning, EntryKind, Error, Options, Progress, Provisioner};
 use assay_testkit::{run_tests, tests};
 use fs_err as fs;
+use mirror::ubuntu::Ubuntu;
 use mirror::{CONTENT, Content, Fault, Mirror, checked};
 use tempfile::TempDir;
 
 const CACHE: &str = "ASSAY_FAULTS_CACHE";
 const ACCEPT_EXPIRED: &str = "ASSAY_FAULTS_ACCEPT_EXPIRED";
-const MYSQL: &str = "ASSAY_FAULTS_MYSQL";
+const SYSTEM: &str = "ASSAY_FAULTS_SYSTEM";
+const SOURCE: &str = "ASSAY_FAULTS_SOURCE";
 
 /// A proxy that does not answer: nothing but the mirror can be reached.
 const NOBODY: &str = "http://127.0.0.1:9";
@@ -30,14 +32,20 @@ const NOBODY: &str = "http://127.0.0.1:9";
 fn get_into(cache: OsString) {
     let accept_expired_index = std::env::var_os(ACCEPT_EXPIRED).is_some();
     let options = Options { offline: false, accept_expired_index };
-    let spec = match std::env::var(MYSQL) {
-        Ok(version) => system(Product::MySql, &version),
-        Err(_) => mariadb(),
-    };
-    let got =
-        Provisioner::new(cache, options).and_then(|provisioner| provisioner.get(&spec, &mut told));
+    let named = std::env::var(SYSTEM).ok();
+    let named = named.as_ref().and_then(|name| name.split_once('@'));
+    let spec = named.map_or_else(mariadb, |(product, version)| {
+        let product = Product::ALL.into_iter().find(|it| it.word() == product);
+        system(product.unwrap(), version)
+    });
+    let got = Provisioner::new(cache, options)
+        .and_then(|provisioner| provisioner.with_source(std::env::var(SOURCE).ok()))
+        .and_then(|provisioner| provisioner.get(&spec, &mut told));
     match got {
-        Ok(prefix) => println!("\nGOT {}", prefix.path.display()),
+        Ok(prefix) => {
+            println!("\nFROM {} {}", prefix.build.channel, prefix.build.package_version);
+            println!("GOT {}", prefix.path.display());
+        }
         Err(error) => println!("\nERROR {error}\nHINT {}", error.hints().join(" ")),
     }
 }
@@ -54,7 +62,8 @@ fn mariadb() -> SystemSpec {
 
 fn system(product: Product, version: &str) -> SystemSpec {
     let origin = Origin::Version(version.to_owned());
-    SystemSpec { product, origin, engine: Engine::InnoDb, overrides: Vec::new() }
+    let engine = SystemSpec::default_engine(product);
+    SystemSpec { product, origin, engine, overrides: Vec::new() }
 }
 
 /// A cache and the machine that fills it.
@@ -109,6 +118,88 @@ fn result(output: &[u8]) -> Result<PathBuf, (String, String)> {
 fn names(directory: &Path) -> Vec<String> {
     let entries = fs::read_dir(directory).unwrap();
     entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect()
+}
+
+/// What a machine with a release of Ubuntu gets: the suite and the package's version, or the message.
+fn got_on(machine: &Mirror, system: &str) -> Result<String, String> {
+    let cache = TempDir::new().unwrap();
+    let mut command = machine.machine(&std::env::current_exe().unwrap());
+    command.env(CACHE, cache.path()).env(SYSTEM, system).env("HTTPS_PROXY", NOBODY);
+    let output = checked(command.output().unwrap());
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let line = |word: &str| text.lines().find_map(|line| line.strip_prefix(word));
+    match line("FROM ") {
+        Some(from) => Ok(from.to_owned()),
+        None => Err(format!("{} {}", line("ERROR ").unwrap(), line("HINT ").unwrap())),
+    }
+}
+
+/// The sources of one release lead to the servers of the others.
+fn ubuntu_has_its_servers_from_updates_and_security() {
+    for machine in [Ubuntu::Jammy, Ubuntu::Noble].map(Mirror::ubuntu) {
+        for (system, from) in [
+            ("mysql@8.0", "noble-security 8.0.44-0ubuntu0.24.04.1"),
+            ("mysql@8.0.28", "jammy 8.0.28-0ubuntu4"),
+            ("mysql@8.0.36", "noble 8.0.36-2ubuntu3"),
+            ("mariadb@10.6", "jammy-updates 1:10.6.22-0ubuntu0.22.04.1"),
+            ("mariadb@10.11", "noble-updates 1:10.11.13-0ubuntu0.24.04.1"),
+        ] {
+            assert_eq!(got_on(&machine, system).as_deref(), Ok(from), "{system}");
+        }
+    }
+}
+
+/// Debian's servers are not Ubuntu's, and the error says where they are.
+fn a_series_of_debian_is_named_as_such_on_ubuntu() {
+    let machine = Mirror::ubuntu(Ubuntu::Noble);
+    let said = got_on(&machine, "mariadb@11.8").unwrap_err();
+    for part in [
+        "no source of mariadb `11.8` can be reached",
+        "Debian trixie, since this machine has no such archive in apt's sources",
+        "`mariadb@11.8` is in Debian trixie: add that archive to apt's sources",
+        "mariadb@dir:PATH",
+    ] {
+        assert!(said.contains(part), "{said}");
+    }
+}
+
+fn an_index_that_is_signed_for_another_distribution() {
+    let machine = Machine::new(Content { origin: "Ubuntu", ..CONTENT });
+    let (message, _) = machine.get().unwrap_err();
+    assert!(message.contains("its origin is `Ubuntu`"), "{message}");
+}
+
+/// The releases of a distribution are not to be had without apt: the error says which they are.
+fn a_machine_without_apt_is_told_which_release_has_a_series() {
+    let machine = Machine::new(CONTENT);
+    let programs = TempDir::new().unwrap();
+    let of = |system: &str, source: Option<&str>| {
+        let mut command = machine.command();
+        command.env("PATH", programs.path()).env(SYSTEM, system).env("HTTPS_PROXY", NOBODY);
+        command.envs(source.map(|source| (SOURCE, source)));
+        let (message, hint) = result(&checked(command.output().unwrap()).stdout).unwrap_err();
+        format!("{message} {hint}")
+    };
+    let said = of("mariadb@11.8", None);
+    for part in [
+        "no source of mariadb `11.8` can be reached",
+        "cannot be downloaded",
+        "Debian trixie, since this machine has no apt",
+        "`mariadb@11.8` is in Debian trixie: run assay there or in a container of it",
+    ] {
+        assert!(said.contains(part), "{said}");
+    }
+    let said = of("mysql@8.0", Some("apt"));
+    for part in [
+        "source `apt` of mysql `8.0` cannot be used on this machine",
+        "`mysql@8.0` is in Ubuntu jammy, Ubuntu noble",
+    ] {
+        assert!(said.contains(part), "{said}");
+    }
+    // Another source has it, but its client is missing too.
+    let said = of("postgres@16", None);
+    assert!(said.contains("`mvn` is not installed"), "{said}");
+    assert!(said.contains("install the package `maven`"), "{said}");
 }
 
 fn a_mirror_that_is_not_there() {
@@ -196,7 +287,7 @@ fn an_expired_index_is_taken_on_request_only() {
 fn an_expired_index_is_passed_over_for_the_vendor_and_named_if_that_cannot_be_reached() {
     let machine = Machine::new(Content { has_expired_sid: true, ..CONTENT });
     let mut command = machine.command();
-    command.env(MYSQL, "9.7").env("HTTPS_PROXY", NOBODY);
+    command.env(SYSTEM, "mysql@9.7").env("HTTPS_PROXY", NOBODY);
     let output = checked(command.output().unwrap());
     let (message, hint) = result(&output.stdout).unwrap_err();
     assert!(message.contains("package index of `sid` has expired"), "{message}");
@@ -352,6 +443,10 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let anyone = tests![
+        ubuntu_has_its_servers_from_updates_and_security,
+        a_series_of_debian_is_named_as_such_on_ubuntu,
+        an_index_that_is_signed_for_another_distribution,
+        a_machine_without_apt_is_told_which_release_has_a_series,
         a_mirror_that_is_not_there,
         the_login_of_a_mirror_is_not_shown_and_kept_for_its_owner_alone,
         a_mirror_that_says_nothing_is_given_up,

@@ -39,6 +39,25 @@ pub(crate) fn short(ratio: f64) -> String {
     }
 }
 
+/// A ratio in a narrow cell, or its bound: `0.93`, `≤1/420`, `≥150`.
+pub(crate) fn narrow(estimate: Estimate) -> String {
+    match (estimate.is_bound(), estimate.low.is_finite()) {
+        (false, _) => short(estimate.value),
+        (true, true) => format!("≥{}", rounded(estimate.value)),
+        (true, false) => format!("≤{}", rounded(estimate.value)),
+    }
+}
+
+/// A bound in a narrow cell, with two digits: no more is known of what it bounds.
+fn rounded(bound: f64) -> String {
+    match bound {
+        near if is_near(near) => short(near),
+        large if large > 1.0 => significant(large, 2),
+        small if small > 0.0 => format!("1/{}", significant(1.0 / small, 2)),
+        none => short(none),
+    }
+}
+
 /// A ratio on a scale, whose labels are round: `0.95`, `1/100`.
 pub(crate) fn label(ratio: f64) -> String {
     let label = short(ratio);
@@ -188,7 +207,7 @@ pub(crate) struct Quotient(pub(crate) Option<Estimate>);
 impl Quotient {
     /// `0.93`, `1/2,600`; a dash where nothing was measured.
     pub(crate) fn value(self) -> String {
-        self.0.map_or_else(|| NONE.to_owned(), |it| short(it.value))
+        self.0.map_or_else(|| NONE.to_owned(), narrow)
     }
 
     /// The value for sorting; empty where nothing was measured.
@@ -340,6 +359,13 @@ mod tests {
         let texts = [0.93, 0.1, 9.99, 12.34, 2597.4, 0.000385, 0.0].map(short);
         assert_eq!(texts, ["0.93", "0.10", "9.99", "12.3", "2,600", "1/2,600", "0"]);
         assert_eq!([0.1, 10.0, 0.01, 200.0].map(label), ["0.10", "10", "1/100", "200"]);
+        let bounds = [Estimate::at_most(1.0 / 421.0), Estimate::at_least(153.0)].map(narrow);
+        assert_eq!(bounds, ["≤1/420", "≥150"]);
+        let bounds = [Estimate::at_most(0.5), Estimate::at_least(1.07)].map(narrow);
+        assert_eq!(bounds, ["≤0.50", "≥1.07"]);
+        let quotient = |it: Estimate| Quotient(Some(it)).value_with_interval();
+        assert_eq!(quotient(Estimate::at_most(0.002)), "≤1/500");
+        assert_eq!(quotient(Estimate::without_interval(f64::NAN)), "–");
         let amount = Quotient(Some(estimate(0.05, 0.04, 0.0625)));
         assert_eq!(amount.to_string(), "1/20.0 [1/25.0, 1/16.0]");
     }

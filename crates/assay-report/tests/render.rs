@@ -535,6 +535,7 @@ fn json_groups_carry_every_field() {
         keys(group),
         [
             "avg",
+            "bounded",
             "clients",
             "group",
             "max",

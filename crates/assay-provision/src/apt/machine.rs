@@ -1,11 +1,11 @@
-//! The machine's own apt configuration: its Debian archives, proxies and keys.
+//! The machine's own apt configuration: its archives of Debian and Ubuntu, proxies and keys.
 
 use std::path::{Path, PathBuf};
 
 use fs_err as fs;
 
-use super::client;
-use crate::catalog::{Archive, Catalog};
+use super::{ARCHITECTURE, client};
+use crate::catalog::{Archive, Catalog, Distribution, Release};
 use crate::error::Error;
 
 /// The parts of the machine's configuration that a private one builds upon.
@@ -24,6 +24,8 @@ pub(super) struct Entry {
     pub(super) uris: Vec<String>,
     suites: Vec<String>,
     components: Vec<String>,
+    /// As listed; empty for all that apt is configured for.
+    architectures: Vec<String>,
     /// A path, a fingerprint or, over several lines, the key itself; `None` means any trusted key.
     pub(super) signed_by: Option<String>,
 }
@@ -43,7 +45,7 @@ const NEVER_COPIED: [&str; 3] = ["Verify-Peer", "Verify-Host", "AllowRedirect"];
 const PATHS: [&str; 4] =
     ["Dir::Etc::netrc", "Dir::Etc::netrcparts", "Dir::Etc::trusted", "Dir::Etc::trustedparts"];
 
-/// Aliases that a configuration may use for a release.
+/// Aliases that a configuration may use for a release of Debian.
 const ALIASES: [&str; 5] = ["oldoldstable", "oldstable", "stable", "testing", "unstable"];
 
 impl Machine {
@@ -70,38 +72,91 @@ impl Machine {
         Ok(Self { entries, settings, paths })
     }
 
-    /// The configured repository that carries the given archive of Debian, if there is one.
+    /// The distributions whose archives are configured.
+    pub(super) fn distributions(&self, catalog: &Catalog) -> Vec<Distribution> {
+        let mut all = Distribution::ALL.to_vec();
+        all.retain(|&it| self.archive(catalog, it, Archive::Main).is_some());
+        all
+    }
+
+    /// The configured repository that carries the given archive of a distribution, if there is one.
     ///
-    /// Known by what it is: a suite of Debian's by name, component `main`, and where others use
-    /// Debian's suite names too, the one with the updates suite beside it or with Debian's keys.
-    /// That it *is* Debian's is checked by signature when its index is fetched.
-    pub(super) fn archive(&self, catalog: &Catalog, archive: Archive) -> Option<&Entry> {
-        let is_suite = |suite: &String| match archive {
-            Archive::Security => suite.ends_with("-security"),
-            Archive::Main => {
-                ALIASES.contains(&suite.as_str())
-                    || catalog.releases.iter().any(|release| release.name == *suite)
+    /// It is known by its properties. Vendors use the distributions' suite names too, so keys and other suites at the
+    /// same place decide. The signature and the origin of its index prove that it *is* the distribution's.
+    pub(super) fn archive(
+        &self,
+        catalog: &Catalog,
+        distribution: Distribution,
+        archive: Archive,
+    ) -> Option<&Entry> {
+        let known = |distribution, name: &str| {
+            let of_catalog = |it: &&Release| it.distribution == distribution && it.name == name;
+            catalog.releases.iter().any(|it| of_catalog(&it))
+                || (distribution == Distribution::Debian && ALIASES.contains(&name))
+        };
+        let is_suite = |entry: &Entry, suite: &String| {
+            let security = suite.strip_suffix("-security");
+            match (archive, distribution) {
+                (Archive::Main, Distribution::Debian) => known(distribution, suite),
+                // Its archive has all supported releases, whichever this machine has.
+                (Archive::Main, Distribution::Ubuntu) => {
+                    (security.is_none() && entry.is_like_ubuntu())
+                        || (known(distribution, suite) && self.has_updates(entry))
+                }
+                (Archive::Security, Distribution::Debian) => {
+                    security.is_some_and(|release| !known(Distribution::Ubuntu, release))
+                }
+                (Archive::Security, Distribution::Ubuntu) => security
+                    .is_some_and(|release| known(distribution, release) || entry.is_like_ubuntu()),
             }
         };
         let candidates = self.entries.iter().filter(|entry| {
-            entry.components.iter().any(|component| component == "main")
-                && entry.suites.iter().any(is_suite)
+            entry.is_for_this_machine()
+                && entry.has_component("main")
+                && (distribution == Distribution::Ubuntu || !entry.is_like_ubuntu())
+                && entry.suites.iter().any(|suite| is_suite(entry, suite))
         });
-        candidates.max_by_key(|entry| {
-            let debian_keys =
-                entry.signed_by.as_ref().is_some_and(|key| key.contains("debian-archive"));
-            let has_updates = (self.entries.iter())
-                .filter(|other| other.uris == entry.uris)
-                .any(|other| other.suites.iter().any(|suite| suite.ends_with("-updates")));
-            (debian_keys, has_updates)
-        })
+        candidates.max_by_key(|entry| (entry.has_keys_of(distribution), self.has_updates(entry)))
     }
 
-    /// It is known by its properties: a suite with a name of Debian's, component `main`, and where others use Debian's
-    /// suite names too, the updates suite next to it or Debian's keys. The signature check of its index proves that it
-    /// *is* Debian's.
+    /// Whether there is a suite of updates at the same place.
+    fn has_updates(&self, entry: &Entry) -> bool {
+        (self.entries.iter())
+            .filter(|other| other.uris == entry.uris)
+            .any(|other| other.suites.iter().any(|suite| suite.ends_with("-updates")))
+    }
+
+    /// The directory of the configuration, for errors.
     pub(super) fn place() -> PathBuf {
         setting("Dir::Etc/d").unwrap_or_default()
+    }
+}
+
+impl Entry {
+    fn has_component(&self, name: &str) -> bool {
+        self.components.iter().any(|component| component == name)
+    }
+
+    /// Whether the keys that sign it are those of a distribution, by the name of their file.
+    fn has_keys_of(&self, distribution: Distribution) -> bool {
+        let file = match distribution {
+            Distribution::Debian => "debian-archive",
+            Distribution::Ubuntu => "ubuntu-archive",
+        };
+        self.signed_by.as_ref().is_some_and(|key| key.contains(file))
+    }
+
+    /// Whether it has what no archive but Ubuntu's has.
+    fn is_like_ubuntu(&self) -> bool {
+        self.has_component("universe") || self.has_keys_of(Distribution::Ubuntu)
+    }
+
+    /// Whether it has packages for this machine's architecture. Ubuntu's ports are an archive of their own.
+    fn is_for_this_machine(&self) -> bool {
+        let is_listed = self.architectures.iter().any(|it| it == ARCHITECTURE);
+        let is_port = |uri: &String| uri.trim_end_matches('/').ends_with("/ubuntu-ports");
+        (is_listed || self.architectures.is_empty())
+            && !(ARCHITECTURE == "amd64" && self.uris.iter().any(is_port))
     }
 }
 
@@ -159,12 +214,16 @@ fn deb822_entry(stanza: &[&str]) -> Option<Entry> {
         let lines = [first.trim()].into_iter().chain(continued.copied());
         Some(lines.collect::<Vec<_>>().join("\n"))
     };
-    let enabled = field("Enabled").is_none_or(|value| value != "no");
+    // These are the words that apt knows.
+    let off = ["no", "false", "without", "off", "disable", "0"];
+    let enabled =
+        field("Enabled").is_none_or(|value| !off.contains(&value.to_lowercase().as_str()));
     let binary = words(&field("Types")?).iter().any(|kind| kind == "deb");
     (enabled && binary).then_some(Entry {
         uris: words(&field("URIs")?),
         suites: words(&field("Suites")?),
         components: words(&field("Components").unwrap_or_default()),
+        architectures: words(&field("Architectures").unwrap_or_default()),
         signed_by: field("Signed-By"),
     })
 }
@@ -172,17 +231,25 @@ fn deb822_entry(stanza: &[&str]) -> Option<Entry> {
 /// A line `deb [option=value ...] uri suite component...`.
 fn one_line_entry(line: &str) -> Option<Entry> {
     let line = line.split('#').next().unwrap_or_default();
-    let rest = line.trim().strip_prefix("deb ")?.trim_start();
+    let (kind, rest) = line.trim().split_once([' ', '\t'])?;
+    if kind != "deb" {
+        return None;
+    }
+    let rest = rest.trim_start();
     let (options, rest) = match rest.strip_prefix('[') {
         Some(bracketed) => bracketed.split_once(']')?,
         None => ("", rest),
     };
-    let signed_by = words(options)
-        .iter()
-        .find_map(|option| option.strip_prefix("signed-by=").map(|keys| keys.replace(',', " ")));
+    let option = |name: &str| {
+        let all = words(options);
+        all.iter().find_map(|option| Some(option.strip_prefix(name)?.replace(',', " ")))
+    };
+    let signed_by = option("signed-by=");
+    let architectures = words(&option("arch=").unwrap_or_default());
     let mut fields = words(rest).into_iter();
     let (uri, suite) = (fields.next()?, fields.next()?);
-    Some(Entry { uris: vec![uri], suites: vec![suite], components: fields.collect(), signed_by })
+    let (uris, suites, components) = (vec![uri], vec![suite], fields.collect());
+    Some(Entry { uris, suites, components, architectures, signed_by })
 }
 
 /// How many repositories a text names, read as either kind of file. For the fuzzer.
@@ -228,11 +295,11 @@ Components: main
     fn debian_is_recognised_in_deb822_sources() {
         let machine = machine(deb822_entries(SOURCES));
         let catalog = Catalog::built_in().unwrap();
-        let main = machine.archive(&catalog, Archive::Main).unwrap();
+        let main = machine.archive(&catalog, Distribution::Debian, Archive::Main).unwrap();
         assert_eq!(main.uris, ["http://mirror.example/debian/"]);
         let key = "\n -----BEGIN PGP PUBLIC KEY BLOCK-----\n .\n abc";
         assert_eq!(main.signed_by.as_deref(), Some(key));
-        assert_eq!(machine.archive(&catalog, Archive::Security), None);
+        assert_eq!(machine.archive(&catalog, Distribution::Debian, Archive::Security), None);
     }
 
     #[test]
@@ -244,11 +311,127 @@ Components: main
             # deb http://off.example/ stable main";
         let machine = machine(text.lines().filter_map(one_line_entry).collect());
         let catalog = Catalog::built_in().unwrap();
-        let main = machine.archive(&catalog, Archive::Main).unwrap();
+        let main = machine.archive(&catalog, Distribution::Debian, Archive::Main).unwrap();
         assert_eq!(main.signed_by.as_deref(), Some("/a.gpg /b.gpg"));
-        let security = machine.archive(&catalog, Archive::Security).unwrap();
+        let security = machine.archive(&catalog, Distribution::Debian, Archive::Security).unwrap();
         assert_eq!(security.uris, ["http://security.example/debian-security"]);
         assert_eq!(security.signed_by, None);
+    }
+
+    /// As in Ubuntu 24.04.
+    const NOBLE: &str = "\
+Types: deb
+URIs: http://archive.example/ubuntu/
+Suites: noble noble-updates noble-backports
+Components: main universe restricted multiverse
+Signed-By: /usr/share/keyrings/ubuntu-archive-keyring.gpg
+
+Types: deb
+URIs: http://security.example/ubuntu/
+Suites: noble-security
+Components: main universe restricted multiverse
+Signed-By: /usr/share/keyrings/ubuntu-archive-keyring.gpg
+";
+
+    /// As in Ubuntu 22.04.
+    const JAMMY: &str = "
+# See http://help.ubuntu.com/community/UpgradeNotes
+deb http://archive.example/ubuntu/ jammy main restricted
+# deb-src http://archive.example/ubuntu/ jammy main restricted
+deb http://archive.example/ubuntu/ jammy-updates main restricted
+deb\thttp://archive.example/ubuntu/ jammy universe
+deb http://archive.example/ubuntu/ jammy-updates universe
+deb http://security.example/ubuntu/ jammy-security main restricted
+deb http://security.example/ubuntu/ jammy-security universe
+";
+
+    /// Vendors use the names of Ubuntu's suites.
+    const VENDORS: &str = "
+deb [arch=amd64,arm64 signed-by=/etc/apt/keyrings/mariadb.gpg] http://mariadb.example/repo/10.11/ubuntu jammy main
+deb [signed-by=/etc/apt/keyrings/ppa.gpg] http://ppa.example/someone/ppa/ubuntu noble main
+deb http://postgres.example/pub/repos/apt noble-pgdg main
+";
+
+    /// The addresses of both archives.
+    fn places(machine: &Machine, distribution: Distribution) -> [Option<&str>; 2] {
+        let catalog = Catalog::built_in().unwrap();
+        [Archive::Main, Archive::Security].map(|archive| {
+            let uri = machine.archive(&catalog, distribution, archive)?.uris[0].as_str();
+            Some(uri)
+        })
+    }
+
+    fn one_line(text: &str) -> Vec<Entry> {
+        text.lines().filter_map(one_line_entry).collect()
+    }
+
+    #[test]
+    fn ubuntu_is_recognised_beside_vendors_that_use_its_names() {
+        let both =
+            [Some("http://archive.example/ubuntu/"), Some("http://security.example/ubuntu/")];
+        let catalog = Catalog::built_in().unwrap();
+        for entries in [deb822_entries(NOBLE), one_line(JAMMY)] {
+            for of_vendors in [Vec::new(), one_line(VENDORS)] {
+                let machine = machine([of_vendors, entries.clone()].concat());
+                assert_eq!(places(&machine, Distribution::Ubuntu), both);
+                assert_eq!(places(&machine, Distribution::Debian), [None, None]);
+                assert_eq!(machine.distributions(&catalog), [Distribution::Ubuntu]);
+            }
+        }
+        let machine = machine(one_line(VENDORS));
+        assert_eq!(machine.distributions(&catalog), []);
+    }
+
+    #[test]
+    fn another_release_of_ubuntu_has_the_archive_of_all() {
+        let machine = machine(deb822_entries(&NOBLE.replace("noble", "resolute")));
+        let both =
+            [Some("http://archive.example/ubuntu/"), Some("http://security.example/ubuntu/")];
+        assert_eq!(places(&machine, Distribution::Ubuntu), both);
+    }
+
+    #[test]
+    fn a_machine_may_have_the_archives_of_both_distributions() {
+        let debian = one_line(
+            "deb http://mirror.example/debian stable main\n\
+             deb http://mirror.example/debian-security stable-security main",
+        );
+        let machine = machine([deb822_entries(NOBLE), debian].concat());
+        let debian =
+            [Some("http://mirror.example/debian"), Some("http://mirror.example/debian-security")];
+        assert_eq!(places(&machine, Distribution::Debian), debian);
+        let ubuntu =
+            [Some("http://archive.example/ubuntu/"), Some("http://security.example/ubuntu/")];
+        assert_eq!(places(&machine, Distribution::Ubuntu), ubuntu);
+    }
+
+    #[test]
+    fn archives_of_other_architectures_are_left_out() {
+        let (own, other) =
+            if ARCHITECTURE == "amd64" { ("amd64", "arm64") } else { ("arm64", "amd64") };
+        let of = |architecture: &str, at: &str| {
+            deb822_entries(
+                &NOBLE.replace("Suites:", &format!("Architectures: {architecture}\nSuites:")),
+            )
+            .into_iter()
+            .map(|it| Entry { uris: vec![at.to_owned()], ..it })
+            .collect::<Vec<_>>()
+        };
+        let machine =
+            machine([of(other, "http://a.example/"), of(own, "http://b.example/")].concat());
+        assert_eq!(places(&machine, Distribution::Ubuntu), [Some("http://b.example/"); 2]);
+        let line = format!("deb [arch={other}] http://mirror.example/debian stable main");
+        let machine = self::machine(one_line(&line));
+        assert_eq!(places(&machine, Distribution::Debian), [None, None]);
+    }
+
+    /// The ports have no packages for x86-64, also where nobody says so.
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn the_ports_of_ubuntu_are_for_other_architectures() {
+        let ports = NOBLE.replace("archive.example/ubuntu/", "ports.example/ubuntu-ports/");
+        let machine = machine(deb822_entries(&ports));
+        assert_eq!(places(&machine, Distribution::Ubuntu)[0], None);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The apt source: Debian packages, through the machine's own apt and from its own mirrors, with a private state per
+//! The apt source: packages of Debian and Ubuntu, through the machine's own apt and from its own mirrors, with a private state per
 //! release.
 //!
 //! Nothing on the host counts as installed, and nothing on it is changed. Every release has a state of its own, so that
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) use closure::closure;
 pub(crate) use index::{Index, Record};
 
-use crate::catalog::{Archive, Catalog, Release};
+use crate::catalog::{Archive, Catalog, Distribution, Release};
 use crate::census::Census;
 use crate::error::Error;
 use crate::store::{age, now_seconds, read_json, write_json, write_private};
@@ -31,7 +31,15 @@ pub(crate) const CURRENT_FOR: u64 = 24 * 60 * 60;
 /// Limit on the length of an unpacked index, bytes: ten times Debian's longest.
 const INDEX: u64 = 600 << 20;
 
-/// Debian's apt on this machine.
+/// The architecture of the packages that run here, as Debian names it.
+pub(crate) const ARCHITECTURE: &str = if cfg!(target_arch = "aarch64") { "arm64" } else { "amd64" };
+
+/// The distributions whose archives the machine's apt is configured with; none without apt.
+pub(crate) fn distributions(catalog: &Catalog) -> Vec<Distribution> {
+    Machine::read().map(|machine| machine.distributions(catalog)).unwrap_or_default()
+}
+
+/// The apt of this machine.
 #[derive(Debug)]
 pub(crate) struct Apt<'a> {
     machine: Machine,
@@ -67,7 +75,16 @@ impl<'a> Apt<'a> {
         directory: PathBuf,
         lock: fs::File,
     ) -> Result<Self, Error> {
-        Ok(Self { machine: Machine::read()?, catalog, directory, lock })
+        let machine = Machine::read()?;
+        if machine.distributions(catalog).is_empty() {
+            return Err(Error::NoArchive(Machine::place()));
+        }
+        Ok(Self { machine, catalog, directory, lock })
+    }
+
+    /// Whether the machine has the archive of a distribution.
+    pub(crate) fn has(&self, distribution: Distribution) -> bool {
+        self.machine.archive(self.catalog, distribution, Archive::Main).is_some()
     }
 
     fn state(&self, release: &Release) -> State<'_> {
@@ -137,7 +154,7 @@ impl<'a> Apt<'a> {
             let [file, suite, origin] = target.as_slice() else {
                 return Err(Error::malformed("list of index files", target.join(" ")));
             };
-            if origin != "Debian" {
+            if origin != release.distribution.name() {
                 let detail = format!("`{suite}` is signed, but its origin is `{origin}`");
                 return Err(Error::UnverifiedIndex { release: release.name.clone(), detail });
             }
@@ -207,6 +224,8 @@ impl<'a> Apt<'a> {
         ];
         lines.extend(self.machine.settings.iter().cloned());
         lines.extend(FIXED.lines().map(str::to_owned));
+        lines.push(format!("APT::Architecture \"{ARCHITECTURE}\";"));
+        lines.push(format!("APT::Architectures {{ \"{ARCHITECTURE}\"; }};"));
         for (name, path) in &self.machine.paths {
             lines.push(format!("{name} \"{}\";", path.display()));
         }
@@ -217,10 +236,12 @@ impl<'a> Apt<'a> {
     /// The release's suites on the machine's archives, in deb822.
     fn sources(&self, release: &Release) -> Result<(String, Vec<String>), Error> {
         let (mut text, mut notes) = (String::new(), Vec::new());
+        let distribution = release.distribution;
         for suite in &release.suites {
-            let Some(entry) = self.machine.archive(self.catalog, suite.archive) else {
+            let entry = self.machine.archive(self.catalog, distribution, suite.archive);
+            let Some(entry) = entry else {
                 if suite.archive == Archive::Main {
-                    return Err(Error::NoDebianArchive(Machine::place()));
+                    return Err(Error::NoArchive(Machine::place()));
                 }
                 notes.push(format!(
                     "without `{}`: no security archive in the apt configuration of this machine",
@@ -235,8 +256,9 @@ impl<'a> Apt<'a> {
                 .map(|key| format!("Signed-By: {key}\n"))
                 .unwrap_or_default();
             text += &format!(
-                "Types: deb\nURIs: {uris}\nSuites: {}\nComponents: main\n{signed_by}\n",
-                suite.name
+                "Types: deb\nURIs: {uris}\nSuites: {}\nComponents: {}\n{signed_by}\n",
+                suite.name,
+                distribution.components()
             );
         }
         Ok((text, notes))
@@ -248,8 +270,6 @@ const FIXED: &str = r#"Dir::Etc::main "/dev/null";
 Dir::Etc::preferences "/dev/null";
 Dir::Cache::pkgcache "";
 Dir::Cache::srcpkgcache "";
-APT::Architecture "amd64";
-APT::Architectures { "amd64"; };
 APT::Update::Error-Mode "any";
 Acquire::Languages "none";
 Acquire::Retries "1";

@@ -1,5 +1,7 @@
 //! A signed Debian repository of one small server on loopback, that can be made to fail.
 
+pub(crate) mod ubuntu;
+
 use std::io::{Read as _, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -41,10 +43,12 @@ pub(crate) struct Content {
     pub(crate) zeros_mb: usize,
     /// Whether there is an index of the unreleased suite, `sid`, which has expired.
     pub(crate) has_expired_sid: bool,
+    /// The distribution that the index says it is of.
+    pub(crate) origin: &'static str,
 }
 
 pub(crate) const CONTENT: Content =
-    Content { valid_hours: 24, zeros_mb: 0, has_expired_sid: false };
+    Content { valid_hours: 24, zeros_mb: 0, has_expired_sid: false, origin: "Debian" };
 
 /// A running mirror, and a machine whose apt is configured for it.
 pub(crate) struct Mirror {
@@ -56,16 +60,25 @@ pub(crate) struct Mirror {
 
 impl Mirror {
     pub(crate) fn new(content: Content) -> Self {
+        let fill = |root: &Path| {
+            let mut suites = vec![fill(root, "bookworm", content)];
+            if content.has_expired_sid {
+                suites.push(fill(root, "sid", Content { valid_hours: -24, ..content }));
+            }
+            suites
+        };
+        Self::of(fill, |home, port, keyring| configure(home, "", port, keyring))
+    }
+
+    /// A mirror whose suites `fill` writes, and a machine that `configure` writes.
+    fn of(fill: impl Fn(&Path) -> Vec<PathBuf>, configure: impl Fn(&Path, u16, &Path)) -> Self {
         let home = TempDir::with_prefix("assay-mirror-").unwrap();
         let root = home.path().join("root");
-        let mut suites = vec![fill(&root, "bookworm", content)];
-        if content.has_expired_sid {
-            suites.push(fill(&root, "sid", Content { valid_hours: -24, ..content }));
-        }
+        let suites = fill(&root);
         let keyring = sign(home.path(), &suites);
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        configure(home.path(), "", port, &keyring);
+        configure(home.path(), port, &keyring);
         let fault = Arc::new(Mutex::new(Fault::None));
         let requests = Arc::new(Mutex::new(Vec::new()));
         let (faults, seen) = (fault.clone(), requests.clone());
@@ -125,71 +138,108 @@ impl Drop for Mirror {
     }
 }
 
+/// A record of an index.
+fn record(name: &str, version: &str, file: &str, package: &[u8]) -> String {
+    format!(
+        "Package: {name}\nVersion: {version}\nArchitecture: amd64\n\
+         Maintainer: nobody <nobody@localhost>\nFilename: pool/{file}\nSize: {}\n\
+         SHA256: {}\nDescription: a server for tests\n\n",
+        package.len(),
+        hex(package)
+    )
+}
+
+/// The packages without which assay does not ask for a vendor's tarball.
+fn libraries() -> Vec<String> {
+    let catalog: toml::Table = toml::from_str(include_str!("../../src/catalog.toml")).unwrap();
+    let roots = catalog["runtime"]["roots"].as_array().unwrap().iter();
+    roots.map(|name| name.as_str().unwrap().to_owned()).collect()
+}
+
 /// Writes the package, its index, and the release file of a suite, not yet signed. Returns the directory of the release
 /// file.
 fn fill(root: &Path, suite: &str, content: Content) -> PathBuf {
-    let package = package(content);
+    let package = package("usr/sbin/mariadbd", "data.tar.gz", content);
     let pool = root.join("pool");
-    let dists = root.join("dists").join(suite);
-    let binary = dists.join("main/binary-amd64");
     fs::create_dir_all(&pool).unwrap();
-    fs::create_dir_all(&binary).unwrap();
     fs::write(pool.join("server.deb"), &package).unwrap();
-    let record = |name: &str| {
-        format!(
-            "Package: {name}\nVersion: 1:10.11.99-1\nArchitecture: amd64\n\
-             Maintainer: nobody <nobody@localhost>\nFilename: pool/server.deb\nSize: {}\n\
-             SHA256: {}\nDescription: a server for tests\n\n",
-            package.len(),
-            hex(&package)
-        )
-    };
-    let catalog: toml::Table = toml::from_str(include_str!("../../src/catalog.toml")).unwrap();
-    // Without these libraries, assay does not ask for a vendor's tarball.
-    let libraries = catalog["runtime"]["roots"].as_array().unwrap().iter();
-    let libraries = libraries.map(|name| record(name.as_str().unwrap()));
-    let index: String = std::iter::once(record("mariadb-server-core")).chain(libraries).collect();
-    fs::write(binary.join("Packages"), &index).unwrap();
-    let format = "%a, %d %b %Y %H:%M:%S UTC";
-    let now = Timestamp::now();
-    let date = |hours: i64| (now + Span::new().hours(hours)).strftime(format).to_string();
-    let release = format!(
-        "Origin: Debian\nLabel: Debian\nSuite: oldstable\nCodename: {}\nDate: {}\n\
-         Valid-Until: {}\nArchitectures: amd64\nComponents: main\nSHA256:\n {} {} {}\n",
-        suite,
-        date(-48),
-        date(content.valid_hours),
-        hex(index.as_bytes()),
-        index.len(),
-        "main/binary-amd64/Packages",
-    );
-    fs::write(dists.join("Release"), release).unwrap();
-    dists
+    let names = std::iter::once("mariadb-server-core".to_owned()).chain(libraries());
+    let index: String =
+        names.map(|name| record(&name, "1:10.11.99-1", "server.deb", &package)).collect();
+    let suite = Suite { origin: content.origin, name: suite, valid_hours: content.valid_hours };
+    suite.write(root, &[("main", index)])
 }
 
-fn package(content: Content) -> Vec<u8> {
+/// A suite and what is signed of it besides its indexes.
+struct Suite<'a> {
+    origin: &'a str,
+    name: &'a str,
+    valid_hours: i64,
+}
+
+impl Suite<'_> {
+    /// Writes the indexes of components and the release file, and returns its directory.
+    fn write(&self, root: &Path, components: &[(&str, String)]) -> PathBuf {
+        let Self { origin, name, valid_hours } = self;
+        let dists = root.join("dists").join(name);
+        let format = "%a, %d %b %Y %H:%M:%S UTC";
+        let now = Timestamp::now();
+        let date = |hours: i64| (now + Span::new().hours(hours)).strftime(format).to_string();
+        let names: Vec<_> = components.iter().map(|(component, _)| *component).collect();
+        let mut release = format!(
+            "Origin: {origin}\nLabel: {origin}\nSuite: {name}\nCodename: {name}\nDate: {}\n\
+             Valid-Until: {}\nArchitectures: amd64\nComponents: {}\nSHA256:\n",
+            date(-48),
+            date(*valid_hours),
+            names.join(" "),
+        );
+        for (component, index) in components {
+            let path = format!("{component}/binary-amd64/Packages");
+            fs::create_dir_all(dists.join(&path).parent().unwrap()).unwrap();
+            fs::write(dists.join(&path), index).unwrap();
+            release += &format!(" {} {} {path}\n", hex(index.as_bytes()), index.len());
+        }
+        fs::write(dists.join("Release"), release).unwrap();
+        dists
+    }
+}
+
+/// A package with a server and a loader, compressed as the name of its member says.
+fn package(server: &str, member: &str, content: Content) -> Vec<u8> {
     let mut noise = vec![0; 300 << 10];
     let mut state = 1_u64;
     for byte in &mut noise {
         state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         *byte = (state >> 56) as u8;
     }
-    let gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    let mut builder = tar::Builder::new(gzip);
-    let mut add = |path: &str, content: &mut dyn std::io::Read, size: u64| {
-        let mut header = tar::Header::new_gnu();
-        header.set_mode(0o755);
-        header.set_size(size);
-        builder.append_data(&mut header, path, content).unwrap();
-    };
-    add("./usr/sbin/mariadbd", &mut noise.as_slice(), noise.len() as u64);
-    add("./usr/share/mysql/charsets/Index.xml", &mut b"<x/>".as_slice(), 4);
-    add("./usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2", &mut b"ld".as_slice(), 2);
     let zeros = (content.zeros_mb as u64) << 20;
-    add("./usr/share/mysql/zeros", &mut std::io::repeat(0).take(zeros), zeros);
-    let data = builder.into_inner().unwrap().finish().unwrap();
+    let write = |to: &mut dyn Write| {
+        let mut builder = tar::Builder::new(to);
+        let mut add = |path: &str, content: &mut dyn std::io::Read, size: u64| {
+            let mut header = tar::Header::new_gnu();
+            header.set_mode(0o755);
+            header.set_size(size);
+            builder.append_data(&mut header, path, content).unwrap();
+        };
+        add(&format!("./{server}"), &mut noise.as_slice(), noise.len() as u64);
+        add("./usr/share/mysql/charsets/Index.xml", &mut b"<x/>".as_slice(), 4);
+        add("./usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2", &mut b"ld".as_slice(), 2);
+        add("./usr/share/mysql/zeros", &mut std::io::repeat(0).take(zeros), zeros);
+        builder.finish().unwrap();
+    };
+    let data = if member.ends_with(".zst") {
+        let mut plain = Vec::new();
+        write(&mut plain);
+        let level = ruzstd::encoding::CompressionLevel::Fastest;
+        ruzstd::encoding::compress_to_vec(plain.as_slice(), level)
+    } else {
+        let fast = flate2::Compression::fast();
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), fast);
+        write(&mut gzip);
+        gzip.finish().unwrap()
+    };
     let mut archive = ar::Builder::new(Vec::new());
-    for (name, content) in [("debian-binary", b"2.0\n".as_slice()), ("data.tar.gz", &data)] {
+    for (name, content) in [("debian-binary", b"2.0\n".as_slice()), (member, &data)] {
         archive.append(&ar::Header::new(name.into(), content.len() as u64), content).unwrap();
     }
     archive.into_inner().unwrap()
@@ -224,12 +274,17 @@ pub(crate) fn checked(output: Output) -> Output {
 }
 
 fn configure(home: &Path, login: &str, port: u16, keyring: &Path) {
-    let etc = home.join("etc");
-    fs::create_dir_all(&etc).unwrap();
     let keyring = keyring.display();
     let source =
         format!("deb [signed-by={keyring}] http://{login}127.0.0.1:{port}/ bookworm main\n");
-    fs::write(etc.join("sources.list"), source).unwrap();
+    configure_with(home, "sources.list", &source);
+}
+
+/// A machine whose apt has one file of sources, and its settings.
+fn configure_with(home: &Path, file: &str, source: &str) {
+    let etc = home.join("etc");
+    fs::create_dir_all(etc.join("sources.list.d")).unwrap();
+    fs::write(etc.join(file), source).unwrap();
     let settings = format!("Dir::Etc \"{}\";\nAPT::Sandbox::User \"root\";\n", etc.display());
     fs::write(home.join("apt.conf"), settings).unwrap();
 }

@@ -63,7 +63,11 @@ fn chart(report: &Report, sections: &[MatrixSection]) -> Option<ChartFile> {
                     paper.rect("mark", (x - 1.5, y), (3.0, ROW - 1.0));
                 }
                 let at = (x + 0.5 * CELL, y + 13.5);
-                paper.text(at, Anchor::Middle, "", &fitted(&cell.text(), SIZE, CELL));
+                let text = cell.text();
+                match width(&text, SIZE) < CELL {
+                    true => paper.text(at, Anchor::Middle, "", &text),
+                    false => paper.text(at, Anchor::Middle, "small", &fitted(&text, SMALL, CELL)),
+                }
             }
             y += ROW;
         }

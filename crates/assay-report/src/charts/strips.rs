@@ -57,7 +57,12 @@ fn of_section(report: &Report, section: &TestSection) -> Option<ChartFile> {
                 estimate: ratio.0,
                 span: None,
                 class: other.verdict.word(),
-                text: format!("{} {} {ratio}", other.symbol(), other.word()).trim().to_owned(),
+                text: match ratio.0.is_some_and(Estimate::is_bound) {
+                    true => format!("{} {ratio}", other.symbol()).trim().to_owned(),
+                    false => {
+                        format!("{} {} {ratio}", other.symbol(), other.word()).trim().to_owned()
+                    }
+                },
             }
         })
     });
@@ -218,11 +223,9 @@ fn strip(paper: &mut Paper, columns: &Columns, scale: Scale, y: f64, row: &Row) 
         paper.line(&class("span"), (x(low), y), (x(high), y));
     }
     let Some(estimate) = row.estimate else { return };
-    let (low, high) = match estimate.has_interval() {
-        true => (estimate.low, estimate.high),
-        false => (estimate.value, estimate.value),
-    };
-    if estimate.has_interval() {
+    // A bound has one end beyond the scale.
+    let (low, high) = estimate.ends().unwrap_or((estimate.value, estimate.value));
+    if estimate.ends().is_some() {
         paper.line(&class("range"), (x(low), y), (x(high), y));
     }
     let (left, right) = (columns.scale, columns.scale + SCALE);

@@ -135,6 +135,7 @@ const FIELDS: &[(&str, &str)] = &[
     ("groups[].rows", "rows of each table"),
     ("groups[].system", "name of the system"),
     ("groups[].n", "tests that have a relative QPS"),
+    ("groups[].bounded", "tests of which only a bound is known, which the other figures leave out"),
     ("groups[].min", "smallest relative QPS"),
     ("groups[].max", "largest relative QPS"),
     ("groups[].avg", "mean relative QPS"),

@@ -8,7 +8,7 @@ use std::fmt;
 use askama::filters::{Html, HtmlSafe, escape};
 use assay_model::Estimate;
 
-use crate::ratio::{label, short};
+use crate::ratio::{label, narrow};
 use crate::scale::Scale;
 use crate::view::answer::TestRatio;
 use crate::view::groups::GroupRow;
@@ -109,14 +109,11 @@ impl fmt::Display for Strip {
                     r#"<rect class="d" x="{x1:.1}%" width="{width:.1}%" y="3" height="12"/>"#
                 )?;
             }
-            if estimate.has_interval() {
-                line(f, "i", estimate.low, estimate.high)?;
+            // A bound has one end beyond the scale.
+            let (low, high) = estimate.ends().unwrap_or((estimate.value, estimate.value));
+            if estimate.ends().is_some() {
+                line(f, "i", low, high)?;
             }
-            let (low, high) = if estimate.has_interval() {
-                (estimate.low, estimate.high)
-            } else {
-                (estimate.value, estimate.value)
-            };
             if low < scale.low {
                 f.write_str(r#"<svg class="a"><path d="M7 4 1 9l6 5"/></svg>"#)?;
             }
@@ -150,10 +147,10 @@ impl HtmlSafe for Dots<'_> {}
 impl fmt::Display for Dots<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut sorted: Vec<_> = self.tests.iter().collect();
-        sorted.sort_by(|a, b| a.ratio.total_cmp(&b.ratio));
+        sorted.sort_by(|a, b| a.ratio.value.total_cmp(&b.ratio.value));
         let columns: Vec<i64> = sorted
             .iter()
-            .map(|test| (self.scale.x(test.ratio) / DOT_WIDTH).round() as i64)
+            .map(|test| (self.scale.x(test.ratio.value) / DOT_WIDTH).round() as i64)
             .collect();
         let highest = columns.chunk_by(|a, b| a == b).map(<[i64]>::len).max().unwrap_or(1);
         let step = ((DOTS_HEIGHT - 8.0) / highest as f64).min(8.0);
@@ -165,9 +162,15 @@ impl fmt::Display for Dots<'_> {
             let x = columns[index] as f64 * DOT_WIDTH;
             let y = DOTS_HEIGHT - 5.0 - step * f64::from(level);
             let class = verdict.word();
+            if ratio.is_bound() {
+                // Its arrow points to where the value is.
+                let to = if ratio.low.is_finite() { 8 } else { -8 };
+                write!(f, r#"<svg class="a {class}" x="{x:.1}%" y="{y:.0}">"#)?;
+                write!(f, r#"<path d="M0 0H{to}m0-3v6l{}-3z"/></svg>"#, to / 2)?;
+            }
             write!(f, r#"<circle class="{class}" cx="{x:.1}%" cy="{y:.0}" r="{radius:.1}">"#)?;
             let Ok(test) = escape(test, Html);
-            write!(f, "<title>{test} {}</title></circle>", short(*ratio))?;
+            write!(f, "<title>{test} {}</title></circle>", narrow(*ratio))?;
         }
         f.write_str("</svg>")
     }
@@ -175,6 +178,8 @@ impl fmt::Display for Dots<'_> {
 
 #[cfg(test)]
 mod tests {
+    use assay_model::Verdict;
+
     use super::*;
 
     fn estimate(value: f64, low: f64, high: f64) -> Estimate {
@@ -193,6 +198,18 @@ mod tests {
         assert_eq!(both.matches("<path").count(), 2);
         let far = strip(scale, Estimate::without_interval(0.01));
         assert!(far.contains("<path") && !far.contains("<circle"), "{far}");
+    }
+
+    #[test]
+    fn a_bound_is_a_line_to_the_end_of_the_scale() {
+        let bound = Estimate::at_most(0.002);
+        let scale = Scale::fitting(&[bound], 0.02);
+        let drawn = strip(scale, bound);
+        assert!(drawn.contains(r#"class="i" x1="3.0%""#), "{drawn}");
+        assert!(drawn.contains("M7 4") && !drawn.contains("m-7 4"), "{drawn}");
+        let tests = [TestRatio { test: "x", ratio: bound, verdict: Verdict::Slower }];
+        let dots = scale.dots(&tests).to_string();
+        assert!(dots.contains("x ≤1/500") && dots.contains("M0 0H-8"), "{dots}");
     }
 
     #[test]

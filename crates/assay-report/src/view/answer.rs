@@ -1,6 +1,6 @@
 //! The answer for each system, in words and counts.
 
-use assay_model::{Setup, Verdict, counted};
+use assay_model::{Estimate, Setup, Verdict, counted};
 use assay_verdict::{CellJudgement, SystemSummary};
 
 use super::reasons;
@@ -43,7 +43,7 @@ impl SystemAnswer<'_> {
 /// The relative QPS of one test.
 pub(crate) struct TestRatio<'a> {
     pub(crate) test: &'a str,
-    pub(crate) ratio: f64,
+    pub(crate) ratio: Estimate,
     pub(crate) verdict: Verdict,
 }
 
@@ -68,7 +68,7 @@ fn answer<'a>(study: &'a JudgedStudy<'a>, summary: &SystemSummary) -> SystemAnsw
     let cells: Vec<&CellJudgement> =
         study.judgement.cells.iter().filter(|cell| cell.system == summary.system).collect();
     let tests = cells.iter().filter_map(|cell| {
-        let (test, ratio) = (cell.cell.test.name.as_str(), cell.rqps?.value);
+        let (test, ratio) = (cell.cell.test.name.as_str(), cell.rqps?);
         Some(TestRatio { test, ratio, verdict: cell.verdict })
     });
     let counts = counts(summary);
@@ -200,10 +200,11 @@ fn sentence_below_name(base: &str, summary: &SystemSummary) -> String {
 
 /// The median over tests in words; `None` if a single test is the answer, or if its uncertainty is unknown.
 fn median(summary: &SystemSummary) -> Option<String> {
-    Some(format!(
-        "median over tests: {}",
-        change_in_words(summary.median.filter(|_| summary.cells() > 1)?)?
-    ))
+    let median = change_in_words(summary.median.filter(|_| summary.cells() > 1)?)?;
+    Some(match summary.bounded {
+        0 => format!("median over tests: {median}"),
+        bounded => format!("median over tests, without {bounded} not answered: {median}"),
+    })
 }
 
 fn largest<'a>(study: &JudgedStudy, cells: &[&'a CellJudgement]) -> Vec<Change<'a>> {

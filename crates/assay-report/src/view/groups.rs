@@ -16,7 +16,7 @@ pub(crate) struct GroupRow<'a> {
     pub(crate) system_number: usize,
     pub(crate) system: &'a str,
     pub(crate) is_twin: bool,
-    /// Tests that have a relative QPS.
+    /// Tests that have a relative QPS: `5`, or `5 of 6` where one was not answered.
     pub(crate) n: String,
     pub(crate) min: String,
     pub(crate) max: String,
@@ -45,7 +45,10 @@ fn row<'a>(study: &'a JudgedStudy<'a>, summary: &GroupSummary) -> GroupRow<'a> {
         system_number: summary.system,
         system: study.label(summary.system),
         is_twin: study.is_twin(summary.system),
-        n: summary.n.to_string(),
+        n: match summary.bounded {
+            0 => summary.n.to_string(),
+            bounded => format!("{} of {}", summary.n, summary.n + bounded),
+        },
         min,
         max,
         avg,

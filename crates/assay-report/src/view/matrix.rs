@@ -5,7 +5,7 @@ use assay_model::{Estimate, Group, Setup, Verdict};
 use super::shaded::Shade;
 use super::study::JudgedStudy;
 use crate::label::versions;
-use crate::ratio::{Ratio, short};
+use crate::ratio::{Ratio, narrow};
 
 /// From this many compared systems on, a matrix is easier to read than a table with columns for each system.
 pub(crate) const MANY: usize = 4;
@@ -48,9 +48,9 @@ pub(crate) struct MatrixCell {
 }
 
 impl MatrixCell {
-    /// `0.93`; empty where nothing was measured.
+    /// `0.93`, `≤1/420`; empty where nothing was measured.
     pub(crate) fn text(&self) -> String {
-        self.ratio.map_or_else(String::new, |ratio| short(ratio.value))
+        self.ratio.map_or_else(String::new, narrow)
     }
 
     /// The value for other bases; empty where nothing was measured.

@@ -6,7 +6,7 @@ use assay_verdict::CellJudgement;
 use super::shaded::{Shade, ShadedCell, ShadedRow, ShadedTable};
 use super::study::JudgedStudy;
 use crate::number::NONE;
-use crate::ratio::short;
+use crate::ratio::{narrow, short};
 
 /// The metrics, with the decimals of their published values.
 const METRICS: [(&str, usize); 6] =
@@ -50,7 +50,7 @@ fn table(study: &JudgedStudy, base: &CellJudgement, systems: &[usize]) -> Option
                 });
             // Relative QPS comes from pairs, and is that of the tables above.
             let rqps = study.cell(base.cell, *system).and_then(|cell| cell.rqps);
-            let rqps = rqps.map_or_else(|| NONE.to_owned(), |rqps| short(rqps.value));
+            let rqps = rqps.map_or_else(|| NONE.to_owned(), narrow);
             row(format!("{name} / base"), quotients.take(METRICS.len() - 1).chain([rqps]))
         });
     Some(ShadedTable {
