@@ -4,9 +4,12 @@ use std::path::{Path, PathBuf};
 
 use fs_err as fs;
 
-use super::{ARCHITECTURE, client};
+use super::client;
 use crate::catalog::{Archive, Catalog, Distribution, Release};
 use crate::error::Error;
+
+/// The architecture of the packages that run here, as Debian names it.
+pub(crate) const ARCHITECTURE: &str = if cfg!(target_arch = "aarch64") { "arm64" } else { "amd64" };
 
 /// The parts of the machine's configuration that a private one builds upon.
 #[derive(Debug)]

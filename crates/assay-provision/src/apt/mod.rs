@@ -1,5 +1,5 @@
-//! The apt source: packages of Debian and Ubuntu, through the machine's own apt and from its own mirrors, with a private state per
-//! release.
+//! The apt source: packages of Debian and Ubuntu, through the machine's own apt and from its own mirrors, with a private
+//! state per release.
 //!
 //! Nothing on the host counts as installed, and nothing on it is changed. Every release has a state of its own, so that
 //! suites never mix, and an expired or missing one does not affect the others.
@@ -23,16 +23,13 @@ use crate::error::Error;
 use crate::store::{age, now_seconds, read_json, write_json, write_private};
 use client::Private;
 use machine::Machine;
-pub(crate) use machine::count_entries;
+pub(crate) use machine::{ARCHITECTURE, count_entries};
 
 /// How long a fetched index counts as current, seconds.
 pub(crate) const CURRENT_FOR: u64 = 24 * 60 * 60;
 
 /// Limit on the length of an unpacked index, bytes: ten times Debian's longest.
 const INDEX: u64 = 600 << 20;
-
-/// The architecture of the packages that run here, as Debian names it.
-pub(crate) const ARCHITECTURE: &str = if cfg!(target_arch = "aarch64") { "arm64" } else { "amd64" };
 
 /// The distributions whose archives the machine's apt is configured with; none without apt.
 pub(crate) fn distributions(catalog: &Catalog) -> Vec<Distribution> {
