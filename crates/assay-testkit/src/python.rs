@@ -1,6 +1,6 @@
 //! Python with packages from PyPI, for tests that read results back with other programs.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// A Python that has these packages, each with a version, such as `pandas==2.3.3`. pip installs them once, into the
@@ -17,7 +17,8 @@ pub fn python(packages: &[&str]) -> Command {
         let part = parent.join(format!("part-{}-{}", std::process::id(), packages.join("+")));
         let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target"];
         let output = Command::new("python3").args(pip).arg(&part).args(packages).output();
-        let is_installed = output.as_ref().is_ok_and(|output| output.status.success());
+        // What was installed counts: a wrapper of pip may fail afterwards, such as pyenv's for a plain user.
+        let is_installed = has(&part, packages);
         let said = match &output {
             Ok(output) => String::from_utf8_lossy(&output.stderr).into_owned(),
             Err(error) => error.to_string(),
@@ -35,6 +36,16 @@ pub fn python(packages: &[&str]) -> Command {
     let mut python = Command::new("python3");
     python.env("PYTHONPATH", directory).env("PYTHONDONTWRITEBYTECODE", "1");
     python
+}
+
+/// Whether Python finds all of the packages in a directory.
+fn has(directory: &Path, packages: &[&str]) -> bool {
+    let names = packages.iter().map(|package| package.split('=').next().unwrap_or(package));
+    let script =
+        "import importlib.metadata, sys\nfor it in sys.argv[1:]: importlib.metadata.version(it)";
+    let mut python = Command::new("python3");
+    let found = python.env("PYTHONPATH", directory).args(["-c", script]).args(names).output();
+    directory.exists() && found.is_ok_and(|it| it.status.success())
 }
 
 /// The directory of the user's cache that tests share.
