@@ -428,11 +428,11 @@ fn why(errors: &[Error]) -> String {
 }
 
 /// Where versions are listed, and what keeps sources from being searched, each hint once.
-fn where_else<'a>(product: Product, unread: impl IntoIterator<Item = &'a Error>) -> Vec<String> {
+fn where_else(product: Product, unread: &[Error]) -> Vec<String> {
     let mut hints = vec![format!(
         "`assay server list --available {product}` lists all available versions and their sources"
     )];
-    for hint in unread.into_iter().flat_map(Error::hints) {
+    for hint in unread.iter().flat_map(Error::hints) {
         if !hints.contains(&hint) {
             hints.push(hint);
         }
@@ -446,11 +446,11 @@ impl Error {
         let Self::NoVersion { product, wanted, engine, available, unread, .. } = self else {
             return Vec::new();
         };
-        if let Some(meant) = meant(wanted, available) {
-            // Then an old index is not the reason.
-            let unread = unread.iter().filter(|it| !matches!(it, Self::ExpiredIndex { .. }));
+        // A source that cannot be reached may have the version. An old index is not the reason for a typing error.
+        let is_old = |it: &Self| matches!(it, Self::ExpiredIndex { .. });
+        if let Some(meant) = meant(wanted, available).filter(|_| unread.iter().all(is_old)) {
             let is_meant = format!("did you mean `{product}@{meant}`");
-            return [vec![is_meant], where_else(*product, unread)].concat();
+            return [vec![is_meant], where_else(*product, &[])].concat();
         }
         let percona = (*product == Product::MySql && engine.is_some())
             .then(|| "Percona Server has MyRocks: `mysql@8.0.36-28/rocksdb`".to_owned());
