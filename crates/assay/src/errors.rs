@@ -31,6 +31,7 @@ const ALL: [Asked; 33] = [
     of::<assay_probe::Error>,
     of::<assay_profile::Error>,
     of::<assay_provision::Error>,
+    of::<assay_repro::Refused>,
     of::<assay_servers::Error>,
     of::<cache::StillRunning>,
     of::<study::NoResume>,
