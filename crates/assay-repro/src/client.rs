@@ -100,7 +100,10 @@ fn check(finding: &Finding<'_>, program: &Program) -> Result<(), Refused> {
         let why = kept(product, &statement.sql).err();
         if let Some(why) = why {
             return Err(Refused::new(
-                format!("the plain client cannot keep what a statement of `{}` returns: {why}", finding.cell.test),
+                format!(
+                    "the plain client cannot keep what a statement of `{}` returns: {why}",
+                    finding.cell.test
+                ),
                 "choose a test that does not keep results, or send the pack of the study: `assay pack` writes it",
             ));
         }
@@ -114,11 +117,17 @@ fn kept(product: Product, sql: &str) -> Result<bool, &'static str> {
         return Ok(false);
     }
     let upper = sql.to_ascii_uppercase();
-    let has = |words: &str| upper.split_ascii_whitespace().collect::<Vec<_>>().join(" ").contains(words);
+    let has =
+        |words: &str| upper.split_ascii_whitespace().collect::<Vec<_>>().join(" ").contains(words);
     if !first_word(sql, Syntax::of(product)).to_ascii_uppercase().starts_with("SELECT") {
         return Err("it is no SELECT");
     }
-    if has("FOR UPDATE") || has("FOR SHARE") || has("LOCK IN SHARE MODE") || has(" INTO ") || has("UNION") {
+    if has("FOR UPDATE")
+        || has("FOR SHARE")
+        || has("LOCK IN SHARE MODE")
+        || has(" INTO ")
+        || has("UNION")
+    {
         return Err("it locks rows, is a UNION, or has INTO");
     }
     Ok(!has("LIMIT "))
@@ -189,7 +198,8 @@ impl<'p> Writer<'p> {
             return push_statement(sql, statement);
         }
         let named = |mark: &str| {
-            let names: Vec<String> = keep.iter().map(|place| format!("{mark}kept_{place}")).collect();
+            let names: Vec<String> =
+                keep.iter().map(|place| format!("{mark}kept_{place}")).collect();
             names.join(", ")
         };
         let text = statement.trim_ascii_end();

@@ -31,7 +31,9 @@ fn content(system: &System) -> String {
             None => (option, None),
         };
         let line = match value {
-            _ if may_be_secret(name) => format!("# {name}: left out, because it may hold a password"),
+            _ if may_be_secret(name) => {
+                format!("# {name}: left out, because it may hold a password")
+            }
             None => name.to_owned(),
             Some(value) if is_postgres => format!("{name} = '{}'", value.replace('\'', "''")),
             Some(value) => format!("{name} = {}", quoted(value)),

@@ -133,7 +133,9 @@ impl<'a> Finding<'a> {
         }
         if matches!(test.schema, Schema::Queue(_)) {
             return Err(Refused::new(
-                format!("`{test}` is a step of the Insert Benchmark, which sysbench, pgbench and the plain client cannot run"),
+                format!(
+                    "`{test}` is a step of the Insert Benchmark, which sysbench, pgbench and the plain client cannot run"
+                ),
                 "send the pack of the study: `assay pack` writes it",
             ));
         }

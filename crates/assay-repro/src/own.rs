@@ -33,7 +33,8 @@ pub(crate) fn files(finding: &Finding<'_>, own: &OwnData) -> Result<Vec<ReproFil
     for table in &own.tables {
         data.extend_from_slice(analyze(product, &quoted_name(product, &table.name)).as_bytes());
     }
-    let file = |name: &str, content| ReproFile { name: name.to_owned(), content, is_program: false };
+    let file =
+        |name: &str, content| ReproFile { name: name.to_owned(), content, is_program: false };
     Ok(vec![file("schema.sql", schema), file("data.sql", data)])
 }
 

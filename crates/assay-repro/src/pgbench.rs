@@ -51,7 +51,8 @@ fn content(finding: &Finding<'_>, script: &Script, table: u32) -> String {
     let rows = script.rows.unwrap_or(finding.cell.setup.rows);
     let mut writer = Writer { text: String::new(), rows, names: 0, last: "1".to_owned() };
     let [name, does] = [test.name(), &test.does].map(crate::readme::line);
-    let _ = writeln!(writer.text, "-- The test {name} for pgbench, on table sbtest{table}: {does}.");
+    let _ =
+        writeln!(writer.text, "-- The test {name} for pgbench, on table sbtest{table}: {does}.");
     for step in &script.steps {
         for _ in 0..step.times {
             writer.statement(step.sql(finding.product()), &step.fill, table);

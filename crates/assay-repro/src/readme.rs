@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use assay_model::{
-    Artifact, Estimate, Host, IdKey, Origin, Package, Prefix, StartFrom, System, Verdict, printable,
-    thousands,
+    Artifact, Estimate, Host, IdKey, Origin, Package, Prefix, StartFrom, System, Verdict,
+    printable, thousands,
 };
 use assay_verdict::CellJudgement;
 
@@ -71,10 +71,16 @@ fn title(finding: &Finding<'_>) -> String {
     let ratio = judged.and_then(|it| it.rqps).map(|it| it.value);
     match (judged.map(|it| it.verdict), ratio) {
         (Some(Verdict::Slower), Some(ratio)) => {
-            format!("{other_name} is {:.0}% slower than {base_name} in {test}", 100.0 * (1.0 - ratio))
+            format!(
+                "{other_name} is {:.0}% slower than {base_name} in {test}",
+                100.0 * (1.0 - ratio)
+            )
         }
         (Some(Verdict::Faster), Some(ratio)) => {
-            format!("{other_name} is {:.0}% faster than {base_name} in {test}", 100.0 * (ratio - 1.0))
+            format!(
+                "{other_name} is {:.0}% faster than {base_name} in {test}",
+                100.0 * (ratio - 1.0)
+            )
         }
         (verdict, _) => {
             let word = verdict.map_or("not measured", Verdict::word);
@@ -141,7 +147,8 @@ fn figures(finding: &Finding<'_>) -> String {
     let mut row = |name: &str, of: &dyn Fn(&CellJudgement) -> Option<String>| {
         let [base, other] = [base, other].map(|it| it.and_then(of));
         if base.is_some() || other.is_some() {
-            let [base, other] = [base, other].map(|it| it.unwrap_or_else(|| "not known".to_owned()));
+            let [base, other] =
+                [base, other].map(|it| it.unwrap_or_else(|| "not known".to_owned()));
             let _ = writeln!(text, "| {name} | {base} | {other} |");
         }
     };
@@ -223,9 +230,14 @@ fn origin(system: &System) -> String {
         Artifact::Prefix(prefix) => prefix,
     };
     let told = match (&system.spec.origin, prefix.build.source.as_str()) {
-        (Origin::Dir(_), _) => format!("Binaries in a directory of the reporter, which say: {version}."),
+        (Origin::Dir(_), _) => {
+            format!("Binaries in a directory of the reporter, which say: {version}.")
+        }
         (Origin::Git(_), _) => {
-            format!("Built from source: {}, commit {version}.", assay_model::without_logins(&channel))
+            format!(
+                "Built from source: {}, commit {version}.",
+                assay_model::without_logins(&channel)
+            )
         }
         (_, "apt") => format!("Packages of Debian, suite `{channel}`, version `{version}`."),
         (_, "maven") => format!("Maven Central: `{channel}`, version `{version}`."),
@@ -266,7 +278,12 @@ fn machine(finding: &Finding<'_>) -> String {
     let host = finding.record.host();
     let Host { cpu, cpus, memory_kb, kernel, os, hypervisor, filesystem, .. } = host;
     let mut text = "## The machine\n\n".to_owned();
-    let _ = writeln!(text, "- {}, {cpus} CPUs, {:.1} GiB of memory", line(cpu), *memory_kb as f64 / 1_048_576.0);
+    let _ = writeln!(
+        text,
+        "- {}, {cpus} CPUs, {:.1} GiB of memory",
+        line(cpu),
+        *memory_kb as f64 / 1_048_576.0
+    );
     let _ = writeln!(text, "- {}, kernel {}, data on {}", line(os), line(kernel), line(filesystem));
     if let Some(hypervisor) = hypervisor {
         let _ = writeln!(text, "- a virtual machine: {}", line(hypervisor));
@@ -311,7 +328,9 @@ fn differences(finding: &Finding<'_>, tool: &Tool) -> String {
         }
         Tool::Pgbench(it) => {
             if it.protocol == "simple" {
-                lines.push("pgbench sends the statements as text: it cannot prepare these.".to_owned());
+                lines.push(
+                    "pgbench sends the statements as text: it cannot prepare these.".to_owned(),
+                );
             }
             if finding.cell.setup.tables > 1 {
                 lines.push("All statements of a transaction use the same table.".to_owned());

@@ -38,14 +38,17 @@ pub(crate) fn check(product: Product, sql: &str) -> Result<(), Refused> {
         "a string, a quoted name or a comment has no end"
     } else if statements(sql, syntax).len() != 1 {
         "it is not one statement"
-    } else if product != Product::Postgres && COMMANDS.iter().any(|it| is_command(it)) {
+    } else if product != Product::Postgres && COMMANDS.iter().any(is_command) {
         "it begins as a command of the client"
     } else {
         return Ok(());
     };
     let shown: String = sql.chars().take(60).collect();
     Err(Refused::new(
-        format!("the plain client would not send `{}` as it is: {why}", crate::readme::line(&shown)),
+        format!(
+            "the plain client would not send `{}` as it is: {why}",
+            crate::readme::line(&shown)
+        ),
         "change the statement in the workload file, and measure again",
     ))
 }

@@ -87,7 +87,8 @@ fn options_of(finding: &Finding<'_>, options: &OltpOptions) -> Vec<String> {
     let setup = finding.cell.setup;
     let is_prepared = finding.record.study.statements == StatementMode::Prepared;
     let switch = |is_on: bool| if is_on { "on" } else { "off" };
-    let mut all = vec![format!("--tables={}", setup.tables), format!("--table-size={}", setup.rows)];
+    let mut all =
+        vec![format!("--tables={}", setup.tables), format!("--table-size={}", setup.rows)];
     all.extend(shape(options.distribution()));
     if !is_prepared {
         all.push("--db-ps-mode=disable".to_owned());

@@ -11,7 +11,11 @@ pub fn outline(test: &Definition) -> Vec<String> {
         None => sql.to_owned(),
     };
     let all = outline_of(test, Product::MySql);
-    if matches!(test.schema, Schema::Own(_)) { all } else { all.iter().map(|it| short(it)).collect() }
+    if matches!(test.schema, Schema::Own(_)) {
+        all
+    } else {
+        all.iter().map(|it| short(it)).collect()
+    }
 }
 
 /// The same on any product, with all parameters of a list. A statement that the product lacks is that of another one.

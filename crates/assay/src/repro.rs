@@ -46,7 +46,9 @@ pub(crate) fn repro(args: &Repro) -> Result<Exit> {
     };
     write(&args.output, &assay_repro::files(&finding)?)?;
     let directory = args.output.display();
-    print(&format!("note: `{directory}` shows `{test}` without assay; README.md says how to run it"));
+    print(&format!(
+        "note: `{directory}` shows `{test}` without assay; README.md says how to run it"
+    ));
     report::write_stdout(&format!("{directory}\n"))?;
     Ok(Exit::Done)
 }
