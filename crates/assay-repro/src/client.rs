@@ -6,8 +6,9 @@ use assay_model::{Class, OwnStep, Product, StatementMode};
 use assay_workloads::sql::{Syntax, first_word};
 use assay_workloads::{Argument, Client, EventBuf, Operation, Program, push_quoted};
 
+use crate::finding::{Finding, Refused, ReproFile};
 use crate::own::{has_escapes, push_statement};
-use crate::{Finding, Refused, ReproFile, safe};
+use crate::safe;
 
 /// Turns that can be measured without repeating what changes data; the first one does not count.
 const TURNS: u32 = 12;

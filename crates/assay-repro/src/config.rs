@@ -2,7 +2,7 @@
 
 use assay_model::{Product, System, may_be_secret};
 
-use crate::{Finding, ReproFile, is_started, readme, text};
+use crate::finding::{Finding, ReproFile, is_started, line, text};
 
 /// A file for each system that assay started.
 pub(crate) fn files(finding: &Finding<'_>) -> Vec<ReproFile> {
@@ -20,7 +20,7 @@ pub(crate) fn name(side: &str, system: &System) -> String {
 
 fn content(system: &System) -> String {
     let is_postgres = system.spec.product == Product::Postgres;
-    let mut text = format!("# {} as it was measured.\n", readme::line(&system.name));
+    let mut text = format!("# {} as it was measured.\n", line(&system.name));
     if !is_postgres {
         text += "[mysqld]\n";
     }
@@ -30,7 +30,7 @@ fn content(system: &System) -> String {
             Some((name, value)) => (name, Some(value)),
             None => (option, None),
         };
-        let line = match value {
+        let written = match value {
             _ if may_be_secret(name) => {
                 format!("# {name}: left out, because it may hold a password")
             }
@@ -39,7 +39,7 @@ fn content(system: &System) -> String {
             Some(value) => format!("{name} = {}", quoted(value)),
         };
         // A value must not begin a line of its own.
-        text += &readme::line(&line);
+        text += &line(&written);
         text.push('\n');
     }
     text

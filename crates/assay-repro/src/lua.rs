@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use assay_model::{Distribution, Fill, StatementMode, Step, Table};
 
-use crate::{Finding, Refused, ReproFile, text};
+use crate::finding::{Finding, Refused, ReproFile, line, text};
 
 /// What runs the steps of an event.
 const EVENT: &str = include_str!("run/event.lua");
@@ -30,8 +30,8 @@ pub(crate) fn file(finding: &Finding<'_>) -> Result<ReproFile, Refused> {
          local TABLES, ROWS, EXPONENT = {}, {}, {exponent}\n\n\
          -- The statements of an event, in order. `sbtest` stands for one of the tables.\n\
          local STEPS = {{\n",
-        crate::readme::line(test.name()),
-        crate::readme::line(&test.does),
+        line(test.name()),
+        line(&test.does),
         setup.tables,
         script.rows.unwrap_or(setup.rows),
     );

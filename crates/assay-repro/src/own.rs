@@ -4,8 +4,9 @@ use assay_model::{OwnData, OwnFile, OwnRows, OwnTable, Product};
 use assay_workloads::sql::Syntax;
 use assay_workloads::{CsvBatches, CsvRows, OwnBatches, quoted_name, script_statements};
 
+use crate::finding::{Finding, Refused, ReproFile};
+use crate::safe;
 use crate::sbtest::analyze;
-use crate::{Finding, Refused, ReproFile, safe};
 
 /// Most bytes of rows: a larger file cannot be sent.
 const BYTES_MAX: usize = 1 << 30;

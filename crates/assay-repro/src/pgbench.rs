@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use assay_model::{Distribution, Fill, Script, StatementMode, Step};
 
-use crate::{Finding, ReproFile, text};
+use crate::finding::{Finding, ReproFile, line, text};
 
 /// Parameters that a prepared statement of pgbench can have.
 const PARAMETERS_MAX: usize = 250;
@@ -50,7 +50,7 @@ fn content(finding: &Finding<'_>, script: &Script, table: u32) -> String {
     let test = finding.cell.test;
     let rows = script.rows.unwrap_or(finding.cell.setup.rows);
     let mut writer = Writer { text: String::new(), rows, names: 0, last: "1".to_owned() };
-    let [name, does] = [test.name(), &test.does].map(crate::readme::line);
+    let [name, does] = [test.name(), &test.does].map(line);
     let _ =
         writeln!(writer.text, "-- The test {name} for pgbench, on table sbtest{table}: {does}.");
     for step in &script.steps {

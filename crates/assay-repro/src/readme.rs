@@ -3,13 +3,13 @@
 use std::fmt::Write as _;
 
 use assay_model::{
-    Artifact, Estimate, Host, IdKey, Origin, Package, Prefix, StartFrom, System, Verdict,
-    printable, thousands,
+    Artifact, Host, IdKey, Origin, Package, Prefix, StartFrom, System, Verdict, thousands,
 };
 use assay_verdict::CellJudgement;
 
+use crate::finding::{Finding, estimate, line, measured};
 use crate::tool::Tool;
-use crate::{Finding, config, run};
+use crate::{config, run};
 
 /// Functions that are listed.
 const FUNCTIONS: usize = 12;
@@ -36,31 +36,6 @@ pub(crate) fn readme(finding: &Finding<'_>, tool: &Tool) -> String {
     text += &differences(finding, tool);
     text += &contents(finding, tool);
     text
-}
-
-/// A text from elsewhere on one line, without what Markdown, SQL and shells would read.
-pub(crate) fn line(text: &str) -> String {
-    printable(text).replace(['\n', '\r'], " ").replace('`', "'")
-}
-
-/// The ratio with its interval and the verdict: `0.79 (95% interval 0.78 to 0.80): slower`.
-pub(crate) fn measured(finding: &Finding<'_>) -> String {
-    let Some(judged) = finding.judged(finding.other) else { return "nothing".to_owned() };
-    let verdict = judged.verdict.word();
-    match judged.rqps {
-        None => format!("no ratio: {verdict}"),
-        Some(ratio) => format!("{}: {verdict}", estimate(ratio)),
-    }
-}
-
-fn estimate(ratio: Estimate) -> String {
-    let Estimate { value, low, high } = ratio;
-    match (low.is_finite(), high.is_finite()) {
-        (true, true) => format!("{value:.3} (95% interval {low:.3} to {high:.3})"),
-        (false, true) => format!("at most {high:.3}"),
-        (true, false) => format!("at least {low:.3}"),
-        (false, false) => format!("{value:.3} (no interval)"),
-    }
 }
 
 fn title(finding: &Finding<'_>) -> String {
@@ -103,9 +78,11 @@ fn run_section(finding: &Finding<'_>, tool: &Tool) -> String {
     };
     let client = if finding.is_postgres() { "`psql`" } else { "`mariadb` or `mysql`" };
     let mut text = format!(
-        "## Run it\n\n    {} {} ./run.sh\n\nIt needs {needs} ({client}), and no root. BASE is {}, OTHER is {}: the directory \
+        "## Run it\n\n    {} {} ./run.sh\n\nIt needs {needs} ({client}), and no root. BASE is {}, OTHER \
+            is {}: the directory \
          of a vendor's tarball, of unpacked packages, or of your own build. The script makes data directories in a \
-         temporary place, starts both servers on unix sockets with the configurations here, loads the same rows, drives \
+         temporary place, starts both servers on unix sockets with the configurations here, loads the \
+             same rows, drives \
          the servers in turn, and prints the ratio of each pair, their median with the lowest and the highest, and the \
          direction. It ends the servers and removes their data.\n\n",
         place("BASE", base_starts),
@@ -138,7 +115,8 @@ fn figures(finding: &Finding<'_>) -> String {
     };
     let _ = writeln!(
         text,
-        "assay {} measured it in study `{}`: clients: {}, {data}. assay drives both servers in short turns, on fresh instances \
+        "assay {} measured it in study `{}`: clients: {}, {data}. assay drives both servers in short \
+            turns, on fresh instances \
          in every block.\n",
         study.assay_version, study.id, setup.clients,
     );
@@ -314,7 +292,11 @@ fn differences(finding: &Finding<'_>, tool: &Tool) -> String {
     }
     match tool {
         Tool::Client(it) => {
-            lines.push("The statements are those that assay sent, with the same values, as text: not prepared.".to_owned());
+            lines.push(
+                "The statements are those that assay sent, with the same values, as text: not \
+                prepared."
+                    .to_owned(),
+            );
             if it.without_pauses {
                 lines.push("Pauses between statements are left out.".to_owned());
             }

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use assay_model::{Class, Verdict};
 
+use crate::finding::{Finding, is_started, line, measured};
 use crate::tool::Tool;
-use crate::{Finding, is_started, readme};
 
 const HEAD: &str = include_str!("run/head.sh");
 const MYSQL: &str = include_str!("run/mysql.sh");
@@ -43,14 +43,14 @@ pub(crate) fn script(finding: &Finding<'_>, tool: &Tool) -> String {
 
 /// What the script does, for its readers.
 fn opening(finding: &Finding<'_>, tool: &Tool) -> String {
-    let [base, other] = finding.sides().map(|(_, system)| readme::line(&system.name));
+    let [base, other] = finding.sides().map(|(_, system)| line(&system.name));
     let mut text = format!(
         "#!/bin/sh\n# Runs `{}` with {} on two servers in turn, and prints how fast OTHER is, divided by BASE.\n#\n\
          #     BASE=/path/to/server OTHER=/path/to/server ./run.sh\n#\n\
          # BASE was {base}, OTHER was {other}: directories with bin/ or usr/ in them.\n\
          # BASE_SOCKET=..., OTHER_SOCKET=...: the unix sockets of servers that run; DB_USER and DB_PASSWORD log in.\n\
          # PAIRS=10: number of pairs.",
-        readme::line(finding.cell.test.name()),
+        line(finding.cell.test.name()),
         tool.name(),
     );
     match tool {
@@ -93,7 +93,7 @@ fn settings(finding: &Finding<'_>, tool: &Tool) -> String {
         None => "unclear",
     };
     let _ = writeln!(text, "# What assay found.\nexpected={expected}");
-    let _ = writeln!(text, "measured={}\n", quoted(&readme::measured(finding)));
+    let _ = writeln!(text, "measured={}\n", quoted(&measured(finding)));
     text
 }
 

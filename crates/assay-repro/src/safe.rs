@@ -3,7 +3,7 @@
 use assay_model::Product;
 use assay_workloads::sql::{Syntax, backslash, first_word, statements, unterminated};
 
-use crate::Refused;
+use crate::finding::{Refused, line};
 
 /// Words with which commands of the clients of MySQL and MariaDB begin, where a statement could.
 const COMMANDS: [&str; 18] = [
@@ -45,10 +45,7 @@ pub(crate) fn check(product: Product, sql: &str) -> Result<(), Refused> {
     };
     let shown: String = sql.chars().take(60).collect();
     Err(Refused::new(
-        format!(
-            "the plain client would not send `{}` as it is: {why}",
-            crate::readme::line(&shown)
-        ),
+        format!("the plain client would not send `{}` as it is: {why}", line(&shown)),
         "change the statement in the workload file, and measure again",
     ))
 }

@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use assay_model::{Product, System};
 use assay_workloads::{create_index, create_table};
 
-use crate::{Finding, Refused, ReproFile, safe, text};
+use crate::finding::{Finding, Refused, ReproFile, text};
+use crate::safe;
 
 /// Rows that one statement makes: a transaction of a size that any server can hold.
 const ROWS: u32 = 100_000;
@@ -47,9 +48,11 @@ fn created(finding: &Finding<'_>, system: &System) -> Vec<String> {
 fn data(finding: &Finding<'_>) -> String {
     let setup = finding.cell.setup;
     let product = finding.product();
-    let mut sql = "-- Rows as sysbench makes them: k is uniform, c and pad are groups of digits. They are computed from\n\
+    let mut sql =
+        "-- Rows as sysbench makes them: k is uniform, c and pad are groups of digits. They \
+        are computed from\n\
          -- the number of the row, so all servers get the same ones.\n"
-        .to_owned();
+            .to_owned();
     if product != Product::Postgres {
         sql += "CREATE TABLE digits (n INT NOT NULL);\n\
              INSERT INTO digits VALUES (0), (1), (2), (3), (4), (5), (6), (7), (8), (9);\n";
@@ -127,7 +130,8 @@ fn insert(
     };
     let _ = writeln!(
         sql,
-        "INSERT INTO sbtest{table} (id, k, c, pad)\nSELECT id, {k},\n  {},\n  {}\nFROM (SELECT id, {}\n  FROM {numbers}) AS rows_of_table ORDER BY id;",
+        "INSERT INTO sbtest{table} (id, k, c, pad)\nSELECT id, {k},\n  {},\n  {}\nFROM (SELECT id, {}\n  \
+            FROM {numbers}) AS rows_of_table ORDER BY id;",
         columns[0],
         columns[1],
         sums.join(", "),

@@ -3,8 +3,9 @@
 use assay_model::{Distribution, OltpOptions, RandType, StatementMode};
 
 use crate::client::Statements;
+use crate::finding::{Finding, Refused, ReproFile};
 use crate::pgbench::Pgbench;
-use crate::{Finding, Refused, ReproFile, client, lua, pgbench};
+use crate::{client, lua, pgbench};
 
 /// The program that drives a test.
 pub(crate) enum Tool {

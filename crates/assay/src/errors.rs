@@ -19,7 +19,7 @@ fn of<E: Hint + StdError + 'static>(cause: &(dyn StdError + 'static)) -> Vec<Str
 }
 
 /// Every error that implements [`Hint`]. The test below fails if one is missing.
-const ALL: [Asked; 33] = [
+const ALL: [Asked; 34] = [
     of::<advice::Advised>,
     of::<assay_doctor::Error>,
     of::<assay_ledger::Error>,
