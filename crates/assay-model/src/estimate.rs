@@ -38,6 +38,29 @@ impl Estimate {
         self.low.is_finite() != self.high.is_finite()
     }
 
+    /// The ends between which the value lies, which cannot be negative: those of its interval, or its bound and 0 or
+    /// infinity. `None` if neither is known.
+    #[must_use]
+    pub fn ends(self) -> Option<(f64, f64)> {
+        match (self.low.is_finite(), self.high.is_finite()) {
+            (true, true) => Some((self.low, self.high)),
+            (false, true) => Some((0.0, self.high)),
+            (true, false) => Some((self.low, f64::INFINITY)),
+            (false, false) => None,
+        }
+    }
+
+    /// A value of which these ends are known, of which 0 and infinity say nothing.
+    #[must_use]
+    pub fn between(value: f64, (low, high): (f64, f64)) -> Self {
+        match (low > 0.0, high.is_finite()) {
+            (true, true) => Self { value, low, high },
+            (false, true) => Self::at_most(high),
+            (true, false) => Self::at_least(low),
+            (false, false) => Self::without_interval(f64::NAN),
+        }
+    }
+
     /// Whether its uncertainty is known.
     #[must_use]
     pub fn has_interval(self) -> bool {

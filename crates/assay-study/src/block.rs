@@ -16,6 +16,15 @@ pub(crate) struct BlockState {
     pub(crate) phase: PhaseState,
 }
 
+impl BlockState {
+    /// The cells that are still to be measured, each with the rounds that are wanted of it.
+    pub(crate) fn to_come(&self) -> Vec<(usize, u32)> {
+        let of_later = self.phases.iter().flat_map(|(_, cells)| cells);
+        let cells = self.phase.cells.iter().chain(of_later);
+        cells.filter_map(|cell| Some((*cell, *self.rounds.get(cell)?))).collect()
+    }
+}
+
 /// The state of the phase in progress.
 #[derive(Debug, Clone)]
 pub(crate) struct PhaseState {

@@ -4,14 +4,27 @@ use assay_model::{PlannedCell, Study, StudyRecord, Verdict};
 use assay_plan::{ROUNDS_MIN, round_s, start_s};
 use assay_verdict::Standing;
 
+use crate::rounds::RoundsLeft;
+
 /// The part of the budget that the first block may take in any case.
 const FIRST: f64 = 0.5;
+
+/// A round that takes more than this many times as planned counts as that.
+const PACE_MOST: f64 = 4.0;
 
 /// The time that blocks and rounds take, as far as it is known.
 #[derive(Debug, Clone)]
 pub(crate) struct Budget {
     /// Seconds that a round of each cell takes, all systems together.
     round_s: Vec<f64>,
+    /// The same as planned, before the cell was measured.
+    planned_s: Vec<f64>,
+    /// Whether a round of each cell has been measured.
+    is_known: Vec<bool>,
+    /// Seconds that the rounds so far took, and that they were planned to take: a machine that others use is slower.
+    pace: (f64, f64),
+    /// Seconds that it took to find the length of turns, and the number of cells for which that was done.
+    traces: (f64, f64),
     /// Rounds of each cell after which a few spoiled turns do not decide its estimate.
     robust: Vec<u32>,
     /// Seconds that a block takes besides its rounds.
@@ -33,6 +46,8 @@ pub(crate) struct NextBlock {
     pub(crate) left: u32,
     /// Its cells, in the order of the wishes, with their rounds.
     pub(crate) cells: Vec<(usize, u32)>,
+    /// Seconds used at which it should end, for those after it to have their part.
+    pub(crate) until_s: f64,
 }
 
 /// The blocks of a study that are still to come.
@@ -48,9 +63,14 @@ impl Budget {
     /// The costs as planned, before anything was measured.
     pub(crate) fn new(record: &StudyRecord) -> Self {
         let (study, systems) = (&record.study, record.systems.len());
+        let planned_s: Vec<f64> = study.cells.iter().map(|cell| round_s(cell, systems)).collect();
         Self {
             budget_s: record.budget_s(),
-            round_s: study.cells.iter().map(|cell| round_s(cell, systems)).collect(),
+            is_known: vec![false; planned_s.len()],
+            round_s: planned_s.clone(),
+            planned_s,
+            pace: (0.0, 0.0),
+            traces: (0.0, 0.0),
             robust: study.cells.iter().map(rounds_robust).collect(),
             starts_s: Vec::new(),
             start_s: start_s(&study.cells, systems),
@@ -61,16 +81,46 @@ impl Budget {
 
     /// Seconds that a round of a cell takes, all systems together.
     pub(crate) fn round_s(&self, cell: usize) -> f64 {
-        self.round_s.get(cell).copied().unwrap_or(0.0)
+        let known = self.round_s.get(cell).copied().unwrap_or(0.0);
+        if self.is_new(cell) { known * self.pace() } else { known }
+    }
+
+    /// Whether no round of a cell has been measured.
+    fn is_new(&self, cell: usize) -> bool {
+        self.is_known.get(cell) == Some(&false)
+    }
+
+    /// How many times longer rounds take than was planned.
+    fn pace(&self) -> f64 {
+        let (took_s, planned_s) = self.pace;
+        if planned_s > 0.0 { took_s / planned_s } else { 1.0 }
     }
 
     /// A round of a cell took this long, all systems together. One that failed, or in which the clock jumped, is not
     /// usual and does not show how long the next one takes.
     pub(crate) fn round_took(&mut self, cell: usize, seconds: f64, is_usual: bool) {
         self.rounds_s += seconds;
-        if let Some(known) = self.round_s.get_mut(cell).filter(|_| is_usual) {
-            *known = 0.5 * *known + 0.5 * seconds;
+        if !is_usual {
+            return;
         }
+        let so_far_s = self.round_s(cell);
+        if let Some(known) = self.round_s.get_mut(cell) {
+            *known = 0.5 * so_far_s + 0.5 * seconds;
+        }
+        if let Some(is_known) = self.is_known.get_mut(cell) {
+            *is_known = true;
+        }
+        // A single test that takes long says nothing of the others.
+        let planned_s = self.planned_s.get(cell).copied().unwrap_or(0.0);
+        self.pace.0 += seconds.min(PACE_MOST * planned_s);
+        self.pace.1 += planned_s;
+    }
+
+    /// To find the length of the turns of a cell took this long, which no other block needs.
+    pub(crate) fn traced(&mut self, seconds: f64) {
+        self.traces.0 += seconds;
+        self.traces.1 += 1.0;
+        self.only_now(seconds);
     }
 
     /// The block in progress took this time for something that no other block needs.
@@ -80,8 +130,13 @@ impl Budget {
 
     /// The rounds of a cell take another time than was planned, and none has been measured yet.
     pub(crate) fn planned_anew(&mut self, cell: usize, planned: &PlannedCell, systems: usize) {
-        if let Some(known) = self.round_s.get_mut(cell) {
-            *known = round_s(planned, systems);
+        for known in [&mut self.round_s, &mut self.planned_s] {
+            if let Some(known) = known.get_mut(cell) {
+                *known = round_s(planned, systems);
+            }
+        }
+        if let Some(is_known) = self.is_known.get_mut(cell) {
+            *is_known = false;
         }
         if let Some(known) = self.robust.get_mut(cell) {
             *known = rounds_robust(planned);
@@ -167,7 +222,42 @@ impl Budget {
             // look of the study spends what is left.
             left: if blocks.done == 0 { blocks.left } else { blocks_left },
             cells: wishes.iter().map(|it| (it.0, rounds(it))).collect(),
+            until_s: used_s + left_s / f64::from(blocks_left),
         })
+    }
+
+    /// Adapts the rounds that a cell wants and those that it may take at most to the time that is left for the cells of
+    /// its block that are still to come, itself included, each with its rounds. `cells` is the number of all its cells,
+    /// `block_s` is left of the part of the block, `study_s` until it has to end.
+    pub(crate) fn fitted(
+        &self,
+        rounds: RoundsLeft,
+        to_come: &[(usize, u32)],
+        cells: usize,
+        [block_s, study_s]: [f64; 2],
+    ) -> RoundsLeft {
+        let RoundsLeft { wanted, most, .. } = rounds;
+        let slower = if self.starts_s.is_empty() { self.pace().max(1.0) } else { 1.0 };
+        let starts_s = slower * self.start_s * to_come.len() as f64 / cells.max(1) as f64;
+        let new = to_come.iter().filter(|(cell, _)| self.is_new(*cell)).count();
+        let besides_s = starts_s + new as f64 * self.traces.0 / self.traces.1.max(1.0);
+        let of = |rounds: &dyn Fn(u32) -> u32| {
+            let rounds =
+                to_come.iter().map(|(cell, it)| self.round_s(*cell) * f64::from(rounds(*it)));
+            besides_s + rounds.sum::<f64>()
+        };
+        let (planned_s, least_s) = (of(&|rounds| rounds), of(&|rounds| rounds.min(ROUNDS_MIN)));
+        let in_twos = |rounds: f64| (rounds as u32 / ROUNDS_MIN * ROUNDS_MIN).max(ROUNDS_MIN);
+        if planned_s > study_s {
+            // A test that is not measured at all is worse than one that is measured briefly.
+            let part = (study_s - least_s).max(0.0) / (planned_s - least_s).max(f64::MIN_POSITIVE);
+            let beyond = f64::from(wanted.saturating_sub(ROUNDS_MIN));
+            let wanted = in_twos(f64::from(ROUNDS_MIN) + part.min(1.0) * beyond).min(wanted);
+            return RoundsLeft { wanted, most: wanted.min(most), ..rounds };
+        }
+        // Rounds that are spoiled are repeated where that takes nothing from the others.
+        let repeated = in_twos(f64::from(wanted) * (block_s / planned_s).max(1.0));
+        RoundsLeft { most: most.min(repeated.max(wanted)), ..rounds }
     }
 }
 

@@ -44,6 +44,8 @@ pub(crate) struct Interleaved {
     rates: Vec<f64>,
     /// Seconds used at which the block in progress ends.
     ends_s: f64,
+    /// Seconds used at which it should end, for those after it to have their part.
+    until_s: f64,
     /// Seconds used so far.
     used_s: f64,
     /// Whether that time is over.
@@ -88,6 +90,7 @@ impl Interleaved {
             taken: BTreeMap::new(),
             rates: Vec::new(),
             ends_s: f64::INFINITY,
+            until_s: f64::INFINITY,
             used_s: 0.0,
             is_over: false,
             has_measured: false,
@@ -117,7 +120,7 @@ impl Interleaved {
     fn add(&mut self, cell: usize, current: Option<u32>, sample: &Sample) {
         self.samples.add(sample);
         if Some(sample.block) == current {
-            self.taken.entry(cell).or_default().add(sample.round, sample.fitness);
+            self.taken.entry(cell).or_default().add(sample.round, sample.system, sample.fitness);
         }
         match sample.fitness {
             Fitness::Failed => self.left.failed(cell, sample.system),
@@ -267,7 +270,7 @@ impl Interleaved {
             return self.calibrate_from(cell + 1, used_s);
         };
         // How many rounds a cell may take can depend on its events.
-        let left = self.rounds_left(cell, &block.rounds);
+        let left = self.rounds_left(cell, &block.rounds).map(|left| self.fitted(left, block));
         self.pending_done();
         let state = self.phase_mut().and_then(|phase| phase.cell.as_mut());
         if let Some((state, left)) = state.filter(|state| state.cell == cell).zip(left) {
@@ -284,7 +287,7 @@ impl Interleaved {
     }
 
     fn traced(&mut self, cell: usize, systems: &[Vec<TurnTrace>], seconds: f64) {
-        self.budget.only_now(seconds);
+        self.budget.traced(seconds);
         let Some(planned) = self.study.cells.get(cell) else { return };
         let length = turn_length(planned.turn_ms, planned.slice_ms, systems);
         // Until now, writes were sized by the rate at which the data were aged, where everything was done first.
@@ -316,13 +319,14 @@ impl Interleaved {
             let rounds: BTreeMap<CellId, u32> =
                 begun.cells.iter().map(|cell| (cell.id, cell.rounds)).collect();
             let cells = self.cells().filter_map(|(cell, id)| Some((cell, *rounds.get(&id)?)));
-            let next = NextBlock { left: begun.left, cells: cells.collect() };
-            Some((begun.number, next, true))
+            let (left, cells, until_s) = (begun.left, cells.collect(), f64::INFINITY);
+            Some((begun.number, NextBlock { left, cells, until_s }, true))
         } else {
             self.next_block(used_s).map(|(block, next)| (block, next, false))
         };
         self.state = match begin {
-            Some((block, NextBlock { left, cells }, is_recorded)) => {
+            Some((block, NextBlock { left, cells, until_s }, is_recorded)) => {
+                self.until_s = until_s.min(self.ends_s);
                 let so_far = self.so_far.clone();
                 State::Next(Action::Begin { block, left, cells, is_recorded, so_far })
             }
@@ -420,7 +424,7 @@ impl Interleaved {
         let State::InBlock(block) = &self.state else { return };
         let first = block.phase.cells.front().filter(|_| !self.is_over);
         let next = first.and_then(|&cell| {
-            let left = self.rounds_left(cell, &block.rounds)?;
+            let left = self.fitted(self.rounds_left(cell, &block.rounds)?, block);
             Some(CellState { cell, left, is_connected: false })
         });
         let is_over = self.is_over;
@@ -437,13 +441,19 @@ impl Interleaved {
         let affordable = *rounds.get(&cell)?;
         let (wanted, most) = rounds_for(&self.study, self.study.cells.get(cell)?, affordable);
         let taken = self.taken.get(&cell);
-        let systems = self.left.of(cell, (0..self.systems).collect()).len();
+        let systems = self.left.of(cell, (0..self.systems).collect());
         Some(RoundsLeft {
-            good: taken.map_or(0, |taken| taken.complete(systems)),
+            good: taken.map_or(0, |taken| taken.complete(&systems)),
             next: taken.map_or(0, RoundsTaken::next),
             wanted,
             most,
         })
+    }
+
+    /// The rounds of the next cell for which its block has time.
+    fn fitted(&self, left: RoundsLeft, block: &BlockState) -> RoundsLeft {
+        let seconds = [self.until_s, self.ends_s].map(|end| end - self.used_s);
+        self.budget.fitted(left, &block.to_come(), block.rounds.len(), seconds)
     }
 
     fn phase_mut(&mut self) -> Option<&mut PhaseState> {

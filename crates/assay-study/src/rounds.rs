@@ -1,6 +1,6 @@
 //! The progress of a cell within a block.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use assay_plan::ROUNDS_MIN;
 use assay_verdict::Fitness;
@@ -8,19 +8,23 @@ use assay_verdict::Fitness;
 /// The rounds of a cell that have been taken in a block.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct RoundsTaken {
-    /// The number of good slices of each round.
-    good: BTreeMap<u32, usize>,
+    /// The systems with a good slice in each round.
+    good: BTreeMap<u32, BTreeSet<usize>>,
 }
 
 impl RoundsTaken {
     /// Counts a slice. A round that was broken off halfway counts as taken.
-    pub(crate) fn add(&mut self, round: u32, fitness: Fitness) {
-        *self.good.entry(round).or_default() += usize::from(fitness == Fitness::Good);
+    pub(crate) fn add(&mut self, round: u32, system: usize, fitness: Fitness) {
+        let good = self.good.entry(round).or_default();
+        if fitness == Fitness::Good {
+            good.insert(system);
+        }
     }
 
-    /// The number of rounds that are good on so many systems.
-    pub(crate) fn complete(&self, systems: usize) -> u32 {
-        self.good.values().filter(|count| **count >= systems).count() as u32
+    /// The number of rounds that are good on all of these systems.
+    pub(crate) fn complete(&self, systems: &[usize]) -> u32 {
+        let is_complete = |good: &&BTreeSet<usize>| systems.iter().all(|it| good.contains(it));
+        self.good.values().filter(is_complete).count() as u32
     }
 
     /// The number of the next round. Rounds come in twos, so if the first of two was broken off, the second is skipped.
@@ -46,5 +50,25 @@ pub(crate) struct RoundsLeft {
 impl RoundsLeft {
     pub(crate) fn are_none(self) -> bool {
         self.good >= self.wanted || self.next >= self.most
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Which systems a round is good on matters, not how many: one of them may take no part any more.
+    #[test]
+    fn a_round_is_complete_if_it_is_good_on_all_systems_that_are_left() {
+        let mut taken = RoundsTaken::default();
+        for (system, fitness) in [(0, Fitness::Good), (1, Fitness::Good), (2, Fitness::Troubled)] {
+            taken.add(0, system, fitness);
+        }
+        taken.add(1, 1, Fitness::Failed);
+        assert_eq!(taken.complete(&[0, 1, 2]), 0);
+        assert_eq!(taken.complete(&[0, 2]), 0);
+        assert_eq!(taken.complete(&[0, 1]), 1);
+        // The next one begins a pair.
+        assert_eq!(taken.next(), 2);
     }
 }

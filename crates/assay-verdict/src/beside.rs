@@ -28,9 +28,9 @@ pub struct PairBeside {
     pub theirs: [usize; 2],
     /// The tests that both have.
     pub tests: Vec<TestBeside>,
-    /// The groups of these tests, by the setups of the first study.
+    /// The groups of these tests, by the setups of the first study, without those of which either study has a bound.
     pub groups: Vec<GroupBeside>,
-    /// Pearson's correlation of the logarithms of relative QPS over these tests, with Fisher's 95% interval. `None`
+    /// Pearson's correlation of the logarithms of relative QPS over the same tests, with Fisher's 95% interval. `None`
     /// for fewer than four tests, and where one study has the same value in all.
     pub correlation: Option<Estimate>,
     /// Root mean square of the logarithms of `quotient`.
@@ -50,7 +50,8 @@ pub struct TestBeside {
     pub ours: Estimate,
     /// Relative QPS in the other one.
     pub theirs: Estimate,
-    /// `ours` divided by `theirs`, with the uncertainty of both as far as it is known.
+    /// `ours` divided by `theirs`, with the uncertainty of both as far as it is known; NaN where their bounds say
+    /// nothing of it.
     pub quotient: Estimate,
     /// Whether they agree.
     pub agreement: Agreement,
@@ -63,7 +64,7 @@ pub enum Agreement {
     Agrees,
     /// Neither.
     Differs,
-    /// Neither study knows its uncertainty.
+    /// Neither study knows its uncertainty, or what one knows is a bound that says nothing of this.
     Unknown,
 }
 
@@ -163,11 +164,12 @@ fn pair(
         .collect();
     // A stable sort keeps the tests of a group in the order in which they run.
     tests.sort_by_key(|test| (test.cell.setup, test.group));
+    let valued: Vec<TestBeside> = tests.iter().copied().filter(|it| !it.has_bound()).collect();
     let logs: Vec<(f64, f64)> =
-        tests.iter().map(|test| (test.ours.value.ln(), test.theirs.value.ln())).collect();
+        valued.iter().map(|test| (test.ours.value.ln(), test.theirs.value.ln())).collect();
     let squares: f64 = logs.iter().map(|(ours, theirs)| (ours - theirs).powi(2)).sum();
     let rms = (!logs.is_empty()).then(|| (squares / logs.len() as f64).sqrt());
-    let mut groups = groups(&ours.judgement.groups, our[1], &tests);
+    let mut groups = groups(&ours.judgement.groups, our[1], &valued);
     let of_pair = published.iter().filter(|it| [it.base, it.system] == their);
     groups.extend(of_pair.flat_map(|it| published_group(ours, our[1], it)));
     PairBeside { ours: our, theirs: their, correlation: correlation(&logs), rms, tests, groups }
@@ -210,8 +212,21 @@ fn relative(theirs: Judged, cell: CellId, [base, other]: [usize; 2]) -> Option<E
     (ratio.is_finite() && ratio > 0.0).then(|| Estimate::without_interval(ratio))
 }
 
+impl TestBeside {
+    /// Whether either study knows only a bound.
+    #[must_use]
+    pub fn has_bound(&self) -> bool {
+        self.ours.is_bound() || self.theirs.is_bound()
+    }
+}
+
 fn quotient(ours: Estimate, theirs: Estimate) -> Estimate {
     let value = ours.value / theirs.value;
+    if ours.is_bound() || theirs.is_bound() {
+        let ends = |it: Estimate| it.ends().unwrap_or((it.value, it.value));
+        let ((low, high), (their_low, their_high)) = (ends(ours), ends(theirs));
+        return Estimate::between(value, (low / their_high, high / their_low));
+    }
     let error = match (log_error(ours), log_error(theirs)) {
         (None, None) => return Estimate::without_interval(value),
         (one, other) => one.unwrap_or(0.0).hypot(other.unwrap_or(0.0)),
@@ -221,6 +236,10 @@ fn quotient(ours: Estimate, theirs: Estimate) -> Estimate {
 }
 
 fn agreement(quotient: Estimate, threshold: f64) -> Agreement {
+    if quotient.is_bound() {
+        let is_far = quotient.high < 1.0 - threshold || quotient.low > 1.0 + threshold;
+        return if is_far { Agreement::Differs } else { Agreement::Unknown };
+    }
     if !quotient.has_interval() {
         return Agreement::Unknown;
     }
@@ -289,7 +308,8 @@ fn published_group(ours: Judged, system: usize, published: &PublishedGroup) -> V
         let of_group =
             |cell: &&CellJudgement| cell.cell.test.group(TestSet::Set42).word == published.word;
         let cells: Vec<&CellJudgement> = cells.filter(of_group).collect();
-        let values: Vec<f64> = cells.iter().filter_map(|cell| Some(cell.rqps?.value)).collect();
+        let valued = cells.iter().filter(|cell| !cell.has_bound());
+        let values: Vec<f64> = valued.filter_map(|cell| Some(cell.rqps?.value)).collect();
         Some(GroupBeside {
             setup,
             group: cells.first()?.cell.test.group(TestSet::Set42),
@@ -325,6 +345,20 @@ mod tests {
         assert_eq!(agreement(single, 0.001), Agreement::Agrees);
         let none = Estimate::without_interval(1.0);
         assert_eq!(agreement(quotient(none, none), 0.02), Agreement::Unknown);
+    }
+
+    #[test]
+    fn a_bound_differs_from_what_it_excludes() {
+        let slow = Estimate::at_most(0.002);
+        let found = quotient(slow, known(0.98, 0.93, 1.03));
+        assert!(found.is_bound() && (found.high - 0.002 / 0.93).abs() < 1e-9, "{found:?}");
+        assert_eq!(agreement(found, 0.02), Agreement::Differs);
+        let found = quotient(known(0.98, 0.93, 1.03), slow);
+        assert_eq!((found.low, agreement(found, 0.02)), (465.0, Agreement::Differs));
+        let found = quotient(slow, known(0.001, 0.0009, 0.0011));
+        assert_eq!(agreement(found, 0.02), Agreement::Unknown);
+        let found = quotient(slow, Estimate::at_most(0.003));
+        assert!(found.value.is_nan() && agreement(found, 0.02) == Agreement::Unknown, "{found:?}");
     }
 
     /// r = 0.5 over 28 pairs has the interval tanh(0.5493 ± 0.3920).

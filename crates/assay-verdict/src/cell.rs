@@ -48,9 +48,9 @@ struct BlockSamples {
     /// Logarithms of rates in every two turns, those of one sample one after the other.
     twos: Vec<f64>,
     has_changed: bool,
-    /// Rounds in which all systems that have not failed have a sample.
+    /// Rounds in which all systems that are left have a sample.
     complete: u32,
-    /// Complete rounds without machine trouble.
+    /// Complete rounds in which none of them had machine trouble.
     quiet: u32,
 }
 
@@ -164,10 +164,10 @@ impl CellSamples {
         }
         let systems = self.failed.len();
         // The others are measured further without a system that failed or does not answer.
-        let is_left = |(failed, pace): &(&bool, &Pace)| !**failed && !pace.is_unanswered();
-        let left = self.failed.iter().zip(&self.paces).filter(is_left).count();
+        let is_left = |(failed, pace): (&bool, &Pace)| !failed && !pace.is_unanswered();
+        let left: Vec<bool> = self.failed.iter().zip(&self.paces).map(is_left).collect();
         for block in self.blocks.values_mut().filter(|block| block.has_changed) {
-            block.sort(left);
+            block.sort(&left);
         }
         let sum = |count: fn(&BlockSamples) -> u32| -> f64 {
             self.blocks.values().map(|block| f64::from(count(block))).sum()
@@ -258,9 +258,9 @@ impl BlockSamples {
         self.twos.get(first as usize..end as usize).unwrap_or_default()
     }
 
-    /// Sorts the samples and counts the rounds that so many systems completed. A later sample of the same round and
-    /// system replaces an earlier one.
-    fn sort(&mut self, left: usize) {
+    /// Sorts the samples and counts the rounds that all systems that are left completed. A later sample of the same
+    /// round and system replaces an earlier one.
+    fn sort(&mut self, left: &[bool]) {
         let key = |figures: &Figures| (figures.round, figures.system);
         // The sort keeps the order of samples with the same key.
         self.figures.sort_by_key(key);
@@ -272,10 +272,14 @@ impl BlockSamples {
             is_same
         });
         (self.complete, self.quiet) = (0, 0);
-        let rounds = self.figures.chunk_by(|one, next| one.round == next.round);
-        for round in rounds.filter(|round| round.len() >= left) {
-            self.complete += 1;
-            self.quiet += u32::from(round.iter().all(|figures| figures.is_good));
+        let is_left = |figures: &&Figures| left.get(figures.system as usize) == Some(&true);
+        let all = left.iter().filter(|it| **it).count();
+        for round in self.figures.chunk_by(|one, next| one.round == next.round) {
+            let of_left = || round.iter().filter(is_left);
+            if of_left().count() == all {
+                self.complete += 1;
+                self.quiet += u32::from(of_left().all(|figures| figures.is_good));
+            }
         }
         self.has_changed = false;
     }
@@ -316,5 +320,36 @@ impl Round<'_> {
         let each = twos.iter().zip(of_other).map(|(one, other)| one - other).filter(|_| in_turns);
         let whole = whole.into_iter().filter(|_| !in_turns);
         values.extend(each.chain(whole).filter(|it| it.is_finite()).map(|it| self.value(it)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of three systems, the last but one takes no part any more: what it did in a round says nothing of the others.
+    #[test]
+    fn rounds_are_those_of_the_systems_that_are_left() {
+        let figures = |round, system, is_good| Figures {
+            round,
+            system,
+            is_good,
+            rate: 1.0,
+            seconds: 1.0,
+            cpu_per_op: 1.0,
+            twos: (0, 0),
+        };
+        let figures = vec![
+            figures(0, 0, true),
+            figures(0, 1, true),
+            figures(1, 0, true),
+            figures(1, 1, false),
+            figures(1, 2, true),
+        ];
+        let mut block = BlockSamples { figures, ..BlockSamples::default() };
+        for (left, counts) in [([true; 3], (1, 0)), ([true, false, true], (1, 1))] {
+            block.sort(&left);
+            assert_eq!((block.complete, block.quiet), counts, "{left:?}");
+        }
     }
 }

@@ -170,7 +170,10 @@ impl Values<'_> {
             let value = match (summary, self.statement.quantity) {
                 // A test without a value may have had any.
                 _ if values.len() < cells => None,
-                (Summary::Median, Quantity::Rqps) => self.median(setup),
+                // A bound has no place in blocks that are drawn again.
+                (Summary::Median, Quantity::Rqps) if !values.iter().any(|it| it.is_bound()) => {
+                    self.median(setup)
+                }
                 _ => summarised(summary, &values),
             };
             self.figure(None, values.len() as u32, setup, value)
@@ -262,20 +265,26 @@ fn summarised(summary: Summary, values: &[Estimate]) -> Option<Estimate> {
         Summary::Max => values.into_iter().reduce(f64::max),
     };
     let value = of(values.iter().map(|it| it.value).collect())?;
-    if !values.iter().all(|it| it.has_interval()) {
+    let Some(ends) = values.iter().map(|it| it.ends()).collect::<Option<Vec<(f64, f64)>>>() else {
         return Some(Estimate::without_interval(value));
-    }
-    let low = of(values.iter().map(|it| it.low).collect())?;
-    let high = of(values.iter().map(|it| it.high).collect())?;
-    Some(Estimate { value, low, high })
+    };
+    let (low, high) = ends.into_iter().unzip();
+    let (low, high) = (of(low)?, of(high)?);
+    Some(match values.iter().any(|it| it.is_bound()) {
+        true => Estimate::between(value, (low, high)),
+        false => Estimate { value, low, high },
+    })
 }
 
 impl ClaimFigure {
     /// The ends between which the true value lies; `None` if they are not known.
     fn ends(&self) -> Option<(f64, f64)> {
-        match self.value? {
-            it if it.has_interval() => Some((it.low, it.high)),
-            it => self.decides_alone.then_some((it.value, it.value)),
+        let value = self.value?;
+        // It is below any limit, however close to it, that it may not reach.
+        let (least, most) = (f64::MIN_POSITIVE, f64::MAX);
+        match value.ends() {
+            Some((low, high)) if value.is_bound() => Some((low.max(least), high.min(most))),
+            ends => ends.or_else(|| self.decides_alone.then_some((value.value, value.value))),
         }
     }
 }
@@ -412,6 +421,36 @@ mod tests {
 
     fn faster() -> Relation {
         Relation::In(Region { low: 1.0, high: f64::INFINITY, is_open: true })
+    }
+
+    #[test]
+    fn a_bound_decides_what_it_excludes() {
+        let slower = Region { low: f64::NEG_INFINITY, high: 0.01, is_open: true };
+        let faster = Region { low: 100.0, high: f64::INFINITY, is_open: true };
+        let near = Region { low: 0.9, high: 1.1, is_open: false };
+        let (most, least) = (Estimate::at_most(0.002), Estimate::at_least(400.0));
+        let of = |bound: Estimate, region: Region| {
+            in_region(&ClaimFigure { value: Some(bound), ..figure("a", 1.0, 0.0) }, region)
+        };
+        assert_eq!([slower, near].map(|it| of(most, it)), [ClaimStatus::Holds, ClaimStatus::Fails]);
+        assert_eq!(
+            [faster, near].map(|it| of(least, it)),
+            [ClaimStatus::Holds, ClaimStatus::Fails]
+        );
+        let far = Region { high: 0.001, ..slower };
+        assert_eq!(of(most, far), ClaimStatus::Unknown);
+    }
+
+    /// The test without an answer is one of those that the median is of, not left out and not one with this value.
+    #[test]
+    fn summaries_of_bounds_say_what_they_may_be() {
+        let all = [Estimate::at_most(0.002), Estimate { value: 0.98, low: 0.93, high: 1.03 }];
+        let of = |summary| summarised(summary, &all).unwrap();
+        assert!((of(Summary::Median).low - 0.465).abs() < 1e-9);
+        assert!((of(Summary::Median).high - 0.516).abs() < 1e-9);
+        let least = of(Summary::Min);
+        assert!(least.is_bound() && least.high == 0.002, "{least:?}");
+        assert_eq!(of(Summary::Max), Estimate { value: 0.98, low: 0.93, high: 1.03 });
     }
 
     #[test]

@@ -33,15 +33,23 @@ pub(crate) fn summaries(
     base: usize,
 ) -> Vec<GroupSummary> {
     let mut members: BTreeMap<(Setup, &'static Group, usize), Vec<Member<'_>>> = BTreeMap::new();
+    let mut bounded: BTreeMap<(Setup, &'static Group, usize), u32> = BTreeMap::new();
     for (judged, reduced) in cells.iter().zip(reduced) {
         let key = (judged.cell.setup, judged.group, judged.system);
         let counts = judged.system != base && judged.verdict != Verdict::Failed;
+        if counts && judged.has_bound() {
+            *bounded.entry(key).or_default() += 1;
+        }
         let member = judged.rqps.zip(reduced.as_ref()).filter(|_| counts);
         if let Some((rqps, reduced)) = member {
             members.entry(key).or_default().push(Member { rqps, reduced });
         }
     }
-    members.iter().filter_map(|(key, members)| summary(*key, members, record.study.seed)).collect()
+    let summary = |(key, members): (&_, &Vec<Member>)| {
+        let summary = summary(*key, members, record.study.seed)?;
+        Some(GroupSummary { bounded: bounded.get(key).copied().unwrap_or(0), ..summary })
+    };
+    members.iter().filter_map(summary).collect()
 }
 
 fn summary(
@@ -56,6 +64,7 @@ fn summary(
         setup,
         system,
         n: ratios.len() as u32,
+        bounded: 0,
         min: ratios.iter().copied().fold(f64::INFINITY, f64::min),
         max: ratios.iter().copied().fold(f64::NEG_INFINITY, f64::max),
         avg: mean(&ratios),

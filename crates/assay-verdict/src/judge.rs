@@ -322,6 +322,7 @@ fn summary(cells: &[CellJudgement], system: usize, median: Option<Estimate>) -> 
         undecided: count(Verdict::Undecided),
         failed: count(Verdict::Failed),
         median,
+        bounded: mine.iter().filter(|cell| cell.has_bound()).count() as u32,
         detectable: robust::median(&detectable),
     }
 }

@@ -168,6 +168,12 @@ pub struct CellJudgement {
 }
 
 impl CellJudgement {
+    /// Whether only a bound of its relative QPS is known.
+    #[must_use]
+    pub fn has_bound(&self) -> bool {
+        self.rqps.is_some_and(Estimate::is_bound)
+    }
+
     /// Whether its operations and errors were counted. A published rate becomes a slice of which only the rate is true.
     #[must_use]
     pub fn is_counted(&self, record: &StudyRecord) -> bool {
@@ -242,6 +248,8 @@ pub struct GroupSummary {
     pub system: usize,
     /// Tests that have a relative QPS.
     pub n: u32,
+    /// Tests of which only a bound of it is known, because they were not answered. The other figures leave them out.
+    pub bounded: u32,
     /// Smallest relative QPS.
     pub min: f64,
     /// Largest relative QPS.
@@ -277,6 +285,8 @@ pub struct SystemSummary {
     /// Median of the relative QPS over all cells that did not fail. Its interval follows the rules for groups. `None`
     /// if no cell has a relative QPS.
     pub median: Option<Estimate>,
+    /// Cells of which only a bound of it is known. The median leaves them out.
+    pub bounded: u32,
     /// Median over cells of the smallest change that would be called.
     pub detectable: Option<f64>,
 }

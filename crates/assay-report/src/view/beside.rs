@@ -87,7 +87,8 @@ fn pair<'a>(
 }
 
 fn size(test: &TestBeside) -> f64 {
-    test.quotient.value.ln().abs()
+    let size = test.quotient.value.ln().abs();
+    if size.is_nan() { 0.0 } else { size }
 }
 
 /// `mariadb@11.8: both studies agree in 24 of 26 tests; r = 0.92 [0.83, 0.96]; ...`.
@@ -106,9 +107,12 @@ fn answer(found: &PairBeside, name: &str) -> String {
         0 => format!("{of} in common, without intervals"),
         known => {
             let agree = count(Agreement::Agrees);
-            let more = match unknown {
-                0 => String::new(),
-                _ => format!(", {unknown} without an interval"),
+            let bounds = |it: &&TestBeside| it.agreement == Agreement::Unknown && it.has_bound();
+            let more = match found.tests.iter().filter(bounds).count() {
+                _ if unknown == 0 => String::new(),
+                0 => format!(", {unknown} without an interval"),
+                bounds if bounds == unknown => format!(", {unknown} known only as a bound"),
+                _ => format!(", {unknown} without an interval or known only as a bound"),
             };
             format!("both studies agree in {agree} of {}{more}", counted(known as u64, "test"))
         }
