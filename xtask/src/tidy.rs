@@ -36,6 +36,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("assay-raster", &[]),
     ("assay-report", &["assay-model", "assay-verdict"]),
     ("assay-pack", &["assay-model"]),
+    ("assay-repro", &["assay-model", "assay-verdict", "assay-workloads"]),
     ("assay-export", &["assay-model", "assay-verdict"]),
     ("assay-sim", &["assay-model", "assay-plan", "assay-study", "assay-verdict"]),
     (
@@ -73,6 +74,7 @@ const PURE: &[&str] = &[
     "assay-report",
     "assay-pack",
     "assay-export",
+    "assay-repro",
 ];
 
 /// Words that a pure crate may not contain.

@@ -36,7 +36,7 @@ pub use csv_rows::{CsvError, CsvRows};
 pub use event::{Argument, Arguments, Client, EventBuf, Operation};
 pub use expression::{Number, constant};
 pub use oltp::{OLTP_SCRIPTS, oltp_tests};
-pub use outline::outline;
+pub use outline::{outline, outline_of};
 pub use own_rows::{CsvBatches, OwnBatches, quoted_name};
 pub use program::Program;
 pub use queue::{

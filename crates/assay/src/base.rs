@@ -23,11 +23,7 @@ impl Hint for NoBase {
 ///
 /// The twin of the old base is left out, because it says nothing about the new one. So are the limits of a gate.
 pub(crate) fn rebased(mut record: StudyRecord, words: &str) -> Result<StudyRecord, NoBase> {
-    let base = find(&record, words).ok_or_else(|| NoBase {
-        study: record.study.id.clone(),
-        words: words.to_owned(),
-        names: shown(&record).map(|(_, name)| name.to_owned()).collect(),
-    })?;
+    let base = position(&record, words)?;
     if record.systems.get(base).is_some_and(|system| system.is_base) {
         return Ok(record);
     }
@@ -39,6 +35,15 @@ pub(crate) fn rebased(mut record: StudyRecord, words: &str) -> Result<StudyRecor
         Some(twin) => Ok(without(record, twin)),
         None => Ok(record),
     }
+}
+
+/// The index of the system that the words mean.
+pub(crate) fn position(record: &StudyRecord, words: &str) -> Result<usize, NoBase> {
+    find(record, words).ok_or_else(|| NoBase {
+        study: record.study.id.clone(),
+        words: words.to_owned(),
+        names: shown(record).map(|(_, name)| name.to_owned()).collect(),
+    })
 }
 
 /// The systems that can be a base, with their indices.

@@ -19,7 +19,7 @@ fn of<E: Hint + StdError + 'static>(cause: &(dyn StdError + 'static)) -> Vec<Str
 }
 
 /// Every error that implements [`Hint`]. The test below fails if one is missing.
-const ALL: [Asked; 33] = [
+const ALL: [Asked; 34] = [
     of::<advice::Advised>,
     of::<assay_doctor::Error>,
     of::<assay_ledger::Error>,
@@ -31,6 +31,7 @@ const ALL: [Asked; 33] = [
     of::<assay_probe::Error>,
     of::<assay_profile::Error>,
     of::<assay_provision::Error>,
+    of::<assay_repro::Refused>,
     of::<assay_servers::Error>,
     of::<cache::StillRunning>,
     of::<study::NoResume>,

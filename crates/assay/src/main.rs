@@ -38,6 +38,7 @@ mod recorded;
 mod reference;
 mod rehearsal;
 mod report;
+mod repro;
 mod serve;
 mod server;
 mod stacks;
@@ -97,6 +98,7 @@ fn main() -> ExitCode {
         Command::Serve(args) => serve::run(args),
         Command::Pack(args) => evidence::pack(args, cli.cache_dir.as_deref()),
         Command::Verify(args) => evidence::verify(args),
+        Command::Repro(args) => repro::repro(args),
         Command::Export(args) => export::export(args),
         Command::Tests(args) => report::tests(args, cli.cache_dir.as_deref()),
         Command::Audit(args) => audit::run(args, cli.cache_dir.as_deref()),

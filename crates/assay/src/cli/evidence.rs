@@ -1,12 +1,12 @@
-//! `assay pack`, `assay verify` and `assay export`.
+//! `assay pack`, `assay verify`, `assay repro` and `assay export`.
 
 use std::path::PathBuf;
 
 use clap::Args;
 use clap_complete::engine::ArgValueCompleter;
 
-use super::number::parse_digest;
-use super::{LedgerArg, ShapeArg};
+use super::number::{parse_digest, parse_number};
+use super::{LedgerArg, OUTPUT, ShapeArg};
 use crate::candidates;
 
 /// `assay pack`.
@@ -40,6 +40,39 @@ pub(crate) struct VerifyArgs {
 
     #[command(flatten)]
     pub(crate) shape: ShapeArg,
+}
+
+/// `assay repro`.
+#[derive(Debug, Args)]
+pub(crate) struct Repro {
+    /// The study: its name, a unique prefix of it, or `latest`
+    #[arg(add = ArgValueCompleter::new(candidates::studies))]
+    pub(crate) study: String,
+
+    /// The test: its name, or a pattern that only its name matches
+    #[arg(long, value_name = "TEST")]
+    #[arg(add = ArgValueCompleter::new(candidates::tests))]
+    pub(crate) test: String,
+
+    /// The directory to write, which must not exist or must be empty
+    #[arg(long, short, value_name = "DIR")]
+    #[arg(help_heading = OUTPUT)]
+    pub(crate) output: PathBuf,
+
+    /// The one system: its name in the study, or its number from 1 [default: the base of the study]
+    #[arg(long, value_name = "SYSTEM")]
+    pub(crate) base: Option<String>,
+
+    /// The other system [default: the slowest in this test]
+    #[arg(long, value_name = "SYSTEM")]
+    pub(crate) other: Option<String>,
+
+    /// Number of clients, if the study measured several [default: that with the largest change]
+    #[arg(long, value_name = "N", value_parser = parse_number, allow_negative_numbers = true)]
+    pub(crate) clients: Option<u32>,
+
+    #[command(flatten)]
+    pub(crate) ledger: LedgerArg,
 }
 
 /// `assay export`.

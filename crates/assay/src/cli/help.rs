@@ -9,7 +9,7 @@ pub(super) const GROUPS: [(&str, &[&str]); 4] = [
     ("Measure", &["compare", "gate", "run", "resume", "insert-bench", "doctor"]),
     ("Read", &["report", "studies", "trend", "serve", "claims", "tests"]),
     ("Servers", &["server", "audit", "load", "bench", "cache"]),
-    ("Share", &["pack", "verify", "export", "import"]),
+    ("Share", &["pack", "verify", "repro", "export", "import"]),
 ];
 
 /// How a system is written.

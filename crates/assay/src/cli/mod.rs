@@ -32,7 +32,7 @@ use clap_complete::engine::ArgValueCompleter;
 pub(crate) use bench::Bench;
 pub(crate) use claims::Claims;
 pub(crate) use completions::{Completions, ManPages, Shell};
-pub(crate) use evidence::{Export, PackArgs, VerifyArgs};
+pub(crate) use evidence::{Export, PackArgs, Repro, VerifyArgs};
 pub(crate) use gate::Gate;
 pub(crate) use help::WELCOME;
 pub(crate) use import::{ImportCommand, ImportLedger, ImportRuns, ImportTables};
@@ -99,6 +99,8 @@ pub(crate) enum Command {
     Pack(PackArgs),
     /// Compute every verdict of a pack or ledger again, and compare it with the record
     Verify(VerifyArgs),
+    /// Write what shows a finding without assay: both configurations, tables, statements and a script
+    Repro(Repro),
     /// Write studies as tables: Parquet and CSV
     Export(Export),
     /// Show studies and trends as pages on loopback, until Ctrl-C

@@ -1,0 +1,220 @@
+//! A user's test as statements with their values, for the plain client.
+
+use std::sync::Arc;
+
+use assay_model::{Class, OwnStep, Product, StatementMode};
+use assay_workloads::sql::{Syntax, first_word};
+use assay_workloads::{Argument, Client, EventBuf, Operation, Program, push_quoted};
+
+use crate::finding::{Finding, Refused, ReproFile};
+use crate::own::{has_escapes, push_statement};
+use crate::safe;
+
+/// Turns that can be measured without repeating what changes data; the first one does not count.
+const TURNS: u32 = 12;
+
+/// Turns whose statements are repeated if they change nothing.
+const TURNS_OF_READS: u32 = 3;
+
+/// Events of a turn take about this long on the faster side, and no longer than that on the slower one, as far as they
+/// did so in the study, seconds.
+const TURN_S: [f64; 2] = [1.5, 5.0];
+
+/// Events per second of a side whose rate is not known.
+const RATE: f64 = 1000.0;
+
+/// Most events of a client in a turn.
+const EVENTS_MAX: f64 = 20_000.0;
+
+/// Most bytes of all files.
+const BYTES_MAX: usize = 96 << 20;
+
+/// The statements of all turns.
+pub(crate) struct Statements {
+    /// A file for each turn and client.
+    pub(crate) files: Vec<ReproFile>,
+    /// Events of a turn, of all clients.
+    pub(crate) events: u64,
+    /// Number of the last turn.
+    pub(crate) turns: u32,
+    /// Whether turns may be repeated.
+    pub(crate) can_repeat: bool,
+    /// Whether pauses were left out.
+    pub(crate) without_pauses: bool,
+    /// Whether statements use what earlier ones returned.
+    pub(crate) keeps: bool,
+}
+
+/// The statements of a user's test.
+pub(crate) fn statements(finding: &Finding<'_>) -> Result<Statements, Refused> {
+    let product = finding.product();
+    let test = finding.cell.test;
+    let clients = finding.cell.setup.clients.max(1);
+    let can_repeat = test.class == Class::Read;
+    let turns = if can_repeat { TURNS_OF_READS } else { TURNS };
+    let program = Program::new(product, test, finding.cell.setup, StatementMode::Text);
+    check(finding, &program)?;
+    let program = Arc::new(program);
+    let files_count = (turns + 1) * clients;
+    let mut writer = Writer::new(product, &program);
+    let of_client = |number| Client::new(Arc::clone(&program), finding.record.study.seed, number);
+    let rate = |system| finding.judged(system).and_then(|it| it.tps).unwrap_or(RATE);
+    let [base, other] = [finding.base, finding.other].map(rate);
+    let events = (base.max(other) * TURN_S[0]).min(base.min(other) * TURN_S[1]);
+    let wanted = (events / f64::from(clients)).clamp(1.0, EVENTS_MAX) as u64;
+    // Events differ in length; some of them show how long they are.
+    let few = wanted.min(100);
+    let length = writer.events(&of_client(0), 0..few).len();
+    let room = BYTES_MAX / (files_count as usize).max(1);
+    let fitting = (room as u64).saturating_mul(few) / (length as u64).max(1);
+    let events = wanted.min(fitting.max(1));
+    let mut files = Vec::new();
+    for number in 0..clients {
+        let client = of_client(number);
+        for turn in 0..=turns {
+            let first = u64::from(turn) * events;
+            files.push(ReproFile {
+                name: format!("statements/turn-{turn}-client-{}.sql", number + 1),
+                content: writer.events(&client, first..first + events),
+                is_program: false,
+            });
+        }
+    }
+    let kinds = || test.roles.iter().flat_map(|role| &role.script.mix);
+    let has = |is: fn(&OwnStep) -> bool| kinds().flat_map(|kind| &kind.steps).any(is);
+    Ok(Statements {
+        files,
+        events: events * u64::from(clients),
+        turns,
+        can_repeat,
+        without_pauses: has(|step| matches!(step, OwnStep::Sleep { .. })),
+        keeps: has(|step| matches!(step, OwnStep::Send { keep, .. } if !keep.is_empty())),
+    })
+}
+
+/// Refuses statements that the plain client would not send as they are, or whose results the plain client cannot keep.
+fn check(finding: &Finding<'_>, program: &Program) -> Result<(), Refused> {
+    let product = finding.product();
+    program.statements().iter().try_for_each(|it| safe::check(product, &it.pieces.join("0")))?;
+    let keeping = program.statements().iter().filter(|statement| !statement.keep.is_empty());
+    for statement in keeping {
+        let why = kept(product, &statement.sql).err();
+        if let Some(why) = why {
+            return Err(Refused::new(
+                format!(
+                    "the plain client cannot keep what a statement of `{}` returns: {why}",
+                    finding.cell.test
+                ),
+                "choose a test that does not keep results, or send the pack of the study: `assay pack` writes it",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a statement needs a limit to return one row at most; or why its result cannot be kept.
+fn kept(product: Product, sql: &str) -> Result<bool, &'static str> {
+    if product == Product::Postgres {
+        return Ok(false);
+    }
+    let upper = sql.to_ascii_uppercase();
+    let has =
+        |words: &str| upper.split_ascii_whitespace().collect::<Vec<_>>().join(" ").contains(words);
+    if !first_word(sql, Syntax::of(product)).to_ascii_uppercase().starts_with("SELECT") {
+        return Err("it is no SELECT");
+    }
+    if has("FOR UPDATE")
+        || has("FOR SHARE")
+        || has("LOCK IN SHARE MODE")
+        || has(" INTO ")
+        || has("UNION")
+    {
+        return Err("it locks rows, is a UNION, or has INTO");
+    }
+    Ok(!has("LIMIT "))
+}
+
+/// Writes events as statements.
+struct Writer<'p> {
+    product: Product,
+    program: &'p Program,
+    event: EventBuf,
+}
+
+impl<'p> Writer<'p> {
+    fn new(product: Product, program: &'p Program) -> Self {
+        Self { product, program, event: EventBuf::default() }
+    }
+
+    fn events(&mut self, client: &Client, numbers: std::ops::Range<u64>) -> Vec<u8> {
+        let mut sql = Vec::new();
+        let mut statement = Vec::new();
+        for number in numbers {
+            client.write_event(number, 0, &mut self.event);
+            let mut known: Vec<u32> = Vec::new();
+            for operation in self.event.operations() {
+                statement.clear();
+                match operation {
+                    Operation::Sleep(_) => {}
+                    Operation::Query { sql: text, .. } => push_statement(&mut sql, text),
+                    Operation::Execute { statement: index, arguments } => {
+                        let Some(it) = self.program.statements().get(index) else { continue };
+                        let Some((first, rest)) = it.pieces.split_first() else { continue };
+                        statement.extend_from_slice(first.as_bytes());
+                        for (argument, piece) in arguments.zip(rest) {
+                            self.push_value(argument, &known, &mut statement);
+                            statement.extend_from_slice(piece.as_bytes());
+                        }
+                        self.push_keeping(&statement, &it.keep, &mut sql);
+                        known.extend(&it.keep);
+                    }
+                }
+            }
+        }
+        sql
+    }
+
+    fn push_value(&self, argument: Argument<'_>, known: &[u32], statement: &mut Vec<u8>) {
+        match argument {
+            // A minus sign before it would make a comment.
+            Argument::Int(value) if value < 0 => {
+                statement.extend_from_slice(format!("({value})").as_bytes());
+            }
+            Argument::Int(value) => statement.extend_from_slice(value.to_string().as_bytes()),
+            Argument::Text(value) => push_quoted(statement, has_escapes(self.product), value),
+            Argument::Kept(place) if known.contains(&place) => {
+                let name = match self.product {
+                    Product::Postgres => format!(":'kept_{place}'"),
+                    Product::MariaDb | Product::MySql => format!("@kept_{place}"),
+                };
+                statement.extend_from_slice(name.as_bytes());
+            }
+            Argument::Kept(_) | Argument::Null => statement.extend_from_slice(b"NULL"),
+        }
+    }
+
+    /// Appends a statement, and keeps the first row of its result.
+    fn push_keeping(&self, statement: &[u8], keep: &[u32], sql: &mut Vec<u8>) {
+        if keep.is_empty() {
+            return push_statement(sql, statement);
+        }
+        let named = |mark: &str| {
+            let names: Vec<String> =
+                keep.iter().map(|place| format!("{mark}kept_{place}")).collect();
+            names.join(", ")
+        };
+        let text = statement.trim_ascii_end();
+        if self.product == Product::Postgres {
+            // The columns of the result need names that are known.
+            sql.extend_from_slice(format!("WITH result ({}) AS (\n", named("")).as_bytes());
+            sql.extend_from_slice(text);
+            sql.extend_from_slice(b"\n) SELECT * FROM result LIMIT 1 \\gset\n");
+            return;
+        }
+        let needs_limit = kept(self.product, &String::from_utf8_lossy(text)).unwrap_or(false);
+        sql.extend_from_slice(text);
+        sql.extend_from_slice(if needs_limit { b"\nLIMIT 1 INTO " } else { b"\nINTO " });
+        sql.extend_from_slice(named("@").as_bytes());
+        sql.extend_from_slice(b";\n");
+    }
+}

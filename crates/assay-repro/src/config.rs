@@ -1,0 +1,67 @@
+//! The configuration of a server as a file that the server reads.
+
+use assay_model::{Product, System, may_be_secret};
+
+use crate::finding::{Finding, ReproFile, is_started, line, text};
+
+/// A file for each system that assay started.
+pub(crate) fn files(finding: &Finding<'_>) -> Vec<ReproFile> {
+    let started = finding.sides().into_iter().filter(|(_, system)| is_started(system));
+    started.map(|(side, system)| text(&name(side, system), content(system))).collect()
+}
+
+/// `base.my.cnf`, `base.postgresql.conf`.
+pub(crate) fn name(side: &str, system: &System) -> String {
+    match system.spec.product {
+        Product::Postgres => format!("{side}.postgresql.conf"),
+        Product::MariaDb | Product::MySql => format!("{side}.my.cnf"),
+    }
+}
+
+fn content(system: &System) -> String {
+    let is_postgres = system.spec.product == Product::Postgres;
+    let mut text = format!("# {} as it was measured.\n", line(&system.name));
+    if !is_postgres {
+        text += "[mysqld]\n";
+    }
+    for option in &system.options {
+        let option = option.trim_start_matches("--");
+        let (name, value) = match option.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (option, None),
+        };
+        let written = match value {
+            _ if may_be_secret(name) => {
+                format!("# {name}: left out, because it may hold a password")
+            }
+            None => name.to_owned(),
+            Some(value) if is_postgres => format!("{name} = '{}'", value.replace('\'', "''")),
+            Some(value) => format!("{name} = {}", quoted(value)),
+        };
+        // A value must not begin a line of its own.
+        text += &line(&written);
+        text.push('\n');
+    }
+    text
+}
+
+/// A value in a file of the MySQL family. A `#` begins a comment, and spaces at the ends are lost, unless it is quoted.
+fn quoted(value: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,+=%".contains(c);
+    match value.chars().all(is_plain) {
+        true => value.to_owned(),
+        false => format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\"")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_that_a_file_would_cut_are_quoted() {
+        assert_eq!(quoted("16M"), "16M");
+        assert_eq!(quoted("a #b"), "\"a #b\"");
+        assert_eq!(quoted("a\"\\"), "\"a\\\"\\\\\"");
+    }
+}

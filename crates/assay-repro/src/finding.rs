@@ -1,0 +1,152 @@
+//! A finding, and what is made of it.
+
+use assay_model::{
+    Artifact, CellId, Estimate, Hint, OltpOptions, OwnFile, Product, Schema, StudyRecord, System,
+    printable,
+};
+use assay_verdict::{CellJudgement, Judgement};
+
+/// A test in which two systems differ, and all that is known about it.
+#[derive(Clone, Copy)]
+pub struct Finding<'a> {
+    /// The study.
+    pub record: &'a StudyRecord,
+    /// What it says, judged against `base`.
+    pub judgement: &'a Judgement,
+    /// The test, with clients, tables and rows.
+    pub cell: CellId,
+    /// Index of the one system.
+    pub base: usize,
+    /// Index of the other one.
+    pub other: usize,
+    /// The options of sysbench's scripts, if the test is one of them.
+    pub oltp: Option<&'a OltpOptions>,
+    /// Reads a file with rows that belongs to a workload; the error says why it cannot.
+    pub read_file: &'a dyn Fn(&OwnFile) -> Result<Vec<u8>, String>,
+}
+
+/// A file of the directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReproFile {
+    /// Its name, perhaps with a directory.
+    pub name: String,
+    /// What it holds.
+    pub content: Vec<u8>,
+    /// Whether it can be run.
+    pub is_program: bool,
+}
+
+/// Why a finding cannot be expressed without assay.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{what}")]
+pub struct Refused {
+    what: String,
+    hint: String,
+}
+
+impl Refused {
+    pub(crate) fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { what: what.into(), hint: hint.into() }
+    }
+}
+
+impl Hint for Refused {
+    fn hints(&self) -> Vec<String> {
+        vec![self.hint.clone()]
+    }
+}
+
+/// A file of text.
+pub(crate) fn text(name: &str, content: String) -> ReproFile {
+    ReproFile { name: name.to_owned(), content: content.into_bytes(), is_program: false }
+}
+
+impl<'a> Finding<'a> {
+    pub(crate) fn system(&self, index: usize) -> &'a System {
+        // The caller names systems of the record.
+        &self.record.systems[index]
+    }
+
+    /// Both systems, with the words that files and variables have for them.
+    pub(crate) fn sides(&self) -> [(&'static str, &'a System); 2] {
+        [("base", self.system(self.base)), ("other", self.system(self.other))]
+    }
+
+    /// The product whose statements both systems take.
+    pub(crate) fn product(&self) -> Product {
+        self.system(self.base).spec.product
+    }
+
+    pub(crate) fn is_postgres(&self) -> bool {
+        self.product() == Product::Postgres
+    }
+
+    pub(crate) fn judged(&self, system: usize) -> Option<&'a CellJudgement> {
+        self.judgement.cell(self.cell, system)
+    }
+
+    /// Refuses what cannot be told without assay, whatever the tool.
+    pub(crate) fn check(&self) -> Result<(), Refused> {
+        let test = self.cell.test;
+        if self.record.is_reported() {
+            return Err(Refused::new(
+                format!("others have measured study `{}`", self.record.study.id),
+                "assay knows only their results; compare the systems yourself, and then use the new study",
+            ));
+        }
+        if matches!(test.schema, Schema::Queue(_)) {
+            return Err(Refused::new(
+                format!(
+                    "`{test}` is a step of the Insert Benchmark, which sysbench, pgbench and the plain \
+                        client cannot run"
+                ),
+                "send the pack of the study: `assay pack` writes it",
+            ));
+        }
+        let [(_, base), (_, other)] = self.sides();
+        let is_postgres = |system: &System| system.spec.product == Product::Postgres;
+        if is_postgres(base) != is_postgres(other) {
+            return Err(Refused::new(
+                format!("`{}` and `{}` do not take the same statements", base.name, other.name),
+                "name two systems of one family with `--base` and `--other`: MySQL and MariaDB, or Postgres",
+            ));
+        }
+        if test.roles.len() != 1 {
+            return Err(Refused::new(
+                format!("`{test}` has clients that do different work at the same time"),
+                "choose a test in which all clients do the same",
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Whether assay started a system, so that its configuration is known.
+pub(crate) fn is_started(system: &System) -> bool {
+    matches!(system.artifact, Artifact::Prefix(_))
+}
+
+/// A text from elsewhere on one line, without what Markdown, SQL and shells would read.
+pub(crate) fn line(text: &str) -> String {
+    printable(text).replace(['\n', '\r'], " ").replace('`', "'")
+}
+
+/// The ratio with its interval and the verdict: `0.79 (95% interval 0.78 to 0.80): slower`.
+pub(crate) fn measured(finding: &Finding<'_>) -> String {
+    let Some(judged) = finding.judged(finding.other) else { return "nothing".to_owned() };
+    let verdict = judged.verdict.word();
+    match judged.rqps {
+        None => format!("no ratio: {verdict}"),
+        Some(ratio) => format!("{}: {verdict}", estimate(ratio)),
+    }
+}
+
+pub(crate) fn estimate(ratio: Estimate) -> String {
+    let Estimate { value, low, high } = ratio;
+    match (low.is_finite(), high.is_finite()) {
+        (true, true) => format!("{value:.3} (95% interval {low:.3} to {high:.3})"),
+        (false, true) => format!("at most {high:.3}"),
+        (true, false) => format!("at least {low:.3}"),
+        (false, false) => format!("{value:.3} (no interval)"),
+    }
+}

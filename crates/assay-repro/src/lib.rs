@@ -1,0 +1,55 @@
+//! A finding as files that show it without assay: for engineers of a vendor.
+//!
+//! Pure: a finding becomes the contents of files. What cannot be expressed is refused with the reason.
+
+mod client;
+mod config;
+mod finding;
+mod lua;
+mod own;
+mod pgbench;
+mod readme;
+mod run;
+mod safe;
+mod sbtest;
+mod tool;
+
+use std::fmt::Write as _;
+
+pub use finding::{Finding, Refused, ReproFile};
+
+use crate::finding::{line, text};
+use crate::tool::Tool;
+
+/// The files that show a finding.
+///
+/// # Errors
+/// [`Refused`] if the tools that others have cannot do the work of the test.
+pub fn files(finding: &Finding<'_>) -> Result<Vec<ReproFile>, Refused> {
+    finding.check()?;
+    let tool = Tool::of(finding)?;
+    let mut files = vec![
+        text("README.md", readme::readme(finding, &tool)),
+        ReproFile { is_program: true, ..text("run.sh", run::script(finding, &tool)) },
+    ];
+    files.extend(config::files(finding));
+    match finding.cell.test.own() {
+        Some(own) => files.extend(own::files(finding, own)?),
+        None => files.extend(sbtest::files(finding)?),
+    }
+    files.push(text("statements.sql", statements(finding)));
+    files.extend(tool.into_files());
+    Ok(files)
+}
+
+/// The statements of an event, to be read.
+fn statements(finding: &Finding<'_>) -> String {
+    let test = finding.cell.test;
+    let [name, does] = [test.name(), &test.does].map(line);
+    let mut text = format!("-- One event of {name}: {does}.\n");
+    text += "-- `?` stands for a value; statements that repeat are listed once.\n";
+    for statement in assay_workloads::outline_of(test.definition(), finding.product()) {
+        let _ = writeln!(text, "{statement};");
+    }
+    text
+}

@@ -1,0 +1,86 @@
+//! A test of sysbench's tables as a script of sysbench, in Lua.
+
+use std::fmt::Write as _;
+
+use assay_model::{Distribution, Fill, StatementMode, Step, Table};
+
+use crate::finding::{Finding, Refused, ReproFile, line, text};
+
+/// What runs the steps of an event.
+const EVENT: &str = include_str!("run/event.lua");
+
+/// The script of a test.
+pub(crate) fn file(finding: &Finding<'_>) -> Result<ReproFile, Refused> {
+    let test = finding.cell.test;
+    let setup = finding.cell.setup;
+    let Some(script) = test.roles.first().map(|role| &role.script) else {
+        return Err(inexpressible(finding));
+    };
+    let exponent = match script.draw {
+        Distribution::Uniform => "nil".to_owned(),
+        Distribution::Zipfian { s } => s.to_string(),
+        Distribution::Gaussian | Distribution::Special | Distribution::Pareto { .. } => {
+            return Err(inexpressible(finding));
+        }
+    };
+    let mut lua = format!(
+        "-- The test {} for sysbench 1.0 and later: {}.\n\n\
+         -- Tables sbtest1 to sbtest<TABLES>; statements draw ids and values of k from 1 to ROWS, all alike unless\n\
+         -- there is an exponent, that of a Zipfian distribution.\n\
+         local TABLES, ROWS, EXPONENT = {}, {}, {exponent}\n\n\
+         -- The statements of an event, in order. `sbtest` stands for one of the tables.\n\
+         local STEPS = {{\n",
+        line(test.name()),
+        line(&test.does),
+        setup.tables,
+        script.rows.unwrap_or(setup.rows),
+    );
+    for step in &script.steps {
+        let _ = writeln!(lua, "   {},", step_of(finding, step)?);
+    }
+    lua += "}\n";
+    lua += EVENT;
+    Ok(text("test.lua", lua))
+}
+
+fn step_of(finding: &Finding<'_>, step: &Step) -> Result<String, Refused> {
+    let table = match step.table {
+        Table::None => "none",
+        Table::Drawn => "drawn",
+        Table::Same => "same",
+        Table::OfClient => "client",
+        Table::Scratch => return Err(inexpressible(finding)),
+    };
+    let part = |fill: &Fill| match fill {
+        Fill::Drawn(count) => Some(format!("{{ \"drawn\", {count} }}")),
+        Fill::Again => Some("{ \"again\" }".to_owned()),
+        Fill::Plus(distance) => Some(format!("{{ \"plus\", {distance} }}")),
+        Fill::Hot(count) => Some(format!("{{ \"hot\", {count} }}")),
+        Fill::Digits(groups) => Some(format!("{{ \"digits\", {groups} }}")),
+        Fill::InPart(_) | Fill::Rows(_) | Fill::Unused => None,
+    };
+    let parts: Option<Vec<String>> = step.fill.iter().map(part).collect();
+    let parts = parts.ok_or_else(|| inexpressible(finding))?;
+    // What begins and ends a transaction need not be prepared, and some servers refuse to.
+    let is_prepared = finding.record.study.statements == StatementMode::Prepared
+        && !step.text
+        && step.table != Table::None;
+    Ok(format!(
+        "{{ sql = \"{}\", table = \"{table}\", times = {}, prepared = {is_prepared}, fill = {{ {} }} }}",
+        escaped(step.sql(finding.product())),
+        step.times,
+        parts.join(", "),
+    ))
+}
+
+/// A text within the quotes of Lua.
+fn escaped(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n").replace('\r', "\\r")
+}
+
+fn inexpressible(finding: &Finding<'_>) -> Refused {
+    Refused::new(
+        format!("`{}` does what no script that assay can write does", finding.cell.test),
+        "choose another test, or send the pack of the study: `assay pack` writes it",
+    )
+}

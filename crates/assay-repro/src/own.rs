@@ -1,0 +1,109 @@
+//! The tables of a user's workload as SQL.
+
+use assay_model::{OwnData, OwnFile, OwnRows, OwnTable, Product};
+use assay_workloads::sql::Syntax;
+use assay_workloads::{CsvBatches, CsvRows, OwnBatches, quoted_name, script_statements};
+
+use crate::finding::{Finding, Refused, ReproFile};
+use crate::safe;
+use crate::sbtest::analyze;
+
+/// Most bytes of rows: a larger file cannot be sent.
+const BYTES_MAX: usize = 1 << 30;
+
+/// The files that create the tables and fill them. Tables that an SQL script makes are among the data, and so are those
+/// after them, which may refer to them.
+pub(crate) fn files(finding: &Finding<'_>, own: &OwnData) -> Result<Vec<ReproFile>, Refused> {
+    let product = finding.product();
+    let mut schema = Vec::new();
+    let mut data = Vec::new();
+    let is_script = |table: &OwnTable| matches!(table.rows, OwnRows::Script(_));
+    let scripted = own.tables.iter().position(is_script).unwrap_or(own.tables.len());
+    for (number, table) in own.tables.iter().enumerate() {
+        let place = if number < scripted { &mut schema } else { &mut data };
+        for sql in table.create.iter().filter_map(|it| it.of(product)) {
+            safe::check(product, sql)?;
+            push_statement(place, sql.as_bytes());
+        }
+        rows(finding, table, &mut data)?;
+        for sql in table.after.iter().filter_map(|it| it.of(product)) {
+            safe::check(product, sql)?;
+            push_statement(&mut data, sql.as_bytes());
+        }
+    }
+    for table in &own.tables {
+        data.extend_from_slice(analyze(product, &quoted_name(product, &table.name)).as_bytes());
+    }
+    let file =
+        |name: &str, content| ReproFile { name: name.to_owned(), content, is_program: false };
+    Ok(vec![file("schema.sql", schema), file("data.sql", data)])
+}
+
+/// Appends the statements that make the rows of a table.
+fn rows(finding: &Finding<'_>, table: &OwnTable, data: &mut Vec<u8>) -> Result<(), Refused> {
+    let product = finding.product();
+    let read = |file: &OwnFile| (finding.read_file)(file).map_err(|why| unreadable(file, &why));
+    let mut statement = Vec::new();
+    match &table.rows {
+        OwnRows::Generated { count, columns } => {
+            let seed = finding.record.study.seed;
+            let mut batches = OwnBatches::new(product, seed, &table.name, columns, *count);
+            while batches.next_into(&mut statement) > 0 {
+                push_rows(data, &statement)?;
+            }
+        }
+        OwnRows::Csv { file, .. } => {
+            let content = read(file)?;
+            let fail = |why: assay_workloads::CsvError| unreadable(file, &why.to_string());
+            let rows = CsvRows::new(&content).map_err(fail)?;
+            let mut batches = CsvBatches::new(product, &table.name, rows);
+            while batches.next_into(&mut statement).map_err(fail)? > 0 {
+                push_rows(data, &statement)?;
+            }
+        }
+        OwnRows::Script(script) => {
+            let Some(file) = script.of(product) else { return Ok(()) };
+            let content = read(file)?;
+            let statements = script_statements(&content, Syntax::of(product));
+            for sql in statements.map_err(|why| unreadable(file, &why.to_string()))? {
+                safe::check(product, sql)?;
+                push_rows(data, sql.as_bytes())?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn unreadable(file: &OwnFile, why: &str) -> Refused {
+    Refused::new(
+        format!("cannot read `{}`, which has rows of the workload: {why}", file.path),
+        "put the file back as it was when the study was planned",
+    )
+}
+
+fn push_rows(data: &mut Vec<u8>, statement: &[u8]) -> Result<(), Refused> {
+    push_statement(data, statement);
+    if data.len() > BYTES_MAX {
+        return Err(Refused::new(
+            "the rows of the workload take more than 1 GiB as SQL",
+            "measure the test again with fewer rows: a smaller table often shows the same",
+        ));
+    }
+    Ok(())
+}
+
+/// Appends a statement. A comment at its end must not hide the semicolon.
+pub(crate) fn push_statement(sql: &mut Vec<u8>, statement: &[u8]) {
+    let statement = statement.trim_ascii();
+    sql.extend_from_slice(statement);
+    let last = statement.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+    let may_end_in_comment = last.contains(&b'#') || last.windows(2).any(|it| it == b"--");
+    // Rows are long, and their last line is looked at for nothing.
+    let is_rows = statement.len() > 10_000;
+    sql.extend_from_slice(if may_end_in_comment && !is_rows { b"\n;\n" } else { b";\n" });
+}
+
+/// Whether a product's plain client reads a backslash in text.
+pub(crate) fn has_escapes(product: Product) -> bool {
+    product != Product::Postgres
+}

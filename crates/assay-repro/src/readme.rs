@@ -1,0 +1,348 @@
+//! The README of the directory.
+
+use std::fmt::Write as _;
+
+use assay_model::{
+    Artifact, Host, IdKey, Origin, Package, Prefix, StartFrom, System, Verdict, thousands,
+};
+use assay_verdict::CellJudgement;
+
+use crate::finding::{Finding, estimate, line, measured};
+use crate::tool::Tool;
+use crate::{config, run};
+
+/// Functions that are listed.
+const FUNCTIONS: usize = 12;
+
+/// The text.
+pub(crate) fn readme(finding: &Finding<'_>, tool: &Tool) -> String {
+    let mut text = String::new();
+    let [(_, base), (_, other)] = finding.sides();
+    let _ = writeln!(text, "# {}\n", title(finding));
+    let _ = writeln!(
+        text,
+        "{} does in `{}`, divided by what {} does: **{}**.",
+        line(&other.name),
+        line(finding.cell.test.name()),
+        line(&base.name),
+        measured(finding)
+    );
+    let _ = writeln!(text, "\nThe test: {}.\n", line(&finding.cell.test.does));
+    text += &run_section(finding, tool);
+    text += &figures(finding);
+    text += &functions(finding);
+    text += &versions(finding);
+    text += &machine(finding);
+    text += &differences(finding, tool);
+    text += &contents(finding, tool);
+    text
+}
+
+fn title(finding: &Finding<'_>) -> String {
+    let [(_, base), (_, other)] = finding.sides();
+    let test = line(finding.cell.test.name());
+    let [base_name, other_name] = [base, other].map(|it| line(&it.name));
+    let judged = finding.judged(finding.other);
+    let ratio = judged.and_then(|it| it.rqps).map(|it| it.value);
+    match (judged.map(|it| it.verdict), ratio) {
+        (Some(Verdict::Slower), Some(ratio)) => {
+            format!(
+                "{other_name} is {:.0}% slower than {base_name} in {test}",
+                100.0 * (1.0 - ratio)
+            )
+        }
+        (Some(Verdict::Faster), Some(ratio)) => {
+            format!(
+                "{other_name} is {:.0}% faster than {base_name} in {test}",
+                100.0 * (ratio - 1.0)
+            )
+        }
+        (verdict, _) => {
+            let word = verdict.map_or("not measured", Verdict::word);
+            format!("{other_name} and {base_name} in {test}: {word}")
+        }
+    }
+}
+
+fn run_section(finding: &Finding<'_>, tool: &Tool) -> String {
+    let [(_, base), (_, other)] = finding.sides();
+    let place = |side: &str, starts: bool| match starts {
+        true => format!("{side}=/path/to/{}", side.to_lowercase()),
+        false => format!("{side}_SOCKET=/path/to/socket"),
+    };
+    let [base_starts, other_starts] = run::starts(finding);
+    let needs = match tool {
+        Tool::Client(_) => "the client",
+        Tool::Pgbench(_) => "pgbench and psql",
+        Tool::Shipped { .. } | Tool::Script(_) => "sysbench 1.0 or later and the client",
+    };
+    let client = if finding.is_postgres() { "`psql`" } else { "`mariadb` or `mysql`" };
+    let mut text = format!(
+        "## Run it\n\n    {} {} ./run.sh\n\nIt needs {needs} ({client}), and no root. BASE is {}, OTHER \
+            is {}: the directory \
+         of a vendor's tarball, of unpacked packages, or of your own build. The script makes data directories in a \
+         temporary place, starts both servers on unix sockets with the configurations here, loads the \
+             same rows, drives \
+         the servers in turn, and prints the ratio of each pair, their median with the lowest and the highest, and the \
+         direction. It ends the servers and removes their data.\n\n",
+        place("BASE", base_starts),
+        place("OTHER", other_starts),
+        line(&base.name),
+        line(&other.name),
+    );
+    text += "`PAIRS=30` measures more pairs";
+    if !matches!(tool, Tool::Client(_)) {
+        text += ", `TURN=10` measures longer (seconds)";
+    }
+    text += ". `TMPDIR` says where the data are.\n\n";
+    if !(base_starts && other_starts) {
+        text += "assay did not start every server, so there is no configuration to start it with: \
+             `BASE_SOCKET` and `OTHER_SOCKET` take the unix sockets of servers that run, `DB_USER` and `DB_PASSWORD` \
+             log in. The script creates the database `assay_repro` there, and drops it at the end.\n\n";
+    }
+    text
+}
+
+fn figures(finding: &Finding<'_>) -> String {
+    let mut text = "## What was measured\n\n".to_owned();
+    let study = &finding.record.study;
+    let setup = finding.cell.setup;
+    let data = match finding.cell.test.own() {
+        Some(own) => format!("{} rows in {} tables", thousands(own.rows()), own.tables.len()),
+        None => {
+            format!("tables × rows: {} × {}", setup.tables, thousands(u64::from(setup.rows)))
+        }
+    };
+    let _ = writeln!(
+        text,
+        "assay {} measured it in study `{}`: clients: {}, {data}. assay drives both servers in short \
+            turns, on fresh instances \
+         in every block.\n",
+        study.assay_version, study.id, setup.clients,
+    );
+    let [base, other] = [finding.base, finding.other].map(|it| finding.judged(it));
+    text += "| | base | other |\n|---|---:|---:|\n";
+    let mut row = |name: &str, of: &dyn Fn(&CellJudgement) -> Option<String>| {
+        let [base, other] = [base, other].map(|it| it.and_then(of));
+        if base.is_some() || other.is_some() {
+            let [base, other] =
+                [base, other].map(|it| it.unwrap_or_else(|| "not known".to_owned()));
+            let _ = writeln!(text, "| {name} | {base} | {other} |");
+        }
+    };
+    let us = |value: f64| format!("{value:.1}");
+    row("operations per second", &|it| it.qps.map(|it| thousands(it.value.round() as u64)));
+    row("relative to base", &|it| it.rqps.map(estimate));
+    row("verdict", &|it| it.rqps.map(|_| it.verdict.word().to_owned()));
+    row("latency p50, µs", &|it| it.latency?.p50.map(us));
+    row("latency p95, µs", &|it| it.latency?.p95.map(us));
+    row("server CPU per operation, µs", &|it| it.per_op?.server.map(|it| us(it.cpu_us)));
+    row("of that in the kernel, µs", &|it| it.per_op?.server.map(|it| us(it.sys_us)));
+    row("blocks", &|it| Some(it.blocks.to_string()));
+    row("operations measured", &|it| Some(thousands(it.ops as u64)));
+    text.push('\n');
+    if let Some(why) = other.and_then(|it| it.why.as_deref()) {
+        let _ = writeln!(text, "{}\n", line(why));
+    }
+    text
+}
+
+/// The functions whose CPU time changed, if profiles know them.
+fn functions(finding: &Finding<'_>) -> String {
+    let profile = finding.judged(finding.other).and_then(|it| it.profile.as_ref());
+    let Some(profile) = profile.filter(|it| !it.serving.is_empty()) else { return String::new() };
+    let mut text = "## Functions that changed\n\nCPU time of the threads that serve clients, in the function itself, \
+        µs per operation, from samples.\n\n| function | module | base | other | change | certain |\n\
+        |---|---|---:|---:|---:|---|\n"
+        .to_owned();
+    for it in profile.serving.iter().take(FUNCTIONS) {
+        let name = it.function.as_deref().map_or_else(|| "without a name".to_owned(), line);
+        let _ = writeln!(
+            text,
+            "| `{}` | {} | {:.2} | {:.2} | {:+.2} | {} |",
+            name.replace('|', "\\|"),
+            line(&it.module),
+            it.changed.before,
+            it.changed.after,
+            it.changed.by.value,
+            if it.is_certain { "yes" } else { "no" },
+        );
+    }
+    text.push('\n');
+    text
+}
+
+fn versions(finding: &Finding<'_>) -> String {
+    let mut text = "## Versions\n\n".to_owned();
+    for (side, system) in finding.sides() {
+        let artifact = &system.artifact;
+        let product = artifact.product().map_or("", assay_model::Product::word);
+        let _ = writeln!(
+            text,
+            "### {}: {product} {}\n\n{}",
+            side,
+            line(artifact.version()),
+            origin(system)
+        );
+        let notes = artifact.notes();
+        for note in notes {
+            let _ = writeln!(text, "{}.", line(note));
+        }
+        if let Some(prefix) = artifact.prefix() {
+            text += &packages(prefix);
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// Where a server comes from, so that others can get it.
+fn origin(system: &System) -> String {
+    let artifact = &system.artifact;
+    let [channel, version] = [artifact.channel(), artifact.package_version()].map(line);
+    let prefix = match artifact {
+        Artifact::Running(_) => {
+            return "A server that was running. Its binaries and its configuration are not known.\n".to_owned();
+        }
+        Artifact::Reported(_) => return "Only its results are known.\n".to_owned(),
+        Artifact::Prefix(prefix) => prefix,
+    };
+    let told = match (&system.spec.origin, prefix.build.source.as_str()) {
+        (Origin::Dir(_), _) => {
+            format!("Binaries in a directory of the reporter, which say: {version}.")
+        }
+        (Origin::Git(_), _) => {
+            format!(
+                "Built from source: {}, commit {version}.",
+                assay_model::without_logins(&channel)
+            )
+        }
+        (_, "apt") => format!("Packages of Debian, suite `{channel}`, version `{version}`."),
+        (_, "maven") => format!("Maven Central: `{channel}`, version `{version}`."),
+        (_, "npm") => format!("npm: package `{channel}`, version `{version}`."),
+        (_, "pip") => format!("PyPI: package `{channel}`, version `{version}`."),
+        (_, source) => {
+            format!("`{version}` of {source}: {}", assay_model::without_logins(&channel))
+        }
+    };
+    format!("{told}\n")
+}
+
+fn packages(prefix: &Prefix) -> String {
+    let mut text = String::new();
+    if prefix.packages.is_empty() {
+        if !prefix.sha256.is_empty() {
+            let _ = writeln!(text, "SHA-256 of the binaries: `{}`", prefix.sha256);
+        }
+        return text;
+    }
+    text += "| archive | version | SHA-256 |\n|---|---|---|\n";
+    // The server comes before its libraries.
+    let is_server = |it: &&Package| it.version == prefix.build.package_version;
+    let (server, libraries): (Vec<_>, Vec<_>) = prefix.packages.iter().partition(is_server);
+    for package in server.into_iter().chain(libraries) {
+        let _ = writeln!(
+            text,
+            "| {} | {} | `{}` |",
+            line(&package.name),
+            line(&package.version),
+            line(&package.sha256)
+        );
+    }
+    text
+}
+
+fn machine(finding: &Finding<'_>) -> String {
+    let host = finding.record.host();
+    let Host { cpu, cpus, memory_kb, kernel, os, hypervisor, filesystem, .. } = host;
+    let mut text = "## The machine\n\n".to_owned();
+    let _ = writeln!(
+        text,
+        "- {}, {cpus} CPUs, {:.1} GiB of memory",
+        line(cpu),
+        *memory_kb as f64 / 1_048_576.0
+    );
+    let _ = writeln!(text, "- {}, kernel {}, data on {}", line(os), line(kernel), line(filesystem));
+    if let Some(hypervisor) = hypervisor {
+        let _ = writeln!(text, "- a virtual machine: {}", line(hypervisor));
+    }
+    text.push('\n');
+    text
+}
+
+/// How the script differs from what assay did.
+fn differences(finding: &Finding<'_>, tool: &Tool) -> String {
+    let test = finding.cell.test;
+    let mut lines = vec![
+        "The client's own time is part of both sides, so a slower client brings the ratio nearer to 1.".to_owned(),
+        "Nothing is pinned to CPUs, and turns last seconds, not milliseconds: expect a wider spread.".to_owned(),
+    ];
+    if test.own().is_none() {
+        lines.push("The rows have the same distribution as assay's, but other values.".to_owned());
+    }
+    if test.own().is_none() && test.start_from == StartFrom::Aged {
+        lines.push(
+            "assay measured this test on data that writes had changed before; the script measures it on rows that were \
+             just loaded."
+                .to_owned(),
+        );
+    }
+    if finding.record.study.id_key == IdKey::Secondary {
+        lines.push("The tables have a secondary index on `id` and no primary key.".to_owned());
+    }
+    match tool {
+        Tool::Client(it) => {
+            lines.push(
+                "The statements are those that assay sent, with the same values, as text: not \
+                prepared."
+                    .to_owned(),
+            );
+            if it.without_pauses {
+                lines.push("Pauses between statements are left out.".to_owned());
+            }
+            if it.keeps {
+                lines.push(
+                    "Where a statement uses what an earlier one returned, the client keeps that in a variable, with \
+                     `LIMIT 1` where the statement has no limit."
+                        .to_owned(),
+                );
+            }
+        }
+        Tool::Pgbench(it) => {
+            if it.protocol == "simple" {
+                lines.push(
+                    "pgbench sends the statements as text: it cannot prepare these.".to_owned(),
+                );
+            }
+            if finding.cell.setup.tables > 1 {
+                lines.push("All statements of a transaction use the same table.".to_owned());
+            }
+        }
+        Tool::Shipped { .. } | Tool::Script(_) => {}
+    }
+    let lines: Vec<String> = lines.into_iter().map(|it| format!("- {it}\n")).collect();
+    format!("## How the script differs from assay\n\n{}\n", lines.concat())
+}
+
+fn contents(finding: &Finding<'_>, tool: &Tool) -> String {
+    let mut text = "## Files\n\n".to_owned();
+    let mut file = |name: &str, what: &str| {
+        let _ = writeln!(text, "- `{name}`: {what}");
+    };
+    file("run.sh", "starts, loads, measures, prints the ratio");
+    for ((side, system), starts) in finding.sides().into_iter().zip(run::starts(finding)) {
+        if starts {
+            file(&config::name(side, system), "the options that assay started the server with");
+        }
+    }
+    file("schema.sql", "the tables (`schema-base.sql` and `schema-other.sql` where they differ)");
+    file("data.sql", "the rows, the indexes and their statistics");
+    file("statements.sql", "the statements of one event, to be read");
+    match tool {
+        Tool::Client(_) => file("statements/", "what each client sends in each turn"),
+        Tool::Pgbench(_) => file("test-1.sql", "the script of pgbench, one for each table"),
+        Tool::Script(_) => file("test.lua", "the script of sysbench"),
+        Tool::Shipped { .. } => {}
+    }
+    text
+}

@@ -1,0 +1,153 @@
+//! sysbench's tables as SQL that fills them with the same rows on every server.
+
+use std::fmt::Write as _;
+
+use assay_model::{Product, System};
+use assay_workloads::{create_index, create_table};
+
+use crate::finding::{Finding, Refused, ReproFile, text};
+use crate::safe;
+
+/// Rows that one statement makes: a transaction of a size that any server can hold.
+const ROWS: u32 = 100_000;
+
+/// Groups of digits in the columns `c` and `pad`.
+const GROUPS: [u32; 2] = [10, 5];
+
+/// Groups of digits that one MD5 sum gives.
+const GROUPS_OF_SUM: u32 = 3;
+
+/// The files that create the tables and fill them.
+pub(crate) fn files(finding: &Finding<'_>) -> Result<Vec<ReproFile>, Refused> {
+    for (_, system) in finding.sides() {
+        created(finding, system).iter().try_for_each(|it| safe::check(finding.product(), it))?;
+    }
+    let schemas = finding.sides().map(|(side, system)| (side, schema(finding, system)));
+    let [(_, base), (_, other)] = &schemas;
+    let mut files = match base == other {
+        true => vec![text("schema.sql", base.clone())],
+        false => schemas.map(|(side, sql)| text(&format!("schema-{side}.sql"), sql)).to_vec(),
+    };
+    files.push(text("data.sql", data(finding)));
+    Ok(files)
+}
+
+fn schema(finding: &Finding<'_>, system: &System) -> String {
+    format!("{};\n", created(finding, system).join(";\n"))
+}
+
+fn created(finding: &Finding<'_>, system: &System) -> Vec<String> {
+    let study = &finding.record.study;
+    let spec = &system.spec;
+    let tables = 1..=finding.cell.setup.tables;
+    let create =
+        |table| create_table(spec.product, spec.engine, study.id_key, &study.table_form, table);
+    tables.flat_map(create).collect()
+}
+
+fn data(finding: &Finding<'_>) -> String {
+    let setup = finding.cell.setup;
+    let product = finding.product();
+    let mut sql =
+        "-- Rows as sysbench makes them: k is uniform, c and pad are groups of digits. They \
+        are computed from\n\
+         -- the number of the row, so all servers get the same ones.\n"
+            .to_owned();
+    if product != Product::Postgres {
+        sql += "CREATE TABLE digits (n INT NOT NULL);\n\
+             INSERT INTO digits VALUES (0), (1), (2), (3), (4), (5), (6), (7), (8), (9);\n";
+    }
+    for table in 1..=setup.tables {
+        let mut first = 1;
+        while first <= setup.rows {
+            let last = setup.rows.min(first.saturating_add(ROWS - 1));
+            insert(product, table, setup.rows, first..=last, &mut sql);
+            let Some(next) = last.checked_add(1) else { break };
+            first = next;
+        }
+    }
+    if product != Product::Postgres {
+        sql += "DROP TABLE digits;\n";
+    }
+    for table in 1..=setup.tables {
+        let form = &finding.record.study.table_form;
+        if product == Product::Postgres && form.auto_inc {
+            let _ = writeln!(
+                sql,
+                "SELECT setval(pg_get_serial_sequence('sbtest{table}', 'id'), {});",
+                setup.rows
+            );
+        }
+        let index = create_index(form, table);
+        sql.extend(index.map(|index| format!("{index};\n")));
+        sql += &analyze(product, &format!("sbtest{table}"));
+    }
+    sql
+}
+
+/// The statement that collects the statistics of a table.
+pub(crate) fn analyze(product: Product, table: &str) -> String {
+    match product {
+        Product::Postgres => format!("VACUUM (ANALYZE) {table};\n"),
+        Product::MariaDb | Product::MySql => format!("ANALYZE TABLE {table};\n"),
+    }
+}
+
+fn insert(
+    product: Product,
+    table: u32,
+    rows: u32,
+    ids: std::ops::RangeInclusive<u32>,
+    sql: &mut String,
+) {
+    let sums = GROUPS.iter().sum::<u32>().div_ceil(GROUPS_OF_SUM) + 1;
+    let sum = |number: u32| match product {
+        Product::Postgres => format!("md5('{table}/' || id || '/{number}') AS h{number}"),
+        Product::MariaDb | Product::MySql => {
+            format!("MD5(CONCAT('{table}/', id, '/{number}')) AS h{number}")
+        }
+    };
+    let sums: Vec<String> = (0..sums).map(sum).collect();
+    let mut group = 0;
+    let columns = GROUPS.map(|groups| {
+        let parts: Vec<String> = (group..group + groups).map(|it| digits(product, it)).collect();
+        group += groups;
+        format!("concat_ws('-', {})", parts.join(", "))
+    });
+    let (first, last) = (ids.start(), ids.end());
+    let (k, numbers) = match product {
+        Product::Postgres => (
+            format!("1 + ('x' || substr(h0, 1, 12))::bit(48)::bigint % {rows}"),
+            format!("generate_series({first}, {last}) AS id"),
+        ),
+        Product::MariaDb | Product::MySql => (
+            format!("1 + CAST(CONV(LEFT(h0, 12), 16, 10) AS UNSIGNED) % {rows}"),
+            format!(
+                "(SELECT {first} + a.n + 10 * b.n + 100 * c.n + 1000 * d.n + 10000 * e.n AS id \
+                 FROM digits a, digits b, digits c, digits d, digits e) AS ids WHERE id <= {last}"
+            ),
+        ),
+    };
+    let _ = writeln!(
+        sql,
+        "INSERT INTO sbtest{table} (id, k, c, pad)\nSELECT id, {k},\n  {},\n  {}\nFROM (SELECT id, {}\n  \
+            FROM {numbers}) AS rows_of_table ORDER BY id;",
+        columns[0],
+        columns[1],
+        sums.join(", "),
+    );
+}
+
+/// Eleven digits from ten hexadecimal ones of a sum.
+fn digits(product: Product, group: u32) -> String {
+    let sum = 1 + group / GROUPS_OF_SUM;
+    let at = 1 + 10 * (group % GROUPS_OF_SUM);
+    match product {
+        Product::Postgres => format!(
+            "lpad((('x' || substr(h{sum}, {at}, 10))::bit(40)::bigint % 100000000000)::text, 11, '0')"
+        ),
+        Product::MariaDb | Product::MySql => format!(
+            "LPAD(CAST(CONV(SUBSTR(h{sum}, {at}, 10), 16, 10) AS UNSIGNED) % 100000000000, 11, '0')"
+        ),
+    }
+}

@@ -1,0 +1,123 @@
+//! The program that drives a test, with what it needs.
+
+use assay_model::{Distribution, OltpOptions, RandType, StatementMode};
+
+use crate::client::Statements;
+use crate::finding::{Finding, Refused, ReproFile};
+use crate::pgbench::Pgbench;
+use crate::{client, lua, pgbench};
+
+/// The program that drives a test.
+pub(crate) enum Tool {
+    /// sysbench, with one of the scripts that come with it, and the options of that.
+    Shipped {
+        /// The name of the script.
+        script: String,
+        /// Its options.
+        options: Vec<String>,
+    },
+    /// sysbench, with a script of ours.
+    Script(ReproFile),
+    /// pgbench.
+    Pgbench(Pgbench),
+    /// The plain client.
+    Client(Statements),
+}
+
+impl Tool {
+    /// The tool for a test: sysbench's scripts come with sysbench, the plain client sends a user's statements, and
+    /// pgbench comes with Postgres, if it can draw the values.
+    pub(crate) fn of(finding: &Finding<'_>) -> Result<Self, Refused> {
+        let test = finding.cell.test;
+        if test.own().is_some() {
+            return Ok(Self::Client(client::statements(finding)?));
+        }
+        if test.name() == "bulk_insert" {
+            return Err(Refused::new(
+                "`bulk_insert` of sysbench fills its own tables and cannot be run twice on them",
+                "choose another test, such as `oltp_insert`",
+            ));
+        }
+        // sysbench 1.0, which most people have, draws no Zipfian values.
+        if let Some(options) = finding.oltp.filter(|it| it.rand_type != RandType::Zipfian) {
+            let script = test.name().to_owned();
+            return Ok(Self::Shipped { script, options: options_of(finding, options) });
+        }
+        if finding.is_postgres()
+            && let Some(scripts) = pgbench::scripts(finding)
+        {
+            return Ok(Self::Pgbench(scripts));
+        }
+        Ok(Self::Script(lua::file(finding)?))
+    }
+
+    /// Its name.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Shipped { .. } | Self::Script(_) => "sysbench",
+            Self::Pgbench(_) => "pgbench",
+            Self::Client(_) => "the plain client",
+        }
+    }
+
+    /// The files that it reads.
+    pub(crate) fn into_files(self) -> Vec<ReproFile> {
+        match self {
+            Self::Shipped { .. } => Vec::new(),
+            Self::Script(file) => vec![file],
+            Self::Pgbench(Pgbench { files, .. }) | Self::Client(Statements { files, .. }) => files,
+        }
+    }
+}
+
+/// Options of sysbench that say how a distribution is shaped.
+fn shape(draw: Distribution) -> Vec<String> {
+    match draw {
+        Distribution::Uniform => vec!["--rand-type=uniform".to_owned()],
+        Distribution::Gaussian => vec!["--rand-type=gaussian".to_owned()],
+        Distribution::Special => vec!["--rand-type=special".to_owned()],
+        Distribution::Pareto { h } => {
+            vec!["--rand-type=pareto".to_owned(), format!("--rand-pareto-h={h}")]
+        }
+        // The script draws these itself.
+        Distribution::Zipfian { .. } => Vec::new(),
+    }
+}
+
+fn options_of(finding: &Finding<'_>, options: &OltpOptions) -> Vec<String> {
+    let setup = finding.cell.setup;
+    let is_prepared = finding.record.study.statements == StatementMode::Prepared;
+    let switch = |is_on: bool| if is_on { "on" } else { "off" };
+    let mut all =
+        vec![format!("--tables={}", setup.tables), format!("--table-size={}", setup.rows)];
+    all.extend(shape(options.distribution()));
+    if !is_prepared {
+        all.push("--db-ps-mode=disable".to_owned());
+    }
+    let name = finding.cell.test.name();
+    if name.starts_with("oltp_") {
+        all.extend([
+            format!("--range-size={}", options.range_size),
+            format!("--point-selects={}", options.point_selects),
+            format!("--range-selects={}", switch(options.range_selects)),
+            format!("--simple-ranges={}", options.simple_ranges),
+            format!("--sum-ranges={}", options.sum_ranges),
+            format!("--order-ranges={}", options.order_ranges),
+            format!("--distinct-ranges={}", options.distinct_ranges),
+            format!("--index-updates={}", options.index_updates),
+            format!("--non-index-updates={}", options.non_index_updates),
+            format!("--delete-inserts={}", options.delete_inserts),
+            format!("--auto-inc={}", switch(options.auto_inc)),
+            format!("--skip-trx={}", switch(options.skip_trx)),
+        ]);
+    }
+    match name {
+        "select_random_points" => all.push(format!("--random-points={}", options.random_points)),
+        "select_random_ranges" => all.extend([
+            format!("--number-of-ranges={}", options.number_of_ranges),
+            format!("--delta={}", options.delta),
+        ]),
+        _ => {}
+    }
+    all
+}
