@@ -16,7 +16,7 @@ use crate::candidates;
 #[command(after_help = format!("{}\n\n{}", help::GATE_EXITS, help::MORE))]
 #[command(after_long_help = format!("{}\n\n{}", help::GATE_EXITS, help::SYSTEMS))]
 pub(crate) struct Gate {
-    /// The base and the systems that must keep up with it, such as `mariadb@10.11 mariadb@11.8`
+    /// The base, and what must keep up with it, such as `mariadb@10.11 mariadb@11.8`
     #[arg(value_name = "SYSTEM", required_unless_present_any = ["base", "others", "study"])]
     #[arg(conflicts_with_all = ["base", "others"])]
     #[arg(add = ArgValueCompleter::new(candidates::systems))]

@@ -30,7 +30,8 @@ PRODUCT@dir:PATH, PRODUCT@git:REPO#REF, or the URL of a running server.
 `--help` describes it, and has more options: the workload, the procedure, the ledger.";
 
 /// Where the rest is.
-pub(super) const MORE: &str = "`assay gate --help` has all options, and how a SYSTEM is written.";
+pub(super) const MORE: &str = "\
+SYSTEM is PRODUCT@VERSION, such as mariadb@11.8; `assay gate --help` has more forms and options.";
 
 /// The exit codes of a gate.
 pub(super) const GATE_EXITS: &str = "\
@@ -47,12 +48,12 @@ assay finds out which version of a database is slower, by how much, and why.
 
   assay doctor                                is this machine fit to measure?
   assay compare mariadb@10.11 mariadb@11.8    get both, measure them, say which is slower
-  assay compare --workload FILE SYSTEM...     the same with your own tables and statements
   assay report                                the latest result again; `-o result.html` for a browser
   assay resume --more 10m                     go on with what is still undecided
   assay server list --available mysql         the versions that can be compared
 
-`assay -h` lists all commands, `assay compare -h` the options.
+`assay -h` lists all commands, `assay compare -h` the options. With `--workload FILE`, `compare`
+measures your own tables and statements.
 ";
 
 /// The command line with a help that has the commands in their groups.

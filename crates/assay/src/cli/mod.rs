@@ -99,7 +99,7 @@ pub(crate) enum Command {
     Pack(PackArgs),
     /// Compute every verdict of a pack or ledger again, and compare it with the record
     Verify(VerifyArgs),
-    /// Write what shows a finding without assay: both configurations, tables, statements and a script
+    /// Write what shows a finding without assay: configurations, tables, a script
     Repro(Repro),
     /// Write studies as tables: Parquet and CSV
     Export(Export),
@@ -159,7 +159,7 @@ pub(crate) struct Compare {
     #[arg(allow_hyphen_values = true)]
     threshold: f64,
 
-    /// Include the base twice: a change between the two copies is a false alarm
+    /// Measure the base twice: a change between the copies is a false alarm
     #[arg(long, overrides_with = "no_twin")]
     twin: bool,
 
