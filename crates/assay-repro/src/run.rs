@@ -85,12 +85,10 @@ fn settings(finding: &Finding<'_>, tool: &Tool) -> String {
     if let Tool::Pgbench(it) = tool {
         let _ = writeln!(text, "protocol={}", it.protocol);
     }
-    let judged = finding.judged(finding.other);
-    let expected = match judged.and_then(|it| it.rqps).map(|it| it.value) {
-        _ if judged.is_some_and(|it| it.verdict == Verdict::Same) => "unclear",
-        Some(value) if value < 1.0 => "slower",
-        Some(_) => "faster",
-        None => "unclear",
+    let expected = match finding.judged(finding.other).map(|it| it.verdict) {
+        Some(Verdict::Slower) => "slower",
+        Some(Verdict::Faster) => "faster",
+        _ => "unclear",
     };
     let _ = writeln!(text, "# What assay found.\nexpected={expected}");
     let _ = writeln!(text, "measured={}\n", quoted(&measured(finding)));

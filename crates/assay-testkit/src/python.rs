@@ -13,7 +13,8 @@ pub fn python(packages: &[&str]) -> Command {
     let parent = tests_cache();
     let directory = parent.join(packages.join("+"));
     if !directory.exists() {
-        // Another test may install the same: whoever is first renames a whole directory.
+        // Another test may install the same packages. Each fills a directory of its own, and the first one to finish
+        // renames it.
         let part = parent.join(format!("part-{}-{}", std::process::id(), packages.join("+")));
         let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target"];
         let output = Command::new("python3").args(pip).arg(&part).args(packages).output();

@@ -10,6 +10,7 @@ use crate::base;
 use crate::cli::Output;
 use crate::form::{Form, form};
 use crate::progress::print;
+use crate::recorded;
 
 /// Why there is nothing for another program.
 #[derive(Debug, thiserror::Error)]
@@ -65,14 +66,7 @@ pub(crate) fn of_history(
     ledger: &Ledger,
 ) -> Result<String> {
     let mut judged: Vec<(StudyRecord, Judgement)> = Vec::new();
-    for summary in ledger.studies()? {
-        let record = match ledger.read(&summary.id) {
-            Ok(record) => record,
-            Err(error) => {
-                print(&format!("warning: study `{}` is left out: {error}", summary.id));
-                continue;
-            }
-        };
+    for record in recorded::readable(ledger)? {
         let rebased = match base {
             None => Some(record),
             Some(words) => base::rebased(record, words).ok(),

@@ -4,6 +4,8 @@ use anyhow::Result;
 use assay_ledger::Ledger;
 use assay_model::{Conclusions, Slice, StudyRecord};
 
+use crate::progress::print;
+
 /// Reads a study of the ledger. The command that repeats the study is generated again: a user who follows it must only
 /// run assay, whatever the ledger has in its place.
 pub(crate) fn read(ledger: &Ledger, id: &str) -> Result<StudyRecord> {
@@ -18,6 +20,18 @@ pub(crate) fn read(ledger: &Ledger, id: &str) -> Result<StudyRecord> {
         }
     }
     Ok(record)
+}
+
+/// All studies of the ledger, in its order. One that cannot be read is left out with a warning.
+pub(crate) fn readable(ledger: &Ledger) -> Result<impl Iterator<Item = StudyRecord>> {
+    let summaries = ledger.studies()?;
+    Ok(summaries.into_iter().filter_map(|summary| match ledger.read(&summary.id) {
+        Ok(record) => Some(record),
+        Err(error) => {
+            print(&format!("warning: study `{}` is left out: {error}", summary.id));
+            None
+        }
+    }))
 }
 
 /// What is concluded from a study that has ended.

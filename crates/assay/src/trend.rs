@@ -11,8 +11,7 @@ use crate::advice::Advised;
 use crate::cli::Trend;
 use crate::exit::Exit;
 use crate::opened::open_ledger;
-use crate::progress::print;
-use crate::{paths, report};
+use crate::{paths, recorded, report};
 
 /// Shows the values of a test in all studies.
 pub(crate) fn run(args: &Trend) -> Result<Exit> {
@@ -48,14 +47,7 @@ pub(crate) fn found(
     let is_test = assay_plan::name_matcher(test)?;
     let mut tests: BTreeSet<String> = BTreeSet::new();
     let mut studies: Vec<(StudyRecord, Judgement)> = Vec::new();
-    for summary in ledger.studies()? {
-        let record = match ledger.read(&summary.id) {
-            Ok(record) => record,
-            Err(error) => {
-                print(&format!("warning: study `{}` is left out: {error}", summary.id));
-                continue;
-            }
-        };
+    for record in recorded::readable(ledger)? {
         tests.extend(record.study.cells.iter().map(|cell| cell.id.test.name().to_owned()));
         if record.study.cells.iter().any(|cell| is_test(cell.id.test.name())) {
             let judgement = assay_verdict::judge(&record);

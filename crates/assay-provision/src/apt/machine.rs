@@ -428,7 +428,7 @@ deb http://postgres.example/pub/repos/apt noble-pgdg main
         assert_eq!(places(&machine, Distribution::Debian), [None, None]);
     }
 
-    /// The ports have no packages for x86-64, also where nobody says so.
+    /// The ports archive has no packages for x86-64, even if its entry lists no architectures.
     #[test]
     #[cfg(target_arch = "x86_64")]
     fn the_ports_of_ubuntu_are_for_other_architectures() {

@@ -82,7 +82,7 @@ for side in base other; do
     fi
 done
 
-work=$(mktemp -d "${TMPDIR:-/tmp}/repro.XXXXXX")
+work=$(mktemp -d)
 servers=
 workers=
 made=
