@@ -32,6 +32,17 @@ pub enum Error {
         /// Whether the machine has apt, but without these archives.
         has_apt: bool,
     },
+    /// Servers that are not this distribution's cannot start on this machine.
+    #[error("this machine has no `{0}`, which servers from packages start by")]
+    NoLoader(&'static str),
+    /// The machine lacks libraries that a server needs.
+    #[error("this machine lacks libraries that `{server}` needs: {}", .missing.join(", "))]
+    HostLibraries {
+        /// The server's program.
+        server: String,
+        /// Names of the libraries, some with the version that is needed.
+        missing: Vec<String>,
+    },
     /// No source has that version.
     #[error(
         "{}{}{}",
@@ -339,6 +350,22 @@ impl Error {
                      directory of a server that you have, `{product}@dir:PATH`"
                 ))
             }
+            Self::HostLibraries { missing, .. } => {
+                let names = missing.iter().filter(|it| !it.contains(" with "));
+                let capabilities: Vec<_> =
+                    names.clone().map(|name| format!("'{name}()(64bit)'")).collect();
+                let Some(first) = names.clone().next() else {
+                    return Some(IN_A_CONTAINER.to_owned());
+                };
+                Some(format!(
+                    "install the packages that have them: `dnf install {}` on Fedora and RHEL, `pacman -F {first}` \
+                     finds one on Arch; or {IN_A_CONTAINER}",
+                    capabilities.join(" ")
+                ))
+            }
+            Self::NoLoader(_) => {
+                Some(format!("enable `programs.nix-ld` on NixOS; elsewhere, {IN_A_CONTAINER}"))
+            }
             Self::NoSource { word, known } => source_meant(word)
                 .filter(|meant| known.iter().any(|it| it == meant))
                 .map(|meant| format!("did you mean `{meant}`")),
@@ -457,6 +484,8 @@ impl Error {
         percona.into_iter().chain(where_else(*product, unread)).collect()
     }
 }
+
+const IN_A_CONTAINER: &str = "run assay in a container of Debian";
 
 const NO_ROOM: &str = "free some disk space, or move the cache with `--cache-dir`";
 

@@ -20,6 +20,7 @@ mod extensions;
 #[doc(hidden)]
 pub mod fuzzing;
 mod get;
+mod host;
 mod http;
 mod layout;
 mod packages;
