@@ -13,6 +13,9 @@ for other in $OTHER; do others+=(--other "$other"); done
 assay gate --base "$BASE" "${others[@]}" --max-slowdown "$MAX_SLOWDOWN" $OPTIONS \
     --junit "$work/gate.xml" -o "$work/report.md"
 code=$?
+if [ "$code" = 2 ]; then
+    echo "::error title=assay gate::nothing was measured; the log of this step says why"
+fi
 if [ -s "$work/report.md" ]; then
     cat "$work/report.md" >> "$GITHUB_STEP_SUMMARY"
     assay report -o "$work/report.html" || true

@@ -30,8 +30,8 @@ const ACTIONLINT: &str = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.7";
 /// Scripts that run where assay is checked or used.
 const SCRIPTS: [&str; 2] = [".ci/run", ".github/gate.sh"];
 
-/// Checks formatting, lints, workflows and scripts, the documentation's tests, and all tests as a plain user. If root runs it, root then runs
-/// those of [`OF_ROOT`], and the one that sets the clock.
+/// Checks formatting, lints, scripts and workflows, the documentation's tests, and all tests as a plain user. If root
+/// runs it, root then runs those of [`OF_ROOT`], and the one that sets the clock.
 ///
 /// # Errors
 /// The first of these that fails, with all test programs that failed in it.
