@@ -45,7 +45,7 @@ const SHELLS: [(&str, &str); 3] = [
            zpty -n -w shell "$1"$'"'"'\t\t'"'"'; sleep 4
            while zpty -r -t shell line; do print -r -- "$line"; done; zpty -d shell' - "$1""#,
     ),
-    ("fish", r#"fish -c 'complete -C $argv[1]' "$1""#),
+    ("fish", r#"LINE=$1 fish -c 'complete "-C$LINE"'"#),
 ];
 
 /// Installs the package and the wheel in the releases that are named, by default in all, and measures with them.
