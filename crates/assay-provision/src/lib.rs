@@ -20,6 +20,7 @@ mod extensions;
 #[doc(hidden)]
 pub mod fuzzing;
 mod get;
+mod hints;
 mod host;
 mod http;
 mod layout;

@@ -1,5 +1,5 @@
-//! The apt source: packages of Debian and Ubuntu, through the machine's own apt and from its own mirrors, with a private
-//! state per release.
+//! The apt source: packages of Debian and Ubuntu, through the machine's own apt and from its own mirrors, with a
+//! private state per release.
 //!
 //! Nothing on the host counts as installed, and nothing on it is changed. Every release has a state of its own, so that
 //! suites never mix, and an expired or missing one does not affect the others.
