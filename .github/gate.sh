@@ -7,11 +7,15 @@ set -ufo pipefail
 work=$(mktemp -d -p "${RUNNER_TEMP:-/tmp}")
 export ASSAY_LEDGER=${ASSAY_LEDGER:-$work/ledger.db}
 others=()
+# shellcheck disable=SC2153 # the variable comes from action.yml
 for other in $OTHER; do others+=(--other "$other"); done
 # shellcheck disable=SC2086 # options are several words
 assay gate --base "$BASE" "${others[@]}" --max-slowdown "$MAX_SLOWDOWN" $OPTIONS \
     --junit "$work/gate.xml" -o "$work/report.md"
 code=$?
+if [ "$code" = 2 ]; then
+    echo "::error title=assay gate::nothing was measured; the log of this step says why"
+fi
 if [ -s "$work/report.md" ]; then
     cat "$work/report.md" >> "$GITHUB_STEP_SUMMARY"
     assay report -o "$work/report.html" || true
@@ -28,6 +32,7 @@ plain() {
 if [ -s "$work/gate.xml" ]; then
     name=
     while IFS= read -r line; do
+        # shellcheck disable=SC2001 # a colon is replaced in what `plain` has written
         case $line in *'<testcase '*) name=$(sed 's/.*<testcase [^>]*name="\([^"]*\)".*/\1/' <<< "$line" | plain | sed 's/:/%3A/g; s/,/%2C/g') ;; esac
         said=$(sed -n 's/.*<\(failure\|error\|skipped\)[^>]*message="\([^"]*\)".*/\2/p' <<< "$line" | plain)
         case $line in

@@ -24,8 +24,14 @@ const OF_ROOT: [(&str, &str, &[&str]); 12] = [
     ("assay", "faults", &["root::"]),
 ];
 
-/// Checks formatting, lints, the documentation's tests, and all tests as a plain user. If root runs it, root then runs
-/// those of [`OF_ROOT`], and the one that sets the clock.
+/// The linter of workflows, a Go module, which is built when it is first asked for.
+const ACTIONLINT: &str = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.7";
+
+/// Scripts that run where assay is checked or used.
+const SCRIPTS: [&str; 2] = [".ci/run", ".github/gate.sh"];
+
+/// Checks formatting, lints, scripts and workflows, the documentation's tests, and all tests as a plain user. If root
+/// runs it, root then runs those of [`OF_ROOT`], and the one that sets the clock.
 ///
 /// # Errors
 /// The first of these that fails, with all test programs that failed in it.
@@ -34,6 +40,8 @@ pub fn run() -> Result<()> {
     let lints = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
     step("formatting", &["fmt", "--all", "--check"])?;
     step("lints", &lints)?;
+    other("scripts", Command::new("shellcheck").args(SCRIPTS))?;
+    other("workflows", Command::new("go").args(["run", ACTIONLINT, "-color=false"]))?;
     step("tests of the documentation", &["test", "--workspace", "--doc"])?;
     let programs = suite::build(suite::Selection::default())?;
     timed("all tests as a plain user", || suite::run(&programs, User::plain()?))?;
@@ -58,10 +66,13 @@ fn of_root(programs: &[TestProgram]) -> Result<Vec<TestProgram>> {
 
 /// Has cargo make one check.
 fn step(what: &str, arguments: &[&str]) -> Result<()> {
+    other(what, Command::new(cargo()).args(arguments))
+}
+
+/// Has a program make one check.
+fn other(what: &str, command: &mut Command) -> Result<()> {
     timed(what, || {
-        let mut command = Command::new(cargo());
-        let status = command.args(arguments).status();
-        let status = status.with_context(|| format!("cannot start {command:?}"))?;
+        let status = command.status().with_context(|| format!("cannot start {command:?}"))?;
         ensure!(status.success(), "{what} failed ({status}): {command:?}");
         Ok(())
     })

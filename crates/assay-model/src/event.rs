@@ -111,12 +111,14 @@ pub enum MachineFact {
     FileSystem,
 }
 
-/// A process outside the study that used CPU time meanwhile.
+/// Processes of one name outside the study that used CPU time meanwhile.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BusyProcess {
-    /// Its name.
+    /// Their name.
     pub name: String,
-    /// CPU time it used on average, percent of one CPU.
+    /// The id of the one that used most.
+    pub pid: i32,
+    /// CPU time that they used on average, percent of one CPU.
     pub cpu_percent: u32,
 }
 
@@ -169,7 +171,8 @@ impl fmt::Display for EventKind {
             ),
             Self::OtherProcesses { processes } => {
                 f.write_str(OTHERS_BUSY)?;
-                for (number, BusyProcess { name, cpu_percent }) in processes.iter().enumerate() {
+                for (number, BusyProcess { name, cpu_percent, .. }) in processes.iter().enumerate()
+                {
                     let comma = if number == 0 { "" } else { ", " };
                     let (cpus, hundredths) = (cpu_percent / 100, cpu_percent % 100);
                     write!(f, "{comma}`{name}` {cpus}.{hundredths:02} CPUs")?;
@@ -198,7 +201,7 @@ mod tests {
 
     #[test]
     fn a_busy_process_is_known_by_its_name_in_old_texts_too() {
-        let busy = |name: &str| BusyProcess { name: name.to_owned(), cpu_percent: 58 };
+        let busy = |name: &str| BusyProcess { name: name.to_owned(), pid: 7, cpu_percent: 58 };
         let event = EventKind::OtherProcesses { processes: vec![busy("cc1"), busy("ld")] };
         let text = EventKind::Other { text: event.to_string() };
         for event in [event, text] {
@@ -213,7 +216,8 @@ mod tests {
     #[test]
     fn every_kind_has_its_text() {
         let text = || "x".to_owned();
-        let busy = |name: &str, cpu_percent| BusyProcess { name: name.to_owned(), cpu_percent };
+        let busy =
+            |name: &str, cpu_percent| BusyProcess { name: name.to_owned(), pid: 7, cpu_percent };
         let left_out = |is_as_asked| EventKind::OptionLeftOut {
             option: "jit".to_owned(),
             instead: "has no compiler".to_owned(),

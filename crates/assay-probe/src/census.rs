@@ -37,13 +37,15 @@ struct Process {
 pub struct Busy {
     /// The name, as the kernel has it: at most 15 bytes.
     pub name: String,
+    /// The id of the one that used most.
+    pub pid: i32,
     /// CPUs in use, on average.
     pub cpus: f64,
 }
 
 impl From<Busy> for BusyProcess {
     fn from(busy: Busy) -> Self {
-        Self { name: busy.name, cpu_percent: (100.0 * busy.cpus).round() as u32 }
+        Self { name: busy.name, pid: busy.pid, cpu_percent: (100.0 * busy.cpus).round() as u32 }
     }
 }
 
@@ -70,10 +72,13 @@ impl Census {
     #[must_use]
     pub fn busiest_since(&self, earlier: &Self, ours: &[i32]) -> Vec<Busy> {
         let ours = self.with_descendants(ours);
-        let mut by_name: BTreeMap<&str, u64> = BTreeMap::new();
+        // Ticks of all processes of a name, and those of the busiest one with its id.
+        let mut by_name: BTreeMap<&str, (u64, (u64, i32))> = BTreeMap::new();
         for (id, used) in self.ticks_since(earlier) {
             if let Some(process) = self.processes.get(&id).filter(|_| !ours.contains(&id.0)) {
-                *by_name.entry(&process.name).or_default() += used;
+                let (sum, most) = by_name.entry(&process.name).or_default();
+                *sum += used;
+                *most = (used, id.0).max(*most);
             }
         }
         let seconds = self.taken.duration_since(earlier.taken).as_secs_f64();
@@ -82,9 +87,12 @@ impl Census {
         let cpus_max = f64::from(online_cpus());
         let mut busy: Vec<Busy> = by_name
             .into_iter()
-            .filter(|(_, used)| *used > 0 && ticks > 0.0)
-            .map(|(name, used)| (name.to_owned(), (used as f64 / ticks).min(cpus_max)))
-            .map(|(name, cpus)| Busy { name, cpus })
+            .filter(|(_, (used, _))| *used > 0 && ticks > 0.0)
+            .map(|(name, (used, (_, pid)))| Busy {
+                name: name.to_owned(),
+                pid,
+                cpus: (used as f64 / ticks).min(cpus_max),
+            })
             .collect();
         busy.sort_by(|a, b| b.cpus.total_cmp(&a.cpus));
         busy
@@ -168,14 +176,18 @@ mod tests {
             &[
                 (1, 0, "init", 5),
                 (2, 1, "make", 10 + 5 * hz),
-                (4, 2, "cc", hz / 2),
+                (4, 2, "cc", hz / 4),
+                (5, 2, "cc", hz / 4 + 2),
                 (9, 1, "assay", 2 * hz),
                 (10, 9, "assay", 0),
                 (11, 10, "mariadbd", 2 * hz),
             ],
         );
-        let busy = |name: &str, cpus| Busy { name: name.to_owned(), cpus };
-        assert_eq!(after.busiest_since(&before, &[9]), [busy("make", 0.5), busy("cc", 0.25)]);
+        let busy = after.busiest_since(&before, &[9]);
+        let names: Vec<_> = busy.iter().map(|it| (&*it.name, it.pid)).collect();
+        assert_eq!(names, [("make", 2), ("cc", 5)]);
+        assert_eq!(busy[0].cpus, 0.5);
+        assert!((0.25..0.27).contains(&busy[1].cpus), "{busy:?}");
     }
 
     #[test]
@@ -198,7 +210,7 @@ mod tests {
             &[(1, 0, "init", 70 * hz), (2, 1, "bash", 5 + 1 + 900 * hz), (6, 2, "cc", hz)],
         );
         let told = after.busiest_since(&before, &[]);
-        assert_eq!(told, [Busy { name: "cc".to_owned(), cpus: 0.5 }]);
+        assert_eq!(told, [Busy { name: "cc".to_owned(), pid: 6, cpus: 0.5 }]);
     }
 
     #[test]

@@ -12,6 +12,7 @@ use crate::apt::{Apt, Record, closure};
 use crate::catalog::{Packaged, Release, Source};
 use crate::deb;
 use crate::error::Error;
+use crate::host;
 use crate::layout::{self, Libraries};
 use crate::packages::{self, Directories};
 use crate::pins::{PINS, Pins};
@@ -196,6 +197,9 @@ impl Provisioner {
         let candidates = self.catalog.layout(spec.product)?;
         let mut layout = layout::find(tree.path(), candidates, &version, libraries)?;
         layout::complete(tree.path(), &mut layout, &candidates.programs)?;
+        if libraries == Libraries::Host {
+            host::check(&tree.path().join(&layout.server))?;
+        }
         let product = spec.product;
         let path = PathBuf::new();
         let stored = Prefix { path, sha256, product, version, build, packages, layout };

@@ -20,6 +20,8 @@ mod extensions;
 #[doc(hidden)]
 pub mod fuzzing;
 mod get;
+mod hints;
+mod host;
 mod http;
 mod layout;
 mod packages;

@@ -53,7 +53,7 @@ fn quiet() -> Examination {
 /// The same machine in use by others, with other settings.
 fn busy() -> Examination {
     let mut busy = quiet();
-    let process = |name: &str, cpu_percent| BusyProcess { name: name.into(), cpu_percent };
+    let process = |name: &str, cpu_percent| BusyProcess { name: name.into(), pid: 7, cpu_percent };
     busy.load.other_cpus = Some(1.31);
     busy.load.busiest = vec![process("rustc", 97), process("\u{1b}[2Jbackup", 34)];
     busy.load.steal_cpus = Some(0.05);

@@ -8,14 +8,14 @@ use anyhow::{Context, Result};
 use fs_err as fs;
 use serde_json::Value;
 
-use super::{Item, output};
+use super::{Arch, Item, output};
 
-/// The version of assay, and the texts of the licences of its dependencies, each text once.
-pub(super) fn collect(root: &Path) -> Result<(String, Item)> {
+/// The version of assay, and the texts of the licences of its dependencies on an architecture, each text once.
+pub(super) fn collect(root: &Path, arch: Arch) -> Result<(String, Item)> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     command.current_dir(root).args(["metadata", "--format-version=1", "--locked"]);
-    command.args(["--filter-platform", "x86_64-unknown-linux-gnu"]);
+    command.args(["--filter-platform", &arch.target()]);
     let metadata: Value = serde_json::from_str(&output(&mut command)?)?;
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let packages: BTreeMap<String, Value> = list(&metadata["packages"])

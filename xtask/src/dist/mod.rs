@@ -64,6 +64,8 @@ pub(super) struct Contents {
     /// Seconds since the Unix epoch.
     time: u64,
     items: Vec<Item>,
+    /// What the version changes, each in plain words.
+    changes: Vec<String>,
 }
 
 /// Makes the files of the architectures that are named: `x86_64` (the default), `aarch64`.
@@ -90,10 +92,10 @@ pub fn run(words: &[String]) -> Result<()> {
     }
     fs::create_dir_all(&to)?;
     let time = time(&root)?;
-    let (version, licences) = licences::collect(&root)?;
     // The documents come from the program itself, so from one that runs here.
     let mut documents: Option<Vec<Item>> = None;
     for arch in arches {
+        let (version, licences) = licences::collect(&root, arch)?;
         let program = build::program(&root, arch)?;
         let bytes = fs::read(&program)?;
         let libc = build::needed_libc(&bytes)?;
@@ -107,13 +109,14 @@ pub fn run(words: &[String]) -> Result<()> {
         };
         let mut items = vec![Item { path: "bin/assay".to_owned(), mode: 0o755, bytes }];
         items.extend(documents.iter().cloned());
-        items.push(licences.clone());
+        items.push(licences);
         for name in ["LICENSE-APACHE", "LICENSE-MIT"] {
             let bytes = fs::read(root.join(name))?;
             items.push(Item { path: format!("share/doc/assay/{name}"), mode: 0o644, bytes });
         }
         items.sort_by(|a, b| a.path.cmp(&b.path));
-        let contents = Contents { version: version.clone(), arch, libc, time, items };
+        let changes = changes(&fs::read_to_string(root.join("CHANGELOG.md"))?, &version)?;
+        let contents = Contents { version, arch, libc, time, items, changes };
         for (name, bytes) in
             [tarball::write(&contents)?, deb::write(&contents)?, wheel::write(&contents)?]
         {
@@ -123,6 +126,16 @@ pub fn run(words: &[String]) -> Result<()> {
         }
     }
     sums(&to)
+}
+
+/// The changes of a version, from the list of all.
+fn changes(list: &str, version: &str) -> Result<Vec<String>> {
+    let own = list.lines().skip_while(|line| !line.starts_with(&format!("## {version}"))).skip(1);
+    let own = own.take_while(|line| !line.starts_with("## "));
+    let changes = own.filter_map(|line| line.strip_prefix("- "));
+    let changes: Vec<_> = changes.map(|it| it.replace(['`', '*'], "")).collect();
+    ensure!(!changes.is_empty(), "`CHANGELOG.md` has no changes of {version}");
+    Ok(changes)
 }
 
 /// Writes the checksums of all files of a directory, as `sha256sum -c` reads them.
@@ -199,10 +212,22 @@ mod tests {
             time: 1_700_000_000,
             items: vec![
                 item("bin/assay", 0o755, "#!/bin/sh\necho here\n"),
-                item("share/doc/assay/LICENSE-MIT", 0o644, "as is"),
+                item(
+                    "share/doc/assay/LICENSE-MIT",
+                    0o644,
+                    "MIT License\n\nCopyright (c) 2026 us\n\nPermission is granted.\n\nAs is.\n",
+                ),
                 item("share/man/man1/assay.1", 0o644, ".TH assay 1"),
             ],
+            changes: vec!["A word ".repeat(40)],
         }
+    }
+
+    #[test]
+    fn changes_are_those_of_the_version() {
+        let list = "# Changes\n\n## 2.0.0\n\n- `a` *b*\n- c\n\n## 1.0.0\n\n- d\n";
+        assert_eq!(changes(list, "2.0.0").unwrap(), ["a b", "c"]);
+        assert!(changes(list, "3.0.0").is_err());
     }
 
     #[test]

@@ -1,12 +1,14 @@
 //! Installs the files as a user would, in bare userlands of Debian without a compiler and without Rust, and compares
 //! two servers there. As root, because of `debootstrap` and `chroot`.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
 use fs_err as fs;
+use serde_json::Value;
 
 use super::{ARCHES, output, sysroot};
 
@@ -16,6 +18,35 @@ const RELEASES: [&str; 3] = ["bullseye", "bookworm", "trixie"];
 const SECONDS_MAX: f64 = 120.0;
 
 const COMPARE: &str = "assay compare mariadb@10.11 mariadb@11.8 --preset smoke";
+
+/// The words that a cell of a system may have for its verdict.
+const VERDICTS: [&str; 4] = ["faster", "slower", "same", "undecided"];
+
+/// Lines, each with what it may become in every shell: systems, tests, options, and a study.
+const COMPLETED: [(&str, &str); 4] = [
+    ("assay compare mariadb@10.1", "mariadb@10.11"),
+    ("assay compare --tests scan,point-q", "scan,point-query"),
+    ("assay compare --bud", "--budget"),
+    ("assay report ", "STUDY"),
+];
+
+/// Has each shell complete the line `$1`, as the package set it up. Bash is told what it would tell the function; zsh
+/// gets the keys in a terminal.
+const SHELLS: [(&str, &str); 3] = [
+    (
+        "bash",
+        r#"bash --norc -c '. /usr/share/bash-completion/completions/assay
+           COMP_LINE=$1 COMP_POINT=${#1}; _assay assay "${1##* }" x; printf "%s\n" "${COMPREPLY[@]}"' - "$1""#,
+    ),
+    (
+        "zsh",
+        r#"zsh -f -c 'zmodload zsh/zpty; zpty -b shell "TERM=dumb COLUMNS=200 zsh -f -i"
+           zpty -w shell "PS1=; autoload -Uz compinit; compinit -u -D; LISTMAX=9999"; sleep 2
+           zpty -n -w shell "$1"$'"'"'\t\t'"'"'; sleep 4
+           while zpty -r -t shell line; do print -r -- "$line"; done; zpty -d shell' - "$1""#,
+    ),
+    ("fish", r#"LINE=$1 fish -c 'complete "-C$LINE"'"#),
+];
 
 /// Installs the package and the wheel in the releases that are named, by default in all, and measures with them.
 ///
@@ -39,7 +70,7 @@ pub fn run(words: &[String]) -> Result<()> {
                 "python3 -m venv /root/venv && /root/venv/bin/pip install --no-index /root/FILE",
             ),
         ] {
-            let with = if file == &wheel { "python3-venv" } else { "libgcc-s1" };
+            let with = if file == &wheel { "python3-venv" } else { "libgcc-s1,zsh,fish" };
             let userland = Userland::new(release, &mirror, with)?;
             let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
             fs::copy(file, userland.place().join("root").join(&name))?;
@@ -49,6 +80,12 @@ pub fn run(words: &[String]) -> Result<()> {
             let said = userland.run(COMPARE)?;
             let verdict = begun.elapsed().as_secs_f64();
             ensure!(said.contains("mariadb@11.8"), "{release}, {name}: {said}");
+            let place = || format!("{release}, {name}");
+            let report = userland.run("assay report latest --format json")?;
+            let study = judged(&report).with_context(place)?;
+            if file == &package {
+                completed(&userland, &study).with_context(place)?;
+            }
             println!("| {release} | {name} | {installed:.1} | {verdict:.1} |");
             if verdict > SECONDS_MAX {
                 slow.push(format!("{release}, {name}: {verdict:.0} s"));
@@ -60,6 +97,43 @@ pub fn run(words: &[String]) -> Result<()> {
         "more than {SECONDS_MAX} s until the first verdict: {}",
         slow.join("; ")
     );
+    Ok(())
+}
+
+/// The study of a report in which every cell has a verdict.
+fn judged(report: &str) -> Result<String> {
+    let report: Value = serde_json::from_str(report).context("the report is no JSON")?;
+    let list = |key: &str| report[key].as_array().cloned().unwrap_or_default();
+    let others = list("systems").iter().filter(|it| it["is_base"] != true).count();
+    let cells = list("cells");
+    let tests: BTreeSet<_> = cells.iter().map(|it| it["test"].to_string()).collect();
+    let is_judged = |it: &&Value| it["verdict"].as_str().is_some_and(|it| VERDICTS.contains(&it));
+    let of_others = cells.iter().filter(|it| !it["rqps"].is_null());
+    let judged = of_others.filter(is_judged).count();
+    ensure!(
+        judged > 0 && judged == tests.len() * others,
+        "{judged} verdicts on {} tests of {others} systems",
+        tests.len()
+    );
+    let id = report["study"]["id"].as_str().context("the report has no study")?;
+    Ok(id.to_owned())
+}
+
+/// Has every shell complete systems, tests, options and studies.
+fn completed(userland: &Userland, study: &str) -> Result<()> {
+    for (shell, script) in SHELLS {
+        for (line, wanted) in COMPLETED {
+            let wanted = wanted.replace("STUDY", study);
+            let mut said = userland.run(&format!("set -- '{line}'; {script}"))?;
+            // zsh rings a bell within a word.
+            said.retain(|it| !it.is_control() || it == '\n');
+            // Bash replaces only what follows the product.
+            let is_there = said.contains(&wanted)
+                || (shell == "bash"
+                    && wanted.split_once('@').is_some_and(|(_, it)| said.contains(it)));
+            ensure!(is_there, "{shell} does not complete `{line}` with `{wanted}`: {said}");
+        }
+    }
     Ok(())
 }
 
@@ -139,6 +213,21 @@ impl Userland {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_cell_needs_a_verdict() {
+        let of = |verdict: &str| {
+            format!(
+                r#"{{"study": {{"id": "s1"}}, "systems": [{{"is_base": true}}, {{"is_base": false}}], "cells": [
+                {{"test": "a", "rqps": null, "verdict": "same"}},
+                {{"test": "a", "rqps": {{"value": 1}}, "verdict": "{verdict}"}}]}}"#
+            )
+        };
+        assert_eq!(judged(&of("undecided")).unwrap(), "s1");
+        assert!(judged(&of("failed")).is_err());
+        assert!(judged(r#"{"study": {"id": "s1"}, "systems": [], "cells": []}"#).is_err());
+        assert!(judged("assay").is_err());
+    }
 
     #[test]
     fn releases_are_those_that_are_named_or_all() {

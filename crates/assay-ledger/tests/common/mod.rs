@@ -319,11 +319,17 @@ fn noise() -> impl Strategy<Value = Noise> {
     )
 }
 
+fn busy() -> impl Strategy<Value = BusyProcess> {
+    (text(), any::<i32>(), any::<u32>()).prop_map(|(name, pid, cpu_percent)| BusyProcess {
+        name,
+        pid,
+        cpu_percent,
+    })
+}
+
 fn examination() -> impl Strategy<Value = Examination> {
-    let process =
-        (text(), any::<u32>()).prop_map(|(name, cpu_percent)| BusyProcess { name, cpu_percent });
     let facts = (vec(option::of(text()), 3), vec(option::of(number()), 4), any::<u32>());
-    let others = (vec(process, 0..3), option::of(any::<bool>()), option::of(noise()));
+    let others = (vec(busy(), 0..3), option::of(any::<bool>()), option::of(noise()));
     (facts, vec(option::of(amount()), 8), others).prop_map(
         |((t, n, count), a, (busiest, switch, noise))| Examination {
             cpus: CpuFacts {
@@ -391,8 +397,6 @@ fn instance(systems: usize, runs: usize) -> impl Strategy<Value = Instance> {
 }
 
 fn event(systems: usize) -> impl Strategy<Value = StudyEvent> {
-    let busy =
-        (text(), any::<u32>()).prop_map(|(name, cpu_percent)| BusyProcess { name, cpu_percent });
     let what = prop_oneof![
         Just(EventKind::Resumed),
         (any::<u32>(), any::<u32>()).prop_map(|(seconds, blocks)| EventKind::Extended {
@@ -402,7 +406,7 @@ fn event(systems: usize) -> impl Strategy<Value = StudyEvent> {
         }),
         text().prop_map(|sql| EventKind::Unprepared { sql }),
         (any::<u32>(), text()).prop_map(|(tests, error)| EventKind::NotMeasured { tests, error }),
-        vec(busy, 0..3).prop_map(|processes| EventKind::OtherProcesses { processes }),
+        vec(busy(), 0..3).prop_map(|processes| EventKind::OtherProcesses { processes }),
         text().prop_map(|text| EventKind::Other { text }),
     ];
     (moment(), option::of(0..systems), what).prop_map(|(when_ms, system, what)| StudyEvent {

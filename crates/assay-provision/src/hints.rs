@@ -1,0 +1,172 @@
+//! What to do about an error.
+
+use std::io;
+
+use assay_model::{Hint, Product};
+
+use crate::error::Error;
+use crate::typo::meant;
+
+impl Error {
+    fn hint_with_names(&self) -> Option<String> {
+        match self {
+            Self::OtherSystem { system, releases, has_apt } => {
+                let (releases, product) =
+                    (releases.join(", "), system.split('@').next().unwrap_or_default());
+                let add = if *has_apt { "add that archive to apt's sources, " } else { "" };
+                Some(format!(
+                    "`{system}` is in {releases}: {add}run assay there or in a container of it, or name the \
+                     directory of a server that you have, `{product}@dir:PATH`"
+                ))
+            }
+            Self::HostLibraries { missing, .. } => {
+                let names = missing.iter().filter(|it| !it.contains(" with "));
+                let capabilities: Vec<_> =
+                    names.clone().map(|name| format!("'{name}()(64bit)'")).collect();
+                let Some(first) = names.clone().next() else {
+                    return Some(IN_A_CONTAINER.to_owned());
+                };
+                Some(format!(
+                    "install the packages that have them: `dnf install {}` on Fedora and RHEL, `pacman -F {first}` \
+                     finds one on Arch; or {IN_A_CONTAINER}",
+                    capabilities.join(" ")
+                ))
+            }
+            Self::NoLoader(_) => {
+                Some(format!("enable `programs.nix-ld` on NixOS; elsewhere, {IN_A_CONTAINER}"))
+            }
+            Self::NoSource { word, known } => source_meant(word)
+                .filter(|meant| known.iter().any(|it| it == meant))
+                .map(|meant| format!("did you mean `{meant}`")),
+            Self::ClientMissing { program, package } => {
+                Some(format!("install the package `{package}`: `{program}` fetches this server"))
+            }
+            Self::PackageChecksum { pinned: Some(pins), .. } => Some(format!(
+                "the file has changed since it was first downloaded, and is not used; if you trust the new one, \
+                 remove the old checksum from `{}`, or all checksums with `assay cache clean --all`",
+                pins.display()
+            )),
+            Self::Pins { path, .. } => Some(format!(
+                "repair `{}`; if it is removed, the next download of each file is trusted as a first use",
+                path.display()
+            )),
+            _ => None,
+        }
+    }
+}
+
+/// The source that a common other name means.
+fn source_meant(word: &str) -> Option<&'static str> {
+    Some(match word.to_ascii_lowercase().as_str() {
+        "mvn" | "jar" => "maven",
+        "deb" | "debian" | "apt-get" | "dpkg" => "apt",
+        "pypi" | "pip3" | "python" => "pip",
+        "npmjs" | "node" => "npm",
+        "tar" | "tgz" | "tarballs" => "tarball",
+        _ => return None,
+    })
+}
+
+/// Where versions are listed, and what keeps sources from being searched, each hint once.
+fn where_else(product: Product, unread: &[Error]) -> Vec<String> {
+    let mut hints = vec![format!(
+        "`assay server list --available {product}` lists all available versions and their sources"
+    )];
+    for hint in unread.iter().flat_map(Error::hints) {
+        if !hints.contains(&hint) {
+            hints.push(hint);
+        }
+    }
+    hints
+}
+
+impl Error {
+    /// Hints for a version that no source has, each one once.
+    fn hints_for_version(&self) -> Vec<String> {
+        let Self::NoVersion { product, wanted, engine, available, unread, .. } = self else {
+            return Vec::new();
+        };
+        // A source that cannot be reached may have the version. An old index is not the reason for a typing error.
+        let is_old = |it: &Self| matches!(it, Self::ExpiredIndex { .. });
+        if let Some(meant) = meant(wanted, available).filter(|_| unread.iter().all(is_old)) {
+            let is_meant = format!("did you mean `{product}@{meant}`");
+            return [vec![is_meant], where_else(*product, &[])].concat();
+        }
+        let percona = (*product == Product::MySql && engine.is_some())
+            .then(|| "Percona Server has MyRocks: `mysql@8.0.36-28/rocksdb`".to_owned());
+        percona.into_iter().chain(where_else(*product, unread)).collect()
+    }
+}
+
+const IN_A_CONTAINER: &str = "run assay in a container of Debian";
+
+const NO_ROOM: &str = "free some disk space, or move the cache with `--cache-dir`";
+
+impl Hint for Error {
+    fn hints(&self) -> Vec<String> {
+        if let Some(hint) = self.hint_with_names() {
+            return vec![hint];
+        }
+        let hint = match self {
+            Self::NotAServer { .. } => {
+                "name the directory that contains the server's `bin` or `sbin` and `share`"
+            }
+            Self::PackageChecksum { .. } => {
+                "a proxy, a mirror or the publisher changed the package, so assay does not use it"
+            }
+            Self::SubmoduleMissing { .. } => {
+                "run `git submodule update --init --recursive` in the repository"
+            }
+            Self::ToolMissing(_) => {
+                "install it, or name another compiler in a `[[build]]` row of your own catalog"
+            }
+            Self::Build { .. } => {
+                "a `[[build]]` row in your own catalog can add options and patches; \
+                 the next attempt continues in the same build directory"
+            }
+            Self::Download { .. } => {
+                "check the network and the proxy; an interrupted download continues where it stopped"
+            }
+            Self::NotPublished { .. } => {
+                "`assay server list --available PRODUCT` lists the available versions; your own \
+                 catalog can name another address"
+            }
+            Self::Architecture(_) => {
+                "use a server of your own, `PRODUCT@dir:PATH`, or build one from source, `PRODUCT@git:PATH`"
+            }
+            Self::AptMissing(_) => {
+                "run assay on Debian or Ubuntu, or in a container of one of them; without `--source apt`, \
+                 servers come from other sources too"
+            }
+            Self::NoArchive(_) => "add an archive of Debian or Ubuntu to apt's sources",
+            Self::NoVersion { .. } => return self.hints_for_version(),
+            Self::NoSource { .. } => {
+                "a package name works too; `assay server list --available PRODUCT` shows them"
+            }
+            Self::NotCached { .. } => "run once without `--offline` to fetch it",
+            Self::ExpiredIndex { .. } => {
+                "the mirror is out of date, or the clock is wrong; with \
+                 `--accept-expired-index`, assay uses the index anyway, and the report says so"
+            }
+            Self::UnverifiedIndex { .. } => {
+                "update the package `debian-archive-keyring`, which contains the keys of Debian's releases"
+            }
+            Self::Network { .. } => {
+                "check the network and the proxy; `--offline` uses only what is in the cache"
+            }
+            Self::Gone { .. } => {
+                "the mirror is incomplete or being updated: try again later, or use another exact version"
+            }
+            Self::Altered { .. } | Self::Checksum { .. } => {
+                "a proxy or mirror changed the archive; try again or change the mirror"
+            }
+            Self::DiskFull { .. } => NO_ROOM,
+            Self::Io(error) if error.kind() == io::ErrorKind::StorageFull => NO_ROOM,
+            Self::Io(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                "choose a cache directory of your own with `--cache-dir` or `ASSAY_CACHE`"
+            }
+            _ => return Vec::new(),
+        };
+        vec![hint.to_owned()]
+    }
+}

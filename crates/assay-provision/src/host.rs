@@ -1,0 +1,104 @@
+//! What a server from a registry or a vendor needs of a machine whose libraries it runs on.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::error::Error;
+use crate::programs;
+
+/// The loader that such servers name.
+const LOADER: &str = if cfg!(target_arch = "aarch64") {
+    "/lib/ld-linux-aarch64.so.1"
+} else {
+    "/lib64/ld-linux-x86-64.so.2"
+};
+
+/// Asks the machine's loader for the libraries of a server, as `ldd` does. The server does not run.
+///
+/// # Errors
+/// When the machine lacks the loader or libraries.
+pub(crate) fn check(server: &Path) -> Result<(), Error> {
+    if !Path::new(LOADER).exists() {
+        return Err(Error::NoLoader(LOADER));
+    }
+    let mut command = Command::new(LOADER);
+    command.arg(server).env("LD_TRACE_LOADED_OBJECTS", "1").env("LC_ALL", "C.UTF-8");
+    let output = programs::output(&mut command)?;
+    let missing =
+        missing(&String::from_utf8_lossy(&output.stdout), &String::from_utf8_lossy(&output.stderr));
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let server = server.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    Err(Error::HostLibraries { server, missing })
+}
+
+/// The libraries, and versions of libraries, that the loader does not find.
+fn missing(stdout: &str, stderr: &str) -> Vec<String> {
+    let absent = |line: &str| Some(line.trim().strip_suffix(" => not found")?.to_owned());
+    let mut missing: Vec<_> = stdout.lines().filter_map(absent).collect();
+    // `mysqld: /lib64/libc.so.6: version `GLIBC_2.34' not found (required by mysqld)`
+    missing.extend(stderr.lines().chain(stdout.lines()).filter_map(|line| {
+        let (before, rest) = line.split_once(": version `")?;
+        let (version, _) = rest.split_once("' not found")?;
+        Some(format!("{} with {version}", before.rsplit('/').next()?))
+    }));
+    missing.sort();
+    missing.dedup();
+    missing
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn libraries_that_the_machine_lacks_are_named() {
+        let place = tempfile::tempdir().unwrap();
+        let cc = |arguments: &[&str]| {
+            let mut command = Command::new("cc");
+            assert!(command.args(arguments).current_dir(place.path()).status().unwrap().success());
+        };
+        fs_err::write(place.path().join("a.c"), "int a(void) { return 1; }").unwrap();
+        fs_err::write(place.path().join("b.c"), "int a(void); int main(void) { return a(); }")
+            .unwrap();
+        let library = place.path().join("libassay_gone.so.1");
+        cc(&[
+            "-shared",
+            "-fPIC",
+            "-Wl,-soname,libassay_gone.so.1",
+            "-o",
+            "libassay_gone.so.1",
+            "a.c",
+        ]);
+        cc(&["-Wl,-rpath,$ORIGIN", "-o", "server", "b.c", "libassay_gone.so.1"]);
+        check(&place.path().join("server")).unwrap();
+        fs_err::remove_file(library).unwrap();
+        let error = check(&place.path().join("server")).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "this machine lacks libraries that `server` needs: libassay_gone.so.1"
+        );
+        let hints = assay_model::Hint::hints(&error).concat();
+        assert!(hints.contains("dnf install 'libassay_gone.so.1()(64bit)'"), "{hints}");
+        assert!(hints.contains("pacman -F libassay_gone.so.1"), "{hints}");
+    }
+
+    #[test]
+    fn a_library_that_is_too_old_is_named_with_its_version() {
+        let said =
+            "mysqld: /lib64/libc.so.6: version `GLIBC_2.34' not found (required by mysqld)\n";
+        assert_eq!(missing("", said), ["libc.so.6 with GLIBC_2.34"]);
+        assert_eq!(
+            missing("\tlibaio.so.1 => not found\n\tlibc.so.6 => /lib/libc.so.6\n", ""),
+            ["libaio.so.1"]
+        );
+    }
+
+    /// Scripts and other files that a user builds are not the loader's.
+    #[test]
+    fn what_is_no_program_lacks_nothing() {
+        let place = tempfile::NamedTempFile::new().unwrap();
+        check(place.path()).unwrap();
+    }
+}
