@@ -192,10 +192,14 @@ impl CellSamples {
             return Relative::default();
         }
         let (rate, surplus) = self.rate_to(system, other);
-        let cpu = self.reduce(|round| {
+        Relative { rate, surplus, cpu: self.cpu_to(system, other) }
+    }
+
+    /// The server's CPU per operation relative to that of another system.
+    pub(crate) fn cpu_to(&self, system: usize, other: usize) -> Option<Reduced> {
+        self.reduce(|round| {
             Some((round.judged(system)?.cpu_per_op / round.judged(other)?.cpu_per_op).ln())
-        });
-        Relative { rate, surplus, cpu }
+        })
     }
 
     /// The rate of a system relative to another one, and how far totals exceed it.

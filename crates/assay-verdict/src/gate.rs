@@ -110,6 +110,8 @@ pub(crate) struct Claim {
     pub(crate) has_failed: bool,
     /// What is known if a side did not answer.
     pub(crate) bound: Option<Bound>,
+    /// Whether the change is known [of one busy block](crate::rules::is_of_one_busy_block) only.
+    pub(crate) is_of_one: bool,
     /// The ratio of the totals, if the system stalls at times and its totals are too slow.
     pub(crate) stalled: Option<f64>,
 }
@@ -169,8 +171,11 @@ pub(crate) fn judge(claims: &[Claim], rules: &Rules) -> GateJudgement {
         Some(Look { effect, limit, level, share })
     };
     let looks: Vec<Option<Look>> = claims.iter().map(look).collect();
-    let p_values: Vec<f64> =
-        looks.iter().map(|look| look.map_or(1.0, |it| it.p_too_slow())).collect();
+    let p_value = |(claim, look): (&Claim, &Option<Look>)| match look {
+        Some(look) if !claim.is_of_one => look.p_too_slow(),
+        _ => 1.0,
+    };
+    let p_values: Vec<f64> = claims.iter().zip(&looks).map(p_value).collect();
     let too_slow = holm(&p_values, ONE_SIDED);
     let rivals = too_slow.iter().filter(|it| !**it).count();
     let cells = claims.iter().zip(looks).zip(too_slow).map(|((claim, look), too_slow)| {
@@ -185,6 +190,9 @@ pub(crate) fn judge(claims: &[Claim], rules: &Rules) -> GateJudgement {
         };
         let doubt = (verdict == GateVerdict::Undecided).then(|| match (claim.stalled, look) {
             (Some(total), _) => Doubt::PerhapsUneven { total },
+            (None, Some(look)) if claim.is_of_one && look.effect.log < look.limit => {
+                Doubt::OneBusyBlock
+            }
             (None, Some(look)) => look.doubt(rivals),
             (None, None) => claim.doubt(rules),
         });

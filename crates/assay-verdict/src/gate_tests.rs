@@ -19,6 +19,7 @@ fn claim(effect: Option<Effect>) -> Claim {
         effect,
         is_measured: true,
         has_failed: false,
+        is_of_one: false,
         stalled: None,
     }
 }
@@ -32,6 +33,14 @@ fn after(blocks: u32, ratio: f64, se: f64) -> Claim {
 
 fn verdicts(claims: &[Claim], planned: u32) -> Vec<GateVerdict> {
     judge(claims, &Rules::of_blocks(planned)).cells.iter().map(|it| it.verdict).collect()
+}
+
+#[test]
+fn one_busy_block_fails_no_gate() {
+    let claims = [true, false].map(|is_of_one| Claim { is_of_one, ..after(1, 0.5, 0.02) });
+    assert_eq!(verdicts(&claims, 1), [GateVerdict::Undecided, GateVerdict::Exceeded]);
+    let judged = judge(&claims, &Rules::of_blocks(1));
+    assert_eq!(judged.cells[0].doubt, Some(Doubt::OneBusyBlock));
 }
 
 #[test]

@@ -59,6 +59,7 @@ pub(crate) fn with_rates(record: &StudyRecord) -> (Judgement, Vec<Option<Reduced
         surplus,
         cpu,
         cpu_decisions,
+        ..
     } = samples.decide();
     let paced = paced(record);
     let qps = samples.rates();

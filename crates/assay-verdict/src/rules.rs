@@ -37,6 +37,29 @@ pub(crate) const NEAR: f64 = 0.2;
 /// the threshold: a verdict says whether there is a change, and the interval how large it is.
 const PRECISION: f64 = 0.35;
 
+/// The factor below which the difference of two instances on a busy machine may be the machine's. Other processes kept
+/// the CPU from one of two equal servers for a whole block so often that it was up to five times as slow.
+const MACHINES_MOST: f64 = 10.0;
+
+/// The part of a change, of its logarithm, that the server's CPU per operation must show to confirm it.
+const CONFIRMED: f64 = 0.5;
+
+/// Whether a single block on a busy machine shows a change that the server's CPU per operation does not confirm. It may
+/// be due to how the machine treated one instance, which no number of its rounds tells.
+pub(crate) fn is_of_one_busy_block(
+    is_disturbed: bool,
+    rate: Option<&Effect>,
+    cpu: Option<&Effect>,
+) -> bool {
+    rate.is_some_and(|rate| {
+        let shown = cpu.map_or(0.0, |cpu| -cpu.log * rate.log.signum());
+        is_disturbed
+            && rate.blocks == 1
+            && rate.log.abs() < MACHINES_MOST.ln()
+            && shown < CONFIRMED * rate.log.abs()
+    })
+}
+
 /// The decision on one effect.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Decision {
@@ -80,6 +103,14 @@ impl Decision {
             doubt: (verdict == Some(Verdict::Undecided)).then_some(Doubt::AlsoSlow),
             ..Self::NONE
         };
+    }
+
+    /// Takes back a change that is known [of one busy block](is_of_one_busy_block) only.
+    pub(crate) fn wait_for_a_block(&mut self) {
+        if matches!(self.verdict, Verdict::Faster | Verdict::Slower) {
+            self.verdict = Verdict::Undecided;
+            self.doubt = Some(Doubt::OneBusyBlock);
+        }
     }
 
     /// What is left of it without an estimate.
@@ -325,6 +356,36 @@ mod tests {
             let none = decided(0);
             assert_eq!((none.verdict, none.detectable), (Verdict::Undecided, None));
         }
+    }
+
+    /// Equal servers differed by a factor of 4.1 in one block on a busy machine, while the CPU time of their operations
+    /// differed by a tenth.
+    #[test]
+    fn one_busy_block_needs_the_cpu_to_confirm_a_change() {
+        let of = |blocks, log| {
+            let mut of = effect(log, 0.1, 6.0);
+            of.blocks = blocks;
+            of
+        };
+        let is_of_one = |is_disturbed, rate: &Effect, cpu: Option<f64>| {
+            let cpu = cpu.map(|cpu| of(1, cpu));
+            is_of_one_busy_block(is_disturbed, Some(rate), cpu.as_ref())
+        };
+        let (faster, slower) = (of(1, 4.1_f64.ln()), of(1, -(4.1_f64.ln())));
+        assert!(is_of_one(true, &faster, Some(-0.1)) && is_of_one(true, &slower, Some(0.1)));
+        assert!(is_of_one(true, &slower, Some(-1.0)) && is_of_one(true, &slower, None));
+        // The CPU confirms it, it is too large, the machine was quiet, there are two blocks.
+        assert!(!is_of_one(true, &slower, Some(1.2)) && !is_of_one(true, &faster, Some(-1.2)));
+        assert!(!is_of_one(true, &of(1, -(20.0_f64.ln())), None));
+        assert!(!is_of_one(false, &slower, Some(0.1)));
+        assert!(!is_of_one(true, &of(2, -1.0), Some(0.1)));
+        assert!(!is_of_one_busy_block(true, None, None));
+        let rules = Rules::of_blocks(1);
+        let mut decision = rules.decisions([&[Some(slower)]])[0][0];
+        assert_eq!(decision.verdict, Verdict::Slower);
+        decision.wait_for_a_block();
+        let decided = (decision.verdict, decision.doubt);
+        assert_eq!(decided, (Verdict::Undecided, Some(Doubt::OneBusyBlock)));
     }
 
     #[test]

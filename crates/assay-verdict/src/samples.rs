@@ -12,7 +12,7 @@ use crate::bound::Bound;
 use crate::cell::CellSamples;
 use crate::effect::{Assumed, Class, Effect, Reduced, estimate};
 use crate::gate::{self, Claim, GateJudgement};
-use crate::rules::{Decision, Rules};
+use crate::rules::{Decision, Rules, is_of_one_busy_block};
 use crate::sample::Sample;
 use crate::uneven::Surplus;
 
@@ -63,6 +63,8 @@ pub(crate) struct Decided {
     /// Relative rates.
     pub(crate) rates: Quantity,
     pub(crate) rate_decisions: Vec<Decision>,
+    /// Changes of relative rates that are known [of one busy block](is_of_one_busy_block) only.
+    pub(crate) is_of_one: Vec<bool>,
     /// Bounds of relative rates, where a side did not answer.
     pub(crate) bounds: Vec<Option<Bound>>,
     /// How far the totals exceed the trimmed means, of relative rates.
@@ -161,13 +163,16 @@ impl Samples {
     #[must_use]
     pub fn gate(&mut self) -> Option<GateJudgement> {
         let margins = self.margins.clone()?;
-        let Decided { rates, rate_decisions: decisions, bounds, surplus, .. } = self.decide();
+        let Decided { rates, rate_decisions: decisions, is_of_one, bounds, surplus, .. } =
+            self.decide();
         let margins = margins.iter().flat_map(|margin| (0..self.systems).map(move |_| *margin));
-        let known = decisions.into_iter().zip(bounds);
+        let known = decisions.into_iter().zip(is_of_one).zip(bounds);
         let estimates = rates.effects.iter().zip(&rates.reduced).zip(known).zip(surplus);
         let mut claims = Vec::new();
-        for (((cell, system), margin), (((effect, reduced), (decision, bound)), surplus)) in
-            self.keys().zip(margins).zip(estimates)
+        for (
+            ((cell, system), margin),
+            (((effect, reduced), ((decision, is_of_one), bound)), surplus),
+        ) in self.keys().zip(margins).zip(estimates)
         {
             let is_uneven = decision.verdict == Verdict::Uneven
                 || matches!(decision.doubt, Some(Doubt::PerhapsUneven { .. }));
@@ -181,6 +186,7 @@ impl Samples {
                     is_measured: reduced.is_some(),
                     has_failed: decision.verdict == Verdict::Failed,
                     bound,
+                    is_of_one,
                     stalled: total.filter(|total| is_uneven && *total < 1.0 - margin),
                 });
             }
@@ -208,6 +214,14 @@ impl Samples {
         let surplus: Vec<Option<Surplus>> =
             self.keys().map(|(cell, system)| cell.surplus(system)).collect();
         self.rules.see_uneven(&mut rate_decisions, &rates.effects, &surplus);
+        let both = rates.effects.iter().zip(&cpu.effects);
+        let is_of_one: Vec<bool> = (self.keys().zip(both))
+            .map(|((cell, _), (rate, cpu))| {
+                is_of_one_busy_block(cell.is_disturbed(), rate.as_ref(), cpu.as_ref())
+            })
+            .collect();
+        let of_one = rate_decisions.iter_mut().zip(&is_of_one).filter(|(_, is_of_one)| **is_of_one);
+        of_one.for_each(|(decision, _)| decision.wait_for_a_block());
         for (((_, system), decision), has_failed) in
             self.keys().zip(&mut rate_decisions).zip(&has_failed)
         {
@@ -227,7 +241,7 @@ impl Samples {
         for (decision, bound) in rate_decisions.iter_mut().zip(&bounds) {
             decision.bound_by(*bound, self.rules.threshold());
         }
-        Decided { rates, rate_decisions, bounds, surplus, cpu, cpu_decisions }
+        Decided { rates, rate_decisions, is_of_one, bounds, surplus, cpu, cpu_decisions }
     }
 
     /// The rate of the second system of each pair relative to the first, as of the last decision, and the decisions:
@@ -242,9 +256,15 @@ impl Samples {
             };
         let (reduced, surplus): (Vec<_>, Vec<_>) = keys().zip(bounds()).map(rate).unzip();
         let rates = self.estimated(reduced, pairs.len(), self.assumed);
+        let cpu = keys().map(|(cell, (from, to))| cell.cpu_to(to, from)).collect();
+        let cpu = self.estimated(cpu, pairs.len(), self.assumed);
         let [mut decisions] = self.rules.decisions([&rates.effects]);
         self.rules.see_uneven(&mut decisions, &rates.effects, &surplus);
-        for ((cell, (from, to)), decision) in keys().zip(&mut decisions) {
+        let both = rates.effects.iter().zip(&cpu.effects);
+        for (((cell, (from, to)), (rate, cpu)), decision) in keys().zip(both).zip(&mut decisions) {
+            if is_of_one_busy_block(cell.is_disturbed(), rate.as_ref(), cpu.as_ref()) {
+                decision.wait_for_a_block();
+            }
             if cell.has_failed(from) || cell.has_failed(to) {
                 decision.verdict = Verdict::Failed;
             }

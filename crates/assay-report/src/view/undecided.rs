@@ -24,6 +24,7 @@ enum Reason {
     Hopeless,
     AtThreshold,
     PerhapsUneven,
+    OneBusyBlock,
     FewBlocks,
     Smoke,
     SinglePair,
@@ -39,6 +40,7 @@ impl Reason {
             Doubt::SinglePair => Self::SinglePair,
             Doubt::Paced => Self::Paced,
             Doubt::AlsoSlow => Self::AlsoSlow,
+            Doubt::OneBusyBlock => Self::OneBusyBlock,
             Doubt::FewBlocks { .. } => Self::FewBlocks,
             Doubt::Smoke => Self::Smoke,
             Doubt::AtThreshold => Self::AtThreshold,
@@ -82,6 +84,11 @@ fn sentence(reason: Reason, doubts: &[Doubt], record: &StudyRecord) -> String {
              by chance: measure longer ({})",
             longer(record)
         ),
+        Reason::OneBusyBlock => format!(
+            "other processes kept the machine busy, and a single block shows a change that the server's CPU per \
+             operation does not: measure a second block ({})",
+            longer(record)
+        ),
         Reason::FewBlocks => format!(
             "measured in {} blocks that a verdict needs: {}",
             blocks(doubts),
@@ -96,17 +103,7 @@ fn sentence(reason: Reason, doubts: &[Doubt], record: &StudyRecord) -> String {
         Reason::Smoke => format!(
             "preset smoke calls no changes below {threshold} and few larger ones: `--preset quick` decides more"
         ),
-        Reason::SinglePair if record.is_reported() => {
-            "a single published run has no interval, and so no verdict".to_owned()
-        }
-        Reason::SinglePair => match record.study.experiment {
-            Experiment::Stepwise => format!(
-                "the uncertainty of a single measurement is unknown: repeat it (`--repeats {REPEATS_MIN}`)"
-            ),
-            Experiment::Interleaved | Experiment::Sequential => {
-                "the uncertainty of a single measurement is unknown".to_owned()
-            }
-        },
+        Reason::SinglePair => single_pair(record),
         Reason::AlsoSlow => "one side did not answer in time, the other is as slow".to_owned(),
         Reason::Paced => {
             "rates were limited, so they do not say what systems are able to do".to_owned()
@@ -121,6 +118,17 @@ fn sentence(reason: Reason, doubts: &[Doubt], record: &StudyRecord) -> String {
         }
         Reason::Unmeasured => "no round was measured on both systems".to_owned(),
     }
+}
+
+fn single_pair(record: &StudyRecord) -> String {
+    if record.is_reported() {
+        return "a single published run has no interval, and so no verdict".to_owned();
+    }
+    let remedy = match record.study.experiment {
+        Experiment::Stepwise => format!(": repeat it (`--repeats {REPEATS_MIN}`)"),
+        Experiment::Interleaved | Experiment::Sequential => String::new(),
+    };
+    format!("the uncertainty of a single measurement is unknown{remedy}")
 }
 
 /// How to measure longer. A study that has ended can get more time, unless it is a gate or runs each test once.
