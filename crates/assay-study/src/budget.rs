@@ -4,6 +4,7 @@ use assay_model::{PlannedCell, Study, StudyRecord, Verdict};
 use assay_plan::{ROUNDS_MIN, round_s, start_s};
 use assay_verdict::Standing;
 
+use crate::learned::{RoundTime, round_times};
 use crate::rounds::RoundsLeft;
 
 /// The part of the budget that the first block may take in any case.
@@ -48,6 +49,8 @@ pub(crate) struct NextBlock {
     pub(crate) cells: Vec<(usize, u32)>,
     /// Seconds used at which it should end, for those after it to have their part.
     pub(crate) until_s: f64,
+    /// Blocks for which there is time, as far as is known, this one included.
+    pub(crate) fitting: u32,
 }
 
 /// The blocks of a study that are still to come.
@@ -60,11 +63,11 @@ pub(crate) struct BlocksLeft {
 }
 
 impl Budget {
-    /// The costs as planned, before anything was measured.
+    /// The costs as earlier runs measured them, else as planned.
     pub(crate) fn new(record: &StudyRecord) -> Self {
         let (study, systems) = (&record.study, record.systems.len());
         let planned_s: Vec<f64> = study.cells.iter().map(|cell| round_s(cell, systems)).collect();
-        Self {
+        let mut new = Self {
             budget_s: record.budget_s(),
             is_known: vec![false; planned_s.len()],
             round_s: planned_s.clone(),
@@ -76,7 +79,11 @@ impl Budget {
             start_s: start_s(&study.cells, systems),
             began_s: None,
             rounds_s: 0.0,
+        };
+        for RoundTime { cell, seconds } in round_times(record) {
+            new.knows(cell, seconds);
         }
+        new
     }
 
     /// Seconds that a round of a cell takes, all systems together.
@@ -96,6 +103,14 @@ impl Budget {
         if planned_s > 0.0 { took_s / planned_s } else { 1.0 }
     }
 
+    /// Rounds of a cell took this long in earlier runs.
+    fn knows(&mut self, cell: usize, seconds: f64) {
+        if let Some(known) = self.round_s.get_mut(cell) {
+            *known = seconds;
+        }
+        self.is_measured(cell, seconds);
+    }
+
     /// A round of a cell took this long, all systems together. One that failed, or in which the clock jumped, is not
     /// usual and does not show how long the next one takes.
     pub(crate) fn round_took(&mut self, cell: usize, seconds: f64, is_usual: bool) {
@@ -107,6 +122,11 @@ impl Budget {
         if let Some(known) = self.round_s.get_mut(cell) {
             *known = 0.5 * so_far_s + 0.5 * seconds;
         }
+        self.is_measured(cell, seconds);
+    }
+
+    /// The time of a cell is known, and shows how fast the machine is.
+    fn is_measured(&mut self, cell: usize, seconds: f64) {
         if let Some(is_known) = self.is_known.get_mut(cell) {
             *is_known = true;
         }
@@ -187,8 +207,8 @@ impl Budget {
         if wishes.is_empty() || blocks.left == 0 {
             return None;
         }
-        let once_s: f64 = wishes.iter().map(|(cell, _)| self.round_s(*cell)).sum();
-        let left_s = self.budget_s - used_s;
+        let once_s = self.once_s(wishes.iter().map(|(cell, _)| *cell));
+        let left_s = self.left_s(used_s);
         let least_s = self.start_s + f64::from(ROUNDS_MIN) * once_s;
         let most = study.rounds.max(ROUNDS_MIN);
         let robust = |&(cell, wish): &(usize, Wish)| self.robust(cell, wish).min(most);
@@ -223,7 +243,23 @@ impl Budget {
             left: if blocks.done == 0 { blocks.left } else { blocks_left },
             cells: wishes.iter().map(|it| (it.0, rounds(it))).collect(),
             until_s: used_s + left_s / f64::from(blocks_left),
+            fitting: if left_s < least_s { 0 } else { blocks_left },
         })
+    }
+
+    /// Seconds that a block takes besides its rounds.
+    pub(crate) fn start_s(&self) -> f64 {
+        self.start_s
+    }
+
+    /// Seconds that are left once so many are used.
+    pub(crate) fn left_s(&self, used_s: f64) -> f64 {
+        self.budget_s - used_s
+    }
+
+    /// Seconds of one round of all of these cells.
+    pub(crate) fn once_s(&self, cells: impl Iterator<Item = usize>) -> f64 {
+        cells.map(|cell| self.round_s(cell)).sum()
     }
 
     /// Adapts the rounds that a cell wants and those that it may take at most to the time that is left for the cells of
