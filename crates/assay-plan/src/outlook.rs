@@ -78,6 +78,9 @@ pub(crate) fn blocks_within(budget_s: f64, cells: &[PlannedCell], systems: usize
     ((budget_s / block_s) as u32).max(BLOCKS_LEAST)
 }
 
+/// A study that is to use less than this part of its time does so because of its other bounds.
+const USED: f64 = 0.8;
+
 /// How much of what is to be measured fits in the time that is left of a study.
 #[derive(Debug, Clone, Copy)]
 pub struct Fitting {
@@ -177,11 +180,20 @@ fn in_words(study: &Study, fitting: Fitting, needs: Needs, noise: Option<&Noise>
         };
         return format!("{what}, {why}: the last tests may not be measured");
     }
-    let allowed = format!(
-        "{what}; {} allows {} of {rounds:.0} passes",
-        about(left_s),
-        counted(blocks, if needs.is_resumed { "further block" } else { "block" }),
+    let passes = format!(
+        "{} of {rounds:.0} passes",
+        counted(blocks, if needs.is_resumed { "further block" } else { "block" })
     );
+    let takes_s = f64::from(blocks) * (fitting.start_s + rounds * fitting.once_s);
+    let is_bounded = blocks >= study.blocks && rounds >= f64::from(study.rounds);
+    let allowed = match is_bounded && takes_s < USED * left_s {
+        true => format!(
+            "{what}; it measures {passes}, about {} of {}: a higher `--rounds` or `--blocks` uses more",
+            about(takes_s),
+            about(left_s)
+        ),
+        false => format!("{what}; {} allows {passes}", about(left_s)),
+    };
     if study.preset == Preset::Smoke {
         return format!(
             "{allowed}; preset smoke calls changes of more than {} only, and nothing the same: `--preset quick` \
@@ -455,6 +467,9 @@ mod tests {
     fn smoke_says_what_it_calls() {
         let told = told_of(&planned(Preset::Smoke, &["point-query"]), 2, 10.0, None);
         assert!(told.contains("preset smoke calls changes of more than"), "{told}");
+        let told = told_of(&planned(Preset::Smoke, &["point-query"]), 2, 60.0, None);
+        let expected = "; it measures 2 blocks of 2 passes, about 4 s of 60 s: a higher `--rounds`";
+        assert!(told.contains(expected), "{told}");
     }
 
     #[test]

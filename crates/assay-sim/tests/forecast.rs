@@ -3,7 +3,7 @@
 use assay_model::StudyRecord;
 use assay_plan::Request;
 use assay_sim::{Faults, Machine, Scenario, Truth, study};
-use assay_study::{Driver, Shard, carry_out, forecast};
+use assay_study::{Driver, Executor as _, Shard, carry_out, forecast};
 
 /// Two systems, six tests, none of which is decided early.
 fn undecided() -> Scenario {
@@ -40,4 +40,28 @@ fn what_fits_in_more_time_is_known_from_what_was_measured() {
     let fitting = forecast(&record, record.budget_s() - 40.0 * slow_s).fitting;
     assert!(fitting.blocks >= 1 && (f64::from(fitting.blocks) * fitting.rounds) <= 40.0);
     assert_eq!(forecast(&record, record.budget_s() - slow_s).fitting.blocks, 0);
+}
+
+/// Some tests use up their rows, and turns may be shorter than was planned: the others get the time.
+#[test]
+fn the_last_block_uses_the_budget() {
+    let scenario = |rounds: Option<u32>| {
+        let words = ["mariadb@10.11".to_owned(), "mariadb@11.8".to_owned()];
+        let request = Request {
+            tests: ["delete", "scan", "point-query"].map(str::to_owned).into(),
+            budget_s: Some(60.0),
+            blocks: Some(1),
+            rounds,
+            ..Request::of_systems(&words)
+        };
+        Scenario { record: study(&request), ..undecided() }
+    };
+    let used_s = |rounds| {
+        let mut machine = Machine::new(scenario(rounds), Shard::WHOLE);
+        carry_out(&mut Driver::new(machine.record(), Shard::WHOLE), &mut machine).unwrap();
+        machine.used_s()
+    };
+    let (free_s, bounded_s) = (used_s(None), used_s(Some(10)));
+    assert!((54.0..63.0).contains(&free_s), "{free_s}");
+    assert!(bounded_s < 30.0, "{bounded_s}");
 }

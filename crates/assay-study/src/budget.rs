@@ -262,6 +262,33 @@ impl Budget {
         cells.map(|cell| self.round_s(cell)).sum()
     }
 
+    /// Seconds that some cells of a block take, with the instances that are still to start for them. `cells` is the
+    /// number of all cells of the block.
+    fn takes_s(&self, to_come: &[(usize, u32)], cells: usize, rounds: impl Fn(u32) -> u32) -> f64 {
+        let slower = if self.starts_s.is_empty() { self.pace().max(1.0) } else { 1.0 };
+        let starts_s = slower * self.start_s * to_come.len() as f64 / cells.max(1) as f64;
+        let new = to_come.iter().filter(|(cell, _)| self.is_new(*cell)).count();
+        let traces_s = new as f64 * self.traces.0 / self.traces.1.max(1.0);
+        let rounds_s: f64 = to_come
+            .iter()
+            .map(|(cell, wanted)| self.round_s(*cell) * f64::from(rounds(*wanted)))
+            .sum();
+        starts_s + traces_s + rounds_s
+    }
+
+    /// Whether a further block of these cells fits after this time used.
+    pub(crate) fn has_time(&self, cells: impl Iterator<Item = usize>, used_s: f64) -> bool {
+        self.left_s(used_s) >= self.start_s + f64::from(ROUNDS_MIN) * self.once_s(cells)
+    }
+
+    /// How many times the rounds that were planned for the rest of the last block fit in the time that is left of it:
+    /// no other block needs it.
+    pub(crate) fn stretch(&self, to_come: &[(usize, u32)], cells: usize, left_s: f64) -> f64 {
+        let rounds_s = self.takes_s(to_come, cells, |rounds| rounds);
+        let besides_s = self.takes_s(to_come, cells, |_| 0);
+        ((left_s - besides_s) / (rounds_s - besides_s).max(f64::MIN_POSITIVE)).max(1.0)
+    }
+
     /// Adapts the rounds that a cell wants and those that it may take at most to the time that is left for the cells of
     /// its block that are still to come, itself included, each with its rounds. `cells` is the number of all its cells,
     /// `block_s` is left of the part of the block, `study_s` until it has to end.
@@ -273,16 +300,8 @@ impl Budget {
         [block_s, study_s]: [f64; 2],
     ) -> RoundsLeft {
         let RoundsLeft { wanted, most, .. } = rounds;
-        let slower = if self.starts_s.is_empty() { self.pace().max(1.0) } else { 1.0 };
-        let starts_s = slower * self.start_s * to_come.len() as f64 / cells.max(1) as f64;
-        let new = to_come.iter().filter(|(cell, _)| self.is_new(*cell)).count();
-        let besides_s = starts_s + new as f64 * self.traces.0 / self.traces.1.max(1.0);
-        let of = |rounds: &dyn Fn(u32) -> u32| {
-            let rounds =
-                to_come.iter().map(|(cell, it)| self.round_s(*cell) * f64::from(rounds(*it)));
-            besides_s + rounds.sum::<f64>()
-        };
-        let (planned_s, least_s) = (of(&|rounds| rounds), of(&|rounds| rounds.min(ROUNDS_MIN)));
+        let planned_s = self.takes_s(to_come, cells, |rounds| rounds);
+        let least_s = self.takes_s(to_come, cells, |rounds| rounds.min(ROUNDS_MIN));
         let in_twos = |rounds: f64| (rounds as u32 / ROUNDS_MIN * ROUNDS_MIN).max(ROUNDS_MIN);
         if planned_s > study_s {
             // A test that is not measured at all is worse than one that is measured briefly.

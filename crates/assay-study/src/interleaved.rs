@@ -272,7 +272,7 @@ impl Interleaved {
             return self.calibrate_from(cell + 1, used_s);
         };
         // How many rounds a cell may take can depend on its events.
-        let left = self.rounds_left(cell, &block.rounds).map(|left| self.fitted(left, block));
+        let left = self.fitted(cell, block);
         self.pending_done();
         let state = self.phase_mut().and_then(|phase| phase.cell.as_mut());
         if let Some((state, left)) = state.filter(|state| state.cell == cell).zip(left) {
@@ -373,7 +373,7 @@ impl Interleaved {
         let State::InBlock(block) = &self.state else { return };
         let first = block.phase.cells.front().filter(|_| !self.is_over);
         let next = first.and_then(|&cell| {
-            let left = self.fitted(self.rounds_left(cell, &block.rounds)?, block);
+            let left = self.fitted(cell, block)?;
             Some(CellState { cell, left, is_connected: false })
         });
         let is_over = self.is_over;
@@ -406,9 +406,31 @@ impl Interleaved {
     }
 
     /// The rounds of the next cell for which its block has time.
-    fn fitted(&self, left: RoundsLeft, block: &BlockState) -> RoundsLeft {
+    fn fitted(&self, cell: usize, block: &BlockState) -> Option<RoundsLeft> {
         let seconds = [self.until_s, self.ends_s].map(|end| end - self.used_s);
-        self.budget.fitted(left, &block.to_come(), block.rounds.len(), seconds)
+        // A test that uses up its rows takes fewer rounds than there is time for.
+        let wanted = |(cell, _)| Some((cell, self.rounds_left(cell, &block.rounds)?.wanted));
+        let to_come: Vec<_> = block.to_come().into_iter().filter_map(wanted).collect();
+        let cells = block.rounds.len();
+        let mut left = self.rounds_left(cell, &block.rounds)?;
+        if self.is_last(block) {
+            let stretch = self.budget.stretch(&to_come, cells, seconds[0]);
+            let more = (f64::from(left.wanted) * stretch) as u32 / ROUNDS_MIN * ROUNDS_MIN;
+            let more = more.min(self.study.rounds);
+            if more > left.wanted {
+                left = self.rounds_left(cell, &BTreeMap::from([(cell, more)]))?;
+                // None is left for repeating those that are spoiled.
+                left.most = left.wanted;
+            }
+        }
+        Some(self.budget.fitted(left, &to_come, cells, seconds))
+    }
+
+    /// Whether no block comes after this one.
+    fn is_last(&self, block: &BlockState) -> bool {
+        let next = block.number.saturating_add(1);
+        self.blocks_left(next).left == 0
+            || !self.budget.has_time(block.rounds.keys().copied(), self.until_s)
     }
 
     fn phase_mut(&mut self) -> Option<&mut PhaseState> {

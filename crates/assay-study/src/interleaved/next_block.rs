@@ -25,7 +25,7 @@ impl Interleaved {
     }
 
     /// The blocks from this one on.
-    fn blocks_left(&self, number: u32) -> BlocksLeft {
+    pub(super) fn blocks_left(&self, number: u32) -> BlocksLeft {
         let count = |blocks: Range<u32>| blocks.filter(|it| self.shard.has(*it)).count() as u32;
         BlocksLeft { done: count(0..number), left: count(number..self.blocks_max) }
     }
