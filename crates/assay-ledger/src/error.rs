@@ -44,17 +44,17 @@ pub enum Problem {
     /// SQLite finds the file inconsistent.
     #[error("it is damaged: {0}")]
     Damaged(#[source] rusqlite::Error),
-    /// The schema is not the one this assay reads.
-    #[error("it has schema version {found}, and this assay knows {known}")]
-    Schema {
-        /// Version in the file.
-        found: i32,
-        /// The version that this assay knows.
-        known: u32,
-    },
     /// The file is from before version 1 of the schema.
-    #[error("it was written by an assay before the first release")]
-    Unreleased,
+    #[error(
+        "it was made by an assay before the first release: measure again into another file, or read it with that assay"
+    )]
+    Older,
+    /// The file has a later version of the schema.
+    #[error("it was made by a newer assay (schema version {found}): upgrade assay to read it")]
+    Newer {
+        /// The version in the file.
+        found: i32,
+    },
     /// Its schema differs from that of its version.
     #[error("its schema was altered: {0}")]
     Altered(String),
@@ -203,10 +203,6 @@ impl Hint for Error {
             Problem::NotALedger => "name the file that an earlier study was written to",
             Problem::Damaged(_) | Problem::Overfull => {
                 "keep the file: `sqlite3 FILE .recover` may save the studies in it"
-            }
-            Problem::Schema { .. } => "read it with the assay that wrote it, or a newer one",
-            Problem::Unreleased => {
-                "move the file away: assay makes a new one; only the assay that wrote it can still report it"
             }
             Problem::Altered(_) => {
                 "use the file as assay wrote it, without tables, indexes and views of your own, or another ledger"

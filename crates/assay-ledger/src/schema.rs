@@ -1,5 +1,6 @@
 //! Opens the file: checks its identity and its schema, and makes writes durable.
 
+use std::cmp::Ordering;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -19,7 +20,7 @@ const APPLICATION_ID: i32 = 0x4153_414C;
 const UNRELEASED: [i32; 2] = [0x4153_5359, 0x4153_4159];
 
 /// The version of the schema.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: i32 = 1;
 
 /// How long to wait for another process to end its transaction. Transactions of assay take milliseconds, or seconds if
 /// the disk is busy.
@@ -184,12 +185,12 @@ fn is_ledger(connection: &Connection) -> Result<bool, Problem> {
     let pragma = |name| snapshot.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
     let version = pragma("user_version")?;
     match pragma("application_id")? {
-        APPLICATION_ID if u32::try_from(version) == Ok(VERSION) => {
-            shape::check(&snapshot)?;
-            Ok(true)
-        }
-        APPLICATION_ID => Err(Problem::Schema { found: version, known: VERSION }),
-        other if UNRELEASED.contains(&other) => Err(Problem::Unreleased),
+        APPLICATION_ID => match version.cmp(&VERSION) {
+            Ordering::Less => Err(Problem::Older),
+            Ordering::Equal => shape::check(&snapshot).map(|()| true),
+            Ordering::Greater => Err(Problem::Newer { found: version }),
+        },
+        other if UNRELEASED.contains(&other) => Err(Problem::Older),
         0 if version == 0 && is_empty(&snapshot)? => Ok(false),
         _ => Err(Problem::NotALedger),
     }

@@ -113,7 +113,7 @@ fn invalid_numbers_are_named() {
         ("slice SET host_busy_ns = 1, host_other_ns = -1", "`slice`, row 1: `host_other_ns` is -1"),
         ("host SET cpus = -1", "`host`, row 1: `cpus` is -1, out of range"),
         ("host SET run = run + 1000", "`host`, row 1: is missing"),
-        ("run SET study = 'other'", ", not one of the study"),
+        ("run SET study = 'other'", "`slice`, row 1: `run` is "),
     ] {
         // Only the first slice is changed: slices must not become equal.
         let first = if change.starts_with("slice") { " WHERE id = 1" } else { "" };

@@ -19,7 +19,6 @@ pub enum EventKind {
         /// Blocks in addition to those that were planned.
         blocks: u32,
         /// The last block, if the study had ended: its look spent all of the planned error.
-        #[serde(default)]
         ended_after: Option<u32>,
     },
     /// A resumed study continued under other conditions on the same machine.
@@ -90,11 +89,6 @@ pub enum EventKind {
         /// The reason.
         what: String,
     },
-    /// A text from a ledger that is older than event kinds. New events never have this kind.
-    Other {
-        /// The text.
-        text: String,
-    },
 }
 
 /// A fact about the machine that may change between the runs of a study.
@@ -122,18 +116,12 @@ pub struct BusyProcess {
     pub cpu_percent: u32,
 }
 
-/// The first words of [`EventKind::OtherProcesses`].
-const OTHERS_BUSY: &str = "other processes used the CPU: ";
-
 impl EventKind {
-    /// Whether it names this process as a busy one. A study that an older assay began has the text of such an event.
+    /// Whether it names this process as a busy one.
     #[must_use]
     pub fn names(&self, process: &str) -> bool {
         match self {
             Self::OtherProcesses { processes } => processes.iter().any(|busy| busy.name == process),
-            Self::Other { text } => {
-                text.starts_with(OTHERS_BUSY) && text.contains(&format!("`{process}` "))
-            }
             _ => false,
         }
     }
@@ -170,7 +158,7 @@ impl fmt::Display for EventKind {
                 "the writes measured before the interruption are repeated without being recorded",
             ),
             Self::OtherProcesses { processes } => {
-                f.write_str(OTHERS_BUSY)?;
+                f.write_str("other processes used the CPU: ")?;
                 for (number, BusyProcess { name, cpu_percent, .. }) in processes.iter().enumerate()
                 {
                     let comma = if number == 0 { "" } else { ", " };
@@ -179,7 +167,7 @@ impl fmt::Display for EventKind {
                 }
                 f.write_str(" on average")
             }
-            Self::Other { text } | Self::Reservation { what: text } => f.write_str(text),
+            Self::Reservation { what: text } => f.write_str(text),
         }
     }
 }
@@ -198,19 +186,6 @@ impl fmt::Display for MachineFact {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_busy_process_is_known_by_its_name_in_old_texts_too() {
-        let busy = |name: &str| BusyProcess { name: name.to_owned(), pid: 7, cpu_percent: 58 };
-        let event = EventKind::OtherProcesses { processes: vec![busy("cc1"), busy("ld")] };
-        let text = EventKind::Other { text: event.to_string() };
-        for event in [event, text] {
-            assert!(event.names("cc1") && event.names("ld"), "{event:?}");
-            assert!(!event.names("cc") && !event.names("used"), "{event:?}");
-        }
-        let failed = EventKind::Other { text: "`cc1` failed: `ld` is missing".to_owned() };
-        assert!(!failed.names("ld"));
-    }
 
     /// Scripts and users may know these texts.
     #[test]
@@ -259,7 +234,6 @@ mod tests {
                 "other processes used the CPU: `a` 0.58 CPUs, `b` 2.05 CPUs on average",
             ),
             (EventKind::Reservation { what: text() }, "x"),
-            (EventKind::Other { text: text() }, "x"),
         ] {
             assert_eq!(kind.to_string(), shown);
         }

@@ -101,12 +101,10 @@ pub struct ProfileLimits {
     /// The kernel refused to show its own functions.
     pub no_kernel: bool,
     /// The kernel showed its own functions without their names, so it is unknown what threads wait for.
-    #[serde(default)]
     pub unnamed_kernel: bool,
     /// Samples of CPU time that did not fit into the buffers.
     pub lost: u64,
     /// Records of waits that did not fit into the buffers. A thread that waits makes at least two of them.
-    #[serde(default)]
     pub lost_waits: u64,
     /// Samples whose stack could not be followed to its beginning.
     pub broken: u64,
@@ -160,23 +158,16 @@ pub struct Profile {
     /// Samples of the threads that serve the clients' connections.
     pub serving: CallTree,
     /// By how much their functions vary from part to part of the sampling, divided by what the number of samples alone
-    /// explains; at least 1.
-    #[serde(default = "no_dispersion")]
+    /// explains; at least 1. A sampling of one part cannot tell, and has 1.
     pub dispersion: f64,
     /// Samples of all other threads of the server.
     pub background: CallTree,
     /// What the serving threads wait for; `None` if the kernel did not tell.
     pub waits: Option<Waits>,
     /// Instructions and cycles; empty if the processor did not count them.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub processor: Vec<ProcessorPart>,
     /// What it could not see.
     pub limits: ProfileLimits,
-}
-
-/// Profiles of one part cannot tell.
-fn no_dispersion() -> f64 {
-    1.0
 }
 
 impl Profile {

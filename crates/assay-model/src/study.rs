@@ -86,7 +86,6 @@ pub struct Host {
     /// Whether the data directories lie on a block device whose reads and writes are counted.
     pub counts_device: bool,
     /// What an examination found before the run.
-    #[serde(default)]
     pub doctor: Option<Examination>,
 }
 
@@ -367,7 +366,6 @@ pub struct StudyRecord {
     /// Whether the study ran to its end.
     pub finished: bool,
     /// Whether it is being measured at this moment. The ledger does not know and leaves it unset.
-    #[serde(default)]
     pub running: bool,
 }
 

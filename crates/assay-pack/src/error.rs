@@ -27,9 +27,9 @@ pub enum Error {
     /// The manifest is not one that assay writes.
     #[error("its manifest is not one that assay writes: {0}")]
     Manifest(String),
-    /// A newer assay wrote it.
-    #[error("a newer assay wrote it: it has format version {0}")]
-    Newer(u32),
+    /// It has a later version of the format.
+    #[error("it was made by a newer assay (format version {0}): upgrade assay to read it")]
+    Newer(u64),
     /// The members are too large together.
     #[error("its members are larger than {} MiB", SIZE_MAX >> 20)]
     TooLarge,
@@ -44,7 +44,7 @@ pub enum Error {
 impl Hint for Error {
     fn hints(&self) -> Vec<String> {
         let hint = match self {
-            Self::Newer(_) => "read it with the assay that wrote it, or a newer one",
+            Self::Newer(_) => return Vec::new(),
             Self::TooLarge => "copy the ledger itself, and publish its SHA-256",
             _ => "get the file again: it was damaged or altered, or `assay pack` did not write it",
         };

@@ -70,7 +70,7 @@ impl Manifest {
         }
         let version = any.get("version").and_then(serde_json::Value::as_u64).unwrap_or(0);
         if version > u64::from(FORMAT_VERSION) {
-            return Err(Error::Newer(u32::try_from(version).unwrap_or(u32::MAX)));
+            return Err(Error::Newer(version));
         }
         let manifest: Self =
             serde_json::from_slice(text).map_err(|error| Error::Manifest(error.to_string()))?;

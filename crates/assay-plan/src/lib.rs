@@ -41,7 +41,10 @@ pub use fits::{MachineFacts, check_audit, check_memory, told_disk};
 pub use gate::{gate, parse_limit};
 pub use nearest::nearest;
 pub use order::{connect_order, round_order, start_order};
-pub use outlook::{ROUNDS_MIN, needed, outlook, overrun, round_s, smallest_change_in, start_s};
+pub use outlook::{
+    Fitting, Outlook, ROUNDS_MIN, needed, outlook, overrun, round_s, smallest_change_in, start_s,
+    suggested_time,
+};
 pub use participants::{Plan, PlannedSystem};
 pub use plan::{check_variant, plan, plan_of};
 pub use precision::Needs;
@@ -52,6 +55,8 @@ pub use study_file::{read_study, shell_quoted, write_study};
 pub use sysbench::is_script;
 pub use system_name::{check_system, parse_engine, parse_system, repository_login};
 pub use tests_glob::{name_matcher, select_of, select_tests};
-pub use units::{parse_budget_s, parse_clients, parse_count, parse_duration_s, parse_percent};
+pub use units::{
+    duration_text, parse_budget_s, parse_clients, parse_count, parse_duration_s, parse_percent,
+};
 pub use url::{Password, Place, ServerUrl, parse_url};
 pub use workload::{ReadFile, UserFile, Workload, read_workload};

@@ -78,23 +78,88 @@ pub(crate) fn blocks_within(budget_s: f64, cells: &[PlannedCell], systems: usize
     ((budget_s / block_s) as u32).max(BLOCKS_LEAST)
 }
 
-/// Says in one sentence, for the user, how long a study takes and what it can decide in the time that is left, given
-/// the noise of the machine if it was measured.
+/// A study that is to use less than this part of its time does so because of its other bounds.
+const USED: f64 = 0.8;
+
+/// How much of what is to be measured fits in the time that is left of a study.
+#[derive(Debug, Clone, Copy)]
+pub struct Fitting {
+    /// Systems that are measured.
+    pub systems: usize,
+    /// Seconds to start the instances of a block.
+    pub start_s: f64,
+    /// Seconds of one round of every cell, all systems together.
+    pub once_s: f64,
+    /// Seconds that are left.
+    pub left_s: f64,
+    /// Blocks that fit; 0 if not even the shortest one does.
+    pub blocks: u32,
+    /// Rounds of a cell in each of these blocks.
+    pub rounds: f64,
+}
+
+impl Fitting {
+    /// As planned, before anything was measured.
+    #[must_use]
+    pub fn planned(study: &Study, systems: usize, left_s: f64) -> Self {
+        let times = Times::of(&study.cells, systems);
+        let Spent { blocks, rounds } = affordable(study, systems, left_s);
+        let blocks = if left_s < times.block_s() { 0 } else { blocks as u32 };
+        let Times { start_s, once_s } = times;
+        Self { systems, start_s, once_s, left_s, blocks, rounds }
+    }
+
+    /// Seconds of a block with as few rounds as possible.
+    #[must_use]
+    pub fn block_s(&self) -> f64 {
+        Times { start_s: self.start_s, once_s: self.once_s }.block_s()
+    }
+
+    /// Seconds that have to be left for a block to fit: what is known of its length is not exact.
+    #[must_use]
+    pub fn needed_s(&self) -> f64 {
+        1.1 * self.block_s()
+    }
+}
+
+/// A time that is suggested to the user, as an option takes it: the next round one that is not less than this.
 #[must_use]
-pub fn outlook(
-    study: &Study,
-    systems: usize,
-    left_s: f64,
-    needs: Needs,
-    noise: Option<&Noise>,
-) -> String {
-    let times = Times::of(&study.cells, systems);
-    let one_pass_s = times.start_s + times.once_s;
+pub fn suggested_time(seconds: f64) -> String {
+    let step = match seconds {
+        short if short <= 20.0 => 1.0,
+        middle if middle <= 60.0 => 5.0,
+        _ => 10.0,
+    };
+    duration_text((seconds / step).ceil().max(1.0) * step).replace(' ', "")
+}
+
+/// How long a study takes and what it can decide, for the user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outlook {
+    /// The same in one sentence.
+    pub told: String,
+    /// What to use instead, if the time is too short.
+    pub remedy: Option<String>,
+}
+
+/// Says how long a study takes and what it can decide in the time that is left, given the noise of the machine if it
+/// was measured. The cells of the study are those that are measured further.
+#[must_use]
+pub fn outlook(study: &Study, fitting: Fitting, needs: Needs, noise: Option<&Noise>) -> Outlook {
+    let is_too_short = study.experiment == Experiment::Interleaved && fitting.blocks < 1;
+    Outlook {
+        told: in_words(study, fitting, needs, noise),
+        remedy: is_too_short.then(|| remedy(study, fitting, needs)),
+    }
+}
+
+fn in_words(study: &Study, fitting: Fitting, needs: Needs, noise: Option<&Noise>) -> String {
+    let Fitting { systems, left_s, blocks, rounds, .. } = fitting;
     let what = format!(
         "one pass over {} on {} takes about {}",
         counted(study.cells.len() as u64, "test"),
         counted(systems as u64, "system"),
-        about(one_pass_s),
+        about(fitting.start_s + fitting.once_s),
     );
     if study.experiment == Experiment::Sequential {
         return format!("{what}, and there is only one, so changes cannot be told from chance");
@@ -107,46 +172,61 @@ pub fn outlook(
             about(study.budget_s),
         );
     }
-    let block_s = times.block_s();
-    let blocks = ((left_s / block_s).max(0.0) as u32).min(study.blocks);
     if blocks < 1 {
-        let needed_s = 1.1 * block_s;
-        let text = |seconds: f64| duration_text((seconds / 10.0).ceil() * 10.0).replace(' ', "");
-        let remedy = match needs.is_resumed {
-            true => format!("`--more {}`", text(needed_s - left_s.max(0.0))),
-            false => format!(
-                "`--budget {}` or fewer `--tests`",
-                text(study.budget_s - left_s + needed_s)
-            ),
-        };
         let why = if left_s < 1.0 {
             "and nothing is left of the budget".to_owned()
         } else {
             format!("and a block has {ROUNDS_MIN}; {} are left", about(left_s))
         };
-        return format!("{what}, {why}: the last tests may not be measured; use {remedy}");
+        return format!("{what}, {why}: the last tests may not be measured");
     }
+    let passes = format!(
+        "{} of {rounds:.0} passes",
+        counted(blocks, if needs.is_resumed { "further block" } else { "block" })
+    );
+    let takes_s = f64::from(blocks) * (fitting.start_s + rounds * fitting.once_s);
+    let is_bounded = blocks >= study.blocks && rounds >= f64::from(study.rounds);
+    let allowed = match is_bounded && takes_s < USED * left_s {
+        true => format!(
+            "{what}; it measures {passes}, about {} of {}: a higher `--rounds` or `--blocks` uses more",
+            about(takes_s),
+            about(left_s)
+        ),
+        false => format!("{what}; {} allows {passes}", about(left_s)),
+    };
     if study.preset == Preset::Smoke {
         return format!(
-            "{what}; preset smoke calls changes of more than {} only, and nothing the same: `--preset quick` decides \
-             more",
+            "{allowed}; preset smoke calls changes of more than {} only, and nothing the same: `--preset quick` \
+             decides more",
             percent(needs.threshold),
         );
     }
-    let spent = affordable(study, systems, left_s);
+    // What the blocks so far have decided is in the report of them.
+    if needs.is_resumed {
+        return allowed;
+    }
+    let spent = Spent { blocks: f64::from(blocks), rounds };
     let changes = smallest_change(study, spent, needs, noise, |_| true);
     let machine = match noise {
         Some(_) => "with the noise that this machine has now",
         None => "on a virtual machine with the usual noise",
     };
     format!(
-        "{what}; {} allows {} of {} passes; {machine}, that detects changes of about {} in half of the tests; smaller \
-         ones may stay undecided",
-        about(left_s),
-        counted(blocks, "block"),
-        spent.rounds,
+        "{allowed}; {machine}, that detects changes of about {} in half of the tests; smaller ones may stay undecided",
         percent(changes.unwrap_or(f64::INFINITY)),
     )
+}
+
+/// What to use where not even one block fits.
+fn remedy(study: &Study, fitting: Fitting, needs: Needs) -> String {
+    let (left_s, needed_s) = (fitting.left_s, fitting.needed_s());
+    match needs.is_resumed {
+        true => format!("`--more {}`", suggested_time(needed_s - left_s.max(0.0))),
+        false => format!(
+            "`--budget {}` or fewer `--tests`",
+            suggested_time(study.budget_s - left_s + needed_s)
+        ),
+    }
 }
 
 /// Blocks and rounds that a study can measure in the time that is left.
@@ -276,44 +356,46 @@ mod tests {
         plan(&request, machine).unwrap().study
     }
 
+    fn told_of(study: &Study, systems: usize, left_s: f64, noise: Option<&Noise>) -> String {
+        outlook(study, Fitting::planned(study, systems, left_s), NEEDS, noise).told
+    }
+
     #[test]
     fn the_outlook_names_the_time_of_a_pass_and_the_detectable_change() {
         let study = planned(Preset::Quick, &[]);
-        let told = outlook(&study, 2, 300.0, NEEDS, None);
+        let told = told_of(&study, 2, 300.0, None);
         assert!(told.starts_with("one pass over 32 tests on 2 systems takes about "), "{told}");
         assert!(told.contains("5 min allows 14 blocks of "), "{told}");
         assert!(told.contains("detects changes of about 2.4% in half"), "{told}");
         let one = planned(Preset::Quick, &["point-query"]);
-        assert!(
-            outlook(&one, 1, 600.0, NEEDS, None).contains("over 1 test on 1 system takes"),
-            "{one:?}"
-        );
+        assert!(told_of(&one, 1, 600.0, None).contains("over 1 test on 1 system takes"), "{one:?}");
     }
 
     #[test]
     fn a_budget_too_small_for_verdicts_is_reported_with_a_remedy() {
         let mut study = planned(Preset::Quick, &[]);
         study.budget_s = 30.0;
-        let none = outlook(&study, 2, 2.0, NEEDS, None);
-        assert!(none.contains("a block has 2; 2 s are left"), "{none}");
-        let few = outlook(&study, 2, 10.0, NEEDS, None);
-        let late = outlook(&study, 2, -30.0, NEEDS, None);
-        assert!(late.contains("nothing is left of the budget"), "{late}");
-        let resumed = outlook(&study, 2, -30.0, Needs { is_resumed: true, ..NEEDS }, None);
-        let more = resumed.split("--more ").nth(1).unwrap().split('`').next().unwrap();
-        let more = crate::parse_duration_s(more).unwrap();
-        assert!(outlook(&study, 2, more, NEEDS, None).contains("detects changes"), "{resumed}");
-        for told in [&none, &few] {
-            assert!(told.contains("the last tests may not be measured"), "{told}");
-            let budget = told.split("--budget ").nth(1).unwrap().split('`').next().unwrap();
-            let seconds = crate::parse_duration_s(budget).unwrap();
-            // The time used so far counts too.
-            let used_s = if *told == none { 28.0 } else { 0.0 };
-            assert!(
-                outlook(&study, 2, seconds - used_s, NEEDS, None).contains("detects changes"),
-                "{budget}"
-            );
+        let of = |left_s, is_resumed| {
+            let needs = Needs { is_resumed, ..NEEDS };
+            outlook(&study, Fitting::planned(&study, 2, left_s), needs, None)
+        };
+        let allows = |left_s| of(left_s, false).told.contains("detects changes");
+        let named = |found: &Outlook, option: &str| {
+            let remedy = found.remedy.clone().unwrap();
+            let value = remedy.split(option).nth(1).unwrap().split('`').next().unwrap().to_owned();
+            crate::parse_duration_s(value.trim()).unwrap()
+        };
+        let none = of(2.0, false);
+        assert!(none.told.contains("a block has 2; 2 s are left"), "{none:?}");
+        let late = of(-30.0, false);
+        assert!(late.told.contains("nothing is left of the budget"), "{late:?}");
+        assert!(allows(named(&of(-30.0, true), "--more")));
+        // The time used so far counts too.
+        for (found, used_s) in [(none, 28.0), (of(10.0, false), 20.0)] {
+            assert!(found.told.contains("the last tests may not be measured"), "{found:?}");
+            assert!(allows(named(&found, "--budget") - used_s), "{found:?}");
         }
+        assert_eq!(of(300.0, false).remedy, None);
     }
 
     #[test]
@@ -365,7 +447,7 @@ mod tests {
         };
         let [calm, noisy] = [0.002, 0.1].map(noise);
         assert!(change(&study, 6, 10, Some(&calm)) < change(&study, 6, 10, Some(&noisy)));
-        let told = outlook(&study, 2, 600.0, NEEDS, Some(&calm));
+        let told = told_of(&study, 2, 600.0, Some(&calm));
         assert!(told.contains("with the noise that this machine has now"), "{told}");
     }
 
@@ -383,13 +465,16 @@ mod tests {
 
     #[test]
     fn smoke_says_what_it_calls() {
-        let told = outlook(&planned(Preset::Smoke, &["point-query"]), 2, 10.0, NEEDS, None);
+        let told = told_of(&planned(Preset::Smoke, &["point-query"]), 2, 10.0, None);
         assert!(told.contains("preset smoke calls changes of more than"), "{told}");
+        let told = told_of(&planned(Preset::Smoke, &["point-query"]), 2, 60.0, None);
+        let expected = "; it measures 2 blocks of 2 passes, about 4 s of 60 s: a higher `--rounds`";
+        assert!(told.contains(expected), "{told}");
     }
 
     #[test]
     fn a_single_pass_promises_nothing() {
-        let told = outlook(&planned(Preset::Published, &["point-query"]), 2, 0.0, NEEDS, None);
+        let told = told_of(&planned(Preset::Published, &["point-query"]), 2, 0.0, None);
         assert!(told.contains("there is only one"), "{told}");
     }
 }

@@ -150,7 +150,8 @@ fn without_sign(text: &str) -> Option<Error> {
 }
 
 /// A duration as [`parse_duration_s`] reads it, in one word.
-pub(crate) fn duration_text(seconds: f64) -> String {
+#[must_use]
+pub fn duration_text(seconds: f64) -> String {
     let nanoseconds = (seconds.fract() * 1e9).round() as i64;
     let whole = SignedDuration::from_secs(seconds.trunc() as i64);
     let text = format!("{:#}", whole.saturating_add(SignedDuration::from_nanos(nanoseconds)));

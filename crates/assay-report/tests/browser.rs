@@ -12,7 +12,7 @@ use assay_report::{
 use assay_verdict::judge;
 use common::browser::{Browser, Window};
 use common::studies::{FOUR, ONE, failed, study, with_setups};
-use common::{record, suspicious, text_event};
+use common::{event_of, record, suspicious};
 use serde_json::{Value, json};
 
 const OPTIONS: TextOptions = TextOptions { width: 80, color: false, verbose: true };
@@ -41,7 +41,7 @@ fn hostile() -> StudyRecord {
         finding.values.fill(Some(EVIL.to_owned()));
     }
     record.runs[0].host.cpu = EVIL.to_owned();
-    record.events[0].what = text_event(EVIL);
+    record.events[0].what = event_of(EVIL);
     (record.study.id, record.study.recipe) = (EVIL.to_owned(), EVIL.to_owned());
     record
 }

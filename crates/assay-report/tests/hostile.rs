@@ -7,7 +7,7 @@ mod common;
 use assay_model::{SliceOutcome, StudyRecord};
 use assay_report::{Compared, Format, TextOptions, render};
 use assay_verdict::judge;
-use common::{prefix_of, record, suspicious, text_event};
+use common::{event_of, prefix_of, record, suspicious};
 
 const EVIL: &str =
     "=1+1\u{1b}[2J\u{9b}31m\u{7}\r\n\nhint: run this\u{202e}txt\u{2066}\u{200f}\u{61c}\u{2028}x";
@@ -36,7 +36,7 @@ fn hostile() -> StudyRecord {
         *text = EVIL.to_owned();
     }
     host.hypervisor = Some(EVIL.to_owned());
-    record.events[0].what = text_event(EVIL);
+    record.events[0].what = event_of(EVIL);
     for slice in record.slices.iter_mut().filter(|slice| slice.system == 1) {
         slice.outcome = SliceOutcome::Failed(EVIL.to_owned());
     }

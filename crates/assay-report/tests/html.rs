@@ -8,7 +8,7 @@ use assay_model::{Estimate, Setup, StudyRecord, TestSet};
 use assay_report::{Format, TextOptions, render};
 use assay_verdict::{Judgement, judge};
 use common::studies::{FOUR, ONE, failed, study, with_setups};
-use common::{prefix_of, record, suspicious, text_event};
+use common::{event_of, prefix_of, record, suspicious};
 
 fn rendered(record: &StudyRecord, judgement: &Judgement) -> String {
     render(record, judgement, Format::Html, &TextOptions { width: 80, color: false, verbose: true })
@@ -171,7 +171,7 @@ fn text_of_users_and_servers_is_escaped() {
         *text = EVIL.into();
     }
     host.hypervisor = Some(EVIL.into());
-    record.events[0].what = text_event(EVIL);
+    record.events[0].what = event_of(EVIL);
     record.study.recipe = EVIL.into();
     record.study.id = EVIL.into();
     let mut judgement = judge(&suspicious(record.clone()));

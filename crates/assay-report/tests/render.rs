@@ -8,7 +8,7 @@ use assay_model::{SliceOutcome, StudyRecord, TestSet, Trouble, printable};
 use assay_report::{Format, TextOptions, render};
 use assay_verdict::judge;
 use common::studies::{FOUR, ONE, study};
-use common::{prefix_of, record, run, suspicious, text_event};
+use common::{event_of, prefix_of, record, run, suspicious};
 use serde_json::Value;
 
 fn text(record: &StudyRecord, width: usize, color: bool) -> String {
@@ -378,7 +378,7 @@ fn columns_omitted_for_lack_of_space_are_named() {
 #[test]
 fn server_messages_cannot_control_the_terminal() {
     let mut study = record(&["11.8"]);
-    study.events[0].what = text_event("\u{1b}[2J\u{7}gone\nsecond");
+    study.events[0].what = event_of("\u{1b}[2J\u{7}gone\nsecond");
     let text = in_format(&study, Format::Text);
     assert!(text.contains("gone second"), "{text}");
     assert!(!text.contains(|c: char| c.is_control() && c != '\n'));

@@ -10,10 +10,10 @@ use crate::finding::{Finding, Refused, ReproFile};
 use crate::own::{has_escapes, push_statement};
 use crate::safe;
 
-/// Turns that can be measured without repeating what changes data; the first one does not count.
+/// Turns with statements of their own, if these change data. More turns repeat them on new data.
 const TURNS: u32 = 12;
 
-/// Turns whose statements are repeated if they change nothing.
+/// Turns with statements of their own, if these change nothing.
 const TURNS_OF_READS: u32 = 3;
 
 /// Events of a turn take about this long on the faster side, and no longer than that on the slower one, as far as they
@@ -35,10 +35,8 @@ pub(crate) struct Statements {
     pub(crate) files: Vec<ReproFile>,
     /// Events of a turn, of all clients.
     pub(crate) events: u64,
-    /// Number of the last turn.
+    /// Number of the last turn. Turn 0 does not count.
     pub(crate) turns: u32,
-    /// Whether turns may be repeated.
-    pub(crate) can_repeat: bool,
     /// Whether pauses were left out.
     pub(crate) without_pauses: bool,
     /// Whether statements use what earlier ones returned.
@@ -50,8 +48,7 @@ pub(crate) fn statements(finding: &Finding<'_>) -> Result<Statements, Refused> {
     let product = finding.product();
     let test = finding.cell.test;
     let clients = finding.cell.setup.clients.max(1);
-    let can_repeat = test.class == Class::Read;
-    let turns = if can_repeat { TURNS_OF_READS } else { TURNS };
+    let turns = if test.class == Class::Read { TURNS_OF_READS } else { TURNS };
     let program = Program::new(product, test, finding.cell.setup, StatementMode::Text);
     check(finding, &program)?;
     let program = Arc::new(program);
@@ -86,7 +83,6 @@ pub(crate) fn statements(finding: &Finding<'_>) -> Result<Statements, Refused> {
         files,
         events: events * u64::from(clients),
         turns,
-        can_repeat,
         without_pauses: has(|step| matches!(step, OwnStep::Sleep { .. })),
         keeps: has(|step| matches!(step, OwnStep::Send { keep, .. } if !keep.is_empty())),
     })

@@ -91,8 +91,14 @@ fn run_section(finding: &Finding<'_>, tool: &Tool) -> String {
         line(&other.name),
     );
     text += "`PAIRS=30` measures more pairs";
-    if !matches!(tool, Tool::Client(_)) {
+    if run::is_timed(finding, tool) {
         text += ", `TURN=10` measures longer (seconds)";
+    }
+    if let Some(pairs) = run::lasts(finding, tool) {
+        let _ = write!(
+            text,
+            "; the test changes the data, so the script loads them again after every {pairs} pairs"
+        );
     }
     text += ". `TMPDIR` says where the data are.\n\n";
     if !(base_starts && other_starts) {

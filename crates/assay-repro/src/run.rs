@@ -18,8 +18,9 @@ const PGBENCH: &str = include_str!("run/pgbench.sh");
 const CLIENT: &str = include_str!("run/client.sh");
 const TAIL: &str = include_str!("run/tail.sh");
 
-/// Turns for which the rows of a test that uses them up must last, and the turns before them.
+/// Turns that would use up all rows of a test that does so, and the pairs after which they are loaded again.
 const TURNS: u64 = 20;
+const LASTS: u32 = 10;
 
 /// The script.
 pub(crate) fn script(finding: &Finding<'_>, tool: &Tool) -> String {
@@ -49,14 +50,11 @@ fn opening(finding: &Finding<'_>, tool: &Tool) -> String {
          #     BASE=/path/to/server OTHER=/path/to/server ./run.sh\n#\n\
          # BASE was {base}, OTHER was {other}: directories with bin/ or usr/ in them.\n\
          # BASE_SOCKET=..., OTHER_SOCKET=...: the unix sockets of servers that run; DB_USER and DB_PASSWORD log in.\n\
-         # PAIRS=10: number of pairs.",
+         # PAIRS=10: number of pairs.{} CLIENT=...: the client program.\n",
         line(finding.cell.test.name()),
         tool.name(),
+        if is_timed(finding, tool) { " TURN=3: seconds of a turn." } else { "" },
     );
-    match tool {
-        Tool::Client(_) => text += " CLIENT=...: the client program.\n",
-        _ => text += " TURN=3: seconds of a turn. CLIENT=...: the client program.\n",
-    }
     text += "# The servers run in a temporary directory, below TMPDIR if that is set, which is removed at the end.\n\n";
     text
 }
@@ -64,24 +62,18 @@ fn opening(finding: &Finding<'_>, tool: &Tool) -> String {
 /// The values that the rest of the script uses.
 fn settings(finding: &Finding<'_>, tool: &Tool) -> String {
     let setup = finding.cell.setup;
-    let test = finding.cell.test;
     let mut text = format!("clients={}\n", setup.clients.max(1));
-    match tool {
-        Tool::Client(it) => {
-            let _ = writeln!(text, "events={}\nturns={}", it.events, it.turns);
-            let _ = writeln!(text, "can_repeat={}", if it.can_repeat { "yes" } else { "no" });
-        }
-        _ => {
-            let rows = u64::from(setup.tables) * u64::from(setup.rows);
-            let events = if test.planning.uses_up_rows && test.class == Class::Write {
-                (rows / TURNS).max(u64::from(setup.clients.max(1)))
-            } else {
-                0
-            };
-            text += "# Events of a turn; 0 where its time counts.\n";
-            let _ = writeln!(text, "events={events}");
-        }
+    if let Tool::Client(it) = tool {
+        let _ = writeln!(text, "events={}\nturns={}", it.events, it.turns);
+    } else {
+        let rows = u64::from(setup.tables) * u64::from(setup.rows);
+        let least = u64::from(setup.clients.max(1));
+        let events = if is_timed(finding, tool) { 0 } else { (rows / TURNS).max(least) };
+        text += "# Events of a turn; 0 where its time counts.\n";
+        let _ = writeln!(text, "events={events}");
     }
+    text += "# Pairs after which the data are loaded again; 0 where they last.\n";
+    let _ = writeln!(text, "lasts={}", lasts(finding, tool).unwrap_or(0));
     if let Tool::Pgbench(it) = tool {
         let _ = writeln!(text, "protocol={}", it.protocol);
     }
@@ -111,6 +103,24 @@ fn sysbench(tool: &Tool) -> String {
 /// A text as a word of a shell.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+/// Whether turns end after a time, and not after a number of events.
+pub(crate) fn is_timed(finding: &Finding<'_>, tool: &Tool) -> bool {
+    !matches!(tool, Tool::Client(_)) && !uses_up_rows(finding)
+}
+
+/// The pairs after which the data must be loaded again; `None` if a test leaves enough of them for any number of pairs.
+pub(crate) fn lasts(finding: &Finding<'_>, tool: &Tool) -> Option<u32> {
+    match tool {
+        Tool::Client(it) => (finding.cell.test.class == Class::Write).then_some(it.turns),
+        _ => uses_up_rows(finding).then_some(LASTS),
+    }
+}
+
+fn uses_up_rows(finding: &Finding<'_>) -> bool {
+    let test = finding.cell.test;
+    test.planning.uses_up_rows && test.class == Class::Write
 }
 
 /// Whether the script can start a side.

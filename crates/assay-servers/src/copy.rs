@@ -32,6 +32,54 @@ pub(crate) fn copy_whole(from: &Path, to: &Path, stop: &Stop) -> Result<(), Erro
     copy(from, to, Holes::Allocated, stop)
 }
 
+/// Moves a directory; `to` must not exist. On another file system it becomes a copy, which is whole before it has its
+/// name and before the original goes.
+///
+/// # Errors
+/// When something cannot be read, written or removed. Nothing is at `to` then, unless only the original cannot be
+/// removed.
+pub(crate) fn move_tree(from: &Path, to: &Path, stop: &Stop) -> Result<(), Error> {
+    move_by(|from, to| fs::rename(from, to), from, to, stop)
+}
+
+fn move_by(
+    rename: impl Fn(&Path, &Path) -> io::Result<()>,
+    from: &Path,
+    to: &Path,
+    stop: &Stop,
+) -> Result<(), Error> {
+    match rename(from, to) {
+        Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {}
+        moved => return Ok(moved?),
+    }
+    let mut unfinished = to.as_os_str().to_owned();
+    unfinished.push(".partial");
+    let unfinished = Path::new(&unfinished);
+    let copied = copy_tree(from, unfinished, stop)
+        .and_then(|()| Ok(sync_tree(unfinished)?))
+        .and_then(|()| Ok(fs::rename(unfinished, to)?));
+    if let Err(error) = copied {
+        // What matters is why there is no copy.
+        let _ = fs::remove_dir_all(unfinished);
+        return Err(error);
+    }
+    Ok(fs::remove_dir_all(from)?)
+}
+
+/// Writes the files of a directory to the disk.
+fn sync_tree(directory: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            sync_tree(&entry.path())?;
+        } else if kind.is_file() {
+            fs::File::open(entry.path())?.sync_all()?;
+        }
+    }
+    Ok(())
+}
+
 /// What becomes of holes in a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Holes {
@@ -190,6 +238,28 @@ mod tests {
         stop.ask();
         let ended = copy_tree(&from, &dir.path().join("to"), &stop);
         assert!(matches!(ended, Err(Error::Stopped)), "{ended:?}");
+    }
+
+    #[test]
+    fn a_directory_moves_to_another_file_system_as_a_copy() {
+        let dir = tempfile::tempdir().unwrap();
+        let (from, to) = (dir.path().join("from"), dir.path().join("to"));
+        fs::create_dir_all(from.join("inner")).unwrap();
+        fs::write(from.join("inner/file"), b"content").unwrap();
+        let across = |_: &Path, _: &Path| Err(io::ErrorKind::CrossesDevices.into());
+        let names = || fs::read_dir(dir.path()).unwrap().map(|it| it.unwrap().file_name());
+        // One that cannot be copied stays, and leaves nothing.
+        let stop = Stop::default();
+        stop.ask();
+        assert!(move_by(across, &from, &to, &stop).is_err());
+        assert_eq!(names().collect::<Vec<_>>(), ["from"]);
+        move_by(across, &from, &to, &Stop::default()).unwrap();
+        assert_eq!(names().collect::<Vec<_>>(), ["to"]);
+        assert_eq!(fs::read(to.join("inner/file")).unwrap(), b"content");
+        // Other failures are no reason to copy.
+        let denied = |_: &Path, _: &Path| Err(io::ErrorKind::PermissionDenied.into());
+        assert!(move_by(denied, &to, &from, &Stop::default()).is_err());
+        assert!(to.exists() && !from.exists());
     }
 
     #[test]

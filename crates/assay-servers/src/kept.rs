@@ -4,10 +4,12 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use assay_wire::Stop;
 use fs_err as fs;
 use fs_err::os::unix::fs::OpenOptionsExt as _;
 use serde::{Deserialize, Serialize};
 
+use crate::copy::move_tree;
 use crate::error::Error;
 use crate::server_log::log_tail;
 use crate::site::Site;
@@ -107,7 +109,7 @@ impl FoundServer {
             if let Some(parent) = target.parent() {
                 create_private(parent, true)?;
             }
-            fs::rename(&self.kept.datadir, target)?;
+            move_tree(&self.kept.datadir, target, &Stop::default())?;
         }
         sandbox.end()
     }

@@ -4,6 +4,7 @@ use assay_model::{PlannedCell, Study, StudyRecord, Verdict};
 use assay_plan::{ROUNDS_MIN, round_s, start_s};
 use assay_verdict::Standing;
 
+use crate::learned::{RoundTime, round_times};
 use crate::rounds::RoundsLeft;
 
 /// The part of the budget that the first block may take in any case.
@@ -48,6 +49,8 @@ pub(crate) struct NextBlock {
     pub(crate) cells: Vec<(usize, u32)>,
     /// Seconds used at which it should end, for those after it to have their part.
     pub(crate) until_s: f64,
+    /// Blocks for which there is time, as far as is known, this one included.
+    pub(crate) fitting: u32,
 }
 
 /// The blocks of a study that are still to come.
@@ -60,11 +63,11 @@ pub(crate) struct BlocksLeft {
 }
 
 impl Budget {
-    /// The costs as planned, before anything was measured.
+    /// The costs as earlier runs measured them, else as planned.
     pub(crate) fn new(record: &StudyRecord) -> Self {
         let (study, systems) = (&record.study, record.systems.len());
         let planned_s: Vec<f64> = study.cells.iter().map(|cell| round_s(cell, systems)).collect();
-        Self {
+        let mut new = Self {
             budget_s: record.budget_s(),
             is_known: vec![false; planned_s.len()],
             round_s: planned_s.clone(),
@@ -76,7 +79,11 @@ impl Budget {
             start_s: start_s(&study.cells, systems),
             began_s: None,
             rounds_s: 0.0,
+        };
+        for RoundTime { cell, seconds } in round_times(record) {
+            new.knows(cell, seconds);
         }
+        new
     }
 
     /// Seconds that a round of a cell takes, all systems together.
@@ -96,6 +103,14 @@ impl Budget {
         if planned_s > 0.0 { took_s / planned_s } else { 1.0 }
     }
 
+    /// Rounds of a cell took this long in earlier runs.
+    fn knows(&mut self, cell: usize, seconds: f64) {
+        if let Some(known) = self.round_s.get_mut(cell) {
+            *known = seconds;
+        }
+        self.is_measured(cell, seconds);
+    }
+
     /// A round of a cell took this long, all systems together. One that failed, or in which the clock jumped, is not
     /// usual and does not show how long the next one takes.
     pub(crate) fn round_took(&mut self, cell: usize, seconds: f64, is_usual: bool) {
@@ -107,6 +122,11 @@ impl Budget {
         if let Some(known) = self.round_s.get_mut(cell) {
             *known = 0.5 * so_far_s + 0.5 * seconds;
         }
+        self.is_measured(cell, seconds);
+    }
+
+    /// The time of a cell is known, and shows how fast the machine is.
+    fn is_measured(&mut self, cell: usize, seconds: f64) {
         if let Some(is_known) = self.is_known.get_mut(cell) {
             *is_known = true;
         }
@@ -187,8 +207,8 @@ impl Budget {
         if wishes.is_empty() || blocks.left == 0 {
             return None;
         }
-        let once_s: f64 = wishes.iter().map(|(cell, _)| self.round_s(*cell)).sum();
-        let left_s = self.budget_s - used_s;
+        let once_s = self.once_s(wishes.iter().map(|(cell, _)| *cell));
+        let left_s = self.left_s(used_s);
         let least_s = self.start_s + f64::from(ROUNDS_MIN) * once_s;
         let most = study.rounds.max(ROUNDS_MIN);
         let robust = |&(cell, wish): &(usize, Wish)| self.robust(cell, wish).min(most);
@@ -223,7 +243,50 @@ impl Budget {
             left: if blocks.done == 0 { blocks.left } else { blocks_left },
             cells: wishes.iter().map(|it| (it.0, rounds(it))).collect(),
             until_s: used_s + left_s / f64::from(blocks_left),
+            fitting: if left_s < least_s { 0 } else { blocks_left },
         })
+    }
+
+    /// Seconds that a block takes besides its rounds.
+    pub(crate) fn start_s(&self) -> f64 {
+        self.start_s
+    }
+
+    /// Seconds that are left once so many are used.
+    pub(crate) fn left_s(&self, used_s: f64) -> f64 {
+        self.budget_s - used_s
+    }
+
+    /// Seconds of one round of all of these cells.
+    pub(crate) fn once_s(&self, cells: impl Iterator<Item = usize>) -> f64 {
+        cells.map(|cell| self.round_s(cell)).sum()
+    }
+
+    /// Seconds that some cells of a block take, with the instances that are still to start for them. `cells` is the
+    /// number of all cells of the block.
+    fn takes_s(&self, to_come: &[(usize, u32)], cells: usize, rounds: impl Fn(u32) -> u32) -> f64 {
+        let slower = if self.starts_s.is_empty() { self.pace().max(1.0) } else { 1.0 };
+        let starts_s = slower * self.start_s * to_come.len() as f64 / cells.max(1) as f64;
+        let new = to_come.iter().filter(|(cell, _)| self.is_new(*cell)).count();
+        let traces_s = new as f64 * self.traces.0 / self.traces.1.max(1.0);
+        let rounds_s: f64 = to_come
+            .iter()
+            .map(|(cell, wanted)| self.round_s(*cell) * f64::from(rounds(*wanted)))
+            .sum();
+        starts_s + traces_s + rounds_s
+    }
+
+    /// Whether a further block of these cells fits after this time used.
+    pub(crate) fn has_time(&self, cells: impl Iterator<Item = usize>, used_s: f64) -> bool {
+        self.left_s(used_s) >= self.start_s + f64::from(ROUNDS_MIN) * self.once_s(cells)
+    }
+
+    /// How many times the rounds that were planned for the rest of the last block fit in the time that is left of it:
+    /// no other block needs it.
+    pub(crate) fn stretch(&self, to_come: &[(usize, u32)], cells: usize, left_s: f64) -> f64 {
+        let rounds_s = self.takes_s(to_come, cells, |rounds| rounds);
+        let besides_s = self.takes_s(to_come, cells, |_| 0);
+        ((left_s - besides_s) / (rounds_s - besides_s).max(f64::MIN_POSITIVE)).max(1.0)
     }
 
     /// Adapts the rounds that a cell wants and those that it may take at most to the time that is left for the cells of
@@ -237,16 +300,8 @@ impl Budget {
         [block_s, study_s]: [f64; 2],
     ) -> RoundsLeft {
         let RoundsLeft { wanted, most, .. } = rounds;
-        let slower = if self.starts_s.is_empty() { self.pace().max(1.0) } else { 1.0 };
-        let starts_s = slower * self.start_s * to_come.len() as f64 / cells.max(1) as f64;
-        let new = to_come.iter().filter(|(cell, _)| self.is_new(*cell)).count();
-        let besides_s = starts_s + new as f64 * self.traces.0 / self.traces.1.max(1.0);
-        let of = |rounds: &dyn Fn(u32) -> u32| {
-            let rounds =
-                to_come.iter().map(|(cell, it)| self.round_s(*cell) * f64::from(rounds(*it)));
-            besides_s + rounds.sum::<f64>()
-        };
-        let (planned_s, least_s) = (of(&|rounds| rounds), of(&|rounds| rounds.min(ROUNDS_MIN)));
+        let planned_s = self.takes_s(to_come, cells, |rounds| rounds);
+        let least_s = self.takes_s(to_come, cells, |rounds| rounds.min(ROUNDS_MIN));
         let in_twos = |rounds: f64| (rounds as u32 / ROUNDS_MIN * ROUNDS_MIN).max(ROUNDS_MIN);
         if planned_s > study_s {
             // A test that is not measured at all is worse than one that is measured briefly.

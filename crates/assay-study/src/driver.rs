@@ -3,11 +3,12 @@
 use std::ops::ControlFlow;
 
 use assay_model::{Experiment, StudyRecord};
+use assay_plan::Fitting;
 
 use crate::interleaved::Interleaved;
 use crate::sequential::Sequential;
 use crate::stepwise::Stepwise;
-use crate::{Action, End, Outcome, Shard};
+use crate::{Action, End, Forecast, Outcome, Shard};
 
 /// Decides what a study does next.
 #[derive(Debug, Clone)]
@@ -68,6 +69,23 @@ impl Policy {
             Self::Sequential(policy) => policy.next(),
             Self::Stepwise(policy) => policy.next(),
         }
+    }
+}
+
+/// What a study has time for that has used so many seconds, as its driver is going to plan it.
+#[must_use]
+pub fn forecast(record: &StudyRecord, used_s: f64) -> Forecast {
+    match record.study.experiment {
+        Experiment::Interleaved => Interleaved::new(record, Shard::WHOLE).forecast(used_s),
+        Experiment::Sequential | Experiment::Stepwise => Forecast {
+            cells: (0..record.study.cells.len()).collect(),
+            is_begun: false,
+            fitting: Fitting::planned(
+                &record.study,
+                record.systems.len(),
+                record.budget_s() - used_s,
+            ),
+        },
     }
 }
 

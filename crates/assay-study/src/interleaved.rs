@@ -1,7 +1,9 @@
 //! Short slices of all systems in turn, on fresh instances block by block, until every cell is decided or the time is
 //! up.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+mod next_block;
+
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::ControlFlow;
 
 use assay_model::{Block, CellId, Class, EventKind, PlannedCell, Study, StudyRecord, Verdict};
@@ -9,7 +11,7 @@ use assay_plan::{ROUNDS_MIN, connect_order, round_order, start_order};
 use assay_verdict::{Fitness, Sample, Samples};
 
 use crate::block::{BlockState, CellState, PhaseState};
-use crate::budget::{BlocksLeft, Budget, NextBlock, Wish};
+use crate::budget::{Budget, NextBlock};
 use crate::left::Left;
 use crate::phase::phases;
 use crate::rounds::{RoundsLeft, RoundsTaken};
@@ -270,7 +272,7 @@ impl Interleaved {
             return self.calibrate_from(cell + 1, used_s);
         };
         // How many rounds a cell may take can depend on its events.
-        let left = self.rounds_left(cell, &block.rounds).map(|left| self.fitted(left, block));
+        let left = self.fitted(cell, block);
         self.pending_done();
         let state = self.phase_mut().and_then(|phase| phase.cell.as_mut());
         if let Some((state, left)) = state.filter(|state| state.cell == cell).zip(left) {
@@ -319,13 +321,14 @@ impl Interleaved {
             let rounds: BTreeMap<CellId, u32> =
                 begun.cells.iter().map(|cell| (cell.id, cell.rounds)).collect();
             let cells = self.cells().filter_map(|(cell, id)| Some((cell, *rounds.get(&id)?)));
-            let (left, cells, until_s) = (begun.left, cells.collect(), f64::INFINITY);
-            Some((begun.number, NextBlock { left, cells, until_s }, true))
+            let (left, cells) = (begun.left, cells.collect());
+            let next = NextBlock { left, cells, until_s: f64::INFINITY, fitting: left };
+            Some((begun.number, next, true))
         } else {
             self.next_block(used_s).map(|(block, next)| (block, next, false))
         };
         self.state = match begin {
-            Some((block, NextBlock { left, cells, until_s }, is_recorded)) => {
+            Some((block, NextBlock { left, cells, until_s, .. }, is_recorded)) => {
                 self.until_s = until_s.min(self.ends_s);
                 let so_far = self.so_far.clone();
                 State::Next(Action::Begin { block, left, cells, is_recorded, so_far })
@@ -333,57 +336,6 @@ impl Interleaved {
             None if self.is_unfinished => State::Ended(End::Unfinished),
             None => State::Ended(End::Complete),
         };
-    }
-
-    /// The next block and its number. There is none beyond those that were planned, so its number is one that a ledger
-    /// takes.
-    fn next_block(&mut self, used_s: f64) -> Option<(u32, NextBlock)> {
-        let wishes = self.wishes();
-        let mut left = (self.blocks_done..self.blocks_max).filter(|block| self.shard.has(*block));
-        let number = left.next()?;
-        let blocks = BlocksLeft {
-            done: (0..number).filter(|block| self.shard.has(*block)).count() as u32,
-            left: 1 + left.count() as u32,
-        };
-        let next = self.budget.rounds(&self.study, &wishes, blocks, used_s)?;
-        self.blocks_done = number.saturating_add(1);
-        self.taken.clear();
-        Some((number, next))
-    }
-
-    /// The cells that take part in the next block, in order, and what each of them needs.
-    fn wishes(&mut self) -> Vec<(usize, Wish)> {
-        let mut open: BTreeMap<CellId, Wish> = BTreeMap::new();
-        if self.blocks_done == 0 {
-            open.extend(self.cells().map(|(_, id)| (id, Wish::Share)));
-        } else {
-            let standings = self.samples.standings();
-            let compared = standings.iter().filter(|it| self.left.compares(it.system));
-            self.so_far = compared.map(|it| it.verdict).collect();
-            for standing in standings.iter().filter(|it| it.is_open) {
-                let wish = Wish::of(self.blocks_done, standing);
-                let known = open.entry(standing.cell).or_insert(wish);
-                *known = known.larger(wish);
-            }
-            // A gate has limits of its own to decide.
-            if let Some(gate) = self.samples.gate() {
-                open = gate.open_cells().into_iter().map(|cell| (cell, Wish::Share)).collect();
-            }
-        }
-        let is_open =
-            |&(cell, id): &(usize, CellId)| open.contains_key(&id) && !self.left.is_closed(cell);
-        // A write test must find the data as the writes before it leave them, so all on the same instances go on
-        // while one is open.
-        let is_write = |id: CellId| id.test.class == Class::Write;
-        let writes = self.cells().filter(is_open).map(|(_, id)| id).filter(|id| is_write(*id));
-        let writing: BTreeSet<Phase> = writes.map(Phase::of).collect();
-        let takes_part = |it: &(usize, CellId)| {
-            let (cell, id) = *it;
-            let is_of_writes = is_write(id) && writing.contains(&Phase::of(id));
-            is_open(it) || (is_of_writes && !self.left.is_closed(cell))
-        };
-        let wish = |(cell, id)| (cell, open.get(&id).copied().unwrap_or(Wish::Nothing));
-        self.cells().filter(takes_part).map(wish).collect()
     }
 
     /// Enters the next phase of a block that has something left to measure, or leaves the block.
@@ -395,10 +347,7 @@ impl Interleaved {
         used_s: f64,
     ) {
         while let Some((phase, cells)) = phases.pop_front().filter(|_| !self.is_over) {
-            let is_left = |cell: &usize| {
-                let left = self.rounds_left(*cell, &rounds);
-                !self.left.is_closed(*cell) && !left.is_none_or(RoundsLeft::are_none)
-            };
+            let is_left = |cell: &usize| self.is_left(*cell, &rounds);
             let cells: VecDeque<usize> = cells.into_iter().filter(is_left).collect();
             if cells.is_empty() {
                 continue;
@@ -424,7 +373,7 @@ impl Interleaved {
         let State::InBlock(block) = &self.state else { return };
         let first = block.phase.cells.front().filter(|_| !self.is_over);
         let next = first.and_then(|&cell| {
-            let left = self.fitted(self.rounds_left(cell, &block.rounds)?, block);
+            let left = self.fitted(cell, block)?;
             Some(CellState { cell, left, is_connected: false })
         });
         let is_over = self.is_over;
@@ -435,6 +384,12 @@ impl Interleaved {
                 phase.cells.clear();
             }
         }
+    }
+
+    /// Whether a cell takes further rounds in a block that has these.
+    fn is_left(&self, cell: usize, rounds: &BTreeMap<usize, u32>) -> bool {
+        let left = self.rounds_left(cell, rounds);
+        !self.left.is_closed(cell) && !left.is_none_or(RoundsLeft::are_none)
     }
 
     fn rounds_left(&self, cell: usize, rounds: &BTreeMap<usize, u32>) -> Option<RoundsLeft> {
@@ -451,9 +406,31 @@ impl Interleaved {
     }
 
     /// The rounds of the next cell for which its block has time.
-    fn fitted(&self, left: RoundsLeft, block: &BlockState) -> RoundsLeft {
+    fn fitted(&self, cell: usize, block: &BlockState) -> Option<RoundsLeft> {
         let seconds = [self.until_s, self.ends_s].map(|end| end - self.used_s);
-        self.budget.fitted(left, &block.to_come(), block.rounds.len(), seconds)
+        // A test that uses up its rows takes fewer rounds than there is time for.
+        let wanted = |(cell, _)| Some((cell, self.rounds_left(cell, &block.rounds)?.wanted));
+        let to_come: Vec<_> = block.to_come().into_iter().filter_map(wanted).collect();
+        let cells = block.rounds.len();
+        let mut left = self.rounds_left(cell, &block.rounds)?;
+        if self.is_last(block) {
+            let stretch = self.budget.stretch(&to_come, cells, seconds[0]);
+            let more = (f64::from(left.wanted) * stretch) as u32 / ROUNDS_MIN * ROUNDS_MIN;
+            let more = more.min(self.study.rounds);
+            if more > left.wanted {
+                left = self.rounds_left(cell, &BTreeMap::from([(cell, more)]))?;
+                // None is left for repeating those that are spoiled.
+                left.most = left.wanted;
+            }
+        }
+        Some(self.budget.fitted(left, &to_come, cells, seconds))
+    }
+
+    /// Whether no block comes after this one.
+    fn is_last(&self, block: &BlockState) -> bool {
+        let next = block.number.saturating_add(1);
+        self.blocks_left(next).left == 0
+            || !self.budget.has_time(block.rounds.keys().copied(), self.until_s)
     }
 
     fn phase_mut(&mut self) -> Option<&mut PhaseState> {

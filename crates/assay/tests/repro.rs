@@ -3,48 +3,143 @@
 
 mod common;
 
+use std::path::PathBuf;
 use std::process::Command;
 
 use common::Place;
 
-/// Measures a gross slowdown, writes it down, and runs what was written.
-#[track_caller]
-fn shows_the_slowdown(system: &str, option: &str, what: &[&str], test: &str) {
-    let place = Place::with(system);
-    let other = format!("{system}+{option}");
-    let compare = ["compare", system, &other, "--preset", "smoke", "--offline", "--quiet"];
-    let compared = place.run_to_end(&[&compare[..], what].concat());
-    assert!(compared.status.success(), "{}", String::from_utf8_lossy(&compared.stderr));
-    let directory = place.ledger().with_file_name("finding");
-    let path = directory.to_str().unwrap();
-    let repro = ["repro", "latest", "--test", test, "-o", path];
-    let written = place.run_to_end(&repro);
-    assert!(written.status.success(), "{}", String::from_utf8_lossy(&written.stderr));
-    // The directory is not replaced.
-    assert_eq!(place.run_to_end(&repro).status.code(), Some(2));
-    let records = place.records();
-    let prefix = records[0].systems[0].artifact.prefix().unwrap().path.clone();
-    let run = Command::new(directory.join("run.sh"))
-        .env("BASE", &prefix)
-        .env("OTHER", &prefix)
-        .env("PAIRS", "3")
-        .env("TURN", "1")
-        .output()
-        .unwrap();
-    let told = String::from_utf8_lossy(&run.stdout);
-    assert!(run.status.success(), "{told}{}", String::from_utf8_lossy(&run.stderr));
-    assert!(told.contains("OTHER is slower than BASE"), "{told}");
-    assert!(told.contains("the direction is the same"), "{told}");
+/// A workload: reads, a result that is kept, texts with quotes, and a write.
+const OWN: &str = r#"
+[table.account]
+rows = "10k"
+create = "CREATE TABLE account (id INT PRIMARY KEY, balance INT NOT NULL, note VARCHAR(20))"
+[table.account.columns]
+id = { sequence = 1 }
+balance = { uniform = [1, 9] }
+note = "it's"
+
+[test.pay]
+let.a = { uniform = "account" }
+let.b = { uniform = "account" }
+let.note = { one-of = ["it's", 'a\\b', "50%"] }
+steps = [
+  { sql = "SELECT balance FROM account WHERE id = :a", keep = "balance" },
+  "SELECT SUM(balance) FROM account WHERE id IN (:a, :b, 1, 2, 3)",
+  "UPDATE account SET balance = :balance + 1, note = :note WHERE id = :b",
+]
+
+[test.look]
+let.a = { uniform = "account" }
+steps = ["SELECT SUM(balance) FROM account WHERE id IN (:a, 1, 2, 3)"]
+"#;
+
+/// Without an index, Postgres reads the whole table for a row.
+const NO_INDEX: &str = "enable_indexscan=off+enable_bitmapscan=off+enable_indexonlyscan=off";
+
+/// Without memory for ranges, MySQL does so for a list of values.
+const NO_RANGES: &str = "range_optimizer_max_mem_size=1";
+
+/// What shows a finding, in a directory.
+struct Shown {
+    place: Place,
+    directory: PathBuf,
 }
+
+impl Shown {
+    /// Measures a gross slowdown, and writes it down.
+    #[track_caller]
+    fn new(system: &str, option: &str, what: &[&str], test: &str) -> Self {
+        let place = Place::with(system);
+        let other = format!("{system}+{option}");
+        let workload = place.ledger().with_file_name("own.toml");
+        fs_err::write(&workload, OWN).unwrap();
+        let what = what.iter().map(|it| it.replace("OWN", workload.to_str().unwrap()));
+        let what: Vec<String> = what.collect();
+        let mut compare = vec!["compare", system, &other, "--preset", "smoke", "--offline"];
+        compare.extend(["--quiet", "--budget", "20s"]);
+        compare.extend(what.iter().map(String::as_str));
+        let compared = place.run_to_end(&compare);
+        assert!(compared.status.success(), "{}", String::from_utf8_lossy(&compared.stderr));
+        let directory = place.ledger().with_file_name("finding");
+        let path = directory.to_str().unwrap();
+        let repro = ["repro", "latest", "--test", test, "-o", path];
+        let written = place.run_to_end(&repro);
+        assert!(written.status.success(), "{}", String::from_utf8_lossy(&written.stderr));
+        // The directory is not replaced.
+        assert_eq!(place.run_to_end(&repro).status.code(), Some(2));
+        Self { place, directory }
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs_err::read_to_string(self.directory.join(name)).unwrap()
+    }
+
+    /// Runs what was written, and returns what it tells: the direction, and the steps on the way.
+    #[track_caller]
+    fn run(&self, pairs: u32) -> [String; 2] {
+        let records = self.place.records();
+        let prefix = &records[0].systems[0].artifact.prefix().unwrap().path;
+        let run = Command::new(self.directory.join("run.sh"))
+            .env("BASE", prefix)
+            .env("OTHER", prefix)
+            .env("PAIRS", pairs.to_string())
+            .env("TURN", "1")
+            .output()
+            .unwrap();
+        let [told, steps] =
+            [run.stdout, run.stderr].map(|it| String::from_utf8_lossy(&it).into_owned());
+        assert!(run.status.success(), "{told}{steps}");
+        assert!(told.contains(&format!("{pairs} pairs\n")), "{told}");
+        assert!(told.contains("OTHER is slower than BASE"), "{told}");
+        assert!(told.contains("the direction is the same"), "{told}");
+        [told, steps]
+    }
+}
+
+const AGAIN: &str = "loading the data again";
 
 #[test]
 fn sysbench_shows_a_slowdown_of_mysql() {
     let what = ["--tests", "random-points_range=100"];
-    shows_the_slowdown("mysql@8.0", "range_optimizer_max_mem_size=1", &what, "random-points*");
+    let shown = Shown::new("mysql@8.0", NO_RANGES, &what, "random-points*");
+    let [_, steps] = shown.run(3);
+    assert!(!steps.contains(AGAIN), "{steps}");
 }
 
 #[test]
 fn pgbench_shows_a_slowdown_of_postgres() {
-    let option = "enable_indexscan=off+enable_bitmapscan=off+enable_indexonlyscan=off";
-    shows_the_slowdown("postgres@16", option, &["--tests", "point-query"], "point-query");
+    Shown::new("postgres@16", NO_INDEX, &["--tests", "point-query"], "point-query").run(3);
+}
+
+/// Rows that a test uses up are loaded again, so there is no limit on the number of pairs.
+#[test]
+fn pgbench_shows_a_slowdown_in_a_test_that_uses_up_rows() {
+    let shown = Shown::new("postgres@16", NO_INDEX, &["--tests", "delete"], "delete");
+    assert!(shown.read("README.md").contains("loads them again after every 10 pairs"));
+    assert!(!shown.read("README.md").contains("TURN"), "its turns have a number of events");
+    let [_, steps] = shown.run(11);
+    assert_eq!(steps.matches(AGAIN).count(), 1, "{steps}");
+}
+
+#[test]
+fn the_plain_client_shows_a_slowdown_of_an_own_read() {
+    let shown =
+        Shown::new("mysql@8.0", NO_RANGES, &["--workload", "OWN", "--tests", "look"], "look");
+    // There are statements for three turns, which change nothing.
+    let [_, steps] = shown.run(4);
+    assert!(!steps.contains(AGAIN), "{steps}");
+}
+
+#[test]
+fn the_plain_client_shows_a_slowdown_of_an_own_write() {
+    for (system, option) in [("mysql@8.0", NO_RANGES), ("postgres@16", NO_INDEX)] {
+        let shown = Shown::new(system, option, &["--workload", "OWN", "--tests", "pay"], "pay");
+        let script = shown.read("run.sh");
+        assert!(script.contains("\nlasts=12\n"), "{script}");
+        // Twelve turns take minutes.
+        let script = script.replace("\nlasts=12\n", "\nlasts=1\n");
+        fs_err::write(shown.directory.join("run.sh"), script).unwrap();
+        let [_, steps] = shown.run(2);
+        assert_eq!(steps.matches(AGAIN).count(), 1, "{steps}");
+    }
 }

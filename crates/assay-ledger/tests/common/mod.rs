@@ -407,7 +407,7 @@ fn event(systems: usize) -> impl Strategy<Value = StudyEvent> {
         text().prop_map(|sql| EventKind::Unprepared { sql }),
         (any::<u32>(), text()).prop_map(|(tests, error)| EventKind::NotMeasured { tests, error }),
         vec(busy(), 0..3).prop_map(|processes| EventKind::OtherProcesses { processes }),
-        text().prop_map(|text| EventKind::Other { text }),
+        text().prop_map(|error| EventKind::StartedAgain { error }),
     ];
     (moment(), option::of(0..systems), what).prop_map(|(when_ms, system, what)| StudyEvent {
         when_ms,

@@ -42,7 +42,7 @@ pub(crate) fn record(others: &[&str]) -> StudyRecord {
         events: vec![StudyEvent {
             when_ms: 1_795_000_100_000,
             system: Some(1),
-            what: text_event("round 3 of insert repeated: stolen CPU time"),
+            what: event_of("no answer in 60 s"),
         }],
         audit: vec![AuditFinding {
             setting: "innodb_flush_method".into(),
@@ -216,10 +216,10 @@ fn system(name: &str, version: &str, channel: &str, is_base: bool) -> System {
     }
 }
 
-/// An event of an older ledger.
+/// An event with a text that somebody else wrote.
 #[allow(dead_code, reason = "not every test changes it")]
-pub(crate) fn text_event(text: &str) -> EventKind {
-    EventKind::Other { text: text.into() }
+pub(crate) fn event_of(text: &str) -> EventKind {
+    EventKind::StartedAgain { error: text.into() }
 }
 
 /// The binaries of a system of these studies.

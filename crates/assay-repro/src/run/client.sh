@@ -1,9 +1,6 @@
 
-if [ "$can_repeat" = no ] && [ "$PAIRS" -gt "$turns" ]; then
-    fail "PAIRS can be $turns at most: there are statements for so many turns, and they change the data"
-fi
-
-# Measures a turn of side $1, which has number $2, and prints events per second. Reads repeat what there is.
+# Measures a turn of side $1, which has number $2, and prints events per second. After the last turn for which there are statements,
+# those of the first one come again.
 measure() {
     turn=$2
     [ "$2" -le "$turns" ] || turn=$((($2 - 1) % turns + 1))

@@ -13,26 +13,47 @@ wait_for() {
     done
 }
 
+# Fills a new database of a side.
+load() {
+    query "$1" "$maintenance" "CREATE DATABASE $database" >/dev/null ||
+        fail "cannot create the database $database on $1; drop it if it is left from an earlier run"
+    case " $made " in
+        *" $1 "*) ;;
+        *) made="$made $1" ;;
+    esac
+    run_file "$1" "$(file_of "$1" schema)" >/dev/null || fail "cannot create the tables on $1"
+    run_file "$1" "$here/data.sql" >/dev/null || fail "cannot load the data on $1"
+}
+
+# Measures a first turn of each side, which does not count.
+warm_up() {
+    for side in base other; do
+        measure "$side" 0 >/dev/null
+    done
+}
+
 for side in base other; do
     if [ -z "$(given_socket "$side")" ]; then
         say "starting $side: $(place_of "$side")"
         start "$side"
     fi
     say "loading $side"
-    query "$side" "$maintenance" "CREATE DATABASE $database" >/dev/null ||
-        fail "cannot create the database $database on $side; drop it if it is left from an earlier run"
-    made="$made $side"
-    run_file "$side" "$(file_of "$side" schema)" >/dev/null || fail "cannot create the tables on $side"
-    run_file "$side" "$here/data.sql" >/dev/null || fail "cannot load the data on $side"
+    load "$side"
 done
-
 say "a first turn of each, which does not count"
-for side in base other; do
-    measure "$side" 0 >/dev/null
-done
+warm_up
 printf 'pair  base/s  other/s  ratio\n'
 pair=1
 while [ "$pair" -le "$PAIRS" ]; do
+    if [ "$lasts" -gt 0 ] && [ "$pair" -gt 1 ] && [ $(((pair - 1) % lasts)) = 0 ]; then
+        say "loading the data again, which the test has changed"
+        for side in base other; do
+            query "$side" "$maintenance" "DROP DATABASE $database" >/dev/null ||
+                fail "cannot drop the database $database on $side"
+            load "$side"
+        done
+        warm_up
+    fi
     of_base=$(measure base "$pair")
     of_other=$(measure other "$pair")
     awk -v pair="$pair" -v base="$of_base" -v other="$of_other" 'BEGIN {
@@ -54,7 +75,7 @@ sort -k4,4n "$work/pairs" | awk -v measured="$measured" -v expected="$expected" 
         said = direction == "unclear" ? "no clear direction" : "OTHER is " direction " than BASE in " most " of " NR " pairs"
         printf "ratio %.3f (%.3f to %.3f): %s\n", median, ratio[1], ratio[NR], said
         printf "assay measured %s\n", measured
-        if (direction == "unclear") print "the same, or too noisy to say: PAIRS=30 measures longer"
+        if (direction == "unclear") print "the same, or too noisy to say: PAIRS=" 3 * NR " measures longer"
         else if (expected == "unclear") print "assay gave no direction"
         else if (direction == expected) print "the direction is the same"
         else print "the direction is not that of assay"

@@ -12,7 +12,7 @@ use rusqlite::types::Value;
 
 use super::pack::{judged, packed};
 use super::personal::Here;
-use super::verify::of_pack;
+use super::verify::{of_pack, of_this_version};
 use crate::recorded;
 
 const STUDY: &str = include_str!("../../../assay-ledger/tests/recorded/study.id");
@@ -221,6 +221,22 @@ fn a_pack_has_nothing_but_its_study() {
     }
 }
 
+#[test]
+fn a_pack_of_an_older_or_newer_ledger_is_refused_rather_than_called_damaged() {
+    let directory = tempfile::tempdir().unwrap();
+    let pack = pack(&ledger(directory.path()), false);
+    of_this_version(&pack).unwrap();
+    let path = directory.path().join("packed.db");
+    for (version, told) in [(0, "measure again"), (2, "upgrade assay")] {
+        fs_err::write(&path, pack.member(LEDGER)).unwrap();
+        let connection = Connection::open(&path).unwrap();
+        connection.pragma_update(None, "user_version", version).unwrap();
+        drop(connection);
+        let error = of_this_version(&forged(&pack, &fs_err::read(&path).unwrap())).unwrap_err();
+        assert!(error.to_string().contains(told), "{error}");
+    }
+}
+
 /// Without its verdicts, nothing in the ledger would contradict other ones.
 #[test]
 fn a_finished_study_without_verdicts_is_found() {
@@ -298,7 +314,7 @@ fn nothing_personal_is_in_a_pack() {
         ("UPDATE setting SET value = ? WHERE name = 'general_log_file'", "canaryhost.log"),
         ("UPDATE audit SET why = ?", told),
         ("UPDATE audit SET \"values\" = json_array(?, NULL)", "/srv/canary/data/"),
-        ("UPDATE event SET what = json_object('kind', 'other', 'text', ?)", told),
+        ("UPDATE event SET what = json_object('kind', 'started-again', 'error', ?)", told),
         ("UPDATE slice SET failure = ? WHERE outcome = 'failed'", told),
         ("UPDATE attachment SET bytes = CAST(? AS BLOB)", "mysqld;/home/canary/lib.so;x 7\n"),
         ("UPDATE host SET os = ?", "Debian of canaryhost"),

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use anyhow::{Result, bail};
-use assay_ledger::Ledger;
+use anyhow::{Context as _, Result, bail};
+use assay_ledger::{Ledger, Problem};
 use assay_model::{Conclusions, StudyRecord, counted, printable};
 use assay_pack::{LEDGER, Pack};
 use serde::Serialize;
@@ -67,7 +67,12 @@ pub(super) struct Found {
 /// Verifies a file. The exit code is 0 only if all of it is as recorded.
 pub(crate) fn verify(args: &VerifyArgs) -> Result<Exit> {
     let verified = match is_pack(&args.file) {
-        true => of_pack(&read(&args.file)?, args.digest.as_deref()),
+        true => {
+            let pack = read(&args.file)?;
+            of_this_version(&pack)
+                .with_context(|| format!("cannot verify `{}`", args.file.display()))?;
+            of_pack(&pack, args.digest.as_deref())
+        }
         false if args.digest.is_some() => bail!(Advised::new(
             format!("`{}` is not a pack, and only packs have a digest", args.file.display()),
             "leave `--digest` out"
@@ -77,6 +82,14 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<Exit> {
     let name = args.file.display().to_string();
     report::put_one(&args.shape, &verified, |it| it.text(&name))?;
     Ok(if verified.verified { Exit::Done } else { Exit::Incomplete })
+}
+
+/// Refuses a pack whose ledger an older or newer assay made: it is neither damaged nor altered.
+pub(super) fn of_this_version(pack: &Pack) -> Result<(), assay_ledger::Error> {
+    match Ledger::of_bytes(pack.member(LEDGER), Path::new(LEDGER)) {
+        Err(error) if matches!(error.problem, Problem::Older | Problem::Newer { .. }) => Err(error),
+        _ => Ok(()),
+    }
 }
 
 /// Verifies a pack. `published` is the digest that the author published, if it is known.

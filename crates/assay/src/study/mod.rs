@@ -39,7 +39,7 @@ pub(crate) use self::claim::{StillMeasured, is_measured, measured};
 use self::executor::StudyExecutor;
 pub(crate) use self::executor::Unfinished;
 pub(crate) use self::machine::OtherMachine;
-use self::outlook::outlook;
+use self::outlook::Told;
 use self::recorder::Recorder;
 pub(crate) use self::resumable::NoResume;
 pub(crate) use self::trust::Distrust;
@@ -87,6 +87,7 @@ pub(crate) fn resume(
     let claim = claim.or_else(|| Claim::begin(&begun));
     let here = host(None, env).map_err(unnamed)?;
     machine::changes(&begun, &here).map_err(|error| unnamed(error.into()))?;
+    resumable::check_time(&begun, more_s).map_err(|error| unnamed(error.into()))?;
     let named = |error| Stopped { study: Some(id.to_owned()), error };
     let ready = ready_again(&begun, env).map_err(named)?;
     let _lock = MachineLock::wait(env.progress, &env.interrupt).map_err(unnamed)?;
@@ -96,6 +97,7 @@ pub(crate) fn resume(
     // The ledger may be another one by now.
     let is_own = is_own && claim.as_ref().is_some_and(|claim| claim.is_of(&record));
     trust::check_named(&record, is_own).map_err(unnamed)?;
+    resumable::check_time(&record, more_s).map_err(|error| unnamed(error.into()))?;
     fits_here(&record, env).map_err(unnamed)?;
     let changes = machine::changes(&record, &here).map_err(|error| unnamed(error.into()))?;
     let here = Host { doctor: examine_before(&record.study, env), ..here };
@@ -215,9 +217,10 @@ fn measure(participants: &[Participant], env: &Environment, recorder: &mut Recor
     local.collect_garbage()?;
     leave_root_for(participants, &local)?;
     let aging_s = still_to_age_s(participants, recorder.study(), &local, env)?;
-    env.progress.note(&outlook(recorder, aging_s));
+    let mut told = Told::default();
+    env.progress.note(&told.outlook(recorder, aging_s));
     let mut driver = Driver::new(recorder.record(), Shard::WHOLE);
-    let mut executor = StudyExecutor::new(participants, &local, env, recorder);
+    let mut executor = StudyExecutor::new(participants, &local, env, recorder, told);
     let end = carry_out(&mut driver, &mut executor)?;
     if matches!(end, End::Complete | End::Unfinished) {
         executor.profile()?;

@@ -255,13 +255,8 @@ impl<'a> Recorder<'a> {
     pub(crate) fn unprepared(&mut self, system: usize, statements: &[String]) -> Result<()> {
         for sql in statements {
             let what = EventKind::Unprepared { sql: shortened(sql) };
-            let is_told = |it: &StudyEvent| match &it.what {
-                // A study that an older assay began has texts.
-                EventKind::Other { text } => *text == what.to_string(),
-                told => *told == what,
-            };
             let mut events = self.record.events.iter().filter(|it| it.system == Some(system));
-            if !events.any(is_told) {
+            if !events.any(|event| event.what == what) {
                 self.event(Some(system), what)?;
             }
         }

@@ -1,6 +1,8 @@
 //! Whether a study can be resumed by this assay.
 
-use assay_model::{EventKind, Experiment, Hint, Study, StudyRecord, Test};
+use assay_model::{EventKind, Experiment, Hint, Study, StudyEvent, StudyRecord, Test, counted};
+use assay_plan::{duration_text, suggested_time};
+use assay_study::forecast;
 use assay_verdict::Samples;
 
 /// Why a study cannot be resumed.
@@ -18,6 +20,23 @@ pub(crate) enum NoResume {
     /// More time was asked for, but the error of a gate is shared out among its planned looks.
     #[error("study `{0}` is a gate, which gets no more time than planned")]
     Gate(String),
+    /// More time was asked for, but not enough for another block.
+    #[error(
+        "`--more {}` is too short for study `{study}`: the shortest block of {what} takes about {}, and {}",
+        duration_text(*.asked_s), duration_text(.needed_s.ceil()), left_in_words(*.left_s)
+    )]
+    TooShort {
+        /// The study.
+        study: String,
+        /// What would be measured.
+        what: String,
+        /// The time that was asked for, seconds.
+        asked_s: f64,
+        /// The time of the shortest block, with a margin.
+        needed_s: f64,
+        /// What is left of the time that the study had.
+        left_s: f64,
+    },
     /// Its slices measured other work.
     #[error(
         "study `{study}` measured different work under the name{} of {}; assay never mixes slices of different work",
@@ -32,6 +51,13 @@ pub(crate) enum NoResume {
     },
 }
 
+fn left_in_words(left_s: f64) -> String {
+    match left_s {
+        none if none < 1.0 => "nothing is left of its budget".to_owned(),
+        some => format!("its budget has {} left", duration_text(some.floor())),
+    }
+}
+
 impl Hint for NoResume {
     fn hints(&self) -> Vec<String> {
         vec![match self {
@@ -39,6 +65,10 @@ impl Hint for NoResume {
                 format!(
                     "`assay report {study}` shows it; `assay resume {study} --more 10m` measures longer"
                 )
+            }
+            Self::TooShort { study, needed_s, left_s, .. } => {
+                let least = suggested_time(needed_s - left_s);
+                format!("`assay resume {study} --more {least}` is the least that measures anything")
             }
             Self::Gate(_) => "start a gate with a longer `--budget`".to_owned(),
             Self::Decided(study) | Self::Once(study) => format!("`assay report {study}` shows it"),
@@ -99,6 +129,35 @@ pub(super) fn check(record: &StudyRecord, more_s: Option<f64>) -> Result<(), NoR
     }
 }
 
+/// Seconds besides measuring that a run of a study takes before its first block.
+const PREPARATION_S: f64 = 1.0;
+
+/// Checks that more time is enough for another block, if it is for new blocks only.
+pub(super) fn check_time(record: &StudyRecord, more_s: Option<f64>) -> Result<(), NoResume> {
+    let Some(more_s) = more_s else { return Ok(()) };
+    let mut longer = record.clone();
+    let when_ms = record.runs.last().map_or(0, |run| run.updated_ms);
+    let event = |what| StudyEvent { when_ms, system: None, what };
+    longer.events.push(event(extension(record, more_s)));
+    let forecast = forecast(&longer, record.elapsed_s());
+    let (fitting, needed_s) = (forecast.fitting, forecast.fitting.needed_s() + PREPARATION_S);
+    let left_s = (record.budget_s() - record.elapsed_s()).max(0.0);
+    if forecast.is_begun || forecast.cells.is_empty() || left_s + more_s >= needed_s {
+        return Ok(());
+    }
+    Err(NoResume::TooShort {
+        study: record.study.id.clone(),
+        asked_s: more_s,
+        what: format!(
+            "{} on {}",
+            counted(forecast.cells.len() as u64, "test"),
+            counted(fitting.systems as u64, "system")
+        ),
+        needed_s,
+        left_s,
+    })
+}
+
 /// What is added to the plan of a study that gets more time: blocks in proportion. What the study took beyond its
 /// budget is added too, so that the new time is left for measuring.
 pub(super) fn extension(record: &StudyRecord, more_s: f64) -> EventKind {
@@ -137,6 +196,30 @@ mod tests {
             run.updated_ms = run.started_ms + 1000 * (record.study.budget_s as i64 + over_s);
             let EventKind::Extended { seconds, .. } = extension(&record, 10.0) else { panic!() };
             assert_eq!(seconds, expected);
+        }
+    }
+
+    /// What is not enough for another block adds nothing. What the hint names is.
+    #[test]
+    fn a_time_that_is_too_short_for_a_block_is_refused_with_one_that_is_not() {
+        let mut record = super::super::trust::tests::broken_off(4, 0);
+        // The block that was begun goes on.
+        assert!(check_time(&record, Some(1.0)).is_ok());
+        record.finished = true;
+        for used_s in [0.5, 1.0, 1.5].map(|part| part * record.study.budget_s) {
+            let run = record.runs.first_mut().unwrap();
+            run.updated_ms = run.started_ms + (1000.0 * used_s) as i64;
+            let is_left = used_s < record.study.budget_s;
+            assert!(check_time(&record, None).is_ok());
+            let refused = check_time(&record, Some(1.0));
+            assert_eq!(refused.is_ok(), is_left, "{refused:?}");
+            let Err(error) = refused else { continue };
+            let hint = error.hints().remove(0);
+            assert!(error.to_string().contains("nothing is left of its budget"), "{error}");
+            let least = hint.split("--more ").nth(1).unwrap().split('`').next().unwrap();
+            let least = assay_plan::parse_duration_s(least).unwrap();
+            assert!(check_time(&record, Some(least)).is_ok(), "{hint}");
+            assert!(check_time(&record, Some(0.75 * least)).is_err(), "{hint}");
         }
     }
 

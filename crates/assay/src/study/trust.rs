@@ -272,7 +272,7 @@ pub(crate) fn check_options(
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use assay_model::Artifact;
     use assay_model::limits::BLOCKS;
     use assay_model::{Block, BlockCell, Host};
@@ -281,7 +281,7 @@ mod tests {
     use super::*;
 
     /// A study of so many blocks that was broken off as one of them began.
-    fn broken_off(blocks: u32, in_block: u32) -> StudyRecord {
+    pub(in crate::study) fn broken_off(blocks: u32, in_block: u32) -> StudyRecord {
         let words = ["mariadb@10.11".to_owned(), "mariadb@11.8".to_owned()];
         let request = Request { blocks: Some(blocks), ..Request::of_systems(&words) };
         let machine = MachineFacts { cpus: 2, memory_mb: 16_000, disk_mb: 50_000 };

@@ -30,7 +30,7 @@ pub(crate) fn remove_unused(dir: &Path) -> Result<bool> {
     if is_free {
         // Half a template must not pass for one, whatever interrupts this.
         fs_err::rename(dir, unfinished(dir))?;
-        // One of an older assay has none.
+        // An interrupted assay may have left none.
         let _ = fs_err::remove_file(description(dir));
     }
     making.remove()?;

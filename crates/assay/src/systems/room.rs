@@ -132,7 +132,7 @@ pub(crate) fn last_used(path: &Path) -> Result<SystemTime> {
     Ok(fs_err::metadata(path)?.modified()?)
 }
 
-/// The system and data of a template. For a template of an older assay, only its key.
+/// The system and data of a template; only its key if an interrupted assay has not described it.
 pub(crate) fn described(template: &Path) -> String {
     let text = fs_err::read_to_string(description(template)).unwrap_or_default();
     let line = text.lines().next().unwrap_or_default();
