@@ -49,8 +49,9 @@ pub fn run() -> Result<()> {
     fs_err::write(folder.join("study.id"), id)?;
     let corpus = ["run", "--quiet", "-p", "assay-fuzz", "--example", "corpus", "ledgers"];
     step(Command::new(cargo()).args(corpus).current_dir(root))?;
-    let test = ["test", "--quiet", "-p", "assay", "--test", "recorded"];
-    step(Command::new(cargo()).args(test).env("INSTA_UPDATE", "always").current_dir(root))
+    // The pages with notebooks show what they print of it.
+    let tests = ["test", "--quiet", "-p", "assay", "--test", "recorded", "--test", "notebooks"];
+    step(Command::new(cargo()).args(tests).env("INSTA_UPDATE", "always").current_dir(root))
 }
 
 fn step(command: &mut Command) -> Result<()> {

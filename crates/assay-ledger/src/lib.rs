@@ -3,9 +3,9 @@
 //! The schema, with the meaning and unit of every column, is in `schema.sql`.
 
 mod bounds;
-mod columns;
 mod conclusions;
 mod copy;
+mod counters;
 mod error;
 mod histogram;
 mod limits;

@@ -9,7 +9,7 @@ use assay_model::{
 use rusqlite::{Connection, Transaction};
 
 use crate::bounds;
-use crate::columns::{make_room, visit_counters};
+use crate::counters::{CounterNames, visit_work};
 use crate::manage::names;
 use crate::rows::{Fields, rows};
 use crate::runs::{self, RunIds};
@@ -322,10 +322,11 @@ fn read_slices(
 ) -> Result<Vec<Slice>, Problem> {
     let cells: HashMap<CellId, usize> =
         study.cells.iter().enumerate().map(|(number, cell)| (cell.id, number)).collect();
+    let mut names = CounterNames::of(connection, &study.id)?;
     let mut seen = HashMap::new();
     rows(connection, "SELECT * FROM slice WHERE study = ? ORDER BY id", [&study.id], |row| {
         let fields = Fields::new("slice", "id", row);
-        let slice = fields.checked(read_slice(&fields, tests, systems, runs)?)?;
+        let slice = fields.checked(read_slice(&fields, tests, systems, runs, &mut names)?)?;
         bounds::moment("written_ms", fields.get("written_ms")?).map_err(|it| fields.wrong(it))?;
         let Some(cell) = cells.get(&slice.cell) else {
             return Err(fields.wrong("measures a cell that is not in the plan"));
@@ -344,6 +345,7 @@ fn read_slice(
     tests: &Tests,
     systems: usize,
     runs: &RunIds,
+    names: &mut CounterNames,
 ) -> Result<Slice, Problem> {
     let mut slice = Slice {
         system: fields.index("system", systems)?,
@@ -366,14 +368,14 @@ fn read_slice(
             true => fields.json("published")?,
             false => Vec::new(),
         },
-        status: fields.has("status")?.then(|| fields.json("status")).transpose()?,
+        status: None,
         client: None,
         server: None,
         host: None,
     };
-    make_room(&mut slice, |column| fields.has(column))?;
+    names.read(fields, &mut slice)?;
     let mut problem = None;
-    visit_counters(&mut slice, |column, place| match fields.number(column) {
+    visit_work(&mut slice.work, |column, place| match fields.number(column) {
         Ok(number) => *place = number,
         Err(error) => problem = Some(error),
     });

@@ -13,11 +13,11 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavio
 use crate::read_limits::TimeLimit;
 use crate::{Problem, shape};
 
-/// `ASAL`: marks the file as a ledger.
-const APPLICATION_ID: i32 = 0x4153_414C;
+/// `ASLG`: marks the file as a ledger.
+const APPLICATION_ID: i32 = 0x4153_4C47;
 
-/// `ASSY` and `ASAY`: marked ledgers of schemas that were never released.
-const UNRELEASED: [i32; 2] = [0x4153_5359, 0x4153_4159];
+/// `ASSY`, `ASAY` and `ASAL`: marked ledgers of schemas that were never released.
+const UNRELEASED: [i32; 3] = [0x4153_5359, 0x4153_4159, 0x4153_414C];
 
 /// The version of the schema.
 pub(crate) const VERSION: i32 = 1;

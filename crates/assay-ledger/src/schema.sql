@@ -181,6 +181,24 @@ CREATE TABLE event (
     FOREIGN KEY (study, system) REFERENCES system (study, number)
 ) STRICT;
 
+-- What the counters of slices are. Many slices have the same ones, so their names are kept once. A new counter is a
+-- new name. A counter that was not read has none.
+--
+-- `client_`: the client threads. `connection_`: the server's threads or processes that served the measured connections.
+-- `background_`: everything else in the server's process tree, such as purge, flush, log writers and vacuum. Of these
+-- three, `cpu_ns` is CPU time by the scheduler, and `runq_ns` is time on the run queue; `user_ns` and `sys_ns` are parts
+-- of the CPU time, and `disk_wait_ns` is time waiting for disks, all three at the resolution of the tick.
+-- `server_`: system calls of the server's process tree (`calls`), and bytes from and to block devices.
+-- `host_`: the machine. `busy_ns` is CPU time of all CPUs, neither idle nor waiting, `steal_ns` what the hypervisor
+-- took, and `other_ns` the busy time of other processes. `host_device_`: the block device that holds the data.
+-- `status.`: counters of the server's status under the server's own names, by how much each grew during the round.
+CREATE TABLE counter_names (
+    study TEXT NOT NULL REFERENCES study (id),
+    number INTEGER NOT NULL CHECK (number >= 0),  -- from 0
+    names TEXT NOT NULL,                -- JSON: a list
+    PRIMARY KEY (study, number)
+) STRICT, WITHOUT ROWID;
+
 -- One uninterrupted measurement of one system in one cell: the evidence. Ids are in the order of measurement.
 CREATE TABLE slice (
     id INTEGER PRIMARY KEY,
@@ -215,59 +233,16 @@ CREATE TABLE slice (
                                         -- warm ns is wall time. [] if there was one turn
     step TEXT,                          -- JSON: what the clients of a step of the Insert Benchmark did; NULL otherwise
     published TEXT,                     -- JSON: figures that were published with the rate; NULL if assay measured it
-    status TEXT,                        -- JSON: counters of the server's status, by how much each grew during the
-                                        -- round; NULL if they were not read
     elapsed_ns INTEGER NOT NULL,        -- wall time of the measured part
     event_ns_sum INTEGER NOT NULL,      -- latencies of all events together
     latency_hdr BLOB NOT NULL,          -- event latencies, nanoseconds: HDR histogram, V2 encoding
 
-    -- If a group below was not read, all of its columns are NULL.
-
-    -- The client threads. In this and the next two groups, cpu_ns is CPU time by the scheduler, and runq_ns is time on
-    -- the run queue. user_ns and sys_ns are parts of the CPU time, and disk_wait_ns is time waiting for disks, all
-    -- three at the resolution of the tick. disk_wait_ns is NULL if the kernel does not account it.
-    client_cpu_ns INTEGER,
-    client_user_ns INTEGER,
-    client_sys_ns INTEGER,
-    client_runq_ns INTEGER,
-    client_disk_wait_ns INTEGER,
-    client_context_switches INTEGER,
-
-    -- The server's threads or processes that served the measured connections.
-    connection_cpu_ns INTEGER,
-    connection_user_ns INTEGER,
-    connection_sys_ns INTEGER,
-    connection_runq_ns INTEGER,
-    connection_disk_wait_ns INTEGER,
-    connection_context_switches INTEGER,
-
-    -- Everything else in the server's process tree: purge, flush, log writers, vacuum.
-    background_cpu_ns INTEGER,
-    background_user_ns INTEGER,
-    background_sys_ns INTEGER,
-    background_runq_ns INTEGER,
-    background_disk_wait_ns INTEGER,
-    background_context_switches INTEGER,
-
-    -- Input and output of the server's process tree.
-    server_read_calls INTEGER,          -- read system calls
-    server_read_bytes INTEGER,          -- bytes fetched from block devices
-    server_write_calls INTEGER,         -- write system calls
-    server_write_bytes INTEGER,         -- bytes sent towards block devices
-
-    -- The machine.
-    host_busy_ns INTEGER,               -- CPU time of all CPUs, neither idle nor waiting
-    host_steal_ns INTEGER,              -- taken by the hypervisor
-    host_other_ns INTEGER,              -- busy time of other processes; NULL if the server's is unknown
-    host_context_switches INTEGER,
-
-    -- The block device that holds the data; all NULL if it is unknown or there is none.
-    host_device_reads INTEGER,
-    host_device_read_kb INTEGER,
-    host_device_writes INTEGER,
-    host_device_write_kb INTEGER,
+    -- What others counted meanwhile.
+    counter_names INTEGER NOT NULL,     -- counter_names.number
+    counters TEXT NOT NULL,             -- JSON: the value of each of these counters, in the order of their names
 
     FOREIGN KEY (study, system) REFERENCES system (study, number),
+    FOREIGN KEY (study, counter_names) REFERENCES counter_names (study, number),
     FOREIGN KEY (study, test, clients, tables, rows)
         REFERENCES cell (study, test, clients, tables, rows)
 ) STRICT;

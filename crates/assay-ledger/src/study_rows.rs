@@ -59,7 +59,7 @@ pub struct TextPlace {
 
 /// Every table, each after those to which it refers, with the columns that order its rows. The names that a user gave
 /// to studies stay with the user.
-pub(crate) const TABLES: [(&str, &str); 17] = [
+pub(crate) const TABLES: [(&str, &str); 18] = [
     ("study", "id"),
     ("test", "name"),
     ("system", "number"),
@@ -72,6 +72,7 @@ pub(crate) const TABLES: [(&str, &str); 17] = [
     ("setting", "system, name"),
     ("audit", "id"),
     ("event", "id"),
+    ("counter_names", "number"),
     ("slice", "id"),
     ("series", "slice, name"),
     ("attachment", "slice, name"),
@@ -98,7 +99,7 @@ const TEXTS: &[TextPlace] = &[
     json("event", "what"),
     text("slice", "failure"),
     json("slice", "published"),
-    json("slice", "status"),
+    json("counter_names", "names"),
     json("profile", "profile"),
 ];
 

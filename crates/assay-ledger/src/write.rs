@@ -10,7 +10,7 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, ToSql, Transaction, TransactionBehavior, params, params_from_iter};
 
 use crate::bounds;
-use crate::columns::visit_counters;
+use crate::counters;
 use crate::limits::COUNT_MAX;
 use crate::values::{index, integer, json, storable, word};
 use crate::{Error, Ledger, Problem, conclusions, manage, runs, tests};
@@ -350,7 +350,12 @@ pub(crate) fn add_slice(
     slice: &Slice,
 ) -> Result<(), Problem> {
     storable(slice)?;
-    let row = slice_row(study, slice, runs::id(connection, study, slice.run)?)?;
+    let run = runs::id(connection, study, slice.run)?;
+    let (counter_names, values) = counters::of(slice)?;
+    let mut row = slice_row(study, slice, run)?;
+    let number = counters::number(connection, study, &counter_names)?;
+    row.push(("counter_names".to_owned(), number.into()));
+    row.push(("counters".to_owned(), json(&values)?.into()));
     let names: Vec<&str> = row.iter().map(|(name, _)| name.as_str()).collect();
     let places = vec!["?"; row.len()].join(", ");
     let sql = format!("INSERT INTO slice ({}) VALUES ({places})", names.join(", "));
@@ -369,7 +374,7 @@ pub(crate) fn slice_in_words(slice: SliceId) -> String {
     format!("slice of system {system}, {test} at {setup}, block {block}, round {round}")
 }
 
-/// The names and values of a slice's columns, without counters that are unknown.
+/// The names and values of a slice's columns, without the counters that have names.
 fn slice_row(study: &str, slice: &Slice, run: i64) -> Result<Vec<(String, Value)>, Problem> {
     let setup = slice.cell.setup;
     let (outcome, failure) = match &slice.outcome {
@@ -399,13 +404,12 @@ fn slice_row(study: &str, slice: &Slice, run: i64) -> Result<Vec<(String, Value)
         ("turns", json(&slice.turns)?.into()),
         ("step", slice.step.as_ref().map(json).transpose()?.into()),
         ("published", published.map(json).transpose()?.into()),
-        ("status", slice.status.as_ref().map(json).transpose()?.into()),
         ("latency_hdr", slice.work.latency_hdr.clone().into()),
     ]
     .map(|(name, value)| (name.to_owned(), value))
     .to_vec();
     let mut problem = None;
-    visit_counters(&mut slice.clone(), |name, number| match integer(name, *number) {
+    counters::visit_work(&mut slice.work.clone(), |name, number| match integer(name, *number) {
         Ok(value) => row.push((name.to_owned(), value.into())),
         Err(error) => problem = Some(error),
     });

@@ -85,7 +85,7 @@ fn every_other_schema_is_refused() {
     for sql in [
         "ALTER TABLE event ADD COLUMN more TEXT",
         "ALTER TABLE event ADD COLUMN more TEXT AS (hex(what))",
-        "ALTER TABLE slice DROP COLUMN server_read_calls",
+        "ALTER TABLE slice DROP COLUMN bytes_received",
         "CREATE TABLE mine (a)",
         "CREATE TABLE mine (a INTEGER PRIMARY KEY AUTOINCREMENT)",
         "CREATE INDEX mine ON event (what)",

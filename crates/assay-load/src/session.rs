@@ -308,7 +308,7 @@ impl Session {
     fn cancelled(&self, error: Error, elapsed: Duration) -> Error {
         let Some(why) = error.silence(elapsed) else { return error };
         let (options, product) = &self.control;
-        if cancel(options, *product, &self.connection_ids()).is_err() {
+        if cancel(options, *product, &self.connection_ids(), elapsed).is_err() {
             return error;
         }
         let (warm, measured) = self.progress();

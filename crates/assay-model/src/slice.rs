@@ -230,7 +230,7 @@ pub struct Slice {
     /// assay measured.
     pub published: Vec<(String, f64)>,
     /// By how much counters of the server's own status grew during the round, by their names there, such as
-    /// `Innodb_rows_read`; what [`STATUS_LEVELS`] names is the value at its end. `None` if they were not read.
+    /// `Innodb_rows_read`; what [`STATUS_LEVELS`] names is the value at its end. `None` if none was read.
     pub status: Option<Vec<(String, u64)>>,
     /// The clients' counters; `None` if they were not read.
     pub client: Option<ClientCounters>,

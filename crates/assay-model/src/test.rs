@@ -169,8 +169,7 @@ pub struct Definition {
     pub schema: Schema,
     /// The roles that work at the same time. The first one is measured.
     pub roles: Vec<Role>,
-    /// Properties that the planner needs. Ledgers keep them under their former name.
-    #[serde(rename = "habits")]
+    /// Properties that the planner needs.
     pub planning: PlanningFacts,
     /// Digest of what it sends: slices of tests with different digests are different work and are never mixed.
     pub digest: String,

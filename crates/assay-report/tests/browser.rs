@@ -118,6 +118,19 @@ const FAINT: &str = r#"(() => {
   return [...faint].slice(0, 10);
 })()"#;
 
+/// Many systems beside it take no room from the names of tests; their table is scrolled.
+#[test]
+fn the_names_of_a_matrix_are_not_squeezed() {
+    let Some(mut browser) = Browser::start() else { return };
+    browser.open(&page(&twelve()), Window { width: 360, ..DESK });
+    let narrowest = "Math.min(...[...document.querySelectorAll('.matrix [scope=row]')]\
+                     .map((it) => it.getBoundingClientRect().width))";
+    let narrowest = browser.value(narrowest).as_f64().unwrap();
+    assert!(narrowest > 90.0, "{narrowest}");
+    let page = browser.value("document.documentElement.scrollWidth").as_u64().unwrap();
+    assert!(page <= 360, "{page}");
+}
+
 #[test]
 fn every_page_fits_every_window_and_nothing_goes_wrong() {
     let Some(mut browser) = Browser::start() else { return };

@@ -21,6 +21,7 @@ fn line(base: &str, values: &[(&str, f64)]) -> TrendLine {
     TrendLine {
         terms: TrendTerms { family, setup, machine, work, base: base.to_owned() },
         points: values.iter().enumerate().map(point).collect(),
+        bounds: Vec::new(),
         shifts: Some(Vec::new()),
     }
 }
@@ -52,6 +53,29 @@ fn changes_are_marked_in_every_format() {
     let page = shown(&lines, Format::Html);
     assert_eq!(page.matches("<circle").count(), 3, "{page}");
     assert!(page.contains("l7-7 7 7-7 7z") && page.contains("changed at 11.4.1"), "{page}");
+}
+
+#[test]
+fn a_system_that_did_not_answer_is_a_bound_in_every_format() {
+    let mut with_bound = line("mariadb@10.6", &[("10.11.1", 1.0), ("10.11.2", 1.0)]);
+    let silent = line("mariadb@10.6", &[("11.8.9", 0.004)]).points.remove(0);
+    let rqps = Estimate { value: 0.004, low: f64::NEG_INFINITY, high: 0.004 };
+    with_bound.bounds.push(TrendPoint { rqps, verdict: Verdict::Slower, qps: None, ..silent });
+    let only = TrendLine { points: Vec::new(), ..with_bound.clone() };
+    let lines = [with_bound, only];
+    let text = shown(&lines, Format::Text);
+    assert!(text.contains("11.8.9 ") && text.contains("only a bound"), "{text}");
+    assert!(text.contains("at least 250 times slower"), "{text}");
+    let json: serde_json::Value = serde_json::from_str(&shown(&lines, Format::Json)).unwrap();
+    assert_eq!(json["lines"][0]["bounds"][0]["version"], "11.8.9");
+    assert!(json["lines"][0]["bounds"][0]["rqps"]["low"].is_null());
+    assert_eq!(json["lines"][0]["points"].as_array().unwrap().len(), 2);
+    let csv = shown(&lines, Format::Csv);
+    assert_eq!(csv.matches("11.8.9").count(), 4, "{csv}");
+    for format in [Format::Markdown, Format::Html] {
+        let shown = shown(&lines, format);
+        assert!(shown.contains("11.8.9") && shown.contains("nly a bound"), "{shown}");
+    }
 }
 
 #[test]

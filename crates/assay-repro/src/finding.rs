@@ -131,6 +131,11 @@ pub(crate) fn line(text: &str) -> String {
     printable(text).replace(['\n', '\r'], " ").replace('`', "'")
 }
 
+/// A system with the version of its server, which its name may leave open: `mysql@8.0 (8.0.33)`.
+pub(crate) fn named(system: &System) -> String {
+    format!("{} ({})", line(&system.name), line(system.artifact.version()))
+}
+
 /// The ratio with its interval and the verdict: `0.79 (95% interval 0.78 to 0.80): slower`.
 pub(crate) fn measured(finding: &Finding<'_>) -> String {
     let Some(judged) = finding.judged(finding.other) else { return "nothing".to_owned() };

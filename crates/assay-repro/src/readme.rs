@@ -7,7 +7,7 @@ use assay_model::{
 };
 use assay_verdict::CellJudgement;
 
-use crate::finding::{Finding, estimate, line, measured};
+use crate::finding::{Finding, estimate, line, measured, named};
 use crate::tool::Tool;
 use crate::{config, run};
 
@@ -87,8 +87,8 @@ fn run_section(finding: &Finding<'_>, tool: &Tool) -> String {
          direction. It ends the servers and removes their data.\n\n",
         place("BASE", base_starts),
         place("OTHER", other_starts),
-        line(&base.name),
-        line(&other.name),
+        named(base),
+        named(other),
     );
     text += "`PAIRS=30` measures more pairs";
     if run::is_timed(finding, tool) {

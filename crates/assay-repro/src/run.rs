@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use assay_model::{Class, Verdict};
 
-use crate::finding::{Finding, is_started, line, measured};
+use crate::finding::{Finding, is_started, line, measured, named};
 use crate::tool::Tool;
 
 const HEAD: &str = include_str!("run/head.sh");
@@ -44,7 +44,7 @@ pub(crate) fn script(finding: &Finding<'_>, tool: &Tool) -> String {
 
 /// What the script does, for its readers.
 fn opening(finding: &Finding<'_>, tool: &Tool) -> String {
-    let [base, other] = finding.sides().map(|(_, system)| line(&system.name));
+    let [base, other] = finding.sides().map(|(_, system)| named(system));
     let mut text = format!(
         "#!/bin/sh\n# Runs `{}` with {} on two servers in turn, and prints how fast OTHER is, divided by BASE.\n#\n\
          #     BASE=/path/to/server OTHER=/path/to/server ./run.sh\n#\n\

@@ -577,6 +577,16 @@ fn a_system_that_does_not_answer_is_judged_by_a_bound() {
         let silence = cell.silence.as_ref().unwrap();
         assert_eq!((silence.system, cell.failure.as_ref()), (silent, None));
         assert_eq!(judged.systems[0].failed, 0);
+        let lines = assay_verdict::trend(&[(record, &judged)], |cell, _| cell == id);
+        let [line] = lines.as_slice() else { panic!("{lines:?}") };
+        assert!(line.points.is_empty() && line.bounds[0].rqps.is_bound(), "{line:?}");
+        let mut gated = record.clone();
+        let margins = vec![0.03; gated.study.cells.len()];
+        gated.study.gate = Some(Gate { margins, allow_undecided: false });
+        let gate = judge(&gated).gate.unwrap();
+        let by_gate = gate.cells.iter().find(|it| it.cell == id).unwrap().verdict;
+        let expected = [GateVerdict::Passed, GateVerdict::Exceeded][silent];
+        assert_eq!((by_gate, gate.verdict()), (expected, expected));
     }
 }
 

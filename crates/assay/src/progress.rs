@@ -65,8 +65,15 @@ impl Tally {
 
     /// `▼ 3 slower  ▲ 5 faster  = 8 same  ? 16 open`; empty if there is nothing to count. It is plain text, as part of
     /// a line that is made harmless as a whole.
-    pub(crate) fn words(self) -> String {
+    fn words(self) -> String {
         anstream::adapter::strip_str(&self.styled()).to_string()
+    }
+
+    /// The same after what comes before it, called interim: the last look has more error to spend than those before it,
+    /// so the study may end with other verdicts. Empty if there is nothing to count.
+    pub(crate) fn interim(self) -> String {
+        let known = self.words();
+        if known.is_empty() { known } else { format!("; interim verdicts: {known}") }
     }
 
     /// The same in colours.
@@ -284,7 +291,8 @@ mod tests {
     fn only_nonzero_counts_are_shown() {
         let tally = Tally { slower: 3, open: 16, ..Tally::default() };
         assert_eq!(tally.words(), "▼ 3 slower  ? 16 open");
-        assert_eq!(on_lines(&format!("so far {}", tally.words())), "so far ▼ 3 slower  ? 16 open");
+        assert_eq!(on_lines(&tally.interim()), "; interim verdicts: ▼ 3 slower  ? 16 open");
+        assert_eq!(Tally::default().interim(), "");
         assert!(tally.styled().contains('\u{1b}'));
         assert_eq!(Tally::default().words(), "");
     }

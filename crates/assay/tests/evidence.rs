@@ -255,7 +255,7 @@ fn ledgers_are_merged() {
         UPDATE host SET study = 'other'; UPDATE block SET study = 'other'; UPDATE content SET study = 'other';
         UPDATE instance SET study = 'other'; UPDATE setting SET study = 'other'; UPDATE audit SET study = 'other';
         UPDATE event SET study = 'other'; UPDATE slice SET study = 'other'; UPDATE test SET study = 'other';
-        UPDATE verdict SET study = 'other';
+        UPDATE verdict SET study = 'other'; UPDATE counter_names SET study = 'other';
         UPDATE study SET finished = 0, recipe = '';
         UPDATE system SET spec = json_set(spec, '$.origin', json_object('dir', '/opt/evil')) WHERE number = 1;";
     let connection = Connection::open(folder.path("new.db")).unwrap();
@@ -315,7 +315,8 @@ fn an_imported_study_takes_no_place_of_another() {
     folder.run(&["studies", "name", "latest", "nightly", "--ledger", "own.db"], 0);
     let tables =
         ["test", "cell", "system", "run", "host", "block", "content", "instance", "setting"];
-    let tables = [&tables[..], &["audit", "event", "slice", "verdict", "profile"]].concat();
+    let tables =
+        [&tables[..], &["audit", "event", "counter_names", "slice", "verdict", "profile"]].concat();
     let with = |id: &str, more: &str| {
         fs_err::copy(folder.path("ledger.db"), folder.path("other.db")).unwrap();
         let moved = tables.iter().map(|it| format!("UPDATE {it} SET study = '{id}';"));

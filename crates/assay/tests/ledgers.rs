@@ -253,7 +253,7 @@ fn what_a_ledger_says_commands_nothing(place: &Place, id: &str) {
     let ledger = Connection::open(place.ledger()).unwrap();
     ledger.execute("UPDATE system SET name = '=1+1 ' || number || ?", [EVIL]).unwrap();
     ledger
-        .execute("UPDATE event SET what = json_object('kind', 'other', 'text', ?)", [EVIL])
+        .execute("UPDATE event SET what = json_object('kind', 'started-again', 'error', ?)", [EVIL])
         .unwrap();
     let recipe = "# assay compare a b; touch /tmp/evil\ncompare = [\"mysql@8.0\", \"mysql@9.7\"]\n";
     ledger.execute("UPDATE study SET recipe = ?", [recipe]).unwrap();

@@ -121,14 +121,16 @@ fn slice(cells: Vec<CellId>, systems: usize, runs: usize) -> impl Strategy<Value
     let turn = (0..1000_u32, 0..20_000_u32, 0..100_u32).prop_map(<[u32; 3]>::from);
     let turns = vec(array::uniform4(0..1_000_000_000_u64).prop_map(Turn::from), 0..4);
     let place = (0..systems, select(cells), 0..runs, turn, moment());
-    let counters = (option::of(tasks()), option::of(server()), option::of(machine()));
+    let status = option::of(prop::collection::btree_map("[A-Z][a-z_]{1,9}", 0..1_u64 << 60, 1..4));
+    let status = status.prop_map(|status| status.map(|status| status.into_iter().collect()));
+    let counters = (option::of(tasks()), option::of(server()), option::of(machine()), status);
     (place, outcome, trouble, (work(), turns), counters).prop_map(
         |(
             (system, cell, run, [block, round, position], started_ms),
             outcome,
             trouble,
             (work, turns),
-            (tasks, server, host),
+            (tasks, server, host, status),
         )| {
             Slice {
                 system,
@@ -144,7 +146,7 @@ fn slice(cells: Vec<CellId>, systems: usize, runs: usize) -> impl Strategy<Value
                 turns,
                 step: None,
                 published: Vec::new(),
-                status: None,
+                status,
                 client: tasks.map(|tasks| ClientCounters { tasks }),
                 server,
                 host,
@@ -516,7 +518,9 @@ pub(crate) fn sample() -> StudyRecord {
     let mut runner = TestRunner::deterministic();
     loop {
         let mut record = record().new_tree(&mut runner).unwrap().current();
-        if record.slices.len() > 2 && !record.audit.is_empty() && !record.events.is_empty() {
+        let has_reads = record.study.cells.iter().any(|cell| cell.id.test.class != Class::Write);
+        let has_all = !record.audit.is_empty() && !record.events.is_empty();
+        if record.slices.len() > 2 && has_reads && has_all {
             record.study.id = "sample".to_owned();
             return record;
         }

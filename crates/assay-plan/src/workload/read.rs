@@ -17,6 +17,9 @@ use crate::nearest::nearest;
 /// The keys at the top.
 const KEYS: [&str; 2] = ["table", "test"];
 
+/// Keys of study files by which one is recognised.
+const STUDY_KEYS: [&str; 6] = ["compare", "tests", "set", "preset", "budget", "workload"];
+
 /// Most tests: a mix may have all of them.
 const TESTS_MAX: usize = KINDS;
 
@@ -30,11 +33,38 @@ fn homes() -> Vec<(&'static str, &'static [&'static str])> {
     ]
 }
 
+/// Refuses a key at the top that none may have. What is in it says what is meant, however it is misspelt.
+fn refuse_unknown(file: &Table<'_>) -> Result<(), Fault> {
+    let Some(value) = file.values().into_iter().find(|value| !KEYS.contains(&value.key)) else {
+        return Ok(());
+    };
+    let key = value.key;
+    let parts = value.table("").map(|table| table.values()).unwrap_or_default();
+    let inner = parts.iter().filter_map(|part| Some(part.table("").ok()?.values()));
+    let inner: Vec<&str> = inner.flatten().map(|it| it.key).collect();
+    let outer: Vec<&str> = parts.iter().map(|it| it.key).collect();
+    let has = |keys: &[&str], found: &[&str]| found.iter().any(|key| keys.contains(key));
+    let fault = Fault::at(value.key_span.clone(), format!("unknown key `{key}`"));
+    let of = |what: &str, name: &str| {
+        format!("did you mean `{what}`? A {what} is written `[{what}.{name}]`")
+    };
+    Err(match outer.first() {
+        Some(name) if has(&table::KEYS, &inner) => fault.hint(of("table", name)),
+        Some(name) if has(&test::KEYS, &inner) => fault.hint(of("test", name)),
+        Some(_) if has(&table::KEYS, &outer) => fault.hint(of("table", key)),
+        Some(_) if has(&test::KEYS, &outer) => fault.hint(of("test", key)),
+        None if STUDY_KEYS.contains(&key) => fault.hint(format!(
+            "`{key}` is a key of a study file, which `assay run` takes; it names this file as `workload`"
+        )),
+        _ => return file.refuse_unknown(&KEYS),
+    })
+}
+
 /// Reads the tests of a workload.
 pub(super) fn tests(name: &str, text: &str, files: ReadFile<'_>) -> Result<Vec<Test>, Fault> {
     let document = parse(text)?;
     let file = Table::new(text, document.get_ref(), homes);
-    file.refuse_unknown(&KEYS)?;
+    refuse_unknown(&file)?;
     let (tables, counts) = tables(&file, files)?;
     let Some(tests) = file.get("test") else {
         return Err(Fault::of_file("the workload has no tests")

@@ -59,6 +59,13 @@ fn count(value: &Value<'_>, files: ReadFile<'_>) -> Result<Option<u32>, Fault> {
 
 fn table(value: &Value<'_>, counts: &Counts, files: ReadFile<'_>) -> Result<OwnTable, Fault> {
     let (name, table) = (value.key, value.table(EXPECTED)?);
+    // Only `columns` is a table, however it is misspelt.
+    let is_columns = |it: &Value<'_>| !KEYS.contains(&it.key) && it.table("").is_ok();
+    let misspelt = table.values().into_iter().find(is_columns);
+    if let Some(misspelt) = misspelt.filter(|_| table.get("columns").is_none()) {
+        let fault = Fault::at(misspelt.key_span.clone(), format!("unknown key `{}`", misspelt.key));
+        return Err(fault.hint("did you mean `columns`"));
+    }
     table.refuse_unknown(&KEYS)?;
     let source = ["columns", "csv", "script"].map(|key| table.get(key));
     let [columns, csv, script] = source;

@@ -302,6 +302,29 @@ fn mistakes_are_shown_with_their_place() {
     insta::assert_snapshot!(shown);
 }
 
+/// What is in a table says which one is meant, however its key is misspelt.
+#[test]
+fn a_misspelt_table_is_known_by_its_content() {
+    let hint = |text: &str| read_workload("shop.toml", text, &files).unwrap_err().hints().join(" ");
+    let misspelt = |one: &str, other: &str| hint(&SHOP.replace(one, other));
+    let of_table = misspelt("[table.orders]", "[set.orders]");
+    assert!(
+        of_table.contains("did you mean `table`") && of_table.contains("`[table.orders]`"),
+        "{of_table}"
+    );
+    let of_test = misspelt("[test.browse]", "[set.browse]");
+    assert!(
+        of_test.contains("did you mean `test`") && of_test.contains("`[test.browse]`"),
+        "{of_test}"
+    );
+    let unnamed = hint("[set]\nrows = 1000\ncreate = \"CREATE TABLE t (id INT)\"\n");
+    assert!(unnamed.contains("did you mean `table`"), "{unnamed}");
+    let columns = misspelt("[table.customer.columns]", "[table.customer.set]");
+    assert!(columns.contains("did you mean `columns`"), "{columns}");
+    let study = hint("set = \"small\"\ncompare = [\"mariadb@10.11\", \"mariadb@11.8\"]\n");
+    assert!(study.contains("study file"), "{study}");
+}
+
 proptest! {
     #[test]
     fn no_file_makes_it_panic(

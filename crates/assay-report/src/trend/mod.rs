@@ -16,7 +16,7 @@ use crate::text::paint;
 use crate::text::table::{left, plain_table, right, trimmed};
 use crate::text::wrap::wrap;
 use crate::words::sentence;
-use words::{APART, COLUMNS, LEGEND, answer, changes, doubt, is_shift, row, terms};
+use words::{APART, COLUMNS, LEGEND, all, answer, bounds, changes, doubt, row, terms};
 
 /// Shows the lines of a test. Ends with a line feed.
 #[must_use]
@@ -53,13 +53,14 @@ fn in_markdown(trend: &Trend<'_>, images: Images) -> String {
         sections.push(facts.collect::<Vec<_>>().join("\n"));
         let columns = COLUMNS.iter().copied().chain(["change"]).map(Column::left);
         let columns: Vec<Column> = columns.collect();
-        let rows = line.points.iter().enumerate().map(|(number, point)| {
-            let mark = if is_shift(line, number) { "◆" } else { "" };
+        let rows = all(line).map(|(point, is_change)| {
+            let mark = if is_change { "◆" } else { "" };
             row(point).into_iter().chain([mark.to_owned()]).collect()
         });
         sections.push(table(&columns, rows));
     }
     sections.extend(has_changes(trend).then(|| escaped(&sentence(LEGEND))));
+    sections.extend(bounds(trend).map(|it| escaped(&sentence(&it))));
     sections.extend(doubt(trend).map(|it| escaped(&sentence(&it))));
     sections.join("\n\n") + "\n"
 }
@@ -77,8 +78,8 @@ fn text(trend: &Trend<'_>, options: &TextOptions) -> String {
         lines.extend(rest.into_iter().flat_map(|it| wrapped(format!("  {it}"))));
         let mut table = plain_table();
         table.set_header(std::iter::once("").chain(COLUMNS).map(left));
-        for (number, point) in line.points.iter().enumerate() {
-            let mark = if is_shift(line, number) { "◆" } else { " " };
+        for (point, is_change) in all(line) {
+            let mark = if is_change { "◆" } else { " " };
             let [version, when, rqps, verdict, qps, study] =
                 row(point).map(|it| printable(&it).into_owned());
             table.add_row([
@@ -98,6 +99,7 @@ fn text(trend: &Trend<'_>, options: &TextOptions) -> String {
         lines.push(String::new());
         lines.extend(wrapped(format!("  ◆ {LEGEND}")));
     }
+    lines.extend(bounds(trend).into_iter().flat_map(|it| wrapped(format!("  {it}"))));
     lines.extend(doubt(trend).into_iter().flat_map(|it| wrapped(format!("  {it}"))));
     if options.color {
         paint::paint(&mut lines);

@@ -5,7 +5,7 @@ use assay_model::printable_lines;
 use assay_verdict::TrendLine;
 
 use super::words::{
-    APART, COLUMNS, LEGEND, Trend, WIDTH, answer, changes, doubt, is_shift, row, terms,
+    APART, COLUMNS, LEGEND, Trend, WIDTH, all, answer, bounds, changes, doubt, is_shift, row, terms,
 };
 use crate::charts::paper::{MARGIN, Paper};
 use crate::charts::{ChartFile, Place, stem, trend as chart};
@@ -21,6 +21,7 @@ struct Page<'a> {
     answer: String,
     apart: Option<String>,
     legend: String,
+    bounds: Option<String>,
     doubt: Option<String>,
     columns: [&'static str; WIDTH],
     lines: Vec<Line>,
@@ -49,6 +50,7 @@ pub(super) fn render(trend: &Trend<'_>) -> String {
         answer: answer(trend),
         apart: (trend.lines.len() > 1).then(|| sentence(APART)),
         legend: sentence(LEGEND),
+        bounds: bounds(trend).map(|it| sentence(&it)),
         doubt: doubt(trend).map(|it| sentence(&it)),
         columns: COLUMNS,
         lines: trend.lines.iter().map(line).collect(),
@@ -60,8 +62,7 @@ pub(super) fn render(trend: &Trend<'_>) -> String {
 
 fn line(line: &TrendLine) -> Line {
     let [title, rest @ ..] = terms(line);
-    let rows = line.points.iter().enumerate();
-    let rows = rows.map(|(at, it)| Row { cells: row(it), is_change: is_shift(line, at) });
+    let rows = all(line).map(|(it, is_change)| Row { cells: row(it), is_change });
     Line {
         title,
         terms: rest.to_vec(),

@@ -4,7 +4,7 @@ use assay_model::Setup;
 use assay_verdict::{Shift, TrendLine, TrendPoint};
 use serde::Serialize;
 
-use super::words::{Trend, is_shift};
+use super::words::{Trend, all};
 use crate::data::csv;
 use crate::data::row::{Interval, Number};
 use crate::words::rfc3339;
@@ -29,6 +29,8 @@ struct LineRow<'a> {
     #[serde(flatten)]
     setup: Setup,
     points: Vec<PointRow<'a>>,
+    /// Values of which only a bound is known, because a side did not answer. They take no part in `changes`.
+    bounds: Vec<PointRow<'a>>,
     /// Null if nothing can be said, because a value has no interval.
     changes: Option<Vec<ChangeRow>>,
 }
@@ -70,6 +72,7 @@ fn line(line: &TrendLine) -> LineRow<'_> {
         work: &line.terms.work,
         setup: line.terms.setup,
         points: line.points.iter().map(point).collect(),
+        bounds: line.bounds.iter().map(point).collect(),
         changes: line.shifts.as_ref().map(|shifts| shifts.iter().map(change).collect()),
     }
 }
@@ -137,7 +140,7 @@ struct ValueRow<'a> {
 
 pub(super) fn table(trend: &Trend<'_>) -> String {
     let values = trend.lines.iter().flat_map(|line| {
-        line.points.iter().enumerate().map(|(number, value)| ValueRow {
+        all(line).map(|(value, is_change)| ValueRow {
             test: trend.test,
             family: &line.terms.family,
             base: &line.terms.base,
@@ -145,7 +148,7 @@ pub(super) fn table(trend: &Trend<'_>) -> String {
             work: &line.terms.work,
             setup: line.terms.setup,
             point: point(value),
-            is_change: is_shift(line, number),
+            is_change,
         })
     });
     csv::table(&COLUMNS, values)

@@ -68,6 +68,7 @@ fn change(line: &TrendLine, shift: &Shift) -> Option<String> {
 /// The changes of a line, or why none can be called.
 pub(super) fn changes(line: &TrendLine) -> Vec<String> {
     match &line.shifts {
+        _ if line.points.len() < 2 && !line.bounds.is_empty() => Vec::new(),
         None if line.points.len() > TREND_VALUES_MAX => {
             vec![format!("no change is looked for among more than {TREND_VALUES_MAX} values")]
         }
@@ -80,6 +81,23 @@ pub(super) fn changes(line: &TrendLine) -> Vec<String> {
 
 pub(super) fn is_shift(line: &TrendLine, number: usize) -> bool {
     line.shifts.iter().flatten().any(|shift| shift.at == number)
+}
+
+/// All that is known of a line, and whether it is the first value after a change: its values, then the bounds.
+pub(super) fn all(line: &TrendLine) -> impl Iterator<Item = (&TrendPoint, bool)> {
+    let points = line.points.iter().enumerate();
+    let points = points.map(|(number, point)| (point, is_shift(line, number)));
+    points.chain(line.bounds.iter().map(|bound| (bound, false)))
+}
+
+/// What a bound means, if the lines have any.
+pub(super) fn bounds(trend: &Trend<'_>) -> Option<String> {
+    let has_bounds = trend.lines.iter().any(|line| !line.bounds.is_empty());
+    has_bounds.then(|| {
+        "where a system did not answer in time, only a bound of its relative QPS is known: it comes last in its \
+         line, is not drawn, and no change is looked for at it"
+            .to_owned()
+    })
 }
 
 /// The cells of a value's row.

@@ -22,6 +22,9 @@ pub struct TrendLine {
     pub terms: TrendTerms,
     /// The values, by version, then by the time of their study.
     pub points: Vec<TrendPoint>,
+    /// Values of which only a bound is known, because a side did not answer, in the same order. One of them among the
+    /// points would keep all changes from being found.
+    pub bounds: Vec<TrendPoint>,
     /// Where it changed. `None` if nothing can be said: a value has no interval, or there are more than
     /// [`TREND_VALUES_MAX`] of them.
     pub shifts: Option<Vec<Shift>>,
@@ -119,10 +122,12 @@ pub fn comparable(
     });
     let mut lines: Vec<TrendLine> = Vec::new();
     for (terms, point) in all {
-        match lines.last_mut() {
-            Some(line) if line.terms == terms => line.points.push(point),
-            _ => lines.push(TrendLine { terms, points: vec![point], shifts: None }),
+        if lines.last().is_none_or(|line| line.terms != terms) {
+            lines.push(TrendLine { terms, points: Vec::new(), bounds: Vec::new(), shifts: None });
         }
+        let Some(line) = lines.last_mut() else { continue };
+        let values = if point.rqps.is_bound() { &mut line.bounds } else { &mut line.points };
+        values.push(point);
     }
     lines
 }
@@ -132,9 +137,7 @@ fn point(
     judged: &CellJudgement,
     system: &System,
 ) -> Option<(TrendTerms, TrendPoint)> {
-    // A bound is no value: one of them would keep all changes of the line from being found.
-    let is_value = |it: &Estimate| it.value > 0.0 && !it.is_bound();
-    let rqps = judged.rqps.filter(|it| judged.verdict != Verdict::Failed && is_value(it))?;
+    let rqps = judged.rqps.filter(|it| judged.verdict != Verdict::Failed && it.value > 0.0)?;
     let base = record.systems.iter().find(|it| it.is_base)?;
     let terms = TrendTerms {
         family: family(system),

@@ -202,14 +202,13 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
                 format!(", {} of the budget left", minutes(left_s))
             }
         };
-        let known = self.tally.words();
-        let gap = if known.is_empty() { "" } else { "; so far " };
+        let known = self.tally.interim();
         let rounds = cells.iter().map(|(_, rounds)| *rounds);
         let (least, most) = (rounds.clone().min().unwrap_or(0), rounds.max().unwrap_or(0));
         let each = counted(u64::from(most), "round");
         let each = if least == most { each } else { format!("{least} to {each}") };
         self.env.progress.begin(&format!(
-            "measuring block {} of {}: {}, {each} each{time}{gap}{known}",
+            "measuring block {} of {}: {}, {each} each{time}{known}",
             block + 1,
             block + left,
             counted(cells.len() as u64, "test"),
