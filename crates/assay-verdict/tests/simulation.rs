@@ -40,7 +40,7 @@ fn open_cells(record: &StudyRecord) -> Vec<CellId> {
 #[test]
 fn equal_systems_are_covered_and_not_called() {
     let mut report = String::new();
-    // Calls come in clusters, because the cells of a study share instances: many studies are needed to know their share.
+    // Calls come in clusters, because cells share instances: it takes many studies to know their share.
     for (blocks, rounds, studies) in [(2, 40, 120), (4, 10, 120), (4, 40, 24), (6, 40, 24)] {
         let simulation = Simulation { blocks, rounds, ..Simulation::MEASURED };
         let (covered, called, width) = over_studies(simulation, studies);
