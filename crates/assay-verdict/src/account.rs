@@ -101,6 +101,14 @@ pub(crate) fn server_cpu_per_op(slice: &Slice) -> Option<f64> {
     (cpu > 0 && ops > 0.0).then(|| cpu as f64 / ops)
 }
 
+/// Waits for a CPU per operation, of clients and of the threads that serve them, nanoseconds.
+pub(crate) fn cpu_waits_per_op(slice: &Slice) -> Option<f64> {
+    let server = slice.server.as_ref()?.connections.runq_ns;
+    let waits = server.checked_add(slice.client?.tasks.runq_ns)?;
+    let ops = slice.counted_ops();
+    (ops > 0.0).then(|| waits as f64 / ops)
+}
+
 /// Whether each client of a cell shares a CPU with the thread that serves it, and with no other client. The machine
 /// has this many CPUs.
 pub(crate) fn shares_cpu(planned: &PlannedCell, cpus: u32) -> bool {

@@ -63,8 +63,26 @@ struct Figures {
     rate: f64,
     seconds: f64,
     cpu_per_op: f64,
+    cpu_waits_per_op: f64,
     /// Its part of [`BlockSamples::twos`].
     twos: (u32, u32),
+}
+
+/// Operations, their time and their waits for a CPU.
+#[derive(Debug, Default)]
+struct Spent {
+    ops: f64,
+    seconds: f64,
+    waits_ns: f64,
+}
+
+impl Spent {
+    fn add(&mut self, figures: &Figures) {
+        let ops = figures.rate * figures.seconds;
+        self.ops += ops;
+        self.seconds += figures.seconds;
+        self.waits_ns += figures.cpu_waits_per_op * ops;
+    }
 }
 
 /// The samples of one round.
@@ -229,6 +247,22 @@ impl CellSamples {
         }
     }
 
+    /// The part of the difference in the time per operation of two systems that waits for a CPU make up, over all
+    /// judged rounds; `None` if it was not measured. Waits between turns count too, so it may exceed 1.
+    pub(crate) fn waits_share(&self, system: usize, other: usize) -> Option<f64> {
+        let (mut first, mut second) = (Spent::default(), Spent::default());
+        for round in self.rounds() {
+            if let Some((one, other)) = round.judged(system).zip(round.judged(other)) {
+                first.add(one);
+                second.add(other);
+            }
+        }
+        let clients = f64::from(self.id.setup.clients);
+        let time_ns = 1e9 * clients * (first.seconds / first.ops - second.seconds / second.ops);
+        let share = (first.waits_ns / first.ops - second.waits_ns / second.ops) / time_ns;
+        share.is_finite().then_some(share)
+    }
+
     /// A quantity of every round, reduced to blocks.
     fn reduce(&self, quantity: impl Fn(&Round) -> Option<f64>) -> Option<Reduced> {
         let values: Vec<Value> = self
@@ -299,6 +333,7 @@ impl Figures {
             rate: sample.rate.unwrap_or(f64::NAN),
             seconds: sample.seconds,
             cpu_per_op: sample.cpu_per_op.unwrap_or(f64::NAN),
+            cpu_waits_per_op: sample.cpu_waits_per_op.unwrap_or(f64::NAN),
         }
     }
 }
@@ -341,6 +376,7 @@ mod tests {
             rate: 1.0,
             seconds: 1.0,
             cpu_per_op: 1.0,
+            cpu_waits_per_op: 0.0,
             twos: (0, 0),
         };
         let figures = vec![

@@ -212,7 +212,8 @@ pub enum Doubt {
     AlsoSlow,
     /// Rates were limited, so they do not say what systems are able to do.
     Paced,
-    /// The machine was busy, and a single block shows a change that the server's CPU per operation does not.
+    /// The machine was busy, and a single block shows a change that consists of waits for a CPU and that the server's
+    /// CPU per operation does not show.
     OneBusyBlock,
     /// Fewer blocks were measured than a verdict needs.
     FewBlocks {

@@ -44,12 +44,16 @@ const MACHINES_MOST: f64 = 10.0;
 /// The part of a change, of its logarithm, that the server's CPU per operation must show to confirm it.
 const CONFIRMED: f64 = 0.5;
 
-/// Whether a single block on a busy machine shows a change that the server's CPU per operation does not confirm. It may
-/// be due to how the machine treated one instance, which no number of its rounds tells.
+/// The part of a difference in time that waits for a CPU must make up to be its reason.
+const WAITED: f64 = 0.5;
+
+/// Whether a single block on a busy machine shows a change that consists of waits for a CPU and that the server's CPU
+/// per operation does not confirm. It may be due to how the machine treated one instance, which no number of its rounds
+/// tells. `waits_share` is [`crate::cell::CellSamples::waits_share`].
 pub(crate) fn is_of_one_busy_block(
     is_disturbed: bool,
-    rate: Option<&Effect>,
-    cpu: Option<&Effect>,
+    (rate, cpu): (Option<&Effect>, Option<&Effect>),
+    waits_share: impl Fn() -> Option<f64>,
 ) -> bool {
     rate.is_some_and(|rate| {
         let shown = cpu.map_or(0.0, |cpu| -cpu.log * rate.log.signum());
@@ -57,6 +61,7 @@ pub(crate) fn is_of_one_busy_block(
             && rate.blocks == 1
             && rate.log.abs() < MACHINES_MOST.ln()
             && shown < CONFIRMED * rate.log.abs()
+            && waits_share().is_some_and(|share| share >= WAITED)
     })
 }
 
@@ -367,19 +372,26 @@ mod tests {
             of.blocks = blocks;
             of
         };
-        let is_of_one = |is_disturbed, rate: &Effect, cpu: Option<f64>| {
+        let is_of_one = |is_disturbed, rate: &Effect, cpu: Option<f64>, waits_share| {
             let cpu = cpu.map(|cpu| of(1, cpu));
-            is_of_one_busy_block(is_disturbed, Some(rate), cpu.as_ref())
+            is_of_one_busy_block(is_disturbed, (Some(rate), cpu.as_ref()), || waits_share)
         };
         let (faster, slower) = (of(1, 4.1_f64.ln()), of(1, -(4.1_f64.ln())));
-        assert!(is_of_one(true, &faster, Some(-0.1)) && is_of_one(true, &slower, Some(0.1)));
-        assert!(is_of_one(true, &slower, Some(-1.0)) && is_of_one(true, &slower, None));
-        // The CPU confirms it, it is too large, the machine was quiet, there are two blocks.
-        assert!(!is_of_one(true, &slower, Some(1.2)) && !is_of_one(true, &faster, Some(-1.2)));
-        assert!(!is_of_one(true, &of(1, -(20.0_f64.ln())), None));
-        assert!(!is_of_one(false, &slower, Some(0.1)));
-        assert!(!is_of_one(true, &of(2, -1.0), Some(0.1)));
-        assert!(!is_of_one_busy_block(true, None, None));
+        let most = Some(0.9);
+        for (rate, cpu) in [(&faster, Some(-0.1)), (&slower, Some(0.1)), (&slower, None)] {
+            assert!(is_of_one(true, rate, cpu, most));
+            // The machine was quiet, or something else took the time.
+            assert!(!is_of_one(false, rate, cpu, most));
+            assert!(!is_of_one(true, rate, cpu, Some(0.2)) && !is_of_one(true, rate, cpu, None));
+        }
+        // The CPU speaks against it, or confirms it.
+        assert!(is_of_one(true, &slower, Some(-1.0), most));
+        assert!(!is_of_one(true, &slower, Some(1.2), most));
+        assert!(!is_of_one(true, &faster, Some(-1.2), most));
+        // It is too large, or there are two blocks.
+        assert!(!is_of_one(true, &of(1, -(20.0_f64.ln())), None, most));
+        assert!(!is_of_one(true, &of(2, -1.0), Some(0.1), most));
+        assert!(!is_of_one_busy_block(true, (None, None), || most));
         let rules = Rules::of_blocks(1);
         let mut decision = rules.decisions([&[Some(slower)]])[0][0];
         assert_eq!(decision.verdict, Verdict::Slower);

@@ -2,7 +2,7 @@
 
 use assay_model::{CellId, Slice, SliceOutcome, Trouble, Turn};
 
-use crate::account::server_cpu_per_op;
+use crate::account::{cpu_waits_per_op, server_cpu_per_op};
 
 /// Whether a sample can be judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +44,8 @@ pub struct Sample {
     pub elapsed_s: f64,
     /// Server CPU per operation, nanoseconds; `None` if it was not measured.
     pub cpu_per_op: Option<f64>,
+    /// Waits for a CPU per operation, of clients and server, nanoseconds; `None` if they were not measured.
+    pub cpu_waits_per_op: Option<f64>,
     /// Logarithm of the rate in every two turns, of which one is early in the order of systems and one late; empty for
     /// a slice of one turn.
     pub twos: Vec<f64>,
@@ -69,6 +71,7 @@ impl Sample {
             events: 0,
             elapsed_s: 0.0,
             cpu_per_op: None,
+            cpu_waits_per_op: None,
             twos: Vec::new(),
         }
     }
@@ -99,6 +102,7 @@ impl Sample {
             events: slice.work.events,
             elapsed_s: slice.work.elapsed_ns as f64 / 1e9,
             cpu_per_op: server_cpu_per_op(slice),
+            cpu_waits_per_op: cpu_waits_per_op(slice),
             twos: twos(&slice.turns),
         }
     }

@@ -216,8 +216,9 @@ impl Samples {
         self.rules.see_uneven(&mut rate_decisions, &rates.effects, &surplus);
         let both = rates.effects.iter().zip(&cpu.effects);
         let is_of_one: Vec<bool> = (self.keys().zip(both))
-            .map(|((cell, _), (rate, cpu))| {
-                is_of_one_busy_block(cell.is_disturbed(), rate.as_ref(), cpu.as_ref())
+            .map(|((cell, system), (rate, cpu))| {
+                let waits = || cell.waits_share(system, base);
+                is_of_one_busy_block(cell.is_disturbed(), (rate.as_ref(), cpu.as_ref()), waits)
             })
             .collect();
         let of_one = rate_decisions.iter_mut().zip(&is_of_one).filter(|(_, is_of_one)| **is_of_one);
@@ -262,7 +263,8 @@ impl Samples {
         self.rules.see_uneven(&mut decisions, &rates.effects, &surplus);
         let both = rates.effects.iter().zip(&cpu.effects);
         for (((cell, (from, to)), (rate, cpu)), decision) in keys().zip(both).zip(&mut decisions) {
-            if is_of_one_busy_block(cell.is_disturbed(), rate.as_ref(), cpu.as_ref()) {
+            let waits = || cell.waits_share(to, from);
+            if is_of_one_busy_block(cell.is_disturbed(), (rate.as_ref(), cpu.as_ref()), waits) {
                 decision.wait_for_a_block();
             }
             if cell.has_failed(from) || cell.has_failed(to) {

@@ -85,8 +85,8 @@ fn sentence(reason: Reason, doubts: &[Doubt], record: &StudyRecord) -> String {
             longer(record)
         ),
         Reason::OneBusyBlock => format!(
-            "other processes kept the machine busy, and a single block shows a change that the server's CPU per \
-             operation does not: measure a second block ({})",
+            "other processes kept the machine busy, and the change in the single block consists of waits for a CPU, \
+             which may be the machine's: measure a second block ({})",
             longer(record)
         ),
         Reason::FewBlocks => format!(
