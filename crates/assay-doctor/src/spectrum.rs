@@ -15,7 +15,8 @@ const SAMPLE_MS: f64 = 0.5;
 /// about the speed.
 const ODD_SAMPLES: f64 = 0.005;
 
-/// The share of differences at either end that does not count, as in verdicts (`TRIM`).
+/// The share of differences at either end that does not count. Verdicts leave out twice that share, at both ends
+/// together.
 const TRIM: f64 = 0.1;
 
 /// Fewest groups of four turns from which an error is estimated.

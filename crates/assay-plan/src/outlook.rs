@@ -185,7 +185,9 @@ fn in_words(study: &Study, fitting: Fitting, needs: Needs, noise: Option<&Noise>
         counted(blocks, if needs.is_resumed { "further block" } else { "block" })
     );
     let takes_s = f64::from(blocks) * (fitting.start_s + rounds * fitting.once_s);
-    let is_bounded = blocks >= study.blocks && rounds >= f64::from(study.rounds);
+    // `resume` has neither of the options that would use more.
+    let is_bounded =
+        !needs.is_resumed && blocks >= study.blocks && rounds >= f64::from(study.rounds);
     let allowed = match is_bounded && takes_s < USED * left_s {
         true => format!(
             "{what}; it measures {passes}, about {} of {}: a higher `--rounds` or `--blocks` uses more",

@@ -23,13 +23,15 @@ impl Error {
                 let names = missing.iter().filter(|it| !it.contains(" with "));
                 let capabilities: Vec<_> =
                     names.clone().map(|name| format!("'{name}()(64bit)'")).collect();
-                let Some(first) = names.clone().next() else {
+                if capabilities.is_empty() {
                     return Some(IN_A_CONTAINER.to_owned());
-                };
+                }
+                let files: Vec<&str> = names.map(String::as_str).collect();
                 Some(format!(
-                    "install the packages that have them: `dnf install {}` on Fedora and RHEL, `pacman -F {first}` \
-                     finds one on Arch; or {IN_A_CONTAINER}",
-                    capabilities.join(" ")
+                    "install the packages that have them: `dnf install {}` on Fedora and RHEL, `pacman -Fy {}` finds \
+                     them on Arch; or {IN_A_CONTAINER}",
+                    capabilities.join(" "),
+                    files.join(" ")
                 ))
             }
             Self::NoLoader(_) => {

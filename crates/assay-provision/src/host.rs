@@ -81,7 +81,7 @@ mod tests {
         );
         let hints = assay_model::Hint::hints(&error).concat();
         assert!(hints.contains("dnf install 'libassay_gone.so.1()(64bit)'"), "{hints}");
-        assert!(hints.contains("pacman -F libassay_gone.so.1"), "{hints}");
+        assert!(hints.contains("pacman -Fy libassay_gone.so.1"), "{hints}");
     }
 
     #[test]

@@ -97,7 +97,7 @@ fn run_section(finding: &Finding<'_>, tool: &Tool) -> String {
     if let Some(pairs) = run::lasts(finding, tool) {
         let _ = write!(
             text,
-            "; the test changes the data, so the script loads them again after every {pairs} pairs"
+            "; the test changes or uses up rows, so the script loads the data again after every {pairs} pairs"
         );
     }
     text += ". `TMPDIR` says where the data are.\n\n";

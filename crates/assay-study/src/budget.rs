@@ -316,7 +316,7 @@ impl Budget {
     }
 }
 
-/// Values of a cell in a block among which three at either end may be spoiled: they are the tenth that is pulled in.
+/// Values of a cell in a block among which six may be spoiled: they are the fifth that is pulled in.
 const VALUES_ROBUST: u32 = 30;
 
 /// Rounds with that many values. Two turns give one, and a slice that is a single turn gives one as well.

@@ -322,7 +322,8 @@ impl Interleaved {
                 begun.cells.iter().map(|cell| (cell.id, cell.rounds)).collect();
             let cells = self.cells().filter_map(|(cell, id)| Some((cell, *rounds.get(&id)?)));
             let (left, cells) = (begun.left, cells.collect());
-            let next = NextBlock { left, cells, until_s: f64::INFINITY, fitting: left };
+            let until_s = used_s + (self.ends_s - used_s) / f64::from(left.max(1));
+            let next = NextBlock { left, cells, until_s, fitting: left };
             Some((begun.number, next, true))
         } else {
             self.next_block(used_s).map(|(block, next)| (block, next, false))

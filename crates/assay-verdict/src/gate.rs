@@ -185,14 +185,13 @@ pub(crate) fn judge(claims: &[Claim], rules: &Rules) -> GateJudgement {
             (_, Some(Bound::AtMost(most))) if most < least => GateVerdict::Exceeded,
             (_, Some(Bound::AtLeast(ratio))) if ratio > least => GateVerdict::Passed,
             _ if too_slow => GateVerdict::Exceeded,
+            _ if claim.is_of_one => GateVerdict::Undecided,
             (Some(look), _) if look.passes() && claim.stalled.is_none() => GateVerdict::Passed,
             _ => GateVerdict::Undecided,
         };
         let doubt = (verdict == GateVerdict::Undecided).then(|| match (claim.stalled, look) {
             (Some(total), _) => Doubt::PerhapsUneven { total },
-            (None, Some(look)) if claim.is_of_one && look.effect.log < look.limit => {
-                Doubt::OneBusyBlock
-            }
+            (None, Some(_)) if claim.is_of_one => Doubt::OneBusyBlock,
             (None, Some(look)) => look.doubt(rivals),
             (None, None) => claim.doubt(rules),
         });

@@ -1,7 +1,7 @@
 //! Centres of blocks: robust against the spikes of a shared machine.
 
-/// Half of the part of a cell's values that are pulled in to the limit of the others: those that deviate most.
-pub const TRIM: f64 = 0.1;
+/// The part of a cell's values that deviate most, which are pulled in to the limit of the others.
+pub const TRIM: f64 = 0.2;
 
 /// A block with fewer values has no middle of its own from which the search for its centre could begin.
 const MEDIAN_MIN: usize = 10;
@@ -55,7 +55,7 @@ struct Limit(f64);
 /// Centres of blocks (Huber's M-estimates); `None` without values. Values must come in the order of blocks and rounds.
 ///
 /// A value further from the centre of its block than the limit counts as one at the limit. The limit leaves out the
-/// largest deviations, twice [`TRIM`] of them. It is that of all blocks together, because a block may have too few
+/// largest deviations, [`TRIM`] of them. It is that of all blocks together, because a block may have too few
 /// values to say what is usual.
 ///
 /// Values of one round depend on each other, and rounds do not. The variance is therefore that of the sums of rounds
@@ -88,7 +88,7 @@ pub(crate) fn centres(values: &[Value]) -> Option<Centres> {
         }
     }
     let (count, rounds) = (values.len() as f64, influences.len());
-    let share = (usual as f64 / count).max(1.0 - 2.0 * TRIM);
+    let share = (usual as f64 / count).max(1.0 - TRIM);
     influences.iter_mut().for_each(|influence| *influence /= share);
     let free = rounds - found.len();
     let correction = rounds as f64 / free as f64;
@@ -117,7 +117,7 @@ impl Limit {
             block.iter().map(|it| (it.value - centre).abs()).collect::<Vec<_>>()
         };
         let mut sizes: Vec<f64> = blocks.zip(centres).flat_map(deviations).collect();
-        let cut = (2.0 * TRIM * sizes.len() as f64) as usize;
+        let cut = (TRIM * sizes.len() as f64) as usize;
         if cut == 0 {
             return Some(Self(f64::INFINITY));
         }
@@ -144,18 +144,23 @@ impl Limit {
             });
         let mut centre = from.max(low).min(high);
         for _ in 0..STEPS_MAX {
-            let (mut sum, mut usual) = (0.0, 0_u32);
+            let (mut sum, mut usual, mut above) = (0.0, 0, 0);
             for value in values() {
                 let deviation = value - centre;
                 sum += self.pull_in(deviation);
-                usual += u32::from(self.contains(deviation));
+                usual += usize::from(self.contains(deviation));
+                above += usize::from(deviation > 0.0);
+            }
+            // Between two far groups of equal size, any centre will do.
+            if usual == 0 && 2 * above == block.len() {
+                return centre;
             }
             if sum > 0.0 {
                 low = centre;
             } else {
                 high = centre;
             }
-            let newton = centre + sum / f64::from(usual);
+            let newton = centre + sum / usual as f64;
             let next =
                 if newton >= low && newton <= high { newton } else { f64::midpoint(low, high) };
             if (next - centre).abs() <= f64::EPSILON * centre.abs() {
@@ -290,6 +295,27 @@ mod tests {
             values.rotate_left(shift);
             let (found, _) = centre(&values);
             assert!((-0.12..0.05).contains(&found), "{found}");
+        }
+    }
+
+    /// One block of two values has a spike, down or up: its centre stays near those of the others.
+    #[test]
+    fn blocks_of_two_values_treat_both_directions_alike() {
+        let pairs =
+            [[-0.01, 0.01], [0.02, 0.04], [-0.04, -0.02], [0.01, 0.03], [-1.0, 0.0], [0.0, 0.01]];
+        let found = [1.0, -1.0].map(|sign| {
+            let value = |(block, round): (u32, u32)| Value {
+                block,
+                round,
+                value: sign * pairs[block as usize][round as usize],
+            };
+            let values: Vec<Value> =
+                (0..6).flat_map(|block| [(block, 0), (block, 1)]).map(value).collect();
+            centres(&values).unwrap().blocks
+        });
+        for (one, other) in found[0].iter().zip(&found[1]) {
+            assert!((one.value + other.value).abs() < 1e-9, "{one:?} {other:?}");
+            assert!(one.value > -0.6, "{one:?}");
         }
     }
 

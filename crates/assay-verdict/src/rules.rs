@@ -115,6 +115,7 @@ impl Decision {
         if matches!(self.verdict, Verdict::Faster | Verdict::Slower) {
             self.verdict = Verdict::Undecided;
             self.doubt = Some(Doubt::OneBusyBlock);
+            self.beyond = None;
         }
     }
 

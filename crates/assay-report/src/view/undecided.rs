@@ -85,7 +85,7 @@ fn sentence(reason: Reason, doubts: &[Doubt], record: &StudyRecord) -> String {
             longer(record)
         ),
         Reason::OneBusyBlock => format!(
-            "other processes kept the machine busy, and the change in the single block consists of waits for a CPU, \
+            "other processes kept the machine busy, and the change in the single block is mostly waits for a CPU, \
              which may be the machine's: measure a second block ({})",
             longer(record)
         ),

@@ -1,6 +1,6 @@
 
-# Measures a turn of side $1, which has number $2, and prints events per second. After the last turn for which there are statements,
-# those of the first one come again.
+# Measures a turn of side $1, which has number $2, and prints events per second. After the last turn for which there are
+# statements, those of the first one come again.
 measure() {
     turn=$2
     [ "$2" -le "$turns" ] || turn=$((($2 - 1) % turns + 1))
