@@ -68,7 +68,9 @@ impl Hint for NoResume {
             }
             Self::TooShort { study, needed_s, left_s, .. } => {
                 let least = suggested_time(needed_s - left_s);
-                format!("`assay resume {study} --more {least}` is the least that measures anything")
+                format!(
+                    "`assay resume {study} --more {least}` is about the least that measures anything"
+                )
             }
             Self::Gate(_) => "start a gate with a longer `--budget`".to_owned(),
             Self::Decided(study) | Self::Once(study) => format!("`assay report {study}` shows it"),
