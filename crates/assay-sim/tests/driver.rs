@@ -195,29 +195,6 @@ fn a_study_that_is_killed_after_any_action_measures_the_same() {
     assert!(kills > 100, "{kills} actions");
 }
 
-/// A block that goes on after an interruption leaves the later ones their time.
-#[test]
-fn a_study_that_is_killed_early_has_as_many_blocks() {
-    let scenario = || {
-        let truth = Truth { changes: Vec::new(), slice_sd: 0.3, block_sd: 0.1, speed: None };
-        Scenario { truth, ..Scenario::quick(7) }
-    };
-    let whole = ended(scenario()).record;
-    let mut machine = Machine::new(scenario(), Shard::WHOLE);
-    let mut driver = Driver::new(machine.record(), Shard::WHOLE);
-    while machine.record().slices.len() < whole.slices.len() / whole.blocks.len() / 2 {
-        let ControlFlow::Continue(action) = driver.next() else { panic!("ended early") };
-        let outcome = machine.act(action).unwrap();
-        driver.came(&outcome, machine.used_s());
-    }
-    assert_eq!(machine.record().blocks.len(), 1);
-    machine.restart();
-    let mut driver = Driver::new(machine.record(), Shard::WHOLE);
-    assert_eq!(carry_out(&mut driver, &mut machine), Ok(End::Complete));
-    assert_eq!(machine.record().blocks.len(), whole.blocks.len());
-    assert!(whole.blocks.len() > 2, "{}", whole.blocks.len());
-}
-
 #[test]
 fn a_finished_study_that_gets_more_time_measures_more_blocks() {
     let planned = ended(undecided()).record;
