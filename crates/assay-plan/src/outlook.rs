@@ -137,7 +137,7 @@ pub fn suggested_time(seconds: f64) -> String {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outlook {
     /// The same in one sentence.
-    pub told: String,
+    pub text: String,
     /// What to use instead, if the time is too short.
     pub remedy: Option<String>,
 }
@@ -148,7 +148,7 @@ pub struct Outlook {
 pub fn outlook(study: &Study, fitting: Fitting, needs: Needs, noise: Option<&Noise>) -> Outlook {
     let is_too_short = study.experiment == Experiment::Interleaved && fitting.blocks < 1;
     Outlook {
-        told: in_words(study, fitting, needs, noise),
+        text: in_words(study, fitting, needs, noise),
         remedy: is_too_short.then(|| remedy(study, fitting, needs)),
     }
 }
@@ -359,7 +359,7 @@ mod tests {
     }
 
     fn told_of(study: &Study, systems: usize, left_s: f64, noise: Option<&Noise>) -> String {
-        outlook(study, Fitting::planned(study, systems, left_s), NEEDS, noise).told
+        outlook(study, Fitting::planned(study, systems, left_s), NEEDS, noise).text
     }
 
     #[test]
@@ -381,20 +381,20 @@ mod tests {
             let needs = Needs { is_resumed, ..NEEDS };
             outlook(&study, Fitting::planned(&study, 2, left_s), needs, None)
         };
-        let allows = |left_s| of(left_s, false).told.contains("detects changes");
+        let allows = |left_s| of(left_s, false).text.contains("detects changes");
         let named = |found: &Outlook, option: &str| {
             let remedy = found.remedy.clone().unwrap();
             let value = remedy.split(option).nth(1).unwrap().split('`').next().unwrap().to_owned();
             crate::parse_duration_s(value.trim()).unwrap()
         };
         let none = of(2.0, false);
-        assert!(none.told.contains("a block has 2; 2 s are left"), "{none:?}");
+        assert!(none.text.contains("a block has 2; 2 s are left"), "{none:?}");
         let late = of(-30.0, false);
-        assert!(late.told.contains("nothing is left of the budget"), "{late:?}");
+        assert!(late.text.contains("nothing is left of the budget"), "{late:?}");
         assert!(allows(named(&of(-30.0, true), "--more")));
         // The time used so far counts too.
         for (found, used_s) in [(none, 28.0), (of(10.0, false), 20.0)] {
-            assert!(found.told.contains("the last tests may not be measured"), "{found:?}");
+            assert!(found.text.contains("the last tests may not be measured"), "{found:?}");
             assert!(allows(named(&found, "--budget") - used_s), "{found:?}");
         }
         assert_eq!(of(300.0, false).remedy, None);

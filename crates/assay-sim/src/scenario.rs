@@ -48,6 +48,28 @@ impl Scenario {
         Self { seed, record: study(&request), truth, faults: Faults::NONE }
     }
 
+    /// Four blocks of four rounds of six tests on two equal systems, with no noise to speak of.
+    #[must_use]
+    pub fn small() -> Self {
+        let tests = ["point-query", "update-one", "update-index", "range-*"];
+        let request = Request {
+            tests: tests.map(str::to_owned).into(),
+            budget_s: Some(3600.0),
+            blocks: Some(4),
+            rounds: Some(4),
+            ..systems(2)
+        };
+        let truth = Truth { slice_sd: 0.0005, block_sd: 0.0002, ..Truth::default() };
+        Self { seed: 7, record: study(&request), truth, faults: Faults::NONE }
+    }
+
+    /// The same study of equal systems with so much noise that no test is decided early.
+    #[must_use]
+    pub fn undecided(self) -> Self {
+        let truth = Truth { slice_sd: 0.3, block_sd: 0.1, ..Truth::default() };
+        Self { truth, ..self }
+    }
+
     /// A small study of any shape in which anything may go wrong. Its changes are so large, and its noise is so small,
     /// that no verdict may be wrong.
     #[must_use]

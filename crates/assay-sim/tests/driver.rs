@@ -9,29 +9,9 @@ use assay_model::{
     StudyEvent, StudyRecord, Verdict,
 };
 use assay_plan::{ROUNDS_MIN, Request};
-use assay_sim::{Ended, Faults, Machine, Scenario, Strike, Truth, simulate, study};
+use assay_sim::{Ended, Faults, Machine, Scenario, Strike, simulate, study};
 use assay_study::{Action, Driver, End, Executor, Outcome, Shard, Silence, carry_out};
 use assay_verdict::{Fitness, GateVerdict, Sample, judge};
-
-/// Two systems, six tests, no noise to speak of.
-fn small() -> Scenario {
-    let words = ["mariadb@10.11".to_owned(), "mariadb@11.8".to_owned()];
-    let request = Request {
-        tests: ["point-query", "update-one", "update-index", "range-*"].map(str::to_owned).into(),
-        budget_s: Some(3600.0),
-        blocks: Some(4),
-        rounds: Some(4),
-        ..Request::of_systems(&words)
-    };
-    let truth = Truth { changes: Vec::new(), slice_sd: 0.0005, block_sd: 0.0002, speed: None };
-    Scenario { seed: 7, record: study(&request), truth, faults: Faults::NONE }
-}
-
-/// The cells of [`small`], none of which is decided early.
-fn undecided() -> Scenario {
-    let truth = Truth { changes: Vec::new(), slice_sd: 0.3, block_sd: 0.1, speed: None };
-    Scenario { truth, ..small() }
-}
 
 fn ended(scenario: Scenario) -> Ended {
     simulate(scenario).unwrap_or_else(|what| panic!("{what}"))
@@ -70,7 +50,7 @@ fn a_quick_study_takes_its_budget_and_no_more() {
 #[test]
 fn a_budget_is_kept_but_something_is_measured() {
     let of_budget = |budget_s| {
-        let mut scenario = undecided();
+        let mut scenario = Scenario::small().undecided();
         scenario.record.study.budget_s = budget_s;
         ended(scenario)
     };
@@ -88,8 +68,8 @@ fn a_budget_is_kept_but_something_is_measured() {
 
 #[test]
 fn a_budget_for_fewer_blocks_than_planned_gives_fewer_blocks() {
-    let once = ended(undecided()).used_s;
-    let mut scenario = undecided();
+    let once = ended(Scenario::small().undecided()).used_s;
+    let mut scenario = Scenario::small().undecided();
     scenario.record.study.rounds = 400;
     scenario.record.study.blocks = 40;
     scenario.record.study.budget_s = once;
@@ -101,7 +81,7 @@ fn a_budget_for_fewer_blocks_than_planned_gives_fewer_blocks() {
 
 #[test]
 fn decided_cells_stop_and_writes_go_on_together() {
-    let mut scenario = small();
+    let mut scenario = Scenario::small();
     // All are equal but one write, which is so noisy that it stays open.
     scenario.record.study.blocks = 6;
     let equal = ended(scenario.clone());
@@ -121,7 +101,7 @@ fn decided_cells_stop_and_writes_go_on_together() {
 
 /// [`small`] as a gate of 3% in six blocks; these cells change by so much.
 fn gated(changes: &[(&str, f64)]) -> Scenario {
-    let mut scenario = small();
+    let mut scenario = Scenario::small();
     scenario.record.study.blocks = 6;
     let cells = &scenario.record.study.cells;
     let margins = vec![0.03; cells.len()];
@@ -156,10 +136,10 @@ fn a_gate_ends_once_it_is_decided_and_measures_what_is_open() {
 
 #[test]
 fn a_study_that_is_killed_after_any_action_measures_the_same() {
-    let whole = good_rounds(&ended(undecided()).record);
+    let whole = good_rounds(&ended(Scenario::small().undecided()).record);
     let (mut kills, mut kill_after) = (0, 0);
     loop {
-        let mut machine = Machine::new(undecided(), Shard::WHOLE);
+        let mut machine = Machine::new(Scenario::small().undecided(), Shard::WHOLE);
         let mut left = kill_after;
         let mut driver = Driver::new(machine.record(), Shard::WHOLE);
         let broken_off = loop {
@@ -197,12 +177,13 @@ fn a_study_that_is_killed_after_any_action_measures_the_same() {
 
 #[test]
 fn a_finished_study_that_gets_more_time_measures_more_blocks() {
-    let planned = ended(undecided()).record;
+    let planned = ended(Scenario::small().undecided()).record;
     let more = |record: &StudyRecord, seconds| {
         let mut record = record.clone();
         let what = EventKind::Extended { seconds, blocks: 2, ended_after: None };
         record.events.push(StudyEvent { when_ms: 0, system: None, what });
-        let mut machine = Machine::new(Scenario { record, ..undecided() }, Shard::WHOLE);
+        let mut machine =
+            Machine::new(Scenario { record, ..Scenario::small().undecided() }, Shard::WHOLE);
         let mut driver = Driver::new(machine.record(), Shard::WHOLE);
         assert_eq!(carry_out(&mut driver, &mut machine), Ok(End::Complete));
         machine.record().blocks.iter().map(|block| block.number).collect::<Vec<_>>()
@@ -213,7 +194,7 @@ fn a_finished_study_that_gets_more_time_measures_more_blocks() {
 
 #[test]
 fn a_system_that_does_not_start_in_a_late_block_leaves_its_tests_for_later() {
-    let scenario = undecided();
+    let scenario = Scenario::small().undecided();
     let mut machine = Machine::new(scenario, Shard::WHOLE);
     let mut driver = Driver::new(machine.record(), Shard::WHOLE);
     let mut starts = Vec::new();
@@ -246,7 +227,7 @@ fn a_system_that_does_not_start_in_a_late_block_leaves_its_tests_for_later() {
 
 #[test]
 fn a_study_that_never_starts_is_abandoned() {
-    let mut driver = Driver::new(&small().record, Shard::WHOLE);
+    let mut driver = Driver::new(&Scenario::small().record, Shard::WHOLE);
     let end = loop {
         match driver.next() {
             ControlFlow::Break(end) => break end,
@@ -264,7 +245,7 @@ fn a_study_that_never_starts_is_abandoned() {
 
 #[test]
 fn a_cell_that_failed_on_one_of_two_systems_is_closed_and_the_others_go_on() {
-    let mut machine = Machine::new(small(), Shard::WHOLE);
+    let mut machine = Machine::new(Scenario::small(), Shard::WHOLE);
     let mut driver = Driver::new(machine.record(), Shard::WHOLE);
     let cell = machine.record().study.cells[1].id;
     let end = loop {
@@ -299,7 +280,7 @@ fn a_cell_that_fails_on_one_system_is_measured_on_the_others() {
         ..Request::of_systems(&words)
     };
     for failing in [1, 0] {
-        let scenario = Scenario { record: study(&request), ..undecided() };
+        let scenario = Scenario { record: study(&request), ..Scenario::small().undecided() };
         let mut machine = Machine::new(scenario, Shard::WHOLE);
         let mut driver = Driver::new(machine.record(), Shard::WHOLE);
         let end = loop {
@@ -339,11 +320,11 @@ fn a_cell_that_fails_on_one_system_is_measured_on_the_others() {
 
 #[test]
 fn shards_together_measure_the_whole_study() {
-    let whole = good_rounds(&ended(undecided()).record);
+    let whole = good_rounds(&ended(Scenario::small().undecided()).record);
     let mut parts = BTreeMap::new();
     for index in 0..3 {
         let shard = Shard::new(index, 3).unwrap();
-        let mut machine = Machine::new(undecided(), shard);
+        let mut machine = Machine::new(Scenario::small().undecided(), shard);
         let mut driver = Driver::new(machine.record(), shard);
         assert_eq!(carry_out(&mut driver, &mut machine), Ok(End::Complete));
         let part = good_rounds(machine.record());
@@ -358,7 +339,7 @@ fn shards_together_measure_the_whole_study() {
 fn a_shard_that_is_killed_resumes_its_own_blocks() {
     let shard = Shard::new(1, 2).unwrap();
     let faults = Faults { kill: 0.05, ..Faults::NONE };
-    let mut machine = Machine::new(Scenario { faults, ..undecided() }, shard);
+    let mut machine = Machine::new(Scenario { faults, ..Scenario::small().undecided() }, shard);
     let mut runs = 0;
     let end = loop {
         runs += 1;
@@ -381,12 +362,13 @@ fn a_shard_that_is_killed_resumes_its_own_blocks() {
 #[test]
 fn a_study_ends_with_the_last_block_that_a_ledger_takes() {
     let next_block = |blocks, begun| {
-        let mut record = undecided().record;
+        let mut record = Scenario::small().undecided().record;
         record.study.blocks = blocks;
         let cells = record.study.cells.iter();
         let cells = cells.map(|it| BlockCell { id: it.id, rounds: ROUNDS_MIN }).collect();
         record.blocks.push(Block { number: begun, run: 0, left: 1, cells });
-        let mut machine = Machine::new(Scenario { record, ..undecided() }, Shard::WHOLE);
+        let mut machine =
+            Machine::new(Scenario { record, ..Scenario::small().undecided() }, Shard::WHOLE);
         let mut driver = Driver::new(machine.record(), Shard::WHOLE);
         let ended: Result<End, Strike> = carry_out(&mut driver, &mut machine);
         (ended, machine.record().blocks.last().map(|block| block.number))
@@ -408,7 +390,7 @@ fn sequential() -> Scenario {
         write_slice_s: Some(1.0),
         ..Request::of_systems(&words)
     };
-    Scenario { record: study(&request), ..small() }
+    Scenario { record: study(&request), ..Scenario::small() }
 }
 
 #[test]
@@ -458,7 +440,7 @@ fn a_server_is_checked_after_a_repeated_write_fails() {
 /// Each action is asked for once, whatever the executor says of it.
 #[test]
 fn an_outcome_that_an_action_cannot_have_ends_the_study() {
-    for scenario in [small(), sequential()] {
+    for scenario in [Scenario::small(), sequential()] {
         let mut machine = Machine::new(scenario, Shard::WHOLE);
         let mut driver = Driver::new(machine.record(), Shard::WHOLE);
         let mut asked = 0;
@@ -483,7 +465,7 @@ fn an_outcome_that_an_action_cannot_have_ends_the_study() {
 
 #[test]
 fn slices_that_are_not_those_of_the_round_end_the_study() {
-    let mut machine = Machine::new(small(), Shard::WHOLE);
+    let mut machine = Machine::new(Scenario::small(), Shard::WHOLE);
     let mut driver = Driver::new(machine.record(), Shard::WHOLE);
     let samples = loop {
         let ControlFlow::Continue(action) = driver.next() else { panic!("no round") };
@@ -540,7 +522,7 @@ fn a_large_sequential_study_is_planned_step_by_step() {
 #[test]
 fn a_system_that_does_not_answer_is_judged_by_a_bound() {
     for silent in [0, 1] {
-        let mut machine = Machine::new(small(), Shard::WHOLE);
+        let mut machine = Machine::new(Scenario::small(), Shard::WHOLE);
         let mut driver = Driver::new(machine.record(), Shard::WHOLE);
         let mut silent_in = None;
         while let ControlFlow::Continue(action) = driver.next() {

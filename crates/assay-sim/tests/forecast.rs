@@ -2,27 +2,13 @@
 
 use assay_model::StudyRecord;
 use assay_plan::Request;
-use assay_sim::{Faults, Machine, Scenario, Truth, study};
+use assay_sim::{Machine, Scenario, study};
 use assay_study::{Driver, Executor as _, Shard, carry_out, forecast};
-
-/// Two systems, six tests, none of which is decided early.
-fn undecided() -> Scenario {
-    let words = ["mariadb@10.11".to_owned(), "mariadb@11.8".to_owned()];
-    let request = Request {
-        tests: ["point-query", "update-one", "update-index", "range-*"].map(str::to_owned).into(),
-        budget_s: Some(3600.0),
-        blocks: Some(4),
-        rounds: Some(4),
-        ..Request::of_systems(&words)
-    };
-    let truth = Truth { changes: Vec::new(), slice_sd: 0.3, block_sd: 0.1, speed: None };
-    Scenario { seed: 7, record: study(&request), truth, faults: Faults::NONE }
-}
 
 /// The plan guesses how long rounds take. A study that goes on knows it.
 #[test]
 fn what_fits_in_more_time_is_known_from_what_was_measured() {
-    let mut machine = Machine::new(undecided(), Shard::WHOLE);
+    let mut machine = Machine::new(Scenario::small().undecided(), Shard::WHOLE);
     carry_out(&mut Driver::new(machine.record(), Shard::WHOLE), &mut machine).unwrap();
     let mut record = machine.into_record();
     let once_s = |record: &StudyRecord| forecast(record, 0.0).fitting.once_s;
@@ -54,7 +40,7 @@ fn the_last_block_uses_the_budget() {
             rounds,
             ..Request::of_systems(&words)
         };
-        Scenario { record: study(&request), ..undecided() }
+        Scenario { record: study(&request), ..Scenario::small().undecided() }
     };
     let used_s = |rounds| {
         let mut machine = Machine::new(scenario(rounds), Shard::WHOLE);

@@ -2,16 +2,13 @@
 
 use std::ops::ControlFlow;
 
-use assay_sim::{Machine, Scenario, Truth, simulate};
+use assay_sim::{Machine, Scenario, simulate};
 use assay_study::{Driver, End, Executor as _, Shard, carry_out};
 
 /// A block that goes on after an interruption leaves the later ones their time.
 #[test]
 fn a_study_that_is_killed_early_has_as_many_blocks() {
-    let scenario = || {
-        let truth = Truth { changes: Vec::new(), slice_sd: 0.3, block_sd: 0.1, speed: None };
-        Scenario { truth, ..Scenario::quick(7) }
-    };
+    let scenario = || Scenario::quick(7).undecided();
     let whole = simulate(scenario()).unwrap().record;
     let mut machine = Machine::new(scenario(), Shard::WHOLE);
     let mut driver = Driver::new(machine.record(), Shard::WHOLE);

@@ -216,7 +216,7 @@ fn system(name: &str, version: &str, channel: &str, is_base: bool) -> System {
     }
 }
 
-/// An event with a text that somebody else wrote.
+/// An event that quotes text from outside, such as the error of a server.
 #[allow(dead_code, reason = "not every test changes it")]
 pub(crate) fn event_of(text: &str) -> EventKind {
     EventKind::StartedAgain { error: text.into() }

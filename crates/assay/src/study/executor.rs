@@ -13,7 +13,7 @@ use assay_wire::Connection;
 use assay_workloads::LoadedData;
 
 use super::others::Others;
-use super::outlook::Told;
+use super::outlook::OutlookText;
 use super::recorder::Recorder;
 use super::trust;
 use crate::interrupt::is_asked;
@@ -51,8 +51,8 @@ pub(crate) struct StudyExecutor<'a, 'l> {
     pub(super) servers: BTreeMap<usize, Instance>,
     others: Option<Others>,
     tally: Tally,
-    /// What was told about the time of the study.
-    told: Told,
+    /// Writes the outlook again once the data are loaded.
+    outlook: OutlookText,
     /// The last failure that was reported to the driver.
     error: Option<anyhow::Error>,
     /// The first failure for which tests were left out.
@@ -75,7 +75,7 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
         local: &'a LocalSite,
         env: &'a Environment<'a>,
         recorder: &'a mut Recorder<'l>,
-        told: Told,
+        outlook: OutlookText,
     ) -> Self {
         // The recipe is what the user asked for.
         let recipe = assay_plan::read_study("recipe", &recorder.study().recipe);
@@ -94,7 +94,7 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
             clients: BTreeMap::new(),
             others: None,
             tally: Tally::default(),
-            told,
+            outlook,
             error: None,
             left_out: None,
         }
@@ -174,7 +174,7 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
         // Loading takes a part of the time that is not known beforehand.
         let (budget_s, used_s) = (recorder.record().budget_s(), recorder.used_s());
         if used_s - before_s > LOADING_TOLD * budget_s && budget_s > 0.0 {
-            let outlook = self.told.outlook(recorder, 0.0);
+            let outlook = self.outlook.write(recorder, 0.0);
             env.progress.note(&format!("after loading the data: {outlook}"));
         }
         let study = recorder.study();

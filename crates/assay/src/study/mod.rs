@@ -39,7 +39,7 @@ pub(crate) use self::claim::{StillMeasured, is_measured, measured};
 use self::executor::StudyExecutor;
 pub(crate) use self::executor::Unfinished;
 pub(crate) use self::machine::OtherMachine;
-use self::outlook::Told;
+use self::outlook::OutlookText;
 use self::recorder::Recorder;
 pub(crate) use self::resumable::NoResume;
 pub(crate) use self::trust::Distrust;
@@ -217,10 +217,10 @@ fn measure(participants: &[Participant], env: &Environment, recorder: &mut Recor
     local.collect_garbage()?;
     leave_root_for(participants, &local)?;
     let aging_s = still_to_age_s(participants, recorder.study(), &local, env)?;
-    let mut told = Told::default();
-    env.progress.note(&told.outlook(recorder, aging_s));
+    let mut outlook = OutlookText::default();
+    env.progress.note(&outlook.write(recorder, aging_s));
     let mut driver = Driver::new(recorder.record(), Shard::WHOLE);
-    let mut executor = StudyExecutor::new(participants, &local, env, recorder, told);
+    let mut executor = StudyExecutor::new(participants, &local, env, recorder, outlook);
     let end = carry_out(&mut driver, &mut executor)?;
     if matches!(end, End::Complete | End::Unfinished) {
         executor.profile()?;

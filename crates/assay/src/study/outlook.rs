@@ -6,17 +6,17 @@ use assay_study::forecast;
 
 use super::recorder::Recorder;
 
-/// What users are told about the time of a study. Another length is suggested once: a second suggestion, after the data
-/// were loaded, would be another one.
+/// Writes the outlook of a study for the user. The outlook is shown twice, before and after the data are loaded. Only
+/// the first one suggests another length, because the second suggestion would differ.
 #[derive(Debug, Default)]
-pub(super) struct Told {
+pub(super) struct OutlookText {
     has_suggested: bool,
 }
 
-impl Told {
+impl OutlookText {
     /// Says how long the study takes and what it can decide, before it costs anything. Its data are aged first, which
     /// takes this part of its budget, seconds.
-    pub(super) fn outlook(&mut self, recorder: &Recorder, aging_s: f64) -> String {
+    pub(super) fn write(&mut self, recorder: &Recorder, aging_s: f64) -> String {
         let (study, record) = (recorder.study(), recorder.record());
         let needs = Needs {
             block_sd: assay_verdict::BLOCK_SD,
@@ -34,15 +34,15 @@ impl Told {
     }
 
     fn in_words(&mut self, outlook: Outlook, aging_s: f64) -> String {
-        let mut told = outlook.told;
+        let mut text = outlook.text;
         if aging_s >= 1.0 {
-            told = format!("aging the data takes about {aging_s:.0} s of the budget first; {told}");
+            text = format!("aging the data takes about {aging_s:.0} s of the budget first; {text}");
         }
         if let Some(remedy) = outlook.remedy.filter(|_| !self.has_suggested) {
             self.has_suggested = true;
-            told += &format!("; use {remedy}");
+            text += &format!("; use {remedy}");
         }
-        told
+        text
     }
 }
 
@@ -53,15 +53,15 @@ mod tests {
     #[test]
     fn another_length_is_suggested_once() {
         let outlook = |remedy: Option<&str>| Outlook {
-            told: "one pass takes 2 s".to_owned(),
+            text: "one pass takes 2 s".to_owned(),
             remedy: remedy.map(str::to_owned),
         };
-        let mut told = Told::default();
-        assert_eq!(told.in_words(outlook(None), 0.0), "one pass takes 2 s");
-        let first = told.in_words(outlook(Some("`--budget 40s`")), 12.0);
+        let mut text = OutlookText::default();
+        assert_eq!(text.in_words(outlook(None), 0.0), "one pass takes 2 s");
+        let first = text.in_words(outlook(Some("`--budget 40s`")), 12.0);
         let expected = "aging the data takes about 12 s of the budget first; one pass takes 2 s; \
                         use `--budget 40s`";
         assert_eq!(first, expected);
-        assert_eq!(told.in_words(outlook(Some("`--budget 50s`")), 0.0), "one pass takes 2 s");
+        assert_eq!(text.in_words(outlook(Some("`--budget 50s`")), 0.0), "one pass takes 2 s");
     }
 }
