@@ -115,7 +115,7 @@ fn pgbench_shows_a_slowdown_of_postgres() {
 #[test]
 fn pgbench_shows_a_slowdown_in_a_test_that_uses_up_rows() {
     let shown = Shown::new("postgres@16", NO_INDEX, &["--tests", "delete"], "delete");
-    assert!(shown.read("README.md").contains("loads them again after every 10 pairs"));
+    assert!(shown.read("README.md").contains("loads the data again after every 10 pairs"));
     assert!(shown.read("run.sh").contains("# BASE was postgres@16 (16."));
     assert!(!shown.read("README.md").contains("TURN"), "its turns have a number of events");
     let [_, steps] = shown.run(11);
