@@ -13,6 +13,7 @@ use assay_model::{
 use crate::dbms::{Dbms, dbms};
 use crate::metrics::Metrics;
 use crate::qps::{QpsKind, QpsTable};
+use assay_workloads::tests_of;
 
 /// What a table does not say.
 #[derive(Debug, Clone, PartialEq)]
@@ -256,7 +257,8 @@ fn study(cells: Vec<CellId>, about: &About) -> Study {
 
 /// The smallest published set with at least so many tests, which decides their groups.
 fn set(tests: usize) -> TestSet {
-    TestSet::ALL.into_iter().find(|set| set.len() >= tests).unwrap_or(TestSet::Set47)
+    let is_enough = |set: &TestSet| tests_of(*set).len() >= tests;
+    TestSet::PUBLISHED.into_iter().find(is_enough).unwrap_or(TestSet::Set47)
 }
 
 /// Seconds after which a time is exact to twelve digits.

@@ -46,24 +46,38 @@ pub enum TestSet {
     /// April 2024 to March 2025, with 15 `.pre`.
     #[serde(rename = "42")]
     Set42,
-    /// All.
+    /// All of these.
     #[serde(rename = "47")]
     Set47,
+    /// Every microbenchmark, also those that no published set has.
+    #[serde(rename = "all")]
+    All,
 }
 
 impl TestSet {
-    /// All of them, the smallest first.
-    pub const ALL: [Self; 4] = [Self::Set27, Self::Set32, Self::Set42, Self::Set47];
+    /// The published ones, the smallest first.
+    pub const PUBLISHED: [Self; 4] = [Self::Set27, Self::Set32, Self::Set42, Self::Set47];
 
-    /// Number of tests in the set, which is also its name.
+    /// Its name on the command line and in study files: that of a published set is the number of its tests.
     #[must_use]
-    #[expect(clippy::len_without_is_empty, reason = "a set is never empty")]
-    pub fn len(self) -> usize {
+    pub fn word(self) -> &'static str {
         match self {
-            Self::Set27 => 27,
-            Self::Set32 => 32,
-            Self::Set42 => 42,
-            Self::Set47 => 47,
+            Self::Set27 => "27",
+            Self::Set32 => "32",
+            Self::Set42 => "42",
+            Self::Set47 => "47",
+            Self::All => "all",
+        }
+    }
+
+    /// Writes its name as study files and documents have it: that of a published set is a number.
+    ///
+    /// # Errors
+    /// Those of the serializer.
+    pub fn serialize_name<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self.word().parse() {
+            Ok(size) => to.serialize_u32(size),
+            Err(_) => to.serialize_str(self.word()),
         }
     }
 }

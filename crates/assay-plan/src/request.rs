@@ -40,7 +40,7 @@ pub struct Request {
     #[serde(skip_serializing_if = "is_default")]
     pub suite: Suite,
     /// The published selection of tests.
-    #[serde(serialize_with = "set_size")]
+    #[serde(serialize_with = "TestSet::serialize_name")]
     pub set: TestSet,
     /// Patterns that narrow the selection.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -113,10 +113,6 @@ pub(crate) fn usual() -> Request {
 
 fn is_usual_terms(name: &String) -> bool {
     name == assay_terms::DEFAULT
-}
-
-fn set_size<S: Serializer>(set: &TestSet, to: S) -> Result<S::Ok, S::Error> {
-    set.len().serialize(to)
 }
 
 fn duration<S: Serializer>(seconds: &Option<f64>, to: S) -> Result<S::Ok, S::Error> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use assay_model::{StudySummary, printable};
+use assay_model::{StudySummary, TestSet, printable};
 use serde::Serialize;
 
 use crate::data::{csv, json};
@@ -30,7 +30,8 @@ struct StudyRow<'a> {
     /// Null for published results, as the time that it took.
     started: Option<String>,
     preset: &'static str,
-    set: usize,
+    #[serde(serialize_with = "TestSet::serialize_name")]
+    set: TestSet,
     systems: &'a [String],
     cells: u64,
     slices: u64,
@@ -83,7 +84,7 @@ impl<'a> Listed<'a> {
             id: &study.id,
             started: rfc3339(study.started_ms).filter(|_| !study.is_reported),
             preset: study.preset.word(),
-            set: study.set.len(),
+            set: study.set,
             systems: &study.systems,
             cells: study.cells,
             slices: study.slices,

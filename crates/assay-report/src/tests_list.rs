@@ -1,7 +1,7 @@
 //! The tests of a set: `assay tests`.
 
 use assay_model::{Class, StartFrom, Suite, Test, TestSet, counted};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::data::json;
 use crate::format::TextOptions;
@@ -48,11 +48,18 @@ struct Document<'a> {
     schema: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     suite: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    set: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "set_name")]
+    set: Option<TestSet>,
     #[serde(skip_serializing_if = "Option::is_none")]
     workload: Option<&'a str>,
     tests: Vec<TestRow<'a>>,
+}
+
+fn set_name<S: Serializer>(set: &Option<TestSet>, to: S) -> Result<S::Ok, S::Error> {
+    match set {
+        Some(set) => set.serialize_name(to),
+        None => to.serialize_none(),
+    }
 }
 
 #[derive(Serialize)]
@@ -70,7 +77,7 @@ struct TestRow<'a> {
 pub fn tests_json(from: ListedFrom<'_>, list: &[ListedTest]) -> String {
     let tests = list.iter().map(|listed| part(from.set(), listed)).collect();
     let (suite, set, workload) = match from {
-        ListedFrom::Set(set) => (None, Some(set.len()), None),
+        ListedFrom::Set(set) => (None, Some(set), None),
         ListedFrom::Oltp => (Some(Suite::Oltp.word()), None, None),
         ListedFrom::Workload(name) => (None, None, Some(name)),
     };
@@ -108,8 +115,9 @@ pub fn tests_text(from: ListedFrom<'_>, list: &[ListedTest], options: &TextOptio
     let count = list.len();
     lines.push(match from {
         ListedFrom::Set(set) => {
-            let size = set.len();
-            format!("{count} of the {size} tests of `--set {size}`, in the order they run")
+            let set = set.word();
+            let size = if set.parse::<u32>().is_ok() { format!("{set} ") } else { String::new() };
+            format!("{count} of the {size}tests of `--set {set}`, in the order they run")
         }
         ListedFrom::Oltp => format!("{} of `--suite oltp`", counted(count as u64, "script")),
         ListedFrom::Workload(name) => {

@@ -4,61 +4,12 @@ use std::collections::BTreeMap;
 
 use assay_model::Estimate;
 
+use crate::assumed::{Assumed, COMMON, DEPENDENCE, DEPENDENCE_DF, DESIGN_DF, KNOWN_DF, ROUND_SD};
 use crate::looks::ALPHA;
 use crate::moderate::{CELLS_MIN, Prior, fit_prior};
 use crate::robust::{Centres, mean, variance};
 use crate::student::{is_of_use, two_sided, upper_quantile, upper_tail};
 use crate::uneven::Surplus;
-
-/// Standard deviation, over blocks, of the log ratio of two systems, as the design of a study lets expect it before it
-/// has blocks to tell: fresh instances differ by 0.003 to 0.006 in a quiet hour, and by 0.005 to 0.010 in a noisy one.
-pub const BLOCK_SD: f64 = 0.007;
-
-/// The same of the log ratio of a round, where hardly any round tells.
-const ROUND_SD: f64 = 0.1;
-
-/// Degrees of freedom up to which the design adds to what a study has measured of its own variance. They say how far
-/// off the expected standard deviations may be: one that is twice as large is still in the usual range.
-const DESIGN_DF: f64 = 6.0;
-
-/// How many times as large as of independent values the variance of a round is expected to be, and the degrees of
-/// freedom up to which that adds to what rounds show: turns follow each other so quickly that a pair of them shares
-/// most of the noise of the machine.
-const DEPENDENCE: f64 = 1.25;
-const DEPENDENCE_DF: f64 = 20.0;
-
-/// Degrees of freedom up to which the variance that is known without the deviations of a cell's blocks adds to what
-/// those deviations show. With few cells and blocks, these tell as little as one degree of freedom.
-const KNOWN_DF: f64 = 20.0;
-
-/// The part of the expected variance between blocks that all tests of an instance have in common.
-const COMMON: f64 = 0.5;
-
-/// What may be assumed of the variance of a quantity before it is measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Assumed {
-    /// That of ratios of systems that take turns on the same machine.
-    Design,
-    /// Nothing.
-    Nothing,
-}
-
-impl Assumed {
-    /// The degrees of freedom that are added to so many measured ones, to make up to `most`.
-    fn adds(self, df: f64, most: f64) -> f64 {
-        match self {
-            Self::Design => (most - df).max(0.0),
-            Self::Nothing => 0.0,
-        }
-    }
-
-    /// A variance with its degrees of freedom, filled up to `most` of them by what is assumed.
-    fn fill(self, assumed: f64, (measured, df): (f64, f64), most: f64) -> (f64, f64) {
-        let added = self.adds(df, most);
-        let sum = added + df;
-        if sum > 0.0 { ((added * assumed + df * measured) / sum, sum) } else { (measured, df) }
-    }
-}
 
 /// The blocks of a cell and system, reduced to the values that the estimation needs.
 #[derive(Debug, Clone)]
@@ -153,7 +104,11 @@ impl<'a> Cell<'a> {
                         assumed.fill(DEPENDENCE * plain, measured, DEPENDENCE_DF);
                     (
                         spread,
-                        if assumed == Assumed::Design { product(df, of_rounds) } else { of_rounds },
+                        if assumed == Assumed::Nothing {
+                            of_rounds
+                        } else {
+                            product(df, of_rounds)
+                        },
                     )
                 } else {
                     (plain, df)
@@ -264,7 +219,7 @@ fn variance_between(cells: &[&Cell], assumed: Assumed) -> f64 {
     let df = own + added;
     let squares = |between: f64| {
         let measured = cells.iter().map(|cell| cell.weighted(between).squares).sum::<f64>();
-        if added > 0.0 { measured + added * BLOCK_SD * BLOCK_SD / between } else { measured }
+        if added > 0.0 { measured + added * assumed.between() / between } else { measured }
     };
     // With any variance below this, equal weights would be used instead.
     let (mut low, mut high) = (f64::MIN_POSITIVE, BETWEEN_MAX);
@@ -333,7 +288,7 @@ impl Shared {
         by_class.retain(|_, cells| cells.len() >= CELLS_MIN);
         let (common, df) = common_variance(cells);
         let (variance, df) = match df > 0.0 {
-            true => assumed.fill(COMMON * BLOCK_SD * BLOCK_SD, (common, df), DESIGN_DF),
+            true => assumed.fill(COMMON * assumed.between(), (common, df), DESIGN_DF),
             false => (common, df),
         };
         let between = |cells: &[&Cell]| variance_between(cells, assumed);
@@ -360,7 +315,7 @@ impl Shared {
         match self.between.get(&cell.class) {
             Some(between) => *between,
             // Without a second block anywhere, nothing but the design tells.
-            None if self.df <= 0.0 => BLOCK_SD * BLOCK_SD,
+            None if self.df <= 0.0 => self.assumed.between(),
             None => self.between_all,
         }
     }
@@ -516,6 +471,19 @@ pub(crate) mod tests {
             let (before, after) = (first.half_width(1e-3), second.half_width(1e-3));
             assert!(second.df > 6.0 && after < 1.1 * before, "{first:?} {second:?}");
         }
+    }
+
+    /// Two blocks are one degree of freedom; alone, it makes an interval of a twelvefold standard error.
+    #[test]
+    fn the_rates_of_two_blocks_have_an_interval_of_use() {
+        let class = (assay_model::Class::Read, Setup { clients: 1, tables: 1, rows: 1 });
+        let cells = [reduced(2, 0.04)];
+        let of = |assumed| {
+            let found = estimate(&cells.iter().collect::<Vec<_>>(), &[class], assumed);
+            found[0].unwrap().half_width(ALPHA)
+        };
+        let (level, alone) = (of(Assumed::Level), of(Assumed::Nothing));
+        assert!(level > 0.02 && level < 0.12 && alone > 2.0 * level, "{level} {alone}");
     }
 
     #[test]

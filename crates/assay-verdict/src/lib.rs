@@ -5,6 +5,7 @@
 mod account;
 mod active;
 mod asked;
+mod assumed;
 mod beside;
 mod bound;
 mod cause;
@@ -42,6 +43,7 @@ use assay_model::{CellId, Conclusion, Estimate, Group, Setup, StudyRecord, Verdi
 
 pub use account::{Latency, PerOp, ServerPerOp};
 pub use active::{ActiveSecond, active_seconds};
+pub use assumed::BLOCK_SD;
 pub use beside::{Agreement, GroupBeside, Judged, PairBeside, TestBeside, beside};
 pub use cause::Cause;
 pub use cell::QUIET_SHARE;
@@ -50,7 +52,6 @@ pub use claim::{CheckedStatement, ClaimFigure, ClaimScope, ClaimSource, ClaimSta
 pub use counters::CounterChange;
 pub use crossover::Crossover;
 pub use discoveries::benjamini_hochberg;
-pub use effect::BLOCK_SD;
 pub use gate::{GateCell, GateJudgement, GateVerdict};
 pub use judge::judge;
 pub use looks::{ALPHA, KEPT_BACK, last_level};

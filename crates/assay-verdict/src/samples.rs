@@ -8,9 +8,10 @@ use std::collections::BTreeMap;
 use assay_model::{CellId, EventKind, Experiment, Study, StudyRecord, System, Verdict};
 
 use crate::Doubt;
+use crate::assumed::Assumed;
 use crate::bound::Bound;
 use crate::cell::CellSamples;
-use crate::effect::{Assumed, Class, Effect, Reduced, estimate};
+use crate::effect::{Class, Effect, Reduced, estimate};
 use crate::gate::{self, Claim, GateJudgement};
 use crate::rules::{Decision, Rules, is_of_one_busy_block};
 use crate::sample::Sample;
@@ -276,7 +277,11 @@ impl Samples {
 
     /// Estimates of operations per second, as of the last decision.
     pub(crate) fn rates(&self) -> Quantity {
-        self.quantity(|cell, system| cell.rate(system), Assumed::Nothing)
+        let assumed = match self.assumed {
+            Assumed::Nothing => Assumed::Nothing,
+            Assumed::Design | Assumed::Level => Assumed::Level,
+        };
+        self.quantity(|cell, system| cell.rate(system), assumed)
     }
 
     /// Whether so few rounds of the cell were quiet that the last decision judged its troubled samples too.

@@ -269,10 +269,10 @@ fn conditions(filter: &str) -> Option<(bool, Vec<(u32, u32)>)> {
 mod tests {
     use std::sync::Arc;
 
-    use assay_model::{Class, OltpOptions, Product, Setup, StatementMode};
+    use assay_model::{Class, OltpOptions, Product, Setup, StatementMode, TestSet};
 
     use super::*;
-    use crate::{Client, EventBuf, Operation, Program, all_tests, oltp_tests};
+    use crate::{Client, EventBuf, Operation, Program, oltp_tests, tests_of};
 
     const DATA: DataSet = DataSet { tables: 2, rows: 1000 };
 
@@ -280,7 +280,9 @@ mod tests {
     fn every_read_has_a_known_form() {
         let mut data = LoadedData::new(1, DATA);
         let oltp = oltp_tests(&OltpOptions::default());
-        for test in all_tests().iter().chain(&oltp).filter(|test| test.class == Class::Read) {
+        for test in
+            tests_of(TestSet::All).iter().chain(&oltp).filter(|test| test.class == Class::Read)
+        {
             let setup = Setup { clients: 1, tables: 2, rows: 1000 };
             let program = Program::new(Product::MariaDb, *test, setup, StatementMode::Text);
             let client = Client::new(Arc::new(program), 1, 0);

@@ -13,6 +13,7 @@ mod distribution;
 mod event;
 mod expression;
 mod generate;
+mod micro;
 mod mix;
 mod oltp;
 mod outline;
@@ -26,7 +27,7 @@ mod schema;
 mod script;
 pub mod sql;
 mod statement;
-mod suite;
+mod steps;
 mod text;
 mod value;
 
@@ -35,6 +36,7 @@ pub use content::{ContentQuery, content_query, own_row_checksum, row_checksum};
 pub use csv_rows::{CsvError, CsvRows};
 pub use event::{Argument, Arguments, Client, EventBuf, Operation};
 pub use expression::{Number, constant};
+pub use micro::{WARMS_LOAD, WARMS_READS, published_test, test_by_name, tests_of};
 pub use oltp::{OLTP_SCRIPTS, oltp_tests};
 pub use outline::{outline, outline_of};
 pub use own_rows::{CsvBatches, OwnBatches, quoted_name};
@@ -48,8 +50,5 @@ pub use rows::{Batch, InsertBatches, Row};
 pub use schema::{cache_queries, create_index, create_table};
 pub use script::{ScriptError, script_statements};
 pub use statement::{Mode, ParamType, Statement};
-pub use suite::{
-    WARMS_LOAD, WARMS_READS, all_tests, define, needs_numbering, published_test, test_by_name,
-    tests_of,
-};
+pub use steps::{define, needs_numbering};
 pub use text::push_quoted;

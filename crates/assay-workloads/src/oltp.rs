@@ -4,7 +4,7 @@ use assay_model::{
     Definition, Fill, Group, OltpOptions, PlanningFacts, Scratch, StartFrom, Step, Table, Test,
 };
 
-use crate::suite::{
+use crate::steps::{
     below, between, changes_of_a_row, define, delete, group, insert_numbered, insert_unused, marks,
     point, read, step, transaction, update_c, update_k, write,
 };

@@ -41,15 +41,17 @@ fn own_step(step: &OwnStep, product: Product) -> String {
 
 #[cfg(test)]
 mod tests {
+    use assay_model::TestSet;
+
     use super::*;
-    use crate::all_tests;
+    use crate::tests_of;
 
     #[test]
     fn every_test_has_a_line_and_statements() {
-        for test in all_tests() {
+        for test in tests_of(TestSet::All) {
             let line = &test.does;
             assert!((10..120).contains(&line.chars().count()), "{test}: {line}");
-            let statements = outline(test);
+            let statements = outline(&test);
             let in_transaction = statements.first().is_some_and(|sql| sql == "BEGIN");
             assert_eq!(line.contains("transaction"), in_transaction, "{test}: {line}");
             let aggregates = statements.iter().any(|sql| sql.contains("SUM("));

@@ -5,10 +5,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use assay_model::{OltpOptions, Product, Setup, StatementMode, Test};
+use assay_model::{OltpOptions, Product, Setup, StatementMode, Test, TestSet};
 use assay_workloads::{
-    Argument, Client, EventBuf, Mode, Operation, ParamType, Program, all_tests, oltp_tests,
-    test_by_name,
+    Argument, Client, EventBuf, Mode, Operation, ParamType, Program, oltp_tests, test_by_name,
+    tests_of,
 };
 
 const PREPARED: StatementMode = StatementMode::Prepared;
@@ -129,7 +129,7 @@ fn statements_are_the_published_ones() {
     };
     let with_points = |parts: &[&str]| transaction(&[&[points; 10], parts].concat());
     let one = |sql: &str| vec![sql.to_owned()];
-    for test in all_tests().iter().copied() {
+    for test in tests_of(TestSet::All) {
         let (name, range) = match test.name().split_once("_range=") {
             Some((name, range)) => (name, range.parse().unwrap()),
             None => (test.name(), 100),
@@ -287,7 +287,7 @@ fn events_are_pinned() {
 
 #[test]
 fn all_statements_but_scan_and_insert_are_prepared() {
-    for test in all_tests().iter().copied() {
+    for test in tests_of(TestSet::All) {
         let program = Program::new(Product::MySql, test, SETUP, PREPARED);
         let text = matches!(test.name(), "scan" | "insert");
         let mode = if text { Mode::Text } else { Mode::Prepared };
@@ -300,7 +300,7 @@ fn all_statements_but_scan_and_insert_are_prepared() {
 #[test]
 fn as_text_every_statement_is_the_same_and_none_is_prepared() {
     for product in [Product::MariaDb, Product::MySql] {
-        for test in all_tests().iter().copied() {
+        for test in tests_of(TestSet::All) {
             let program = |mode| Arc::new(Program::new(product, test, SETUP, mode));
             let (prepared, text) = (program(PREPARED), program(StatementMode::Text));
             assert!(text.statements().iter().all(|statement| statement.mode == Mode::Text));

@@ -8,7 +8,7 @@ use assay_load::{Bound, Session, Tables, Work, fill};
 use assay_model::{
     Artifact, Class, Definition, Distribution, Fill, Group, Host, Pacing, PlanningFacts, Product,
     Role, Schema, Script, Slice, SliceOutcome, StartFrom, Step, Study, StudyRecord, System, Table,
-    Test, Unit,
+    Test, TestSet, Unit,
 };
 use assay_plan::{MachineFacts, Request, SetupRequest, plan_of};
 use assay_report::{Format, TextOptions, render};
@@ -97,7 +97,7 @@ fn a_test_is_defined_in_one_place() {
         ..Request::of_systems(&["mariadb@10.11", "mariadb@10.11"].map(str::to_owned))
     };
     let machine = MachineFacts { cpus: 2, memory_mb: 1 << 14, disk_mb: 1 << 16 };
-    let suite = assay_workloads::all_tests().iter().copied().chain([test]).collect();
+    let suite = assay_workloads::tests_of(TestSet::All).into_iter().chain([test]).collect();
     let plan = plan_of(&request, machine, suite).unwrap();
     let mut study = plan.study;
     study.id = "20261122-0d48".to_owned();

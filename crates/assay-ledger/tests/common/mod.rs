@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use assay_ledger::Ledger;
 use assay_model::limits::{BLOCKS, CLIENTS, ROUNDS, ROWS, SLICE_MS, TABLES};
 use assay_model::*;
-use assay_workloads::all_tests;
+use assay_workloads::tests_of;
 use proptest::array;
 use proptest::collection::vec;
 use proptest::option;
@@ -235,7 +235,7 @@ fn system() -> impl Strategy<Value = System> {
 fn cell() -> impl Strategy<Value = PlannedCell> {
     let placement =
         select(vec![CpuPlacement::OneCpu, CpuPlacement::ConnectionsOnOneCpu, CpuPlacement::Free]);
-    let test = select(all_tests().to_vec());
+    let test = select(tests_of(TestSet::All).to_vec());
     let warm_us = option::of(0..=3_600_000_000_u32);
     let lengths = (0..=SLICE_MS, warm_us, 0..=SLICE_MS, 0..=SLICE_MS);
     (test, setup(), lengths, option::of(count()), placement).prop_map(

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use crate::bed::{Bed, SEED, Sent, loaded_k, sent, test, work};
 use assay_load::{Bound, Session};
 use assay_model::{Class, DataSet, IdKey, Setup, StatementMode, Test, TestSet, WorkCounters};
-use assay_workloads::{Row, all_tests, tests_of};
+use assay_workloads::{Row, tests_of};
 
 pub(crate) const SETUP: Setup = Setup { clients: 3, tables: 2, rows: 12_000 };
 /// The number of events, which the number of clients does not divide.
@@ -135,7 +135,7 @@ fn reads_return_the_rows_that_the_generator_predicts() {
         (1..=SETUP.tables).map(|table| (table, loaded_k(table, SETUP.rows))).collect();
     for id_key in ID_KEYS {
         let loaded = bed.load_keyed(id_key, SETUP.data(), SEED).content;
-        for test in all_tests().iter().copied().filter(|test| test.class == Class::Read) {
+        for test in tests_of(TestSet::All).into_iter().filter(|test| test.class == Class::Read) {
             let predicted = |operation| expected_rows(operation, &k_of);
             let rows: u64 = all_sent(test).iter().map(predicted).sum();
             for statements in MODES {

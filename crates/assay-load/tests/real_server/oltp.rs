@@ -11,10 +11,10 @@ use assay_load::{
     Bound, Check, ClientPolicy, Error, Finished, Ignored, RunProgress, Session, Tables, Work,
     answers, check_loaded,
 };
-use assay_model::{Class, OltpOptions, Product, Setup, StatementMode, Test};
+use assay_model::{Class, OltpOptions, Product, Setup, StatementMode, Test, TestSet};
 use assay_testkit::eventually;
 use assay_wire::{Address, ConnectOptions, Connection, Stop};
-use assay_workloads::{LoadedData, all_tests, oltp_tests};
+use assay_workloads::{LoadedData, oltp_tests, tests_of};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::bed::{Bed, SEED, test};
@@ -370,7 +370,7 @@ fn copy(from: &Path, to: &Path) {
 #[test]
 fn answers_are_checked_and_one_wrong_row_is_found() {
     let oltp = oltp_tests(&OltpOptions::default());
-    let tests: Vec<Test> = all_tests().iter().copied().chain(oltp).collect();
+    let tests: Vec<Test> = tests_of(TestSet::All).into_iter().chain(oltp).collect();
     let check = |product| Check { product, tests: &tests, data: SETUP.data(), seed: SEED };
     let mut all = Vec::new();
     let mut loaded = LoadedData::new(SEED, SETUP.data());

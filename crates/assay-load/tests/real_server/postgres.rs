@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 
 use assay_load::{Bound, fill_cache};
-use assay_model::{Class, DataSet, IdKey, Product, Setup, TableForm};
-use assay_workloads::all_tests;
+use assay_model::{Class, DataSet, IdKey, Product, Setup, TableForm, TestSet};
+use assay_workloads::tests_of;
 
 use crate::bed::{Bed, SEED, loaded_k, test};
 use crate::functional::{EVENTS, ID_KEYS, MODES, SETUP, all_sent, check_counters, expected_rows};
@@ -20,7 +20,7 @@ fn reads_return_the_rows_that_the_generator_predicts() {
     for id_key in ID_KEYS {
         let loaded = bed.load_keyed(id_key, SETUP.data(), SEED).content;
         assert_eq!(bed.content(SETUP.data()), loaded);
-        for test in all_tests().iter().copied().filter(|test| test.class == Class::Read) {
+        for test in tests_of(TestSet::All).into_iter().filter(|test| test.class == Class::Read) {
             let predicted = |operation| expected_rows(operation, &k_of);
             let rows: u64 = all_sent(test).iter().map(predicted).sum();
             for statements in MODES {
@@ -44,7 +44,7 @@ fn writes_leave_the_same_data_as_on_mariadb() {
         for statements in MODES {
             let contents = beds.each_ref().map(|bed| {
                 bed.load_keyed(id_key, setup.data(), SEED);
-                let writes = all_tests().iter().copied();
+                let writes = tests_of(TestSet::All).into_iter();
                 let writes = writes.filter(|test| test.class == Class::Write);
                 let after = writes.map(|test| {
                     let mut session = bed.open_as(test, setup, statements);

@@ -160,12 +160,15 @@ impl<'t> Value<'t> {
         Err(self.fault("this is not a source").hint("one is `apt` or `maven` for example"))
     }
 
-    /// The set of tests with a size.
+    /// The set of tests with a name. That of a published one is a number.
     fn set(&self, sizes: &[&'static str]) -> Result<&'static str, Fault> {
+        if self.value.is_str() {
+            return self.word(sizes);
+        }
         let size = self.number(&(0..=u64::MAX))?.to_string();
         sizes.iter().copied().find(|other| **other == size).ok_or_else(|| {
             self.fault(format!("there is no set of {size} tests"))
-                .hint("the sets are `27`, `32`, `42` and `47`")
+                .hint("the sets are `27`, `32`, `42`, `47` and `\"all\"`")
         })
     }
 

@@ -212,7 +212,7 @@ fn test(args: &Bench) -> Result<Test> {
     let suite = match &args.workload {
         Some(file) => workload::read(file)?.tests,
         None if is_script => assay_workloads::oltp_tests(&options),
-        None => assay_workloads::tests_of(TestSet::Set47),
+        None => assay_workloads::tests_of(TestSet::All),
     };
     if options != OltpOptions::default() && !is_script {
         let not = name.map_or("a workload has none".to_owned(), |it| format!("`{it}` is not one"));

@@ -210,7 +210,7 @@ pub(crate) struct Selection {
     #[arg(add = ArgValueCompleter::new(candidates::tests))]
     tests: Vec<String>,
 
-    /// Published selection of microbenchmarks
+    /// Published selection of microbenchmarks, or every one (`all`)
     #[arg(long, value_parser = sets(), default_value = "32", help_heading = "Workload", hide_short_help = true)]
     set: TestSet,
 
@@ -340,7 +340,7 @@ pub(crate) struct Instead {
     #[arg(add = ArgValueCompleter::new(candidates::tests))]
     tests: Vec<String>,
 
-    /// Published selection of tests, instead of the one in the file
+    /// Published selection of tests, or every one (`all`), instead of the one in the file
     #[arg(long, value_parser = sets())]
     set: Option<TestSet>,
 
@@ -480,12 +480,11 @@ enum PresetWord {
     Published,
 }
 
-/// Reads a set of tests by its size.
+/// Reads a set of tests by its name.
 fn sets() -> impl TypedValueParser<Value = TestSet> {
-    PossibleValuesParser::new(["27", "32", "42", "47"]).try_map(|size| {
-        let set = TestSet::ALL.into_iter().find(|set| set.len().to_string() == size);
-        set.ok_or("no such set")
-    })
+    let all = || TestSet::PUBLISHED.into_iter().chain([TestSet::All]);
+    PossibleValuesParser::new(all().map(TestSet::word))
+        .try_map(move |word| all().find(|set| set.word() == word).ok_or("no such set"))
 }
 
 /// `--suite`.

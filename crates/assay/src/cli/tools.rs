@@ -149,7 +149,7 @@ pub(crate) struct Tests {
     #[arg(long, value_enum, default_value = "micro", conflicts_with = "set")]
     suite: SuiteWord,
 
-    /// Published selection of microbenchmarks
+    /// Published selection of microbenchmarks, or every one (`all`)
     #[arg(long, value_parser = sets(), default_value = "32")]
     pub(crate) set: TestSet,
 

@@ -448,7 +448,7 @@ mod tests {
 
     #[test]
     fn no_two_slices_of_a_test_share_an_event() {
-        let test = assay_workloads::all_tests()[0];
+        let test = assay_workloads::tests_of(assay_model::TestSet::All)[0];
         let mut firsts = BTreeSet::from([OUTSIDE_BLOCKS]);
         for block in [0, 1, 999] {
             for clients in [1, 2, 1024, 4096] {

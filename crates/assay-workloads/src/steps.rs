@@ -1,0 +1,146 @@
+//! The statements on sysbench's tables that scripts put together, and tests made of them.
+
+use assay_model::{
+    Class, Definition, Distribution, Fill, Group, Pacing, PlanningFacts, Role, Schema, Script,
+    StartFrom, Step, Table, Test, Unit,
+};
+
+use crate::digest::digest;
+use crate::rows::{C_GROUPS, PAD_GROUPS};
+
+/// A fresh string for the column `c`.
+const C: Fill = Fill::Digits(C_GROUPS);
+/// A fresh string for the column `pad`.
+const PAD: Fill = Fill::Digits(PAD_GROUPS);
+
+pub(crate) fn read(name: &str, does: &str, group: Group, steps: Vec<Step>) -> Definition {
+    Definition {
+        name: name.to_owned(),
+        group,
+        groups: Vec::new(),
+        does: does.to_owned(),
+        class: Class::Read,
+        start_from: StartFrom::Aged,
+        unit: Unit::Query,
+        schema: Schema::Sbtest,
+        roles: vec![Role {
+            script: Script {
+                steps,
+                draw: Distribution::Uniform,
+                rows: None,
+                mix: Vec::new(),
+                scratch: None,
+            },
+            clients: None,
+            pacing: Pacing::Closed,
+        }],
+        planning: PlanningFacts::default(),
+        digest: String::new(),
+    }
+}
+
+pub(crate) fn write(
+    name: &str,
+    does: &str,
+    rows_per_event: u32,
+    steps: impl IntoIterator<Item = Step>,
+) -> Definition {
+    Definition {
+        class: Class::Write,
+        start_from: StartFrom::Fresh,
+        planning: PlanningFacts { rows_per_event, ..PlanningFacts::default() },
+        ..read(name, does, group(5, "writes", "writes"), steps.into_iter().collect())
+    }
+}
+
+pub(crate) fn group(rank: u32, word: &str, title: &str) -> Group {
+    Group { rank, word: word.to_owned(), title: title.to_owned() }
+}
+
+pub(crate) fn step(sql: &str, fill: &[Fill]) -> Step {
+    Step {
+        sql: sql.to_owned(),
+        postgres: None,
+        table: Table::Drawn,
+        fill: fill.to_vec(),
+        times: 1,
+        text: false,
+    }
+}
+
+pub(crate) fn transaction(steps: Vec<Step>) -> Vec<Step> {
+    let bare = |sql| Step { table: Table::None, ..step(sql, &[]) };
+    [vec![bare("BEGIN")], steps, vec![bare("COMMIT")]].concat()
+}
+
+pub(crate) fn point() -> Step {
+    step("SELECT c FROM sbtest WHERE id=?", &[Fill::Drawn(1)])
+}
+
+/// The draw and the draw plus `span`, both ends included. May reach past the end of the table.
+pub(crate) fn between(columns: &str, key: &str, span: u32, tail: &str) -> Step {
+    let sql = format!("SELECT {columns} FROM sbtest WHERE {key} BETWEEN ? AND ?{tail}");
+    step(&sql, &[Fill::Drawn(1), Fill::Plus(span)])
+}
+
+/// The span of a range of exactly `range` values.
+pub(crate) fn below(range: u32) -> u32 {
+    range.saturating_sub(1)
+}
+
+pub(crate) fn update_k() -> Step {
+    step("UPDATE sbtest SET k=k+1 WHERE id=?", &[Fill::Drawn(1)])
+}
+
+pub(crate) fn update_c() -> Step {
+    step("UPDATE sbtest SET c=? WHERE id=?", &[C, Fill::Drawn(1)])
+}
+
+pub(crate) fn delete() -> Step {
+    step("DELETE FROM sbtest WHERE id=?", &[Fill::Drawn(1)])
+}
+
+/// Deletes a row and inserts one with the same `id`.
+pub(crate) fn changes_of_a_row() -> [Step; 2] {
+    let insert = Step {
+        table: Table::Same,
+        ..step(
+            "INSERT INTO sbtest (id, k, c, pad) VALUES (?, ?, ?, ?)",
+            &[Fill::Again, Fill::Drawn(1), C, PAD],
+        )
+    };
+    [delete(), insert]
+}
+
+/// The server numbers the new row. On MySQL and MariaDB an `id` of 0 requests that.
+pub(crate) fn insert_numbered() -> Step {
+    Step {
+        postgres: Some("INSERT INTO sbtest (k, c, pad) VALUES (?, ?, ?)".to_owned()),
+        text: true,
+        ..step("INSERT INTO sbtest (id, k, c, pad) VALUES (0, ?, ?, ?)", &[Fill::Drawn(1), C, PAD])
+    }
+}
+
+/// The client numbers the new row.
+pub(crate) fn insert_unused() -> Step {
+    let sql = "INSERT INTO sbtest (id, k, c, pad) VALUES (?, ?, ?, ?)";
+    Step { text: true, ..step(sql, &[Fill::Unused, Fill::Drawn(1), C, PAD]) }
+}
+
+/// Whether a test lets the server number the rows that it inserts.
+#[must_use]
+pub fn needs_numbering(test: Test) -> bool {
+    let numbered = insert_numbered();
+    test.roles.iter().any(|role| role.script.steps.contains(&numbered))
+}
+
+pub(crate) fn marks(count: u32) -> String {
+    vec!["?"; count as usize].join(", ")
+}
+
+/// Makes a test of its definition and computes its digest.
+#[must_use]
+pub fn define(definition: Definition) -> Test {
+    let digest = digest(&definition);
+    Test::of(Definition { digest, ..definition })
+}
