@@ -267,11 +267,17 @@ pub(crate) fn text(from: impl Read, name: &str, hint: &'static str) -> Result<St
     if bytes.len() as u64 > TEXT_MAX {
         return Err(Unreadable::TooLong { name, hint }.into());
     }
+    // Some editors mark a text as UTF-8.
+    if bytes.starts_with(UTF8_MARK) {
+        bytes.drain(..UTF8_MARK.len());
+    }
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to() + 1;
         Unreadable::NotText { name, at, hint }.into()
     })
 }
+
+const UTF8_MARK: &[u8] = b"\xef\xbb\xbf";
 
 const IS_DIRECTORY: &str = "is a directory";
 const NO_ENTRY: &str = "is a directory that this user may not change";
@@ -324,6 +330,7 @@ mod tests {
     fn binary_files_are_refused() {
         let told = |from: &mut dyn Read| text(from, "x", "name a study file");
         assert_eq!(told(&mut "größe".as_bytes()).unwrap(), "größe");
+        assert_eq!(told(&mut &b"\xef\xbb\xbfSELECT 1;"[..]).unwrap(), "SELECT 1;");
         let endless = told(&mut std::io::repeat(0)).unwrap_err();
         assert_eq!(endless.to_string(), format!("`x` has more than {TEXT_MAX} bytes"));
         let bytes = told(&mut &b"ab\xff"[..]).unwrap_err();

@@ -245,7 +245,7 @@ fn what_a_server_refuses_is_told_with_its_line() {
     let folder = tempfile::tempdir().unwrap();
     let table = "rows = 100\ncreate = \"CREATE TABLE t (id INT PRIMARY KEY, a INT)\"\n\
                  columns = { id = { sequence = 1 },\n  b = { uniform = [1, 9] } }";
-    let tests = "[test.typo]\nsteps = [\"SELCT a FROM t\"]\n[test.column]\n\
+    let tests = "[test.typo]\nsteps = [\"SELCT a FROM t\", \"SELECT d FROM t\"]\n[test.column]\n\
                  steps = [\"UPDATE t SET c = 1 WHERE id = :r\"]\nlet = { r = { uniform = [1, 9] } }\n\
                  [test.fine]\nsteps = [\"SELECT a FROM t\"]";
     let file = written(folder.path(), table, tests).display().to_string();
@@ -255,8 +255,9 @@ fn what_a_server_refuses_is_told_with_its_line() {
     for words in [
         "own.toml`, line 5: query `INSERT INTO t (`id`, `b`)` failed",
         "own.toml`, line 7: cannot prepare `SELCT a FROM t`",
+        "own.toml`, line 7: cannot prepare `SELECT d FROM t`",
         "own.toml`, line 9: cannot prepare `UPDATE t SET c = 1 WHERE id = ?`",
-        "3 faults",
+        "4 faults",
     ] {
         assert!(told.contains(words), "{words}: {told}");
     }
