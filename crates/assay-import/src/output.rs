@@ -231,7 +231,8 @@ mod tests {
         assert_eq!(of(HEADER), Output::Sysbench);
         // The reports of these are cut off.
         assert_eq!(of(&[HEADER, "Threads started!\n"].concat()), Output::Sysbench);
-        let interval = "[ 10s ] thds: 4 tps: 9.00 qps: 180.00 (r/w/o: 1.00/1.00/1.00) lat (ms,95%): 1.00\n";
+        let interval =
+            "[ 10s ] thds: 4 tps: 9.00 qps: 180.00 (r/w/o: 1.00/1.00/1.00) lat (ms,95%): 1.00\n";
         assert_eq!(of(&[HEADER, "Threads started!\n", interval].concat()), Output::Sysbench);
     }
 

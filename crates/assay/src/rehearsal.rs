@@ -5,7 +5,8 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use assay_load::{Error as LoadError, Session, Work};
 use assay_model::{
-    Definition, OwnRows, OwnStep, OwnTable, Prefix, Product, Setup, StatementMode, Test, Transaction,
+    Definition, OwnRows, OwnStep, OwnTable, Prefix, Product, Setup, StatementMode, Test,
+    Transaction,
 };
 use assay_plan::{MachineFacts, Plan, Request};
 use assay_servers::Server;
@@ -137,7 +138,8 @@ fn steps(test: Test) -> Vec<Test> {
             let is_sent = |step: &&OwnStep| matches!(step, OwnStep::Send { .. });
             all.extend(transaction.steps.iter().filter(is_sent).map(|step| {
                 let mut role = role.clone();
-                role.script.mix = vec![Transaction { steps: vec![step.clone()], ..transaction.clone() }];
+                role.script.mix =
+                    vec![Transaction { steps: vec![step.clone()], ..transaction.clone() }];
                 assay_workloads::define(Definition { roles: vec![role], ..definition.clone() })
             }));
         }

@@ -201,7 +201,8 @@ fn a_test_that_one_version_cannot_run_is_measured_on_the_others() {
                  columns = { id = { sequence = 1 }, a = { uniform = [1, 9] } }";
     let tests = "[test.both]\nsteps = [\"SELECT SUM(a) FROM t\"]\n\
                  [test.only-new]\nsteps = [\"SELECT JSON_SCHEMA_VALID('{}', '{}'), SUM(a) FROM t\"]\n\
-                 [test.empty]\nsteps = [\"SELECT a FROM t WHERE id = -1\"]";
+                 [test.empty]\nsteps = [\"SELECT a FROM t WHERE id = -1\"]\n\
+                 [test.still]\nsteps = [\"UPDATE t SET a = 0 WHERE id = -1\"]";
     let file = written(folder.path(), table, tests).display().to_string();
     let (old, other) = ("mariadb@10.11", "mariadb@11.8+innodb_doublewrite=OFF");
     let compare = ["compare", "mariadb@11.8", old, other, "--preset", "smoke", "--offline"];
@@ -216,6 +217,8 @@ fn a_test_that_one_version_cannot_run_is_measured_on_the_others() {
         "warning: `empty` returned no rows on any server: `SELECT a FROM t WHERE id = -1`";
     assert!(words.contains(nothing), "{told}");
     assert_eq!(words.matches("returned no rows").count(), 1, "{told}");
+    let still = "warning: `still` changed no row on any server: `UPDATE t SET a = 0 WHERE id = -1`";
+    assert!(words.contains(still), "{told}");
     let good = |place: &Place, system: usize, test: &str| {
         let slices = place.all_slices();
         let of = slices.iter().filter(|it| it.system == system && it.cell.test.name() == test);

@@ -12,8 +12,8 @@ use assay_model::{
     Variable,
 };
 use assay_workloads::sql::{
-    Syntax, backslash, leading_name, leaves_open, marks, only_reads, outline, quoted_use, statement, statements,
-    unterminated, uses,
+    Syntax, backslash, leading_name, leaves_open, marks, only_reads, outline, quoted_use,
+    statement, statements, unterminated, uses,
 };
 use assay_workloads::{Number, column_names, define, unrepeatable};
 
