@@ -26,6 +26,8 @@ pub(crate) fn contradictions(run: &ClientRun) -> Vec<String> {
         rate("queries", run.queries, run.qps, run.seconds),
         rate("ignored errors", run.ignored_errors, run.errors_per_second, run.seconds),
         threads(run),
+        duration(run),
+        busy(run),
         histogram(run),
         intervals(run),
     ];
@@ -98,6 +100,35 @@ fn threads(run: &ClientRun) -> Option<String> {
             "{} with {each} events each are not {}",
             counted(threads, "thread"),
             counted(events, "event")
+        )
+    })
+}
+
+/// The summary of pgbench says how long the run was to be. Its time follows from the count and the rate, and lacks that
+/// of connecting.
+fn duration(run: &ClientRun) -> Option<String> {
+    let (seconds, transactions, tps) = (run.seconds?, run.transactions?, run.tps?);
+    let said: f64 = run.option("time").filter(|_| run.client == Client::Pgbench)?.parse().ok()?;
+    let connecting = run.connecting_ms.unwrap_or(0.0) / 1000.0;
+    let last_ones = 10.0 * run.latency.avg.unwrap_or(0.0) / 1000.0;
+    let least = (1.0 - TIME_TOLERANCE) * (said - connecting) - 1.0;
+    let most = (1.0 + TIME_TOLERANCE) * said + TIME_TOLERANCE_S + last_ones;
+    (seconds < least || seconds > most).then(|| {
+        format!(
+            "{} at {tps:.2} per second take {seconds:.1} s, not {said} s",
+            counted(transactions, "transaction")
+        )
+    })
+}
+
+/// The clients of pgbench together have no more time than their clocks show.
+fn busy(run: &ClientRun) -> Option<String> {
+    let of_pgbench = run.client == Client::Pgbench && !run.is_paced();
+    let (clients, tps, avg) = (run.threads?, run.tps.filter(|_| of_pgbench)?, run.latency.avg?);
+    let at_once = tps * avg / 1000.0;
+    (at_once > (1.0 + TIME_TOLERANCE) * f64::from(clients) + 0.01).then(|| {
+        format!(
+            "{tps:.2} transactions of {avg} ms per second need {at_once:.1} clients, and it had {clients}"
         )
     })
 }
@@ -274,6 +305,7 @@ fn expected_statements(run: &ClientRun) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pgbench::pgbench_run;
     use crate::sysbench::sysbench_run;
 
     /// A whole report of 3,000 transactions of `oltp_read_write`, after `head`.
@@ -347,6 +379,27 @@ mod tests {
             let run = read(&text.replace(old, new));
             let found = [contradictions(&run), doubtful_response_times(&run)].concat();
             assert!(found.iter().any(|it| it.contains(told)), "{new}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn a_summary_of_pgbench_that_contradicts_itself_is_told() {
+        const SUMMARY: &str = "transaction type: <builtin: select only>\nnumber of clients: 4\n\
+            duration: 60 s\nnumber of transactions actually processed: 60000\n\
+            latency average = 4.000 ms\ninitial connection time = 2000.000 ms\n\
+            tps = 1020.000000 (without initial connection time)\n";
+        let found = |old: &str, new: &str| {
+            assert!(SUMMARY.contains(old), "{old}");
+            contradictions(&pgbench_run("x", SUMMARY.replace(old, new).as_bytes()).unwrap().0)
+        };
+        assert_eq!(found("", ""), [""; 0]);
+        for (old, new, told) in [
+            ("duration: 60", "duration: 600", "take 58.8 s, not 600 s"),
+            ("tps = 1020", "tps = 120", "take 500.0 s, not 60 s"),
+            ("clients: 4", "clients: 2", "need 4.1 clients, and it had 2"),
+        ] {
+            let found = found(old, new);
+            assert!(found.len() == 1 && found[0].contains(told), "{new}: {found:?}");
         }
     }
 

@@ -38,6 +38,8 @@ pub struct ClientRun {
     pub target: Option<f64>,
     /// Mean delay of a transaction that began later than its limited rate asks for, milliseconds.
     pub lag_ms: Option<f64>,
+    /// Time of connecting before the first transaction, milliseconds; of pgbench.
+    pub connecting_ms: Option<f64>,
     /// Statements that read.
     pub read: Option<u64>,
     /// Statements that write.

@@ -106,7 +106,7 @@ const WORDS: [(&str, OtherOutput); 24] = [
     ("Running memory speed test", OtherOutput::SysbenchMemory),
     ("Extra file open flags:", OtherOutput::SysbenchFileio),
     ("File operations:", OtherOutput::SysbenchFileio),
-    ("Threads started!", OtherOutput::SysbenchThreads),
+    ("General statistics:", OtherOutput::SysbenchThreads),
     ("Creating table '", OtherOutput::SysbenchPreparation),
     ("Dropping table '", OtherOutput::SysbenchPreparation),
     ("creating primary keys...", OtherOutput::PgbenchInitialization),
@@ -134,7 +134,8 @@ const CSV_NUMBERS: usize = 10;
 /// # Errors
 /// When the content cannot be read.
 pub fn output(content: impl BufRead) -> Result<Output> {
-    let (mut is_report, mut is_old, mut is_pgbench, mut is_sysbench) = (false, false, false, false);
+    let (mut is_report, mut is_old, mut is_pgbench) = (false, false, false);
+    let (mut is_sysbench, mut is_sql) = (false, false);
     let (mut csv, mut json, mut log) = (0_u32, 0_u32, 0_u32);
     let mut others: Vec<OtherOutput> = Vec::new();
     // The reader of the output reports lines that are not text.
@@ -143,6 +144,7 @@ pub fn output(content: impl BufRead) -> Result<Output> {
         is_report |= text.starts_with("transactions:") || text.starts_with("queries performed:");
         is_old |= text.starts_with("sysbench 0.4");
         is_sysbench |= text.starts_with("sysbench ") || text.starts_with("FATAL: ");
+        is_sql |= text.starts_with('[') && text.contains(" tps: ");
         is_pgbench |= text.starts_with("number of transactions actually processed:")
             || text.starts_with("transaction type:")
             || text.starts_with("pgbench (")
@@ -158,10 +160,12 @@ pub fn output(content: impl BufRead) -> Result<Output> {
         () if is_old => Output::Other(OtherOutput::Sysbench04),
         () if is_report => Output::Sysbench,
         () if is_pgbench => Output::Pgbench,
+        // Its run did not end, or the file is cut off.
+        () if is_sysbench && is_sql => Output::Sysbench,
         () if json > 0 => Output::Other(OtherOutput::SysbenchJson),
         () if csv > 0 => Output::Other(OtherOutput::SysbenchCsv),
         () => {
-            // Every test of sysbench starts threads.
+            // Every report of sysbench has general statistics; only one without other words is of threads.
             others.sort_by_key(|it| *it == OtherOutput::SysbenchThreads);
             match others.first() {
                 Some(OtherOutput::SysbenchThreads) if !is_sysbench => Output::Unknown,
@@ -225,6 +229,11 @@ mod tests {
             "sysbench 0.4.12:  multi-threaded system evaluation benchmark\n    transactions: 1\n";
         assert_eq!(of(old), Output::Other(OtherOutput::Sysbench04));
         assert_eq!(of(HEADER), Output::Sysbench);
+        // The reports of these are cut off.
+        assert_eq!(of(&[HEADER, "Threads started!\n"].concat()), Output::Sysbench);
+        let interval =
+            "[ 10s ] thds: 4 tps: 9.00 qps: 180.00 (r/w/o: 1.00/1.00/1.00) lat (ms,95%): 1.00\n";
+        assert_eq!(of(&[HEADER, "Threads started!\n", interval].concat()), Output::Sysbench);
     }
 
     #[test]

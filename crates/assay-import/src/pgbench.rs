@@ -76,6 +76,10 @@ fn summary_line(run: &mut ClientRun, name: &str, text: &str) -> std::result::Res
         number.map(Some).ok_or_else(bad)
     };
     let count = |text: &str| text.parse::<u64>().map(Some).map_err(|_| bad());
+    // Older versions cannot try again, and do not say so.
+    if (name, text) == ("maximum number of tries", "1") {
+        return Ok(());
+    }
     if let Some((_, option)) = OF_WORK.iter().find(|(line, _)| *line == name) {
         run.options.push(((*option).to_owned(), assay_model::shortened(text).into_owned()));
         return Ok(());
@@ -104,6 +108,7 @@ fn summary_line(run: &mut ClientRun, name: &str, text: &str) -> std::result::Res
             run.given_up = Some(run.given_up.unwrap_or(0) + count(first)?.unwrap_or(0));
         }
         "total number of retries" => run.ignored_errors = count(first)?,
+        "initial connection time" => run.connecting_ms = number(first)?,
         "latency average" => run.latency.avg = number(first)?,
         "latency stddev" => run.latency.stddev = number(first)?,
         "rate limit schedule lag" => {
@@ -164,6 +169,9 @@ mod tests {
         assert_eq!(faults, [""; 0]);
         assert!(run.is_complete() && !run.is_paced());
         assert_eq!((run.script.as_deref(), run.threads), (Some("tpcb-like"), Some(10)));
+        // Older versions do not tell that they do not try again: their runs can be compared with this one.
+        assert_eq!(run.option("max-tries"), None);
+        assert_eq!(read(&NEW.replace("tries: 1", "tries: 3")).0.option("max-tries"), Some("3"));
         assert_eq!((run.option("scale"), run.option("protocol")), (Some("10"), Some("prepared")));
         assert_eq!((run.transactions, run.tps, run.given_up), (Some(54000), Some(900.0), Some(3)));
         assert_eq!((run.seconds, run.latency.avg), (Some(60.0), Some(11.013)));

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::types::Value;
-use rusqlite::{Connection, Transaction, TransactionBehavior, params_from_iter};
+use rusqlite::types::{FromSql as _, FromSqlError, FromSqlResult, Value};
+use rusqlite::{Connection, Row, Transaction, TransactionBehavior, params_from_iter};
 
 use crate::rows::rows;
 use crate::study_rows::{StudyRows, TABLES, Table, listed, number, refers_to};
@@ -105,14 +105,30 @@ fn all(connection: &Connection, study: &str) -> Result<StudyRows, Problem> {
         let listed = listed(&columns);
         let sql = format!("SELECT {listed} FROM {name} WHERE {of_study} ORDER BY {order}");
         let mut table = Table { name, rows: Vec::new(), columns };
+        let mut read = 0;
         table.rows = rows(&snapshot, &sql, [study], |row| {
-            (0..table.columns.len()).map(|at| Ok(row.get(at)?)).collect()
+            read += 1;
+            let columns = table.columns.iter().enumerate();
+            columns
+                .map(|(at, column)| {
+                    value(row, at).map_err(|error| wrong(name, read, column, error))
+                })
+                .collect()
         })?;
         table.refuse_others(study)?;
         number(&mut table, &mut ids)?;
         tables.push(table);
     }
     Ok(StudyRows { study: study.to_owned(), tables })
+}
+
+/// A value of a row.
+fn value(row: &Row<'_>, at: usize) -> FromSqlResult<Value> {
+    Value::column_result(row.get_ref(at).map_err(|error| FromSqlError::Other(error.into()))?)
+}
+
+fn wrong(table: &'static str, row: usize, column: &str, error: FromSqlError) -> Problem {
+    Problem::Row { table, row: row.to_string(), what: format!("`{column}` {error}") }
 }
 
 /// Adds all rows of a study.

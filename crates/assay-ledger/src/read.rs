@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use assay_model::{
     AuditFinding, Block, BlockCell, CellId, DataContent, DataSet, Instance, PlannedCell, Slice,
     SliceOutcome, Study, StudyEvent, StudyRecord, StudySummary, System, TableForm, WorkCounters,
+    shortened,
 };
 use rusqlite::{Connection, Transaction};
 
@@ -389,7 +390,7 @@ fn read_outcome(fields: &Fields<'_>) -> Result<SliceOutcome, Problem> {
         "troubled" => Ok(SliceOutcome::Troubled),
         "failed" => Ok(SliceOutcome::Failed(fields.get("failure")?)),
         "unanswered" => Ok(SliceOutcome::Unanswered(fields.get("failure")?)),
-        _ => Err(fields.wrong(format!("`outcome` is `{word}`, an unknown word"))),
+        _ => Err(fields.wrong(format!("`outcome` is `{}`, an unknown word", shortened(&word)))),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Rows of queries. Every field is checked, and every error names the table and the row.
 
+use assay_model::shortened;
 use rusqlite::types::{FromSql, FromSqlError};
 use rusqlite::{Connection, Row};
 use serde::de::DeserializeOwned;
@@ -45,7 +46,7 @@ impl<'a> Fields<'a> {
         let row = match self.row.get_ref(self.key) {
             Ok(rusqlite::types::ValueRef::Integer(number)) => number.to_string(),
             Ok(rusqlite::types::ValueRef::Text(text)) => {
-                format!("`{}`", String::from_utf8_lossy(text))
+                format!("`{}`", shortened(&String::from_utf8_lossy(text)))
             }
             _ => "unknown".to_owned(),
         };
@@ -89,8 +90,9 @@ impl<'a> Fields<'a> {
     pub(crate) fn word<T: DeserializeOwned>(&self, column: &str) -> Result<T, Problem> {
         let word: String = self.get(column)?;
         let quoted = serde_json::Value::String(word.clone());
-        serde_json::from_value(quoted)
-            .map_err(|_| self.wrong(format!("`{column}` is `{word}`, an unknown word")))
+        serde_json::from_value(quoted).map_err(|_| {
+            self.wrong(format!("`{column}` is `{}`, an unknown word", shortened(&word)))
+        })
     }
 
     /// A value stored as JSON.

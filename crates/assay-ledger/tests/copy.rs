@@ -54,6 +54,7 @@ fn conclusions_are_kept_until_the_study_goes_on() {
     drop(ledger);
     for (change, told) in [
         ("UPDATE verdict SET verdict = 'best'", "an unknown word"),
+        ("UPDATE verdict SET verdict = hex(zeroblob(1000000))", "0…`, an unknown word"),
         ("UPDATE verdict SET verdict = 'same', cpu_ratio_low = 1", "`cpu_ratio` is NULL"),
         ("UPDATE verdict SET cpu_ratio_low = NULL, cell = 9999", "`cell` is 9999"),
         ("UPDATE verdict SET cell = 0; UPDATE study SET judged_by = NULL", "has verdicts"),
@@ -64,6 +65,11 @@ fn conclusions_are_kept_until_the_study_goes_on() {
         let error = Ledger::open_read_only(&path).unwrap().conclusions("sample").unwrap_err();
         assert!(error.to_string().contains(told), "{error}");
     }
+    let connection = Connection::open(&path).unwrap();
+    connection.execute_batch("UPDATE study SET recipe = CAST(x'ff' AS TEXT)").unwrap();
+    drop(connection);
+    let error = Ledger::open_read_only(&path).unwrap().rows("sample").unwrap_err().to_string();
+    assert!(error.contains("table `study`, row 1: `recipe` invalid utf-8"), "{error}");
 }
 
 proptest! {

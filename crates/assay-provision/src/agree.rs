@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::{Build, Engine, Origin, Prefix, Product, SystemSpec};
 
-use crate::apt::Index;
-use crate::catalog::{DEBIAN, Offer, Packaged, Source};
+use crate::catalog::{Offer, Packaged};
 use crate::error::Error;
 use crate::provisioner::{Progress, Provisioner, request};
+use crate::sources;
+use crate::sources::kind::Index;
 use crate::version::{answers, compare, in_series, upstream};
 
 /// The word for the maker of a build. Builds by the same maker are alike.
@@ -19,10 +20,7 @@ pub fn maker(build: &Build) -> &str {
 
 /// A registry is not a maker, since each of its packages has its own. A vendor is a maker.
 fn maker_of<'a>(source: &'a str, channel: &'a str) -> &'a str {
-    match source {
-        "maven" | "npm" | "pip" => channel,
-        _ => source,
-    }
+    if sources::has_makers(source) { channel } else { source }
 }
 
 /// Rank of sources without known checksums.
@@ -62,7 +60,7 @@ impl Held {
         Self {
             maker: maker(&prefix.build).to_owned(),
             rank: match (prefix.build.source.as_str(), prefix.build.channel.as_str()) {
-                (DEBIAN, _) => 0,
+                (source, _) if is_indexed(source) => 0,
                 (_, "tarball") => UNVERIFIED,
                 _ => 1,
             },
@@ -186,7 +184,7 @@ impl Provisioner {
         if self.offline() {
             return Vec::new();
         }
-        let mut offers = self.offers(product);
+        let mut offers = self.offers(product, None);
         offers.retain(|it| it.may_have(wanted) && it.server.has_engine(*engine));
         offers
     }
@@ -203,11 +201,12 @@ impl Provisioner {
             return Ok(false);
         }
         let sources = self.sources(self.store.lock(|| progress(Progress::Waiting))?)?;
-        let Ok(apt) = &sources.apt else { return Ok(false) };
         Ok(wants.iter().all(|want| {
             self.suites(product, want).into_iter().any(|offer| {
-                let Ok(read) = self.open(apt, offer.release, progress) else { return false };
-                has_in(&read.index, &offer, want.0)
+                let archives = sources.archives(offer.release);
+                let read = archives.map(|it| self.open(it, offer.release, progress));
+                let Some(Ok(read)) = read else { return false };
+                has_in(read.index.as_ref(), &offer, want.0)
             })
         }))
     }
@@ -224,21 +223,21 @@ impl Provisioner {
         }
         let is_answered = |(wanted, engine): &Want<'_>| {
             let answer = self.answered(&request(product, wanted, *engine, None));
-            answer.is_some_and(|prefix| prefix.build.source == DEBIAN && prefix.build.released)
+            answer.is_some_and(|prefix| is_indexed(&prefix.build.source) && prefix.build.released)
         };
         // This runs no client and waits for nothing.
         if wants.iter().all(is_answered) {
             return Ok(true);
         }
         let sources = self.sources(self.store.lock(|| progress(Progress::Waiting))?)?;
-        let Ok(apt) = &sources.apt else { return Ok(false) };
         for want in wants {
             let mut has = false;
             for offer in self.released(product, want) {
                 // A series stays in its release; a version is replaced by the next one.
+                let Some(archives) = sources.archives(offer.release) else { continue };
                 has = has || offer.has_series(want.0) || {
-                    let read = self.open(apt, offer.release, progress)?;
-                    has_in(&read.index, &offer, want.0)
+                    let read = self.open(archives, offer.release, progress)?;
+                    has_in(read.index.as_ref(), &offer, want.0)
                 };
             }
             if !has {
@@ -260,16 +259,18 @@ impl Provisioner {
             (Some(word), _) => format!("the newest of `--source {word}`"),
             (None, Some(_)) => format!("one source for all versions of {}", spec.product),
             _ if self.offline() => "the newest in the cache".to_owned(),
-            _ if build.source == DEBIAN && build.released => {
+            _ if is_indexed(&build.source) && build.released => {
                 "the newest of the distribution's releases".to_owned()
             }
-            _ if build.source == DEBIAN => "no release has it".to_owned(),
-            _ if is_registry(&build.source) => "the newest with a known checksum".to_owned(),
+            _ if is_indexed(&build.source) => "no release has it".to_owned(),
+            _ if sources::has_makers(&build.source) => {
+                "the newest with a known checksum".to_owned()
+            }
             _ => "no source with known checksums has it, or can be used".to_owned(),
         };
         let mut elsewhere: Vec<_> = self.catalogued(spec, wanted).collect();
         // Debian's releases come first anyway, unless the builds are to be equal.
-        if self.source.is_none() && agreed.is_some_and(|maker| maker != DEBIAN) {
+        if self.source.is_none() && agreed.is_some_and(|maker| !is_indexed(maker)) {
             elsewhere.extend(self.newest_of_debian(&(wanted, spec.engine), spec.product));
         }
         Some(reason + &told(newer(elsewhere, &prefix.version), spec.product))
@@ -298,24 +299,23 @@ impl Provisioner {
             return None;
         }
         let sources = self.sources(self.store.lock(|| {}).ok()?).ok()?;
-        let apt = sources.apt.as_ref().ok()?;
         let versions = offers.into_iter().flat_map(|offer| {
-            let index = self.open(apt, offer.release, &mut |_| {}).map(|read| read.index);
-            let root = offer.server.roots.first();
-            let versions = |index: Index| -> Vec<String> {
-                let found = root.into_iter().flat_map(|root| index.versions(root));
-                found.map(|record| upstream(&record.version)).collect()
-            };
-            index.map(versions).unwrap_or_default()
+            let read = sources.archives(offer.release).map(|archives| {
+                self.open(archives, offer.release, &mut |_| {}).map(|read| read.of(offer))
+            });
+            let Some(Ok(opened)) = read else { return Vec::new() };
+            let place = &offer.release.source;
+            let versions = opened.versions().into_iter();
+            versions.map(|it| (upstream(&it.version), place)).collect()
         });
-        let fitting = versions.filter(|version| in_series(version, want.0));
-        let version = fitting.max_by(|a, b| compare(a, b))?;
-        Some(Elsewhere { version, place: DEBIAN.to_owned(), has_checksum: true })
+        let fitting = versions.filter(|(version, _)| in_series(version, want.0));
+        let (version, place) = fitting.max_by(|(a, _), (b, _)| compare(a, b))?;
+        Some(Elsewhere { version, place: place.clone(), has_checksum: true })
     }
 }
 
 /// Whether the index of an offer's release has a version.
-fn has_in(index: &Index, offer: &Offer<'_>, wanted: &str) -> bool {
+fn has_in(index: &dyn Index, offer: &Offer<'_>, wanted: &str) -> bool {
     let versions = offer.server.roots.first().into_iter().flat_map(|root| index.versions(root));
     versions.map(|record| upstream(&record.version)).any(|version| in_series(&version, wanted))
 }
@@ -328,8 +328,9 @@ struct Elsewhere {
     has_checksum: bool,
 }
 
-fn is_registry(source: &str) -> bool {
-    [Source::Maven, Source::Npm, Source::Pip].iter().any(|it| it.word() == source)
+/// Whether a source has signed indexes.
+fn is_indexed(source: &str) -> bool {
+    sources::distribution(source).is_some()
 }
 
 /// Versions newer than the chosen one: the newest with a known checksum, and the newest of all if that is newer.

@@ -4,7 +4,8 @@ use assay_model::{Build, Prefix, Product};
 
 use crate::catalog::{Catalog, Packaged};
 use crate::error::Error;
-use crate::provisioner::{Opened, Provisioner};
+use crate::provisioner::Provisioner;
+use crate::reach::Opened;
 use crate::version::{compare, upstream};
 
 /// A version that a source has.
@@ -39,12 +40,11 @@ impl Provisioner {
         } else {
             let sources = self.sources(self.store.lock(|| {})?)?;
             let mut all = Vec::new();
-            if let Ok(apt) = &sources.apt {
-                for offer in self.offers(product) {
-                    match self.open(apt, offer.release, &mut |_| {}) {
-                        Err(error) if !offer.release.released => log::info!("{error}"),
-                        opened => all.push(opened.map(|it| it.of(offer))?),
-                    }
+            for offer in self.offers(product, None) {
+                let Some(archives) = sources.archives(offer.release) else { continue };
+                match self.open(archives, offer.release, &mut |_| {}) {
+                    Err(error) if !offer.release.released => log::info!("{error}"),
+                    opened => all.push(opened.map(|it| it.of(offer))?),
                 }
             }
             let packages = self.catalog.packaged(product).map(|it| offered(product, it));
@@ -76,12 +76,13 @@ pub fn catalog_names() -> Result<Vec<String>, Error> {
 
 /// All versions of all rows.
 pub(crate) fn survey(product: Product, all: &[Opened<'_>]) -> Vec<Available> {
-    let rows = all.iter().flat_map(|opened| opened.versions().map(move |it| (opened, it)));
+    let rows =
+        all.iter().flat_map(|opened| opened.versions().into_iter().map(move |it| (opened, it)));
     let available = rows.map(|(opened, record)| Available {
         product,
         version: upstream(&record.version),
-        source: "apt".to_owned(),
-        channel: record.suite.clone(),
+        source: opened.offer.release.source.clone(),
+        channel: record.channel.clone(),
         released: opened.offer.release.released,
         verified: true,
     });

@@ -8,29 +8,30 @@ use fs_err as fs;
 use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 
-use crate::apt::{Apt, Record, closure};
-use crate::catalog::{Packaged, Release, Source};
-use crate::deb;
+use crate::catalog::{Packaged, Release};
 use crate::error::Error;
-use crate::host;
-use crate::layout::{self, Libraries};
-use crate::packages::{self, Directories};
+use crate::keep::{Built, prefix_name};
+use crate::layout::Libraries;
 use crate::pins::{PINS, Pins};
-use crate::provisioner::{Opened, Progress, Provisioner, Read, Sources};
+use crate::provisioner::{Progress, Provisioner};
+use crate::reach::{Opened, Read, Sources};
 use crate::sha256;
+use crate::sources;
+use crate::sources::kind::{Archives, Record, Registry};
+use crate::sources::registry::{self, Directories};
 use crate::unpack::{Limits, Tree};
 use crate::version::upstream;
 
-/// Directory in a tree for the libraries of a server from another source than Debian.
+/// Directory in a tree for the libraries of a server that a registry has without them.
 const RUNTIME: &str = "runtime";
 
 /// Part of the names of trees made from packages of other registries. It is increased when the same packages
 /// would produce a different tree.
 const TREE: u32 = 1;
 
-/// Downloaded Debian packages. The directory goes with it.
-struct Debs {
-    _directory: Option<TempDir>,
+/// Downloaded packages of a distribution. The directory goes with it.
+struct Downloaded {
+    _directory: TempDir,
     files: Vec<PathBuf>,
 }
 
@@ -39,7 +40,7 @@ impl Provisioner {
     /// same.
     pub(crate) fn fetch_release(
         &self,
-        apt: &Apt<'_>,
+        archives: &dyn Archives,
         spec: &SystemSpec,
         opened: &Opened<'_>,
         root: &Record,
@@ -48,21 +49,21 @@ impl Provisioner {
         let server = opened.offer.server;
         let release = opened.offer.release;
         let roots = [server.roots.as_slice(), server.engine_packages(spec.engine)].concat();
-        let records = closure(&opened.index, &roots, Some(&root.version), &release.name)?;
-        let packages: Vec<_> = records.iter().map(|record| as_package(record)).collect();
+        let records = opened.index.closure(&roots, Some(&root.version), &release.name)?;
+        let packages: Vec<_> = records.iter().map(|record| record.as_package()).collect();
         let (sha256, version) = (identity(&packages), upstream(&root.version));
         let name = prefix_name(spec, &version, &sha256);
         if let Some(prefix) = self.store.prefix(&name) {
             progress(Progress::Cached);
             return Ok(prefix);
         }
-        let debs = self.debs(apt, release, &records, progress)?;
+        let downloaded = self.packages(archives, release, &records, progress)?;
         let built = self.store.new_tree()?;
         let mut tree = Tree::new(built.path(), Limits::SERVER);
-        unpack_debs(&debs, &mut tree, progress)?;
+        unpack(archives, &downloaded, &mut tree, progress)?;
         let build = Build {
-            source: "apt".to_owned(),
-            channel: root.suite.clone(),
+            source: release.source.clone(),
+            channel: root.channel.clone(),
             package_version: root.version.clone(),
             released: release.released,
             notes: opened.refreshed.notes.clone(),
@@ -84,18 +85,16 @@ impl Provisioner {
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Prefix, Error> {
         let (mut releases, roots) = self.catalog.runtimes();
-        let runtime = match &sources.apt {
-            Ok(apt) => match releases.find(|release| apt.has(release.distribution)) {
-                Some(release) => Some((apt, release, self.open(apt, release, progress)?)),
-                None => None,
-            },
-            Err(_) => None,
-        };
+        let found = releases.find_map(|release| Some((sources.archives(release)?, release)));
+        let runtime = found.map(|(archives, release)| {
+            Ok::<_, Error>((archives, release, self.open(archives, release, progress)?))
+        });
+        let runtime = runtime.transpose()?;
         let records = match &runtime {
-            Some((_, release, Read { index, .. })) => closure(index, roots, None, &release.name)?,
+            Some((_, release, Read { index, .. })) => index.closure(roots, None, &release.name)?,
             None => Vec::new(),
         };
-        let libraries: Vec<_> = records.iter().map(|record| as_package(record)).collect();
+        let libraries: Vec<_> = records.iter().map(|record| record.as_package()).collect();
         let version = packaged.version.version.clone();
         let named = |sha256: String| {
             let server = Package {
@@ -119,23 +118,28 @@ impl Provisioner {
             progress(Progress::Cached);
             return Ok(prefix);
         }
-        self.store.check_room(packaged.package.source.room())?;
+        let registry = registry_of(packaged)?;
+        self.store.check_room(registry.room())?;
         let downloads = self.store.downloads()?;
-        let fetched = self.download(sources, packaged, known.as_deref(), &downloads, progress);
+        let fetched =
+            self.download(sources, registry, packaged, known.as_deref(), &downloads, progress);
         let (file, file_sha256) =
             fetched.map_err(|error| error.of_pin(pinned.as_deref(), pins.path()))?;
         let (name, sha256, packages) = named(file_sha256.clone());
-        let debs = match &runtime {
-            Some((apt, release, _)) => self.debs(apt, release, &records, progress)?,
-            None => Debs { _directory: None, files: Vec::new() },
-        };
+        let beside = runtime.as_ref().map(|(archives, release, _)| {
+            Ok::<_, Error>((archives, self.packages(*archives, release, &records, progress)?))
+        });
+        let beside = beside.transpose()?;
         let built = self.store.new_tree()?;
-        progress(Progress::Unpacking { done: 0, total: debs.files.len() + 1 });
-        packages::unpack(&file, packaged, &mut Tree::new(built.path(), Limits::SERVER))?;
+        let total = 1 + beside.as_ref().map_or(0, |(_, it)| it.files.len());
+        progress(Progress::Unpacking { done: 0, total });
+        registry::unpack(registry, &file, packaged, &mut Tree::new(built.path(), Limits::SERVER))?;
         let below = built.path().join(RUNTIME);
         // Not one that the package brought.
         fs::create_dir(&below)?;
-        unpack_debs(&debs, &mut Tree::new(&below, Limits::SERVER), progress)?;
+        if let Some((archives, downloaded)) = &beside {
+            unpack(**archives, downloaded, &mut Tree::new(&below, Limits::SERVER), progress)?;
+        }
         let notes = match &runtime {
             Some((_, _, read)) => read.refreshed.notes.clone(),
             None => vec!["uses the libraries of this machine".to_owned()],
@@ -155,62 +159,42 @@ impl Provisioner {
     fn download(
         &self,
         sources: &Sources<'_>,
+        registry: &dyn Registry,
         packaged: Packaged<'_>,
         known: Option<&str>,
         downloads: &TempDir,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(PathBuf, String), Error> {
-        let state = self.store.path(packaged.package.source.word());
+        let state = self.store.path(&packaged.package.source);
         let directories = Directories { state: &state, into: downloads.path() };
         progress(Progress::Downloading { done: 0, total: 0 });
         let mut seen = |done, total| progress(Progress::Downloading { done, total });
-        packages::fetch(packaged, known, directories, &sources.lock, &mut seen)
+        registry::fetch(registry, packaged, known, directories, &sources.lock, &mut seen)
     }
 
-    /// Downloads and verifies Debian packages.
-    fn debs(
+    /// Downloads and verifies packages of a distribution.
+    fn packages(
         &self,
-        apt: &Apt<'_>,
+        archives: &dyn Archives,
         release: &Release,
         records: &[&Record],
         progress: &mut dyn FnMut(Progress),
-    ) -> Result<Debs, Error> {
+    ) -> Result<Downloaded, Error> {
         let bytes = |record: &&Record| record.size.saturating_add(record.installed_kb << 10);
         self.store.check_room(records.iter().map(bytes).fold(0, u64::saturating_add))?;
         let directory = self.store.downloads()?;
         let total = records.iter().map(|record| record.size).sum::<u64>();
-        apt.download(release, records, directory.path(), &mut |share| {
+        archives.download(release, records, directory.path(), &mut |share| {
             progress(Progress::Downloading { done: (share * total as f64) as u64, total });
         })?;
         let files = verified(records, directory.path())?;
-        Ok(Debs { _directory: Some(directory), files })
-    }
-
-    /// Completes a tree and moves it into the cache.
-    pub(crate) fn keep(
-        &self,
-        spec: &SystemSpec,
-        built: Built,
-        libraries: Libraries,
-    ) -> Result<Prefix, Error> {
-        let Built { tree, name, version, sha256, build, packages } = built;
-        let candidates = self.catalog.layout(spec.product)?;
-        let mut layout = layout::find(tree.path(), candidates, &version, libraries)?;
-        layout::complete(tree.path(), &mut layout, &candidates.programs)?;
-        if libraries == Libraries::Host {
-            host::check(&tree.path().join(&layout.server))?;
-        }
-        let product = spec.product;
-        let path = PathBuf::new();
-        let stored = Prefix { path, sha256, product, version, build, packages, layout };
-        Tree::new(tree.path(), Limits::SERVER).seal()?;
-        self.store.keep(tree, &name, &stored)
+        Ok(Downloaded { _directory: directory, files })
     }
 }
 
 /// The build of a package, with notes for the reader of a report.
 fn build_of(packaged: Packaged<'_>, file: &Path, mut notes: Vec<String>) -> Build {
-    let tarball = packaged.package.source == Source::Tarball;
+    let tarball = packaged.package.is_vendors();
     if !packaged.is_verified() {
         let note = match tarball {
             true => "not verified: checksum pinned on first use",
@@ -220,42 +204,30 @@ fn build_of(packaged: Packaged<'_>, file: &Path, mut notes: Vec<String>) -> Buil
     }
     let file_name = file.file_name().unwrap_or_default().to_string_lossy();
     let package_version = match tarball {
-        true => packages::stem(&file_name).to_owned(),
+        true => registry::stem(&file_name).to_owned(),
         false => packaged.package_version().to_owned(),
     };
     let (source, channel) = packaged.origin();
     Build { source, channel, package_version, released: true, notes }
 }
 
-/// An unpacked tree and what is known of it.
-pub(crate) struct Built {
-    pub(crate) tree: TempDir,
-    pub(crate) name: String,
-    pub(crate) version: String,
-    pub(crate) sha256: String,
-    pub(crate) build: Build,
-    pub(crate) packages: Vec<Package>,
+/// The registry of a package.
+fn registry_of(packaged: Packaged<'_>) -> Result<&'static dyn Registry, Error> {
+    let source = &packaged.package.source;
+    sources::registry(source).ok_or_else(|| Error::Catalog(format!("no source `{source}`")))
 }
 
-fn unpack_debs(
-    debs: &Debs,
+fn unpack(
+    archives: &dyn Archives,
+    downloaded: &Downloaded,
     tree: &mut Tree,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<(), Error> {
-    for (done, archive) in debs.files.iter().enumerate() {
-        progress(Progress::Unpacking { done, total: debs.files.len() });
-        deb::unpack(archive, tree)?;
+    for (done, archive) in downloaded.files.iter().enumerate() {
+        progress(Progress::Unpacking { done, total: downloaded.files.len() });
+        archives.unpack(archive, tree)?;
     }
     Ok(())
-}
-
-pub(crate) fn prefix_name(spec: &SystemSpec, version: &str, sha256: &str) -> String {
-    format!("{}-{version}-{}", spec.product, sha256.get(..16).unwrap_or(sha256))
-}
-
-fn as_package(record: &Record) -> Package {
-    let (name, version) = (record.name.clone(), record.version.clone());
-    Package { name, version, sha256: record.sha256.clone() }
 }
 
 /// SHA-256 over names, versions and checksums, one package a line, sorted by name.
@@ -286,19 +258,16 @@ fn verified(records: &[&Record], downloads: &Path) -> Result<Vec<PathBuf>, Error
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::apt::Index;
 
     fn record(name: &str, content: &str) -> Record {
+        let [name, version, channel] = [name, "1", "suite"].map(str::to_owned);
         let sha256 = hex::encode(Sha256::digest(content));
-        let text = format!("Package: {name}\nVersion: 1\nSHA256: {sha256}\n");
-        let mut index = Index::default();
-        index.add("suite", &text).unwrap();
-        index.versions(name).next().unwrap().clone()
+        Record { name, version, channel, size: 1, installed_kb: 1, sha256 }
     }
 
     #[test]
     fn identity_is_that_of_the_packages_whatever_their_order() {
-        let package = |name, content| as_package(&record(name, content));
+        let package = |name, content| record(name, content).as_package();
         let (a, b, changed) = (package("a", "x"), package("b", "y"), package("b", "z"));
         assert_eq!(identity(&[a.clone(), b.clone()]), identity(&[b.clone(), a.clone()]));
         assert_ne!(identity(&[a.clone(), b]), identity(&[a.clone(), changed]));

@@ -1,6 +1,6 @@
 //! The catalog: the products and series of each source. It is data, read from a built-in file.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use assay_model::{Engine, Product, SystemSpec, masked};
@@ -8,7 +8,7 @@ use fs_err as fs;
 use serde::Deserialize;
 
 use crate::error::Error;
-use crate::source::recipe::Row;
+use crate::sources::git::recipe::Row;
 use crate::version::in_series;
 
 /// The whole catalog.
@@ -29,63 +29,16 @@ pub(crate) struct Catalog {
 
 /// A release of a distribution.
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct Release {
     pub(crate) name: String,
-    #[serde(default)]
-    pub(crate) distribution: Distribution,
+    /// The distribution's source.
+    pub(crate) source: String,
     /// Whether it is released, as opposed to testing or unstable.
     pub(crate) released: bool,
-    pub(crate) suites: Vec<Suite>,
+    /// What only its source knows the meaning of.
+    #[serde(flatten)]
+    pub(crate) parts: toml::Table,
 }
-
-/// A part of a release with an index of its own.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Suite {
-    pub(crate) name: String,
-    pub(crate) archive: Archive,
-}
-
-/// Whose packages a release consists of.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Distribution {
-    #[default]
-    Debian,
-    Ubuntu,
-}
-
-impl Distribution {
-    pub(crate) const ALL: [Self; 2] = [Self::Debian, Self::Ubuntu];
-
-    /// The name, as it is signed in each index: the field `Origin`.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Debian => "Debian",
-            Self::Ubuntu => "Ubuntu",
-        }
-    }
-
-    /// The components that servers and their libraries come from.
-    pub(crate) fn components(self) -> &'static str {
-        match self {
-            Self::Debian => "main",
-            Self::Ubuntu => "main universe",
-        }
-    }
-}
-
-/// One of a distribution's archives; a machine has each of them at a root of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Archive {
-    Main,
-    Security,
-}
-
-/// Name of the source of a distribution's packages, whatever the release.
-pub(crate) const DEBIAN: &str = "apt";
 
 /// Whether a source or its channel is the one that `word` names: the argument of `--source`, or the agreed
 /// source. Without a word, every source is.
@@ -93,45 +46,12 @@ pub(crate) fn is_from(word: Option<&str>, source: &str, channel: &str) -> bool {
     word.is_none_or(|word| word == source || word == channel)
 }
 
-/// A kind of source, and its client.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Source {
-    Maven,
-    Npm,
-    Pip,
-    /// A vendor's own server, by HTTP.
-    Tarball,
-}
-
-impl Source {
-    pub(crate) const ALL: [Self; 4] = [Self::Maven, Self::Npm, Self::Pip, Self::Tarball];
-
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            Self::Maven => "maven",
-            Self::Npm => "npm",
-            Self::Pip => "pip",
-            Self::Tarball => "tarball",
-        }
-    }
-
-    /// Disk space that is enough for any of its servers and the download, bytes. Their sizes are not known beforehand.
-    /// The largest in a registry is MySQL with 0.4 GB and 0.2 GB; a vendor's tarball may hold debug information too.
-    pub(crate) fn room(self) -> u64 {
-        match self {
-            Self::Maven | Self::Npm | Self::Pip => 768 << 20,
-            Self::Tarball => 2 << 30,
-        }
-    }
-}
-
 /// A package that holds a server, in several versions.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Package {
     product: Product,
-    pub(crate) source: Source,
+    pub(crate) source: String,
     pub(crate) name: String,
     pub(crate) file: Option<String>,
     #[serde(default)]
@@ -264,7 +184,11 @@ impl Catalog {
 
     /// The same with the rows of a catalog file: those of packages before its own, those of builds
     /// after them.
-    pub(crate) fn with(mut self, path: &Path) -> Result<Self, Error> {
+    pub(crate) fn with(
+        mut self,
+        path: &Path,
+        check: impl Fn(&Package) -> Result<(), Error>,
+    ) -> Result<Self, Error> {
         // The error names the line of the file.
         let wrong =
             |detail: String| Error::OwnCatalog { path: path.to_owned(), detail: masked(&detail) };
@@ -272,7 +196,8 @@ impl Catalog {
         let Additions { mut packages, mut builds } =
             additions.map_err(|error| wrong(error.to_string()))?;
         for package in &mut packages {
-            package.expand().map_err(|error| wrong(error.to_string()))?;
+            let checked = package.expand().and_then(|()| check(package));
+            checked.map_err(|error| wrong(error.to_string()))?;
         }
         let directory = path.parent().unwrap_or(Path::new(""));
         for patch in builds.iter_mut().flat_map(|row| &mut row.patches) {
@@ -317,15 +242,9 @@ impl Catalog {
         self.packages.iter().any(|package| package.name == name)
     }
 
-    /// Words that `--source` accepts besides packages: kinds of sources, then vendors.
-    pub(crate) fn sources(&self) -> Vec<String> {
-        let kinds = Source::ALL.map(|source| source.word().to_owned());
-        let vendors = self.packages.iter().filter(|it| it.source == Source::Tarball);
-        let mut sources = vec![DEBIAN.to_owned()];
-        sources.extend(kinds.into_iter().chain(vendors.map(|package| package.name.clone())));
-        let mut seen = BTreeSet::new();
-        sources.retain(|word| seen.insert(word.clone()));
-        sources
+    /// The vendors with tarballs.
+    pub(crate) fn vendors(&self) -> impl Iterator<Item = String> {
+        self.packages.iter().filter(|it| it.is_vendors()).map(|it| it.name.clone())
     }
 
     /// Packages for an exact version that is not in the catalog, but that a vendor may have
@@ -358,27 +277,24 @@ impl Package {
         engine == SystemSpec::default_engine(self.product) || self.engines.contains(&engine)
     }
 
+    /// Whether it is a vendor, who has tarballs.
+    pub(crate) fn is_vendors(&self) -> bool {
+        self.tarballs.is_some()
+    }
+
     /// Adds the versions of its tarballs to the others.
     fn expand(&mut self) -> Result<(), Error> {
-        match (self.source, &self.tarballs) {
-            (Source::Tarball, Some(tarballs)) => {
-                for known in &tarballs.known {
-                    let versions = expanded(known).ok_or_else(|| {
-                        Error::Catalog(format!("`{known}` is neither a version nor a range"))
-                    })?;
-                    let plain = |version| Version { version, package: None, sha256: None };
-                    let is_new =
-                        |it: &String| self.versions.iter().all(|known| known.version != *it);
-                    let new: Vec<_> = versions.into_iter().filter(is_new).map(plain).collect();
-                    self.versions.extend(new);
-                }
-                Ok(())
-            }
-            (Source::Tarball, None) | (_, Some(_)) => {
-                Err(Error::Catalog(format!("`{}`: `tarballs` go with source tarball", self.name)))
-            }
-            (_, None) => Ok(()),
+        let Some(tarballs) = &self.tarballs else { return Ok(()) };
+        for known in &tarballs.known {
+            let versions = expanded(known).ok_or_else(|| {
+                Error::Catalog(format!("`{known}` is neither a version nor a range"))
+            })?;
+            let plain = |version| Version { version, package: None, sha256: None };
+            let is_new = |it: &String| self.versions.iter().all(|known| known.version != *it);
+            let new: Vec<_> = versions.into_iter().filter(is_new).map(plain).collect();
+            self.versions.extend(new);
         }
+        Ok(())
     }
 
     /// The package in a version that is named like the known ones.
@@ -440,8 +356,8 @@ impl<'a> Packaged<'a> {
 
     /// Its maker, and its place there. Tarballs of two vendors have two makers.
     pub(crate) fn origin(self) -> (String, String) {
-        let (word, name) = (self.package.source.word().to_owned(), self.package.name.clone());
-        if self.package.source == Source::Tarball { (name, word) } else { (word, name) }
+        let (word, name) = (self.package.source.clone(), self.package.name.clone());
+        if self.package.is_vendors() { (name, word) } else { (word, name) }
     }
 
     /// Whether its bytes are known beforehand.
@@ -451,14 +367,14 @@ impl<'a> Packaged<'a> {
 
     /// Whether it is a tarball without a known checksum.
     pub(crate) fn is_unverified_tarball(self) -> bool {
-        self.package.source == Source::Tarball && !self.is_verified()
+        self.package.is_vendors() && !self.is_verified()
     }
 
     /// Its name in errors and in the file of pins.
     pub(crate) fn coordinate(self) -> String {
         let Package { source, name, file, .. } = self.package;
         let file = file.as_ref().map(|file| format!(":{file}")).unwrap_or_default();
-        format!("{} {name} {}{file}", source.word(), self.package_version())
+        format!("{source} {name} {}{file}", self.package_version())
     }
 }
 

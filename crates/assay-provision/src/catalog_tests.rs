@@ -16,7 +16,7 @@ fn catalog_is_well_formed_and_has_a_layout_for_every_product_in_it() {
             let is_sum =
                 |it: &String| it.len() == 64 && it.bytes().all(|byte| byte.is_ascii_hexdigit());
             assert!(packaged.version.sha256.iter().all(is_sum), "{coordinate}");
-            let maven = packaged.package.source == Source::Maven;
+            let maven = packaged.package.source == "maven";
             assert_eq!(packaged.package.name.contains(':'), maven, "{coordinate}");
         }
     }

@@ -2,17 +2,19 @@
 
 use assay_model::{Engine, Origin, SystemSpec};
 
-use crate::apt::Record;
 use crate::available::{Available, offered, survey};
-use crate::catalog::{DEBIAN, Offer, Package, Packaged, is_from};
+use crate::catalog::{Offer, Package, Packaged, is_from};
 use crate::error::Error;
-use crate::provisioner::{Opened, Progress, Provisioner, Sources};
+use crate::provisioner::{Progress, Provisioner};
+use crate::reach::{Opened, Sources};
+use crate::sources;
+use crate::sources::kind::Record;
 use crate::version::{answers, compare, in_series, upstream};
 
 /// The row that satisfies a request.
 pub(crate) enum Chosen<'a> {
-    /// A version in the index of a Debian release.
-    Debian(Box<(Opened<'a>, Record)>),
+    /// A version in the index of a release.
+    Indexed(Box<(Opened<'a>, Record)>),
     /// Packages of other sources with one version of the server, in the order of preference.
     Packages(Vec<Packaged<'a>>),
     /// Tarballs that a vendor may have, in order of preference, and the error if it has none.
@@ -36,9 +38,7 @@ impl Provisioner {
             return Err(Error::Unsupported(spec.to_string()));
         };
         let product = spec.product;
-        let offers = if is_from(from, DEBIAN, "") { self.offers(product) } else { Vec::new() };
-        let (fitting, rest): (Vec<_>, Vec<_>) = offers
-            .into_iter()
+        let (fitting, rest): (Vec<_>, Vec<_>) = (self.offers(product, from).into_iter())
             .partition(|offer| offer.may_have(wanted) && offer.server.has_engine(spec.engine));
         let (released, others): (Vec<_>, Vec<_>) =
             fitting.into_iter().partition(|offer| offer.release.released);
@@ -50,7 +50,7 @@ impl Provisioner {
         }
         pass_over(&unread, progress);
         if let Some(found) = newest(&mut all, wanted) {
-            return Ok(Chosen::Debian(Box::new(found)));
+            return Ok(Chosen::Indexed(Box::new(found)));
         }
         let is_wanted = |it: &Packaged<'_>| {
             let (source, channel) = it.origin();
@@ -66,7 +66,7 @@ impl Provisioner {
         // others.
         let passed_over = self.look(sources, others, &mut all, progress);
         if let Some(found) = newest(&mut all, wanted) {
-            return Ok(Chosen::Debian(Box::new(found)));
+            return Ok(Chosen::Indexed(Box::new(found)));
         }
         let tarballs = tarballs
             .into_iter()
@@ -90,9 +90,7 @@ impl Provisioner {
         let mut available = survey(product, &all);
         available.extend(with_engine.map(|it| offered(product, it)));
         let available = told(available);
-        if is_from(from, DEBIAN, "") {
-            unread.extend(self.on_other_systems(sources, spec, wanted));
-        }
+        unread.extend(self.on_other_systems(sources, spec, wanted, from));
         let (wanted, engine) = (wanted.to_owned(), unusual(spec));
         let from = from.map(str::to_owned);
         let error = Error::NoVersion { product, wanted, engine, from, available, unread };
@@ -108,19 +106,23 @@ impl Provisioner {
         sources: &Sources<'_>,
         spec: &SystemSpec,
         wanted: &str,
+        from: Option<&str>,
     ) -> Option<Error> {
         let offers = self.catalog.offers(spec.product).into_iter().filter(|offer| {
             let is_of_series = offer.series().is_some() && offer.may_have(wanted);
             is_of_series
                 && offer.release.released
                 && offer.server.has_engine(spec.engine)
-                && !self.distributions().contains(&offer.release.distribution)
+                && is_from(from, &offer.release.source, "")
+                && !self.reaches(offer.release)
         });
         let name = |offer: Offer<'_>| {
-            format!("{} {}", offer.release.distribution.name(), offer.release.name)
+            let title =
+                sources::distribution(&offer.release.source).map(|it| it.title(offer.release));
+            title.unwrap_or_else(|| offer.release.name.clone())
         };
         let releases: Vec<_> = offers.map(name).collect();
-        let has_apt = !matches!(sources.apt, Err(Error::AptMissing(_)));
+        let has_apt = !sources.lacks.iter().any(|it| matches!(it, Error::AptMissing(_)));
         let system = format!("{}@{wanted}", spec.product.word());
         (!releases.is_empty()).then_some(Error::OtherSystem { system, releases, has_apt })
     }
@@ -133,10 +135,10 @@ impl Provisioner {
         all: &mut Vec<Opened<'a>>,
         progress: &mut dyn FnMut(Progress),
     ) -> Vec<Error> {
-        let Ok(apt) = &sources.apt else { return Vec::new() };
         let mut unread = Vec::new();
         for offer in offers {
-            match self.open(apt, offer.release, progress) {
+            let Some(archives) = sources.archives(offer.release) else { continue };
+            match self.open(archives, offer.release, progress) {
                 Ok(read) => all.push(read.of(offer)),
                 Err(error) => unread.push(error),
             }
@@ -191,7 +193,8 @@ fn best<'a>(
 /// Takes the row out of `all` that has the newest version of a series, with that version.
 fn newest<'a>(all: &mut Vec<Opened<'a>>, series: &str) -> Option<(Opened<'a>, Record)> {
     let numbered = all.iter().enumerate();
-    let versions = numbered.flat_map(|(row, opened)| opened.versions().map(move |it| (row, it)));
+    let versions =
+        numbered.flat_map(|(row, opened)| opened.versions().into_iter().map(move |it| (row, it)));
     let fitting = versions.filter(|(_, it)| in_series(&upstream(&it.version), series));
     let (row, root) = fitting.max_by(|(_, a), (_, b)| compare(&a.version, &b.version))?;
     let root = root.clone();

@@ -314,6 +314,11 @@ impl Error {
         )
     }
 
+    /// Whether the machine has no archive of a distribution, so that only the other sources remain.
+    pub(crate) fn is_lack(&self) -> bool {
+        matches!(self, Self::AptMissing(_) | Self::NoArchive(_))
+    }
+
     /// Bytes that the disk lacks, if that is known to be the reason.
     #[must_use]
     pub fn missing_room(&self) -> Option<u64> {

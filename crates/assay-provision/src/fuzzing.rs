@@ -4,11 +4,13 @@ use std::path::Path;
 
 use assay_model::Product;
 
-use crate::apt::{Index, closure, count_entries};
 use crate::catalog::Catalog;
 use crate::error::Error;
+use crate::sources::apt::{Index, closure, count_entries, deb};
+use crate::sources::git;
+use crate::sources::kind;
 use crate::unpack::{Limits, Tree};
-use crate::{deb, version};
+use crate::version;
 
 /// Small, so that a bomb costs the fuzzer nothing.
 const LIMITS: Limits = Limits { bytes: 1 << 20, entries: 100 };
@@ -25,7 +27,7 @@ pub fn tar(bytes: &[u8], root: &Path) -> Result<(), Error> {
 pub fn packages(text: &str, root: &str) -> Result<usize, Error> {
     let mut index = Index::default();
     index.add("fuzzed", text)?;
-    let version = index.versions(root).next().map(|record| record.version.clone());
+    let version = kind::Index::versions(&index, root).first().map(|record| record.version.clone());
     let Some(version) = version else { return Ok(0) };
     Ok(closure(&index, &[root.to_owned()], Some(&version), "fuzzed")?.len())
 }
@@ -42,10 +44,10 @@ pub fn catalog(text: &str) -> bool {
 
 /// Texts from source trees, build logs and web servers.
 pub fn source(text: &str) -> Option<String> {
-    assert!(crate::source::run::failing(text).len() <= 16);
+    assert!(git::run::failing(text).len() <= 16);
     crate::http::rest_of(text, 0);
     crate::catalog::is_own(text);
-    let version = |product| crate::source::version::of(product, text);
+    let version = |product| git::version::of(product, text);
     Product::ALL.into_iter().find_map(version)
 }
 

@@ -4,9 +4,10 @@ use assay_model::{Engine, Origin, Prefix, SystemSpec};
 
 use crate::catalog::{Packaged, is_from};
 use crate::choose::Chosen;
-use crate::dir;
 use crate::error::Error;
-use crate::provisioner::{Progress, Provisioner, Sources, request};
+use crate::provisioner::{Progress, Provisioner, request};
+use crate::reach::Sources;
+use crate::sources;
 use crate::store::{Resolution, now_seconds};
 use crate::version::{answers, compare};
 
@@ -38,9 +39,10 @@ impl Provisioner {
         let from = agreed.or(self.source.as_deref());
         let wanted = match &spec.origin {
             Origin::Version(wanted) => wanted,
-            Origin::Dir(path) => return dir::prefix(&self.catalog, spec.product, path),
-            Origin::Git(reference) => return self.built(spec, reference, progress),
-            Origin::Url(_) => return Err(Error::Unsupported(spec.to_string())),
+            _ => {
+                let found = sources::named().find_map(|it| it.prefix(self, spec, progress));
+                return found.unwrap_or_else(|| Err(Error::Unsupported(spec.to_string())));
+            }
         };
         if self.offline() {
             let prefix = self.newest_cached(spec, wanted, from)?;
@@ -64,10 +66,11 @@ impl Provisioner {
         let sources = self.sources(lock)?;
         let guessed = self.catalog.guessed(spec.product, wanted);
         let (prefix, expired) = match self.choose(&sources, spec, from, &guessed, progress)? {
-            Chosen::Debian(found) => {
+            Chosen::Indexed(found) => {
                 let (opened, root) = *found;
-                let apt = sources.apt?;
-                let prefix = self.fetch_release(&apt, spec, &opened, &root, progress)?;
+                let archives = sources.archives(opened.offer.release);
+                let archives = archives.ok_or_else(|| Error::Unsupported(spec.to_string()))?;
+                let prefix = self.fetch_release(archives, spec, &opened, &root, progress)?;
                 (prefix, opened.refreshed.expired.is_some())
             }
             Chosen::Packages(packages) => {
@@ -100,10 +103,11 @@ impl Provisioner {
                 || prefix.layout.plugin_dir.join("ha_rocksdb.so").exists();
             has_engine && answers(&prefix.version, wanted)
         });
+        let is_indexed = |it: &Prefix| sources::distribution(&it.build.source).is_some();
         let newest = fitting.max_by(|a, b| {
             (a.build.released.cmp(&b.build.released))
                 .then_with(|| compare(&a.version, &b.version))
-                .then_with(|| (a.build.source == "apt").cmp(&(b.build.source == "apt")))
+                .then_with(|| is_indexed(a).cmp(&is_indexed(b)))
                 .then_with(|| compare(&a.build.package_version, &b.build.package_version))
                 .then_with(|| b.packages.len().cmp(&a.packages.len()))
         });

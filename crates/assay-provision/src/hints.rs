@@ -5,6 +5,7 @@ use std::io;
 use assay_model::{Hint, Product};
 
 use crate::error::Error;
+use crate::sources::meant as meant_source;
 use crate::typo::meant;
 
 impl Error {
@@ -37,7 +38,7 @@ impl Error {
             Self::NoLoader(_) => {
                 Some(format!("enable `programs.nix-ld` on NixOS; elsewhere, {IN_A_CONTAINER}"))
             }
-            Self::NoSource { word, known } => source_meant(word)
+            Self::NoSource { word, known } => meant_source(word)
                 .filter(|meant| known.iter().any(|it| it == meant))
                 .map(|meant| format!("did you mean `{meant}`")),
             Self::ClientMissing { program, package } => {
@@ -55,18 +56,6 @@ impl Error {
             _ => None,
         }
     }
-}
-
-/// The source that a common other name means.
-fn source_meant(word: &str) -> Option<&'static str> {
-    Some(match word.to_ascii_lowercase().as_str() {
-        "mvn" | "jar" => "maven",
-        "deb" | "debian" | "apt-get" | "dpkg" => "apt",
-        "pypi" | "pip3" | "python" => "pip",
-        "npmjs" | "node" => "npm",
-        "tar" | "tgz" | "tarballs" => "tarball",
-        _ => return None,
-    })
 }
 
 /// Where versions are listed, and what keeps sources from being searched, each hint once.

@@ -6,14 +6,11 @@
 //! directory that a crash leaves without harm and the next call collects.
 
 mod agree;
-mod apt;
 mod available;
 mod build;
 mod catalog;
 mod census;
 mod choose;
-mod deb;
-mod dir;
 mod entry;
 mod error;
 mod extensions;
@@ -23,14 +20,15 @@ mod get;
 mod hints;
 mod host;
 mod http;
+mod keep;
 mod layout;
-mod packages;
 mod pins;
 mod programs;
 mod provisioner;
+mod reach;
 mod reference;
 mod sha256;
-mod source;
+mod sources;
 mod store;
 mod typo;
 mod unpack;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use assay_model::Product;
 
-use crate::catalog::{Catalog, Source};
+use crate::catalog::Catalog;
 use crate::error::Error;
 use crate::version::compare;
 
@@ -31,13 +31,14 @@ pub fn version_table(product: Product) -> Result<String, Error> {
     for packaged in catalog.packaged(product) {
         let version = packaged.version.version.clone();
         let row = rows.entry(series(product, &version).to_owned()).or_default();
-        match (&packaged.version.sha256, packaged.package.source) {
-            (Some(_), source) => row.verified.push(format!("{version} ({})", source.word())),
-            (None, Source::Tarball) => {
+        let source = &packaged.package.source;
+        match &packaged.version.sha256 {
+            Some(_) => row.verified.push(format!("{version} ({source})")),
+            None if packaged.package.is_vendors() => {
                 row.unverified.entry(packaged.package.name.clone()).or_default().push(version);
             }
-            (None, source) => {
-                row.unverified.entry(source.word().to_owned()).or_default().push(version);
+            None => {
+                row.unverified.entry(source.clone()).or_default().push(version);
             }
         }
     }

@@ -21,6 +21,9 @@ use crate::error::Error;
 use crate::layout;
 use crate::unpack::remove_tree;
 
+/// How long a fetched index and the answer from it count as current, seconds.
+pub(crate) const CURRENT_FOR: u64 = 24 * 60 * 60;
+
 /// A cache directory.
 #[derive(Debug)]
 pub(crate) struct Store {

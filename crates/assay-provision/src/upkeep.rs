@@ -13,6 +13,8 @@ use crate::census::Census;
 use crate::error::Error;
 use crate::pins::PINS;
 use crate::provisioner::Provisioner;
+use crate::sources;
+use crate::sources::kind::Registry;
 use crate::store::{BUILDING, MANIFEST, UNFINISHED};
 use crate::unpack::remove_tree;
 
@@ -111,12 +113,18 @@ impl Provisioner {
         for (_, path) in listed(&self.store.path("builds"))? {
             entries.extend(entry(EntryKind::Unfinished, path)?);
         }
-        for (_, path) in listed(&self.store.path("tarball"))? {
-            entries.extend(entry(EntryKind::Unfinished, path)?);
+        for source in sources::ALL {
+            let state = self.store.path(source.word());
+            // Vendors leave only parts of files, each by itself.
+            if sources::registry(source.word()).is_some_and(Registry::has_vendors) {
+                for (_, path) in listed(&state)? {
+                    entries.extend(entry(EntryKind::Unfinished, path)?);
+                }
+            } else {
+                entries.extend(entry(EntryKind::Indexes, state)?);
+            }
         }
-        for name in ["apt", "git", "maven", "npm", "pip", "resolved.json"] {
-            entries.extend(entry(EntryKind::Indexes, self.store.path(name))?);
-        }
+        entries.extend(entry(EntryKind::Indexes, self.store.path("resolved.json"))?);
         entries.extend(entry(EntryKind::Pins, self.store.path(PINS))?);
         Ok(entries)
     }

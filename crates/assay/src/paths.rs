@@ -63,6 +63,17 @@ pub(crate) enum Untrusted {
     /// Everybody may.
     #[error("every user of this machine may write to `{}`, from which assay runs programs", .0.display())]
     OpenToAll(PathBuf),
+    /// Everybody may put another directory in its place.
+    #[error(
+        "every user of this machine may replace `{}`, from which assay runs programs: all may write to `{}`",
+        path.display(), above.display()
+    )]
+    Replaceable {
+        /// The cache.
+        path: PathBuf,
+        /// A directory that leads to it.
+        above: PathBuf,
+    },
     /// It belongs to somebody else, who may be another user or have planted it.
     #[error("`{}`, from which assay runs programs, belongs to user {owner}", path.display())]
     OfAnother {
@@ -92,6 +103,9 @@ impl Hint for Untrusted {
                 "remove `{0}` unless you trust all users, or remove the permission: `chmod -R o-w {0}`",
                 path.display()
             ),
+            Self::Replaceable { above, .. } => {
+                format!("remove the permission: `chmod o-w {}`", above.display())
+            }
             Self::OfAnother { path, .. } => format!(
                 "if you trust what is in it, make it yours: `chown -R {} {}`",
                 geteuid().as_raw(),
@@ -115,14 +129,17 @@ fn check_cache(
     dir: &Path,
     may_change: impl Fn(&Path) -> bool,
 ) -> Result<Option<String>, Untrusted> {
-    let mut warning = None;
+    let mut warning = check_above(dir)?;
     let entries = FILLED.into_iter().flat_map(|part| fs_err::read_dir(dir.join(part)));
     let entries = entries.flatten().flatten().map(|entry| entry.path());
     let parts = TRUSTED.map(|part| if part.is_empty() { dir.to_owned() } else { dir.join(part) });
     for path in parts.iter().cloned().chain(entries) {
         // Missing parts are created by assay.
         let Ok(found) = fs_err::symlink_metadata(&path) else { continue };
-        // The path of the cache itself may be a link, as the user's word.
+        // The path of the cache itself may be a link, as the user's word. Who owns it says where it leads.
+        if found.is_symlink() && is_of_another(&found) {
+            return Err(Untrusted::OfAnother { path, owner: found.uid() });
+        }
         let found = match found.is_symlink() {
             true => fs_err::metadata(&path).unwrap_or(found),
             false => found,
@@ -132,7 +149,7 @@ fn check_cache(
         if mode & 0o002 != 0 {
             return Err(Untrusted::OpenToAll(path));
         }
-        if owner != 0 && owner != geteuid().as_raw() {
+        if is_of_another(&found) {
             return Err(Untrusted::OfAnother { path, owner });
         }
         if found.is_dir() && parts.contains(&path) && !may_change(&path) {
@@ -147,6 +164,35 @@ fn check_cache(
         }
     }
     Ok(warning)
+}
+
+/// Refuses a cache that everybody can replace. Returns a warning for one that another user can replace, as in a
+/// container whose volume belongs to a user of the host.
+fn check_above(dir: &Path) -> Result<Option<String>, Untrusted> {
+    let mut warning = None;
+    let place = fs_err::canonicalize(dir).unwrap_or_else(|_| dir.to_owned());
+    for above in dir.ancestors().chain(place.ancestors()).filter(|it| *it != dir && *it != place) {
+        let Ok(found) = fs_err::metadata(above) else { continue };
+        // In a directory like `/tmp`, only the owner of an entry can replace it.
+        if found.mode() & 0o1002 == 0o002 {
+            let (path, above) = (dir.to_owned(), above.to_owned());
+            return Err(Untrusted::Replaceable { path, above });
+        }
+        if warning.is_none() && is_of_another(&found) {
+            warning = Some(format!(
+                "user {} can replace `{}`, from which assay runs programs: `{}` is theirs",
+                found.uid(),
+                dir.display(),
+                above.display()
+            ));
+        }
+    }
+    Ok(warning)
+}
+
+/// Whether something belongs neither to this user nor to root.
+fn is_of_another(found: &std::fs::Metadata) -> bool {
+    found.uid() != 0 && found.uid() != geteuid().as_raw()
 }
 
 /// Whether this user may list a directory and add to it.
@@ -267,11 +313,17 @@ pub(crate) fn text(from: impl Read, name: &str, hint: &'static str) -> Result<St
     if bytes.len() as u64 > TEXT_MAX {
         return Err(Unreadable::TooLong { name, hint }.into());
     }
+    // Some editors mark a text as UTF-8.
+    if bytes.starts_with(UTF8_MARK) {
+        bytes.drain(..UTF8_MARK.len());
+    }
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to() + 1;
         Unreadable::NotText { name, at, hint }.into()
     })
 }
+
+const UTF8_MARK: &[u8] = b"\xef\xbb\xbf";
 
 const IS_DIRECTORY: &str = "is a directory";
 const NO_ENTRY: &str = "is a directory that this user may not change";
@@ -324,6 +376,7 @@ mod tests {
     fn binary_files_are_refused() {
         let told = |from: &mut dyn Read| text(from, "x", "name a study file");
         assert_eq!(told(&mut "größe".as_bytes()).unwrap(), "größe");
+        assert_eq!(told(&mut &b"\xef\xbb\xbfSELECT 1;"[..]).unwrap(), "SELECT 1;");
         let endless = told(&mut std::io::repeat(0)).unwrap_err();
         assert_eq!(endless.to_string(), format!("`x` has more than {TEXT_MAX} bytes"));
         let bytes = told(&mut &b"ab\xff"[..]).unwrap_err();
@@ -367,6 +420,38 @@ mod tests {
         make_private(&part).unwrap();
         assert_eq!(fs_err::metadata(&part).unwrap().mode() & 0o777, 0o700);
         assert_eq!(check_cache(&cache, may_change).unwrap(), None);
+    }
+
+    #[test]
+    fn a_cache_that_others_can_replace_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let (above, cache) = (folder.path().join("a"), folder.path().join("a/b/cache"));
+        make_private(&cache).unwrap();
+        let set = |mode| {
+            fs_err::set_permissions(&above, Permissions::from_mode(mode)).unwrap();
+        };
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(&cache, &link).unwrap();
+        for path in [&cache, &link] {
+            set(0o777);
+            let error = check_cache(path, may_change).unwrap_err();
+            assert!(
+                error.to_string().contains("replace") && error.to_string().ends_with("/a`"),
+                "{error}"
+            );
+            assert!(error.hints()[0].contains("chmod o-w "), "{:?}", error.hints());
+            set(0o1777);
+            assert_eq!(check_cache(path, may_change).unwrap(), None);
+        }
+        // Only root can give something away.
+        if geteuid().is_root() {
+            std::os::unix::fs::chown(&above, Some(4711), None).unwrap();
+            let warning = check_cache(&cache, may_change).unwrap().unwrap();
+            assert!(warning.starts_with("user 4711 can replace "), "{warning}");
+            std::os::unix::fs::lchown(&link, Some(4711), None).unwrap();
+            let error = check_cache(&link, may_change).unwrap_err();
+            assert!(error.to_string().ends_with("belongs to user 4711"), "{error}");
+        }
     }
 
     #[test]

@@ -4,7 +4,10 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use assay_load::{Error as LoadError, Session, Work};
-use assay_model::{OwnRows, OwnTable, Prefix, Product, Setup, StatementMode, Test};
+use assay_model::{
+    Definition, OwnRows, OwnStep, OwnTable, Prefix, Product, Setup, StatementMode, Test,
+    Transaction,
+};
 use assay_plan::{MachineFacts, Plan, Request};
 use assay_servers::Server;
 use assay_wire::Connection;
@@ -97,12 +100,22 @@ fn faults(
         }
     }
     for &test in tests {
-        let setup = Setup { clients: 1, tables: 1, rows: 1 };
-        let (statements, seed) = (StatementMode::Prepared, plan.study.seed);
-        let work = Work { product, test, setup, statements, seed };
-        match Session::open(&options, &work, &[]) {
-            Err(error @ LoadError::Prepare { .. }) => refused.push(error),
-            opened => drop(opened?),
+        let open = |test: Test| {
+            let setup = Setup { clients: 1, tables: 1, rows: 1 };
+            let (statements, seed) = (StatementMode::Prepared, plan.study.seed);
+            let work = Work { product, test, setup, statements, seed };
+            match Session::open(&options, &work, &[]) {
+                Err(error @ LoadError::Prepare { .. }) => Ok(Some(error)),
+                opened => opened.map(|_| None),
+            }
+        };
+        let Some(first) = open(test)? else { continue };
+        // A session ends at the first statement that the server refuses.
+        let steps = steps(test).into_iter().map(open).collect::<Result<Vec<_>, _>>()?;
+        let before = refused.len();
+        refused.extend(steps.into_iter().flatten());
+        if refused.len() == before {
+            refused.push(first);
         }
     }
     drop(control);
@@ -114,6 +127,24 @@ fn faults(
         place.map_or_else(|| format!("{error:#}"), |place| format!("{place}: {error:#}"))
     };
     Ok(refused.into_iter().map(told).collect())
+}
+
+/// A test for each statement of a test.
+fn steps(test: Test) -> Vec<Test> {
+    let definition = test.definition();
+    let mut all = Vec::new();
+    for role in &definition.roles {
+        for transaction in &role.script.mix {
+            let is_sent = |step: &&OwnStep| matches!(step, OwnStep::Send { .. });
+            all.extend(transaction.steps.iter().filter(is_sent).map(|step| {
+                let mut role = role.clone();
+                role.script.mix =
+                    vec![Transaction { steps: vec![step.clone()], ..transaction.clone() }];
+                assay_workloads::define(Definition { roles: vec![role], ..definition.clone() })
+            }));
+        }
+    }
+    all
 }
 
 /// The statements that make a table, and one that names the columns of its rows and inserts none; each with the words

@@ -201,7 +201,8 @@ fn a_test_that_one_version_cannot_run_is_measured_on_the_others() {
                  columns = { id = { sequence = 1 }, a = { uniform = [1, 9] } }";
     let tests = "[test.both]\nsteps = [\"SELECT SUM(a) FROM t\"]\n\
                  [test.only-new]\nsteps = [\"SELECT JSON_SCHEMA_VALID('{}', '{}'), SUM(a) FROM t\"]\n\
-                 [test.empty]\nsteps = [\"SELECT a FROM t WHERE id = -1\"]";
+                 [test.empty]\nsteps = [\"SELECT a FROM t WHERE id = -1\"]\n\
+                 [test.still]\nsteps = [\"UPDATE t SET a = 0 WHERE id = -1\"]";
     let file = written(folder.path(), table, tests).display().to_string();
     let (old, other) = ("mariadb@10.11", "mariadb@11.8+innodb_doublewrite=OFF");
     let compare = ["compare", "mariadb@11.8", old, other, "--preset", "smoke", "--offline"];
@@ -216,6 +217,8 @@ fn a_test_that_one_version_cannot_run_is_measured_on_the_others() {
         "warning: `empty` returned no rows on any server: `SELECT a FROM t WHERE id = -1`";
     assert!(words.contains(nothing), "{told}");
     assert_eq!(words.matches("returned no rows").count(), 1, "{told}");
+    let still = "warning: `still` changed no row on any server: `UPDATE t SET a = 0 WHERE id = -1`";
+    assert!(words.contains(still), "{told}");
     let good = |place: &Place, system: usize, test: &str| {
         let slices = place.all_slices();
         let of = slices.iter().filter(|it| it.system == system && it.cell.test.name() == test);
@@ -245,7 +248,7 @@ fn what_a_server_refuses_is_told_with_its_line() {
     let folder = tempfile::tempdir().unwrap();
     let table = "rows = 100\ncreate = \"CREATE TABLE t (id INT PRIMARY KEY, a INT)\"\n\
                  columns = { id = { sequence = 1 },\n  b = { uniform = [1, 9] } }";
-    let tests = "[test.typo]\nsteps = [\"SELCT a FROM t\"]\n[test.column]\n\
+    let tests = "[test.typo]\nsteps = [\"SELCT a FROM t\", \"SELECT d FROM t\"]\n[test.column]\n\
                  steps = [\"UPDATE t SET c = 1 WHERE id = :r\"]\nlet = { r = { uniform = [1, 9] } }\n\
                  [test.fine]\nsteps = [\"SELECT a FROM t\"]";
     let file = written(folder.path(), table, tests).display().to_string();
@@ -255,8 +258,9 @@ fn what_a_server_refuses_is_told_with_its_line() {
     for words in [
         "own.toml`, line 5: query `INSERT INTO t (`id`, `b`)` failed",
         "own.toml`, line 7: cannot prepare `SELCT a FROM t`",
+        "own.toml`, line 7: cannot prepare `SELECT d FROM t`",
         "own.toml`, line 9: cannot prepare `UPDATE t SET c = 1 WHERE id = ?`",
-        "3 faults",
+        "4 faults",
     ] {
         assert!(told.contains(words), "{words}: {told}");
     }

@@ -12,8 +12,8 @@ use assay_model::{
     Variable,
 };
 use assay_workloads::sql::{
-    Syntax, backslash, leading_name, marks, only_reads, outline, quoted_use, statement, statements,
-    unterminated, uses,
+    Syntax, backslash, leading_name, leaves_open, marks, only_reads, outline, quoted_use,
+    statement, statements, unterminated, uses,
 };
 use assay_workloads::{Number, column_names, define, unrepeatable};
 
@@ -136,6 +136,19 @@ impl<'t> Script<'t> {
             && let Some((_, place)) = self.places.get(number)
         {
             self.faults.push(Fault::at(place.clone(), why).hint(REPEATED));
+        }
+        self.refuse_open_transaction();
+    }
+
+    /// Refuses a script that leaves a transaction open for the next event, as pgbench does.
+    fn refuse_open_transaction(&mut self) {
+        let sent = self.steps.iter().filter_map(|step| match step {
+            OwnStep::Send { sql, .. } => sql.postgres.as_ref()?.pieces.first(),
+            OwnStep::Sleep { .. } => None,
+        });
+        if leaves_open(sent.map(String::as_str), Syntax::Postgres) {
+            let fault = Fault::of_file("a transaction begins in the script and does not end");
+            self.faults.push(fault.hint("end it with `END;`, `COMMIT;` or `ROLLBACK;`"));
         }
     }
 

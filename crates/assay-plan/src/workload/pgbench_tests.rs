@@ -45,6 +45,16 @@ fn a_script_is_a_test_on_the_tables_of_pgbench() {
 }
 
 #[test]
+fn a_script_that_leaves_a_transaction_open_is_refused() {
+    let told = "a transaction begins in the script and does not end";
+    for text in ["BEGIN;\nSELECT 1;", "SELECT 1;\nEND;\nSTART TRANSACTION;"] {
+        assert!(read(text).unwrap_err().contains(told), "{text}");
+    }
+    let ends = "BEGIN;\n\\if :scale > 1\nCOMMIT;\n\\else\nROLLBACK;\n\\endif\n";
+    assert!(read(ends).is_ok(), "{:?}", read(ends));
+}
+
+#[test]
 fn constants_become_part_of_the_statement_and_draws_do_not() {
     let text = "\\set n 2 * (3 + -1) \\\n  % 3\n\\set m :n - 7 / 2\n\
                 \\set z random_zipfian(:m, :n * 1000, 1.5)\n\\sleep :n ms\nSELECT :n, :m, :z";

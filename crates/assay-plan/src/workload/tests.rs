@@ -198,6 +198,15 @@ fn definitions_may_have_several_statements() {
     assert_eq!(table.after.len(), 3);
     let OwnRows::Generated { columns, .. } = &table.rows else { panic!("{table:?}") };
     assert!(matches!(columns[0].values, Generator::Nullable { share: 1.0, .. }));
+    let of = |share: &str| {
+        format!(
+            "[table.t]\nrows = 1\ncreate = \"CREATE TABLE t (id INT)\"\n\
+             columns = {{ id = {{ sequence = 1, null = \"{share}\" }} }}\n\
+             [test.one]\nsteps = [\"SELECT id FROM t\"]\n"
+        )
+    };
+    let fault = read_workload("shop.toml", &of("101%"), &files).unwrap_err().to_string();
+    assert!(fault.contains("must be from 0% to 100%"), "{fault}");
 }
 
 /// Were the time quadratic, this would take minutes.

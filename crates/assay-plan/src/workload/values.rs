@@ -10,6 +10,7 @@ use toml::de::DeValue;
 use toml::value::{Datetime, Offset};
 
 use crate::document::{Fault, Table, Value, listed};
+use crate::error::Error;
 use crate::nearest::nearest;
 use crate::units::{parse_duration_s, parse_percent};
 
@@ -56,7 +57,10 @@ pub(super) fn generator(value: &Value<'_>, context: Context<'_>) -> Result<Gener
         Some(0.0) => Ok(0.0),
         _ => parse_percent(written),
     };
-    let share = share.map_err(|error| null.mistaken(&error))?;
+    let share = share.map_err(|error| match error {
+        Error::Bounds(_) => null.fault("a share of NULL must be from 0% to 100%"),
+        error => null.mistaken(&error),
+    })?;
     Ok(Generator::Nullable { share, of: Box::new(made) })
 }
 

@@ -1,36 +1,47 @@
-//! Tests of a user's workload whose statements return no rows on any server: they measure little, and rarely what was
-//! meant.
+//! Tests of a user's workload whose statements return or change no rows on any server: they measure little, and rarely
+//! what was meant.
 
-use assay_model::{Class, OwnStep, Script, SliceOutcome, StudyRecord, Test};
+use assay_model::{Class, OwnStep, Script, SliceOutcome, StudyRecord, Test, WorkCounters};
 
 /// Statements are shown up to so many characters.
 const SHOWN: usize = 80;
 
-/// A warning for each such test, with its first statement that should return rows.
+/// A warning for each such test, with its first statement that should return or change rows.
 pub(super) fn warnings(record: &StudyRecord) -> Vec<String> {
     let mut told: Vec<Test> = Vec::new();
+    let mut warnings = Vec::new();
     for test in record.study.cells.iter().map(|cell| cell.id.test) {
-        let is_of_user = test.own().is_some() && test.class == Class::Read;
-        if is_of_user && !told.contains(&test) && returns_nothing(record, test) {
+        if test.own().is_some() && !told.contains(&test) {
             told.push(test);
+            warnings.extend(warning(record, test));
         }
     }
-    let warning = |test: Test| {
-        let sql = test.roles.iter().find_map(|role| query(&role.script))?;
-        Some(format!("`{}` returned no rows on any server: `{sql}`", test.name))
+    warnings
+}
+
+fn warning(record: &StudyRecord, test: Test) -> Option<String> {
+    let (words, count, first): (_, fn(&WorkCounters) -> u64, &[&str]) = match test.class {
+        Class::Read => ("returned no rows", |work| work.rows, &READS),
+        Class::Write => ("changed no row", |work| work.write, &WRITES),
     };
-    told.into_iter().filter_map(warning).collect()
-}
-
-fn returns_nothing(record: &StudyRecord, test: Test) -> bool {
     let is_measured = |outcome: &SliceOutcome| !matches!(outcome, SliceOutcome::Failed(_));
-    let mut slices = record.slices.iter().filter(|it| it.cell.test == test);
-    let mut measured = slices.by_ref().filter(|it| is_measured(&it.outcome)).peekable();
-    measured.peek().is_some() && measured.all(|it| it.work.events > 0 && it.work.rows == 0)
+    let slices = record.slices.iter().filter(|it| it.cell.test == test);
+    let mut measured = slices.filter(|it| is_measured(&it.outcome)).peekable();
+    measured.peek()?;
+    let does_nothing = measured.all(|it| it.work.events > 0 && count(&it.work) == 0);
+    let mut roles = test.roles.iter().filter(|_| does_nothing);
+    let sql = roles.find_map(|role| statement(&role.script, first))?;
+    Some(format!("`{}` {words} on any server: `{sql}`", test.name))
 }
 
-/// The first statement that asks for rows.
-fn query(script: &Script) -> Option<String> {
+/// First words of statements that return rows.
+const READS: [&str; 5] = ["SELECT", "WITH", "TABLE", "VALUES", "("];
+
+/// First words of statements that change rows.
+const WRITES: [&str; 5] = ["INSERT", "UPDATE", "DELETE", "REPLACE", "MERGE"];
+
+/// The first statement that begins with one of these words. What returns the rows that it changes counts as a query.
+fn statement(script: &Script, first: &[&str]) -> Option<String> {
     let steps = script.mix.iter().flat_map(|it| &it.steps);
     let texts = steps.filter_map(|step| match step {
         OwnStep::Send { sql, .. } => {
@@ -39,11 +50,11 @@ fn query(script: &Script) -> Option<String> {
         }
         OwnStep::Sleep { .. } => None,
     });
-    let asks = |text: &String| {
-        let begin = text.trim_start().to_ascii_uppercase();
-        ["SELECT", "WITH", "TABLE", "VALUES", "("].iter().any(|word| begin.starts_with(word))
+    let is_one = |text: &String| {
+        let text = text.trim_start().to_ascii_uppercase();
+        first.iter().any(|word| text.starts_with(word)) && !text.contains("RETURNING")
     };
-    let text = texts.into_iter().find(asks)?;
+    let text = texts.into_iter().find(is_one)?;
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     Some(match text.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{} ...", text.get(..end)?),

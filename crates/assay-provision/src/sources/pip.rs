@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use fs_err as fs;
 use serde::Deserialize;
 
-use super::client::{Client, Program, read_some};
-use super::verify::{Fetched, Published};
+use super::kind::{Kind, Registry, Source};
+use super::registry::client::{Client, Program, read_some};
+use super::registry::verify::{Fetched, Published};
 use crate::catalog::Packaged;
 use crate::error::Error;
 
@@ -24,7 +25,30 @@ const PLATFORM: [&str; 8] = [
     "--quiet",
 ];
 
-pub(super) fn fetch(packaged: Packaged<'_>, client: &mut Client<'_>) -> Result<Fetched, Error> {
+#[derive(Debug)]
+pub(super) struct Pip;
+
+impl Source for Pip {
+    fn word(&self) -> &'static str {
+        "pip"
+    }
+
+    fn other_words(&self) -> &'static [&'static str] {
+        &["pypi", "pip3", "python"]
+    }
+
+    fn kind(&self) -> Kind<'_> {
+        Kind::Registry(self)
+    }
+}
+
+impl Registry for Pip {
+    fn fetch(&self, packaged: Packaged<'_>, client: &mut Client<'_>) -> Result<Fetched, Error> {
+        fetch(packaged, client)
+    }
+}
+
+fn fetch(packaged: Packaged<'_>, client: &mut Client<'_>) -> Result<Fetched, Error> {
     let wanted = format!("{}=={}", packaged.package.name, packaged.package_version());
     let report = client.directories.state.join("report.json");
     let (report_text, target) = (

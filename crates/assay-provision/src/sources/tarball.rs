@@ -2,13 +2,46 @@
 
 use assay_model::address_without_login;
 
-use super::client::Client;
-use super::verify::{Fetched, Published};
+use super::kind::{Kind, Registry, Source};
+use super::registry::client::Client;
+use super::registry::verify::{Fetched, Published};
 use crate::catalog::Packaged;
 use crate::error::Error;
 use crate::http::{self, Failure, Limits};
 
-pub(super) fn fetch(packaged: Packaged<'_>, client: &mut Client<'_>) -> Result<Fetched, Error> {
+#[derive(Debug)]
+pub(super) struct Tarball;
+
+impl Source for Tarball {
+    fn word(&self) -> &'static str {
+        "tarball"
+    }
+
+    fn other_words(&self) -> &'static [&'static str] {
+        &["tar", "tgz", "tarballs"]
+    }
+
+    fn kind(&self) -> Kind<'_> {
+        Kind::Registry(self)
+    }
+}
+
+impl Registry for Tarball {
+    fn fetch(&self, packaged: Packaged<'_>, client: &mut Client<'_>) -> Result<Fetched, Error> {
+        fetch(packaged, client)
+    }
+
+    fn room(&self) -> u64 {
+        // A vendor's tarball may hold debug information too.
+        2 << 30
+    }
+
+    fn has_vendors(&self) -> bool {
+        true
+    }
+}
+
+fn fetch(packaged: Packaged<'_>, client: &mut Client<'_>) -> Result<Fetched, Error> {
     let urls = packaged.urls();
     for url in &urls {
         let (_, name) = url.rsplit_once('/').unwrap_or(("", url));

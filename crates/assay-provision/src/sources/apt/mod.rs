@@ -6,56 +6,82 @@
 
 mod client;
 mod closure;
+pub(crate) mod deb;
 mod index;
 mod machine;
+mod suites;
 
 use std::path::{Path, PathBuf};
 
 use fs_err as fs;
-use serde::{Deserialize, Serialize};
 
 pub(crate) use closure::closure;
-pub(crate) use index::{Index, Record};
+pub(crate) use index::Index;
 
-use crate::catalog::{Archive, Catalog, Distribution, Release};
+use super::kind::{self, Archives, Kind, Record, Refreshed, Source};
+use crate::catalog::{Catalog, Release};
 use crate::census::Census;
 use crate::error::Error;
-use crate::store::{age, now_seconds, read_json, write_json, write_private};
+use crate::store::{CURRENT_FOR, age, now_seconds, read_json, write_json, write_private};
+use crate::unpack::Tree;
 use client::Private;
 use machine::Machine;
 pub(crate) use machine::{ARCHITECTURE, count_entries};
-
-/// How long a fetched index counts as current, seconds.
-pub(crate) const CURRENT_FOR: u64 = 24 * 60 * 60;
+use suites::{Archive, Suites, WORD};
 
 /// Limit on the length of an unpacked index, bytes: ten times Debian's longest.
 const INDEX: u64 = 600 << 20;
 
-/// The distributions whose archives the machine's apt is configured with; none without apt.
-pub(crate) fn distributions(catalog: &Catalog) -> Vec<Distribution> {
-    Machine::read().map(|machine| machine.distributions(catalog)).unwrap_or_default()
+/// The packages of Debian and Ubuntu.
+#[derive(Debug)]
+pub(super) struct Packages;
+
+impl Source for Packages {
+    fn word(&self) -> &'static str {
+        WORD
+    }
+
+    fn other_words(&self) -> &'static [&'static str] {
+        &["deb", "debian", "apt-get", "dpkg"]
+    }
+
+    fn kind(&self) -> Kind<'_> {
+        Kind::Distribution(self)
+    }
+}
+
+impl kind::Distribution for Packages {
+    fn reachable(&self, catalog: &Catalog) -> Vec<String> {
+        let Ok(machine) = Machine::read() else { return Vec::new() };
+        let distributions = machine.distributions(catalog);
+        let is_there = |release: &&Release| {
+            suites::distribution_of(release).is_some_and(|it| distributions.contains(&it))
+        };
+        catalog.releases.iter().filter(is_there).map(|it| it.name.clone()).collect()
+    }
+
+    fn open<'a>(
+        &self,
+        catalog: &'a Catalog,
+        directory: PathBuf,
+        lock: fs::File,
+    ) -> Result<Box<dyn Archives + 'a>, Error> {
+        Ok(Box::new(Apt::new(catalog, directory, lock)?))
+    }
+
+    fn title(&self, release: &Release) -> String {
+        let distribution = suites::distribution_of(release).unwrap_or_default();
+        format!("{} {}", distribution.name(), release.name)
+    }
 }
 
 /// The apt of this machine.
 #[derive(Debug)]
-pub(crate) struct Apt<'a> {
+struct Apt<'a> {
     machine: Machine,
     catalog: &'a Catalog,
     directory: PathBuf,
     lock: fs::File,
-}
-
-/// Record of the last successful refresh of a release.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(crate) struct Refreshed {
-    at: u64,
-    /// Content of the directory of indexes at that time.
-    #[serde(default)]
-    lists: Census,
-    /// Why the index is past its validity, in apt's words; `None` if it is not.
-    pub(crate) expired: Option<String>,
-    /// Notes for the reader of a report.
-    pub(crate) notes: Vec<String>,
 }
 
 /// The private state of one release.
@@ -67,11 +93,7 @@ struct State<'a> {
 
 impl<'a> Apt<'a> {
     /// Reads the machine's configuration; private state goes under `directory`, guarded by `lock`.
-    pub(crate) fn new(
-        catalog: &'a Catalog,
-        directory: PathBuf,
-        lock: fs::File,
-    ) -> Result<Self, Error> {
+    fn new(catalog: &'a Catalog, directory: PathBuf, lock: fs::File) -> Result<Self, Error> {
         let machine = Machine::read()?;
         if machine.distributions(catalog).is_empty() {
             return Err(Error::NoArchive(Machine::place()));
@@ -79,117 +101,9 @@ impl<'a> Apt<'a> {
         Ok(Self { machine, catalog, directory, lock })
     }
 
-    /// Whether the machine has the archive of a distribution.
-    pub(crate) fn has(&self, distribution: Distribution) -> bool {
-        self.machine.archive(self.catalog, distribution, Archive::Main).is_some()
-    }
-
     fn state(&self, release: &Release) -> State<'_> {
         let directory = self.directory.join(&release.name);
         State { lock: &self.lock, configuration: directory.join("apt.conf"), directory }
-    }
-
-    /// The state of a release's index, when it is current and fit for use.
-    pub(crate) fn current(&self, release: &Release, accept_expired: bool) -> Option<Refreshed> {
-        let state = self.state(release);
-        let refreshed: Refreshed = read_json(&state.directory.join("refreshed.json"))?;
-        let fit =
-            age(refreshed.at) < CURRENT_FOR && (refreshed.expired.is_none() || accept_expired);
-        let whole = Census::all(&state.directory.join("lists")).ok() == Some(refreshed.lists);
-        (fit && whole).then_some(refreshed)
-    }
-
-    /// Fetches and verifies the index of a release again.
-    pub(crate) fn refresh(
-        &self,
-        release: &Release,
-        accept_expired: bool,
-    ) -> Result<Refreshed, Error> {
-        let state = self.state(release);
-        let lists = state.directory.join("lists");
-        let before: Option<Refreshed> = read_json(&state.directory.join("refreshed.json"));
-        if before.is_none_or(|before| Census::all(&lists).ok() != Some(before.lists)) {
-            // The directory is damaged, or a killed run has left it, so it cannot be used.
-            let _ = fs::remove_dir_all(&lists);
-        }
-        let notes = self.configure(release, &state)?;
-        let update = |more: &[&str]| {
-            let arguments = [
-                &["-qq", "-o", "pkgCacheFile::Generate=false", "-o", "APT::Status-Fd=1"],
-                more,
-                &["update"],
-            ];
-            state.run(release, "apt-get", &arguments.concat(), &state.directory, &mut |_| {})
-        };
-        let expired = match update(&[]) {
-            Err(Error::ExpiredIndex { detail, .. }) if accept_expired => {
-                update(&["-o", "Acquire::Check-Valid-Until=false"])?;
-                Some(detail)
-            }
-            other => other.map(|()| None)?,
-        };
-        let lists = Census::all(&lists)?;
-        let mut refreshed = Refreshed { at: now_seconds(), lists, expired, notes };
-        if let Some(detail) = &refreshed.expired {
-            refreshed.notes.push(format!("expired index, accepted on request ({detail})"));
-        }
-        write_json(&state.directory.join("refreshed.json"), &refreshed)?;
-        Ok(refreshed)
-    }
-
-    /// Reads the verified index of a release that has been refreshed.
-    pub(crate) fn index(&self, release: &Release) -> Result<Index, Error> {
-        let state = self.state(release);
-        let mut targets = Vec::new();
-        let format = "$(FILENAME)\t$(RELEASE)\t$(ORIGIN)";
-        let arguments = ["indextargets", "--format", format, "Created-By: Packages"];
-        state.run(release, "apt-get", &arguments, &state.directory, &mut |line| {
-            targets.push(line.split('\t').map(str::to_owned).collect::<Vec<_>>());
-        })?;
-        let mut index = Index::default();
-        for target in &targets {
-            let [file, suite, origin] = target.as_slice() else {
-                return Err(Error::malformed("list of index files", target.join(" ")));
-            };
-            if origin != release.distribution.name() {
-                let detail = format!("`{suite}` is signed, but its origin is `{origin}`");
-                return Err(Error::UnverifiedIndex { release: release.name.clone(), detail });
-            }
-            if fs::metadata(file)?.len() > INDEX {
-                let detail = format!("it is longer than {} MB", INDEX >> 20);
-                return Err(Error::malformed(format!("package index of `{suite}`"), detail));
-            }
-            index.add(suite, &fs::read_to_string(file)?)?;
-        }
-        if targets.is_empty() {
-            let detail = "no index was fetched".to_owned();
-            return Err(Error::Network { release: release.name.clone(), detail });
-        }
-        Ok(index)
-    }
-
-    /// Downloads packages into `directory`; `progress` gets the share done, from 0 to 1.
-    pub(crate) fn download(
-        &self,
-        release: &Release,
-        packages: &[&Record],
-        directory: &Path,
-        progress: &mut dyn FnMut(f64),
-    ) -> Result<(), Error> {
-        let named: Vec<_> = packages
-            .iter()
-            .map(|package| format!("{}={}", package.name, package.version))
-            .collect();
-        let mut arguments = vec!["-qq", "-o", "APT::Status-Fd=1", "download"];
-        arguments.extend(named.iter().map(String::as_str));
-        self.state(release).run(release, "apt-get", &arguments, directory, &mut |line| {
-            let mut fields = line.split(':');
-            if fields.next() == Some("dlstatus")
-                && let Some(percent) = fields.nth(1).and_then(|field| field.parse::<f64>().ok())
-            {
-                progress(percent / 100.0);
-            }
-        })
     }
 
     /// Writes the private configuration; the notes say which parts of the release are left out.
@@ -233,8 +147,8 @@ impl<'a> Apt<'a> {
     /// The release's suites on the machine's archives, in deb822.
     fn sources(&self, release: &Release) -> Result<(String, Vec<String>), Error> {
         let (mut text, mut notes) = (String::new(), Vec::new());
-        let distribution = release.distribution;
-        for suite in &release.suites {
+        let Suites { distribution, suites } = Suites::of(release)?;
+        for suite in &suites {
             let entry = self.machine.archive(self.catalog, distribution, suite.archive);
             let Some(entry) = entry else {
                 if suite.archive == Archive::Main {
@@ -259,6 +173,128 @@ impl<'a> Apt<'a> {
             );
         }
         Ok((text, notes))
+    }
+}
+
+impl Archives for Apt<'_> {
+    fn has(&self, release: &Release) -> bool {
+        let archive = |it| self.machine.archive(self.catalog, it, Archive::Main);
+        suites::distribution_of(release).and_then(archive).is_some()
+    }
+
+    fn current(&self, release: &Release, accept_expired: bool) -> Option<Refreshed> {
+        let state = self.state(release);
+        let refreshed: Refreshed = read_json(&state.directory.join("refreshed.json"))?;
+        let fit =
+            age(refreshed.at) < CURRENT_FOR && (refreshed.expired.is_none() || accept_expired);
+        let whole = Census::all(&state.directory.join("lists")).ok() == Some(refreshed.lists);
+        (fit && whole).then_some(refreshed)
+    }
+
+    fn refresh(&self, release: &Release, accept_expired: bool) -> Result<Refreshed, Error> {
+        let state = self.state(release);
+        let lists = state.directory.join("lists");
+        let before: Option<Refreshed> = read_json(&state.directory.join("refreshed.json"));
+        if before.is_none_or(|before| Census::all(&lists).ok() != Some(before.lists)) {
+            // The directory is damaged, or a killed run has left it, so it cannot be used.
+            let _ = fs::remove_dir_all(&lists);
+        }
+        let notes = self.configure(release, &state)?;
+        let update = |more: &[&str]| {
+            let arguments = [
+                &["-qq", "-o", "pkgCacheFile::Generate=false", "-o", "APT::Status-Fd=1"],
+                more,
+                &["update"],
+            ];
+            state.run(release, "apt-get", &arguments.concat(), &state.directory, &mut |_| {})
+        };
+        let expired = match update(&[]) {
+            Err(Error::ExpiredIndex { detail, .. }) if accept_expired => {
+                update(&["-o", "Acquire::Check-Valid-Until=false"])?;
+                Some(detail)
+            }
+            other => other.map(|()| None)?,
+        };
+        let lists = Census::all(&lists)?;
+        let mut refreshed = Refreshed { at: now_seconds(), lists, expired, notes };
+        if let Some(detail) = &refreshed.expired {
+            refreshed.notes.push(format!("expired index, accepted on request ({detail})"));
+        }
+        write_json(&state.directory.join("refreshed.json"), &refreshed)?;
+        Ok(refreshed)
+    }
+
+    fn index(&self, release: &Release) -> Result<Box<dyn kind::Index>, Error> {
+        let state = self.state(release);
+        let Suites { distribution, .. } = Suites::of(release)?;
+        let mut targets = Vec::new();
+        let format = "$(FILENAME)\t$(RELEASE)\t$(ORIGIN)";
+        let arguments = ["indextargets", "--format", format, "Created-By: Packages"];
+        state.run(release, "apt-get", &arguments, &state.directory, &mut |line| {
+            targets.push(line.split('\t').map(str::to_owned).collect::<Vec<_>>());
+        })?;
+        let mut index = Index::default();
+        for target in &targets {
+            let [file, suite, origin] = target.as_slice() else {
+                return Err(Error::malformed("list of index files", target.join(" ")));
+            };
+            if origin != distribution.name() {
+                let detail = format!("`{suite}` is signed, but its origin is `{origin}`");
+                return Err(Error::UnverifiedIndex { release: release.name.clone(), detail });
+            }
+            if fs::metadata(file)?.len() > INDEX {
+                let detail = format!("it is longer than {} MB", INDEX >> 20);
+                return Err(Error::malformed(format!("package index of `{suite}`"), detail));
+            }
+            index.add(suite, &fs::read_to_string(file)?)?;
+        }
+        if targets.is_empty() {
+            let detail = "no index was fetched".to_owned();
+            return Err(Error::Network { release: release.name.clone(), detail });
+        }
+        Ok(Box::new(index))
+    }
+
+    fn download(
+        &self,
+        release: &Release,
+        packages: &[&Record],
+        directory: &Path,
+        progress: &mut dyn FnMut(f64),
+    ) -> Result<(), Error> {
+        let named: Vec<_> = packages
+            .iter()
+            .map(|package| format!("{}={}", package.name, package.version))
+            .collect();
+        let mut arguments = vec!["-qq", "-o", "APT::Status-Fd=1", "download"];
+        arguments.extend(named.iter().map(String::as_str));
+        self.state(release).run(release, "apt-get", &arguments, directory, &mut |line| {
+            let mut fields = line.split(':');
+            if fields.next() == Some("dlstatus")
+                && let Some(percent) = fields.nth(1).and_then(|field| field.parse::<f64>().ok())
+            {
+                progress(percent / 100.0);
+            }
+        })
+    }
+
+    fn unpack(&self, package: &Path, tree: &mut Tree) -> Result<(), Error> {
+        deb::unpack(package, tree)
+    }
+}
+
+impl kind::Index for Index {
+    fn versions(&self, package: &str) -> Vec<&Record> {
+        self.versions(package).map(|it| &it.record).collect()
+    }
+
+    fn closure(
+        &self,
+        roots: &[String],
+        version: Option<&str>,
+        release: &str,
+    ) -> Result<Vec<&Record>, Error> {
+        closure(self, roots, version, release)
     }
 }
 

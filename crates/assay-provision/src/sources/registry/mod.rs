@@ -6,12 +6,8 @@
 //! again.
 
 mod archive;
-mod client;
-mod maven;
-mod npm;
-mod pip;
-mod tarball;
-mod verify;
+pub(crate) mod client;
+pub(crate) mod verify;
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
@@ -22,7 +18,8 @@ use fs_err as fs;
 pub(crate) use archive::{stem, unpack};
 pub(crate) use client::Directories;
 
-use crate::catalog::{Packaged, Source};
+use super::kind::Registry;
+use crate::catalog::Packaged;
 use crate::error::Error;
 use client::Client;
 use verify::verified;
@@ -37,6 +34,7 @@ use verify::verified;
 /// When the client is not installed or fails, the registry does not have the package or publishes
 /// no checksum, or the file does not match its checksum or the known one.
 pub(crate) fn fetch(
+    registry: &dyn Registry,
     packaged: Packaged<'_>,
     known: Option<&str>,
     directories: Directories<'_>,
@@ -48,12 +46,7 @@ pub(crate) fn fetch(
     // Clients store the mirrors that they used there, with logins.
     fs::set_permissions(directories.state, Permissions::from_mode(0o700))?;
     let mut client = Client { name: &name, directories, lock, progress };
-    let fetched = match packaged.package.source {
-        Source::Maven => maven::fetch(packaged, &mut client)?,
-        Source::Npm => npm::fetch(packaged, &mut client)?,
-        Source::Pip => pip::fetch(packaged, &mut client)?,
-        Source::Tarball => tarball::fetch(packaged, &mut client)?,
-    };
+    let fetched = registry.fetch(packaged, &mut client)?;
     let sha256 = verified(&name, &fetched, known)?;
     Ok((fetched.path, sha256))
 }

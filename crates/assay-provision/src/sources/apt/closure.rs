@@ -5,8 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use super::index::{Index, Record};
+use super::index::Index;
 use crate::error::Error;
+use crate::sources::kind::Record;
 
 /// Whether to follow a dependency: only libraries are followed.
 fn is_library(name: &str) -> bool {
@@ -34,24 +35,25 @@ pub(crate) fn closure<'a>(
     let mut open = Vec::new();
     for root in roots {
         let record = match version {
-            Some(version) => index.versions(root).find(|record| record.version == version),
+            Some(version) => index.versions(root).find(|it| it.record.version == version),
             None => index.best(root, None),
         };
         open.push(record.ok_or_else(|| missing(root))?);
     }
-    while let Some(record) = open.pop() {
+    while let Some(listed) = open.pop() {
+        let record = &listed.record;
         if found.insert(record.name.as_str(), record).is_some() {
             continue;
         }
-        for alternatives in &record.depends {
+        for alternatives in &listed.depends {
             let existing = alternatives.iter().find_map(|wanted| {
                 let by_name = index.best(&wanted.name, wanted.exact.as_deref());
                 by_name.or_else(|| index.provider(&wanted.name))
             });
             match existing {
-                Some(needed) if !is_library(&needed.name) => {}
+                Some(needed) if !is_library(&needed.record.name) => {}
                 Some(needed) => {
-                    if !found.contains_key(needed.name.as_str()) {
+                    if !found.contains_key(needed.record.name.as_str()) {
                         open.push(needed);
                     }
                 }

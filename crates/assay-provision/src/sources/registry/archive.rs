@@ -9,7 +9,8 @@ use fs_err as fs;
 use zip::read::{Config, ZipFile, ZipReadOptions};
 use zip::unstable::read::ZipIterable;
 
-use crate::catalog::{Packaged, Part, Source};
+use super::super::kind::Registry;
+use crate::catalog::{Packaged, Part};
 use crate::entry::{ArchiveEntryKind, Entry};
 use crate::error::Error;
 use crate::unpack::{Selection, Tree};
@@ -28,11 +29,16 @@ impl<T: Read + Seek> Seekable for T {}
 ///
 /// # Errors
 /// When it is not in the form that the catalog says, or has an entry that the tree refuses.
-pub(crate) fn unpack(file: &Path, packaged: Packaged<'_>, tree: &mut Tree) -> Result<(), Error> {
+pub(crate) fn unpack(
+    registry: &dyn Registry,
+    file: &Path,
+    packaged: Packaged<'_>,
+    tree: &mut Tree,
+) -> Result<(), Error> {
     let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
     for part in packaged.parts() {
         let Part { archive, mut from, to } = part;
-        if packaged.package.source == Source::Tarball {
+        if packaged.package.is_vendors() {
             from = PathBuf::from(stem(&name)).join(from);
         }
         let selection = Selection { from, to, only: packaged.package.only.clone() };
@@ -41,10 +47,7 @@ pub(crate) fn unpack(file: &Path, packaged: Packaged<'_>, tree: &mut Tree) -> Re
             Some(inner) => inside(&name, fs::File::open(file)?, &inner, &selection, tree)?,
         }
     }
-    match packaged.package.source {
-        Source::Npm => link_libraries(&name, Path::new("lib"), tree),
-        Source::Maven | Source::Pip | Source::Tarball => Ok(()),
-    }
+    registry.complete(&name, tree)
 }
 
 /// The name of an archive without its kind, by which a tarball calls its only directory.
@@ -53,25 +56,6 @@ pub(crate) fn stem(name: &str) -> &str {
         .iter()
         .find_map(|end| name.strip_suffix(end))
         .unwrap_or(name)
-}
-
-/// npm packages hold no links: `libx.so.60.2` gets the name `libx.so.60`, by which it is asked for.
-fn link_libraries(archive: &str, directory: &Path, tree: &mut Tree) -> Result<(), Error> {
-    let Ok(entries) = fs::read_dir(tree.root().join(directory)) else { return Ok(()) };
-    let names: Vec<_> = entries
-        .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
-        .collect::<io::Result<_>>()?;
-    for name in &names {
-        let Some((library, version)) = name.split_once(".so.") else { continue };
-        let Some((major, _)) = version.split_once('.') else { continue };
-        let link = format!("{library}.so.{major}");
-        if !names.contains(&link) {
-            let (path, kind) = (directory.join(link), ArchiveEntryKind::Symlink(name.into()));
-            let entry = Entry { path, kind, mode: 0o777 };
-            tree.add(archive, &Selection::default(), &entry, &mut io::empty())?;
-        }
-    }
-    Ok(())
 }
 
 /// Unpacks an archive of the kind that its name says.
@@ -381,16 +365,6 @@ mod tests {
         let error = whole("a.zip", archive, &Selection::default(), &mut tree).unwrap_err();
         assert!(error.to_string().contains("too many entries"), "{error}");
         assert!(read.get() < bytes.len() / 4, "{} of {} bytes", read.get(), bytes.len());
-    }
-
-    #[test]
-    fn libraries_of_npm_get_the_names_they_are_asked_for_by() {
-        let files = [("lib/liba.so.60.2", "a"), ("lib/libb.so.1", "b"), ("lib/libc.so", "c")];
-        let root = unpacked("a.tgz", &gzip(&tar(&files))).unwrap();
-        let mut tree = Tree::new(root.path(), SMALL);
-        link_libraries("a.tgz", Path::new("lib"), &mut tree).unwrap();
-        assert_eq!(fs::read_to_string(root.path().join("lib/liba.so.60")).unwrap(), "a");
-        assert_eq!(fs::read_dir(root.path().join("lib")).unwrap().count(), 4);
     }
 
     #[test]

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use fs_err as fs;
 
 use super::client;
-use crate::catalog::{Archive, Catalog, Distribution, Release};
+use super::suites::{Archive, Distribution, is_known};
+use crate::catalog::Catalog;
 use crate::error::Error;
 
 /// The architecture of the packages that run here, as Debian names it.
@@ -13,7 +14,7 @@ pub(crate) const ARCHITECTURE: &str = if cfg!(target_arch = "aarch64") { "arm64"
 
 /// The parts of the machine's configuration that a private one builds upon.
 #[derive(Debug)]
-pub(crate) struct Machine {
+pub(super) struct Machine {
     entries: Vec<Entry>,
     /// Settings for the way to the archives (proxies, certificates, sandbox), in apt's own syntax.
     pub(super) settings: Vec<String>,
@@ -53,7 +54,7 @@ const ALIASES: [&str; 5] = ["oldoldstable", "oldstable", "stable", "testing", "u
 
 impl Machine {
     /// Reads the machine's configuration by asking apt where it is.
-    pub(crate) fn read() -> Result<Self, Error> {
+    pub(super) fn read() -> Result<Self, Error> {
         let list = setting("Dir::Etc::sourcelist/f")?;
         let parts = setting("Dir::Etc::sourceparts/d")?;
         let mut entries = Vec::new();
@@ -93,8 +94,7 @@ impl Machine {
         archive: Archive,
     ) -> Option<&Entry> {
         let known = |distribution, name: &str| {
-            let of_catalog = |it: &&Release| it.distribution == distribution && it.name == name;
-            catalog.releases.iter().any(|it| of_catalog(&it))
+            is_known(catalog, distribution, name)
                 || (distribution == Distribution::Debian && ALIASES.contains(&name))
         };
         let is_suite = |entry: &Entry, suite: &String| {

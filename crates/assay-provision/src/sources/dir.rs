@@ -3,20 +3,48 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use assay_model::{Build, Layout, Prefix, Product};
+use assay_model::{Build, Layout, Origin, Prefix, Product, SystemSpec};
 use fs_err as fs;
 
+use super::kind::{Kind, Named, Source};
 use crate::catalog::Catalog;
 use crate::error::Error;
 use crate::layout::{self, Libraries};
 use crate::programs;
+use crate::provisioner::{Progress, Provisioner};
 use crate::sha256;
+
+/// A directory with an unpacked or built server.
+#[derive(Debug)]
+pub(super) struct Directory;
+
+impl Source for Directory {
+    fn word(&self) -> &'static str {
+        "dir"
+    }
+
+    fn kind(&self) -> Kind<'_> {
+        Kind::Named(self)
+    }
+}
+
+impl Named for Directory {
+    fn prefix(
+        &self,
+        provisioner: &Provisioner,
+        spec: &SystemSpec,
+        _progress: &mut dyn FnMut(Progress),
+    ) -> Option<Result<Prefix, Error>> {
+        let Origin::Dir(path) = &spec.origin else { return None };
+        Some(prefix(&provisioner.catalog, spec.product, path))
+    }
+}
 
 /// The server in a directory, which runs on this machine's libraries.
 ///
 /// # Errors
 /// When the directory has no server, or one of another family.
-pub(crate) fn prefix(catalog: &Catalog, product: Product, path: &Path) -> Result<Prefix, Error> {
+fn prefix(catalog: &Catalog, product: Product, path: &Path) -> Result<Prefix, Error> {
     let wrong = |detail: String| Error::NotAServer { path: path.to_owned(), detail };
     let path = fs::canonicalize(path)?;
     let candidates = catalog.layout(product)?;

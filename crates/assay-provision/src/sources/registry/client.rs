@@ -25,19 +25,19 @@ pub(crate) struct Directories<'a> {
 }
 
 /// The common part of every call of a client for one package.
-pub(super) struct Client<'a> {
+pub(crate) struct Client<'a> {
     /// The package, for errors.
-    pub(super) name: &'a str,
-    pub(super) directories: Directories<'a>,
-    pub(super) lock: &'a fs::File,
+    pub(crate) name: &'a str,
+    pub(crate) directories: Directories<'a>,
+    pub(crate) lock: &'a fs::File,
     /// Receives the bytes so far and in total, 0 if unknown.
-    pub(super) progress: &'a mut dyn FnMut(u64, u64),
+    pub(crate) progress: &'a mut dyn FnMut(u64, u64),
 }
 
 /// A client's program and the package that a user would install it by.
-pub(super) struct Program {
-    pub(super) name: &'static str,
-    pub(super) package: &'static str,
+pub(crate) struct Program {
+    pub(crate) name: &'static str,
+    pub(crate) package: &'static str,
 }
 
 /// Maximum time that a client may run without writing a byte or a message.
@@ -49,7 +49,7 @@ const OUTPUT: u64 = 16 << 20;
 
 impl Client<'_> {
     /// Runs the client in its state directory and returns its standard output.
-    pub(super) fn run(&mut self, program: &Program, arguments: &[&str]) -> Result<String, Error> {
+    pub(crate) fn run(&mut self, program: &Program, arguments: &[&str]) -> Result<String, Error> {
         let mut command = Command::new(program.name);
         command.args(arguments).current_dir(self.directories.state).env("LC_ALL", "C.UTF-8");
         // The client also holds the lock of the cache, as its standard input, which it never reads:
@@ -134,7 +134,7 @@ fn text(reader: thread::JoinHandle<Vec<u8>>) -> String {
 }
 
 /// The start of a file that a client wrote, which may be of any length.
-pub(super) fn read_some(path: &Path) -> io::Result<Vec<u8>> {
+pub(crate) fn read_some(path: &Path) -> io::Result<Vec<u8>> {
     let mut start = Vec::new();
     fs::File::open(path)?.take(MOST).read_to_end(&mut start)?;
     Ok(start)

@@ -1,8 +1,8 @@
 //! Servers built from source. A commit of a git repository is checked out into the cache, built outside its
 //! tree, and kept as a prefix like all others. Each combination of commit, recipe and compilers is built once.
 
-mod git;
 pub(crate) mod recipe;
+mod repository;
 pub(crate) mod run;
 pub(crate) mod version;
 
@@ -10,19 +10,20 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use assay_model::{Build, Prefix, Product, SystemSpec};
+use assay_model::{Build, Origin, Prefix, Product, SystemSpec};
 use fs_err as fs;
 use procfs::{Current as _, Meminfo};
 use sha2::{Digest as _, Sha256};
 
-use crate::build::{Built, prefix_name};
+use super::kind::{Kind, Named, Source};
 use crate::error::Error;
+use crate::keep::{Built, prefix_name};
 use crate::layout::Libraries;
 use crate::programs;
 use crate::provisioner::{Progress, Provisioner};
 use crate::store::{BUILDING, read_json, write_json};
-use git::{Commit, Repository};
 use recipe::{Aids, Places, Recipe, Step, Tool};
+use repository::{Commit, Repository};
 use run::Workshop;
 
 /// Part of the names of built trees. It is increased when the same source would produce a different tree.
@@ -46,9 +47,35 @@ struct Plan {
     sha256: String,
 }
 
+/// A commit of a git repository.
+#[derive(Debug)]
+pub(super) struct Git;
+
+impl Source for Git {
+    fn word(&self) -> &'static str {
+        "git"
+    }
+
+    fn kind(&self) -> Kind<'_> {
+        Kind::Named(self)
+    }
+}
+
+impl Named for Git {
+    fn prefix(
+        &self,
+        provisioner: &Provisioner,
+        spec: &SystemSpec,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Option<Result<Prefix, Error>> {
+        let Origin::Git(reference) = &spec.origin else { return None };
+        Some(provisioner.built(spec, reference, progress))
+    }
+}
+
 impl Provisioner {
     /// The prefix of a commit, which is built unless the cache has it.
-    pub(crate) fn built(
+    fn built(
         &self,
         spec: &SystemSpec,
         reference: &str,
@@ -127,8 +154,8 @@ impl Provisioner {
 
     /// The commit that the user named. For a remote repository it is fetched again, unless offline.
     fn commit(&self, reference: &str, progress: &mut dyn FnMut(Progress)) -> Result<Commit, Error> {
-        let (place, name) = git::split(reference);
-        if !git::is_remote(place) {
+        let (place, name) = repository::split(reference);
+        if !repository::is_remote(place) {
             return Repository::local(place)?.commit(name);
         }
         let directory: String = hex::encode(Sha256::digest(place)).chars().take(16).collect();

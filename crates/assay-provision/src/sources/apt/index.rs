@@ -3,29 +3,23 @@
 use std::collections::HashMap;
 
 use crate::error::Error;
+use crate::sources::kind::Record;
 use crate::version;
 
 /// The packages of all suites of one release.
 #[derive(Debug, Default)]
 pub(crate) struct Index {
-    records: Vec<Record>,
+    records: Vec<Listed>,
     by_name: HashMap<String, Vec<usize>>,
     providers: HashMap<String, Vec<usize>>,
 }
 
 /// One package in one suite.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Record {
-    pub(crate) name: String,
-    pub(crate) version: String,
-    pub(crate) suite: String,
+pub(super) struct Listed {
+    pub(super) record: Record,
     /// `Pre-Depends` and `Depends`: all of these, each by one of its alternatives.
     pub(super) depends: Vec<Vec<Dependency>>,
-    /// Bytes to download.
-    pub(crate) size: u64,
-    /// KiB when unpacked, about.
-    pub(crate) installed_kb: u64,
-    pub(crate) sha256: String,
 }
 
 /// `name (= version)`. Other relations always hold within one release, and are not kept.
@@ -43,41 +37,42 @@ impl Index {
     pub(crate) fn add(&mut self, suite: &str, text: &str) -> Result<(), Error> {
         for stanza in text.split("\n\n").filter(|stanza| !stanza.trim().is_empty()) {
             let number = self.records.len();
-            let (record, provides) = parse(suite, stanza)?;
-            self.by_name.entry(record.name.clone()).or_default().push(number);
+            let (listed, provides) = parse(suite, stanza)?;
+            self.by_name.entry(listed.record.name.clone()).or_default().push(number);
             for name in provides {
                 self.providers.entry(name).or_default().push(number);
             }
-            self.records.push(record);
+            self.records.push(listed);
         }
         Ok(())
     }
 
     /// All versions of a package.
-    pub(crate) fn versions(&self, name: &str) -> impl Iterator<Item = &Record> {
+    pub(super) fn versions(&self, name: &str) -> impl Iterator<Item = &Listed> {
         let numbers = self.by_name.get(name).into_iter().flatten();
         numbers.filter_map(|&number| self.records.get(number))
     }
 
     /// The newest version of a package; `exact` where there is such a one.
-    pub(super) fn best(&self, name: &str, exact: Option<&str>) -> Option<&Record> {
-        let wanted = self.versions(name).find(|record| Some(record.version.as_str()) == exact);
+    pub(super) fn best(&self, name: &str, exact: Option<&str>) -> Option<&Listed> {
+        let is_exact = |it: &&Listed| Some(it.record.version.as_str()) == exact;
+        let wanted = self.versions(name).find(is_exact);
         wanted.or_else(|| newest(self.versions(name)))
     }
 
     /// The newest package that provides a virtual one.
-    pub(super) fn provider(&self, name: &str) -> Option<&Record> {
+    pub(super) fn provider(&self, name: &str) -> Option<&Listed> {
         let numbers = self.providers.get(name)?.iter();
         newest(numbers.filter_map(|&number| self.records.get(number)))
     }
 }
 
-fn newest<'a>(records: impl Iterator<Item = &'a Record>) -> Option<&'a Record> {
-    records.max_by(|a, b| version::compare(&a.version, &b.version))
+fn newest<'a>(records: impl Iterator<Item = &'a Listed>) -> Option<&'a Listed> {
+    records.max_by(|a, b| version::compare(&a.record.version, &b.record.version))
 }
 
 /// A record and the names it provides.
-fn parse(suite: &str, stanza: &str) -> Result<(Record, Vec<String>), Error> {
+fn parse(suite: &str, stanza: &str) -> Result<(Listed, Vec<String>), Error> {
     let (mut name, mut version, mut sha256) = ("", "", "");
     let (mut size, mut installed_kb) = (0, 0);
     let (mut depends, mut provides) = (Vec::new(), Vec::new());
@@ -100,8 +95,9 @@ fn parse(suite: &str, stanza: &str) -> Result<(Record, Vec<String>), Error> {
         return Err(Error::malformed(format!("package index of `{suite}`"), detail));
     }
     let (name, version) = (name.to_owned(), version.to_owned());
-    let (suite, sha256) = (suite.to_owned(), sha256.to_owned());
-    Ok((Record { name, version, suite, depends, size, installed_kb, sha256 }, provides))
+    let (channel, sha256) = (suite.to_owned(), sha256.to_owned());
+    let record = Record { name, version, channel, size, installed_kb, sha256 };
+    Ok((Listed { record, depends }, provides))
 }
 
 fn alternatives(text: &str) -> Vec<Dependency> {
@@ -125,7 +121,7 @@ pub(super) mod tests {
     use super::*;
 
     /// A record as it stands in a `Packages` file.
-    pub(in crate::apt) fn stanza(name: &str, version: &str, more: &str) -> String {
+    pub(in crate::sources::apt) fn stanza(name: &str, version: &str, more: &str) -> String {
         let sha256 = "0".repeat(64);
         format!("Package: {name}\nVersion: {version}\n{more}Size: 7\nSHA256: {sha256}\n\n")
     }
@@ -137,9 +133,9 @@ pub(super) mod tests {
         index
             .add("b-security", &stanza("libc6", "2.36-9+deb12u13", "Provides: libc (= 1)\n"))
             .unwrap();
-        assert_eq!(index.best("libc6", None).unwrap().suite, "b-security");
-        assert_eq!(index.best("libc6", Some("2.36-9+deb12u9")).unwrap().suite, "b");
-        assert_eq!(index.provider("libc").unwrap().name, "libc6");
+        assert_eq!(index.best("libc6", None).unwrap().record.channel, "b-security");
+        assert_eq!(index.best("libc6", Some("2.36-9+deb12u9")).unwrap().record.channel, "b");
+        assert_eq!(index.provider("libc").unwrap().record.name, "libc6");
         assert_eq!(index.best("libc", None), None);
     }
 

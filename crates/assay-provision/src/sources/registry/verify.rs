@@ -12,14 +12,14 @@ use crate::error::Error;
 
 /// A downloaded package and the checksum its registry publishes for it.
 #[derive(Debug)]
-pub(super) struct Fetched {
-    pub(super) path: PathBuf,
-    pub(super) published: Published,
+pub(crate) struct Fetched {
+    pub(crate) path: PathBuf,
+    pub(crate) published: Published,
 }
 
 /// The checksum that a registry publishes for a package.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Published {
+pub(crate) enum Published {
     Sha1(String),
     Sha256(String),
     /// In base64, as npm writes it.
@@ -32,7 +32,7 @@ pub(super) enum Published {
 ///
 /// # Errors
 /// When the file cannot be read, or does not match one of them.
-pub(super) fn verified(
+pub(crate) fn verified(
     name: &str,
     fetched: &Fetched,
     known: Option<&str>,

@@ -4,15 +4,39 @@ use std::path::{Path, PathBuf};
 
 use fs_err as fs;
 
-use super::client::{Client, Program, read_some};
-use super::verify::{Fetched, Published};
+use super::kind::{Kind, Registry, Source};
+use super::registry::client::{Client, Program, read_some};
+use super::registry::verify::{Fetched, Published};
 use crate::catalog::Packaged;
 use crate::error::Error;
 
 const MVN: Program = Program { name: "mvn", package: "maven" };
 
+#[derive(Debug)]
+pub(super) struct Maven;
+
+impl Source for Maven {
+    fn word(&self) -> &'static str {
+        "maven"
+    }
+
+    fn other_words(&self) -> &'static [&'static str] {
+        &["mvn", "jar"]
+    }
+
+    fn kind(&self) -> Kind<'_> {
+        Kind::Registry(self)
+    }
+}
+
+impl Registry for Maven {
+    fn fetch(&self, packaged: Packaged<'_>, client: &mut Client<'_>) -> Result<Fetched, Error> {
+        fetch(packaged, client)
+    }
+}
+
 /// Fetches `GROUP:ARTIFACT` and takes it out of the local repository: it is not needed twice.
-pub(super) fn fetch(packaged: Packaged<'_>, client: &mut Client<'_>) -> Result<Fetched, Error> {
+fn fetch(packaged: Packaged<'_>, client: &mut Client<'_>) -> Result<Fetched, Error> {
     let version = packaged.package_version();
     let file = packaged.package.file.as_deref().unwrap_or("jar");
     let state = client.directories.state.to_owned();

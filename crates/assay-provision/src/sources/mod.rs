@@ -1,0 +1,126 @@
+//! The sources of servers. A source is a module here, a line in [`ALL`], and rows in the catalog.
+
+pub(crate) mod apt;
+mod dir;
+pub(crate) mod git;
+pub(crate) mod kind;
+mod maven;
+mod npm;
+mod pip;
+pub(crate) mod registry;
+mod tarball;
+
+use crate::catalog::{Catalog, Package};
+use crate::error::Error;
+use kind::{Distribution, Kind, Named, Registry, Source};
+
+/// Every source, in the order in which errors list them.
+pub(crate) const ALL: &[&dyn Source] = &[
+    &apt::Packages,
+    &maven::Maven,
+    &npm::Npm,
+    &pip::Pip,
+    &tarball::Tarball,
+    &dir::Directory,
+    &git::Git,
+];
+
+/// The distributions, in the order of preference.
+pub(crate) fn distributions() -> impl Iterator<Item = (&'static str, &'static dyn Distribution)> {
+    ALL.iter().filter_map(|source| match source.kind() {
+        Kind::Distribution(it) => Some((source.word(), it)),
+        _ => None,
+    })
+}
+
+/// The registries.
+pub(crate) fn registries() -> impl Iterator<Item = (&'static str, &'static dyn Registry)> {
+    ALL.iter().filter_map(|source| match source.kind() {
+        Kind::Registry(it) => Some((source.word(), it)),
+        _ => None,
+    })
+}
+
+/// The sources that a user names with a system.
+pub(crate) fn named() -> impl Iterator<Item = &'static dyn Named> {
+    ALL.iter().filter_map(|source| match source.kind() {
+        Kind::Named(it) => Some(it),
+        _ => None,
+    })
+}
+
+/// The distribution of that name.
+pub(crate) fn distribution(word: &str) -> Option<&'static dyn Distribution> {
+    distributions().find(|(it, _)| *it == word).map(|(_, it)| it)
+}
+
+/// The registry of that name.
+pub(crate) fn registry(word: &str) -> Option<&'static dyn Registry> {
+    registries().find(|(it, _)| *it == word).map(|(_, it)| it)
+}
+
+/// Whether the packages of a source have makers of their own.
+pub(crate) fn has_makers(word: &str) -> bool {
+    registry(word).is_some_and(|it| !it.has_vendors())
+}
+
+/// Words that `--source` accepts besides packages: kinds of sources, then vendors.
+pub(crate) fn words(catalog: &Catalog) -> Vec<String> {
+    let distributions = distributions().map(|(word, _)| word);
+    let kinds = distributions.chain(registries().map(|(word, _)| word)).map(str::to_owned);
+    let mut words = Vec::new();
+    for word in kinds.chain(catalog.vendors()) {
+        if !words.contains(&word) {
+            words.push(word);
+        }
+    }
+    words
+}
+
+/// The source that a common other name means.
+pub(crate) fn meant(word: &str) -> Option<&'static str> {
+    let word = word.to_ascii_lowercase();
+    let found = ALL.iter().find(|it| it.other_words().contains(&word.as_str()));
+    found.map(|it| it.word())
+}
+
+/// Checks that a row of the catalog is one of a registry, and has what that registry needs.
+pub(crate) fn check(package: &Package) -> Result<(), Error> {
+    let words: Vec<_> = registries().map(|(word, _)| word).collect();
+    let registry = registry(&package.source).ok_or_else(|| {
+        let (source, words) = (&package.source, words.join("`, `"));
+        Error::Catalog(format!("unknown source `{source}`, expected one of `{words}`"))
+    })?;
+    if registry.has_vendors() == package.is_vendors() {
+        return Ok(());
+    }
+    Err(Error::Catalog(format!("`{}`: `tarballs` go with source tarball", package.name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_model::Product;
+
+    use super::*;
+
+    #[test]
+    fn the_rows_of_the_catalog_are_those_of_sources() {
+        let catalog = Catalog::built_in().unwrap();
+        let packaged = Product::ALL.into_iter().flat_map(|product| catalog.packaged(product));
+        packaged.for_each(|it| check(it.package).unwrap());
+        for release in &catalog.releases {
+            assert!(distribution(&release.source).is_some(), "{}", release.name);
+        }
+    }
+
+    #[test]
+    fn words_are_those_of_one_source() {
+        let mut words: Vec<_> = ALL.iter().map(|it| it.word()).collect();
+        words.extend(ALL.iter().flat_map(|it| it.other_words()));
+        let number = words.len();
+        words.sort_unstable();
+        words.dedup();
+        assert_eq!(words.len(), number);
+        assert_eq!((meant("PyPI"), meant("deb"), meant("x")), (Some("pip"), Some("apt"), None));
+    }
+}

@@ -1,0 +1,118 @@
+//! npm packages, by `npm pack`, which downloads and checks and runs nothing of the package.
+
+use std::io;
+use std::path::Path;
+
+use fs_err as fs;
+
+use super::kind::{Kind, Registry, Source};
+use super::registry::client::{Client, Program};
+use super::registry::verify::{Fetched, Published};
+use crate::catalog::Packaged;
+use crate::entry::{ArchiveEntryKind, Entry};
+use crate::error::Error;
+use crate::unpack::{Selection, Tree};
+
+const NPM: Program = Program { name: "npm", package: "npm" };
+
+#[derive(Debug)]
+pub(super) struct Npm;
+
+impl Source for Npm {
+    fn word(&self) -> &'static str {
+        "npm"
+    }
+
+    fn other_words(&self) -> &'static [&'static str] {
+        &["npmjs", "node"]
+    }
+
+    fn kind(&self) -> Kind<'_> {
+        Kind::Registry(self)
+    }
+}
+
+impl Registry for Npm {
+    fn fetch(&self, packaged: Packaged<'_>, client: &mut Client<'_>) -> Result<Fetched, Error> {
+        fetch(packaged, client)
+    }
+
+    fn complete(&self, name: &str, tree: &mut Tree) -> Result<(), Error> {
+        link_libraries(name, Path::new("lib"), tree)
+    }
+}
+
+fn fetch(packaged: Packaged<'_>, client: &mut Client<'_>) -> Result<Fetched, Error> {
+    let wanted = format!("{}@{}", packaged.package.name, packaged.package_version());
+    let cache = client.directories.state.join("cache").display().to_string();
+    let into = client.directories.into.to_owned();
+    let common = ["--cache", &cache, "--loglevel=error", "--no-update-notifier"];
+    let integrity =
+        client.run(&NPM, &[&["view", &wanted, "dist.integrity"], &common[..]].concat())?;
+    let destination = into.display().to_string();
+    let pack = ["pack", &wanted, "--ignore-scripts", "--pack-destination", &destination];
+    let said = client.run(&NPM, &[&pack, &common[..]].concat())?;
+    // The name of the file is the last thing npm says.
+    let file = said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default().trim();
+    let path = into.join(file);
+    if file.is_empty() || file.contains('/') || !path.is_file() {
+        return Err(Error::malformed(format!("answer of npm for `{}`", client.name), said));
+    }
+    // It contains the package a second time.
+    fs::remove_dir_all(&cache)?;
+    Ok(Fetched { path, published: sha512(&integrity, client.name)? })
+}
+
+/// The SHA-512 among the checksums of a package, which are `KIND-BASE64` with blanks between.
+fn sha512(integrity: &str, name: &str) -> Result<Published, Error> {
+    let sum = integrity.split_whitespace().find_map(|sum| sum.strip_prefix("sha512-"));
+    let sum = sum.map(|sum| sum.split('?').next().unwrap_or(sum).to_owned());
+    let missing = || Error::malformed(format!("checksum of `{name}`"), "no SHA-512");
+    sum.map(Published::Sha512).ok_or_else(missing)
+}
+
+/// npm packages hold no links: `libx.so.60.2` gets the name `libx.so.60`, by which it is asked for.
+fn link_libraries(archive: &str, directory: &Path, tree: &mut Tree) -> Result<(), Error> {
+    let Ok(entries) = fs::read_dir(tree.root().join(directory)) else { return Ok(()) };
+    let names: Vec<_> = entries
+        .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
+        .collect::<io::Result<_>>()?;
+    for name in &names {
+        let Some((library, version)) = name.split_once(".so.") else { continue };
+        let Some((major, _)) = version.split_once('.') else { continue };
+        let link = format!("{library}.so.{major}");
+        if !names.contains(&link) {
+            let (path, kind) = (directory.join(link), ArchiveEntryKind::Symlink(name.into()));
+            let entry = Entry { path, kind, mode: 0o777 };
+            tree.add(archive, &Selection::default(), &entry, &mut io::empty())?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::unpack::Limits;
+
+    #[test]
+    fn the_strongest_checksum_is_used() {
+        let sum = sha512("sha1-abc sha512-xyz==?option\n", "n").unwrap();
+        assert_eq!(sum, Published::Sha512("xyz==".to_owned()));
+        assert!(sha512("sha1-abc\n", "n").is_err());
+        assert!(sha512("", "n").is_err());
+    }
+
+    #[test]
+    fn libraries_of_npm_get_the_names_they_are_asked_for_by() {
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir(root.path().join("lib")).unwrap();
+        for (file, content) in [("liba.so.60.2", "a"), ("libb.so.1", "b"), ("libc.so", "c")] {
+            fs::write(root.path().join("lib").join(file), content).unwrap();
+        }
+        let mut tree = Tree::new(root.path(), Limits::SERVER);
+        link_libraries("a.tgz", Path::new("lib"), &mut tree).unwrap();
+        assert_eq!(fs::read_to_string(root.path().join("lib/liba.so.60")).unwrap(), "a");
+        assert_eq!(fs::read_dir(root.path().join("lib")).unwrap().count(), 4);
+    }
+}
