@@ -16,6 +16,9 @@ const LIMIT: Duration = Duration::from_secs(20);
 /// Jaro-Winkler similarity above which one name may be a misspelling of the other.
 const ALIKE: f64 = 0.85;
 
+/// Letters in which a misspelt name may differ.
+const TYPOS: usize = 2;
+
 /// A problem with an option.
 #[derive(Debug, PartialEq, Eq)]
 enum Fault {
@@ -53,6 +56,15 @@ pub struct RefusedOption {
     pub said: Option<String>,
     /// The most similar name among the options that it has, if it does not know this one.
     pub nearest: Option<String>,
+}
+
+impl RefusedOption {
+    /// The name that was meant, if this one is misspelt. Another version has many names that are only similar.
+    #[must_use]
+    pub fn meant(&self) -> Option<&str> {
+        let nearest = self.nearest.as_deref()?;
+        (strsim::osa_distance(nearest, &self.name) <= TYPOS).then_some(nearest)
+    }
 }
 
 /// All of these options, written `--name=value`, that a server does not know or whose values it refuses. The server
@@ -256,5 +268,17 @@ mod tests {
         let found = nearest("innodb_bufer_pool_size", known());
         assert_eq!(found.as_deref(), Some("innodb_buffer_pool_size"));
         assert_eq!(nearest("xyz", known()), None);
+        let meant = |name: &str, nearest: &str| {
+            let option = RefusedOption {
+                name: name.to_owned(),
+                said: None,
+                nearest: Some(nearest.to_owned()),
+            };
+            option.meant().is_some()
+        };
+        assert!(meant("innodb_bufer_pool_size", "innodb_buffer_pool_size"));
+        // Another version had it.
+        assert!(!meant("query_cache_size", "query_prealloc_size"));
+        assert!(!meant("innodb_file_format", "innodb_fill_factor"));
     }
 }

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use assay_ledger::Ledger;
-use assay_model::{Conclusions, Study, Verdict, counted};
+use assay_ledger::{Ledger, Problem};
+use assay_model::{Conclusions, Study, StudyRecord, Verdict, counted};
 use assay_plan::Request;
 
 use crate::advice::Advised;
@@ -258,8 +258,8 @@ fn measure(
             // A study that is refused does not continue.
             let goes_on = |id: &String| {
                 !stopped.error.is::<Distrust>()
-                    && ledger.path().exists()
-                    && ledger.read(id).is_ok_and(|it| !it.slices.is_empty())
+                    && !is_gone(&stopped.error)
+                    && kept(ledger, id).is_ok_and(|it| !it.slices.is_empty())
             };
             if let Some(id) = stopped.study.filter(goes_on) {
                 print(&format!(
@@ -270,7 +270,7 @@ fn measure(
             return Err(stopped.error);
         }
     };
-    let record = recorded::read(ledger, &id).context("cannot read the measurements back")?;
+    let record = kept(ledger, &id).context("cannot read the measurements back")?;
     let written = report::write_measured(&record, &args.output, junit, &progress);
     if let Some((how, exit)) = stopped {
         // A step of the Insert Benchmark that failed is a result, although those after it are missing.
@@ -287,6 +287,17 @@ fn measure(
         return Ok(exit);
     }
     written
+}
+
+/// The study as the next command will find it: what this ledger has open may have been replaced or damaged meanwhile.
+fn kept(ledger: &Ledger, id: &str) -> Result<StudyRecord> {
+    recorded::read(&Ledger::open_read_only(ledger.path())?, id)
+}
+
+/// Whether an error says that the ledger was removed or replaced. SQLite may still find the study in its log.
+fn is_gone(error: &anyhow::Error) -> bool {
+    let mut of_ledger = error.chain().filter_map(|it| it.downcast_ref::<assay_ledger::Error>());
+    of_ledger.any(|it| matches!(it.problem, Problem::Gone))
 }
 
 /// What is told of a command that was interrupted before it measured anything.
@@ -307,6 +318,20 @@ mod tests {
     use assay_plan::MachineFacts;
 
     use super::*;
+
+    #[test]
+    fn a_study_is_kept_if_the_file_of_its_ledger_has_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("l.db");
+        let ledger = Ledger::open(&path).unwrap();
+        let told = |ledger: &Ledger| format!("{:#}", kept(ledger, "s").unwrap_err());
+        assert!(told(&ledger).contains("`s`"), "{}", told(&ledger));
+        fs_err::remove_file(&path).unwrap();
+        assert!(told(&ledger).contains("no such file"), "{}", told(&ledger));
+        let of = |problem| anyhow::Error::from(assay_ledger::Error { path: path.clone(), problem });
+        assert!(is_gone(&of(Problem::Gone).context("cannot measure")));
+        assert!(!is_gone(&of(Problem::Missing)));
+    }
 
     #[test]
     fn a_study_that_waited_to_go_on_had_started() {

@@ -42,12 +42,12 @@ fn told(refusals: &[Refusal]) -> String {
 }
 
 impl Hint for RefusedOptions {
-    /// The nearest names first. Only what has none is to be left out.
+    /// What was misspelt first. Only what was not is to be left out.
     fn hints(&self) -> Vec<String> {
         let all = || self.0.iter().flat_map(|it| &it.options);
         let mut hints: Vec<String> = Vec::new();
-        for nearest in all().filter_map(|it| it.nearest.as_ref()) {
-            let meant = format!("did you mean `{nearest}`");
+        for meant in all().filter_map(RefusedOption::meant) {
+            let meant = format!("did you mean `{meant}`");
             if !hints.contains(&meant) {
                 hints.push(meant);
             }
@@ -55,7 +55,7 @@ impl Hint for RefusedOptions {
         // A system that is not called by its words is one of a study file.
         let is_named = |it: &&Refusal| !it.system.contains('@');
         let quoted = |it: &Refusal, quote: char| {
-            let left_out = it.options.iter().filter(|option| option.nearest.is_none());
+            let left_out = it.options.iter().filter(|option| option.meant().is_none());
             left_out.map(|option| format!("{quote}{}{quote}", option.name)).collect::<Vec<_>>()
         };
         let without = |it: &Refusal| {
@@ -79,7 +79,7 @@ impl Hint for RefusedOptions {
         let is_unknown = |it: &Refusal| {
             let mut options = it.options.iter();
             it.product != Product::Postgres
-                && options.any(|option| option.said.is_none() && option.nearest.is_none())
+                && options.any(|option| option.said.is_none() && option.meant().is_none())
         };
         if self.0.iter().any(is_unknown) {
             hints.push(
@@ -165,21 +165,25 @@ mod tests {
             product: Product::MySql,
             options: vec![
                 option("query_cache_type", None, None),
+                option("query_cache_size", None, Some("query_prealloc_size")),
                 option("sql_mod", None, Some("sql_mode")),
                 option("sql_mode", Some("Error while setting value 'x' to 'sql_mode'"), None),
             ],
         }]);
         assert_eq!(
             error.to_string(),
-            "`new` does not take 3 options (mysql 8.0.33):\n    \
+            "`new` does not take 4 options (mysql 8.0.33):\n    \
              `query_cache_type` is unknown\n    \
+             `query_cache_size` is unknown; `query_prealloc_size` is the nearest\n    \
              `sql_mod` is unknown; `sql_mode` is the nearest\n    \
              `sql_mode`: Error while setting value 'x' to 'sql_mode'"
         );
         let hints = error.hints().join("\n");
-        let line = "for `new`: `without = [\"query_cache_type\", \"sql_mode\"]`";
+        let line =
+            "for `new`: `without = [\"query_cache_type\", \"query_cache_size\", \"sql_mode\"]`";
         assert!(hints.contains(line) && hints.contains("`loose_`"), "{hints}");
         assert!(hints.starts_with("did you mean `sql_mode`\n"), "{hints}");
+        assert_eq!(hints.matches("did you mean").count(), 1, "{hints}");
     }
 
     #[test]
