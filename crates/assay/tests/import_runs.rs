@@ -353,3 +353,30 @@ fn raw_runs_have_percentiles_and_metrics_and_losses_are_named() {
     let json: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(json["cells"].as_array().unwrap().len(), 2);
 }
+
+#[test]
+fn what_a_directory_has_besides_outputs_is_told() {
+    let trial = Trial::new();
+    trial.write("old/one.txt", USUAL.text());
+    trial.write("new/one.txt", USUAL.text());
+    let below = trial.write("new/sub/two.txt", USUAL.text());
+    std::os::unix::fs::symlink("nowhere", trial.folder.path().join("new/link")).unwrap();
+    let [old, new] = ["old", "new"].map(|it| trial.folder.path().join(it).display().to_string());
+    let output = trial.import(&[&old, &new], &[]);
+    let told = stderr(&output);
+    assert_eq!(output.status.code(), Some(3), "{told}");
+    assert!(told.contains("/new/sub` is a directory: name it") && told.contains("/new/link`"));
+    // Without files, there is nothing to import.
+    let above = trial.folder.path().display().to_string();
+    assert_refused(&trial.import(&[&above], &[]), "there is no output to import");
+    // The same beside published outputs.
+    let raw = trial.folder.path().join("x.pg1110.a.pk1");
+    fs_err::create_dir_all(raw.join("sub")).unwrap();
+    fs_err::copy(below, raw.join("sb.o.hot-points.range100.pk1.dop2")).unwrap();
+    std::os::unix::fs::symlink("nowhere", raw.join("sb.o.insert.range100.pk1.dop2")).unwrap();
+    let output = trial.place.run_to_end(&["import", "mytools", &raw.display().to_string()]);
+    let told = stderr(&output);
+    assert_eq!(output.status.code(), Some(3), "{told}");
+    assert!(told.contains("/sub: it is a directory among the outputs"), "{told}");
+    assert!(told.contains("/sb.o.insert.range100.pk1.dop2: it is not a regular file"), "{told}");
+}

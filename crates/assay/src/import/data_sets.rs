@@ -99,6 +99,7 @@ fn unread_of_runs(files: &BTreeMap<String, PathBuf>, unread: &mut Unread) -> Res
         };
         name.starts_with("sb.o.") || of("sb.met.", "sb.o.").or_else(is_sampled).is_some()
     };
+    unread.add_no_files(files);
     let read = files.iter().filter(|(name, _)| is_read(name)).map(|(_, path)| path.as_path());
     unread.add(files, &read.collect())
 }

@@ -23,7 +23,7 @@ pub(super) fn of_sysbench(
     let mut runs = Vec::new();
     for directory in directories {
         let files = files(directory)?;
-        for (file, path) in &files {
+        for (file, path) in files.iter().filter(|(_, path)| path.is_file()) {
             // The log of the pause after the writes, and other things, are called alike.
             let Some(run) = file.strip_prefix("sb.o.") else { continue };
             let read = || raw_run(path, &files, run, name(directory));

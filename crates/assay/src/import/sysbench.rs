@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use assay_import::{
     ClientRun, NoRuns, Output, SystemRun, output, pgbench_run, study_of_runs, sysbench_run,
 };
@@ -28,7 +28,12 @@ pub(super) fn run(args: &ImportRuns) -> Result<Exit> {
             outputs.push((given, run));
             continue;
         }
-        for path in files(&given.path)?.into_values().filter(|path| path.is_file()) {
+        for path in files(&given.path)?.into_values() {
+            if !path.is_file() {
+                print(&format!("warning: left out: `{}` {}", path.display(), no_file(&path)));
+                exit = Exit::Incomplete;
+                continue;
+            }
             match read(&path) {
                 Ok(run) => {
                     let system = given.system.clone();
@@ -41,6 +46,13 @@ pub(super) fn run(args: &ImportRuns) -> Result<Exit> {
                 }
             }
         }
+    }
+    if outputs.is_empty() {
+        bail!(Advised::new(
+            "there is no output to import",
+            "name files, or directories with the files of one system each: \
+             `assay import sysbench OLD_DIRECTORY NEW_DIRECTORY`",
+        ));
     }
     let named: Vec<(Given, Option<u32>)> =
         outputs.iter().map(|(given, run)| (given.clone(), run.threads)).collect();
@@ -55,6 +67,15 @@ pub(super) fn run(args: &ImportRuns) -> Result<Exit> {
     let mut ledger = Ledger::open(&paths::ledger_file(args.ledger.file.as_deref())?)?;
     let written = report::write(&add(&mut ledger, &record)?, &args.output)?;
     Ok(if exit == Exit::Done { written } else { exit })
+}
+
+/// Why an entry of a directory is not read.
+fn no_file(path: &Path) -> &'static str {
+    if path.is_dir() {
+        "is a directory: name it, and it is a system of its own"
+    } else {
+        "is not a regular file"
+    }
 }
 
 /// The name of a file in messages: its own, with its directory where another file has the same.

@@ -48,6 +48,18 @@ impl Unread {
         Ok(())
     }
 
+    /// Notes what else is in a directory that is not searched further.
+    pub(super) fn add_no_files(&mut self, entries: &BTreeMap<String, PathBuf>) {
+        for path in entries.values().filter(|path| !path.is_file()) {
+            let why = if path.is_dir() {
+                "it is a directory among the outputs of a server, which are not searched"
+            } else {
+                "it is not a regular file"
+            };
+            self.results.push(format!("{}: {why}", path.display()));
+        }
+    }
+
     /// Tells what was not read. The result is whether results are among it.
     pub(super) fn tell(&self) -> bool {
         for result in self.results.iter().take(TOLD) {
