@@ -35,6 +35,8 @@ pub const TARGETS: &[Target] = &[
     ("published", published::tables),
     ("quantity", text::quantity),
     ("reply", wire::reply),
+    ("repository", text::repository),
+    ("rpm", archive::rpm),
     ("source", text::source),
     ("sources", text::sources),
     ("study_file", text::study_file),

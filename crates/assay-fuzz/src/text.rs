@@ -81,6 +81,12 @@ pub(crate) fn sources(bytes: &[u8]) {
     assert!(fuzzing::sources(text) <= 2 * text.lines().count());
 }
 
+/// The files of a repository of rpm packages: its configuration, the list of its mirrors, both indexes.
+pub(crate) fn repository(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    assert!(fuzzing::repository(text) <= text.len());
+}
+
 /// Study files: a file that can be read is written and read again as the same. A mistake has a position in the file.
 pub(crate) fn study_file(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };

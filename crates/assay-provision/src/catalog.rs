@@ -110,6 +110,10 @@ pub(crate) struct Version {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Additions {
+    #[serde(rename = "release", default)]
+    releases: Vec<Release>,
+    #[serde(rename = "server", default)]
+    servers: Vec<Server>,
     #[serde(rename = "package", default)]
     packages: Vec<Package>,
     #[serde(rename = "build", default)]
@@ -182,18 +186,18 @@ impl Catalog {
         Ok(catalog)
     }
 
-    /// The same with the rows of a catalog file: those of packages before its own, those of builds
-    /// after them.
+    /// The same with the rows of a catalog file: those of builds after its own, the others before them.
     pub(crate) fn with(
         mut self,
         path: &Path,
         check: impl Fn(&Package) -> Result<(), Error>,
+        check_release: impl Fn(&Release) -> Result<(), Error>,
     ) -> Result<Self, Error> {
         // The error names the line of the file.
         let wrong =
             |detail: String| Error::OwnCatalog { path: path.to_owned(), detail: masked(&detail) };
         let additions = toml::from_str(&fs::read_to_string(path)?);
-        let Additions { mut packages, mut builds } =
+        let Additions { mut releases, mut servers, mut packages, mut builds } =
             additions.map_err(|error| wrong(error.to_string()))?;
         for package in &mut packages {
             let checked = package.expand().and_then(|()| check(package));
@@ -203,6 +207,16 @@ impl Catalog {
         for patch in builds.iter_mut().flat_map(|row| &mut row.patches) {
             *patch = fs::canonicalize(directory.join(&*patch))?;
         }
+        for release in &releases {
+            check_release(release).map_err(|error| wrong(error.to_string()))?;
+        }
+        releases.append(&mut self.releases);
+        self.releases = releases;
+        if let Some(lost) = servers.iter().find(|it| self.release(&it.release).is_none()) {
+            return Err(wrong(format!("no release `{}`", lost.release)));
+        }
+        servers.append(&mut self.servers);
+        self.servers = servers;
         self.builds.append(&mut builds);
         packages.append(&mut self.packages);
         self.packages = packages;

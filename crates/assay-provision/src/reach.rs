@@ -38,7 +38,10 @@ impl Provisioner {
     /// # Errors
     /// When the file cannot be read or is not a catalog.
     pub fn with_catalog(self, path: &Path) -> Result<Self, Error> {
-        Ok(Self { catalog: self.catalog.with(path, sources::check)?, ..self })
+        Ok(Self {
+            catalog: self.catalog.with(path, sources::check, sources::check_release)?,
+            ..self
+        })
     }
 
     /// The same, but takes servers from one source only: a kind, such as `maven`, a vendor, such as `mysql.com`, or

@@ -1,4 +1,5 @@
-//! Debian versions: their order, and the upstream version inside them.
+//! Debian versions: their order, and the upstream version inside them. Those of rpm packages are ordered alike, except
+//! for separators, in which no two versions of a server differ.
 
 use std::cmp::Ordering;
 

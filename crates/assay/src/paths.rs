@@ -117,7 +117,7 @@ impl Hint for Untrusted {
 }
 
 /// Parts of the cache from which assay runs programs, or from which servers get their data.
-const TRUSTED: [&str; 5] = ["", "prefixes", "templates", "instances", "apt"];
+const TRUSTED: [&str; 6] = ["", "prefixes", "templates", "instances", "apt", "dnf"];
 
 /// Those whose entries may have been put there before the part was this user's alone.
 const FILLED: [&str; 2] = ["prefixes", "templates"];

@@ -113,6 +113,8 @@ pub(crate) struct Record {
     pub(crate) version: String,
     /// The part of the source that has it, such as a suite.
     pub(crate) channel: String,
+    /// Where the source has it; empty where its client knows.
+    pub(crate) location: String,
     /// Bytes to download.
     pub(crate) size: u64,
     /// KiB when unpacked, about.

@@ -2,6 +2,7 @@
 
 pub(crate) mod apt;
 mod dir;
+pub(crate) mod dnf;
 pub(crate) mod git;
 pub(crate) mod kind;
 mod maven;
@@ -10,13 +11,14 @@ mod pip;
 pub(crate) mod registry;
 mod tarball;
 
-use crate::catalog::{Catalog, Package};
+use crate::catalog::{Catalog, Package, Release};
 use crate::error::Error;
 use kind::{Distribution, Kind, Named, Registry, Source};
 
 /// Every source, in the order in which errors list them.
 pub(crate) const ALL: &[&dyn Source] = &[
     &apt::Packages,
+    &dnf::Packages,
     &maven::Maven,
     &npm::Npm,
     &pip::Pip,
@@ -97,6 +99,19 @@ pub(crate) fn check(package: &Package) -> Result<(), Error> {
     Err(Error::Catalog(format!("`{}`: `tarballs` go with source tarball", package.name)))
 }
 
+/// Checks that a row of the catalog is one of a distribution.
+pub(crate) fn check_release(release: &Release) -> Result<(), Error> {
+    let words: Vec<_> = distributions().map(|(word, _)| word).collect();
+    let Release { name, source, .. } = release;
+    let unknown = || {
+        let words = words.join("`, `");
+        Error::Catalog(format!(
+            "release `{name}`: unknown source `{source}`, expected one of `{words}`"
+        ))
+    };
+    distribution(source).map(drop).ok_or_else(unknown)
+}
+
 #[cfg(test)]
 mod tests {
     use assay_model::Product;
@@ -109,7 +124,7 @@ mod tests {
         let packaged = Product::ALL.into_iter().flat_map(|product| catalog.packaged(product));
         packaged.for_each(|it| check(it.package).unwrap());
         for release in &catalog.releases {
-            assert!(distribution(&release.source).is_some(), "{}", release.name);
+            check_release(release).unwrap();
         }
     }
 

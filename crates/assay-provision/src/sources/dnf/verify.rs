@@ -1,0 +1,117 @@
+//! Signatures of indexes and packages, checked by the programs `gpg` and `rpmkeys` against the keys that a repository
+//! names, in a place of their own.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use tempfile::TempDir;
+
+use super::machine::Repository;
+use crate::error::Error;
+use crate::programs;
+
+/// The keys of a repository.
+pub(super) struct Keys<'a> {
+    repository: &'a Repository,
+    /// The files of keys that are on this machine.
+    files: Vec<PathBuf>,
+    /// A place for the databases of both programs.
+    place: TempDir,
+}
+
+impl<'a> Keys<'a> {
+    pub(super) fn of(repository: &'a Repository) -> Result<Self, Error> {
+        let files = repository.keys.iter().filter_map(|it| it.strip_prefix("file://"));
+        let files: Vec<_> = files.map(PathBuf::from).collect();
+        let place = tempfile::Builder::new().prefix("assay-keys-").tempdir()?;
+        for directory in ["gpg", "rpm"] {
+            let mut builder = std::fs::DirBuilder::new();
+            std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+            builder.create(place.path().join(directory))?;
+        }
+        Ok(Self { repository, files, place })
+    }
+
+    /// Checks the signature of an index, in a file beside it.
+    ///
+    /// # Errors
+    /// When it is not signed with one of the keys.
+    pub(super) fn check_index(
+        &self,
+        release: &str,
+        index: &Path,
+        signature: &Path,
+    ) -> Result<(), Error> {
+        let home = self.place.path().join("gpg");
+        let gpg = |arguments: &[&Path]| {
+            let mut command = Command::new("gpg");
+            command.arg("--homedir").arg(&home).args([
+                "--batch",
+                "--no-autostart",
+                "--status-fd=1",
+            ]);
+            output(command.args(arguments), "gpg", "gnupg")
+        };
+        for key in &self.files {
+            gpg(&[Path::new("--import"), key])?;
+        }
+        let output = gpg(&[Path::new("--verify"), signature, index])?;
+        let said = String::from_utf8_lossy(&output.stdout);
+        // A signature by an expired key is not `GOODSIG`, but gpg takes it.
+        let is_good = said.lines().any(|line| line.starts_with("[GNUPG:] GOODSIG "));
+        if output.status.success() && is_good {
+            return Ok(());
+        }
+        let detail =
+            format!("the index of repository `{}` has no valid signature", self.repository.id);
+        Err(Error::UnverifiedIndex { release: release.to_owned(), detail })
+    }
+
+    /// Checks the signature of a package. Keys that are not in files must be in the machine's database, where their
+    /// user has put them.
+    ///
+    /// # Errors
+    /// When it is not signed with one of the keys.
+    pub(super) fn check_packages(&self, release: &str, packages: &[PathBuf]) -> Result<(), Error> {
+        let rpmkeys = || {
+            let mut command = Command::new("rpmkeys");
+            if !self.files.is_empty() {
+                command.arg("--dbpath").arg(self.place.path().join("rpm"));
+            }
+            command
+        };
+        for key in &self.files {
+            output(rpmkeys().arg("--import").arg(key), "rpmkeys", "rpm")?;
+        }
+        for package in packages {
+            let mut command = rpmkeys();
+            // Without it, a package without a signature passes.
+            command.args(["--define", "_pkgverify_level all", "--checksig"]).arg(package);
+            let output = output(&mut command, "rpmkeys", "rpm")?;
+            let said = String::from_utf8_lossy(&output.stdout);
+            // What is wrong is in capitals. The second word is that of older programs.
+            let is_signed = said.contains(" signatures OK") || said.contains(" pgp ");
+            if !output.status.success() || !is_signed {
+                let name = package.file_name().unwrap_or_default().display();
+                let repository = &self.repository.id;
+                let detail =
+                    format!("package `{name}` of repository `{repository}` has no valid signature");
+                return Err(Error::Altered { release: release.to_owned(), detail });
+            }
+        }
+        Ok(())
+    }
+}
+
+fn output(
+    command: &mut Command,
+    program: &'static str,
+    package: &'static str,
+) -> Result<Output, Error> {
+    command.env("LC_ALL", "C.UTF-8").stdin(Stdio::null());
+    programs::output(command).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => Error::ClientMissing { program, package },
+        _ => Error::Io(error),
+    })
+}
