@@ -31,7 +31,7 @@ pub enum Error {
         has_apt: bool,
     },
     /// Servers that are not this distribution's cannot start on this machine.
-    #[error("this machine has no `{0}`, which servers from packages start by")]
+    #[error("this machine has no loader for these binaries: servers from packages start by `{0}`")]
     NoLoader(&'static str),
     /// The machine lacks libraries that a server needs.
     #[error("this machine lacks libraries that `{server}` needs: {}", .missing.join(", "))]

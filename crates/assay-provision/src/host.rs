@@ -1,5 +1,6 @@
 //! What a server from a registry or a vendor needs of a machine whose libraries it runs on.
 
+use std::io::Read as _;
 use std::path::Path;
 use std::process::Command;
 
@@ -18,19 +19,34 @@ const LOADER: &str = if cfg!(target_arch = "aarch64") {
 /// # Errors
 /// When the machine lacks the loader or libraries.
 pub(crate) fn check(server: &Path) -> Result<(), Error> {
-    if !Path::new(LOADER).exists() {
-        return Err(Error::NoLoader(LOADER));
+    with(LOADER, server)
+}
+
+fn with(loader: &'static str, server: &Path) -> Result<(), Error> {
+    if !Path::new(loader).exists() {
+        return Err(Error::NoLoader(loader));
     }
-    let mut command = Command::new(LOADER);
+    let mut command = Command::new(loader);
     command.arg(server).env("LD_TRACE_LOADED_OBJECTS", "1").env("LC_ALL", "C.UTF-8");
     let output = programs::output(&mut command)?;
-    let missing =
-        missing(&String::from_utf8_lossy(&output.stdout), &String::from_utf8_lossy(&output.stderr));
+    let (stdout, stderr) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let missing = missing(&stdout, &stderr);
     if missing.is_empty() {
-        return Ok(());
+        // A loader that does not load programs, such as the one of NixOS, only says so and fails.
+        let loads = output.status.success() || !is_program(server)?;
+        return if loads { Ok(()) } else { Err(Error::NoLoader(loader)) };
     }
     let server = server.file_name().unwrap_or_default().to_string_lossy().into_owned();
     Err(Error::HostLibraries { server, missing })
+}
+
+/// Whether a file is a program that a loader loads, by its first bytes. Scripts and other files that a user builds are
+/// not the loader's.
+fn is_program(file: &Path) -> Result<bool, Error> {
+    let mut start = Vec::new();
+    fs_err::File::open(file)?.take(4).read_to_end(&mut start)?;
+    Ok(start == *b"\x7fELF")
 }
 
 /// The libraries, and versions of libraries, that the loader does not find.
@@ -93,6 +109,28 @@ mod tests {
             missing("\tlibaio.so.1 => not found\n\tlibc.so.6 => /lib/libc.so.6\n", ""),
             ["libaio.so.1"]
         );
+    }
+
+    /// As on NixOS, whose file of that name says that it starts no foreign programs.
+    #[test]
+    fn a_loader_that_loads_nothing_is_none() {
+        let place = tempfile::tempdir().unwrap();
+        let stub = place.path().join("ld.so");
+        // Static, as that one is: any other is itself loaded by this machine's loader, which lists its libraries.
+        let source = place.path().join("stub.c");
+        fs_err::write(&source, "int main(void) { return 127; }").unwrap();
+        let mut cc = Command::new("cc");
+        let compiled = cc.args(["-static", "-o"]).args([&stub, &source]).status().unwrap();
+        assert!(compiled.success());
+        let stub: &'static str = stub.display().to_string().leak();
+        let program = std::env::current_exe().unwrap();
+        let error = with(stub, &program).unwrap_err();
+        assert!(matches!(error, Error::NoLoader(path) if path == stub), "{error}");
+        assert!(assay_model::Hint::hints(&error).concat().contains("programs.nix-ld"));
+        let script = place.path().join("script");
+        fs_err::write(&script, "#!/bin/sh\n").unwrap();
+        with(stub, &script).unwrap();
+        check(&program).unwrap();
     }
 
     /// Scripts and other files that a user builds are not the loader's.
