@@ -250,7 +250,7 @@ impl SearchedTests {
         match self {
             Self::Own => "`assay tests --workload FILE` lists them",
             Self::Oltp => "`assay tests --suite oltp` lists them",
-            Self::Set => "`assay tests --set 47` lists all tests",
+            Self::Set => "`assay tests --set all` lists all tests",
         }
     }
 }

@@ -281,7 +281,7 @@ mod tests {
         let mut data = LoadedData::new(1, DATA);
         let oltp = oltp_tests(&OltpOptions::default());
         for test in
-            tests_of(TestSet::All).iter().chain(&oltp).filter(|test| test.class == Class::Read)
+            tests_of(TestSet::Set47).iter().chain(&oltp).filter(|test| test.class == Class::Read)
         {
             let setup = Setup { clients: 1, tables: 2, rows: 1000 };
             let program = Program::new(Product::MariaDb, *test, setup, StatementMode::Text);

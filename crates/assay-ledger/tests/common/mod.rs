@@ -235,7 +235,7 @@ fn system() -> impl Strategy<Value = System> {
 fn cell() -> impl Strategy<Value = PlannedCell> {
     let placement =
         select(vec![CpuPlacement::OneCpu, CpuPlacement::ConnectionsOnOneCpu, CpuPlacement::Free]);
-    let test = select(tests_of(TestSet::All).to_vec());
+    let test = select(tests_of(TestSet::All));
     let warm_us = option::of(0..=3_600_000_000_u32);
     let lengths = (0..=SLICE_MS, warm_us, 0..=SLICE_MS, 0..=SLICE_MS);
     (test, setup(), lengths, option::of(count()), placement).prop_map(

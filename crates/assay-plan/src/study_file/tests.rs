@@ -249,7 +249,7 @@ fn mistakes_are_shown_with_their_place() {
         "placement = \"one_cpu\"",
         "statements = \"binary\"",
         "set = 33",
-        "set = \"32\"",
+        "set = \"33\"",
         "budget = true",
         "budget = \"10 parsecs\"",
         "threshold = \"2\"",
