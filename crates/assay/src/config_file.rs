@@ -9,6 +9,7 @@ use assay_model::SystemSpec;
 use assay_plan::{ConfigLine, Request, config_lines, parse_system, repeated_options};
 use fs_err as fs;
 
+use crate::advice::Advised;
 use crate::paths;
 
 /// Maximum number of bytes read for one system. The files of a packaged Postgres have 30 KB.
@@ -79,7 +80,10 @@ fn lines(
     missing: &mut BTreeSet<PathBuf>,
 ) -> Result<Vec<ConfigLine>> {
     if depth == 0 {
-        bail!("`{}` is included {DEPTH_MAX} levels deep", file.display());
+        bail!(Advised::new(
+            format!("`{}` is included {DEPTH_MAX} levels deep", file.display()),
+            "do its includes lead back to it? A file cannot include itself",
+        ));
     }
     if !fs::metadata(file)?.is_file() {
         bail!("`{}` is not a regular file", file.display());
@@ -200,5 +204,7 @@ mod tests {
             let error = format!("{:#}", resolve(study(config), directory.path()).unwrap_err());
             assert!(error.contains("system `b`") && error.contains(expected), "{error}");
         }
+        let circle = resolve(study("circle.cnf"), directory.path()).unwrap_err();
+        assert!(crate::errors::hints(&circle)[0].contains("lead back to it"));
     }
 }

@@ -11,5 +11,5 @@ mod verify;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use pack::pack;
+pub(crate) use pack::{is_packed, pack};
 pub(crate) use verify::verify;

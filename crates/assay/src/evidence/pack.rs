@@ -55,6 +55,22 @@ pub(super) fn judged(ledger: &Ledger, id: &str) -> Result<StudyRows> {
     Ok(copy.rows(id)?)
 }
 
+/// Whether a study of a ledger, packed, has these rows. A pack lacks what is personal.
+pub(crate) fn is_packed(ledger: &Ledger, rows: &StudyRows) -> Result<bool> {
+    let id = rows.study();
+    let record = ledger.read(id)?;
+    let here = Here::now(paths::cache_dir(None).ok().as_deref());
+    for keep_host in [false, true] {
+        let pack = packed(judged(ledger, id)?, &record, &here, keep_host)?;
+        let kept =
+            Ledger::of_bytes(pack.member(assay_pack::LEDGER), Path::new("the packed ledger"))?;
+        if kept.rows(id).is_ok_and(|it| it.is_same(rows)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// The pack of a study.
 pub(super) fn packed(
     mut rows: StudyRows,

@@ -9,8 +9,9 @@ use super::common::published_id;
 use crate::advice::Advised;
 use crate::cli::ImportLedger;
 use crate::clock::now_ms;
+use crate::evidence::is_packed;
 use crate::exit::Exit;
-use crate::opened::open_ledger;
+use crate::opened::{is_pack, open_ledger};
 use crate::{paths, report};
 
 /// A study of the other ledger.
@@ -36,7 +37,12 @@ pub(crate) fn run(args: &ImportLedger) -> Result<Exit> {
         let rows = theirs.rows(&study.id).with_context(cannot)?;
         check(&study, &rows).with_context(cannot)?;
         let is_known = known.iter().any(|it| it.id == study.id);
-        if is_known && !ours.rows(&study.id)?.is_same(&rows) {
+        // The user's own study may come back as its pack.
+        let is_same = || -> Result<bool> {
+            Ok(ours.rows(&study.id)?.is_same(&rows)
+                || is_pack(&args.from) && is_packed(&ours, &rows).unwrap_or(false))
+        };
+        if is_known && !is_same()? {
             others.push(study.id.clone());
         } else if !is_known {
             new.push(rows);
