@@ -85,7 +85,7 @@ fn a_sandbox_is_started_loaded_driven_listed_and_stopped() {
 /// `cache clean` leaves what a sandbox uses, and removes the rest.
 #[test]
 fn the_binaries_of_a_sandbox_stay_when_the_cache_is_cleaned() {
-    let place = Place::new();
+    let place = Place::bare();
     let shared = fs_err::canonicalize(place.cache().join("prefixes")).unwrap();
     // The test needs a cache that may be emptied, with copies of the servers.
     fs_err::remove_file(place.cache().join("prefixes")).unwrap();
@@ -182,7 +182,7 @@ fn an_audit_lists_the_differences() {
 
 #[test]
 fn every_command_that_starts_a_server_tells_all_options_that_it_does_not_take() {
-    let place = Place::new();
+    let place = Place::bare();
     let wrong = "mariadb@11.8+no_such_option=1+innodb_bufer_pool_size=1G+innodb_doublewrite=x";
     for command in [
         &["audit", "mariadb@11.8", wrong, "--offline"][..],
@@ -207,14 +207,13 @@ fn every_command_that_starts_a_server_tells_all_options_that_it_does_not_take() 
 
 #[test]
 fn a_study_that_goes_on_loads_its_data_before_it_waits() {
-    let place = Place::new();
+    let place = Place::bare();
     let study = ["mariadb@10.11", "mariadb@11.8", "--rows", "1000", "--tests", "point-query"];
     let compare = ["compare", "--preset", "smoke", "--offline"];
     let output = place.run_to_end(&[&compare[..], &study[..]].concat());
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     fs_err::remove_dir_all(place.cache().join("templates")).unwrap();
-    let path = "/tmp/assay-measures.lock";
-    let lock = fs_err::File::open(path).unwrap();
+    let lock = fs_err::File::open(place.machine_lock()).unwrap();
     lock.lock().unwrap();
     let mut command = place.command(&["resume", "latest", "--more", "5s", "--offline"]);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
@@ -234,10 +233,7 @@ fn a_study_that_goes_on_loads_its_data_before_it_waits() {
 #[test]
 fn other_commands_warn_of_a_running_study_without_waiting() {
     let place = Place::new();
-    let path = "/tmp/assay-measures.lock";
-    // Another user may have created it. Reading is enough for a lock.
-    let lock = fs_err::File::open(path).or_else(|_| fs_err::File::create(path)).unwrap();
-    // Waits for studies of other tests.
+    let lock = fs_err::File::create(place.machine_lock()).unwrap();
     lock.lock().unwrap();
     let system = "mariadb@10.11";
     let audit = place.run_to_end(&["audit", system, system, "--offline", "--format", "json"]);
@@ -258,7 +254,7 @@ fn other_commands_warn_of_a_running_study_without_waiting() {
 
 #[test]
 fn the_data_that_were_not_used_for_the_longest_time_go_when_the_cache_exceeds_its_bound() {
-    let place = Place::new();
+    let place = Place::bare();
     let measured = |rows: &str, limit: &str| {
         let study = ["compare", "mariadb@11.8", "--twin", "--preset", "smoke", "--budget", "5s"];
         let tests = ["--tests", "point-query", "--offline", "--rows", rows];
@@ -287,7 +283,7 @@ fn the_data_that_were_not_used_for_the_longest_time_go_when_the_cache_exceeds_it
 
 #[test]
 fn the_cache_is_listed_and_cleaned() {
-    let place = Place::new();
+    let place = Place::bare();
     let kinds = |place: &Place| -> Vec<String> {
         let listed = json(place, &["cache", "list", "--format", "json"]);
         let of = |entry: &Value| entry["kind"].as_str().unwrap().to_owned();

@@ -7,7 +7,6 @@ mod common;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -20,9 +19,6 @@ use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use serde_json::Value;
 
-/// One study at a time: they wait for each other anyway.
-static ALONE: Mutex<()> = Mutex::new(());
-
 /// A short study of reads and writes that prints JSON. How much it measures does not depend on how busy the machine is.
 fn start(place: &Place) -> Child {
     start_with(place, "2", "3")
@@ -33,8 +29,8 @@ fn start_with(place: &Place, blocks: &str, rounds: &str) -> Child {
         "compare",
         "mariadb@10.11",
         "mariadb@11.8",
-        "--rows",
-        "10000",
+        "--preset",
+        "smoke",
         "--offline",
         "--budget",
         "20m",
@@ -89,7 +85,6 @@ fn assert_some_failed(code: Option<i32>, result: &Value, why: &str) {
 
 /// A study goes on when something that is done to its servers has made a test fail.
 fn assert_a_test_fails(why: &str, act: impl Fn(&Place)) {
-    let _alone = ALONE.lock();
     let place = Place::new();
     let mut child = start(&place);
     until_a_test_fails(&place, &mut child, || act(&place));
@@ -128,7 +123,6 @@ fn a_connection_that_is_killed_fails_its_test_and_the_study_goes_on() {
 
 /// The client waits for about half a minute before it gives up on a server.
 fn a_server_that_hangs_fails_its_test_and_the_study_goes_on() {
-    let _alone = ALONE.lock();
     let place = Place::new();
     let mut child = start(&place);
     // A frozen server is woken for its turn. The server whose turn it is hangs.
@@ -147,7 +141,7 @@ fn a_server_that_hangs_fails_its_test_and_the_study_goes_on() {
 }
 
 fn an_option_that_a_version_does_not_know_is_told() {
-    let place = Place::new();
+    let place = Place::bare();
     let other = "mariadb@11.8+no_such_option=1";
     let output =
         place.run_to_end(&["compare", "mariadb@10.11", other, "--offline", "--rows", "1000"]);
@@ -205,8 +199,7 @@ fn a_template_is_lost(
 }
 
 fn a_server_that_no_longer_starts_keeps_what_was_measured_and_can_be_resumed() {
-    let _alone = ALONE.lock();
-    let place = Place::new();
+    let place = Place::bare();
     let child = start(&place);
     let is_aged = |slice: &Slice| slice.cell.test.start_from == StartFrom::Aged;
     let is_due = |place: &Place| place.all_slices().iter().any(is_aged);
@@ -214,8 +207,7 @@ fn a_server_that_no_longer_starts_keeps_what_was_measured_and_can_be_resumed() {
 }
 
 fn a_server_that_does_not_start_for_tests_never_measured_can_be_resumed() {
-    let _alone = ALONE.lock();
-    let place = Place::new();
+    let place = Place::bare();
     let child = start(&place);
     // Tests on fresh data come first. By then, the aged data are complete.
     let is_due = |place: &Place| place.slices() > 0;
@@ -223,7 +215,6 @@ fn a_server_that_does_not_start_for_tests_never_measured_can_be_resumed() {
 }
 
 fn a_second_assay_waits_until_the_first_has_measured() {
-    let _alone = ALONE.lock();
     let (first_place, second_place) = (Place::new(), Place::new());
     // It must not end before the second has loaded its data.
     let mut first = start_with(&first_place, "100", "100");
@@ -234,11 +225,14 @@ fn a_second_assay_waits_until_the_first_has_measured() {
         "mariadb@11.8",
         "--preset",
         "smoke",
+        "--budget",
+        "20m",
         "--offline",
         "--tests",
         "point-query",
     ];
     let mut command = second_place.command(&args);
+    command.env("ASSAY_MACHINE_LOCK", first_place.machine_lock());
     let mut second = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let mut told = String::new();
     let mut stderr = second.stderr.take().unwrap();
@@ -277,8 +271,7 @@ impl Drop for SmallDisk {
 }
 
 fn a_disk_that_fills_while_loading_is_told_and_nothing_is_left() {
-    let _alone = ALONE.lock();
-    let place = Place::new();
+    let place = Place::bare();
     let _disk = SmallDisk::mount(place.cache().join("instances"), 90 << 20);
     let args = ["compare", "mariadb@10.11", "mariadb@11.8", "--rows", "100000", "--offline"];
     let output = place.run_to_end(&args);
@@ -289,8 +282,7 @@ fn a_disk_that_fills_while_loading_is_told_and_nothing_is_left() {
 }
 
 fn loaded_data_make_room_for_a_server() {
-    let _alone = ALONE.lock();
-    let place = Place::new();
+    let place = Place::bare();
     let servers = fs_err::read_link(place.cache().join("prefixes")).unwrap();
     let _disk = SmallDisk::mount(place.cache(), 1500 << 20);
     let data = place.cache().join("templates").join("0123456789abcdef");
@@ -306,16 +298,16 @@ fn loaded_data_make_room_for_a_server() {
 }
 
 fn a_disk_that_fills_while_measuring_fails_the_test_and_nothing_is_left() {
-    let _alone = ALONE.lock();
-    let place = Place::new();
+    let place = Place::bare();
     // Templates become instances by a rename, so they are on one file system. The servers can stay where they are.
     let servers = fs_err::read_link(place.cache().join("prefixes")).unwrap();
     let _disk = SmallDisk::mount(place.cache(), 5 << 30);
     fs_err::os::unix::fs::symlink(servers, place.cache().join("prefixes")).unwrap();
-    let args = ["compare", "mariadb@10.11", "mariadb@11.8", "--rows", "10000", "--offline"];
-    let more =
-        ["--tests", "insert,point-query", "--budget", "40s", "--blocks", "2", "--format", "json"];
-    let mut command = place.command(&[&args[..], &more].concat());
+    let args = ["compare", "mariadb@10.11", "mariadb@11.8", "--preset", "smoke", "--offline"];
+    // A write slice is so long that the tables must grow in it.
+    let more = ["--tests", "insert,point-query", "--write-slice", "500ms", "--format", "json"];
+    let length = ["--budget", "20m", "--blocks", "2", "--rounds", "30"];
+    let mut command = place.command(&[&args[..], &more, &length].concat());
     let mut child = command.stderr(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
     let filler = place.cache().join("filler");
     until_a_test_fails(&place, &mut child, || fill_up(&filler, &place.cache()));
@@ -340,7 +332,6 @@ fn a_disk_that_fills_while_measuring_fails_the_test_and_nothing_is_left() {
 
 /// The window of a terminal is closed. The program in it and its servers end.
 fn a_terminal_that_is_closed_leaves_nothing_and_the_study_can_go_on() {
-    let _alone = ALONE.lock();
     let place = Place::new();
     let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
     grantpt(&terminal).unwrap();
@@ -348,8 +339,8 @@ fn a_terminal_that_is_closed_leaves_nothing_and_the_study_can_go_on() {
     let name = ptsname(&terminal, Vec::new()).unwrap().into_string().unwrap();
     let open =
         || fs_err::OpenOptions::new().read(true).write(true).open(&name).unwrap().into_parts().0;
-    let args = ["compare", "mariadb@10.11", "mariadb@11.8", "--preset", "smoke", "--offline"];
-    let ordinary = place.command(&args);
+    let systems = ["compare", "mariadb@10.11", "mariadb@11.8", "--preset", "smoke", "--offline"];
+    let ordinary = place.command(&[&systems[..], &["--budget", "20m"]].concat());
     let mut command = Command::new("setsid");
     command.args(["--ctty", "--wait"]).arg(ordinary.get_program()).args(ordinary.get_args());
     for (name, value) in ordinary.get_envs() {
@@ -389,8 +380,7 @@ fn a_terminal_that_is_closed_leaves_nothing_and_the_study_can_go_on() {
 }
 
 fn a_disk_that_fills_fails_the_step_of_the_insert_benchmark() {
-    let _alone = ALONE.lock();
-    let place = Place::new();
+    let place = Place::bare();
     let servers = fs_err::read_link(place.cache().join("prefixes")).unwrap();
     let _disk = SmallDisk::mount(place.cache(), 6 << 30);
     fs_err::os::unix::fs::symlink(servers, place.cache().join("prefixes")).unwrap();
@@ -424,7 +414,6 @@ fn fill_up(filler: &Path, on: &Path) {
 }
 
 fn a_ledger_that_cannot_grow_stops_the_study_and_keeps_what_it_has() {
-    let _alone = ALONE.lock();
     let place = Place::new();
     // The disk has room for the first data of a study and for some slices.
     let disk = SmallDisk::mount(place.ledger().with_file_name("small"), 900 << 10);

@@ -4,13 +4,9 @@
 mod common;
 
 use std::process::Output;
-use std::sync::Mutex;
 
 use common::Place;
 use serde_json::Value;
-
-/// One study at a time.
-static ALONE: Mutex<()> = Mutex::new(());
 
 const BASE: [&str; 3] = ["gate", "--base", "mariadb@11.8"];
 
@@ -22,14 +18,15 @@ fn result(output: &Output) -> (i32, Value) {
 
 #[test]
 fn a_system_keeps_up_with_itself_or_is_undecided() {
-    let _alone = ALONE.lock();
     let place = Place::new();
     let file = place.run().join("gate.xml");
     let file = file.to_str().unwrap();
     let limits = ["--other", "mariadb@11.8", "--max-slowdown", "40%", "--limit", "writes=90%"];
     let study = ["--preset", "smoke", "--tests", "point-query,scan,update-index", "--offline"];
+    let budget = ["--budget", "20m"];
     let output = ["--format", "json", "--junit", file];
-    let (code, json) = result(&place.run_to_end(&[&BASE[..], &limits, &study, &output].concat()));
+    let (code, json) =
+        result(&place.run_to_end(&[&BASE[..], &limits, &study, &budget, &output].concat()));
     let gate = &json["gate"];
     match gate["verdict"].as_str().unwrap() {
         "passed" => assert_eq!(code, 0, "{gate}"),
@@ -62,7 +59,6 @@ fn a_system_keeps_up_with_itself_or_is_undecided() {
 
 #[test]
 fn a_slower_system_exceeds_the_limit() {
-    let _alone = ALONE.lock();
     let place = Place::with("postgres@16");
     // Every query reads the whole table, which a busy machine does not hide. The budget is for one, too.
     let slow = "postgres@16+enable_indexscan=off+enable_indexonlyscan=off+enable_bitmapscan=off";
@@ -83,7 +79,6 @@ fn a_slower_system_exceeds_the_limit() {
 
 #[test]
 fn an_interrupted_gate_is_resumed_with_its_limits() {
-    let _alone = ALONE.lock();
     let place = Place::new();
     let limits = ["--other", "mariadb@11.8", "--max-slowdown", "1%", "--offline"];
     let study = ["--rows", "10k", "--tests", "point-query", "--blocks", "2", "--rounds", "40"];

@@ -105,7 +105,7 @@ fn made(place: &Place) -> [usize; 2] {
 /// Another assay fills the cache meanwhile, which may take an hour.
 #[test]
 fn while_a_server_is_fetched() {
-    let place = Place::new();
+    let place = Place::bare();
     let lock = fs_err::File::create(place.cache().join("provision.lock")).unwrap();
     lock.file().lock().unwrap();
     let mut running = Running::start(&place, &["server", "get", "mariadb@11.8"]);
@@ -149,7 +149,7 @@ fn begun(place: &Place) -> usize {
 
 #[test]
 fn while_a_server_is_built() {
-    let place = Place::new();
+    let place = Place::bare();
     let (server, _) = source(&place);
     let mut running = Running::start(&place, &["server", "get", &server]);
     running.wait_until(|| begun(&place) == 1);
@@ -160,7 +160,7 @@ fn while_a_server_is_built() {
 /// If assay is killed, no signal reaches the build. The next assay waits until the build has ended.
 #[test]
 fn while_a_server_is_built_by_an_assay_that_is_killed() {
-    let place = Place::new();
+    let place = Place::bare();
     let (server, pipe) = source(&place);
     let mut killed = Running::start(&place, &["server", "get", &server]);
     killed.wait_until(|| begun(&place) == 1);
@@ -176,7 +176,7 @@ fn while_a_server_is_built_by_an_assay_that_is_killed() {
 
 #[test]
 fn while_rows_are_sent() {
-    let place = Place::new();
+    let place = Place::bare();
     let mut running = Running::start(&place, &study(MANY));
     running.wait_for("loading");
     let mut control = None;
@@ -188,7 +188,7 @@ fn while_rows_are_sent() {
 
 #[test]
 fn while_an_index_is_made() {
-    let place = Place::new();
+    let place = Place::bare();
     let mut running = Running::start(&place, &study(MANY));
     running.wait_for("loading");
     let mut control = None;
@@ -201,7 +201,7 @@ fn while_an_index_is_made() {
 /// A transaction that sees old row versions keeps the server from purging them while it is open.
 #[test]
 fn while_a_server_is_drained_and_the_study_continues() {
-    let place = Place::new();
+    let place = Place::bare();
     let mut running = Running::start(&place, &study("50000"));
     // The data of both systems are loaded by now. The study has begun, and ages them.
     running.wait_for("one pass over");
@@ -226,8 +226,8 @@ fn while_a_server_is_drained_and_the_study_continues() {
 /// The round is finished, and is the last one.
 #[test]
 fn while_a_round_is_measured() {
-    let place = Place::new();
-    let long = ["--budget", "60s", "--slice", "3s"];
+    let place = Place::bare();
+    let long = ["--budget", "20m", "--slice", "3s"];
     let mut running = Running::start(&place, &[&study("10000")[..], &long].concat());
     place.wait_for_slices(2, &mut running.child);
     running.wait_until(|| place.awake().next().is_some());
@@ -239,7 +239,7 @@ fn while_a_round_is_measured() {
 
 #[test]
 fn while_a_data_directory_is_initialised() {
-    let place = Place::new();
+    let place = Place::bare();
     let mut running = Running::start(&place, &["server", "start", "mariadb@11.8", "--offline"]);
     let templates = place.cache().join("templates");
     let is_begun =
@@ -252,7 +252,7 @@ fn while_a_data_directory_is_initialised() {
 
 /// Acts on a server that runs meanwhile and must still exist afterwards, given its URL and a connection.
 fn with_running_server(work: impl FnOnce(&Place, &str, &mut Option<Connection>)) {
-    let place = Place::new();
+    let place = Place::bare();
     let words = ["server", "start", "mariadb@11.8", "--offline", "--format", "json"];
     let output = place.run_to_end(&words);
     let started: Value = serde_json::from_slice(&output.stdout).unwrap();

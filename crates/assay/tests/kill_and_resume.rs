@@ -36,7 +36,7 @@ fn killed_at_random_moments_and_resumed() {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
     let mut random = number("ASSAY_KILLS_SEED").unwrap_or(now.as_nanos() as u64);
     println!("seed {random}");
-    let place = Place::new();
+    let place = Place::bare();
     let mut counts = Counts::default();
     let mut before: Vec<Slice> = Vec::new();
     while counts.kills < times {

@@ -7,7 +7,6 @@ use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Child, Output, Stdio};
-use std::sync::Mutex;
 
 use assay_ledger::Ledger;
 use common::Place;
@@ -15,13 +14,12 @@ use rusqlite::Connection;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-/// One study at a time: studies of other tests would wait, and that time would count as theirs.
-static ALONE: Mutex<()> = Mutex::new(());
-
-const LONG: [&str; 15] = [
+const LONG: [&str; 17] = [
     "compare",
     "mariadb@10.11",
     "mariadb@11.8+innodb_io_capacity=300",
+    "--preset",
+    "smoke",
     "--rows",
     "1k",
     "--tests",
@@ -104,7 +102,6 @@ fn changed(json: &str, change: impl FnOnce(&mut Value)) -> String {
 
 #[test]
 fn a_study_is_resumed_only_if_assay_would_plan_it_itself() {
-    let _alone = ALONE.lock();
     let place = Place::new();
     interrupt(start(&place));
     let [spec, options, prefix] = columns(&place);
@@ -187,7 +184,6 @@ fn a_study_is_resumed_only_if_assay_would_plan_it_itself() {
 
 #[test]
 fn a_running_study_is_marked_and_found_by_short_names() {
-    let _alone = ALONE.lock();
     let place = Place::new();
     let mut child = start(&place);
     let id = latest(&place);
@@ -317,7 +313,6 @@ fn server_messages_cannot_inject_output() {
 
 #[test]
 fn a_study_file_is_run_with_other_tests_and_another_budget() {
-    let _alone = ALONE.lock();
     let place = Place::new();
     let file = place.run().join("study.toml");
     let text = "preset = \"smoke\"\ntests = [\"insert\"]\ncompare = [\"mariadb@10.11\", \"mariadb@11.8\"]\n";
@@ -343,15 +338,14 @@ fn a_study_file_is_run_with_other_tests_and_another_budget() {
 /// Only the ledger names the running server, unless this user's assay began the study.
 #[test]
 fn a_study_of_a_running_server_is_resumed_only_where_it_started() {
-    let _alone = ALONE.lock();
     let place = Place::new();
     let words = ["server", "start", "mariadb@11.8", "--offline", "--format", "json"];
     let server: Value = serde_json::from_slice(&place.run_to_end(&words).stdout).unwrap();
     let word = |name: &str| server[name].as_str().unwrap().to_owned();
     let url = word("url");
     let study = ["compare", &url, "mariadb@10.11", "--rows", "1k", "--tests", "point-query"];
-    let mut command =
-        place.command(&[&study[..], &["--budget", "600", "--rounds", "4", "--offline"]].concat());
+    let mut command = place
+        .command(&[&study[..], &["--preset", "smoke", "--budget", "600", "--offline"]].concat());
     let mut child = command.stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
     place.wait_for_slices(4, &mut child);
     interrupt(child);

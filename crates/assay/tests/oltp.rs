@@ -4,15 +4,11 @@
 mod common;
 
 use std::process::Output;
-use std::sync::Mutex;
 
 use assay_wire::{ConnectOptions, Connection};
 use assay_workloads::OLTP_SCRIPTS;
 use common::Place;
 use serde_json::Value;
-
-/// One at a time: a study would see the servers of the other test on the machine.
-static ALONE: Mutex<()> = Mutex::new(());
 
 #[track_caller]
 fn json(output: &Output) -> Value {
@@ -23,7 +19,6 @@ fn json(output: &Output) -> Value {
 
 #[test]
 fn a_sweep_is_measured_checked_rendered_and_resumed() {
-    let _alone = ALONE.lock();
     let place = Place::with("mysql@8.0");
     let systems = ["compare", "mariadb@11.8", "mysql@8.0", "--offline", "--format", "json"];
     let sweep = ["--suite", "oltp", "--preset", "smoke", "--clients", "1,2,3", "--check"];
@@ -51,19 +46,13 @@ fn a_sweep_is_measured_checked_rendered_and_resumed() {
         let text = String::from_utf8_lossy(&report.stdout);
         assert!(text.contains(told), "{args:?}: {text}");
     }
-    let slices = |result: &Value| {
-        let cells = result["cells"].as_array().unwrap();
-        cells.iter().map(|cell| cell["slices"].as_u64().unwrap()).sum::<u64>()
-    };
-    let more = ["resume", "latest", "--more", "15s", "--offline", "--format", "json"];
-    let more = json(&place.run_to_end(&more));
-    assert!(slices(&more) > slices(&result));
+    let slices = place.slices();
+    place.measure_more("another slice", || place.slices() > slices);
     place.assert_nothing_left();
 }
 
 #[test]
 fn every_script_runs_in_bench_with_the_options_of_sysbench() {
-    let _alone = ALONE.lock();
     let place = Place::with("postgres@16");
     let start = ["server", "start", "postgres@16", "--offline", "--format", "json"];
     let server = json(&place.run_to_end(&start));
@@ -110,7 +99,6 @@ fn every_script_runs_in_bench_with_the_options_of_sysbench() {
 /// A study of tables in another form than the usual one is measured, reported and resumed.
 #[test]
 fn a_study_has_the_tables_of_its_options() {
-    let _alone = ALONE.lock();
     let place = Place::with("postgres@16");
     let systems = ["compare", "postgres@16", "postgres@16+work_mem=8MB", "--offline"];
     let few = ["--suite", "oltp", "--tests", "oltp_insert,oltp_read_write", "--preset", "smoke"];
@@ -126,14 +114,13 @@ fn a_study_has_the_tables_of_its_options() {
     let words = report.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("ids from the client, no index on k, the options"), "{report}");
     assert!(report.contains("--create-table-options 'WITH (fillfactor=70)'"), "{report}");
-    let more = ["resume", "latest", "--more", "10s", "--offline", "--format", "json"];
-    json(&place.run_to_end(&more));
+    let slices = place.slices();
+    place.measure_more("another slice", || place.slices() > slices);
     place.assert_nothing_left();
 }
 
 #[test]
 fn one_corrupted_row_makes_a_run_fail() {
-    let _alone = ALONE.lock();
     let place = Place::new();
     let start = ["server", "start", "mariadb@11.8", "--offline", "--format", "json"];
     let server = json(&place.run_to_end(&start));

@@ -26,6 +26,8 @@ fn a_profile_says_which_functions_use_the_cpu_time_of_the_account() {
         "mariadb@11.8+performance_schema=ON",
         "--preset",
         "smoke",
+        "--budget",
+        "20m",
         "--tests",
         "point-query",
         "--profile=all",
@@ -109,8 +111,9 @@ fn kill_while_it_is_sampled(place: &Place, assay: &mut Child) {
 fn a_server_that_is_killed_while_it_is_sampled_loses_one_profile() {
     let place = Place::new();
     let words = ["mariadb@11.8", "mariadb@11.8+performance_schema=ON", "--preset", "smoke"];
-    let more = ["--tests", "point-query,hot-points", "--profile=all", "--format", "json"];
-    let mut command = place.command(&[&["compare"], &words[..], &more].concat());
+    let more = ["--tests", "point-query,hot-points", "--profile=all", "--budget", "20m"];
+    let mut command =
+        place.command(&[&["compare"], &words[..], &more, &["--format", "json"]].concat());
     let mut assay = command.stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut told = BufReader::new(assay.stderr.take().unwrap()).lines().map(Result::unwrap);
     assert!(told.any(|line| line.contains("taking profiles of 2 tests")));

@@ -4,15 +4,11 @@
 mod common;
 
 use std::process::{Child, Command, Stdio};
-use std::sync::Mutex;
 
 use assay_model::{BusyProcess, EventKind, Slice, Trouble};
 use common::Place;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-
-/// One at a time: a study would see the servers of the other test on the machine.
-static ALONE: Mutex<()> = Mutex::new(());
 
 /// The JSON that a command prints. It must succeed.
 #[track_caller]
@@ -35,7 +31,6 @@ fn running(place: &Place) -> (Value, String, String) {
 
 #[test]
 fn a_running_server_is_compared_and_left_running() {
-    let _alone = ALONE.lock();
     let place = Place::new();
     let (server, url, password) = running(&place);
     let compare = [
@@ -44,6 +39,8 @@ fn a_running_server_is_compared_and_left_running() {
         "mariadb@10.11",
         "--preset",
         "smoke",
+        "--budget",
+        "20m",
         "--tests",
         "point-query,update-index",
         "--offline",
@@ -117,7 +114,6 @@ fn told(place: &Place) -> Vec<BusyProcess> {
 
 #[test]
 fn a_participating_server_is_not_interference() {
-    let _alone = ALONE.lock();
     let place = Place::new();
     let (server, url, _) = running(&place);
     let _busy = [Busy::start(), Busy::start()];

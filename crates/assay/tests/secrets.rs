@@ -37,7 +37,7 @@ fn holding(directory: &Path) -> Vec<PathBuf> {
 /// A server that was left running, and its supervisor. The environment of both can be read for as long as they run.
 #[test]
 fn a_server_that_stays_keeps_nothing_of_the_users_environment() {
-    let place = Place::new();
+    let place = Place::bare();
     let start = ["server", "start", "mariadb@11.8", "--offline", "--format", "json", "--name", "s"];
     let mut command = place.command(&start);
     let output = command.env("AWS_SECRET_ACCESS_KEY", CANARY).output().unwrap();
@@ -66,7 +66,7 @@ fn logins_are_neither_stored_nor_shown() {
         _ => reply("404 Not Found", &[], b""),
     });
     let with_login = web.url("").replace("://", &format!("://me:{CANARY}@"));
-    let place = Place::new();
+    let place = Place::bare();
     let folder = tempfile::tempdir().unwrap();
     let catalog = folder.path().join("catalog.toml");
     let row = format!(
@@ -111,7 +111,7 @@ fn a_password_on_the_command_line_is_hidden_from_other_users() {
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = silent.local_addr().unwrap().port();
     let url = format!("mysql://me:{CANARY}@127.0.0.1:{port}/sbtest");
-    let place = Place::new();
+    let place = Place::bare();
     let mut bench = place.command(&["bench", &url, "--test", "scan"]).spawn().unwrap();
     // Once it connects, it has parsed the command line long ago.
     let connected = silent.accept().unwrap();
@@ -127,7 +127,7 @@ fn a_password_on_the_command_line_is_hidden_from_other_users() {
 /// Typical mistakes of users: each is an error, and none shows a possible password.
 #[test]
 fn errors_show_no_secrets() {
-    let place = Place::new();
+    let place = Place::bare();
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str, text: String| {
         let path = folder.path().join(name);
@@ -185,7 +185,7 @@ fn errors_show_no_secrets() {
 /// Whatever the umask is, other users must not be able to change programs that assay runs, or read the data of servers.
 #[test]
 fn created_files_are_private() {
-    let place = Place::new();
+    let place = Place::bare();
     let start = ["server", "start", "mariadb@11.8", "--offline", "--name", "open"];
     let words = ["-c", "umask 000 && exec \"$@\"", "sh", env!("CARGO_BIN_EXE_assay")];
     let plain = place.command(&start);

@@ -5,16 +5,12 @@ mod common;
 
 use std::collections::BTreeSet;
 use std::process::{Child, Stdio};
-use std::sync::Mutex;
 use std::time::Duration;
 
 use assay_model::{Product, Slice};
 use common::Place;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-
-/// One study at a time: they check for the remains of others, and would disturb each other.
-static ALONE: Mutex<()> = Mutex::new(());
 
 const SMOKE: [&str; 6] =
     ["compare", "mariadb@10.11", "mariadb@11.8", "--preset", "smoke", "--offline"];
@@ -24,8 +20,8 @@ const LONG: [&str; 14] = [
     "compare",
     "mariadb@10.11",
     "mariadb@11.8",
-    "--rows",
-    "10000",
+    "--preset",
+    "smoke",
     "--tests",
     "point-query,scan,update-index,delete",
     "--budget",
@@ -50,7 +46,6 @@ fn signal(child: &Child, signal: Signal) {
 
 #[test]
 fn a_study_announces_its_cost_first() {
-    let _alone = ALONE.lock();
     let place = Place::new();
     let short = ["--tests", "point-query", "--budget", "1s", "--format", "json"];
     let output = place.run_to_end(&[&SMOKE[..], &short[..]].concat());
@@ -67,10 +62,10 @@ fn a_study_announces_its_cost_first() {
 
 #[test]
 fn a_smoke_study_has_every_cell_and_renders_the_same_from_the_ledger() {
-    let _alone = ALONE.lock();
     let place = Place::new();
     let tests = ["--tests", "update-index,scan,point-query,delete,insert", "--format", "json"];
-    let (code, result, bytes) = json(&place, &[&SMOKE[..], &tests[..]].concat());
+    let words = [&SMOKE[..], &["--budget", "20m"], &tests[..]].concat();
+    let (code, result, bytes) = json(&place, &words);
     assert_eq!(code, 0);
     assert_eq!(result["schema"], 1);
     let systems: Vec<_> = result["systems"].as_array().unwrap().iter().collect();
@@ -141,12 +136,12 @@ fn assert_settings_are_kept(place: &Place) {
 
 #[test]
 fn mysql_is_compared_with_mariadb() {
-    let _alone = ALONE.lock();
     let _ = assay_testkit::product_prefix(Product::MySql, "5.7");
     let place = Place::new();
     let words = ["compare", "mariadb@10.11", "mysql@5.7", "--preset", "smoke", "--offline"];
     let tests = ["--tests", "update-index,read-write_range=10,point-query,insert"];
-    let (code, result, _) = json(&place, &[&words[..], &tests, &["--format", "json"]].concat());
+    let more = ["--budget", "20m", "--format", "json"];
+    let (code, result, _) = json(&place, &[&words[..], &tests, &more].concat());
     assert_eq!(code, 0);
     assert!(result["systems"][1]["version"].as_str().unwrap().starts_with("5.7."));
     let cells = result["cells"].as_array().unwrap();
@@ -163,7 +158,6 @@ fn mysql_is_compared_with_mariadb() {
 
 #[test]
 fn an_unknown_option_is_reported_by_every_product() {
-    let _alone = ALONE.lock();
     let _ = assay_testkit::product_prefix(Product::MySql, "5.7");
     for system in ["mariadb@10.11+no_such_option=1", "mysql@5.7+no_such_option=1"] {
         let place = Place::new();
@@ -185,7 +179,6 @@ fn slices(place: &Place) -> Vec<Slice> {
 
 #[test]
 fn a_killed_study_is_resumed_without_repeating_or_losing_a_slice() {
-    let _alone = ALONE.lock();
     let place = Place::new();
     let mut child = start_measuring(&place);
     let mut kept: Vec<Slice> = Vec::new();
@@ -221,7 +214,6 @@ fn a_killed_study_is_resumed_without_repeating_or_losing_a_slice() {
 
 #[test]
 fn a_study_is_resumed_only_on_its_machine_and_a_new_kernel_is_noted() {
-    let _alone = ALONE.lock();
     let place = Place::new();
     let mut child = start_measuring(&place);
     signal(&child, Signal::INT);
@@ -277,7 +269,6 @@ fn start_measuring(place: &Place) -> Child {
 
 #[test]
 fn one_interrupt_ends_after_the_slice_in_flight_and_keeps_what_was_measured() {
-    let _alone = ALONE.lock();
     let place = Place::new();
     for asked in [Signal::INT, Signal::TERM, Signal::HUP] {
         let mut child = start_measuring(&place);
@@ -291,8 +282,7 @@ fn one_interrupt_ends_after_the_slice_in_flight_and_keeps_what_was_measured() {
 
 #[test]
 fn sigkill_leaves_no_process_and_no_directory() {
-    let _alone = ALONE.lock();
-    let place = Place::new();
+    let place = Place::bare();
     let mut child = start_measuring(&place);
     let measured = place.slices();
     signal(&child, Signal::KILL);

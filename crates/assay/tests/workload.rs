@@ -5,14 +5,13 @@ mod common;
 
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
-use std::sync::Mutex;
 
 use common::Place;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-/// One at a time: a study would see the servers of the other test on the machine.
-static ALONE: Mutex<()> = Mutex::new(());
+/// More than a busy machine needs: how much is measured is decided by blocks and rounds.
+const BUDGET: [&str; 2] = ["--budget", "20m"];
 
 const NEWEST: [&str; 3] = ["mariadb@11.8", "mysql@8.0", "postgres@16"];
 
@@ -37,14 +36,14 @@ fn written(directory: &Path, rows: &str, tests: &str) -> PathBuf {
 
 #[test]
 fn both_examples_run_on_every_product() {
-    let _alone = ALONE.lock();
     for system in NEWEST {
         let place = Place::with(system);
         for (name, tests) in [("web-shop.toml", 5), ("events.toml", 5)] {
             let file = example(name);
             let compare = ["compare", system, "--twin", "--preset", "smoke", "--offline"];
             let options = ["--workload", &file, "--format", "json", "--blocks", "1"];
-            let result = json(place.run_to_end(&[&compare[..], &options[..]].concat()));
+            let args = [&compare[..], &options[..], &BUDGET].concat();
+            let result = json(place.run_to_end(&args));
             let cells = result["cells"].as_array().unwrap();
             assert_eq!(cells.len(), 2 * tests, "{system} {name}");
             for cell in cells {
@@ -59,7 +58,6 @@ fn both_examples_run_on_every_product() {
 
 #[test]
 fn a_pgbench_script_is_a_workload_of_postgres_alone() {
-    let _alone = ALONE.lock();
     let place = Place::with("postgres@16");
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("tpcb.pgbench");
@@ -72,7 +70,7 @@ fn a_pgbench_script_is_a_workload_of_postgres_alone() {
     let file = file.display().to_string();
     let compare = ["compare", "postgres@16", "--twin", "--preset", "smoke", "--offline"];
     let options = ["--workload", &file, "--format", "json"];
-    let result = json(place.run_to_end(&[&compare[..], &options[..]].concat()));
+    let result = json(place.run_to_end(&[&compare[..], &options[..], &BUDGET].concat()));
     let cells = result["cells"].as_array().unwrap();
     assert_eq!(cells[0]["test"], "tpcb");
     assert!(cells.iter().all(|cell| cell["errors"] == 0 && cell["slices"] != 0), "{cells:#?}");
@@ -86,7 +84,6 @@ fn a_pgbench_script_is_a_workload_of_postgres_alone() {
 /// Rows from a file and from a script, on a server that somebody else runs: tables that no load has made stay.
 #[test]
 fn a_load_replaces_only_what_a_load_has_made() {
-    let _alone = ALONE.lock();
     for system in ["mariadb@11.8", "postgres@16"] {
         let place = Place::with(system);
         let start = ["server", "start", system, "--offline", "--format", "json"];
@@ -142,7 +139,6 @@ fn a_load_replaces_only_what_a_load_has_made() {
 
 #[test]
 fn a_server_that_runs_already_takes_part() {
-    let _alone = ALONE.lock();
     let place = Place::new();
     let start = ["server", "start", "mariadb@11.8", "--offline", "--format", "json"];
     let server = json(place.run_to_end(&start));
@@ -158,7 +154,7 @@ fn a_server_that_runs_already_takes_part() {
     let options = ["--workload", &file, "--format", "json"];
     // The second study replaces what the first one made.
     for _ in 0..2 {
-        let result = json(place.run_to_end(&[&compare[..], &options[..]].concat()));
+        let result = json(place.run_to_end(&[&compare[..], &options[..], &BUDGET].concat()));
         for cell in result["cells"].as_array().unwrap() {
             assert!(cell["errors"] == 0 && cell["slices"].as_u64().unwrap() > 0, "{cell:#}");
         }
@@ -169,12 +165,11 @@ fn a_server_that_runs_already_takes_part() {
 
 #[test]
 fn an_interrupted_study_goes_on() {
-    let _alone = ALONE.lock();
     let place = Place::new();
     let file = example("web-shop.toml");
     let compare = ["compare", "mariadb@11.8", "--twin", "--workload", &file, "--offline"];
-    let tests = ["--tests", "browse,order", "--budget", "10m", "--blocks", "3", "--rounds", "4"];
-    let mut command = place.command(&[&compare[..], &tests[..]].concat());
+    let tests = ["--tests", "browse,order", "--preset", "smoke", "--blocks", "3", "--rounds", "4"];
+    let mut command = place.command(&[&compare[..], &tests[..], &BUDGET].concat());
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     place.wait_for_slices(4, &mut child);
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
@@ -186,15 +181,12 @@ fn an_interrupted_study_goes_on() {
     assert!(cells.iter().all(|cell| cell["errors"] == 0), "{cells:#?}");
     // A finished study is still known to be the user's own.
     let slices = place.slices();
-    let more = ["resume", "latest", "--more", "10s", "--offline", "--format", "json"];
-    json(place.run_to_end(&more));
-    assert!(place.slices() > slices);
+    place.measure_more("another slice", || place.slices() > slices);
     place.assert_nothing_left();
 }
 
 #[test]
 fn a_test_that_one_version_cannot_run_is_measured_on_the_others() {
-    let _alone = ALONE.lock();
     let place = Place::new();
     let folder = tempfile::tempdir().unwrap();
     let table = "rows = 100\ncreate = \"CREATE TABLE t (id INT PRIMARY KEY, a INT)\"\n\
@@ -206,7 +198,7 @@ fn a_test_that_one_version_cannot_run_is_measured_on_the_others() {
     let file = written(folder.path(), table, tests).display().to_string();
     let (old, other) = ("mariadb@10.11", "mariadb@11.8+innodb_doublewrite=OFF");
     let compare = ["compare", "mariadb@11.8", old, other, "--preset", "smoke", "--offline"];
-    let output = place.run_to_end(&[&compare[..], &["--workload", &file]].concat());
+    let output = place.run_to_end(&[&compare[..], &["--workload", &file], &BUDGET].concat());
     let told = String::from_utf8_lossy(&output.stdout);
     assert_eq!(output.status.code(), Some(3), "{told}");
     let words = told.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -233,17 +225,17 @@ fn a_test_that_one_version_cannot_run_is_measured_on_the_others() {
     assert!(all > 0 && base > 0 && failing == 0 && base == others, "{before:?}");
     assert_eq!(place.failed_slices(), 1);
     // The failed test stays as it is, and the others get more time.
-    let more = ["resume", "latest", "--more", "10s", "--offline"];
-    assert_eq!(place.run_to_end(&more).status.code(), Some(3));
+    place.measure_more("more slices of both tests", || {
+        let after = counts(&place);
+        after[2][1] > others && after[1][0] > before[1][0]
+    });
     let after = counts(&place);
-    assert!(after[2][1] > others && after[1][0] > before[1][0], "{after:?}");
     assert_eq!((after[1][1], place.failed_slices()), (0, 1));
     place.assert_nothing_left();
 }
 
 #[test]
 fn what_a_server_refuses_is_told_with_its_line() {
-    let _alone = ALONE.lock();
     let place = Place::new();
     let folder = tempfile::tempdir().unwrap();
     let table = "rows = 100\ncreate = \"CREATE TABLE t (id INT PRIMARY KEY, a INT)\"\n\
@@ -294,7 +286,6 @@ fn a_pgbench_script_on_mariadb_is_for_postgres_only() {
 
 #[test]
 fn what_cannot_work_is_told_before_anything_is_measured() {
-    let _alone = ALONE.lock();
     let place = Place::new();
     let folder = tempfile::tempdir().unwrap();
     let table = "rows = 100\ncreate = \"CREATE TABLE t (id INT PRIMARY KEY, a INT)\"\n\
@@ -338,7 +329,6 @@ fn what_cannot_work_is_told_before_anything_is_measured() {
 /// What takes minutes on one side is judged by a bound, goes on nowhere, and keeps nothing else from being measured.
 #[test]
 fn a_statement_that_takes_minutes_on_one_side_is_slower() {
-    let _alone = ALONE.lock();
     let (place, _) = (Place::with("mysql@8.0"), Place::with("mariadb@11.8"));
     let folder = tempfile::tempdir().unwrap();
     let rows = "rows = 100\ncreate = \"CREATE TABLE t (id INT PRIMARY KEY)\"\n\

@@ -2,6 +2,8 @@
 #![allow(dead_code, reason = "each test file uses its own part")]
 
 use std::collections::BTreeMap;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -18,10 +20,21 @@ use tempfile::TempDir;
 /// still runs there is killed: a test that fails leaves nothing behind.
 pub(crate) struct Place {
     folder: TempDir,
+    /// Whether other tests get the data that were loaded here.
+    lends: bool,
 }
 
 impl Place {
+    /// A place that has the data that other tests have loaded. What it loads itself, others get.
     pub(crate) fn new() -> Self {
+        let mut place = Self::bare();
+        link_templates(&pool(), &place.cache().join("templates"), |_| true);
+        place.lends = true;
+        place
+    }
+
+    /// A place without any data: for tests of loading, and of what a cache holds.
+    pub(crate) fn bare() -> Self {
         let folder = TempDir::new().unwrap();
         let cache = folder.path().join("cache");
         for dir in [&cache, &folder.path().join("run")] {
@@ -32,7 +45,7 @@ impl Place {
         // The lock comes with the servers: it keeps others from taking an unfinished one for garbage.
         let lock = shared.with_file_name("provision.lock");
         fs_err::os::unix::fs::symlink(lock, cache.join("provision.lock")).unwrap();
-        Self { folder }
+        Self { folder, lends: false }
     }
 
     /// The same, with another server in the cache, such as `postgres@16`.
@@ -51,6 +64,12 @@ impl Place {
         self.folder.path().join("ledger.db")
     }
 
+    /// The lock of whoever measures here. It is this test's own, so that tests need not wait for each other: none of
+    /// them depends on a quiet machine.
+    pub(crate) fn machine_lock(&self) -> PathBuf {
+        self.folder.path().join("measures.lock")
+    }
+
     /// The directory of sockets and locks of this test's servers. It is part of every server's command line.
     pub(crate) fn run(&self) -> PathBuf {
         self.folder.path().join("run")
@@ -62,6 +81,7 @@ impl Place {
             .args(args)
             .env("ASSAY_CACHE", self.cache())
             .env("ASSAY_LEDGER", self.ledger())
+            .env("ASSAY_MACHINE_LOCK", self.machine_lock())
             .env("XDG_RUNTIME_DIR", self.run())
             .env("XDG_STATE_HOME", self.folder.path().join("state"))
             .env_remove("RUST_LOG")
@@ -78,7 +98,8 @@ impl Place {
 
     /// Number of slices in the ledger, over all cells and systems of all studies.
     pub(crate) fn slices(&self) -> u64 {
-        self.all_slices().len() as u64
+        let studies = self.opened().map_or_else(Vec::new, |it| it.studies().unwrap());
+        studies.iter().map(|study| study.slices).sum()
     }
 
     /// Slices of all studies that were cut off.
@@ -93,16 +114,20 @@ impl Place {
 
     /// What the ledger has of all studies.
     pub(crate) fn records(&self) -> Vec<StudyRecord> {
-        if !self.ledger().exists() {
-            return Vec::new();
-        }
-        // At first, the file exists but is empty.
-        let ledger = match Ledger::open_read_only(&self.ledger()) {
-            Err(error) if matches!(error.problem, Problem::NotALedger) => return Vec::new(),
-            opened => opened.unwrap(),
-        };
+        let Some(ledger) = self.opened() else { return Vec::new() };
         let studies = ledger.studies().unwrap();
         studies.iter().map(|study| ledger.read(&study.id).unwrap()).collect()
+    }
+
+    fn opened(&self) -> Option<Ledger> {
+        if !self.ledger().exists() {
+            return None;
+        }
+        // At first, the file exists but is empty.
+        match Ledger::open_read_only(&self.ledger()) {
+            Err(error) if matches!(error.problem, Problem::NotALedger) => None,
+            opened => Some(opened.unwrap()),
+        }
     }
 
     /// The processes of its servers.
@@ -172,6 +197,16 @@ impl Place {
         }
     }
 
+    /// Lets the latest study go on until enough was measured, and interrupts it.
+    #[track_caller]
+    pub(crate) fn measure_more(&self, what: &str, is_enough: impl Fn() -> bool) {
+        let mut command = self.command(&["resume", "latest", "--more", "1h", "--offline"]);
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        self.wait_while_measuring(&mut child, what, is_enough);
+        kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(4));
+    }
+
     /// Waits until nothing of this place is left: no process, no run directory, no data directory.
     #[track_caller]
     pub(crate) fn assert_nothing_left(&self) {
@@ -182,7 +217,7 @@ impl Place {
                 return;
             }
             assert!(Instant::now() < deadline, "left behind: {left:#?}");
-            std::thread::yield_now();
+            std::thread::sleep(std::time::Duration::from_millis(20));
         }
     }
 
@@ -201,12 +236,51 @@ impl Drop for Place {
         for _ in 0..100 {
             let left = processes_naming(self.folder.path());
             if left.is_empty() {
-                return;
+                break;
             }
             for (pid, _) in left {
                 let _ = kill_process(pid, Signal::KILL);
             }
             std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+        if self.lends {
+            link_templates(&self.cache().join("templates"), &pool(), is_complete);
+        }
+    }
+}
+
+/// The data that tests have loaded, beside the servers.
+fn pool() -> PathBuf {
+    servers().with_file_name("testkit").join("templates")
+}
+
+/// Whether servers can start from all that a template will hold: from data without tables, or from data that are aged.
+fn is_complete(template: &Path) -> bool {
+    let has = |name: &str| template.join(name).exists();
+    !has("fresh") || (has("aged") && has("made.json"))
+}
+
+/// Gives templates a second name in another directory. Nobody writes to them, because servers run on copies. Where
+/// links are not possible, as to another file system, every test loads its own data.
+fn link_templates(from: &Path, to: &Path, is_wanted: fn(&Path) -> bool) {
+    let is_one = |entry: &fs_err::DirEntry| {
+        // A name with a dot is of one that is being made or removed.
+        let name = entry.file_name().to_string_lossy().into_owned();
+        !name.contains('.') && !to.join(name).exists() && is_wanted(&entry.path())
+    };
+    let entries = fs_err::read_dir(from).into_iter().flatten().flatten().filter(is_one);
+    for entry in entries {
+        let private = Permissions::from_mode(0o700);
+        let made = fs_err::create_dir_all(to).and_then(|()| fs_err::set_permissions(to, private));
+        let Ok(unfinished) = made.and_then(|()| TempDir::with_prefix_in(".link-", to)) else {
+            return;
+        };
+        let unfinished = unfinished.path().join("template");
+        let mut copy = Command::new("cp");
+        copy.arg("-al").arg(entry.path()).arg(&unfinished).stderr(Stdio::null());
+        if copy.status().is_ok_and(|it| it.success()) {
+            // Another test may have been first.
+            let _ = fs_err::rename(&unfinished, to.join(entry.file_name()));
         }
     }
 }
