@@ -7,20 +7,30 @@ use anyhow::{Context, Result, ensure};
 
 use crate::suite::{self, TestProgram, User, cargo, is_root};
 
-/// The tests that root runs too, because assay does other things for root: by crate and program, with what they are
-/// told to run. Those that only root can run are called `root::`.
+/// The tests that root runs too, because assay does other things for root: by crate and program, with the names of
+/// tests, or all of them. Those that only root can run are called `root::`. Every other test says the same for all
+/// users; `cargo xtask nightly` has root run all tests of these programs.
 const OF_ROOT: [(&str, &str, &[&str]); 12] = [
     ("assay-provision", "assay_provision", &[]),
-    ("assay-provision", "get", &[]),
+    // apt gives up root's rights for downloads.
+    ("assay-provision", "get", &["a_series_becomes_a_server_with_all_its_libraries"]),
     ("assay-provision", "faults", &["root::"]),
     ("assay-servers", "assay_servers", &[]),
-    ("assay-servers", "server", &[]),
+    // MySQL and MariaDB are told to run as root, and directories are looked for elsewhere.
+    ("assay-servers", "server", &["a_server_is_initialised", "kept_servers_outlive_their_starter"]),
+    // Postgres refuses to run as root.
     ("assay-servers", "postgres", &[]),
     ("assay-servers", "port", &[]),
     ("assay-servers", "nobody", &[]),
-    ("assay", "commands", &[]),
-    ("assay", "secrets", &[]),
-    ("assay", "profile", &[]),
+    (
+        "assay",
+        "commands",
+        &["a_sandbox_is_started_loaded", "the_output_of_a_sandbox_suits_other_clients"],
+    ),
+    // Who may read and change what root creates.
+    ("assay", "secrets", &["a_server_that_stays_keeps_nothing", "created_files_are_private"]),
+    // Root may sample the kernel.
+    ("assay", "profile", &["a_profile_says_which_functions"]),
     ("assay", "faults", &["root::"]),
 ];
 
@@ -42,26 +52,46 @@ pub fn run() -> Result<()> {
     step("lints", &lints)?;
     other("scripts", Command::new("shellcheck").args(SCRIPTS))?;
     other("workflows", Command::new("go").args(["run", ACTIONLINT, "-color=false"]))?;
-    step("tests of the documentation", &["test", "--workspace", "--doc"])?;
-    let programs = suite::build(suite::Selection::default())?;
+    let programs = timed("building the tests", || suite::build(suite::Selection::default()))?;
+    step("tests of the documentation", &["test", "--workspace", "--doc", "--quiet"])?;
     timed("all tests as a plain user", || suite::run(&programs, User::plain()?))?;
     if !is_root()? {
         println!("==> those that need root did not run; root's `cargo xtask ci` runs all");
         return Ok(());
     }
-    timed("root's tests", || suite::run(&of_root(&programs)?, User::Me))?;
+    let of_root = of_root(&programs)?;
+    timed("root's tests", || suite::run(&of_root, User::Me))?;
     // This test sets the clock of the machine for a moment, which would disturb other work on it.
     step("the clock", &["test", "--workspace", "--test", "clock", "--", "--ignored"])
+}
+
+/// What takes too long for every change: root runs all tests of the programs of [`OF_ROOT`], and studies are killed and
+/// resumed at random moments.
+///
+/// # Errors
+/// When somebody else runs it, or what failed.
+pub fn nightly() -> Result<()> {
+    ensure!(is_root()?, "only root can run the tests of what assay does for root");
+    let programs = timed("building the tests", || suite::build(suite::Selection::default()))?;
+    let whole = of_root(&programs)?.iter().map(|it| it.only(&[])).collect::<Vec<_>>();
+    timed("all tests of root's programs", || suite::run(&whole, User::Me))?;
+    let killed = [find(&programs, "assay", "kill_and_resume")?.only(&["--ignored"])];
+    timed("studies that are killed", || suite::run(&killed, User::plain()?))
 }
 
 /// The programs of [`OF_ROOT`].
 fn of_root(programs: &[TestProgram]) -> Result<Vec<TestProgram>> {
     let wanted = |(package, test, arguments): &(&str, &str, &[&str])| {
-        let found = programs.iter().find(|it| it.name.0 == *package && it.name.1 == *test);
-        let found = found.with_context(|| format!("{package} has no test program `{test}`"))?;
-        Ok(found.only(arguments))
+        let found = find(programs, package, test)?.only(arguments);
+        found.has_what_it_is_told()?;
+        Ok(found)
     };
     OF_ROOT.iter().map(wanted).collect()
+}
+
+fn find<'a>(programs: &'a [TestProgram], package: &str, test: &str) -> Result<&'a TestProgram> {
+    let found = programs.iter().find(|it| it.name.0 == package && it.name.1 == test);
+    found.with_context(|| format!("{package} has no test program `{test}`"))
 }
 
 /// Has cargo make one check.
@@ -80,10 +110,10 @@ fn other(what: &str, command: &mut Command) -> Result<()> {
 
 /// Prints the name of a check and how long it took.
 #[expect(clippy::print_stdout, reason = "a task reports on stdout")]
-fn timed(what: &str, check: impl FnOnce() -> Result<()>) -> Result<()> {
+fn timed<T>(what: &str, check: impl FnOnce() -> Result<T>) -> Result<T> {
     println!("==> {what}");
     let began = Instant::now();
-    check().with_context(|| what.to_owned())?;
+    let done = check().with_context(|| what.to_owned())?;
     println!("==> ok after {:.0} s: {what}", began.elapsed().as_secs_f64());
-    Ok(())
+    Ok(done)
 }

@@ -1,4 +1,4 @@
-//! Tasks of the repository: `cargo xtask ci`, `suite`, `test`, `tidy`, `docs`, `fuzz`, `crash`, `simulate`,
+//! Tasks of the repository: `cargo xtask ci`, `nightly`, `suite`, `test`, `tidy`, `docs`, `fuzz`, `crash`, `simulate`,
 //! `calibrate`, `servers` and `record`.
 #![expect(clippy::print_stdout, reason = "a task reports on stdout")]
 
@@ -7,7 +7,7 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context, Result, bail};
 
 const USAGE: &str = "\
-usage: cargo xtask ci | suite [PACKAGE...] [--lib] [--bins] [--test PROGRAM]... [-- TEST...] | test | tidy
+usage: cargo xtask ci | nightly | suite [PACKAGE...] [--lib] [--bins] [--test PROGRAM]... [-- TEST...] | test | tidy
                    | docs [--check] | fuzz [TARGET] [--seconds N] | crash [TIMES [SEED]]
                    | simulate quick|faults [TIMES [SEED]] | calibrate sim|real|plot ...
                    | servers [--all] [--accept-expired-index] [SYSTEM...] | record
@@ -15,6 +15,7 @@ usage: cargo xtask ci | suite [PACKAGE...] [--lib] [--bins] [--test PROGRAM]... 
 
 ci    everything that must pass before a change lands: formatting, lints, documentation tests and the suite; as root,
       root's tests too
+nightly  what takes too long for that, as root: all tests of programs that do other things for root, and killed studies
 suite all tests, or those of some packages, programs or names, as a plain user, in a bare environment with an empty
       server cache: `cargo xtask suite assay --test interrupt -- while_a_server`
 test  the tests that need neither servers nor a network, in less than a minute once they are built
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
     let words: Vec<_> = std::env::args().skip(1).collect();
     let result = match words.first().map(String::as_str) {
         Some("ci") => xtask::ci::run(),
+        Some("nightly") => xtask::ci::nightly(),
         Some("suite") => suite(words.get(1..).unwrap_or_default()),
         Some("test") => test(),
         Some("tidy") => xtask::tidy::check(),

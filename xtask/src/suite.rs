@@ -13,15 +13,35 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use fs_err as fs;
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use serde_json::Value;
 use tempfile::TempDir;
 
 /// User and group `nobody`.
 const NOBODY: u32 = 65534;
 
-/// Programs that run at once. Most of the time, a test waits for a server, a download or the end of a study. Only one
-/// study measures at a time, whichever program it belongs to.
-const AT_ONCE: usize = 2;
+/// Programs that run at once. Most of the time, a test waits for a server, a download or the end of a study.
+const AT_ONCE: usize = 3;
+
+/// The programs that take longest begin first, so that none of them is left over at the end: package and program.
+const LONGEST: [(&str, &str); 16] = [
+    ("assay", "workload"),
+    ("assay", "faults"),
+    ("assay", "study"),
+    ("assay", "repro"),
+    ("assay-provision", "get"),
+    ("assay", "insert_bench"),
+    ("assay-load", "real_server"),
+    ("assay", "gate"),
+    ("assay", "commands"),
+    ("assay-servers", "server"),
+    ("assay", "oltp"),
+    ("assay", "interrupt"),
+    ("assay", "profile"),
+    ("assay-load", "hostile"),
+    ("assay", "running"),
+    ("assay", "ledgers"),
+];
 
 /// Who runs tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -128,8 +148,11 @@ pub fn build(wanted: Selection<'_>) -> Result<Vec<TestProgram>> {
             arguments: wanted.arguments.to_owned(),
         });
     }
-    // The tests of the whole program take longest, so they do not come last.
-    found.sort_by_key(|it| (it.name.0 != "assay", it.name.clone()));
+    let place = |it: &TestProgram| {
+        let is_it = |(package, test): &(&str, &str)| it.name.0 == *package && it.name.1 == *test;
+        LONGEST.iter().position(is_it).unwrap_or(LONGEST.len())
+    };
+    found.sort_by_key(|it| (place(it), it.name.0 != "assay", it.name.clone()));
     Ok(found)
 }
 
@@ -139,6 +162,20 @@ impl TestProgram {
     pub fn only(&self, arguments: &[&str]) -> Self {
         let arguments = arguments.iter().map(|it| (*it).to_owned()).collect();
         Self { arguments, ..self.clone() }
+    }
+
+    /// Fails if the program has no test for one of the words that it is told.
+    ///
+    /// # Errors
+    /// The words without a test, or why the program cannot be started.
+    pub fn has_what_it_is_told(&self) -> Result<()> {
+        for word in &self.arguments {
+            let listed = Command::new(&self.program).args(["--list", word]).output()?;
+            let listed = String::from_utf8_lossy(&listed.stdout);
+            let has_some = listed.lines().any(|line| line.ends_with(": test"));
+            ensure!(has_some, "{} {} has no test `{word}`", self.name.0, self.name.1);
+        }
+        Ok(())
     }
 }
 
@@ -160,7 +197,9 @@ pub fn run(programs: &[TestProgram], user: User) -> Result<()> {
                     let told = run_one(program, user, &home);
                     let seconds = began.elapsed().as_secs_f64();
                     match told {
-                        Ok(()) => println!("==> ok after {seconds:.0} s: {name}"),
+                        Ok(cpu_s) => {
+                            println!("==> ok after {seconds:.0} s, {cpu_s:.0} s of CPU: {name}");
+                        }
                         Err(error) => {
                             println!("==> FAILED after {seconds:.0} s: {name}\n{error:#}");
                             failed.lock().unwrap_or_else(|it| it.into_inner()).push(name);
@@ -181,8 +220,8 @@ pub fn run(programs: &[TestProgram], user: User) -> Result<()> {
     Ok(())
 }
 
-/// Runs one program. The error has its output.
-fn run_one(program: &TestProgram, user: User, home: &Home) -> Result<()> {
+/// Runs one program, and returns the seconds of CPU that it used. The error has its output.
+fn run_one(program: &TestProgram, user: User, home: &Home) -> Result<f64> {
     let mut command = match user {
         User::Me => Command::new(&program.program),
         User::Nobody => as_nobody(&program.program),
@@ -197,14 +236,28 @@ fn run_one(program: &TestProgram, user: User, home: &Home) -> Result<()> {
         .stdin(std::process::Stdio::null())
         .stdout(copy(&output)?)
         .stderr(copy(&output)?);
-    let status = command.status().with_context(|| format!("cannot start {command:?}"))?;
+    let mut child = command.spawn().with_context(|| format!("cannot start {command:?}"))?;
+    let pid = Pid::from_child(&child);
+    waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT)?;
+    let cpu_s = cpu_seconds(pid);
+    let status = child.wait()?;
     if status.success() {
-        return Ok(());
+        return Ok(cpu_s);
     }
     output.rewind()?;
     let mut told = Vec::new();
     output.read_to_end(&mut told)?;
     anyhow::bail!("{}\n{status}: {command:?}", String::from_utf8_lossy(&told));
+}
+
+/// What a process that has ended, and those it has waited for, used of the CPUs. Servers that outlive it do not count.
+fn cpu_seconds(pid: Pid) -> f64 {
+    let stat = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
+    let stat = stat.unwrap_or_default();
+    let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
+    // The state is the first of these; own and waited-for time, in user mode and in the kernel, are the 12th to 15th.
+    let ticks: u64 = fields.skip(11).take(4).filter_map(|it| it.parse::<u64>().ok()).sum();
+    ticks as f64 / rustix::param::clock_ticks_per_second() as f64
 }
 
 /// A command that `nobody` carries out. The checkout and the toolchain may lie where only root can look. `nobody` may
