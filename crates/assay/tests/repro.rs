@@ -56,7 +56,7 @@ impl Shown {
         let what = what.iter().map(|it| it.replace("OWN", workload.to_str().unwrap()));
         let what: Vec<String> = what.collect();
         let mut compare = vec!["compare", system, &other, "--preset", "smoke", "--offline"];
-        compare.extend(["--quiet", "--budget", "20m"]);
+        compare.extend(["--quiet", "--budget", "20m", "--blocks", "4", "--rounds", "6"]);
         compare.extend(what.iter().map(String::as_str));
         let compared = place.run_to_end(&compare);
         assert!(compared.status.success(), "{}", String::from_utf8_lossy(&compared.stderr));
