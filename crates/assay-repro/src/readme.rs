@@ -128,11 +128,13 @@ fn figures(finding: &Finding<'_>) -> String {
     );
     let [base, other] = [finding.base, finding.other].map(|it| finding.judged(it));
     text += "| | base | other |\n|---|---:|---:|\n";
+    // The base is not compared with itself.
+    let is_measured = base.is_some() && other.is_some();
     let mut row = |name: &str, of: &dyn Fn(&CellJudgement) -> Option<String>| {
         let [base, other] = [base, other].map(|it| it.and_then(of));
         if base.is_some() || other.is_some() {
-            let [base, other] =
-                [base, other].map(|it| it.unwrap_or_else(|| "not known".to_owned()));
+            let unknown = if is_measured { "—" } else { "not known" };
+            let [base, other] = [base, other].map(|it| it.unwrap_or_else(|| unknown.to_owned()));
             let _ = writeln!(text, "| {name} | {base} | {other} |");
         }
     };

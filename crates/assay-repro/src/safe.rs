@@ -1,7 +1,7 @@
 //! Statements that a plain client would not send as they are: it has commands of its own, some of which run programs.
 
 use assay_model::Product;
-use assay_workloads::sql::{Syntax, backslash, first_word, statements, unterminated};
+use assay_workloads::sql::{Syntax, backslash, first_word, marks, statements, unterminated};
 
 use crate::finding::{Refused, line};
 
@@ -30,6 +30,11 @@ const COMMANDS: [&str; 18] = [
 /// Refuses a text that is not one statement, or that a client would take for one of its commands.
 pub(crate) fn check(product: Product, sql: &str) -> Result<(), Refused> {
     let syntax = Syntax::of(product);
+    if product != Product::Postgres
+        && let Some(inner) = executed_comments(sql).find(|inner| is_unsafe_in_comment(inner))
+    {
+        return Err(refused(inner, "a comment that is executed has a semicolon or a backslash"));
+    }
     let first = first_word(sql, syntax).split_whitespace().next().unwrap_or_default();
     let is_command = |it: &&str| first.eq_ignore_ascii_case(it);
     let why = if backslash(sql, syntax).is_some() {
@@ -43,11 +48,30 @@ pub(crate) fn check(product: Product, sql: &str) -> Result<(), Refused> {
     } else {
         return Ok(());
     };
+    Err(refused(sql, why))
+}
+
+fn refused(sql: &str, why: &str) -> Refused {
     let shown: String = sql.chars().take(60).collect();
-    Err(Refused::new(
+    Refused::new(
         format!("the plain client would not send `{}` as it is: {why}", line(&shown)),
         "change the statement in the workload file, and measure again",
-    ))
+    )
+}
+
+/// What stands in the comments that MySQL and MariaDB execute, `/*! ... */`, wherever they are.
+fn executed_comments(sql: &str) -> impl Iterator<Item = &str> {
+    let inner = |begin: &'static str| {
+        sql.split(begin).skip(1).map(|rest| rest.split_once("*/").map_or(rest, |(it, _)| it))
+    };
+    inner("/*!").chain(inner("/*M!"))
+}
+
+/// Whether the plain client, which reads such a comment as a statement, would find the end of one or a command there.
+fn is_unsafe_in_comment(inner: &str) -> bool {
+    let syntax = Syntax::MySql;
+    let has_semicolon = !marks(inner, syntax, |rest| rest.starts_with(';').then_some(1)).is_empty();
+    has_semicolon || backslash(inner, syntax).is_some() || unterminated(inner, syntax).is_some()
 }
 
 #[cfg(test)]
@@ -66,6 +90,11 @@ mod tests {
             (Product::MariaDb, "SELECT 'a\\'b'", true),
             (Product::MySql, "SELECT 1 \\! id", false),
             (Product::MySql, "UPDATE t SET system = 1", true),
+            (Product::MySql, "/*!40101 SET NAMES utf8mb4 */", true),
+            (Product::MariaDb, "/*M!100100 SET @a = 'b;\\\\' */", true),
+            (Product::MySql, "/*!40101 SELECT 1 \\! id */", false),
+            (Product::MariaDb, "SELECT 1 /*M! ; \nsystem id\n */", false),
+            (Product::MySql, "/*!50003 CREATE TRIGGER t BEGIN SET a = 1; END */", false),
         ] {
             assert_eq!(check(product, sql).is_ok(), is_fine, "{sql}");
         }

@@ -48,7 +48,7 @@ pub use queue::{
 pub use repeat::{column_names, unrepeatable};
 pub use rows::{Batch, InsertBatches, Row};
 pub use schema::{cache_queries, create_index, create_table};
-pub use script::{ScriptError, script_statements};
+pub use script::{ScriptError, check_script, script_statements};
 pub use statement::{Mode, ParamType, Statement};
 pub use steps::{define, needs_numbering};
 pub use text::push_quoted;

@@ -1,6 +1,6 @@
 //! SQL scripts that make the rows of a table.
 
-use crate::sql::{Syntax, first_word, statements, unterminated};
+use crate::sql::{Syntax, first_word, statements_of_script, unterminated};
 
 /// The reason why an SQL script cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -24,7 +24,7 @@ pub fn script_statements(content: &[u8], syntax: Syntax) -> Result<Vec<&str>, Sc
     if let Some(at) = unterminated(text, syntax) {
         return Err(fail(at, "a string, a quoted name or a comment that begins here has no end"));
     }
-    let places = statements(text, syntax);
+    let places = statements_of_script(text, syntax);
     if places.is_empty() {
         return Err(fail(0, "there is no statement"));
     }
@@ -38,13 +38,29 @@ pub fn script_statements(content: &[u8], syntax: Syntax) -> Result<Vec<&str>, Sc
     places.into_iter().map(statement).collect()
 }
 
+/// Checks a script that is for all products: one syntax at least must take it. Those of the clients of one product, such
+/// as dumps, are seldom ones of the other.
+///
+/// # Errors
+/// Neither does. The error is that of the syntax that goes further.
+pub fn check_script(content: &[u8]) -> Result<(), ScriptError> {
+    let mysql = script_statements(content, Syntax::MySql);
+    match (mysql, script_statements(content, Syntax::Postgres)) {
+        (Ok(_), _) | (_, Ok(_)) => Ok(()),
+        (Err(mysql), Err(postgres)) if postgres.line > mysql.line => Err(postgres),
+        (Err(mysql), Err(_)) => Err(mysql),
+    }
+}
+
 /// Why this is no statement that a server takes, if it is none. It begins with its first word.
 fn of_a_client(statement: &str) -> Option<&'static str> {
     let first = statement.split_whitespace().next().unwrap_or_default();
     if first.starts_with('\\') {
         Some("commands of psql, which begin with a backslash, cannot be used: leave them out")
     } else if first.eq_ignore_ascii_case("DELIMITER") || first.eq_ignore_ascii_case("SOURCE") {
-        Some("`DELIMITER` and `SOURCE` are commands of the client `mysql`, which cannot be used")
+        Some(
+            "`SOURCE`, and `DELIMITER` without a mark, are commands of the client `mysql` that cannot be used",
+        )
     } else if first.eq_ignore_ascii_case("COPY")
         && statement.to_ascii_uppercase().contains("FROM STDIN")
     {
@@ -68,11 +84,27 @@ mod tests {
         );
     }
 
+    /// Dumps escape a quote with a backslash, and define triggers with a mark of their own.
+    #[test]
+    fn a_dump_of_mysql_is_a_script() {
+        let dump = b"/*M!999999\\- enable the sandbox mode */ \n-- MariaDB dump\n\
+            CREATE TABLE `t` (`a` text);\nLOCK TABLES `t` WRITE;\n\
+            INSERT INTO `t` VALUES (1,'don\\'t; \\\\ \\\"call\\\"\\n'),\n(2,'won\\'t \\\\');\n\
+            UNLOCK TABLES;\nDELIMITER ;;\n/*!50003 CREATE*/ /*!50003 TRIGGER x BEFORE INSERT ON t FOR EACH ROW \
+            BEGIN SET NEW.a = 1; END */;;\nDELIMITER ;\n";
+        assert_eq!(script_statements(dump, Syntax::MySql).unwrap().len(), 5);
+        assert!(script_statements(dump, Syntax::Postgres).is_err());
+        check_script(dump).unwrap();
+        check_script(b"SELECT E'\\'', $$;'$$;\n").unwrap();
+        let error = check_script(b"SELECT 1;\n\\connect x\n").unwrap_err().to_string();
+        assert!(error.starts_with("line 2: commands of psql"), "{error}");
+    }
+
     #[test]
     fn commands_of_clients_are_refused_with_their_line() {
         for (script, told) in [
             (&b"SELECT 1;\n\\connect x\n"[..], "line 2: commands of psql"),
-            (b"DELIMITER //\n", "line 1: `DELIMITER`"),
+            (b"SOURCE a.sql\n", "line 1: `SOURCE`"),
             (b"--\n-- dump\n--\n\n\\restrict x\n\nSET a = 1;", "line 1: commands of psql"),
             (b"\n\n-- data\nCOPY t FROM stdin;\n1\n\\.\n", "line 3: `COPY"),
             (b"a;\n\xff", "line 2: this is not UTF-8"),

@@ -59,23 +59,59 @@ pub fn uses(text: &str, syntax: Syntax) -> Vec<Use<'_>> {
 /// comment alone is none.
 #[must_use]
 pub fn statements(text: &str, syntax: Syntax) -> Vec<Range<usize>> {
+    separated(text, syntax, |_| None)
+}
+
+/// The same for a script, in which `DELIMITER` says what separates statements of MySQL and MariaDB from then on.
+#[must_use]
+pub fn statements_of_script(text: &str, syntax: Syntax) -> Vec<Range<usize>> {
+    match syntax {
+        Syntax::MySql => separated(text, syntax, delimiter),
+        Syntax::Postgres => statements(text, syntax),
+    }
+}
+
+/// The places of statements. `command` reads what can stand between two of them: its length, and the mark that ends
+/// statements after it.
+fn separated<'t>(
+    text: &'t str,
+    syntax: Syntax,
+    command: impl Fn(&'t str) -> Option<(usize, &'t str)>,
+) -> Vec<Range<usize>> {
     let mut found = Vec::new();
-    let (mut start, mut at, mut is_empty) = (0, 0, true);
+    let (mut start, mut at, mut is_empty, mut mark) = (0, 0, true, ";");
     while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
-        let first = rest.chars().next().unwrap_or(' ');
-        if first == ';' {
+        if let Some((length, next)) = is_empty.then(|| command(rest)).flatten() {
+            (at, mark) = (at + length, next);
+            start = at;
+            continue;
+        }
+        if rest.starts_with(mark) {
             push_trimmed(text, start..at, is_empty, &mut found);
-            at += 1;
+            at += mark.len();
             (start, is_empty) = (at, true);
             continue;
         }
-        let skipped = skipped(rest, syntax);
+        let first = rest.chars().next().unwrap_or(' ');
         let is_comment = is_comment(rest, syntax);
         is_empty &= is_comment || first.is_whitespace();
-        at += skipped.unwrap_or(first.len_utf8());
+        let length = skipped(rest, syntax).unwrap_or(first.len_utf8());
+        // A mark ends a name too, as in `END$$`.
+        let is_name = first.is_alphabetic() || first == '_';
+        let name = rest.get(..length).filter(|_| is_name).unwrap_or_default();
+        at += name.find(mark).unwrap_or(length);
     }
     push_trimmed(text, start..text.len(), is_empty, &mut found);
     found
+}
+
+/// A line `DELIMITER //` of the client `mysql`: its length, and the mark.
+fn delimiter(rest: &str) -> Option<(usize, &str)> {
+    let line = rest.lines().next()?;
+    let mut words = line.split_whitespace();
+    let is_command = line.starts_with(|c: char| !c.is_whitespace())
+        && words.next()?.eq_ignore_ascii_case("DELIMITER");
+    words.next().filter(|_| is_command).map(|mark| (line.len(), mark))
 }
 
 /// The words of a text: keywords, and names without quotes. There are none in strings and comments.
@@ -480,6 +516,28 @@ mod tests {
     }
 
     #[test]
+    fn a_script_says_what_separates_its_statements() {
+        let parts = |text: &'static str| -> Vec<&str> {
+            statements_of_script(text, Syntax::MySql).into_iter().map(|it| &text[it]).collect()
+        };
+        for mark in ["//", "$$", ";;", "|"] {
+            let script = "SELECT 1;\n-- a trigger\nDELIMITER MARK\n\
+                CREATE TRIGGER t BEFORE INSERT ON a FOR EACH ROW BEGIN SET @a = 'MARK'; ENDMARK\n\
+                /*!50003 SELECT 2; */MARK\ndelimiter ;\nSELECT 3;\n";
+            let script: &'static str = script.replace("MARK", mark).leak();
+            let trigger =
+                "CREATE TRIGGER t BEFORE INSERT ON a FOR EACH ROW BEGIN SET @a = 'MARK'; END";
+            let trigger = trigger.replace("MARK", mark);
+            let expected = ["SELECT 1", trigger.as_str(), "/*!50003 SELECT 2; */", "SELECT 3"];
+            assert_eq!(parts(script), expected, "{mark}");
+        }
+        // It is a command only where a statement could begin, and only with a mark.
+        assert_eq!(parts("SELECT 1 AS\ndelimiter ;\n"), ["SELECT 1 AS\ndelimiter"]);
+        assert_eq!(parts("DELIMITER\n"), ["DELIMITER"]);
+        assert_eq!(statements_of_script("DELIMITER //\n", Syntax::Postgres).len(), 1);
+    }
+
+    #[test]
     fn a_statement_keeps_its_text_between_the_variables() {
         let text = "SELECT :a + :b, 'é' || :a";
         let numbered: Vec<_> = uses(text, Syntax::Postgres)
@@ -530,7 +588,9 @@ mod tests {
                 let _ = (only_reads(&text, syntax), backslash(&text, syntax));
                 prop_assert!(unterminated(&text, syntax).is_none_or(|at| at < text.len()));
                 let _ = (other_mark(&text, syntax), quoted_use(&text, syntax, |_| true));
-                for place in statements(&text, syntax) {
+                for place in
+                    [statements(&text, syntax), statements_of_script(&text, syntax)].concat()
+                {
                     prop_assert!(text.get(place).is_some_and(|it| !it.is_empty() && it.trim() == it));
                 }
             }

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
-use assay_model::{OltpOptions, StudyRecord, Suite, Test};
+use assay_model::{OltpOptions, StudyRecord, Suite, Test, Verdict};
 use assay_repro::{Finding, ReproFile};
 use assay_verdict::{CellJudgement, Judgement};
 
@@ -31,8 +31,11 @@ pub(crate) fn repro(args: &Repro) -> Result<Exit> {
     }
     let base = record.systems.iter().position(|it| it.is_base).context("the study has no base")?;
     let named = args.other.as_deref().map(|words| base::position(&record, words)).transpose()?;
-    let test = test_of(&record, &args.test)?;
     let judgement = assay_verdict::judge(&record);
+    let test = match &args.test {
+        Some(words) => test_of(&record, words)?,
+        None => slowest(&record, &judgement, base, named)?,
+    };
     let judged = chosen(&record, &judgement, test, base, named, args.clients)?;
     let oltp = oltp_of(&record);
     let finding = Finding {
@@ -49,8 +52,32 @@ pub(crate) fn repro(args: &Repro) -> Result<Exit> {
     print(&format!(
         "note: `{directory}` shows `{test}` without assay; README.md says how to run it"
     ));
+    print(&format!("note: to send it as one file, `tar -czf {test}.tar.gz {directory}`"));
     report::write_stdout(&format!("{directory}\n"))?;
     Ok(Exit::Done)
+}
+
+/// The test that is slower by most in one of the systems, or in the one that was named.
+fn slowest(
+    record: &StudyRecord,
+    judgement: &Judgement,
+    base: usize,
+    named: Option<usize>,
+) -> Result<Test> {
+    let is_twin = |system: usize| record.systems.get(system).is_some_and(|it| it.is_twin);
+    let is_meant = |it: &&CellJudgement| {
+        it.system != base && named.map_or(!is_twin(it.system), |named| it.system == named)
+    };
+    let slower = judgement.cells.iter().filter(|it| it.verdict == Verdict::Slower).filter(is_meant);
+    let ratio = |it: &CellJudgement| it.rqps.map_or(f64::INFINITY, |ratio| ratio.value);
+    let found = slower.min_by(|a, b| ratio(a).total_cmp(&ratio(b)));
+    found.map(|it| it.cell.test).ok_or_else(|| {
+        Advised::new(
+            format!("study `{}` calls no test slower", record.study.id),
+            "`--test` names the one to write, with a verdict or without",
+        )
+        .into()
+    })
 }
 
 /// The only test of a study that the words mean.

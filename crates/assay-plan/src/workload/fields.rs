@@ -39,8 +39,8 @@ pub(super) fn all_per_product(value: &Value<'_>) -> Result<Vec<PerProduct<String
         let Some(part) = part else { return Ok(Vec::new()) };
         Ok(all_statements(&part, syntax)?.into_iter().map(|(text, _)| text.to_owned()).collect())
     };
-    let (mysql, postgres) =
-        (of(parts.mysql, Syntax::MySql)?, of(parts.postgres, Syntax::Postgres)?);
+    let [of_mysql, of_postgres] = syntaxes(&parts);
+    let (mysql, postgres) = (of(parts.mysql, of_mysql)?, of(parts.postgres, of_postgres)?);
     let count = mysql.len().max(postgres.len());
     let (mut mysql, mut postgres) = (mysql.into_iter(), postgres.into_iter());
     Ok((0..count).map(|_| PerProduct { mysql: mysql.next(), postgres: postgres.next() }).collect())
@@ -64,13 +64,28 @@ pub(super) fn parts_of<'t>(table: &Table<'t>) -> Option<PerProduct<Value<'t>>> {
 }
 
 /// Applies a function to what each product has.
-pub(super) fn try_each<T, U>(
-    parts: PerProduct<T>,
-    mut function: impl FnMut(T, Syntax) -> Result<U, Fault>,
+pub(super) fn try_each<'t, U>(
+    parts: PerProduct<Value<'t>>,
+    mut function: impl FnMut(Value<'t>, Syntax) -> Result<U, Fault>,
 ) -> Result<PerProduct<U>, Fault> {
-    let mysql = parts.mysql.map(|part| function(part, Syntax::MySql)).transpose()?;
-    let postgres = parts.postgres.map(|part| function(part, Syntax::Postgres)).transpose()?;
+    let [mysql, postgres] = syntaxes(&parts);
+    let mysql = parts.mysql.map(|part| function(part, mysql)).transpose()?;
+    let postgres = parts.postgres.map(|part| function(part, postgres)).transpose()?;
     Ok(PerProduct { mysql, postgres })
+}
+
+/// The syntax in which the text of each product is read. A text for all products is read in the one in which its quotes
+/// have an end, if there is only one: `'it\\'s'` is meant for MySQL.
+fn syntaxes(parts: &PerProduct<Value<'_>>) -> [Syntax; 2] {
+    const OWN: [Syntax; 2] = [Syntax::MySql, Syntax::Postgres];
+    let (Some(mysql), Some(postgres)) = (&parts.mysql, &parts.postgres) else { return OWN };
+    let text = mysql.value.as_str().filter(|_| mysql.span == postgres.span);
+    let has_end = |syntax| text.is_some_and(|text| unterminated(text, syntax).is_none());
+    match OWN.map(has_end) {
+        [true, false] => [Syntax::MySql; 2],
+        [false, true] => [Syntax::Postgres; 2],
+        _ => OWN,
+    }
 }
 
 /// Whether these are the first and the last part of the definition of a routine. The semicolons in its body do not end

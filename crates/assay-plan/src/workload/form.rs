@@ -12,6 +12,8 @@ pub(super) enum Form {
     Pgbench,
     /// A script of sysbench.
     Lua,
+    /// What `mysqldump` or `pg_dump` wrote.
+    Dump,
     Unknown,
 }
 
@@ -33,6 +35,9 @@ impl Form {
             _ => Self::Unknown,
         };
         let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        if lines.clone().take(DUMP_LINES).any(is_of_dump) {
+            return Self::Dump;
+        }
         if lines.clone().any(|line| line.starts_with('\\') && !line.starts_with("\\\\")) {
             return if looks_like_toml(text) { Self::Toml } else { Self::Pgbench };
         }
@@ -53,6 +58,22 @@ impl Form {
             other => other,
         }
     }
+}
+
+/// The lines in which a dump says what it is.
+const DUMP_LINES: usize = 20;
+
+/// Whether a line is one with which dumps begin.
+fn is_of_dump(line: &str) -> bool {
+    const BEGINS: [&str; 5] = [
+        "-- MySQL dump",
+        "-- MariaDB dump",
+        "-- PostgreSQL database dump",
+        // Without comments, as of `mysqldump --compact`.
+        "/*!40101 SET ",
+        "/*M!999999\\- enable the sandbox mode",
+    ];
+    BEGINS.iter().any(|begin| line.starts_with(begin))
 }
 
 /// Whether the first line that is no comment is one of TOML: `[table]`, or a key and its value.
@@ -104,6 +125,16 @@ mod tests {
             );
             assert_eq!(Form::of(path, toml), Form::Toml, "{path}");
             assert_eq!(Form::of(path, "table.n = 3\n["), Form::Toml, "{path}");
+        }
+        for dump in [
+            "-- MySQL dump 10.13  Distrib 8.0.40\n--\nDROP TABLE IF EXISTS `t`;\n",
+            "/*M!999999\\- enable the sandbox mode */ \n-- MariaDB dump 10.19\nSELECT 1;\n",
+            "--\n-- PostgreSQL database dump\n--\n\n\\restrict x\n",
+            "/*!40101 SET @saved_cs_client     = @@character_set_client */;\nCREATE TABLE `t` (\n",
+        ] {
+            for path in ["shop.sql", "shop.toml", "shop"] {
+                assert_eq!(Form::of(path, dump), Form::Dump, "{dump}");
+            }
         }
         assert_eq!(Form::of("a.txt", "Dear all,\n"), Form::Unknown);
         assert_eq!(Form::of("a.pgbench", ""), Form::Pgbench);

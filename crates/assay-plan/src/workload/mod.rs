@@ -40,6 +40,9 @@ pub fn read_workload(path: &str, text: &str, files: ReadFile<'_>) -> Result<Work
         Form::Lua => Err(Fault::of_file("this is a script of sysbench, and assay does not run Lua yet")
             .hint("write its tables and statements as a workload file: TOML with `[table.NAME]` and `[test.NAME]`")
             .hint("the scripts that come with sysbench need no file: `--suite oltp` has them")),
+        Form::Dump => Err(Fault::of_file("this is a dump: it makes tables, and says nothing of what to measure")
+            .hint(format!("write a workload file beside it: a `[table.NAME]` with `script = \"{file}\"` loads it, and \
+                           each `[test.NAME]` has statements to measure"))),
         Form::Unknown => Err(Fault::of_file(
             "this is neither a workload file in TOML nor a script of pgbench",
         )

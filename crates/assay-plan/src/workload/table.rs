@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use assay_model::limits::own::{COLUMNS, ROW_BYTES, TABLES};
 use assay_model::{OwnColumn, OwnFile, OwnRows, OwnTable, PerProduct};
-use assay_workloads::sql::Syntax;
-use assay_workloads::{CsvRows, script_statements};
+use assay_workloads::{CsvRows, ScriptError, check_script, script_statements};
 
 use super::fields::{all_per_product, check_name, per_product, try_each};
 use super::files::{ReadFile, UserFile};
@@ -85,8 +84,7 @@ fn table(value: &Value<'_>, counts: &Counts, files: ReadFile<'_>) -> Result<OwnT
         }
         (None, None, Some(script)) => {
             refuse_beside(&table, "script")?;
-            let file = |value: Value<'_>, syntax| script_file(&value, syntax, files);
-            OwnRows::Script(try_each(per_product(&script)?, file)?)
+            OwnRows::Script(script_files(&script, files)?)
         }
         (None, None, None) => {
             return Err(Fault::at(
@@ -160,9 +158,18 @@ fn csv_file(value: &Value<'_>, files: ReadFile<'_>) -> Result<(OwnFile, u32), Fa
     Ok((OwnFile { path, sha256 }, count))
 }
 
-/// An SQL script.
-fn script_file(value: &Value<'_>, syntax: Syntax, files: ReadFile<'_>) -> Result<OwnFile, Fault> {
-    let UserFile { path, sha256, content } = file(value, files)?;
-    script_statements(&content, syntax).map_err(|error| value.fault(error.to_string()))?;
-    Ok(OwnFile { path, sha256 })
+/// An SQL script for all products, or one for each.
+fn script_files(value: &Value<'_>, files: ReadFile<'_>) -> Result<PerProduct<OwnFile>, Fault> {
+    type Checked = Result<(), ScriptError>;
+    let read = |value: &Value<'_>, check: &dyn Fn(&[u8]) -> Checked| {
+        let UserFile { path, sha256, content } = file(value, files)?;
+        check(&content).map_err(|error| value.fault(error.to_string()))?;
+        Ok(OwnFile { path, sha256 })
+    };
+    if value.value.is_str() {
+        return Ok(PerProduct::all(read(value, &check_script)?));
+    }
+    try_each(per_product(value)?, |value, syntax| {
+        read(&value, &|content| script_statements(content, syntax).map(drop))
+    })
 }

@@ -56,6 +56,7 @@ fn files(name: &str) -> Result<UserFile, String> {
     let content: &[u8] = match name {
         "countries.csv" => b"code,name\nDE,Germany\nFR,\n",
         "orders.sql" | "orders.mysql.sql" => b"CREATE TABLE orders (customer INT, total INT);",
+        "dump.sql" => b"CREATE TABLE t (a TEXT);\nINSERT INTO t VALUES ('don\\'t; \\\\ x\\n');\n",
         _ => return Err("there is no such file".to_owned()),
     };
     Ok(UserFile { path: format!("/w/{name}"), sha256: "0".repeat(64), content: content.to_vec() })
@@ -295,6 +296,35 @@ fn mistaken() -> Vec<String> {
         with("writes = 1\nsteps = [\"SELECT 1\"]"),
         format!("{table}[test.\"a b\"]\nsteps = [\"SELECT 1\"]"),
     ]
+}
+
+/// The syntax of one product does not refuse what is meant for the other.
+#[test]
+fn a_text_for_all_products_may_have_the_quotes_of_one() {
+    for (script, text) in
+        [("dump.sql", r"SELECT 'it\'s', :a"), ("orders.sql", r"SELECT '\', $$it's$$, :a")]
+    {
+        let workload = read(&format!(
+            "[table.t]\nscript = \"{script}\"\n[table.u]\nrows = 1\n\
+             create = \"\"\"CREATE TABLE u (a TEXT COMMENT 'it\\\\'s; its')\"\"\"\n\
+             columns = {{ a = 1 }}\n\
+             [test.x]\nlet.a = {{ uniform = [1, 9] }}\nsteps = ['''{text}''']\n"
+        ));
+        let create = &data(&workload).tables[1].create;
+        assert_eq!(create.len(), 1);
+        assert_eq!(create[0].mysql, create[0].postgres);
+        let OwnStep::Send { sql, .. } = &kinds(&workload, 0)[0].steps[0] else { panic!("a pause") };
+        let both = [&sql.mysql, &sql.postgres].map(|sql| sql.as_ref().unwrap().variables.clone());
+        assert_eq!(both, [[0], [0]]);
+    }
+}
+
+#[test]
+fn a_dump_is_no_workload() {
+    let dump = "-- MySQL dump 10.13\n--\nINSERT INTO `t` VALUES ('don\\'t \\\\');\n";
+    let error = read_workload("dir/shop.sql", dump, &files).unwrap_err();
+    assert!(error.to_string().contains("this is a dump"), "{error}");
+    assert!(error.hints().iter().any(|hint| hint.contains("`script = \"shop.sql\"`")));
 }
 
 #[test]

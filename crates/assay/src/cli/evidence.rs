@@ -49,10 +49,10 @@ pub(crate) struct Repro {
     #[arg(add = ArgValueCompleter::new(candidates::studies))]
     pub(crate) study: String,
 
-    /// The test: its name, or a pattern that only its name matches
+    /// The test: its name, or a pattern that only its name matches [default: the one that is slower by most]
     #[arg(long, value_name = "TEST")]
     #[arg(add = ArgValueCompleter::new(candidates::tests))]
-    pub(crate) test: String,
+    pub(crate) test: Option<String>,
 
     /// The directory to write, which must not exist or must be empty
     #[arg(long, short, value_name = "DIR")]
