@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use assay_model::{Engine, Hint, counted};
+use assay_model::{Engine, Hint, Product, counted};
 use assay_wire::{Error as WireError, code_of_state};
-use assay_workloads::Answer;
+use assay_workloads::{Answer, ScriptError};
 
 use crate::unfit::UnfitReason;
 
@@ -73,6 +73,16 @@ pub enum Error {
         path: String,
         /// The reason.
         why: String,
+    },
+    /// A script that makes rows is one of another product.
+    #[error("`{path}` cannot be used on {product}: {why}")]
+    Script {
+        /// Where it is.
+        path: String,
+        /// The product that should have run it.
+        product: Product,
+        /// The reason.
+        why: ScriptError,
     },
     /// A table does not hold the rows that were sent to it.
     #[error("table `{table}` has {found} rows after {sent} were sent")]
@@ -333,6 +343,9 @@ impl Hint for Error {
                  their contents"
             }
             (Self::File { .. }, _) => "start a new study with the file as it is now",
+            (Self::Script { .. }, _) => {
+                "name a script for each product: `script = { mysql = \"a.sql\", postgres = \"b.sql\" }`"
+            }
             (Self::RowsDiffer { .. }, _) => {
                 "check whether rows are dropped because of a key, as with `INSERT IGNORE`, or added by a trigger"
             }

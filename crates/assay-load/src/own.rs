@@ -211,9 +211,9 @@ impl Loader<'_, '_> {
 
     /// Runs a script on a connection of its own, whose settings end with it.
     fn run_script(&self, content: &[u8], file: &OwnFile) -> Result<()> {
-        let statements = script_statements(content, Syntax::of(self.tables.product));
-        let statements = statements
-            .map_err(|error| Error::File { path: file.path.clone(), why: error.to_string() })?;
+        let product = self.tables.product;
+        let statements = script_statements(content, Syntax::of(product))
+            .map_err(|why| Error::Script { path: file.path.clone(), product, why })?;
         let mut control = connect(self.options)?;
         statements.into_iter().try_for_each(|sql| run(&mut control, sql))?;
         // It may have left a transaction open.

@@ -161,6 +161,26 @@ fn every_page_fits_every_window_and_nothing_goes_wrong() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
+/// Names are not broken into letters beside many columns, and long ones do not make a page wider.
+#[test]
+fn names_can_be_read_in_a_narrow_window() {
+    let Some(mut browser) = Browser::start() else { return };
+    let record = twelve();
+    let narrow = Window { width: 360, ..DESK };
+    let published = render_published(&record, &judge(&record), Format::Html, &OPTIONS).unwrap();
+    browser.open(&published, narrow);
+    let heights = "[...document.querySelectorAll('.shaded th')].map((it) => it.getBoundingClientRect().height)";
+    let tall = browser.value(&format!("Math.max(...{heights})")).as_f64().unwrap();
+    assert!(tall < 80.0, "{tall}");
+    let mut benchmark = common::queue::benchmark();
+    for (number, system) in benchmark.systems.iter_mut().enumerate() {
+        system.name = format!("my8036_rel.cz11{number}_bee_with_a_long_name");
+    }
+    browser.open(&page(&benchmark), narrow);
+    let wide = browser.value("document.documentElement.scrollWidth");
+    assert_eq!(wide, 360, "{}", beyond(&mut browser, 360));
+}
+
 /// The names of the tests that are shown, in their order.
 const SHOWN: &str = "[...document.querySelectorAll('tbody.test')].filter((it) => it.checkVisibility())\
     .map((it) => it.rows[0].cells[0].dataset.v)";

@@ -22,7 +22,7 @@ fn a_terminal_shows_the_answer_the_causes_and_one_table_then_how_to_see_the_rest
         let options = |verbose| TextOptions { width, color: false, verbose };
         let [short, whole] =
             [false, true].map(|it| render(&record, &judgement, Format::Text, &options(it)));
-        assert!(short.lines().count() < 85, "{short}");
+        assert!(short.lines().count() <= 86, "{short}");
         assert!(whole.lines().count() > 120, "{whole}");
         for section in ["conditions\n", "reproduce\n", "rQPS by group", "\nanswer\n"] {
             assert!(whole.contains(section) && !short.contains(section), "{section}{short}");
@@ -30,6 +30,10 @@ fn a_terminal_shows_the_answer_the_causes_and_one_table_then_how_to_see_the_rest
         for part in ["mariadb@11.8 is ", "why, the largest changes first", "   point-query "] {
             assert!(short.contains(part), "{part}{short}");
         }
+        assert!(whole.contains("\nundecided, and what would help"), "{whole}");
+        let longer =
+            "\nundecided tests: `assay resume 20261118-0a1b --more 10m` measures them longer\n";
+        assert!(short.contains(longer) && !whole.contains(longer), "{short}");
         let last = short.lines().last().unwrap();
         assert_eq!(
             last,

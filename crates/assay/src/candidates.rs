@@ -1,4 +1,4 @@
-//! What a shell may complete a word with: systems, tests and studies. Nothing is fetched. A failure completes nothing.
+//! What a shell may complete a word with: systems, tests, studies and servers. Nothing is fetched. A failure completes nothing.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -46,6 +46,12 @@ pub(crate) fn studies(word: &OsStr) -> Vec<CompletionCandidate> {
     let found = ledger().unwrap_or_default();
     let latest = (!found.is_empty()).then(|| "latest".to_owned());
     beginning(word, latest.into_iter().chain(found))
+}
+
+/// Servers that `assay server start` left running.
+pub(crate) fn servers(word: &OsStr) -> Vec<CompletionCandidate> {
+    let found = crate::server::kept().unwrap_or_default();
+    beginning(word, found.into_iter().map(|it| it.kept.name))
 }
 
 /// Those that begin with a word.

@@ -65,6 +65,10 @@ fn a_sandbox_is_started_loaded_driven_listed_and_stopped() {
 
     let listed = json(&place, &["server", "list", "--format", "json"]);
     assert_eq!(listed[0]["state"], "running");
+    let mut completed = place.command(&["--", "assay", "server", "stop", ""]);
+    let completed = completed.env("COMPLETE", "bash").env("_CLAP_COMPLETE_INDEX", "3");
+    let candidates = String::from_utf8(completed.output().unwrap().stdout).unwrap();
+    assert_eq!(candidates.lines().next(), Some("one"));
     // If one of the names is wrong, none of the servers is stopped.
     let refused = place.run_to_end(&["server", "stop", "one", "nosuch"]);
     assert_eq!(refused.status.code(), Some(2));

@@ -69,6 +69,9 @@ fn short(report: &Report, width: usize) -> Vec<Section> {
     let (why, _) = causes(report, CAUSES_SHORT);
     let more = report.causes.len().saturating_sub(CAUSES_SHORT);
     let id = report.again.id;
+    // A study without a recipe was measured elsewhere.
+    let is_open = !report.undecided.is_empty() && !report.again.recipe.is_empty();
+    let longer = format!("undecided tests: `assay resume {id} --more 10m` measures them longer");
     let last = format!("more: `assay report {id} --verbose`, or a page: `-o report.html`");
     vec![
         Section::Prose([report.answer_lines(), report.caveat_lines()].concat()),
@@ -80,7 +83,7 @@ fn short(report: &Report, width: usize) -> Vec<Section> {
         Section::Prose(tests.key),
         Section::Verbatim(responses(report, RESPONSES_SHORT, width)),
         Section::Prose(changes(report, CHANGES_SHORT)),
-        Section::Prose(vec![last]),
+        Section::Prose(is_open.then_some(longer).into_iter().chain([last]).collect()),
     ]
 }
 

@@ -5,7 +5,7 @@ use assay_verdict::{Shift, TREND_DOUBT, TREND_VALUES_MAX, TrendLine, TrendPoint}
 
 use crate::number::{Rate, confidence};
 use crate::ratio::{Ratio, change_in_words};
-use crate::words::began;
+use crate::words::{Separated as _, began};
 
 /// How a change is called.
 pub(super) const LEGEND: &str = "a change is called if noise alone would make such a difference anywhere in its line \
@@ -42,7 +42,7 @@ pub(super) fn terms(line: &TrendLine) -> [String; 4] {
     let terms = &line.terms;
     [
         format!("{} relative to {}", terms.family, terms.base),
-        format!("clients × tables × rows: {}", terms.setup),
+        format!("clients × tables × rows: {}", terms.setup.separated()),
         format!("machine: {}", terms.machine),
         format!("work: {}", terms.work),
     ]

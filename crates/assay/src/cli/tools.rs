@@ -266,6 +266,7 @@ pub(crate) struct ServerStart {
 pub(crate) struct ServerStop {
     /// Names, as `assay server list` shows them
     #[arg(required = true, value_name = "NAME")]
+    #[arg(add = ArgValueCompleter::new(candidates::servers))]
     pub(crate) names: Vec<String>,
 
     /// Keep the data, and say where they are: `server start SYSTEM --data DIR` starts on them again
