@@ -8,6 +8,9 @@ use crate::line::{Fault, each_line};
 /// The most intervals that are kept: a week of seconds.
 const INTERVALS_MAX: usize = 604_800;
 
+/// The most names and weights of scripts that are kept: pgbench takes 128 scripts.
+const SCRIPTS_MAX: usize = 256;
+
 /// Lines of the summary that tell what was done: runs must agree in them.
 const OF_WORK: [(&str, &str); 6] = [
     ("scaling factor", "scale"),
@@ -25,12 +28,10 @@ const OF_WORK: [(&str, &str); 6] = [
 pub fn pgbench_run(file: &str, content: impl BufRead) -> Result<(ClientRun, Vec<Fault>)> {
     let mut run = ClientRun { client: Client::Pgbench, ..ClientRun::default() };
     // A summary of several scripts has parts for each of them.
-    let mut is_part = false;
+    let (mut is_part, mut parts) = (false, Vec::new());
     let faults = each_line(file, content, |_, line| {
         let text = line.trim();
-        if text.starts_with("SQL script ") || text.starts_with("statement latencies") {
-            is_part = true;
-        }
+        is_part |= text.starts_with("SQL script ") || text.starts_with("statement latencies");
         if let Some(rest) = text.strip_prefix("pgbench (") {
             let version = rest.trim_start_matches("PostgreSQL) ");
             let version = version.split([' ', ')']).next().unwrap_or_default();
@@ -53,12 +54,16 @@ pub fn pgbench_run(file: &str, content: impl BufRead) -> Result<(ClientRun, Vec<
             return Ok(());
         }
         if is_part {
+            parts.extend(part(text).filter(|_| parts.len() < SCRIPTS_MAX));
             return Ok(());
         }
         let colon = text.split_once(':').map(|(name, value)| (name, value.trim()));
         let equals = text.split_once(" = ").map(|(name, value)| (name, value.trim()));
         equals.or(colon).map_or(Ok(()), |(name, value)| summary_line(&mut run, name, value))
     })?;
+    if !parts.is_empty() {
+        run.options.push(("scripts".to_owned(), parts.join(" ")));
+    }
     // Every transaction is an event.
     run.events = run.transactions;
     run.seconds = run.seconds.or_else(|| {
@@ -66,6 +71,15 @@ pub fn pgbench_run(file: &str, content: impl BufRead) -> Result<(ClientRun, Vec<
         Some(run.transactions? as f64 / tps)
     });
     Ok((run, faults))
+}
+
+/// Of a script among several, what says how often it ran: its name, and then its weight.
+fn part(text: &str) -> Option<String> {
+    if let Some(script_line) = text.strip_prefix("SQL script ") {
+        return Some(script(script_line.split_once(": ")?.1));
+    }
+    let weight = text.trim_start_matches(['-', ' ']).strip_prefix("weight: ")?;
+    Some(format!("@{}", weight.split_whitespace().next()?))
 }
 
 fn summary_line(run: &mut ClientRun, name: &str, text: &str) -> std::result::Result<(), String> {
@@ -109,6 +123,8 @@ fn summary_line(run: &mut ClientRun, name: &str, text: &str) -> std::result::Res
         }
         "total number of retries" => run.ignored_errors = count(first)?,
         "initial connection time" => run.connecting_ms = number(first)?,
+        // Of `--connect`, which is other work.
+        "average connection time" => run.options.push(("connect".to_owned(), "on".to_owned())),
         "latency average" => run.latency.avg = number(first)?,
         "latency stddev" => run.latency.stddev = number(first)?,
         "rate limit schedule lag" => {
@@ -116,7 +132,7 @@ fn summary_line(run: &mut ClientRun, name: &str, text: &str) -> std::result::Res
             run.lag_ms = number(text.split_whitespace().nth(1).unwrap_or_default())?;
         }
         // Older versions print the rate twice; only this one counts from the first statement on.
-        "tps" if !text.contains("including") => run.tps = number(first)?,
+        "tps" if !text.contains("including connections") => run.tps = number(first)?,
         _ => {}
     }
     Ok(())
@@ -180,6 +196,17 @@ mod tests {
     }
 
     #[test]
+    fn a_run_that_connects_for_each_transaction_is_read() {
+        let text = NEW
+            .replace("initial connection time = 45.758", "average connection time = 2.134")
+            .replace("without initial connection time", "including reconnection times");
+        let (run, faults) = read(&text);
+        assert_eq!(faults, [""; 0]);
+        assert!(run.is_complete());
+        assert_eq!((run.tps, run.option("connect")), (Some(900.0), Some("on")));
+    }
+
+    #[test]
     fn older_and_limited_runs_are_read() {
         let (run, faults) = read(
             "transaction type: dir/mine.sql\nscaling factor: 1\nquery mode: simple\nnumber of clients: 1\n\
@@ -203,6 +230,14 @@ mod tests {
              \x20- latency average = 9.9 ms\ntps = 1.0 (x)\nlatency average = 7 ms\n",
         );
         assert_eq!((run.tps, run.latency.avg), (Some(5.0), None));
+        let of = |weight: u32| {
+            read(&format!(
+                "transaction type: multiple scripts\nSQL script 1: <builtin: select only>\n \
+                 - weight: {weight} (targets 50.0% of total)\nSQL script 2: d/b.sql\n - weight: 1 (x)\n"
+            ))
+        };
+        assert_eq!(of(1).0.option("scripts"), Some("select-only @1 b.sql @1"));
+        assert_ne!(of(1).0.option("scripts"), of(9).0.option("scripts"));
         let (run, faults) = read("pgbench: error: connection to server failed\ntps = x (y)\n");
         assert!(run.fatal.is_some() && !run.is_complete());
         assert_eq!(faults, ["p:2: `tps` is `x (y)`"]);
