@@ -66,10 +66,6 @@ fn title(finding: &Finding<'_>) -> String {
 
 fn run_section(finding: &Finding<'_>, tool: &Tool) -> String {
     let [(_, base), (_, other)] = finding.sides();
-    let place = |side: &str, starts: bool| match starts {
-        true => format!("{side}=/path/to/{}", side.to_lowercase()),
-        false => format!("{side}_SOCKET=/path/to/socket"),
-    };
     let [base_starts, other_starts] = run::starts(finding);
     let needs = match tool {
         Tool::Client(_) => "the client",
@@ -78,19 +74,32 @@ fn run_section(finding: &Finding<'_>, tool: &Tool) -> String {
     };
     let client = if finding.is_postgres() { "`psql`" } else { "`mariadb` or `mysql`" };
     let mut text = format!(
-        "## Run it\n\n    {} {} ./run.sh\n\nIt needs {needs} ({client}), and no root. BASE is {}, OTHER \
-            is {}: the directory \
-         of a vendor's tarball, of unpacked packages, or of your own build. The script makes data directories in a \
-         temporary place, starts both servers on unix sockets with the configurations here, loads the \
-             same rows, drives \
-         the servers in turn, and prints the ratio of each pair, their median with the lowest and the highest, and the \
-         direction. It ends the servers and removes their data.\n\n",
-        place("BASE", base_starts),
-        place("OTHER", other_starts),
+        "## Run it\n\n    {} {} ./run.sh\n\nIt needs {needs} ({client}), and no root. BASE is {}, OTHER is {}",
+        run::place("BASE", base_starts),
+        run::place("OTHER", other_starts),
         named(base),
         named(other),
     );
-    text += "`PAIRS=30` measures more pairs";
+    text += match (base_starts, other_starts) {
+        (true, true) => {
+            ": the directory of a vendor's tarball, of unpacked packages, or of your own build. The script makes data \
+             directories in a temporary place, starts both servers on unix sockets with the configurations here, loads \
+             the same rows, drives the servers in turn, and prints the ratio of each pair, their median with the \
+             lowest and the highest, and the direction. It ends the servers and removes their data."
+        }
+        (false, false) => {
+            ". Both must be running. The script loads the same rows, drives the servers in turn, and prints the ratio \
+             of each pair, their median with the lowest and the highest, and the direction."
+        }
+        _ => {
+            ". One of them must be running; of the other, name the directory of a vendor's tarball, of unpacked \
+             packages, or of your own build. The script starts that one on a unix socket, with its data in a temporary \
+             place and the configuration here, loads the same rows into both, drives the servers in turn, and prints \
+             the ratio of each pair, their median with the lowest and the highest, and the direction. It ends what it \
+             started and removes its data."
+        }
+    };
+    text += "\n\n`PAIRS=30` measures more pairs";
     if run::is_timed(finding, tool) {
         text += ", `TURN=10` measures longer (seconds)";
     }

@@ -42,17 +42,29 @@ pub(crate) fn script(finding: &Finding<'_>, tool: &Tool) -> String {
     script
 }
 
+/// How a side's server is named to the script.
+pub(crate) fn place(side: &str, starts: bool) -> String {
+    match starts {
+        true => format!("{side}=/path/to/{}", side.to_lowercase()),
+        false => format!("{side}_SOCKET=/path/to/socket"),
+    }
+}
+
 /// What the script does, for its readers.
 fn opening(finding: &Finding<'_>, tool: &Tool) -> String {
     let [base, other] = finding.sides().map(|(_, system)| named(system));
+    let [base_starts, other_starts] = starts(finding);
     let mut text = format!(
         "#!/bin/sh\n# Runs `{}` with {} on two servers in turn, and prints how fast OTHER is, divided by BASE.\n#\n\
-         #     BASE=/path/to/server OTHER=/path/to/server ./run.sh\n#\n\
-         # BASE was {base}, OTHER was {other}: directories with bin/ or usr/ in them.\n\
+         #     {} {} ./run.sh\n#\n\
+         # BASE was {base}, OTHER was {other}.\n\
+         # BASE=..., OTHER=...: directories with bin/ or usr/ in them.\n\
          # BASE_SOCKET=..., OTHER_SOCKET=...: the unix sockets of servers that run; DB_USER and DB_PASSWORD log in.\n\
          # PAIRS=10: number of pairs.{} CLIENT=...: the client program.\n",
         line(finding.cell.test.name()),
         tool.name(),
+        place("BASE", base_starts),
+        place("OTHER", other_starts),
         if is_timed(finding, tool) { " TURN=3: seconds of a turn." } else { "" },
     );
     text += "# The servers run in a temporary directory, below TMPDIR if that is set, which is removed at the end.\n\n";

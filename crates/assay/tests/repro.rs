@@ -3,7 +3,7 @@
 
 mod common;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use common::Place;
@@ -65,6 +65,7 @@ impl Shown {
         let repro = ["repro", "latest", "--test", test, "-o", path];
         let written = place.run_to_end(&repro);
         assert!(written.status.success(), "{}", String::from_utf8_lossy(&written.stderr));
+        shellcheck(&directory);
         // The directory is not replaced.
         assert_eq!(place.run_to_end(&repro).status.code(), Some(2));
         Self { place, directory }
@@ -94,6 +95,13 @@ impl Shown {
         assert!(told.contains("the direction is the same"), "{told}");
         [told, steps]
     }
+}
+
+/// Whoever gets the script can read it as a careful one.
+#[track_caller]
+fn shellcheck(directory: &Path) {
+    let checked = Command::new("shellcheck").arg(directory.join("run.sh")).output().unwrap();
+    assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stdout));
 }
 
 const AGAIN: &str = "loading the data again";
@@ -152,4 +160,46 @@ fn the_plain_client_shows_a_slowdown_of_an_own_write() {
         let [_, steps] = shown.run(2);
         assert_eq!(steps.matches(AGAIN).count(), 1, "{steps}");
     }
+}
+
+/// Servers that run are named by their sockets, and the script leaves them as they were.
+#[test]
+fn a_script_of_sysbench_is_shown_on_servers_that_run() {
+    let place = Place::new();
+    let start = |name: &str| -> serde_json::Value {
+        let args = ["server", "start", "mariadb@10.11", "--offline", "--name", name];
+        let started = place.run_to_end(&[&args[..], &["--format", "json"]].concat());
+        assert!(started.status.success(), "{}", String::from_utf8_lossy(&started.stderr));
+        serde_json::from_slice(&started.stdout).unwrap()
+    };
+    let (base, other) = (start("base"), start("other"));
+    let url = |server: &serde_json::Value| server["url"].as_str().unwrap().to_owned();
+    let test = ["--suite", "oltp", "--tests", "oltp_point_select"];
+    let short = ["--preset", "smoke", "--quiet", "--budget", "15s"];
+    let (base_url, other_url) = (url(&base), url(&other));
+    let systems = ["compare", &base_url, &other_url];
+    let compared = place.run_to_end(&[&systems[..], &test, &short].concat());
+    assert!(compared.status.success(), "{}", String::from_utf8_lossy(&compared.stderr));
+    let directory = place.ledger().with_file_name("finding");
+    let path = directory.to_str().unwrap();
+    let repro = ["repro", "latest", "--test", "oltp_point_select", "-o", path];
+    let written = place.run_to_end(&repro);
+    assert!(written.status.success(), "{}", String::from_utf8_lossy(&written.stderr));
+    shellcheck(&directory);
+    let readme = fs_err::read_to_string(directory.join("README.md")).unwrap();
+    assert!(readme.contains("Both must be running."), "{readme}");
+    assert!(!readme.contains("starts both servers"), "{readme}");
+    let socket = |server: &serde_json::Value| server["socket"].as_str().unwrap().to_owned();
+    let run = Command::new(directory.join("run.sh"))
+        .envs([("BASE_SOCKET", socket(&base)), ("OTHER_SOCKET", socket(&other))])
+        .envs([("PAIRS", "2"), ("TURN", "1"), ("DB_USER", "root")])
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&run.stdout);
+    assert!(run.status.success(), "{told}{}", String::from_utf8_lossy(&run.stderr));
+    assert!(told.contains("ratio "), "{told}");
+    for name in ["base", "other"] {
+        assert!(place.run_to_end(&["server", "stop", name]).status.success());
+    }
+    place.assert_nothing_left();
 }
