@@ -38,8 +38,8 @@ pub fn script_statements(content: &[u8], syntax: Syntax) -> Result<Vec<&str>, Sc
     places.into_iter().map(statement).collect()
 }
 
-/// Checks a script that is for all products: one syntax at least must take it. Those of the clients of one product, such
-/// as dumps, are seldom ones of the other.
+/// Checks a script that is for all products: one syntax at least must take it. A dump of one product is seldom a script
+/// of another.
 ///
 /// # Errors
 /// Neither does. The error is that of the syntax that goes further.

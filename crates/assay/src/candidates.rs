@@ -1,10 +1,12 @@
-//! What a shell may complete a word with: systems, tests, studies and servers. Nothing is fetched. A failure completes nothing.
+//! What a shell may complete a word with: systems, tests, studies and servers. Nothing is fetched, and a failure
+//! completes nothing.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
 use assay_ledger::Ledger;
 use assay_model::TestSet;
+use assay_servers::FoundServer;
 use clap_complete::engine::CompletionCandidate;
 
 use crate::paths;
@@ -50,8 +52,10 @@ pub(crate) fn studies(word: &OsStr) -> Vec<CompletionCandidate> {
 
 /// Servers that `assay server start` left running.
 pub(crate) fn servers(word: &OsStr) -> Vec<CompletionCandidate> {
-    let found = crate::server::kept().unwrap_or_default();
-    beginning(word, found.into_iter().map(|it| it.kept.name))
+    let found = || -> anyhow::Result<Vec<FoundServer>> {
+        Ok(assay_servers::kept(&assay_servers::run_root(Some(&paths::sandboxes()?)))?)
+    };
+    beginning(word, found().unwrap_or_default().into_iter().map(|it| it.kept.name))
 }
 
 /// Those that begin with a word.

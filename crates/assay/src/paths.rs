@@ -222,6 +222,12 @@ pub(crate) fn made_cache_dir(given: Option<&Path>) -> Result<PathBuf> {
     Ok(dir)
 }
 
+/// Where servers that were left running are kept. Each machine has its own place, as several may share a home.
+pub(crate) fn sandboxes() -> Result<PathBuf> {
+    let machine = fs_err::read_to_string("/proc/sys/kernel/hostname")?;
+    Ok(made_state_dir()?.join("servers").join(machine.trim()))
+}
+
 /// The directory of data that outlives a command, which is created if it is missing.
 pub(crate) fn made_state_dir() -> Result<PathBuf> {
     let dir = state_dir()?;

@@ -319,13 +319,8 @@ struct Listed<'a> {
     state: String,
 }
 
-/// The servers that `start` left running.
-pub(crate) fn kept() -> Result<Vec<FoundServer>> {
-    Ok(assay_servers::kept(&sandbox_site()?.run_root)?)
-}
-
 fn list(shape: &ShapeArg) -> Result<Exit> {
-    let found = kept()?;
+    let found = assay_servers::kept(&sandbox_site()?.run_root)?;
     let listed: Vec<Listed> = found.iter().map(listed).collect();
     if listed.is_empty() && shape.format == ShapeWord::Text {
         print("no servers are running; `assay server start SYSTEM` starts one");

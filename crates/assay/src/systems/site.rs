@@ -66,9 +66,8 @@ impl LocalSite {
 /// begins.
 pub(crate) fn sandbox_site() -> Result<Site> {
     // Both are in the state directory: a login's runtime directory is removed with its session, and data without a run
-    // directory counts as garbage. Each machine has its own, as several may share a home.
-    let machine = fs_err::read_to_string("/proc/sys/kernel/hostname")?;
-    let state = paths::made_state_dir()?.join("servers").join(machine.trim());
+    // directory counts as garbage.
+    let state = paths::sandboxes()?;
     let data_root = state.join("data");
     paths::make_own(&data_root)?;
     let run_root = assay_servers::run_root(Some(&state));
