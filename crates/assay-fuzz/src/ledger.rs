@@ -6,7 +6,7 @@ use std::path::Path;
 
 use assay_ledger::Ledger;
 use assay_model::StudyRecord;
-use assay_report::{Format, TextOptions};
+use assay_report::{FORMATS, TextOptions};
 use assay_study::{Action, Driver, End, Outcome, Shard};
 use assay_verdict::{Fitness, Sample};
 use fs_err as fs;
@@ -52,7 +52,7 @@ pub(crate) fn read(ledger: &Ledger) {
     ledger.latest().ok();
     let studies = ledger.studies().unwrap_or_default();
     for format in FORMATS {
-        let _: String = assay_report::studies(&studies, &BTreeSet::new(), format, &OPTIONS);
+        let _ = assay_report::studies(&studies, &BTreeSet::new()).render(format, &OPTIONS);
     }
     // Reads the study of the small ledger even if the list of studies is damaged.
     for id in studies.iter().map(|study| study.id.as_str()).chain(["sample"]) {
@@ -70,9 +70,6 @@ pub(crate) fn read(ledger: &Ledger) {
         }
     }
 }
-
-const FORMATS: [Format; 5] =
-    [Format::Text, Format::Html, Format::Markdown, Format::Csv, Format::Json];
 
 const OPTIONS: TextOptions = TextOptions { width: 80, color: true, verbose: true };
 

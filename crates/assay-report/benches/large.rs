@@ -41,7 +41,7 @@ fn main() {
     let options = TextOptions { width: 80, color: false, verbose: true };
     let judgement = judge(&record);
     let judging = median(|| drop(black_box(judge(&record))));
-    let rendering = median(|| drop(black_box(render(&record, &judgement, Format::Html, &options))));
+    let rendering = median(|| drop(black_box(render(&record, &judgement, Format::HTML, &options))));
     let decoding = median(|| {
         let mut merged = Histogram::<u64>::new(3).unwrap();
         for slice in &record.slices {
@@ -51,7 +51,7 @@ fn main() {
         }
         black_box(merged);
     });
-    let page = render(&record, &judgement, Format::Html, &options);
+    let page = render(&record, &judgement, Format::HTML, &options);
     let [judging, rendering, decoding] = [judging, rendering, decoding].map(|it| it.as_secs_f64());
     println!(
         "{} slices of {} systems and {} cells",

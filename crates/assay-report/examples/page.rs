@@ -63,16 +63,16 @@ fn main() {
     let judgement = judgement.unwrap_or_else(|| judge(&record));
     let width = arguments.next().map_or(80, |width| width.parse().unwrap());
     let (format, color) = match file.rsplit('.').next() {
-        Some("txt") => (Format::Text, false),
-        Some("ansi") => (Format::Text, true),
-        Some("md") => (Format::Markdown, false),
-        Some("csv") => (Format::Csv, false),
-        Some("json") => (Format::Json, false),
-        _ => (Format::Html, false),
+        Some("txt") => (Format::TEXT, false),
+        Some("ansi") => (Format::TEXT, true),
+        Some("md") => (Format::MARKDOWN, false),
+        Some("csv") => (Format::CSV, false),
+        Some("json") => (Format::JSON, false),
+        _ => (Format::HTML, false),
     };
     if file.ends_with('/') {
         fs_err::create_dir_all(&file).unwrap();
-        for chart in assay_report::charts(&record, &judgement) {
+        for chart in assay_report::report(&record, &judgement).with_charts("svg").0 {
             fs_err::write(format!("{file}{}.svg", chart.name), chart.svg).unwrap();
         }
         return;

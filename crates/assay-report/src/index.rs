@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use askama::Template;
 use assay_model::{StudySummary, printable_lines};
 
-use crate::html::{STYLE, policy_of};
+use crate::formats::html::{STYLE, policy_of};
 use crate::number::thousands;
 use crate::studies::took;
 use crate::words::began;

@@ -2,16 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use assay_model::{StudySummary, TestSet, printable};
+use assay_model::{StudySummary, TestSet};
 use serde::Serialize;
 
 use crate::data::{csv, json};
-use crate::format::{Format, TextOptions};
-use crate::markdown::{self, Column};
+use crate::document::{Block, Column, Document as Shown, Heading, Row, Table, Wish};
 use crate::number::{NONE, duration, rounded, thousands};
-use crate::text::paint;
-use crate::text::table::{left, plain_table, right, trimmed};
-use crate::text::wrap::wrap;
+use crate::page::{Content, Page};
 use crate::words::{began, rfc3339};
 
 /// Raised when the shape below changes incompatibly.
@@ -96,30 +93,61 @@ impl<'a> Listed<'a> {
     }
 }
 
-/// Lists studies, the newest first. `list` has the oldest first, as the ledger does. `running` has the ids of the
-/// studies that are being measured. In HTML, the list is the terminal's text.
+/// The page that lists studies, the newest first. `list` has the oldest first, as the ledger does. `running` has the ids
+/// of the studies that are being measured.
 #[must_use]
-pub fn studies(
-    list: &[StudySummary],
-    running: &BTreeSet<String>,
-    format: Format,
-    options: &TextOptions,
-) -> String {
-    let listed = |study| Listed { study, running: is_running(study, running) };
-    let newest_first = || list.iter().rev().map(listed);
-    match format {
-        Format::Json => {
-            let studies = newest_first().map(Listed::row).collect();
-            json::text(&Document { schema: SCHEMA, studies })
+pub fn studies<'a>(list: &'a [StudySummary], running: &BTreeSet<String>) -> Page<'a> {
+    let listed = |study: &'a StudySummary| Listed { study, running: is_running(study, running) };
+    Page::new(List(list.iter().rev().map(listed).collect()))
+}
+
+/// Studies, the newest first.
+struct List<'a>(Vec<Listed<'a>>);
+
+impl Content for List<'_> {
+    fn document(&self, wish: &Wish<'_>, then: &mut dyn FnMut(&Shown<'_>)) {
+        let heading = Heading { before: "Studies".to_owned(), ..Heading::default() };
+        let blocks = self.blocks(wish);
+        then(&Shown { title: heading.line(), heading, blocks, ..Shown::default() });
+    }
+
+    fn json(&self) -> Option<String> {
+        let studies = self.0.iter().map(|listed| listed.row()).collect();
+        Some(json::text(&Document { schema: SCHEMA, studies }))
+    }
+
+    fn csv(&self) -> Option<String> {
+        Some(csv::table(&FIELDS, self.0.iter().map(|listed| listed.row())))
+    }
+}
+
+impl List<'_> {
+    /// The table. In a terminal, the systems have lines of their own.
+    fn blocks(&self, wish: &Wish<'_>) -> Vec<Block<'static>> {
+        if wish.is_terminal() && self.0.is_empty() {
+            return vec![Block::Lines(vec![
+                "no studies yet: run `assay compare BASE OTHER`".to_owned(),
+            ])];
         }
-        Format::Csv => csv::table(&FIELDS, newest_first().map(Listed::row)),
-        Format::Markdown => {
-            let column = |(name, is_number)| {
-                if is_number { Column::right(name) } else { Column::left(name) }
-            };
-            markdown::table(&COLUMNS.map(column), newest_first().map(row)) + "\n"
-        }
-        Format::Text | Format::Html => text(newest_first(), options),
+        let column = |(heading, is_number)| Column { is_number, ..Column::words(heading) };
+        let mut columns = COLUMNS.map(column).to_vec();
+        let rows = self.0.iter().map(|listed| {
+            let mut cells = row(*listed);
+            let below = wish.is_terminal().then(|| cells.pop()).flatten();
+            Row { below: below.map(|systems| format!("    {systems}")), ..Row::new(cells) }
+        });
+        let rows: Vec<Row> = rows.collect();
+        columns.truncate(if wish.is_terminal() { SYSTEMS } else { COLUMNS.len() });
+        let table = Table::new(columns, rows).flush();
+        // A study that is being measured needs nobody to continue it.
+        let open = self.0.iter().find(|it| !it.study.finished && !it.running);
+        let open = open.filter(|_| wish.is_terminal()).map(|listed| {
+            let id = &listed.study.id;
+            Block::Lines(vec![format!(
+                "to continue the latest unfinished study: assay resume {id}"
+            )])
+        });
+        std::iter::once(Block::Table(table)).chain(open).collect()
     }
 }
 
@@ -151,46 +179,13 @@ pub(crate) fn took(study: &StudySummary) -> String {
 fn row(listed: Listed) -> Vec<String> {
     let study = listed.study;
     vec![
-        printable(&listed.shown()).into_owned(),
+        listed.shown(),
         began(study.started_ms, study.is_reported),
         study.preset.word().to_owned(),
         thousands(study.cells as f64),
         thousands(study.slices as f64),
         took(study),
         listed.state().to_owned(),
-        printable(&study.systems.join(" vs ")).into_owned(),
+        study.systems.join(" vs "),
     ]
-}
-
-fn text<'a>(list: impl Iterator<Item = Listed<'a>>, options: &TextOptions) -> String {
-    let list: Vec<Listed> = list.collect();
-    if list.is_empty() {
-        return "no studies yet: run `assay compare BASE OTHER`\n".to_owned();
-    }
-    let mut table = plain_table();
-    let aligned = |is_number: bool, text: String| if is_number { right(text) } else { left(text) };
-    let columns = || COLUMNS.into_iter().take(SYSTEMS);
-    table.set_header(columns().map(|(name, is_number)| aligned(is_number, name.to_owned())));
-    let rows: Vec<Vec<String>> = list.iter().map(|listed| row(*listed)).collect();
-    for row in &rows {
-        let cells = columns().zip(row.clone());
-        table.add_row(cells.map(|((_, is_number), text)| aligned(is_number, text)));
-    }
-    let mut laid = trimmed(&table).into_iter();
-    let mut lines: Vec<String> = laid.by_ref().take(1).collect();
-    for (line, row) in laid.zip(&rows) {
-        lines.push(line);
-        let systems = row.get(SYSTEMS).map(|it| format!("    {it}"));
-        lines.extend(systems.iter().flat_map(|it| wrap(it, options.width)));
-    }
-    // A study that is being measured needs nobody to continue it.
-    if let Some(listed) = list.iter().find(|it| !it.study.finished && !it.running) {
-        let id = printable(&listed.study.id);
-        lines.push(String::new());
-        lines.push(format!("to continue the latest unfinished study: assay resume {id}"));
-    }
-    if options.color {
-        paint::paint(&mut lines);
-    }
-    lines.join("\n") + "\n"
 }

@@ -2,16 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use assay_model::{Host, StudyRecord, counted, printable};
+use assay_model::{Host, StudyRecord, counted};
 use assay_verdict::{Judgement, SystemSummary};
 use serde::Serialize;
 
 use crate::data::json;
 use crate::data::row::Number;
-use crate::format::TextOptions;
+use crate::document::{Block, Document as Shown};
+use crate::formats::{TextOptions, text};
 use crate::number::duration;
-use crate::text::paint;
-use crate::text::wrap::wrap;
 use crate::words::{minute, rfc3339, source};
 
 /// Raised when the shape below changes incompatibly.
@@ -195,12 +194,7 @@ pub fn study_text(shown: &ShownStudy<'_>, options: &TextOptions) -> String {
         "  in the ledger: {blocks}, {slices}, {} KiB",
         crate::number::thousands(size)
     ));
-    let mut lines: Vec<String> =
-        lines.iter().flat_map(|line| wrap(&printable(line), options.width)).collect();
-    if options.color {
-        paint::paint(&mut lines);
-    }
-    lines.join("\n") + "\n"
+    text::render(&Shown { blocks: vec![Block::Lines(lines)], ..Shown::default() }, *options)
 }
 
 /// `, 3 faster, 2 slower`.

@@ -4,9 +4,8 @@ use assay_model::{Class, StartFrom, Suite, Test, TestSet, counted};
 use serde::{Serialize, Serializer};
 
 use crate::data::json;
-use crate::format::TextOptions;
-use crate::text::paint;
-use crate::text::table::{left, plain_table, trimmed};
+use crate::document::{Block, Column, Document as Shown, Row, Table};
+use crate::formats::{TextOptions, text};
 
 /// Raised when the shape below changes incompatibly.
 const SCHEMA: u32 = 1;
@@ -99,19 +98,16 @@ fn is_pre(test: Test) -> bool {
 #[must_use]
 pub fn tests_text(from: ListedFrom<'_>, list: &[ListedTest], options: &TextOptions) -> String {
     let set = from.set();
-    let mut table = plain_table();
-    table.set_header(["test", "group", "class", "one event"].map(left));
-    for ListedTest { test, does, .. } in list {
+    let columns = ["test", "group", "class", "one event"].map(Column::words);
+    let rows = list.iter().map(|ListedTest { test, does, .. }| {
         let class = match test.class {
             Class::Read => "read",
             Class::Write => "write",
         };
-        table.add_row(
-            [test.name.clone(), test.group(set).word.clone(), class.into(), does.clone()].map(left),
-        );
-    }
-    let mut lines = trimmed(&table);
-    lines.push(String::new());
+        Row::new([test.name.clone(), test.group(set).word.clone(), class.to_owned(), does.clone()])
+    });
+    let table = Table::new(columns.to_vec(), rows).flush();
+    let mut lines = Vec::new();
     let count = list.len();
     lines.push(match from {
         ListedFrom::Set(set) => {
@@ -135,8 +131,6 @@ pub fn tests_text(from: ListedFrom<'_>, list: &[ListedTest], options: &TextOptio
         ListedFrom::Workload(_) => "`assay compare BASE OTHER --workload FILE --tests 'GLOB,...'`",
     };
     lines.push(format!("  to run some of them: {how}"));
-    if options.color {
-        paint::paint(&mut lines);
-    }
-    lines.join("\n") + "\n"
+    let blocks = vec![Block::Table(table), Block::Lines(lines)];
+    text::render(&Shown { blocks, ..Shown::default() }, *options)
 }

@@ -13,11 +13,16 @@ pub(crate) const STEPS_LEGEND: &str = "each version is compared with the one bef
 pub(crate) const CROSSOVERS_LEGEND: &str = "between the measured client counts, the logarithm of rQPS is taken for a \
     straight line over the logarithm of the clients [95% interval]";
 
-/// A line with a capital letter and a full stop.
-pub(crate) fn sentence(line: &str) -> String {
+/// A line with a capital letter.
+pub(crate) fn capital(line: &str) -> String {
     let mut letters = line.chars();
     let first: String = letters.next().map(|c| c.to_uppercase().collect()).unwrap_or_default();
-    format!("{first}{}.", letters.as_str())
+    first + letters.as_str()
+}
+
+/// A line with a capital letter and a full stop.
+pub(crate) fn sentence(line: &str) -> String {
+    format!("{}.", capital(line))
 }
 
 /// The symbol of a verdict.

@@ -9,7 +9,7 @@ use assay_report::{Format, TextOptions, render};
 use assay_verdict::judge;
 use common::{record, suspicious};
 
-const ALL: [Format; 3] = [Format::Text, Format::Markdown, Format::Html];
+const ALL: [Format; 3] = [Format::TEXT, Format::MARKDOWN, Format::HTML];
 
 fn in_format(record: &StudyRecord, format: Format) -> String {
     let options = TextOptions { width: 400, color: false, verbose: true };
@@ -23,7 +23,7 @@ fn the_headline_has_no_median_without_its_interval() {
     for format in ALL {
         assert!(!in_format(&single, format).contains("median over tests"), "{format:?}");
     }
-    let text = in_format(&record(&["11.8"]), Format::Text);
+    let text = in_format(&record(&["11.8"]), Format::TEXT);
     assert!(text.contains("(median over tests: −1.0% [−1.0%, −1.0%])"), "{text}");
 }
 
@@ -47,7 +47,7 @@ fn a_count_of_one_is_singular() {
     one.study.cells.truncate(1);
     let id = one.study.cells[0].id;
     one.slices.retain(|slice| slice.cell == id);
-    let text = in_format(&one, Format::Text);
+    let text = in_format(&one, Format::TEXT);
     assert!(text.contains("is slower than mariadb@10.11 in 1 of 1 test\n"), "{text}");
     one.slices.retain(|slice| slice.block == 0);
     for format in ALL {
@@ -62,7 +62,7 @@ fn servers_that_run_already_are_not_fresh() {
     let mut running = record(&["11.8"]);
     let url = |name: &str| Origin::Url(format!("mysql://me@{name}/sbtest"));
     running.systems[1].spec.origin = url("b");
-    let text = in_format(&running, Format::Text);
+    let text = in_format(&running, Format::TEXT);
     assert!(
         text.contains("4 blocks of fresh servers, or of fresh data on running servers"),
         "{text}"
@@ -78,7 +78,7 @@ fn servers_that_run_already_are_not_fresh() {
 #[test]
 fn the_causes_stand_between_the_answer_and_the_tables() {
     for (format, table) in
-        [(Format::Text, "rQPS by group"), (Format::Markdown, "Relative QPS by group")]
+        [(Format::TEXT, "rQPS by group"), (Format::MARKDOWN, "Relative QPS by group")]
     {
         let text = in_format(&record(&["11.8"]), format);
         let at = |what: &str| text.find(what).unwrap_or_else(|| panic!("no `{what}` in {text}"));
@@ -92,12 +92,12 @@ fn the_causes_stand_between_the_answer_and_the_tables() {
 #[test]
 fn columns_without_differences_are_omitted_and_named() {
     let mut study = record(&["11.8"]);
-    let text = in_format(&study, Format::Text);
+    let text = in_format(&study, Format::TEXT);
     assert!(text.contains("omitted because no test differs by 2%: client µs/op, cs/op"), "{text}");
     for slice in study.slices.iter_mut().filter(|slice| slice.system == 1) {
         slice.server.as_mut().unwrap().connections.context_switches *= 2;
     }
-    let text = in_format(&study, Format::Text);
+    let text = in_format(&study, Format::TEXT);
     assert!(text.contains("omitted because no test differs by 2%: client µs/op\n"), "{text}");
     assert!(text.contains("2.00 → 4.00"), "{text}");
 }
@@ -128,8 +128,8 @@ fn differences_inherent_in_versions_are_noted_but_not_suspicious() {
         );
         assert!(!text.to_lowercase().contains("suspicious audit"), "{text}");
     }
-    assert!(in_format(&suspicious(study.clone()), Format::Text).starts_with("[suspicious audit]"));
-    let text = in_format(&study, Format::Text);
+    assert!(in_format(&suspicious(study.clone()), Format::TEXT).starts_with("[suspicious audit]"));
+    let text = in_format(&study, Format::TEXT);
     for told in [
         "expected: plan of scan = a → b: `S`: executed with",
         "expected: build.pie = a → b: position",

@@ -4,7 +4,7 @@
 mod common;
 
 use assay_model::{Artifact, StudyRecord};
-use assay_report::{Format, Other, TextOptions, render_beside};
+use assay_report::{Format, Other, TextOptions, beside};
 use common::record;
 use serde_json::Value;
 
@@ -12,11 +12,11 @@ fn shown(ours: &StudyRecord, theirs: &StudyRecord, format: Format) -> String {
     let [here, there] = [ours, theirs].map(assay_verdict::judge);
     let options = TextOptions { width: 120, color: false, verbose: true };
     let other = Other { record: theirs, judgement: &there, groups: &[], note: None };
-    render_beside((ours, &here), &other, format, &options)
+    beside((ours, &here), &other).render(format, &options).unwrap()
 }
 
 fn json(ours: &StudyRecord, theirs: &StudyRecord) -> Value {
-    serde_json::from_str(&shown(ours, theirs, Format::Json)).unwrap()
+    serde_json::from_str(&shown(ours, theirs, Format::JSON)).unwrap()
 }
 
 /// The same study under another name, with its systems in another order.
@@ -55,7 +55,7 @@ fn counterparts_are_found_by_product_and_series() {
         prefix.version = "12.1.1".to_owned();
     });
     assert!(names(&json(&ours, &theirs)).is_empty());
-    assert!(shown(&ours, &theirs, Format::Text).contains("has no counterpart"));
+    assert!(shown(&ours, &theirs, Format::TEXT).contains("has no counterpart"));
 }
 
 #[test]
@@ -67,17 +67,17 @@ fn disagreements_are_named_in_every_format() {
             slice.work.elapsed_ns *= 2;
         }
     }
-    let text = shown(&ours, &theirs, Format::Text);
+    let text = shown(&ours, &theirs, Format::TEXT);
     assert!(text.contains("both studies agree in 4 of 5 tests"), "{text}");
     assert!(text.contains("where they differ") && text.contains("  insert: "), "{text}");
-    for format in [Format::Text, Format::Markdown, Format::Html, Format::Csv] {
+    for format in [Format::TEXT, Format::MARKDOWN, Format::HTML, Format::CSV] {
         let shown = shown(&ours, &theirs, format);
         assert!(!shown.contains('\u{1b}') && shown.contains("insert"), "{format:?}: {shown}");
     }
-    let page = shown(&ours, &theirs, Format::Html);
+    let page = shown(&ours, &theirs, Format::HTML);
     assert!(!page.contains("<script>") && page.contains("&#60;script&#62;"), "{page}");
     assert_eq!(page.matches("<circle").count(), 5);
-    let csv = shown(&ours, &theirs, Format::Csv);
+    let csv = shown(&ours, &theirs, Format::CSV);
     assert_eq!((csv.lines().count(), csv.matches(",differs").count()), (6, 1), "{csv}");
 }
 
@@ -88,7 +88,7 @@ fn studies_of_one_machine_are_not_said_to_be_of_two() {
     // Another kernel, with a little less memory.
     let host = &mut theirs.runs[0].host;
     (host.kernel, host.memory_kb) = ("6.12.9".to_owned(), host.memory_kb - 100_000);
-    assert!(!shown(&ours, &theirs, Format::Text).contains(told));
+    assert!(!shown(&ours, &theirs, Format::TEXT).contains(told));
     theirs.runs[0].host.cpus = 64;
-    assert!(shown(&ours, &theirs, Format::Text).contains(told));
+    assert!(shown(&ours, &theirs, Format::TEXT).contains(told));
 }

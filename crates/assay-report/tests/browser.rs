@@ -6,9 +6,7 @@
 mod common;
 
 use assay_model::{Setup, StudyRecord, TestSet};
-use assay_report::{
-    Format, Other, TextOptions, Trend, render, render_beside, render_published, trend,
-};
+use assay_report::{Format, Other, TextOptions, Trend, beside, published, render, trend};
 use assay_verdict::judge;
 use common::browser::{Browser, Window};
 use common::studies::{FOUR, ONE, failed, study, with_setups};
@@ -20,7 +18,7 @@ const OPTIONS: TextOptions = TextOptions { width: 80, color: false, verbose: tru
 const DESK: Window = Window { width: 1400, is_dark: false, runs_scripts: true };
 
 fn page(record: &StudyRecord) -> String {
-    render(record, &judge(record), Format::Html, &OPTIONS)
+    render(record, &judge(record), Format::HTML, &OPTIONS)
 }
 
 /// Twelve versions in thirty-two tests.
@@ -67,9 +65,9 @@ fn pages() -> Vec<(&'static str, String)> {
         ("sweep", page(&with_setups(record(&["11.4", "11.8"]), &sweep))),
         ("insert-bench", page(&common::queue::benchmark())),
         ("hostile", page(&hostile())),
-        ("beside", render_beside((&two, &judged), &other, Format::Html, &OPTIONS)),
-        ("trend", trend(&course, Format::Html, &OPTIONS)),
-        ("published", render_published(&two, &judged, Format::Html, &OPTIONS).unwrap()),
+        ("beside", beside((&two, &judged), &other).render(Format::HTML, &OPTIONS).unwrap()),
+        ("trend", trend(&course).render(Format::HTML, &OPTIONS).unwrap()),
+        ("published", published(&two, &judged).render(Format::HTML, &OPTIONS).unwrap()),
     ]
 }
 

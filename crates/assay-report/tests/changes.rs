@@ -16,7 +16,7 @@ fn in_format(record: &StudyRecord, format: Format, width: usize) -> String {
 }
 
 fn json(record: &StudyRecord) -> Value {
-    serde_json::from_str(&in_format(record, Format::Json, 80)).unwrap()
+    serde_json::from_str(&in_format(record, Format::JSON, 80)).unwrap()
 }
 
 /// Makes every slice of a system in a cell faster by a factor.
@@ -44,7 +44,7 @@ fn a_step_to_another_makers_build_says_so() {
     let mut record = three_versions();
     let Artifact::Prefix(prefix) = &mut record.systems[2].artifact else { unreachable!() };
     prefix.build.source = "maven".to_owned();
-    let text = in_format(&record, Format::Text, 400);
+    let text = in_format(&record, Format::TEXT, 400);
     let step = |test: &str| {
         let line = format!("▼ {test}: slower from");
         text.lines().find(|it| it.contains(&line)).unwrap().contains("to another maker's build")
@@ -78,12 +78,12 @@ fn crossing() -> StudyRecord {
 
 #[test]
 fn a_terminal_says_at_which_version_a_test_changed() {
-    insta::assert_snapshot!(in_format(&three_versions(), Format::Text, 100));
+    insta::assert_snapshot!(in_format(&three_versions(), Format::TEXT, 100));
 }
 
 #[test]
 fn markdown_says_at_which_version_a_test_changed() {
-    let markdown = in_format(&three_versions(), Format::Markdown, 100);
+    let markdown = in_format(&three_versions(), Format::MARKDOWN, 100);
     let from = markdown.find("### Relative QPS").unwrap();
     let to = markdown.find("<details><summary>Conditions").unwrap();
     insta::assert_snapshot!(&markdown[from..to]);
@@ -100,7 +100,7 @@ fn page_text(page: &str, from: &str, to: &str) -> String {
 
 #[test]
 fn the_page_has_a_table_of_steps() {
-    let page = in_format(&three_versions(), Format::Html, 100);
+    let page = in_format(&three_versions(), Format::HTML, 100);
     insta::assert_snapshot!(page_text(&page, "<section id=\"steps\">", "</section>"));
 }
 
@@ -130,7 +130,7 @@ fn scripts_get_every_step_and_where_it_changed() {
 #[test]
 fn two_systems_have_no_steps() {
     let two = record(&["11.8"]);
-    for format in [Format::Text, Format::Markdown, Format::Html] {
+    for format in [Format::TEXT, Format::MARKDOWN, Format::HTML] {
         let text = in_format(&two, format, 100).to_lowercase();
         for what in ["where it changed", "\"steps\"", "\"crossovers\"", "crossovers\n"] {
             assert!(!text.contains(what), "{what}");
@@ -151,7 +151,7 @@ fn two_versions_of_another_product_are_compared_with_each_other() {
         system.name = format!("mysql@{name}");
     }
     scale(&mut mixed, 0, 2, 0.9);
-    let text = in_format(&mixed, Format::Text, 160);
+    let text = in_format(&mixed, Format::TEXT, 160);
     let told = "  ▼ point-query: mysql@9.7 slower than mysql@8.0 (−10.0% [−10.2%, −9.8%])\n";
     assert!(text.contains(told), "{text}");
     assert_eq!(json(&mixed)["lines"], Value::Array(Vec::new()));
@@ -160,14 +160,14 @@ fn two_versions_of_another_product_are_compared_with_each_other() {
 #[test]
 fn a_crossover_is_told_in_every_format() {
     let record = crossing();
-    let text = in_format(&record, Format::Text, 160);
+    let text = in_format(&record, Format::TEXT, 160);
     let part = text.split("crossovers\n").nth(1).unwrap_or_else(|| panic!("{text}"));
     let told = part.lines().next().unwrap().trim();
     let (counts, equal) = told.split_once("; ").unwrap();
     let slower = "read-write_range=100: mariadb@11.8 is slower up to 4 clients, faster from 16";
     assert_eq!((counts, equal), (slower, "equal at about 7.6 [7.2, 8.0] clients"));
-    assert!(in_format(&record, Format::Html, 80).contains(told));
-    assert!(in_format(&record, Format::Markdown, 80).replace('\\', "").contains(told));
+    assert!(in_format(&record, Format::HTML, 80).contains(told));
+    assert!(in_format(&record, Format::MARKDOWN, 80).replace('\\', "").contains(told));
     let document = json(&record);
     let crossover = &document["crossovers"][0];
     assert_eq!(crossover["test"], "read-write_range=100");
@@ -182,7 +182,7 @@ fn a_crossover_is_told_in_every_format() {
 fn changes_that_may_be_below_the_threshold_are_named() {
     let mut study = record(&["11.8"]);
     let all = "all called changes exceed 2% with at least 95% confidence";
-    assert!(in_format(&study, Format::Text, 160).contains(&format!("  {all}\n")));
+    assert!(in_format(&study, Format::TEXT, 160).contains(&format!("  {all}\n")));
     // Blocks differ by 0.6%, and the change is 2.3%.
     let id = study.study.cells[4].id;
     for slice in study.slices.iter_mut().filter(|it| it.cell == id && it.system == 1) {
@@ -195,11 +195,11 @@ fn changes_that_may_be_below_the_threshold_are_named() {
     assert!((0.6..0.95).contains(&confidence), "{cell}");
     assert_eq!(cell["same_within"], Value::Null);
     let percent = (100.0 * confidence).floor();
-    for format in [Format::Text, Format::Markdown, Format::Html] {
+    for format in [Format::TEXT, Format::MARKDOWN, Format::HTML] {
         let text = in_format(&study, format, 160).replace("All", "all");
         assert!(text.contains(&format!("{all} except insert ({percent}%)")), "{text}");
     }
-    assert!(in_format(&study, Format::Html, 80).contains(&format!("exceeds 2%: {percent}%")));
+    assert!(in_format(&study, Format::HTML, 80).contains(&format!("exceeds 2%: {percent}%")));
 }
 
 #[test]
@@ -210,8 +210,8 @@ fn the_same_has_a_bound() {
     let bound = cell["same_within"].as_f64().unwrap();
     assert!((0.01..=0.02).contains(&bound), "{cell}");
     let shown = format!("same ±{}%", (1000.0 * bound).ceil() / 10.0);
-    assert!(in_format(&study, Format::Text, 80).contains(&shown), "{shown}");
-    assert!(in_format(&study, Format::Markdown, 80).contains(&shown), "{shown}");
+    assert!(in_format(&study, Format::TEXT, 80).contains(&shown), "{shown}");
+    assert!(in_format(&study, Format::MARKDOWN, 80).contains(&shown), "{shown}");
     assert_eq!(json(&study)["cells"][1]["same_within"], Value::Null);
 }
 
@@ -219,7 +219,7 @@ fn the_same_has_a_bound() {
 fn the_part_of_the_kernel_has_a_line_where_it_is_most_of_a_change() {
     let mut record = record(&["11.8"]);
     let has_line = |record: &StudyRecord| {
-        in_format(record, Format::Html, 80).contains("of which in the kernel")
+        in_format(record, Format::HTML, 80).contains("of which in the kernel")
     };
     assert!(!has_line(&record));
     for slice in record.slices.iter_mut().filter(|it| it.system == 1) {
@@ -236,6 +236,6 @@ fn a_group_says_what_its_changes_come_from() {
     let groups = document["groups"].as_array().unwrap();
     let told: Vec<&str> = groups.iter().filter_map(|group| group["why"].as_str()).collect();
     assert!(told.iter().any(|why| why.contains(" tests, slower in ")), "{groups:#?}");
-    let page = in_format(&record, Format::Html, 80);
+    let page = in_format(&record, Format::HTML, 80);
     assert!(told.iter().all(|why| page.contains(why)), "{told:?}");
 }

@@ -5,17 +5,14 @@
 mod common;
 
 use assay_model::{Setup, StudyRecord, TestSet};
-use assay_report::{
-    ChartFile, Other, Trend, beside_charts, charts, published_charts, render_with_charts,
-    trend_charts,
-};
+use assay_report::{ChartFile, Other, Trend, beside, published, report, trend};
 use assay_verdict::judge;
 use common::record;
 use common::studies::{FOUR, ONE, failed, study, with_setups};
 use roxmltree::{Document, Node};
 
 fn drawn(record: &StudyRecord) -> Vec<ChartFile> {
-    charts(record, &judge(record))
+    report(record, &judge(record)).with_charts("svg").0
 }
 
 fn names(charts: &[ChartFile]) -> Vec<&str> {
@@ -198,7 +195,7 @@ fn client_counts_have_response_times_and_seconds() {
 fn a_study_beside_another_one_has_a_scatter_plot() {
     let (ours, judgement) = (record(&["11.4", "11.8"]), judge(&record(&["11.4", "11.8"])));
     let other = Other { record: &ours, judgement: &judgement, groups: &[], note: None };
-    let (charts, report) = beside_charts((&ours, &judgement), &other, "png");
+    let (charts, report) = beside((&ours, &judgement), &other).with_charts("png");
     assert_eq!(names(&charts), ["beside-mariadb-11.4", "beside-mariadb-11.8"]);
     for chart in &charts {
         assert_readable(chart);
@@ -223,7 +220,7 @@ fn a_test_over_many_studies_has_a_chart() {
         })
         .collect();
     let (charts, report) =
-        trend_charts(&Trend { test: "insert", lines: &lines, studies: 40 }, "svg");
+        trend(&Trend { test: "insert", lines: &lines, studies: 40 }).with_charts("svg");
     let [chart] = charts.as_slice() else { panic!("{:?}", names(&charts)) };
     assert_readable(chart);
     assert!(chart.svg.contains("11.8.19"), "{}", chart.svg);
@@ -239,7 +236,7 @@ fn published_charts_say_where_their_axes_begin_and_end() {
         slice.work.elapsed_ns /= 5;
     }
     let judgement = judge(&record);
-    let (charts, report) = published_charts(&record, &judgement, "svg");
+    let (charts, report) = published(&record, &judgement).with_charts("svg");
     let [point, cut, ..] = &charts[..] else { panic!("{:?}", names(&charts)) };
     assert_eq!(
         (point.name.as_str(), cut.name.as_str()),
@@ -258,8 +255,7 @@ fn published_charts_say_where_their_axes_begin_and_end() {
 fn the_report_shows_every_chart_once() {
     for record in all() {
         let judgement = judge(&record);
-        let charts = charts(&record, &judgement);
-        let report = render_with_charts(&record, &judgement, &charts, "png");
+        let (charts, report) = report(&record, &judgement).with_charts("png");
         for chart in &charts {
             let file = format!("]({}.png)", chart.name);
             assert_eq!(report.matches(&file).count(), 1, "{file}");
@@ -275,13 +271,12 @@ fn names_cannot_add_markup() {
         system.name = EVIL.to_owned();
     }
     let judgement = judge(&record);
-    let charts = charts(&record, &judgement);
+    let (charts, report) = report(&record, &judgement).with_charts("svg");
     for chart in &charts {
         assert!(Document::parse(&chart.svg).is_ok(), "{}", chart.name);
         assert!(!chart.svg.contains("<script"), "{}", chart.name);
         assert!(!chart.svg.contains(['\u{1b}', '\u{202e}']), "{}", chart.name);
     }
-    let report = render_with_charts(&record, &judgement, &charts, "svg");
     assert!(!report.contains("![x]") && !report.contains("<script"), "{report}");
     assert_eq!(report.matches("\n![").count(), charts.len());
 }

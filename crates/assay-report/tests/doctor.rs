@@ -5,7 +5,7 @@
 mod common;
 
 use assay_model::*;
-use assay_report::{Diagnosis, Format, Needed, Prospect, TextOptions, doctor_json, doctor_text};
+use assay_report::{Diagnosis, Format, Needed, Prospect, TextOptions, doctor};
 
 const OPTIONS: TextOptions = TextOptions { width: 100, color: false, verbose: true };
 
@@ -101,16 +101,17 @@ fn a_quiet_machine_is_fit() {
     let host = host(quiet());
     let (prospects, needed) = (prospects(), needed());
     let diagnosis = Diagnosis { host: &host, prospects: &prospects, needed: &needed };
-    insta::assert_snapshot!(doctor_text(diagnosis, &OPTIONS));
+    insta::assert_snapshot!(doctor(diagnosis).render(Format::TEXT, &OPTIONS).unwrap());
 }
 
 #[test]
 fn a_busy_machine_is_not_and_every_harm_has_advice() {
     let host = host(busy());
     let diagnosis = Diagnosis { host: &host, prospects: &prospects(), needed: &[] };
-    let text = doctor_text(diagnosis, &OPTIONS);
+    let text = doctor(diagnosis).render(Format::TEXT, &OPTIONS).unwrap();
     insta::assert_snapshot!(text);
-    let json: serde_json::Value = serde_json::from_str(&doctor_json(diagnosis)).unwrap();
+    let json: serde_json::Value =
+        serde_json::from_str(&doctor(diagnosis).render(Format::JSON, &OPTIONS).unwrap()).unwrap();
     assert_eq!((&json["schema"], &json["fit"]), (&1.into(), &false.into()));
     for fact in json["facts"].as_array().unwrap() {
         assert_eq!(fact["judgement"] == "fine", fact["advice"].is_null(), "{fact}");
@@ -124,11 +125,11 @@ fn the_report_of_a_study_says_what_was_worth_changing() {
     record.runs[0].host.doctor = Some(busy());
     let judgement = assay_verdict::judge(&record);
     let of = |format| assay_report::render(&record, &judgement, format, &OPTIONS);
-    for format in [Format::Text, Format::Markdown, Format::Html] {
+    for format in [Format::TEXT, Format::MARKDOWN, Format::HTML] {
         let report = of(format);
         assert!(report.contains("noise before the study: ±"), "{report}");
         assert!(report.contains("worth changing: ") && report.contains("rustc 97%"), "{report}");
     }
-    let json: serde_json::Value = serde_json::from_str(&of(Format::Json)).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&of(Format::JSON)).unwrap();
     assert_eq!(json["host"]["doctor"]["noise"]["asked_ms"], 1.0);
 }

@@ -5,7 +5,7 @@
 mod common;
 
 use assay_model::{Gate, SliceOutcome, StudyRecord};
-use assay_report::{Format, TextOptions, junit, render, render_gate};
+use assay_report::{Format, TextOptions, junit, render};
 use assay_verdict::judge;
 use common::{record, suspicious};
 use roxmltree::{Document, Node};
@@ -25,7 +25,7 @@ const AT_LIMIT: [f64; 5] = [0.3, 0.01, 0.03, 0.1, 0.03];
 
 fn summary(record: &StudyRecord, format: Format) -> String {
     let options = TextOptions { width: 100, color: false, verbose: true };
-    render_gate(record, &judge(record), format, &options)
+    assay_report::gate(record, &judge(record)).render(format, &options).unwrap()
 }
 
 #[test]
@@ -40,14 +40,14 @@ fn text_of_every_outcome() {
         suspicious(gate(&["11.4", "11.8"], [0.03; 5], false)),
         failed,
     ];
-    let texts: Vec<String> = all.iter().map(|it| summary(it, Format::Text)).collect();
+    let texts: Vec<String> = all.iter().map(|it| summary(it, Format::TEXT)).collect();
     insta::assert_snapshot!(texts.join("\n----\n"));
 }
 
 #[test]
 fn markdown_for_a_pull_request() {
-    let exceeded = summary(&gate(&["11.8"], [0.03; 5], false), Format::Markdown);
-    let undecided = summary(&gate(&["11.4", "11.8"], AT_LIMIT, false), Format::Markdown);
+    let exceeded = summary(&gate(&["11.8"], [0.03; 5], false), Format::MARKDOWN);
+    let undecided = summary(&gate(&["11.4", "11.8"], AT_LIMIT, false), Format::MARKDOWN);
     insta::assert_snapshot!(format!("{exceeded}\n----\n{undecided}"));
 }
 
@@ -56,19 +56,19 @@ fn the_whole_report_begins_with_the_gate() {
     let record = gate(&["11.8"], [0.03; 5], false);
     let options = TextOptions { width: 100, color: false, verbose: true };
     let whole = |format| render(&record, &judge(&record), format, &options);
-    let text = whole(Format::Text);
+    let text = whole(Format::TEXT);
     assert!(text.starts_with("gate failed: 2 of 5 tests of mariadb@11.8 slower than"), "{text}");
     assert!(text.contains("base QPS") && text.contains("reproduce"), "{text}");
-    let html = whole(Format::Html);
+    let html = whole(Format::HTML);
     assert!(html.contains("Gate failed: 2 of 5 tests"), "{html}");
-    assert_eq!(summary(&record, Format::Html), html);
-    assert!(whole(Format::Markdown).starts_with("### assay gate failed"));
+    assert_eq!(summary(&record, Format::HTML), html);
+    assert!(whole(Format::MARKDOWN).starts_with("### assay gate failed"));
 }
 
 #[test]
 fn json_has_the_limits_and_the_bounds() {
     let json = |record: &StudyRecord| -> Value {
-        serde_json::from_str(&summary(record, Format::Json)).unwrap()
+        serde_json::from_str(&summary(record, Format::JSON)).unwrap()
     };
     let found = json(&gate(&["11.8"], AT_LIMIT, true));
     let gate_of = &found["gate"];

@@ -11,7 +11,7 @@ use common::studies::{FOUR, ONE, failed, study, with_setups};
 use common::{event_of, prefix_of, record, suspicious};
 
 fn rendered(record: &StudyRecord, judgement: &Judgement) -> String {
-    render(record, judgement, Format::Html, &TextOptions { width: 80, color: false, verbose: true })
+    render(record, judgement, Format::HTML, &TextOptions { width: 80, color: false, verbose: true })
 }
 
 fn page(record: &StudyRecord) -> String {

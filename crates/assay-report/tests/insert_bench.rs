@@ -5,7 +5,7 @@
 mod common;
 
 use assay_model::*;
-use assay_report::{Format, TextOptions, charts, render};
+use assay_report::{Format, TextOptions, render, report};
 use assay_verdict::judge;
 use common::queue::benchmark;
 
@@ -21,7 +21,7 @@ fn rendered(format: Format) -> String {
 
 #[test]
 fn the_tables_are_those_of_the_published_reports() {
-    let text = rendered(Format::Text);
+    let text = rendered(Format::TEXT);
     let from = text.find("rates: ").unwrap();
     let to = text.find(" rQPS by group").unwrap();
     insta::assert_snapshot!(&text[from..to]);
@@ -35,7 +35,7 @@ fn class_of(html: &str, text: &str) -> String {
 
 #[test]
 fn what_is_undecided_has_no_colour() {
-    let html = rendered(Format::Html);
+    let html = rendered(Format::HTML);
     assert!(html.contains("undecided"), "{html}");
     for text in ["25000 ±2%", "10000 ±2%", "5000", "1.25", "0.50", "0.94"] {
         assert_eq!(class_of(&html, text), "", "{text}");
@@ -54,7 +54,7 @@ fn cells_have_the_published_colours() {
         cell.verdict = if is_called { Verdict::Slower } else { cell.verdict };
     }
     let options = TextOptions { width: 120, color: false, verbose: true };
-    let html = render(&record, &judgement, Format::Html, &options);
+    let html = render(&record, &judgement, Format::HTML, &options);
     let legend = "<i class=\"better\"></i>more than 5% better than the base";
     assert!(html.contains(legend), "{html}");
     let cell = |text: &str| class_of(&html, text);
@@ -79,7 +79,7 @@ fn cells_have_the_published_colours() {
 
 #[test]
 fn a_missed_sla_is_told_and_compared_with_nothing() {
-    let json: serde_json::Value = serde_json::from_str(&rendered(Format::Json)).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&rendered(Format::JSON)).unwrap();
     let cells = json["cells"].as_array().unwrap();
     let cell =
         cells.iter().find(|cell| cell["test"] == "qr100" && cell["system"] == "mariadb@11.8");
@@ -91,14 +91,14 @@ fn a_missed_sla_is_told_and_compared_with_nothing() {
     assert_eq!((step["qps"].as_f64(), step["seconds"].as_f64()), (Some(9000.0), Some(20.0)));
     let why = cell["why"].as_str().unwrap();
     assert!(why.contains("50% of the background rate of 100 from second 3 on"), "{why}");
-    let markdown = rendered(Format::Markdown);
+    let markdown = rendered(Format::MARKDOWN);
     assert!(markdown.contains("| mariadb@11.8 | 0.50 | – |"), "{markdown}");
 }
 
 #[test]
 fn rates_and_seconds_are_charts() {
     let record = benchmark();
-    let charts = charts(&record, &judge(&record));
+    let charts = report(&record, &judge(&record)).with_charts("svg").0;
     let chart = |name: &str| &charts.iter().find(|it| it.name == name).unwrap().svg;
     let rates = chart("insert-bench-rates");
     assert!(rates.contains("qr100, queries/s") && rates.contains(">4700<"), "{rates}");

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 fn json(record: &StudyRecord) -> Value {
     let options = TextOptions { width: 80, color: false, verbose: true };
-    serde_json::from_str(&render(record, &judge(record), Format::Json, &options)).unwrap()
+    serde_json::from_str(&render(record, &judge(record), Format::JSON, &options)).unwrap()
 }
 
 /// The paths of all values. An interval is one of them.

@@ -21,24 +21,24 @@ fn studies_are_listed_newest_first_in_every_format() {
     let list = [study("old", true), study("new", false)];
     let options = TextOptions { width: 120, color: false, verbose: true };
     let none = std::collections::BTreeSet::new();
-    let all = |format| assay_report::studies(&list, &none, format, &options);
-    insta::assert_snapshot!(all(Format::Text));
-    let widest = all(Format::Text).lines().map(|line| line.chars().count()).max();
+    let all = |format| assay_report::studies(&list, &none).render(format, &options).unwrap();
+    insta::assert_snapshot!(all(Format::TEXT));
+    let widest = all(Format::TEXT).lines().map(|line| line.chars().count()).max();
     assert!(widest <= Some(100), "{widest:?}");
-    insta::assert_snapshot!(all(Format::Csv));
-    insta::assert_snapshot!(all(Format::Markdown));
-    let json: Value = serde_json::from_str(&all(Format::Json)).unwrap();
+    insta::assert_snapshot!(all(Format::CSV));
+    insta::assert_snapshot!(all(Format::MARKDOWN));
+    let json: Value = serde_json::from_str(&all(Format::JSON)).unwrap();
     assert_eq!(json["schema"], 1);
     assert_eq!(json["studies"][0]["id"], "new");
     assert_eq!(json["studies"][0]["running"], false);
-    let none = assay_report::studies(&[], &none, Format::Text, &options);
+    let none = assay_report::studies(&[], &none).render(Format::TEXT, &options).unwrap();
     assert!(none.contains("no studies yet"));
     // A study that is being measured must not be resumed.
     let running = ["new".to_owned(), "old".to_owned()].into();
-    let all = |format| assay_report::studies(&list, &running, format, &options);
-    let text = all(Format::Text);
+    let all = |format| assay_report::studies(&list, &running).render(format, &options).unwrap();
+    let text = all(Format::TEXT);
     assert!(text.contains(" running") && !text.contains("unfinished"), "{text}");
     assert!(text.contains(" finished") && !text.contains("assay resume"), "{text}");
-    let json: Value = serde_json::from_str(&all(Format::Json)).unwrap();
+    let json: Value = serde_json::from_str(&all(Format::JSON)).unwrap();
     assert_eq!(json["studies"][0]["running"], true);
 }

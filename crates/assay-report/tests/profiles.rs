@@ -53,7 +53,7 @@ fn with_profiles(base: Profile, other: Profile) -> StudyRecord {
 /// The part of the page about the first test.
 fn page(record: &StudyRecord) -> String {
     let options = TextOptions { width: 80, color: false, verbose: true };
-    let page = render(record, &judge(record), Format::Html, &options);
+    let page = render(record, &judge(record), Format::HTML, &options);
     assert!(page.contains("<a href=\"#profiles\">Profiles</a>"), "{page}");
     let (_, rest) = page.split_once("<section id=\"profiles\">").unwrap();
     rest.split_once("</section>").unwrap().0.to_owned()
@@ -114,7 +114,7 @@ fn boxes_of_calls_have_colours_of_their_own() {
     let profile = profile("mysqld", &[("read", 500)]);
     let record = with_profiles(profile.clone(), profile);
     let options = TextOptions { width: 80, color: false, verbose: true };
-    let page = render(&record, &judge(&record), Format::Html, &options);
+    let page = render(&record, &judge(&record), Format::HTML, &options);
     assert!(page.contains("class=\"cell"), "{page}");
     for rule in [
         ".chart .cell { fill:",
@@ -133,7 +133,7 @@ fn text_and_markdown_tell_how_to_see_profiles() {
     let options = TextOptions { width: 80, color: false, verbose: true };
     let of = |record: &StudyRecord, format| render(record, &judge(record), format, &options);
     let shows = "of 1 test";
-    for format in [Format::Text, Format::Markdown] {
+    for format in [Format::TEXT, Format::MARKDOWN] {
         let told = of(&profiled, format);
         assert!(told.contains("-o profiles.html") && told.contains(shows), "{told}");
         let told = of(&record(&["11.8"]), format);

@@ -21,7 +21,7 @@ fn a_terminal_shows_the_answer_the_causes_and_one_table_then_how_to_see_the_rest
     for width in [80, 100, 160] {
         let options = |verbose| TextOptions { width, color: false, verbose };
         let [short, whole] =
-            [false, true].map(|it| render(&record, &judgement, Format::Text, &options(it)));
+            [false, true].map(|it| render(&record, &judgement, Format::TEXT, &options(it)));
         assert!(short.lines().count() <= 86, "{short}");
         assert!(whole.lines().count() > 120, "{whole}");
         for section in ["conditions\n", "reproduce\n", "rQPS by group", "\nanswer\n"] {
@@ -58,7 +58,7 @@ fn a_ratio_beyond_a_factor_of_ten_is_a_factor_in_every_format() {
     {
         let slow = slowed(record(&["11.8"]), factor);
         let judgement = judge(&slow);
-        for format in [Format::Text, Format::Markdown, Format::Html] {
+        for format in [Format::TEXT, Format::MARKDOWN, Format::HTML] {
             let text = in_format(&slow, &judgement, format);
             let plain = text.replace('\\', "");
             assert!(plain.contains(said), "{format:?} {said}\n{text}");
@@ -66,26 +66,22 @@ fn a_ratio_beyond_a_factor_of_ten_is_a_factor_in_every_format() {
                 assert!(!plain.contains(never), "{format:?} {never}\n{text}");
             }
         }
-        let charts = assay_report::charts(&slow, &judgement);
+        let charts = assay_report::report(&slow, &judgement).with_charts("svg").0;
         for chart in charts.iter().filter(|it| it.name.starts_with("rqps-point")) {
             assert!(chart.svg.contains(said), "{}", chart.svg);
             // Its dot is on the scale.
             assert!(!chart.svg.contains("class=\"arrow"), "{}", chart.svg);
         }
         let three = slowed(record(&["11.8", "12.3"]), factor);
-        let matrix = assay_report::render_published(
-            &three,
-            &judge(&three),
-            Format::Text,
-            &TextOptions { width: 120, color: false, verbose: true },
-        );
+        let options = TextOptions { width: 120, color: false, verbose: true };
+        let matrix = assay_report::published(&three, &judge(&three)).render(Format::TEXT, &options);
         assert!(matrix.unwrap().contains(cell));
     }
 }
 
 #[test]
 fn every_report_says_what_its_settings_leave_out_of_the_writes() {
-    const FORMATS: [Format; 3] = [Format::Text, Format::Markdown, Format::Html];
+    const FORMATS: [Format; 3] = [Format::TEXT, Format::MARKDOWN, Format::HTML];
     let durable =
         "the cost of durable commits (the log is flushed each second, not at each commit)";
     let binlog = "the binary log (it is off)";

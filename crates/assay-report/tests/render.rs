@@ -12,12 +12,12 @@ use common::{event_of, prefix_of, record, run, suspicious};
 use serde_json::Value;
 
 fn text(record: &StudyRecord, width: usize, color: bool) -> String {
-    render(record, &judge(record), Format::Text, &TextOptions { width, color, verbose: true })
+    render(record, &judge(record), Format::TEXT, &TextOptions { width, color, verbose: true })
 }
 
 fn json(record: &StudyRecord) -> Value {
     let options = TextOptions { width: 80, color: false, verbose: true };
-    serde_json::from_str(&render(record, &judge(record), Format::Json, &options)).unwrap()
+    serde_json::from_str(&render(record, &judge(record), Format::JSON, &options)).unwrap()
 }
 
 fn keys(value: &Value) -> Vec<&str> {
@@ -55,7 +55,7 @@ fn in_format(record: &StudyRecord, format: Format) -> String {
 
 #[test]
 fn markdown_of_two_systems() {
-    insta::assert_snapshot!(in_format(&record(&["11.8"]), Format::Markdown));
+    insta::assert_snapshot!(in_format(&record(&["11.8"]), Format::MARKDOWN));
 }
 
 /// The fields of the lines of a CSV text.
@@ -104,7 +104,7 @@ fn json_path(column: &str) -> String {
 fn csv_has_the_fields_and_the_numbers_of_json() {
     let mut study = study(&["11.8"], TestSet::Set32, &[ONE], true);
     study.systems[1].name = "mariadb@11.8+a=\"b,\r\nc\"".into();
-    let csv = csv_lines(&in_format(&study, Format::Csv));
+    let csv = csv_lines(&in_format(&study, Format::CSV));
     let (header, lines) = csv.split_first().unwrap();
     let document = json(&study);
     let cells = document["cells"].as_array().unwrap();
@@ -150,7 +150,7 @@ fn csv_has_the_fields_and_the_numbers_of_json() {
 fn names_cannot_inject_markdown() {
     let mut study = record(&["11.8"]);
     study.systems[1].name = "a|b`c`*d*<script>_e_[f](g) @h#1".into();
-    let markdown = in_format(&study, Format::Markdown);
+    let markdown = in_format(&study, Format::MARKDOWN);
     assert!(!markdown.contains("<script>") && !markdown.contains("`c`"), "{markdown}");
     assert!(!markdown.contains("@h") && !markdown.contains("[f]("), "{markdown}");
     let columns = |line: &str| line.replace("\\|", "").matches('|').count();
@@ -170,10 +170,10 @@ fn a_single_pair_is_marked_as_having_no_interval() {
     assert!(cell["rqps"]["value"].as_f64().unwrap() > 0.5, "{cell}");
     assert!(cell["rqps"]["low"].is_null() && cell["rqps"]["high"].is_null(), "{cell}");
     assert_eq!(cell["verdict"], "undecided");
-    assert!(in_format(&study, Format::Text).contains("(no interval)"));
-    assert!(in_format(&study, Format::Markdown).contains("(no interval)"));
-    assert!(!in_format(&study, Format::Html).contains("NaN"));
-    assert!(!in_format(&study, Format::Csv).contains("NaN"));
+    assert!(in_format(&study, Format::TEXT).contains("(no interval)"));
+    assert!(in_format(&study, Format::MARKDOWN).contains("(no interval)"));
+    assert!(!in_format(&study, Format::HTML).contains("NaN"));
+    assert!(!in_format(&study, Format::CSV).contains("NaN"));
 }
 
 /// The twin counts false alarms. It has no column.
@@ -186,10 +186,10 @@ fn a_twin_is_a_line() {
     for slice in study.slices.iter_mut().filter(|slice| slice.system == 2) {
         slice.work.elapsed_ns = 50_000_000;
     }
-    let text = in_format(&study, Format::Text);
+    let text = in_format(&study, Format::TEXT);
     assert!(text.contains("A/A twin:"), "{text}");
     assert!(text.contains("minimum detectable effect"), "{text}");
-    for format in [Format::Text, Format::Markdown] {
+    for format in [Format::TEXT, Format::MARKDOWN] {
         assert!(!in_format(&study, format).contains("(twin)"));
     }
     let document = json(&study);
@@ -221,7 +221,7 @@ fn machine_trouble_is_reported_by_kind() {
         "other processes used the CPU in 60% of the slices: stop other programs on this machine";
     let steal = "the hypervisor stole CPU time in 60% of the slices";
     let counts = "other processes 240, CPU steal 240";
-    for format in [Format::Text, Format::Markdown, Format::Html] {
+    for format in [Format::TEXT, Format::MARKDOWN, Format::HTML] {
         let unbroken = in_format(&study, format).replace("\n  ", " ");
         let text = unbroken.replace("Other", "other").replace("The hyper", "the hyper");
         for told in [busy, steal, counts, "so disturbed ones are judged too"] {
@@ -233,25 +233,25 @@ fn machine_trouble_is_reported_by_kind() {
     assert!(cell["troubled_by"]["steal"].as_u64() > Some(0), "{cell}");
     assert_eq!(keys(&cell["troubled_by"]), ["clock_jump", "other_process", "steal"]);
     // Little of it is no warning.
-    assert!(!in_format(&record(&["11.8"]), Format::Text).contains("warning: the hypervisor"));
+    assert!(!in_format(&record(&["11.8"]), Format::TEXT).contains("warning: the hypervisor"));
 }
 
 /// Only differences that do not come with an upgrade of one maker's packages call for caution.
 #[test]
 fn builds_of_several_makers_are_a_warning_and_releases_of_one_a_note() {
     let mut study = record(&["11.8"]);
-    let text = in_format(&study, Format::Text);
+    let text = in_format(&study, Format::TEXT);
     assert!(text.contains("note: the builds differ"), "{text}");
     assert!(!text.contains("warning:"), "{text}");
     prefix_of(&mut study.systems[1]).build.source = "maven".into();
-    let text = in_format(&study, Format::Text);
+    let text = in_format(&study, Format::TEXT);
     assert!(text.contains("warning: the builds differ"), "{text}");
     assert!(!text.contains("note: the builds differ"), "{text}");
 }
 
 #[test]
 fn few_blocks_give_no_median_and_an_unfinished_study_is_resumed() {
-    let told = |study: &_| in_format(study, Format::Text).replace("\n   ", "");
+    let told = |study: &_| in_format(study, Format::TEXT).replace("\n   ", "");
     let mut study = record(&["11.8"]);
     study.slices.retain(|slice| slice.block < 2);
     // The second block is slower by a quarter.
@@ -274,7 +274,7 @@ fn few_blocks_give_no_median_and_an_unfinished_study_is_resumed() {
 fn smoke_suggests_preset_quick() {
     let mut study = record(&["11.8"]);
     study.study.preset = assay_model::Preset::Smoke;
-    let text = in_format(&study, Format::Text).replace("\n   ", "");
+    let text = in_format(&study, Format::TEXT).replace("\n   ", "");
     assert!(text.contains("preset smoke calls no changes below 10%"), "{text}");
 }
 
@@ -291,7 +291,7 @@ fn one_row_is_singular() {
             checksum: "c".into(),
         })
         .into();
-    let text = in_format(&study, Format::Text).replace("\n   ", "");
+    let text = in_format(&study, Format::TEXT).replace("\n   ", "");
     assert!(text.contains("has 1 row, checksum") && text.contains("has 2 rows,"), "{text}");
 }
 
@@ -299,7 +299,7 @@ fn one_row_is_singular() {
 fn the_detectable_effect_of_one_test_is_shown_once() {
     let mut study = record(&["11.8"]);
     study.study.cells.truncate(1);
-    let text = in_format(&study, Format::Text).replace("\n  ", " ");
+    let text = in_format(&study, Format::TEXT).replace("\n  ", " ");
     assert!(text.contains("minimum detectable effect "), "{text}");
     assert!(!text.contains("in half of the tests"), "{text}");
 }
@@ -310,7 +310,7 @@ fn undecided_tests_have_a_remedy() {
     for (number, slice) in study.slices.iter_mut().enumerate() {
         slice.work.elapsed_ns += (number as u64 * 7919 % 97) * 400_000;
     }
-    let text = in_format(&study, Format::Text).replace("\n   ", "");
+    let text = in_format(&study, Format::TEXT).replace("\n   ", "");
     assert!(text.contains("undecided, and what would help"), "{text}");
     assert!(text.contains(" times as long"), "{text}");
     let document = json(&study);
@@ -319,12 +319,12 @@ fn undecided_tests_have_a_remedy() {
             assert!(cell["why"].as_str().unwrap().contains("the interval is too wide"), "{cell}");
         }
     }
-    assert!(in_format(&study, Format::Markdown).contains("Undecided, and what would help"));
+    assert!(in_format(&study, Format::MARKDOWN).contains("Undecided, and what would help"));
     for slice in &mut study.slices {
         slice.outcome = SliceOutcome::Troubled;
         slice.trouble = vec![Trouble::OtherProcess];
     }
-    let text = in_format(&study, Format::Text).replace("\n   ", "");
+    let text = in_format(&study, Format::TEXT).replace("\n   ", "");
     assert!(
         text.contains("the main noise is other programs, which used the CPU in 100% of"),
         "{text}"
@@ -339,7 +339,7 @@ fn urls_are_short_in_tables() {
     let mut study = record(&["11.8", "10.11"]);
     study.systems[1].name = url.into();
     study.systems[2].name = url.replace("mysql:", "postgres:");
-    for format in [Format::Text, Format::Html, Format::Markdown] {
+    for format in [Format::TEXT, Format::HTML, Format::MARKDOWN] {
         let text = in_format(&study, format);
         // A socket's path breaks nowhere.
         assert_eq!(text.matches("mysql://root@").count(), 1, "{text}");
@@ -348,7 +348,7 @@ fn urls_are_short_in_tables() {
     }
     assert_eq!(json(&study)["systems"][1]["name"], url);
     assert_eq!(json(&study)["cells"][1]["system"], url);
-    assert!(in_format(&study, Format::Csv).contains(url));
+    assert!(in_format(&study, Format::CSV).contains(url));
 }
 
 #[test]
@@ -379,7 +379,7 @@ fn columns_omitted_for_lack_of_space_are_named() {
 fn server_messages_cannot_control_the_terminal() {
     let mut study = record(&["11.8"]);
     study.events[0].what = event_of("\u{1b}[2J\u{7}gone\nsecond");
-    let text = in_format(&study, Format::Text);
+    let text = in_format(&study, Format::TEXT);
     assert!(text.contains("gone second"), "{text}");
     assert!(!text.contains(|c: char| c.is_control() && c != '\n'));
 }

@@ -20,10 +20,10 @@ const CLAIM_FILES: &str = "name a file with claims, such as those in `claims/`; 
 
 /// Checks the statements of a file. The exit code says whether all of them hold.
 pub(crate) fn run(args: &Claims) -> Result<Exit> {
-    if matches!(report::format(&args.output)?, Format::Html | Format::Csv) {
+    if report::format(&args.output)? == Format::CSV {
         bail!(Advised::new(
-            "checked claims have no HTML and no CSV",
-            "use `--format text`, `markdown` or `json`"
+            "checked claims have no CSV",
+            "use `--format text`, `html`, `markdown` or `json`"
         ));
     }
     report::check(&args.output, None, &args.ledger)?;
@@ -44,9 +44,7 @@ pub(crate) fn run(args: &Claims) -> Result<Exit> {
     let checked: Vec<CheckedClaim> =
         file.claims.iter().map(|claim| checked(claim, &mut sources)).collect();
     let ids: Vec<String> = records.iter().map(|it| it.study.id.clone()).collect();
-    report::put(&args.output, |format, options| {
-        assay_report::claims(&checked, &ids, format, options)
-    })?;
+    report::put(&args.output, &assay_report::claims(&checked, &ids))?;
     Ok(match ClaimStatus::of_all(checked.iter().map(CheckedClaim::status)) {
         ClaimStatus::Holds => Exit::Done,
         ClaimStatus::Fails => Exit::LimitExceeded,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::Result;
 use assay_model::{Class, Host, Noise, PlannedCell, Preset, Study};
 use assay_plan::{MachineFacts, Needs, Plan, Request};
-use assay_report::{Diagnosis, Needed, Prospect};
+use assay_report::{Diagnosis, Format, Needed, Prospect};
 
 use crate::cli::{Doctor, ShapeWord};
 use crate::examination::examine;
@@ -42,10 +42,12 @@ pub(crate) fn run(args: &Doctor, cache_dir: Option<&Path>) -> Result<Exit> {
     let prospects = prospects(cpus, noise.as_ref())?;
     let needed = needed(cpus, noise.as_ref())?;
     let diagnosis = Diagnosis { host: &host, prospects: &prospects, needed: &needed };
-    report::write_stdout(&match args.shape.format {
-        ShapeWord::Text => assay_report::doctor_text(diagnosis, &report::options(true)),
-        ShapeWord::Json => assay_report::doctor_json(diagnosis),
-    })?;
+    let format = match args.shape.format {
+        ShapeWord::Text => Format::TEXT,
+        ShapeWord::Json => Format::JSON,
+    };
+    let text = assay_report::doctor(diagnosis).render(format, &report::options(true));
+    report::write_stdout(&text.unwrap_or_default())?;
     Ok(Exit::Done)
 }
 

@@ -1,7 +1,7 @@
 //! The form of a result: what `--format` or the name of the file asks for.
 
 use assay_model::Hint;
-use assay_report::{Feed, Format};
+use assay_report::{FORMATS, Feed, Format};
 
 use crate::charts::ChartForm;
 use crate::cli::{FormatWord, Output};
@@ -23,11 +23,7 @@ pub(crate) enum Form {
 pub(crate) fn form(output: &Output) -> Result<Form, NoFormat> {
     Ok(match output.format {
         None => implied(output)?,
-        Some(FormatWord::Text) => Form::Text(Format::Text),
-        Some(FormatWord::Html) => Form::Text(Format::Html),
-        Some(FormatWord::Markdown) => Form::Text(Format::Markdown),
-        Some(FormatWord::Csv) => Form::Text(Format::Csv),
-        Some(FormatWord::Json) => Form::Text(Format::Json),
+        Some(FormatWord::Of(format)) => Form::Text(format),
         Some(FormatWord::Svg) => Form::Charts(ChartForm::Svg),
         Some(FormatWord::Png) => Form::Charts(ChartForm::Png),
         Some(FormatWord::Folded) => Form::Stacks,
@@ -42,15 +38,8 @@ fn implied(output: &Output) -> Result<Form, NoFormat> {
     }
     let ending = output.output.as_ref().and_then(|path| path.extension());
     let ending = ending.map(|it| it.to_string_lossy().to_ascii_lowercase());
-    let format = match ending.as_deref() {
-        None | Some("txt" | "text" | "log") => Ok(Format::Text),
-        Some("html" | "htm") => Ok(Format::Html),
-        Some("md" | "markdown") => Ok(Format::Markdown),
-        Some("csv") => Ok(Format::Csv),
-        Some("json") => Ok(Format::Json),
-        Some(other) => Err(NoFormat(other.to_owned())),
-    };
-    format.map(Form::Text)
+    let Some(ending) = ending else { return Ok(Form::Text(Format::TEXT)) };
+    Format::of_extension(&ending).map(Form::Text).ok_or(NoFormat(ending))
 }
 
 /// The extension of the file stands for no format.
@@ -67,8 +56,10 @@ impl Hint for NoFormat {
             "folded" => "the stacks of profiles are files of a directory: `--format folded -o DIR`"
                 .to_owned(),
             _ => {
-                "use `.txt`, `.html`, `.md`, `.csv` or `.json`, or name the format with `--format`"
-                    .to_owned()
+                let usual = FORMATS.iter().filter_map(|format| format.extensions.first());
+                let mut usual: Vec<String> = usual.map(|it| format!("`.{it}`")).collect();
+                let last = usual.pop().unwrap_or_default();
+                format!("use {} or {last}, or name the format with `--format`", usual.join(", "))
             }
         }]
     }

@@ -9,7 +9,7 @@ use assay_ledger::Problem;
 use assay_model::{
     Hint, OltpOptions, StudyRecord, Suite, Test, printable, printable_json, printable_lines,
 };
-use assay_report::{ChartFile, Feed, Format, ListedFrom, ListedTest, Made, Other, TextOptions};
+use assay_report::{Feed, Format, ListedFrom, ListedTest, Made, Other, Page, TextOptions};
 use assay_verdict::{GateJudgement, GateVerdict, Judgement};
 
 use serde::Serialize;
@@ -78,12 +78,7 @@ fn write_beside(ours: &StudyRecord, name: &str, args: &Report) -> Result<Exit> {
     let [here, there] = [ours, &theirs].map(assay_verdict::judge);
     let (groups, note) = (groups.as_slice(), note.as_deref());
     let other = Other { record: &theirs, judgement: &there, groups, note };
-    let text = |format, options: &TextOptions| {
-        assay_report::render_beside((ours, &here), &other, format, options)
-    };
-    put_with_charts(&args.output, text, |ending| {
-        assay_report::beside_charts((ours, &here), &other, ending)
-    })?;
+    put(&args.output, &assay_report::beside((ours, &here), &other))?;
     Ok(Exit::Done)
 }
 
@@ -153,25 +148,22 @@ fn tell_rehearsed(rehearsed: Rehearsed) -> Result<Exit> {
 /// Judges a study and writes it where the user wants it. The exit code says whether a cell failed.
 pub(crate) fn write(record: &StudyRecord, output: &Output) -> Result<Exit> {
     let judgement = assay_verdict::judge(record);
-    put_study(record, &judgement, output, assay_report::render)?;
+    put_study(record, &judgement, output, &assay_report::report(record, &judgement))?;
     Ok(of_cells(&judgement))
 }
 
 /// Writes relative QPS as in published posts.
 fn write_published(record: &StudyRecord, output: &Output) -> Result<Exit> {
-    if let Form::Text(format @ (Format::Csv | Format::Json)) = form(output)? {
-        let word = if format == Format::Csv { "csv" } else { "json" };
-        bail!(Advised::new(
-            format!("`--style published` has no format `{word}`"),
-            "use text, html, markdown, svg or png; `--style assay` has all digits in csv and json"
-        ))
-    }
     let judgement = assay_verdict::judge(record);
-    let text = |format, options: &TextOptions| {
-        assay_report::render_published(record, &judgement, format, options).unwrap_or_default()
-    };
-    put_with_charts(output, text, |ending| {
-        assay_report::published_charts(record, &judgement, ending)
+    put(output, &assay_report::published(record, &judgement)).map_err(|error| match error
+        .downcast_ref::<NotRendered>(
+    ) {
+        Some(NotRendered(word)) => Advised::new(
+            format!("`--style published` has no format `{word}`"),
+            "use text, html, markdown, svg or png; `--style assay` has all digits in csv and json",
+        )
+        .into(),
+        None => error,
     })?;
     Ok(of_cells(&judgement))
 }
@@ -201,7 +193,7 @@ fn write_judged(
     if let Some(file) = junit {
         write_file(file, &assay_report::junit(record, judgement))?;
     }
-    put_study(record, judgement, output, assay_report::render_gate)?;
+    put_study(record, judgement, output, &assay_report::gate(record, judgement))?;
     let allows = record.study.gate.as_ref().is_some_and(|gate| gate.allow_undecided);
     Ok(match judgement.gate.as_ref().map(GateJudgement::verdict) {
         None => of_cells(judgement),
@@ -242,7 +234,7 @@ pub(crate) fn write_measured(
         (Err(source), place) => {
             if place.is_some() {
                 let stdout = Output {
-                    format: Some(FormatWord::Text),
+                    format: Some(FormatWord::Of(Format::TEXT)),
                     output: None,
                     verbose: output.verbose,
                 };
@@ -273,31 +265,27 @@ fn put_study(
     record: &StudyRecord,
     judgement: &Judgement,
     output: &Output,
-    render: impl FnOnce(&StudyRecord, &Judgement, Format, &TextOptions) -> String,
+    page: &Page<'_>,
 ) -> Result<()> {
     match form(output)? {
-        Form::Stacks => return stacks::write(record, output.output.as_deref()),
-        Form::Feed(feed) => return place(output, &feeds::of_study(feed, record, judgement)?),
-        Form::Text(_) | Form::Charts(_) => {}
+        Form::Stacks => stacks::write(record, output.output.as_deref()),
+        Form::Feed(feed) => place(output, &feeds::of_study(feed, record, judgement)?),
+        Form::Text(_) | Form::Charts(_) => put(output, page),
     }
-    let text = |format, options: &TextOptions| render(record, judgement, format, options);
-    put_with_charts(output, text, |ending| {
-        let charts = assay_report::charts(record, judgement);
-        let report = assay_report::render_with_charts(record, judgement, &charts, ending);
-        (charts, report)
-    })
 }
 
-/// Writes one text, or charts and the report that shows them as files with the ending that it is told.
-pub(crate) fn put_with_charts(
-    output: &Output,
-    text: impl FnOnce(Format, &TextOptions) -> String,
-    charts: impl FnOnce(&str) -> (Vec<ChartFile>, String),
-) -> Result<()> {
+/// Writes a page in the requested format, or its charts and the Markdown that shows them.
+pub(crate) fn put(output: &Output, page: &Page<'_>) -> Result<()> {
     match (form(output)?, &output.output) {
-        (Form::Text(format), _) => put_as(output, format, |options| text(format, options)),
+        (Form::Text(format), _) => {
+            let mut options = options(output.output.is_none());
+            options.verbose = output.verbose;
+            // Only text may have colours.
+            options.color &= format == Format::TEXT;
+            place(output, &page.render(format, &options).ok_or(NotRendered(format.word))?)
+        }
         (Form::Charts(form), Some(directory)) => {
-            let (charts, report) = charts(form.ending());
+            let (charts, report) = page.with_charts(form.ending());
             charts::write_files(&charts, &report, form, directory)
         }
         (Form::Charts(form), None) => Err(NoCharts::NoDirectory(form.ending()).into()),
@@ -306,27 +294,10 @@ pub(crate) fn put_with_charts(
     }
 }
 
-/// Renders in the requested format, to the requested place. There are no charts.
-pub(crate) fn put(
-    output: &Output,
-    render: impl FnOnce(Format, &TextOptions) -> String,
-) -> Result<()> {
-    let format = format(output)?;
-    put_as(output, format, |options| render(format, options))
-}
-
-/// Renders in this format, to the requested place.
-fn put_as(
-    output: &Output,
-    format: Format,
-    render: impl FnOnce(&TextOptions) -> String,
-) -> Result<()> {
-    let mut options = options(output.output.is_none());
-    options.verbose = output.verbose;
-    // Only text may have colours.
-    options.color &= format == Format::Text;
-    place(output, &render(&options))
-}
+/// The page has no such format.
+#[derive(Debug, thiserror::Error)]
+#[error("this result has no format `{0}`")]
+pub(crate) struct NotRendered(&'static str);
 
 /// Writes a text to the requested place.
 fn place(output: &Output, text: &str) -> Result<()> {

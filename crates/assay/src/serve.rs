@@ -87,7 +87,7 @@ fn study(file: &Path, name: &str) -> Result<Page> {
     let record = StudyRecord { running, ..record };
     let judgement = assay_verdict::judge(&record);
     let options = TextOptions { width: 120, color: false, verbose: true };
-    let html = assay_report::render(&record, &judgement, Format::Html, &options);
+    let html = assay_report::render(&record, &judgement, Format::HTML, &options);
     Ok(Page::Html { html, policy: assay_report::page_policy() })
 }
 
@@ -98,6 +98,6 @@ fn test(file: &Path, test: &str) -> Result<Page> {
     };
     let trend = Trend { test: &found.test, lines: &found.lines, studies: found.studies };
     let options = TextOptions { width: 120, color: false, verbose: true };
-    let html = assay_report::trend(&trend, Format::Html, &options);
+    let html = assay_report::trend(&trend).render(Format::HTML, &options).unwrap_or_default();
     Ok(Page::Html { html, policy: assay_report::page_policy() })
 }

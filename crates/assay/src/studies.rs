@@ -3,7 +3,6 @@
 use anyhow::{Context as _, Result, bail};
 use assay_ledger::Ledger;
 use assay_model::counted;
-use assay_report::Format;
 
 use crate::advice::Advised;
 use crate::cli::{
@@ -25,21 +24,13 @@ pub(crate) fn run(args: &Studies) -> Result<Exit> {
 
 fn list(args: &Studies) -> Result<Exit> {
     report::check(&args.output, None, &args.ledger)?;
-    if report::format(&args.output)? == Format::Html {
-        bail!(Advised::new(
-            "lists of studies have no HTML",
-            "use `--format text`, `markdown`, `csv` or `json`; `assay serve` shows them in a browser"
-        ));
-    }
     let file = paths::ledger_file(args.ledger.file.as_deref())?;
     // If there is no ledger yet, there are no studies, unless the user named the ledger.
     let is_new = args.ledger.file.is_none() && !file.exists();
     let ledger = if is_new { None } else { Some(open_ledger(&file)?) };
     let studies = ledger.as_ref().map(Ledger::studies).transpose()?.unwrap_or_default();
     let running = ledger.map(|it| study::measured(&it, &studies)).unwrap_or_default();
-    report::put(&args.output, |format, options| {
-        assay_report::studies(&studies, &running, format, options)
-    })?;
+    report::put(&args.output, &assay_report::studies(&studies, &running))?;
     Ok(Exit::Done)
 }
 

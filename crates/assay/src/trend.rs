@@ -20,10 +20,7 @@ pub(crate) fn run(args: &Trend) -> Result<Exit> {
     let found = found(&ledger, &args.test, args.system.as_deref(), args.clients)?;
     let trend =
         assay_report::Trend { test: &found.test, lines: &found.lines, studies: found.studies };
-    let text = |format, options: &_| assay_report::trend(&trend, format, options);
-    report::put_with_charts(&args.output, text, |ending| {
-        assay_report::trend_charts(&trend, ending)
-    })?;
+    report::put(&args.output, &assay_report::trend(&trend))?;
     Ok(Exit::Done)
 }
 

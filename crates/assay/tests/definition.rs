@@ -143,7 +143,7 @@ fn a_test_is_defined_in_one_place() {
     let rqps = judged.rqps.unwrap().value;
     assert!((0.1..10.0).contains(&rqps), "{rqps}");
     let text = TextOptions { width: 120, color: false, verbose: true };
-    for format in [Format::Text, Format::Html, Format::Markdown, Format::Csv, Format::Json] {
+    for format in [Format::TEXT, Format::HTML, Format::MARKDOWN, Format::CSV, Format::JSON] {
         let shown = render(&record, &judgement, format, &text);
         assert!(shown.contains("count-by-k") && shown.contains("own"), "{format:?}: {shown}");
     }

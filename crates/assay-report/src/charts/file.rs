@@ -37,7 +37,7 @@ pub(crate) enum Place {
 }
 
 /// The labels of the systems that are compared with the base. The twin is none of them.
-pub(super) fn compared<'a>(report: &Report<'a>) -> Vec<&'a str> {
+pub(crate) fn compared<'a>(report: &Report<'a>) -> Vec<&'a str> {
     let systems = report.tests.systems.iter().filter(|system| !system.is_twin);
     systems.map(|system| system.label).collect()
 }

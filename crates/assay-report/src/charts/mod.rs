@@ -18,7 +18,7 @@ pub(crate) mod versions;
 use crate::view::Report;
 
 pub use file::ChartFile;
-pub(crate) use file::{Place, setup_word, stem};
+pub(crate) use file::{Place, compared, setup_word, stem};
 
 /// All charts of a study, in the order of a report.
 pub(crate) fn charts(report: &Report) -> Vec<ChartFile> {

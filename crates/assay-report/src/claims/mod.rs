@@ -6,31 +6,45 @@ mod words;
 
 pub use checked::{CheckedClaim, CheckedPart};
 
-use assay_model::{counted, printable, printable_lines};
+use assay_model::counted;
 use assay_verdict::ClaimStatus;
 
 use crate::data::json;
-use crate::format::{Format, TextOptions};
-use crate::markdown::{self, Column};
-use crate::text::paint;
-use crate::text::wrap::wrap;
-use crate::words::sentence;
+use crate::document::{Block, Column, Document, Heading, Row, Table, Wish};
+use crate::page::{Content, Page};
 use rows::document;
 use words::{claimed, exceptions, found};
 
-/// Shows statements with what the evidence says of them. `studies` has the names of the studies that were searched.
-/// CSV and HTML are no formats of this list; they show its text.
+/// The page of statements with what the evidence says of them. `studies` has the names of the studies that were
+/// searched.
 #[must_use]
-pub fn claims(
-    list: &[CheckedClaim],
-    studies: &[String],
-    format: Format,
-    options: &TextOptions,
-) -> String {
-    match format {
-        Format::Json => json::text(&document(list, studies)),
-        Format::Markdown => printable_lines(&in_markdown(list, studies)).into_owned(),
-        Format::Text | Format::Html | Format::Csv => text(list, studies, options),
+pub fn claims<'a>(list: &'a [CheckedClaim], studies: &'a [String]) -> Page<'a> {
+    Page::new(Checked { list, studies })
+}
+
+struct Checked<'a> {
+    list: &'a [CheckedClaim],
+    studies: &'a [String],
+}
+
+impl Content for Checked<'_> {
+    fn document(&self, wish: &Wish<'_>, then: &mut dyn FnMut(&Document<'_>)) {
+        let Self { list, studies } = *self;
+        let mut blocks = vec![Block::Answer(vec![answer(list)])];
+        blocks.push(Block::Notes(vec![evidence(studies)]));
+        if wish.is_terminal() {
+            blocks.extend(terminal(list));
+        } else {
+            blocks.push(Block::Table(table(list)));
+        }
+        blocks.extend(Block::notes(notes(list).into_iter().map(str::to_owned)));
+        let before = "Published statements".to_owned();
+        let heading = Heading { before, ..Heading::default() };
+        then(&Document { title: heading.line(), heading, blocks, ..Document::default() });
+    }
+
+    fn json(&self) -> Option<String> {
+        Some(json::text(&document(self.list, self.studies)))
     }
 }
 
@@ -94,52 +108,39 @@ fn symbol(status: ClaimStatus) -> &'static str {
     }
 }
 
-fn text(list: &[CheckedClaim], studies: &[String], options: &TextOptions) -> String {
-    let mut lines = vec![answer(list), format!("  {}", evidence(studies))];
+/// A section for each statement, with its source unless all have the same.
+fn terminal(list: &[CheckedClaim]) -> Vec<Block<'static>> {
     let common = list.first().filter(|it| list.iter().all(|other| other.source == it.source));
-    lines.extend(common.map(|it| format!("  source: {}", it.source)));
-    for claim in list {
+    let mut blocks = Block::list(common.map(|it| format!("source: {}", it.source)));
+    blocks.extend(list.iter().flat_map(|claim| {
         let status = claim.status();
-        lines.push(String::new());
-        lines.push(format!("{} {}: {}", symbol(status), status.words(), claim.text));
-        lines.extend(common.is_none().then(|| format!("    source: {}", claim.source)));
-        lines.extend(claim.reading.iter().map(|it| format!("    read as: {it}")));
-        for part in &claim.parts {
-            lines.push(format!("    claimed: {}", claimed(part)));
-            lines.push(format!("    found: {}", found(part)));
-            lines.extend(exceptions(part).map(|it| format!("      {it}")));
-        }
-    }
-    let notes = notes(list);
-    if !notes.is_empty() {
-        lines.push(String::new());
-    }
-    lines.extend(notes.iter().map(|note| format!("  {note}")));
-    let shown = lines.iter().flat_map(|line| wrap(&printable(line), options.width));
-    let mut shown: Vec<String> = shown.collect();
-    if options.color {
-        paint::paint(&mut shown);
-    }
-    shown.join("\n") + "\n"
+        let source = common.is_none().then(|| format!("  source: {}", claim.source));
+        let reading = claim.reading.iter().map(|it| format!("  read as: {it}"));
+        let parts = claim.parts.iter().flat_map(|part| {
+            let lines =
+                [format!("  claimed: {}", claimed(part)), format!("  found: {}", found(part))];
+            lines.into_iter().chain(exceptions(part).map(|it| format!("    {it}")))
+        });
+        let lines = source.into_iter().chain(reading).chain(parts);
+        let heading = format!("{} {}: {}", symbol(status), status.words(), claim.text);
+        Block::section(heading, vec![Block::List(lines.collect())])
+    }));
+    blocks
 }
 
-fn in_markdown(list: &[CheckedClaim], studies: &[String]) -> String {
-    let columns = ["result", "claim", "claimed", "found"].map(Column::left);
+fn table(list: &[CheckedClaim]) -> Table {
+    let columns = ["result", "claim", "claimed", "found"].map(Column::words);
     let rows = list.iter().map(|claim| {
         let status = claim.status();
         let joined = |of: &dyn Fn(&CheckedPart) -> String| {
             claim.parts.iter().map(of).collect::<Vec<_>>().join("; ")
         };
-        vec![
+        Row::new([
             format!("{} {}", symbol(status), status.words()),
             format!("{} ({})", claim.text, claim.source),
             joined(&claimed),
             joined(&found),
-        ]
+        ])
     });
-    let mut sections = vec![format!("**{}**", markdown::escaped(&answer(list)))];
-    sections.push(markdown::escaped(&sentence(&evidence(studies))));
-    sections.push(markdown::table(&columns, rows));
-    sections.extend(notes(list).into_iter().map(|note| markdown::escaped(&sentence(note))));
-    sections.join("\n\n") + "\n"
+    Table::new(columns.to_vec(), rows)
 }

@@ -2,15 +2,14 @@
 
 pub(crate) mod facts;
 
-use assay_model::{Examination, Host, Noise, Preset, printable};
+use assay_model::{Examination, Host, Noise, Preset};
 use serde::Serialize;
 
 use crate::data::json;
 use crate::data::row::Number;
-use crate::format::TextOptions;
+use crate::document::{Block, Column, Document as Shown, Heading, Indent, Row, Table, Wish};
 use crate::number::{duration, share};
-use crate::text::table::{left, plain_table, right, trimmed};
-use crate::text::{paint, wrap::wrap};
+use crate::page::{Content, Page};
 use facts::{Fact, Harm, SHOWN_S, facts};
 
 /// Raised when the shape below changes incompatibly.
@@ -82,12 +81,44 @@ struct NeededRow {
     blocks: Option<u32>,
 }
 
-/// The diagnosis for scripts: schema 1.
+/// The page of a diagnosis: the answer, what to change, the prospects, then everything that was found.
 #[must_use]
-pub fn doctor_json(diagnosis: Diagnosis) -> String {
+pub fn doctor(diagnosis: Diagnosis<'_>) -> Page<'_> {
+    Page::new(diagnosis)
+}
+
+impl Content for Diagnosis<'_> {
+    fn document(&self, wish: &Wish<'_>, then: &mut dyn FnMut(&Shown<'_>)) {
+        let heading = Heading { before: "This machine".to_owned(), ..Heading::default() };
+        let blocks = self.host.doctor.iter().flat_map(|it| blocks(*self, it, wish)).collect();
+        then(&Shown { title: heading.line(), heading, blocks, ..Shown::default() });
+    }
+
+    fn json(&self) -> Option<String> {
+        Some(json::text(&document(*self)))
+    }
+}
+
+fn blocks(diagnosis: Diagnosis, examination: &Examination, wish: &Wish<'_>) -> Vec<Block<'static>> {
+    let facts = facts(diagnosis.host, examination);
+    let mut blocks = vec![Block::Answer(answer(&facts, diagnosis.prospects))];
+    blocks.extend(Block::section("what to change", Block::list(advice(&facts))));
+    blocks.extend(prospects(diagnosis));
+    blocks.extend(needed(diagnosis.needed));
+    blocks.extend(found(&facts));
+    blocks.extend(examination.noise.iter().flat_map(spectrum));
+    for block in &mut blocks {
+        if let Block::Section(section) = block {
+            section.heading = wish.heading(&section.heading);
+        }
+    }
+    blocks
+}
+
+fn document(diagnosis: Diagnosis<'_>) -> Document<'_> {
     let facts = diagnosis.host.doctor.as_ref().map(|it| facts(diagnosis.host, it));
     let facts = facts.unwrap_or_default();
-    json::text(&Document {
+    Document {
         schema: SCHEMA,
         host: diagnosis.host,
         fit: !facts.iter().any(|fact| fact.harm == Harm::Spoils),
@@ -109,34 +140,7 @@ pub fn doctor_json(diagnosis: Diagnosis) -> String {
                 blocks: needed.time.map(|(_, blocks)| blocks),
             })
             .collect(),
-    })
-}
-
-/// The diagnosis for people: the answer, what to change, the prospects, then everything that was found.
-#[must_use]
-pub fn doctor_text(diagnosis: Diagnosis, options: &TextOptions) -> String {
-    let Some(examination) = &diagnosis.host.doctor else { return String::new() };
-    let facts = facts(diagnosis.host, examination);
-    let sections = [
-        prose(&answer(&facts, diagnosis.prospects), options),
-        prose(&advice(&facts), options),
-        prospects(diagnosis),
-        needed(diagnosis.needed),
-        found(&facts),
-        examination.noise.as_ref().map(spectrum).unwrap_or_default(),
-    ];
-    let sections = sections.iter().filter(|section| !section.is_empty());
-    let text: Vec<String> = sections.map(|section| section.join("\n")).collect();
-    let text = text.join("\n\n");
-    let mut lines: Vec<String> = text.lines().map(|it| printable(it).into_owned()).collect();
-    if options.color {
-        paint::paint(&mut lines);
     }
-    lines.join("\n") + "\n"
-}
-
-fn prose(lines: &[String], options: &TextOptions) -> Vec<String> {
-    lines.iter().flat_map(|line| wrap(line, options.width)).collect()
 }
 
 /// The lines about the machine that the report of a study needs: its noise, and what was worth changing.
@@ -184,12 +188,11 @@ fn answer(facts: &[Fact], prospects: &[Prospect]) -> Vec<String> {
 fn advice(facts: &[Fact]) -> Vec<String> {
     let mut harmful: Vec<&Fact> = facts.iter().filter(|fact| fact.harm != Harm::Fine).collect();
     harmful.sort_by_key(|fact| std::cmp::Reverse(fact.harm));
-    let lines = harmful.iter().filter_map(|fact| {
+    let line = |fact: &&Fact| {
         let mark = if fact.harm == Harm::Spoils { "✗" } else { "!" };
-        Some(format!("  {mark} {}: {}", fact.fact, fact.advice.as_ref()?))
-    });
-    let lines: Vec<String> = lines.collect();
-    if lines.is_empty() { lines } else { [vec!["what to change".to_owned()], lines].concat() }
+        Some(format!("{mark} {}: {}", fact.fact, fact.advice.as_ref()?))
+    };
+    harmful.iter().filter_map(line).collect()
 }
 
 /// A change, rounded up, so that nothing smaller is promised.
@@ -201,44 +204,32 @@ fn at_least(change: f64) -> String {
     }
 }
 
-fn indented(lines: Vec<String>) -> Vec<String> {
-    lines.into_iter().map(|line| format!("  {line}")).collect()
-}
-
-fn prospects(diagnosis: Diagnosis) -> Vec<String> {
-    let mut table = plain_table();
+fn prospects(diagnosis: Diagnosis) -> Vec<Block<'static>> {
     let cpus = diagnosis.host.doctor.as_ref().map_or(0, |doctor| doctor.cpus.allowed);
     let has_several = diagnosis.prospects.iter().any(|it| it.several.is_some());
-    let several = has_several.then(|| right(format!("{cpus} clients")));
-    let header = [left("preset"), right("takes"), right("reads"), right("writes")];
-    table.set_header(header.into_iter().chain(several));
+    let mut columns = vec![Column::words("preset")];
+    columns.extend(["takes", "reads", "writes"].map(Column::numbers));
+    columns.extend(has_several.then(|| Column::numbers(format!("{cpus} clients"))));
     let shown = |change: Option<f64>| change.map_or_else(String::new, at_least);
-    for prospect in diagnosis.prospects {
+    let row = |prospect: &Prospect| {
         let Prospect { preset, seconds, reads, writes, several } = *prospect;
-        let mut row = vec![
-            left(preset.word()),
-            right(duration(seconds)),
-            right(shown(reads)),
-            right(shown(writes)),
-        ];
-        row.extend(has_several.then(|| right(shown(several))));
-        table.add_row(row);
-    }
-    let heading = "the smallest change that a study of two systems and 32 tests would detect here";
+        let cells = [preset.word().to_owned(), duration(seconds), shown(reads), shown(writes)];
+        Row::new(cells.into_iter().chain(has_several.then(|| shown(several))))
+    };
+    let table = Table::new(columns, diagnosis.prospects.iter().map(row)).indented(Indent::Whole);
     let legend =
-        "  in half of the tests, in four of five such studies; a smaller one may stay undecided";
-    let table = indented(trimmed(&table));
-    [vec![heading.to_owned()], table, vec![legend.to_owned()]].concat()
+        "in half of the tests, in four of five such studies; a smaller one may stay undecided";
+    Block::section(
+        "the smallest change that a study of two systems and 32 tests would detect here",
+        vec![Block::Table(table), Block::Notes(vec![legend.to_owned()])],
+    )
 }
 
-fn needed(list: &[Needed]) -> Vec<String> {
-    if list.is_empty() {
-        return Vec::new();
-    }
+fn needed(list: &[Needed]) -> Vec<Block<'static>> {
     let line = |needed: &Needed| {
         let change = share(needed.change);
         let Some((seconds, blocks)) = needed.time else {
-            return format!("  {change}: not with the noise that this machine has now");
+            return format!("{change}: not with the noise that this machine has now");
         };
         let minutes = (seconds / 60.0).ceil().max(1.0);
         let blocks = match blocks {
@@ -248,50 +239,51 @@ fn needed(list: &[Needed]) -> Vec<String> {
         let percent = 100.0 * needed.threshold;
         let time = duration(60.0 * minutes);
         let budget = time.replace(" min", "m").replace(' ', "");
-        format!("  {change}: {time}, with `--threshold {percent}% --budget {budget}{blocks}`")
+        format!("{change}: {time}, with `--threshold {percent}% --budget {budget}{blocks}`")
     };
     let heading = "the time that such a study needs to detect, in half of the tests, a change of";
-    std::iter::once(heading.to_owned()).chain(list.iter().map(line)).collect()
+    Block::section(heading, Block::list(list.iter().map(line)))
 }
 
-fn found(facts: &[Fact]) -> Vec<String> {
-    let mut table = plain_table();
-    for fact in facts {
+fn found(facts: &[Fact]) -> Vec<Block<'static>> {
+    let rows = facts.iter().map(|fact| {
         let judgement = match fact.harm {
             Harm::Fine => "fine",
             Harm::Change => "worth changing",
             Harm::Spoils => "spoils results",
         };
-        table.add_row([fact.fact, judgement, fact.found.as_str()].map(left));
-    }
-    [vec!["what was found".to_owned()], indented(trimmed(&table))].concat()
+        Row::new([fact.fact, judgement, fact.found.as_str()])
+    });
+    let columns = vec![Column::words(""); 3];
+    let table = Table::new(columns, rows).indented(Indent::Whole);
+    Block::section("what was found", vec![Block::Table(table)])
 }
 
 /// How alike the speeds of two moments are, and what follows for turns.
-fn spectrum(noise: &Noise) -> Vec<String> {
-    let mut lines = vec![format!(
-        "noise: fixed work that touches caches and memory, timed over and over for {}",
-        duration(noise.seconds)
-    )];
+fn spectrum(noise: &Noise) -> Vec<Block<'static>> {
+    let line = |corner: &str, headings: Vec<String>, name: String, values: Vec<String>| {
+        let columns = headings.into_iter().map(Column::numbers);
+        let columns = std::iter::once(Column::words(corner)).chain(columns).collect();
+        let row = Row::new(std::iter::once(name).chain(values));
+        Block::Table(Table::new(columns, [row]).indented(Indent::Whole))
+    };
+    let mut blocks = Vec::new();
     if !noise.correlations.is_empty() {
-        let mut table = plain_table();
-        let head = noise.correlations.iter().map(|it| right(format!("{} ms", it.lag_ms)));
-        table.set_header(std::iter::once(left("time between two moments")).chain(head));
-        let value = |value: f64| right(format!("{value:.2}").replace('-', "−"));
-        let values = noise.correlations.iter().map(|it| value(it.value));
-        table.add_row(std::iter::once(left("correlation of their speed")).chain(values));
-        lines.extend(indented(trimmed(&table)));
+        let lags = noise.correlations.iter().map(|it| format!("{} ms", it.lag_ms)).collect();
+        let values = noise.correlations.iter();
+        let values = values.map(|it| format!("{:.2}", it.value).replace('-', "−")).collect();
+        let name = "correlation of their speed".to_owned();
+        blocks.push(line("time between two moments", lags, name, values));
     }
-    let mut table = plain_table();
-    let head = noise.turns.iter().map(|it| right(format!("{} ms", it.turn_ms)));
-    table.set_header(std::iter::once(left("turns of")).chain(head));
-    let error = |error: f64| right(format!("±{:.2}%", 100.0 * 2.0 * error / SHOWN_S.sqrt()));
-    let errors = noise.turns.iter().map(|it| error(it.error));
-    table.add_row(std::iter::once(left(format!("95% error after {SHOWN_S} s"))).chain(errors));
-    lines.extend(indented(trimmed(&table)));
-    lines.push(format!(
-        "  with short turns, two systems see nearly the same speed; this machine asks for {} ms or less",
+    let turns = noise.turns.iter().map(|it| format!("{} ms", it.turn_ms)).collect();
+    let errors = noise.turns.iter();
+    let errors = errors.map(|it| format!("±{:.2}%", 100.0 * 2.0 * it.error / SHOWN_S.sqrt()));
+    blocks.push(line("turns of", turns, format!("95% error after {SHOWN_S} s"), errors.collect()));
+    blocks.push(Block::Notes(vec![format!(
+        "with short turns, two systems see nearly the same speed; this machine asks for {} ms or less",
         noise.asked_ms
-    ));
-    lines
+    )]));
+    let time = duration(noise.seconds);
+    let heading = "noise: fixed work that touches caches and memory, timed over and over for";
+    Block::section(format!("{heading} {time}"), blocks)
 }

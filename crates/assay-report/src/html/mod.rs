@@ -1,8 +1,5 @@
-//! One HTML page: self-contained, works offline, readable without JavaScript.
-//!
-//! `templates/` gives the report its form. The modules add what only a page has: charts, keys for sorting, words for
-//! filters. The page's policy allows exactly this style and this script, by their digests, so text from names and
-//! settings can never run.
+//! The parts of the page of a study that only a page has: charts, keys for sorting, words for filters. `templates/` gives
+//! them their form.
 
 mod chart;
 mod facts;
@@ -11,37 +8,27 @@ mod rows;
 
 use askama::Template;
 use assay_model::AuditClass;
-use base64::Engine;
-use base64::prelude::BASE64_STANDARD;
-use sha2::{Digest, Sha256};
 
+use crate::charts::compared;
 use crate::charts::curves::inline as curves;
+use crate::document::{Block, Document, Heading};
 use crate::number::NONE;
+use crate::report::tests::{marked, widest};
 use crate::scale::Scale;
-use crate::text::matrix::{marked, widest};
 use crate::view::Report;
 use crate::view::caveats::Caveats;
 use crate::view::figure::Figure;
-use crate::view::shaded::ShadedTable;
-use crate::view::{metrics, published};
 use crate::words::{CROSSOVERS_LEGEND, STEPS_LEGEND, Separated, Symbol, sentence};
 use chart::Axis;
 use panels::panels;
 use rows::{Filters, rank, verdict_words};
 
-pub(crate) const STYLE: &str = include_str!("../../templates/page.css");
-const SCRIPT: &str = include_str!("../../templates/page.js");
-
 #[derive(Template)]
 #[template(path = "page.html")]
 struct Page<'a> {
-    policy: String,
-    style: &'static str,
-    script: &'static str,
     report: &'a Report<'a>,
     /// The systems in the table of tests. The twin is not among them; it has a line of its own.
     others: Vec<&'a str>,
-    about: Vec<String>,
     caveats: Caveats,
     scale: Scale,
     axis: Axis,
@@ -59,18 +46,54 @@ struct Page<'a> {
     none: &'static str,
 }
 
-/// Renders the report.
-pub(crate) fn render(report: &Report) -> String {
-    let systems = report.tests.systems.iter().filter(|system| !system.is_twin);
+/// The warnings that stand above the heading.
+#[derive(Template)]
+#[template(path = "stamp.html")]
+struct Stamp<'a> {
+    caveats: &'a Caveats,
+}
+
+/// The page.
+pub(crate) fn document<'a>(report: &Report) -> Document<'a> {
+    let others = compared(report);
+    let heading = Heading::of(report.base, &others);
+    let caveats = sentences(report);
+    Document {
+        title: heading.line(),
+        heading,
+        about: facts::about(&report.conditions),
+        above: vec![Block::Markup(Stamp { caveats: &caveats }.to_string())],
+        places: places(report),
+        has_script: true,
+        repeats_answer: false,
+        blocks: vec![Block::Markup(body(report, caveats))],
+    }
+}
+
+/// The sections that the page has.
+fn places(report: &Report) -> Vec<(&'static str, &'static str)> {
+    let all = [
+        (true, "groups", "Groups"),
+        (report.matrix.labels.len() > 2, "matrix", "Matrix"),
+        (!report.versions.is_empty(), "versions", "Versions"),
+        (report.sweep.is_some(), "clients", "Clients"),
+        (!report.is_large, "tests", "Tests"),
+        (report.has_profiles(), "profiles", "Profiles"),
+        (!report.steps.is_empty(), "steps", "Steps"),
+        (!report.crossovers.is_empty(), "crossovers", "Crossovers"),
+        (true, "conditions", "Conditions"),
+        (true, "audit", "Audit"),
+        (true, "again", "Reproduce"),
+    ];
+    all.into_iter().filter(|(has, ..)| *has).map(|(_, id, name)| (id, name)).collect()
+}
+
+fn body(report: &Report, caveats: Caveats) -> String {
     let scale = Scale::fitting(&report.ratios, report.threshold);
     let page = Page {
-        policy: policy(),
-        style: STYLE,
-        script: SCRIPT,
         report,
-        others: systems.map(|system| system.label).collect(),
-        about: facts::about(&report.conditions),
-        caveats: sentences(report),
+        others: compared(report),
+        caveats,
         scale,
         axis: Axis { scale, distance: 12.0 },
         column_axis: Axis { scale, distance: 25.0 },
@@ -82,9 +105,7 @@ pub(crate) fn render(report: &Report) -> String {
         facts: facts::facts(&report.conditions),
         none: NONE,
     };
-    let mut html = page.to_string();
-    html.push('\n');
-    html
+    page.to_string()
 }
 
 /// The figures per operation that a page shows as base → system, if that is one and they were measured.
@@ -96,33 +117,6 @@ fn changes(report: &Report) -> Vec<Figure> {
     let figures = [Figure::ServerCpu, Figure::ClientCpu, Figure::ContextSwitches];
     let is_known = |figure: &Figure| rows().any(|row| !row.change(figure).is_empty());
     figures.into_iter().filter(is_known).collect()
-}
-
-/// The tables of a study as in published posts.
-#[derive(Template)]
-#[template(path = "published.html")]
-struct Published<'a> {
-    policy: String,
-    style: &'static str,
-    report: &'a Report<'a>,
-    others: Vec<&'a str>,
-    note: &'static str,
-    metrics_note: &'static str,
-    tables: Vec<ShadedTable>,
-}
-
-/// Renders relative QPS as in published posts.
-pub(crate) fn render_published(report: &Report) -> String {
-    let page = Published {
-        policy: policy(),
-        style: STYLE,
-        report,
-        others: report.matrix.labels.iter().skip(1).copied().collect(),
-        note: published::NOTE,
-        metrics_note: metrics::NOTE,
-        tables: published::tables(&report.matrix, report.several_setups),
-    };
-    format!("{page}\n")
 }
 
 /// The caveats as sentences.
@@ -150,19 +144,4 @@ fn sentences(report: &Report) -> Caveats {
 /// A part of a whole in percent.
 fn percent(share: &f64) -> String {
     format!("{:.1}", 100.0 * share)
-}
-
-/// Forbids every load from outside and every script and style but the page's own.
-pub(crate) fn policy() -> String {
-    policy_of("form-action 'none'")
-}
-
-/// The same with a rule for forms.
-pub(crate) fn policy_of(forms: &str) -> String {
-    let digest = |text: &str| BASE64_STANDARD.encode(Sha256::digest(text.as_bytes()));
-    format!(
-        "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; base-uri 'none'; {forms}",
-        digest(STYLE),
-        digest(SCRIPT)
-    )
 }

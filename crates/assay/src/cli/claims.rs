@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use assay_report::Format;
 use clap::Args;
 use clap_complete::engine::ArgValueCompleter;
 
@@ -9,11 +10,13 @@ use super::{FormatWord, LedgerArg, Output};
 use crate::candidates;
 
 /// The formats of checked claims.
-const FORMATS: &[FormatWord] = &[FormatWord::Text, FormatWord::Markdown, FormatWord::Json];
+fn formats() -> impl Iterator<Item = FormatWord> {
+    FormatWord::pages().filter(|it| *it != FormatWord::Of(Format::CSV))
+}
 
 /// `assay claims`.
 #[derive(Debug, Args)]
-#[command(mut_arg("format", FormatWord::only(FORMATS)))]
+#[command(mut_arg("format", FormatWord::only(formats())))]
 pub(crate) struct Claims {
     /// The file with published statements, TOML, such as those in `claims/`; `-` reads it from stdin
     #[arg(value_name = "FILE")]

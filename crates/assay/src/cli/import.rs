@@ -21,7 +21,7 @@ pub(crate) enum ImportCommand {
 
 /// `assay import mytools`.
 #[derive(Debug, Args)]
-#[command(mut_arg("format", FormatWord::only(FormatWord::WITHOUT_STACKS)))]
+#[command(mut_arg("format", FormatWord::only(FormatWord::without_stacks())))]
 pub(crate) struct ImportTables {
     /// Files, or directories that are searched for what assay knows; each data set becomes a study
     #[arg(required = true, value_name = "PATH")]
@@ -39,7 +39,7 @@ pub(crate) struct ImportTables {
 
 /// `assay import sysbench`.
 #[derive(Debug, Args)]
-#[command(mut_arg("format", FormatWord::only(FormatWord::WITHOUT_STACKS)))]
+#[command(mut_arg("format", FormatWord::only(FormatWord::without_stacks())))]
 pub(crate) struct ImportRuns {
     /// Outputs of sysbench 0.5, 1.0 or 1.1, or of pgbench: those of the base, then others. Runs of one system, named
     /// as `SYSTEM=FILE` or by a directory, are a sweep over clients, or repeats

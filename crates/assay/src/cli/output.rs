@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-use assay_report::{FEEDS, Feed};
+use assay_report::{FEEDS, FORMATS, Feed, Format};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Arg, Args, ValueEnum};
 
@@ -70,11 +70,8 @@ pub(crate) struct Output {
 /// `--format`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FormatWord {
-    Text,
-    Html,
-    Markdown,
-    Csv,
-    Json,
+    /// A page of results.
+    Of(Format),
     Svg,
     Png,
     Folded,
@@ -83,23 +80,19 @@ pub(crate) enum FormatWord {
 }
 
 /// All formats: our own, and then those of other programs.
-static FORMATS: LazyLock<Vec<FormatWord>> = LazyLock::new(|| {
-    let own = FormatWord::WITHOUT_STACKS.iter().copied().chain([FormatWord::Folded]);
+static WORDS: LazyLock<Vec<FormatWord>> = LazyLock::new(|| {
+    let own = FormatWord::without_stacks().into_iter().chain([FormatWord::Folded]);
     own.chain(FEEDS.into_iter().map(FormatWord::For)).collect()
 });
 
 impl ValueEnum for FormatWord {
     fn value_variants<'a>() -> &'a [Self] {
-        &FORMATS
+        &WORDS
     }
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
         let (word, about) = match self {
-            Self::Text => ("text", "A table for the terminal"),
-            Self::Html => ("html", "One self-contained page for a browser"),
-            Self::Markdown => ("markdown", "Tables for an issue, a pull request or a post"),
-            Self::Csv => ("csv", "One line per cell and system"),
-            Self::Json => ("json", "For scripts: schema 1"),
+            Self::Of(format) => (format.word, format.about),
             Self::Svg => ("svg", "Every chart as a file, and the Markdown report that shows them"),
             Self::Png => ("png", "The same charts as pictures"),
             Self::Folded => {
@@ -112,13 +105,20 @@ impl ValueEnum for FormatWord {
 }
 
 impl FormatWord {
+    /// All pages.
+    pub(crate) fn pages() -> impl Iterator<Item = Self> {
+        FORMATS.into_iter().map(Self::Of)
+    }
+
     /// Our own, but not what only the profiles of a study have.
-    pub(crate) const WITHOUT_STACKS: &[Self] =
-        &[Self::Text, Self::Html, Self::Markdown, Self::Csv, Self::Json, Self::Svg, Self::Png];
+    pub(crate) fn without_stacks() -> Vec<Self> {
+        Self::pages().chain([Self::Svg, Self::Png]).collect()
+    }
 
     /// Makes `--format` take these formats alone, so that the help lists no other.
-    pub(crate) fn only(words: &'static [Self]) -> impl FnOnce(Arg) -> Arg {
-        let values = words.iter().filter_map(ValueEnum::to_possible_value);
+    pub(crate) fn only(words: impl IntoIterator<Item = Self>) -> impl FnOnce(Arg) -> Arg {
+        let values = words.into_iter().filter_map(|word| word.to_possible_value());
+        let values: Vec<PossibleValue> = values.collect();
         let parser = PossibleValuesParser::new(values).try_map(|word| Self::from_str(&word, false));
         |format| format.value_parser(parser)
     }

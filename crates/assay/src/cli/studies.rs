@@ -6,14 +6,10 @@ use clap_complete::engine::ArgValueCompleter;
 use super::{FormatWord, LedgerArg, Output, ShapeArg};
 use crate::candidates;
 
-/// The formats of the list.
-const FORMATS: &[FormatWord] =
-    &[FormatWord::Text, FormatWord::Markdown, FormatWord::Csv, FormatWord::Json];
-
 /// `assay studies`.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
-#[command(mut_arg("format", FormatWord::only(FORMATS)))]
+#[command(mut_arg("format", FormatWord::only(FormatWord::pages())))]
 pub(crate) struct Studies {
     #[command(subcommand)]
     pub(crate) command: Option<StudiesCommand>,

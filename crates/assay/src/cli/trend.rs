@@ -8,7 +8,7 @@ use crate::candidates;
 
 /// `assay trend`.
 #[derive(Debug, Args)]
-#[command(mut_arg("format", FormatWord::only(FormatWord::WITHOUT_STACKS)))]
+#[command(mut_arg("format", FormatWord::only(FormatWord::without_stacks())))]
 pub(crate) struct Trend {
     /// The test, as the studies name it
     #[arg(add = ArgValueCompleter::new(candidates::tests))]

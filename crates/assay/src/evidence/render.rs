@@ -8,11 +8,11 @@ const LAYOUT: TextOptions = TextOptions { width: 120, color: false, verbose: tru
 
 /// The members of a pack that are reports, in their order.
 pub(super) const REPORTS: [(&str, Format); 5] = [
-    ("report.json", Format::Json),
-    ("report.csv", Format::Csv),
-    ("report.html", Format::Html),
-    ("report.md", Format::Markdown),
-    ("report.txt", Format::Text),
+    ("report.json", Format::JSON),
+    ("report.csv", Format::CSV),
+    ("report.html", Format::HTML),
+    ("report.md", Format::MARKDOWN),
+    ("report.txt", Format::TEXT),
 ];
 
 /// The reports of a study: names of members and contents.

@@ -1,0 +1,53 @@
+//! The scatter plots of a study beside another one.
+
+use assay_verdict::TestBeside;
+
+use super::words::{cells, heading};
+use crate::charts::paper::{MARGIN, Paper};
+use crate::charts::{ChartFile, Place, scatter, stem};
+use crate::view::beside::{Beside, Pair};
+
+/// A point in words.
+fn title(test: &TestBeside) -> String {
+    let [name, here, there, ..] = cells(test, false);
+    format!("{name}: {here} here, {there} there")
+}
+
+/// The scatter plot of a pair, as a part of the page.
+pub(super) fn inline(pair: &Pair) -> String {
+    let (width, height) = scatter::PLOT;
+    let mut paper = Paper::new(width);
+    scatter::draw(&mut paper, (0.0, 0.0), &pair.found.tests, title);
+    let label = "Relative QPS of every test, here over there; the table below has the numbers";
+    paper.inline(height, label)
+}
+
+/// The scatter plots of all pairs with tests, as files.
+pub(super) fn charts(beside: &Beside) -> Vec<ChartFile> {
+    let pairs = beside.pairs.iter().filter(|pair| !pair.found.tests.is_empty());
+    pairs.map(chart).collect()
+}
+
+fn chart(pair: &Pair) -> ChartFile {
+    let [_, other] = &pair.names;
+    let heading = format!("{other}: relative QPS here and there");
+    let notes = [heading_of(pair), pair.answer.clone(), scatter::note(&pair.found.tests)];
+    let (width, height) = scatter::PLOT;
+    let (mut paper, top) = Paper::titled(width + 2.0 * MARGIN, &heading, &notes);
+    scatter::draw(&mut paper, (MARGIN, top), &pair.found.tests, title);
+    let told: Vec<String> = pair.found.tests.iter().map(title).collect();
+    ChartFile {
+        name: stem("beside", [Some(other.clone())]),
+        alt: heading.clone(),
+        svg: paper.file(
+            top + height,
+            &heading,
+            &format!("{} {}.", notes.join(" "), told.join("; ")),
+        ),
+        place: Place::Elsewhere,
+    }
+}
+
+fn heading_of(pair: &Pair) -> String {
+    format!("{}.", heading(pair))
+}

@@ -1,0 +1,10 @@
+//! Lines of values for spreadsheets and scripts.
+
+use super::Format;
+
+pub(super) const FORMAT: Format = Format {
+    word: "csv",
+    about: "One line per cell and system",
+    extensions: &["csv"],
+    render: |page, _| page.csv(),
+};

@@ -1,0 +1,153 @@
+//! Markdown as GitHub reads it: what is seldom read is folded, and no text is markup.
+
+use assay_model::printable_lines;
+
+use super::Format;
+use crate::document::{
+    Block, Column, Document, Fold, Group, Image, Images, Medium, Section, Table, Wish,
+};
+use crate::page::Page;
+use crate::words::sentence;
+
+pub(super) const FORMAT: Format = Format {
+    word: "markdown",
+    about: "Tables for an issue, a pull request or a post",
+    extensions: &["md", "markdown"],
+    render: |page, _| Some(with_images(page, Images { charts: &[], ending: "" })),
+};
+
+/// A page that shows its charts as files.
+pub(crate) fn with_images(page: &Page<'_>, images: Images<'_>) -> String {
+    let wish = Wish { medium: Medium::Post, is_verbose: true, images };
+    page.shown(&wish, |document| printable_lines(&render(document)).into_owned())
+}
+
+fn render(document: &Document<'_>) -> String {
+    blocks(&document.blocks, 3).join("\n\n") + "\n"
+}
+
+fn blocks(all: &[Block<'_>], level: usize) -> Vec<String> {
+    let parts = all.iter().flat_map(|block| parts(block, level));
+    parts.filter(|part| !part.is_empty()).collect()
+}
+
+/// The paragraphs of a block. Headings have this level.
+fn parts(block: &Block<'_>, level: usize) -> Vec<String> {
+    match block {
+        Block::Answer(lines) => {
+            lines.iter().map(|line| format!("**{}**", escaped(line.trim()))).collect()
+        }
+        Block::Lines(lines) => lines.iter().map(|line| at_start(line.trim())).collect(),
+        Block::Notes(lines) => lines.iter().map(|line| escaped(&sentence(line))).collect(),
+        Block::List(items) => {
+            let items = items.iter().map(|item| format!("- {}", at_start(item.trim())));
+            vec![items.collect::<Vec<_>>().join("\n")]
+        }
+        Block::Code { intro, text } => {
+            let intro = (!intro.is_empty()).then(|| format!("{intro}:"));
+            intro.into_iter().chain([fenced(text)]).collect()
+        }
+        Block::Command { before, command, after } => {
+            vec![format!("{}{}{}", escaped(before), code(command), escaped(after))]
+        }
+        Block::Table(shown) => table(shown, level),
+        Block::Images(images) => images.iter().map(image).collect(),
+        // Its file is an image.
+        Block::Drawing { .. } | Block::Markup(_) | Block::Break => Vec::new(),
+        Block::Section(section) => self::section(section, level),
+        Block::Fitted(choices) => blocks(&choices(0).unwrap_or_default(), level),
+    }
+}
+
+fn section(section: &Section<'_>, level: usize) -> Vec<String> {
+    let heading = escaped(&section.heading);
+    let open = match section.fold {
+        Fold::Never => {
+            let mut parts = vec![format!("{} {heading}", "#".repeat(level))];
+            parts.extend(blocks(&section.blocks, level + 1));
+            return parts;
+        }
+        Fold::Open => " open",
+        Fold::Closed => "",
+    };
+    let inner = blocks(&section.blocks, level + 1).join("\n\n");
+    vec![format!("<details{open}><summary>{heading}</summary>\n\n{inner}\n\n</details>")]
+}
+
+/// A table with its title above and its note below it. Each group of rows is a table.
+fn table(table: &Table, level: usize) -> Vec<String> {
+    let heading = |text: &str| format!("{} {}", "#".repeat(level), escaped(text));
+    let captions = || table.caption.iter();
+    let mut parts: Vec<String> =
+        captions().filter(|it| !it.title.is_empty()).map(|it| heading(&it.title)).collect();
+    for group in &table.groups {
+        parts.extend((!group.heading.is_empty()).then(|| heading(&group.heading)));
+        parts.extend(group.images.iter().map(image));
+        parts.push(grid(&table.columns, group));
+    }
+    parts.extend(
+        captions()
+            .filter(|it| !it.note.is_empty())
+            .map(|caption| escaped(&sentence(&caption.note))),
+    );
+    parts
+}
+
+fn grid(columns: &[Column], group: &Group) -> String {
+    let line = |cells: Vec<String>| format!("| {} |", cells.join(" | "));
+    let header = line(columns.iter().map(|column| escaped(&column.heading)).collect());
+    let rule = columns.iter().map(|column| if column.is_number { "---:" } else { "---" });
+    let rule = line(rule.map(str::to_owned).collect());
+    let rows = group.rows.iter();
+    let rows = rows.map(|row| line(row.cells.iter().map(|cell| escaped(&cell.text)).collect()));
+    [header, rule].into_iter().chain(rows).collect::<Vec<_>>().join("\n")
+}
+
+fn image(image: &Image) -> String {
+    format!("![{}]({})", escaped(&image.alt), image.file)
+}
+
+/// Code within a line. Nothing can end it early.
+fn code(text: &str) -> String {
+    format!("`{}`", text.replace(|c: char| c == '`' || c.is_control(), " "))
+}
+
+/// A code block whose fence is longer than any in the text.
+fn fenced(text: &str) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(3.max(longest + 1));
+    format!("{fence}\n{text}\n{fence}")
+}
+
+/// Escapes text at the start of a line or item, where `-`, `+`, `=` and numbers with a point would make lists and
+/// headings.
+fn at_start(text: &str) -> String {
+    let digits = text.chars().take_while(char::is_ascii_digit).count();
+    let (number, rest) = text.split_at(digits);
+    let is_mark =
+        if digits > 0 { rest.starts_with(['.', ')']) } else { rest.starts_with(['-', '+', '=']) };
+    format!("{number}{}{}", if is_mark { "\\" } else { "" }, escaped(rest))
+}
+
+/// Escapes text, so that nothing in it is markup.
+fn escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    let mut before = ' ';
+    for c in text.chars() {
+        match c {
+            c if c.is_control() => safe.push(' '),
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            // An `@` would mention a user. Within a word, as in names of systems, it does not.
+            '@' if !before.is_alphanumeric() => safe.push_str("@\u{200b}"),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '#' | '!' | '$' => {
+                safe.push('\\');
+                safe.push(c);
+            }
+            _ => safe.push(c),
+        }
+        before = c;
+    }
+    safe
+}

@@ -1,0 +1,218 @@
+//! Text for a terminal: lines of words, broken where it ends, and columns without lines between them.
+
+use assay_model::printable;
+use comfy_table::{Cell as Field, CellAlignment, Table as Grid, presets};
+
+use super::paint::paint;
+use super::wrap::wrap;
+use super::{Format, TextOptions};
+use crate::document::{Block, Document, Group, Indent, Medium, Section, Table, Wish};
+
+pub(super) const FORMAT: Format = Format {
+    word: "text",
+    about: "A table for the terminal",
+    extensions: &["txt", "text", "log"],
+    render: |page, options| {
+        let wish = Wish::of(Medium::Terminal, options.verbose);
+        Some(page.shown(&wish, |document| render(document, *options)))
+    },
+};
+
+/// A text with more lines than this repeats its answer at the end, next to the prompt.
+const SCREEN: usize = 40;
+
+/// Renders a document.
+pub(crate) fn render(document: &Document<'_>, options: TextOptions) -> String {
+    let mut lines = blocks(&document.blocks, options.width, 0);
+    if document.repeats_answer && lines.len() > SCREEN {
+        let answer = document.blocks.iter().filter_map(|block| match block {
+            Block::Answer(lines) => Some(lines.iter().cloned()),
+            _ => None,
+        });
+        let answer = Block::section("answer", Block::list(answer.flatten()));
+        lines.push(String::new());
+        lines.extend(blocks(&answer, options.width, 0));
+    }
+    lines.iter_mut().for_each(|line| *line = printable(line).into_owned());
+    if options.color {
+        paint(&mut lines);
+    }
+    lines.join("\n") + "\n"
+}
+
+/// What stands between two blocks depends on both.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Words,
+    Table,
+    Section,
+}
+
+fn kind(block: &Block<'_>) -> Option<Kind> {
+    match block {
+        Block::Answer(_) | Block::Lines(_) | Block::Notes(_) | Block::List(_) => Some(Kind::Words),
+        Block::Code { .. } | Block::Command { .. } => Some(Kind::Words),
+        Block::Table(table) if table.indent == Indent::Whole => Some(Kind::Words),
+        Block::Table(_) | Block::Fitted(_) => Some(Kind::Table),
+        Block::Section(_) => Some(Kind::Section),
+        // A terminal has no pictures.
+        Block::Images(_) | Block::Drawing { .. } | Block::Markup(_) | Block::Break => None,
+    }
+}
+
+fn blocks(all: &[Block<'_>], width: usize, depth: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut above = None;
+    for block in all {
+        if matches!(block, Block::Break) {
+            above = above.map(|_| Kind::Section);
+        }
+        let shown = block_lines(block, width, depth);
+        let Some(kind) = kind(block).filter(|_| !shown.is_empty()) else { continue };
+        let is_apart = match (above, kind) {
+            (None, _) => depth > 0 && kind == Kind::Section,
+            (Some(Kind::Section), _) | (_, Kind::Section) => true,
+            (Some(Kind::Table), Kind::Table) => true,
+            (Some(Kind::Words), Kind::Words) => false,
+            _ => depth == 0,
+        };
+        lines.extend(is_apart.then(String::new));
+        lines.extend(shown);
+        above = Some(kind);
+    }
+    lines
+}
+
+fn block_lines(block: &Block<'_>, width: usize, depth: usize) -> Vec<String> {
+    let wrapped = |lines: &[String], indent: &str| -> Vec<String> {
+        lines.iter().flat_map(|line| words(&format!("{indent}{line}"), width)).collect()
+    };
+    let inner = "  ".repeat(depth);
+    match block {
+        Block::Answer(lines) | Block::Lines(lines) => wrapped(lines, &inner),
+        Block::List(lines) | Block::Notes(lines) => wrapped(lines, "  "),
+        Block::Code { intro, text } => {
+            let indent = if intro.is_empty() { "  " } else { "    " };
+            let intro = (!intro.is_empty()).then(|| format!("  {intro}:"));
+            let text = text.lines().map(|line| format!("{indent}{line}").trim_end().to_owned());
+            intro.into_iter().chain(text).collect()
+        }
+        Block::Command { before, command, after } => {
+            wrapped(&[format!("{before}`{command}`{after}")], &inner)
+        }
+        Block::Table(shown) => table(shown, width),
+        Block::Section(section) => self::section(section, width, depth),
+        Block::Fitted(choices) => fitted(choices.as_ref(), width, depth),
+        Block::Images(_) | Block::Drawing { .. } | Block::Markup(_) | Block::Break => Vec::new(),
+    }
+}
+
+/// Names and messages come from elsewhere: none of them may control the terminal.
+fn words(line: &str, width: usize) -> Vec<String> {
+    wrap(&printable(line), width)
+}
+
+fn section(section: &Section<'_>, width: usize, depth: usize) -> Vec<String> {
+    let mut lines = words(&section.heading, width);
+    lines.extend(blocks(&section.blocks, width, depth + 1));
+    lines
+}
+
+/// The first choice whose tables fit, else the last one.
+fn fitted(
+    choices: &dyn Fn(usize) -> Option<Vec<Block<'static>>>,
+    width: usize,
+    depth: usize,
+) -> Vec<String> {
+    let mut last = Vec::new();
+    for choice in (0..).map_while(choices) {
+        let fits = |block: &Block<'_>| match block {
+            Block::Table(shown) => {
+                table(shown, width).iter().all(|line| line.chars().count() <= width)
+            }
+            _ => true,
+        };
+        let does_fit = choice.iter().all(fits);
+        last = choice;
+        if does_fit {
+            break;
+        }
+    }
+    blocks(&last, width, depth)
+}
+
+/// A table below what it shows.
+fn table(table: &Table, width: usize) -> Vec<String> {
+    let caption = table.caption.iter().flat_map(|caption| {
+        let colon = if caption.note.is_empty() { "" } else { ": " };
+        words(&format!("{}{colon}{}", caption.title, caption.note), width)
+    });
+    let mut lines: Vec<String> = caption.collect();
+    let mut laid = grid_lines(table).into_iter();
+    lines.extend(has_headings(table).then(|| laid.next()).flatten());
+    let mut above = "";
+    for (group, row) in table.groups.iter().flat_map(|it| it.rows.iter().map(move |row| (it, row)))
+    {
+        if group.heading != above {
+            lines.extend(group_heading(table, group));
+            above = &group.heading;
+        }
+        lines.extend(laid.next());
+        lines.extend(row.below.iter().flat_map(|below| words(below, width)));
+    }
+    lines
+}
+
+fn group_heading(table: &Table, group: &Group) -> Vec<String> {
+    match table.indent {
+        Indent::Close => vec![format!(" {}", group.heading)],
+        _ => vec![String::new(), group.heading.clone()],
+    }
+}
+
+fn has_headings(table: &Table) -> bool {
+    table.columns.iter().any(|column| !column.heading.is_empty())
+}
+
+/// The headings, if there are any, and the rows, without the spaces at their ends.
+fn grid_lines(table: &Table) -> Vec<String> {
+    let mut grid = Grid::new();
+    grid.load_style(presets::NOTHING);
+    let field = |(text, number): (String, usize)| {
+        let is_number = table.columns.get(number).is_some_and(|column| column.is_number);
+        let side = if is_number { CellAlignment::Right } else { CellAlignment::Left };
+        Field::new(printable(&text)).set_alignment(side)
+    };
+    let indented = |number: usize, indent: &str, text: &str| match number {
+        0 => (format!("{indent}{text}"), number),
+        _ => (text.to_owned(), number),
+    };
+    let (of_headings, of_rows) = match table.indent {
+        Indent::Rows | Indent::Close => ("", "  "),
+        Indent::None | Indent::Whole | Indent::Little => ("", ""),
+    };
+    if has_headings(table) {
+        let headings = table.columns.iter().enumerate();
+        // The caption says what the rows are.
+        let shown = |number| number > 0 || table.caption.is_none();
+        let headings = headings.map(|(number, column)| {
+            let heading = if shown(number) { column.heading.as_str() } else { "" };
+            field(indented(number, of_headings, heading))
+        });
+        grid.set_header(headings.collect::<Vec<_>>());
+    }
+    for row in table.rows() {
+        let cells = row.cells.iter().enumerate();
+        let cells = cells.map(|(number, cell)| field(indented(number, of_rows, &cell.text)));
+        grid.add_row(cells.collect::<Vec<_>>());
+    }
+    let before = match table.indent {
+        Indent::Whole => "  ",
+        Indent::Little => " ",
+        _ => "",
+    };
+    // A grid without rows and headings is one empty line.
+    let is_empty = table.rows().next().is_none() && !has_headings(table);
+    let lines = grid.lines().map(|line| format!("{before}{}", line.trim_end()));
+    if is_empty { Vec::new() } else { lines.collect() }
+}

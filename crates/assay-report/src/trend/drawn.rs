@@ -1,0 +1,44 @@
+//! The charts of a trend.
+
+use assay_verdict::TrendLine;
+
+use super::words::{Trend, changes, is_shift, row, terms};
+use crate::charts::paper::{MARGIN, Paper};
+use crate::charts::{ChartFile, Place, stem, trend as chart};
+
+/// The chart of a line, as a part of the page; `None` if there is nothing to draw.
+pub(super) fn inline(line: &TrendLine) -> Option<String> {
+    let mut paper = Paper::new(chart::WIDTH);
+    chart::draw(&mut paper, (0.0, 0.0), line, |number| is_shift(line, number));
+    chart::is_drawn(line).then(|| paper.inline(chart::TALL, &chart::note(line)))
+}
+
+/// The charts of all lines, as files.
+pub(super) fn charts(trend: &Trend<'_>) -> Vec<ChartFile> {
+    let lines = trend.lines.iter().zip(1..).filter(|(line, _)| chart::is_drawn(line));
+    lines.map(|(line, number)| file(trend, line, number)).collect()
+}
+
+fn file(trend: &Trend<'_>, line: &TrendLine, number: u32) -> ChartFile {
+    let [title, rest @ ..] = terms(line);
+    let heading = format!("{}: {title}", trend.test);
+    let notes = [rest.join("; "), changes(line).join("; "), chart::note(line)];
+    let notes: Vec<String> = notes.into_iter().filter(|note| !note.is_empty()).collect();
+    let (mut paper, top) = Paper::titled(chart::WIDTH + 2.0 * MARGIN, &heading, &notes);
+    chart::draw(&mut paper, (MARGIN, top), line, |number| is_shift(line, number));
+    let told = line.points.iter().map(|point| {
+        let [version, when, rqps, verdict, ..] = row(point);
+        format!("{version}, {when}: {rqps} {verdict}")
+    });
+    let told: Vec<String> = told.collect();
+    ChartFile {
+        name: stem("trend", [Some(trend.test.to_owned()), Some(number.to_string())]),
+        alt: heading.clone(),
+        svg: paper.file(
+            top + chart::TALL,
+            &heading,
+            &format!("{} {}.", notes.join(" "), told.join("; ")),
+        ),
+        place: Place::Elsewhere,
+    }
+}
