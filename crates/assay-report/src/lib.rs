@@ -1,7 +1,7 @@
 //! Pages of results: the report of a study and others, in every format. Pure: data in, text out.
 //!
-//! `view` is what the report of a study says. A page is a `document`: sections, prose, tables and charts. `formats` render
-//! any document, each in a file of its own; `data` is the same for scripts.
+//! `view` is what the report of a study says. A page is a `document`: sections, prose, tables and charts. `formats`
+//! render any document, each in a file of its own; `data` is the same for scripts.
 
 mod audit;
 mod beside;
@@ -37,10 +37,10 @@ pub use claims::{CheckedClaim, CheckedPart, claims};
 pub use data::fields::json_fields;
 pub use doctor::{Diagnosis, Needed, Prospect, doctor};
 pub use feeds::{FEEDS, Fed, Feed, Judged, Made, feed_of_file, feed_table};
-pub use formats::{FORMATS, Format, TextOptions, page_policy};
+pub use formats::{FORMATS, page_policy};
 pub use index::{index, index_policy};
 pub use junit::junit;
-pub use page::Page;
+pub use page::{Format, Page, TextOptions};
 pub use report::{answer, gate, published, report};
 pub use stacks::{StackFile, stacks};
 pub use studies::studies;

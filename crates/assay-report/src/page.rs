@@ -1,8 +1,7 @@
-//! Pages of results. Each module of a page says what stands on it; the formats say how.
+//! Pages of results, and what a format does with them. Each module of a page says what stands on it; a format says how.
 
 use crate::charts::{ChartFile, named};
-use crate::document::{Document, Images, Wish};
-use crate::formats::{Format, TextOptions, markdown};
+use crate::document::{Document, Wish};
 
 /// What stands on a page.
 pub(crate) trait Content {
@@ -43,12 +42,9 @@ impl<'a> Page<'a> {
         (format.render)(self, options)
     }
 
-    /// The charts of the page, and its Markdown, which shows them as files with this ending, such as `svg`.
-    #[must_use]
-    pub fn with_charts(&self, ending: &str) -> (Vec<ChartFile>, String) {
-        let charts = named(self.0.charts());
-        let text = markdown::with_images(self, Images { charts: &charts, ending });
-        (charts, text)
+    /// The charts of the page, in its order.
+    pub(crate) fn charts(&self) -> Vec<ChartFile> {
+        named(self.0.charts())
     }
 
     /// What a document for people becomes.
@@ -69,4 +65,37 @@ impl<'a> Page<'a> {
     pub(crate) fn json(&self) -> Option<String> {
         self.0.json()
     }
+}
+
+/// A format of pages.
+#[derive(Debug, Clone, Copy)]
+pub struct Format {
+    /// The word of `--format`.
+    pub word: &'static str,
+    /// What it is, for the help: a line without a full stop.
+    pub about: &'static str,
+    /// The extensions of files that stand for it; the first one is its usual one.
+    pub extensions: &'static [&'static str],
+    /// Gives a page this form; `None` if it has none.
+    pub(crate) render: fn(&Page<'_>, &TextOptions) -> Option<String>,
+}
+
+impl PartialEq for Format {
+    fn eq(&self, other: &Self) -> bool {
+        self.word == other.word
+    }
+}
+
+impl Eq for Format {}
+
+/// The layout of text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TextOptions {
+    /// Columns of the terminal.
+    pub width: usize,
+    /// Whether to add colours; no meaning is carried by colour alone.
+    pub color: bool,
+    /// Whether a report has all of its sections: the answer, the causes and the table of tests come first, and are
+    /// the report of most readers.
+    pub verbose: bool,
 }

@@ -93,8 +93,8 @@ impl<'a> Listed<'a> {
     }
 }
 
-/// The page that lists studies, the newest first. `list` has the oldest first, as the ledger does. `running` has the ids
-/// of the studies that are being measured.
+/// The page that lists studies, the newest first. `list` has the oldest first, as the ledger does. `running` has the
+/// ids of the studies that are being measured.
 #[must_use]
 pub fn studies<'a>(list: &'a [StudySummary], running: &BTreeSet<String>) -> Page<'a> {
     let listed = |study: &'a StudySummary| Listed { study, running: is_running(study, running) };

@@ -9,8 +9,9 @@ use serde::Serialize;
 use crate::data::json;
 use crate::data::row::Number;
 use crate::document::{Block, Document as Shown};
-use crate::formats::{TextOptions, text};
+use crate::formats::text;
 use crate::number::duration;
+use crate::page::TextOptions;
 use crate::words::{minute, rfc3339, source};
 
 /// Raised when the shape below changes incompatibly.

@@ -5,7 +5,8 @@ use serde::{Serialize, Serializer};
 
 use crate::data::json;
 use crate::document::{Block, Column, Document as Shown, Row, Table};
-use crate::formats::{TextOptions, text};
+use crate::formats::text;
+use crate::page::TextOptions;
 
 /// Raised when the shape below changes incompatibly.
 const SCHEMA: u32 = 1;

@@ -12,7 +12,7 @@ fn shown(ours: &StudyRecord, theirs: &StudyRecord, format: Format) -> String {
     let [here, there] = [ours, theirs].map(assay_verdict::judge);
     let options = TextOptions { width: 120, color: false, verbose: true };
     let other = Other { record: theirs, judgement: &there, groups: &[], note: None };
-    beside((ours, &here), &other).render(format, &options).unwrap()
+    beside((ours, &here), &other).render(format, &options).unwrap_or_default()
 }
 
 fn json(ours: &StudyRecord, theirs: &StudyRecord) -> Value {

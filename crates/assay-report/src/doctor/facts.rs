@@ -56,6 +56,19 @@ pub(crate) fn facts(host: &Host, examination: &Examination) -> Vec<Fact> {
     groups.into_iter().flatten().chain(noise).collect()
 }
 
+/// The lines about the machine that the report of a study needs: its noise, and what was worth changing.
+pub(crate) fn state(host: &Host, examination: &Examination) -> Vec<String> {
+    let facts = facts(host, examination);
+    let noise = facts.iter().find(|fact| fact.fact == "noise");
+    let noise = noise.map(|fact| format!("noise before the study: {}", fact.found));
+    let harmful = facts.iter().filter(|fact| fact.harm != Harm::Fine && fact.fact != "noise");
+    let harmful: Vec<String> =
+        harmful.map(|fact| format!("{} ({})", fact.fact, fact.found)).collect();
+    let harmful = (!harmful.is_empty())
+        .then(|| format!("worth changing: {}; `assay doctor` says how", harmful.join("; ")));
+    noise.into_iter().chain(harmful).collect()
+}
+
 fn machine(host: &Host) -> Fact {
     Fact::fine(
         "machine",

@@ -143,19 +143,6 @@ fn document(diagnosis: Diagnosis<'_>) -> Document<'_> {
     }
 }
 
-/// The lines about the machine that the report of a study needs: its noise, and what was worth changing.
-pub(crate) fn state(host: &Host, examination: &Examination) -> Vec<String> {
-    let facts = facts(host, examination);
-    let noise = facts.iter().find(|fact| fact.fact == "noise");
-    let noise = noise.map(|fact| format!("noise before the study: {}", fact.found));
-    let harmful = facts.iter().filter(|fact| fact.harm != Harm::Fine && fact.fact != "noise");
-    let harmful: Vec<String> =
-        harmful.map(|fact| format!("{} ({})", fact.fact, fact.found)).collect();
-    let harmful = (!harmful.is_empty())
-        .then(|| format!("worth changing: {}; `assay doctor` says how", harmful.join("; ")));
-    noise.into_iter().chain(harmful).collect()
-}
-
 /// Whether the machine can measure, and how small a change it could show.
 fn answer(facts: &[Fact], prospects: &[Prospect]) -> Vec<String> {
     let of = |harm| facts.iter().filter(move |fact| fact.harm == harm);

@@ -1,6 +1,6 @@
 //! Lines of values for spreadsheets and scripts.
 
-use super::Format;
+use crate::page::Format;
 
 pub(super) const FORMAT: Format = Format {
     word: "csv",

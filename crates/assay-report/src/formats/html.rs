@@ -11,10 +11,10 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use sha2::{Digest, Sha256};
 
-use super::Format;
 use crate::document::{
     Block, Cell, Column, Document, Fold, Group, Heading, Medium, Section, Table, Wish,
 };
+use crate::page::Format;
 use crate::words::{capital, sentence};
 
 pub(super) const FORMAT: Format = Format {

@@ -1,6 +1,6 @@
 //! Values for scripts.
 
-use super::Format;
+use crate::page::Format;
 
 pub(super) const FORMAT: Format = Format {
     word: "json",

@@ -2,11 +2,11 @@
 
 use assay_model::printable_lines;
 
-use super::Format;
+use crate::charts::ChartFile;
 use crate::document::{
     Block, Column, Document, Fold, Group, Image, Images, Medium, Section, Table, Wish,
 };
-use crate::page::Page;
+use crate::page::{Format, Page};
 use crate::words::sentence;
 
 pub(super) const FORMAT: Format = Format {
@@ -16,8 +16,18 @@ pub(super) const FORMAT: Format = Format {
     render: |page, _| Some(with_images(page, Images { charts: &[], ending: "" })),
 };
 
+impl Page<'_> {
+    /// The charts of the page, and its Markdown, which shows them as files with this ending, such as `svg`.
+    #[must_use]
+    pub fn with_charts(&self, ending: &str) -> (Vec<ChartFile>, String) {
+        let charts = self.charts();
+        let text = with_images(self, Images { charts: &charts, ending });
+        (charts, text)
+    }
+}
+
 /// A page that shows its charts as files.
-pub(crate) fn with_images(page: &Page<'_>, images: Images<'_>) -> String {
+fn with_images(page: &Page<'_>, images: Images<'_>) -> String {
     let wish = Wish { medium: Medium::Post, is_verbose: true, images };
     page.shown(&wish, |document| printable_lines(&render(document)).into_owned())
 }

@@ -3,37 +3,16 @@
 mod csv;
 pub(crate) mod html;
 mod json;
-pub(crate) mod markdown;
+mod markdown;
 mod paint;
 pub(crate) mod text;
 mod wrap;
 
-use crate::page::Page;
+use crate::page::Format;
 
 /// All formats, in the order of the documentation.
 pub const FORMATS: [Format; 5] =
     [Format::TEXT, Format::HTML, Format::MARKDOWN, Format::CSV, Format::JSON];
-
-/// A format of pages.
-#[derive(Debug, Clone, Copy)]
-pub struct Format {
-    /// The word of `--format`.
-    pub word: &'static str,
-    /// What it is, for the help: a line without a full stop.
-    pub about: &'static str,
-    /// The extensions of files that stand for it; the first one is its usual one.
-    pub extensions: &'static [&'static str],
-    /// Gives a page this form; `None` if it has none.
-    pub(crate) render: fn(&Page<'_>, &TextOptions) -> Option<String>,
-}
-
-impl PartialEq for Format {
-    fn eq(&self, other: &Self) -> bool {
-        self.word == other.word
-    }
-}
-
-impl Eq for Format {}
 
 impl Format {
     /// Tables for a terminal.
@@ -58,16 +37,4 @@ impl Format {
 #[must_use]
 pub fn page_policy() -> String {
     html::policy()
-}
-
-/// The layout of text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TextOptions {
-    /// Columns of the terminal.
-    pub width: usize,
-    /// Whether to add colours; no meaning is carried by colour alone.
-    pub color: bool,
-    /// Whether a report has all of its sections: the answer, the causes and the table of tests come first, and are
-    /// the report of most readers.
-    pub verbose: bool,
 }

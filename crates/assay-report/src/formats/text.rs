@@ -5,8 +5,8 @@ use comfy_table::{Cell as Field, CellAlignment, Table as Grid, presets};
 
 use super::paint::paint;
 use super::wrap::wrap;
-use super::{Format, TextOptions};
 use crate::document::{Block, Document, Group, Indent, Medium, Section, Table, Wish};
+use crate::page::{Format, TextOptions};
 
 pub(super) const FORMAT: Format = Format {
     word: "text",

@@ -1,5 +1,5 @@
-//! The parts of the page of a study that only a page has: charts, keys for sorting, words for filters. `templates/` gives
-//! them their form.
+//! The parts of the page of a study that only a page has: charts, keys for sorting, words for filters. `templates/`
+//! gives them their form.
 
 mod chart;
 mod facts;

@@ -1,61 +1,8 @@
 //! What a gate says.
 
-use assay_model::StudyRecord;
-use assay_verdict::Judgement;
-
-use super::Judged;
-use crate::charts::ChartFile;
-use crate::document::{Block, Column, Document, Indent, Row, Table, Wish};
-use crate::page::{Content, Page};
-use crate::view::Report;
+use crate::document::{Block, Column, Indent, Row, Table, Wish};
 use crate::view::gate::{Gate, GateRow};
 use crate::words::Symbol as _;
-
-/// What a gate says: for people a summary, for scripts the whole study. A study that is no gate has its report.
-#[must_use]
-pub fn gate<'a>(record: &'a StudyRecord, judgement: &'a Judgement) -> Page<'a> {
-    Page::new(Summary(Judged { record, judgement }))
-}
-
-struct Summary<'a>(Judged<'a>);
-
-impl Content for Summary<'_> {
-    fn document(&self, wish: &Wish<'_>, then: &mut dyn FnMut(&Document<'_>)) {
-        if wish.is_page() {
-            return Content::document(&self.0, wish, then);
-        }
-        self.0.document(wish, |report, wish| (Vec::new(), summary(report, wish)), then);
-    }
-
-    fn json(&self) -> Option<String> {
-        self.0.json()
-    }
-
-    fn csv(&self) -> Option<String> {
-        self.0.csv()
-    }
-
-    fn charts(&self) -> Vec<ChartFile> {
-        self.0.charts()
-    }
-}
-
-fn summary<'r>(report: &'r Report<'r>, wish: &Wish<'_>) -> Vec<Block<'r>> {
-    let Some(gate) = report.gate.as_ref() else {
-        return super::blocks(report, wish);
-    };
-    let mut blocks = blocks(gate, wish);
-    let id = report.again.id;
-    blocks.push(Block::Lines(report.warning_lines()));
-    blocks.push(Block::Break);
-    let (study, stop) = if wish.is_terminal() { ("study", "") } else { ("Study", ".") };
-    blocks.push(Block::Command {
-        before: format!("{study} {id}: "),
-        command: format!("assay report {id}"),
-        after: format!(" shows every test{stop}"),
-    });
-    blocks
-}
 
 /// The answer, the tests that did not pass, and what the answer is based on.
 pub(super) fn blocks(gate: &Gate, wish: &Wish<'_>) -> Vec<Block<'static>> {

@@ -3,7 +3,7 @@
 use assay_model::StudyRecord;
 use assay_verdict::Judgement;
 
-use super::Judged;
+use super::judged::Judged;
 use crate::charts::{self, ChartFile, Place};
 use crate::document::{Block, Document, Fold, Wish};
 use crate::page::{Content, Page};

@@ -130,7 +130,8 @@ fn choices(report: &Report, is_verbose: bool) -> Vec<Choice> {
         });
         each.collect()
     };
-    let mut choices = laid_out(&[0..count]);
+    let all: Range<usize> = 0..count;
+    let mut choices = laid_out(std::slice::from_ref(&all));
     if report.matrix.has_many_systems() {
         let others = report.matrix.labels.len().saturating_sub(1);
         let parts = (1..=others).flat_map(|tables| [(tables, tables == 1), (tables, false)]);

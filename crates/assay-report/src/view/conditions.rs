@@ -10,7 +10,7 @@ use assay_verdict::threshold;
 use super::findings::{self, TopicFindings};
 use super::study::JudgedStudy;
 use super::trouble;
-use crate::doctor;
+use crate::doctor::facts::state;
 use crate::number::{NONE, duration, share};
 use crate::words::{binaries, minute, origin, rfc3339};
 
@@ -169,7 +169,7 @@ fn machine(host: &Host) -> Machine {
         cpus,
         memory: format!("{:.0} GiB", host.memory_kb as f64 / f64::from(1 << 20)),
         platform: format!("{}, kernel {}, {}", host.os, host.kernel, host.filesystem),
-        state: host.doctor.as_ref().map(|it| doctor::state(host, it)).unwrap_or_default(),
+        state: host.doctor.as_ref().map(|it| state(host, it)).unwrap_or_default(),
     }
 }
 
