@@ -149,7 +149,9 @@ impl Writer {
             Block::Images(_) | Block::Break => {}
             Block::Markup(markup) => self.0.push_str(markup),
             Block::Drawing { class, svg, note } => {
-                self.line(format_args!("<figure class=\"{class}\">\n{svg}"));
+                self.line(format_args!(
+                    "<figure class=\"{class}\">\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Chart\">{svg}</div>"
+                ));
                 self.line(format_args!("<figcaption>{}</figcaption>\n</figure>", escaped(note)));
             }
             Block::Section(section) => self.section(section, level),

@@ -95,7 +95,12 @@ pub(super) fn blocks<'r>(report: &'r Report<'r>, wish: &Wish<'_>) -> Vec<Block<'
     if is_short {
         let id = report.again.id;
         let last = format!("more: `assay report {id} --verbose`, or a page: `-o report.html`");
-        blocks.push(Block::Lines(vec![last]));
+        // A study without a recipe was measured elsewhere.
+        let is_open = !report.undecided.is_empty() && !report.again.recipe.is_empty();
+        let longer =
+            format!("undecided tests: `assay resume {id} --more 10m` measures them longer");
+        let longer = is_open.then_some(longer);
+        blocks.push(Block::Lines(longer.into_iter().chain([last]).collect()));
         return blocks;
     }
     blocks.push(Block::Images(wish.images.at(&Place::Versions)));
