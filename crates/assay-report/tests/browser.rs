@@ -165,7 +165,7 @@ fn names_can_be_read_in_a_narrow_window() {
     let Some(mut browser) = Browser::start() else { return };
     let record = twelve();
     let narrow = Window { width: 360, ..DESK };
-    let published = render_published(&record, &judge(&record), Format::Html, &OPTIONS).unwrap();
+    let published = published(&record, &judge(&record)).render(Format::HTML, &OPTIONS).unwrap();
     browser.open(&published, narrow);
     let heights = "[...document.querySelectorAll('.shaded th')].map((it) => it.getBoundingClientRect().height)";
     let tall = browser.value(&format!("Math.max(...{heights})")).as_f64().unwrap();
