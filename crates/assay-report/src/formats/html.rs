@@ -150,7 +150,8 @@ impl Writer {
             Block::Markup(markup) => self.0.push_str(markup),
             Block::Drawing { class, svg, note } => {
                 self.line(format_args!(
-                    "<figure class=\"{class}\">\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Chart\">{svg}</div>"
+                    "<figure class=\"{class}\">\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" \
+                     aria-label=\"Chart\">{svg}</div>"
                 ));
                 self.line(format_args!("<figcaption>{}</figcaption>\n</figure>", escaped(note)));
             }
