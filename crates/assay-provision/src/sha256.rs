@@ -16,6 +16,11 @@ pub(crate) fn of_file(path: &Path) -> io::Result<String> {
     Ok(hex::encode(hasher.finalize()))
 }
 
+/// The SHA-256 of bytes, in hexadecimal.
+pub(crate) fn of_bytes(bytes: &[u8]) -> String {
+    hex::encode(Sha256::digest(bytes))
+}
+
 /// Hashes what is written to it.
 struct HashWriter<'a>(&'a mut Sha256);
 

@@ -45,6 +45,8 @@ pub(crate) fn check(product: Product, sql: &str) -> Result<(), Refused> {
         "it is not one statement"
     } else if product != Product::Postgres && COMMANDS.iter().any(is_command) {
         "it begins as a command of the client"
+    } else if product != Product::Postgres && has_delimiter(sql) {
+        "`delimiter` with a blank is a command of the client wherever it is"
     } else {
         return Ok(());
     };
@@ -71,7 +73,24 @@ fn executed_comments(sql: &str) -> impl Iterator<Item = &str> {
 fn is_unsafe_in_comment(inner: &str) -> bool {
     let syntax = Syntax::MySql;
     let has_semicolon = !marks(inner, syntax, |rest| rest.starts_with(';').then_some(1)).is_empty();
-    has_semicolon || backslash(inner, syntax).is_some() || unterminated(inner, syntax).is_some()
+    has_semicolon
+        || has_delimiter(inner)
+        || backslash(inner, syntax).is_some()
+        || unterminated(inner, syntax).is_some()
+}
+
+/// Whether the clients of MySQL and MariaDB would find their command `delimiter`. They look for it at every character
+/// outside strings and comments, also within a word.
+fn has_delimiter(sql: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$');
+    let word = |rest: &str| {
+        let end = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
+        let (word, after) = rest.split_at(end);
+        let is_it = word.to_ascii_lowercase().ends_with("delimiter")
+            && after.starts_with(char::is_whitespace);
+        is_it.then_some(end)
+    };
+    !marks(sql, Syntax::MySql, word).is_empty()
 }
 
 #[cfg(test)]
@@ -94,6 +113,11 @@ mod tests {
             (Product::MariaDb, "/*M!100100 SET @a = 'b;\\\\' */", true),
             (Product::MySql, "/*!40101 SELECT 1 \\! id */", false),
             (Product::MariaDb, "SELECT 1 /*M! ; \nsystem id\n */", false),
+            (Product::MySql, "SELECT 1 AS a delimiter //\nsystem id", false),
+            (Product::MariaDb, "SELECT 1 AS xDELIMITER\t//", false),
+            (Product::MariaDb, "SELECT 1 /*!99999 delimiter // */", false),
+            (Product::MySql, "SELECT 'a delimiter //', delimiter FROM delimiters", false),
+            (Product::MySql, "SELECT 'a delimiter //', `delimiter`, delimiter_of FROM t", true),
             (Product::MySql, "/*!50003 CREATE TRIGGER t BEGIN SET a = 1; END */", false),
         ] {
             assert_eq!(check(product, sql).is_ok(), is_fine, "{sql}");

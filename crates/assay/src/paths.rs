@@ -173,6 +173,11 @@ fn check_above(dir: &Path) -> Result<Option<String>, Untrusted> {
     let place = fs_err::canonicalize(dir).unwrap_or_else(|_| dir.to_owned());
     for above in dir.ancestors().chain(place.ancestors()).filter(|it| *it != dir && *it != place) {
         let Ok(found) = fs_err::metadata(above) else { continue };
+        // Its owner can point a link elsewhere later.
+        let link = fs_err::symlink_metadata(above).ok().filter(|it| it.file_type().is_symlink());
+        if let Some(link) = link.filter(is_of_another) {
+            return Err(Untrusted::OfAnother { path: above.to_owned(), owner: link.uid() });
+        }
         // In a directory like `/tmp`, only the owner of an entry can replace it.
         if found.mode() & 0o1002 == 0o002 {
             let (path, above) = (dir.to_owned(), above.to_owned());

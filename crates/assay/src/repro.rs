@@ -34,7 +34,7 @@ pub(crate) fn repro(args: &Repro) -> Result<Exit> {
     let judgement = assay_verdict::judge(&record);
     let test = match &args.test {
         Some(words) => test_of(&record, words)?,
-        None => slowest(&record, &judgement, base, named)?,
+        None => slowest(&record, &judgement, base, named, args.clients)?,
     };
     let judged = chosen(&record, &judgement, test, base, named, args.clients)?;
     let oltp = oltp_of(&record);
@@ -52,7 +52,9 @@ pub(crate) fn repro(args: &Repro) -> Result<Exit> {
     print(&format!(
         "note: `{directory}` shows `{test}` without assay; README.md says how to run it"
     ));
-    print(&format!("note: to send it as one file, `tar -czf {test}.tar.gz {directory}`"));
+    let [archive, packed] = [format!("{test}.tar.gz"), directory.to_string()]
+        .map(|word| assay_plan::shell_quoted(&word));
+    print(&format!("note: to send it as one file, `tar -czf {archive} {packed}`"));
     report::write_stdout(&format!("{directory}\n"))?;
     Ok(Exit::Done)
 }
@@ -63,12 +65,14 @@ fn slowest(
     judgement: &Judgement,
     base: usize,
     named: Option<usize>,
+    clients: Option<u32>,
 ) -> Result<Test> {
     let is_twin = |system: usize| record.systems.get(system).is_some_and(|it| it.is_twin);
     let is_meant = |it: &&CellJudgement| {
         it.system != base && named.map_or(!is_twin(it.system), |named| it.system == named)
     };
     let slower = judgement.cells.iter().filter(|it| it.verdict == Verdict::Slower).filter(is_meant);
+    let slower = slower.filter(|it| clients.is_none_or(|wanted| it.cell.setup.clients == wanted));
     let ratio = |it: &CellJudgement| it.rqps.map_or(f64::INFINITY, |ratio| ratio.value);
     let found = slower.min_by(|a, b| ratio(a).total_cmp(&ratio(b)));
     found.map(|it| it.cell.test).ok_or_else(|| {

@@ -130,7 +130,7 @@ fn charts_need_a_directory() {
             "[possible values: text, html, markdown, csv, json, svg, png]",
         ),
         (&["report", "--format", "folded", "-o", "new"], "hint: `assay compare ... --profile`"),
-        (&["studies", "--format", "svg"], "[possible values: text, markdown, csv, json]"),
+        (&["studies", "--format", "svg"], "[possible values: text, html, markdown, csv, json]"),
     ] {
         let output = place.run_to_end(words);
         let stderr = String::from_utf8_lossy(&output.stderr);

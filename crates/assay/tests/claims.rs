@@ -64,17 +64,28 @@ fn the_exit_code_says_whether_all_claims_hold() {
     assert_eq!((&part["status"], &part["as_claimed"]), (&"does not hold".into(), &1.into()));
     assert_eq!(part["figures"][2]["value"]["value"], 0.8);
     assert!(part["figures"][2]["value"]["low"].is_null(), "{part:#}");
-    let hostile = claim("reading = \"<b>|\u{1b}[31m\"\nfaster = true").replace("a post", "[x](y)");
+    let hostile = claim("tests = \"point\"\nfaster = true").replace("a post", "[x](y)");
+    let hostile = hostile.replace("to be so", "<b>|\\u001b[31m");
     let markdown = text(&checked(&hostile, &["--format", "markdown"]).stdout);
-    assert!(!markdown.contains("[x](y)") && !markdown.contains('\u{1b}'), "{markdown}");
+    assert!(
+        markdown.contains("31m") && !markdown.contains("[x](y)") && !markdown.contains('\u{1b}'),
+        "{markdown}"
+    );
     let wrong = checked(&claim("fastr = true"), &[]);
     let told = text(&wrong.stderr);
     assert_eq!(wrong.status.code(), Some(2), "{told}");
     assert!(told.contains("unknown key `fastr`") && told.contains("^^^^^"), "{told}");
-    let refused = checked(&holds, &["--format", "html"]);
+    let shown = checked(&hostile, &["--format", "html"]);
+    let page = text(&shown.stdout);
+    assert!(page.starts_with("<!DOCTYPE html>"), "{page}{}", text(&shown.stderr));
+    assert!(
+        page.contains("&#60;b&#62;") && !page.contains("<b>") && !page.contains('\u{1b}'),
+        "{page}"
+    );
+    let refused = checked(&holds, &["--format", "svg"]);
     let told = text(&refused.stderr);
     assert_eq!(refused.status.code(), Some(2));
-    assert!(told.contains("[possible values: text, markdown, json]"), "{told}");
+    assert!(told.contains("[possible values: text, html, markdown, json]"), "{told}");
 }
 
 fn published() -> Option<PathBuf> {

@@ -115,7 +115,7 @@ client() {
     use=$2
     shift 2
     MYSQL_PWD=$DB_PASSWORD "$client" --no-defaults "--socket=$(socket_of "$side")" "--user=$(user_of "$side")" \
-        --default-character-set=utf8mb4 --batch --quick --skip-column-names "$@" "$use"
+        --default-character-set=utf8mb4 --binary-mode --batch --quick --skip-column-names "$@" "$use"
 }
 
 query() {

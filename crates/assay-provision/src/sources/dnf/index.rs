@@ -53,10 +53,13 @@ impl Index {
         numbers.filter_map(|&number| self.listed.get(number))
     }
 
-    /// The packages of that name, or else those that provide it.
+    /// The packages of that name, or else those that provide it under a longer one, such as Fedora's
+    /// `community-mysql-server`. Other products provide names of this one too, under names of their own.
     fn named(&self, name: &str) -> Vec<&Listed> {
         let named: Vec<_> = self.providers(name).filter(|it| it.record.name == name).collect();
-        if named.is_empty() { self.providers(name).collect() } else { named }
+        let longer = format!("-{name}");
+        let provides = || self.providers(name).filter(|it| it.record.name.ends_with(&longer));
+        if named.is_empty() { provides().collect() } else { named }
     }
 
     /// The package to use for what another one requires: one of the same source package before others, then the one
@@ -97,9 +100,10 @@ impl kind::Index for Index {
             open.push(newest.ok_or_else(|| missing(root))?);
         }
         while let Some(listed) = open.pop() {
-            if found.insert(&listed.record.name, &listed.record).is_some() {
+            if found.contains_key(listed.record.name.as_str()) {
                 continue;
             }
+            found.insert(&listed.record.name, &listed.record);
             for name in &listed.requires {
                 let Some(needed) = self.provider(name, &listed.source) else {
                     if is_library(name) {
@@ -161,6 +165,8 @@ mod tests {
                 package("mariadb-server", "3:10.11.6-1.el9", "m11", &[], &["mariadb-errmsg", libc]),
                 package("mariadb-errmsg", "3:10.5.22-1.el9", "m5", &[], &[]),
                 package("mariadb-errmsg", "3:10.11.6-1.el9", "m11", &[], &[]),
+                package("percona-server-server", "8.0.36-28", "ps", &["mysql-server"], &[]),
+                package("MariaDB-server", "11.8.2-1", "ma", &["mysql-server"], &[]),
                 package(
                     "community-mysql-server",
                     "8.0.36-1",
@@ -203,7 +209,8 @@ mod tests {
     fn a_package_is_found_by_what_it_provides() {
         let index = index();
         let found = index.versions("mysql-server");
-        assert_eq!(found.first().unwrap().name, "community-mysql-server");
+        let [found_one] = found.as_slice() else { panic!("{found:?}") };
+        assert_eq!(found_one.name, "community-mysql-server");
         assert_eq!(found.first().unwrap().channel, "appstream");
         let error = index.closure(&["mysql-server".to_owned()], None, "here").unwrap_err();
         assert_eq!(error.to_string(), "package `libgone.so.1()(64bit)` is in no suite of `here`");

@@ -28,6 +28,9 @@ struct Row {
     vars: Vec<PathBuf>,
     /// The file that says which release the machine has.
     os_release: Option<PathBuf>,
+    /// Files whose section `[main]` has what repositories do not say themselves.
+    #[serde(default)]
+    main: Vec<PathBuf>,
 }
 
 /// An enabled repository.
@@ -44,7 +47,6 @@ pub(super) struct Repository {
     pub(super) signs_index: bool,
     /// Whether its packages are signed.
     pub(super) signs_packages: bool,
-    pub(super) may_be_missing: bool,
     /// Why it cannot be used, in words.
     pub(super) unfit: Option<&'static str>,
 }
@@ -58,13 +60,25 @@ pub(super) fn repositories(release: &Release) -> Result<Vec<Repository>, Error> 
         Error::Catalog(format!("release `{}`: {}", release.name, error.message()))
     })?;
     let variables = variables(&row)?;
+    let mut main = Vec::new();
+    for file in row.main.iter().filter(|it| it.is_file()) {
+        main.extend(main_fields(&text(file)?));
+    }
     let mut all = Vec::new();
     for directory in &row.repos {
         for file in files(directory, Some("repo"))? {
-            all.extend(parse(&text(&file)?, &variables));
+            all.extend(parse(&text(&file)?, &main, &variables));
         }
     }
     Ok(all)
+}
+
+impl Repository {
+    /// The keys that are files of this machine.
+    pub(super) fn key_files(&self) -> Vec<PathBuf> {
+        let files = self.keys.iter().filter_map(|it| it.strip_prefix("file://"));
+        files.map(PathBuf::from).filter(|it| it.is_absolute()).collect()
+    }
 }
 
 /// The files of a directory in order; none if there is no such directory.
@@ -98,6 +112,9 @@ fn variables(row: &Row) -> Result<Vec<(String, String)>, Error> {
     if let Some(file) = row.os_release.as_ref().filter(|it| it.is_file())
         && let Some(version) = release_version(&text(file)?)
     {
+        let (major, minor) = version.split_once('.').unwrap_or((version.as_str(), ""));
+        let parts = [("releasever_major", major), ("releasever_minor", minor)];
+        all.extend(parts.map(|(name, value)| (name.to_owned(), value.to_owned())));
         all.push(("releasever".to_owned(), version));
     }
     all.extend(["basearch", "arch"].map(|name| (name.to_owned(), ARCHITECTURE.to_owned())));
@@ -118,14 +135,39 @@ fn release_version(text: &str) -> Option<String> {
     platform.filter(|it| !it.is_empty()).or_else(|| value("VERSION_ID"))
 }
 
-/// The enabled repositories of a `.repo` file.
-pub(super) fn parse(text: &str, variables: &[(String, String)]) -> Vec<Repository> {
-    let mut sections: Vec<(String, Vec<(String, String)>)> = Vec::new();
+/// Keys and values, in order.
+type Fields = Vec<(String, String)>;
+
+/// What repositories take from the section `[main]` if they do not say it themselves.
+const OF_MAIN: [&str; 3] = ["gpgcheck", "pkg_gpgcheck", "repo_gpgcheck"];
+
+fn main_fields(text: &str) -> Fields {
+    let main = sections(text).into_iter().filter(|(id, _)| id == "main");
+    let mut fields: Fields = main.flat_map(|(_, fields)| fields).collect();
+    fields.retain(|(key, _)| OF_MAIN.contains(&key.as_str()));
+    fields
+}
+
+/// The enabled repositories of a `.repo` file. `main` has the fields that they do not have themselves.
+pub(super) fn parse(
+    text: &str,
+    main: &[(String, String)],
+    variables: &[(String, String)],
+) -> Vec<Repository> {
+    let repositories = sections(text).into_iter().map(|(id, fields)| {
+        let fields = [main, &fields].concat();
+        repository(filled(&id, variables), &fields, variables)
+    });
+    repositories.flatten().collect()
+}
+
+fn sections(text: &str) -> Vec<(String, Fields)> {
+    let mut sections: Vec<(String, Fields)> = Vec::new();
     for line in text.lines().filter(|line| !line.trim_start().starts_with(['#', ';'])) {
         let is_continued = line.starts_with([' ', '\t']);
         let line = line.trim();
         if let Some(id) = line.strip_prefix('[').and_then(|it| it.strip_suffix(']')) {
-            sections.push((filled(id, variables), Vec::new()));
+            sections.push((id.to_owned(), Vec::new()));
         } else if let Some((_, fields)) = sections.last_mut() {
             match (is_continued, fields.last_mut(), line.split_once('=')) {
                 (true, Some((_, value)), _) => *value = format!("{value} {line}"),
@@ -136,8 +178,7 @@ pub(super) fn parse(text: &str, variables: &[(String, String)]) -> Vec<Repositor
             }
         }
     }
-    let repositories = sections.into_iter().map(|(id, fields)| repository(id, &fields, variables));
-    repositories.flatten().collect()
+    sections
 }
 
 fn repository(
@@ -172,11 +213,12 @@ fn repository(
         keys: words("gpgkey"),
         signs_index: is_on("repo_gpgcheck", false),
         signs_packages,
-        may_be_missing: is_on("skip_if_unavailable", false),
         unfit: None,
     };
     found.unfit = if !found.signs_index && !found.signs_packages {
         Some("neither its index nor its packages are verified (`gpgcheck=0`)")
+    } else if found.signs_index && found.key_files().is_empty() {
+        Some("the key of its index is no file of this machine (`gpgkey`)")
     } else if field("sslclientcert").is_some() {
         Some("it asks for a client's certificate, which assay does not send")
     } else if found.places.is_empty() && found.mirrors.is_none() {
@@ -187,25 +229,54 @@ fn repository(
     Some(found)
 }
 
-/// A text with the values of `$name` and `${name}`. Unknown names stay.
+/// A text with the values of `$name`, `${name}`, `${name:-word}` and `${name:+word}`, which is the word unless or if the
+/// variable has a value. Names without a value stay.
 fn filled(text: &str, variables: &[(String, String)]) -> String {
-    let mut all = variables.to_vec();
-    // `$basearch` before `$base`.
-    all.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
-    let mut text = text.to_owned();
-    for (name, value) in all.iter().filter(|(name, _)| !name.is_empty()) {
-        text = text.replace(&format!("${{{name}}}"), value).replace(&format!("${name}"), value);
-        if text.len() as u64 > FILE {
+    let value = |name: &str| {
+        let found = variables.iter().rev().find(|(it, _)| it == name);
+        found.map(|(_, value)| value.as_str())
+    };
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let (mut all, mut rest) = (String::new(), text);
+    while let Some((before, after)) = rest.split_once('$') {
+        all.push_str(before);
+        let (name, default, left) = match after.strip_prefix('{').and_then(|it| it.split_once('}'))
+        {
+            Some((inner, left)) => {
+                let (name, word) = inner.split_once(':').unwrap_or((inner, ""));
+                (name, word, left)
+            }
+            None => {
+                let end = after.find(|c| !is_part(c)).unwrap_or(after.len());
+                let (name, left) = after.split_at(end);
+                (name, "", left)
+            }
+        };
+        let known = value(name);
+        match (known.filter(|it| !it.is_empty()), default.split_at_checked(1)) {
+            (None, Some(("-", word))) | (Some(_), Some(("+", word))) => all.push_str(word),
+            (None, Some(("+", _))) => {}
+            (found, _) => match found.or(known) {
+                Some(value) => all.push_str(value),
+                None => {
+                    let text = &rest[before.len()..rest.len() - left.len()];
+                    all.push_str(text);
+                }
+            },
+        }
+        if all.len() as u64 > FILE {
             return String::new();
         }
+        rest = left;
     }
-    text
+    all.push_str(rest);
+    all
 }
 
 /// How many repositories a text names. For the fuzzer.
 pub(crate) fn count(text: &str) -> usize {
     let variables = [("releasever".to_owned(), release_version(text).unwrap_or_default())];
-    parse(text, &variables).len()
+    parse(text, &main_fields(text), &variables).len()
 }
 
 #[cfg(test)]
@@ -252,7 +323,7 @@ sslclientcert=/etc/pki/entitlement/1.pem
     fn repositories_are_read_with_their_variables() {
         let variables = [("releasever", "9"), ("rltype", ""), ("basearch", "x86_64")]
             .map(|(name, value)| (name.to_owned(), value.to_owned()));
-        let found = parse(REPOS, &variables);
+        let found = parse(REPOS, &[], &variables);
         let ids: Vec<_> = found.iter().map(|it| it.id.as_str()).collect();
         assert_eq!(ids, ["baseos", "fedora", "two", "open", "subscribed"]);
         let mirrors: Vec<_> = found.iter().flat_map(|it| &it.mirrors).collect();
@@ -268,7 +339,29 @@ sslclientcert=/etc/pki/entitlement/1.pem
         assert_eq!(found[2].places, ["http://a.example/", "https://c.example/"]);
         assert!(found[2].signs_index && !found[2].signs_packages);
         let unfit: Vec<_> = found.iter().map(|it| it.unfit.is_some()).collect();
-        assert_eq!(unfit, [false, false, false, true, true]);
+        // The index of the third one is signed, with a key that is nowhere.
+        assert_eq!(unfit, [false, false, true, true, true]);
+        let main = main_fields("[main]\ngpgcheck=1\nkeepcache=0\n[other]\nrepo_gpgcheck=1\n");
+        assert_eq!(main, [("gpgcheck".to_owned(), "1".to_owned())]);
+        let open = "[a]\nbaseurl=http://a.example/\n[b]\nbaseurl=http://b.example/\ngpgcheck=0\n";
+        let found = parse(open, &main, &variables);
+        let signs: Vec<_> = found.iter().map(|it| it.signs_packages).collect();
+        assert_eq!(signs, [true, false]);
+    }
+
+    /// As in EPEL 10.
+    #[test]
+    fn variables_may_have_words_for_what_they_lack() {
+        let variables = [("releasever", "10.1"), ("releasever_major", "10"), ("none", "")]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()));
+        for (text, expected) in [
+            ("epel-${releasever_major}${releasever_minor:+-z}", "epel-10"),
+            ("epel-$releasever_major/$releasever", "epel-10/10.1"),
+            ("${releasever_major:+-z}${none:-other}${gone:-x}$none", "-zotherx"),
+            ("$gone ${gone} $ ${ $1", "$gone ${gone} $ ${ $1"),
+        ] {
+            assert_eq!(filled(text, &variables), expected);
+        }
     }
 
     #[test]

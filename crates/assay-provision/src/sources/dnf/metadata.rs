@@ -14,6 +14,9 @@ const EVENT: usize = 1 << 20;
 /// More packages than any repository has.
 const PACKAGES: usize = 500_000;
 
+/// More entries of lists than the packages of any repository have together: three times Fedora's.
+const ENTRIES: usize = 12_000_000;
+
 /// More mirrors than are tried.
 const MIRRORS: usize = 20;
 
@@ -118,12 +121,14 @@ fn walk(
     let left = Rc::new(Cell::new(EVENT));
     let mut reader = Reader::from_reader(Bounded { inner: stream, left: left.clone() });
     let (mut buffer, mut text) = (Vec::new(), String::new());
+    let mut depth = 0_u64;
     loop {
         buffer.clear();
         left.set(EVENT);
         match reader.read_event_into(&mut buffer).map_err(io::Error::other)? {
             Event::Start(start) => {
                 text.clear();
+                depth += 1;
                 each(Element::Start(&start))?;
             }
             Event::Empty(start) => {
@@ -132,6 +137,7 @@ fn walk(
                 each(Element::End(local(start.name().into_inner()), ""))?;
             }
             Event::End(end) => {
+                depth = depth.saturating_sub(1);
                 each(Element::End(local(end.name().into_inner()), text.trim()))?;
                 text.clear();
             }
@@ -140,6 +146,7 @@ fn walk(
                 let named = quick_xml::escape::resolve_predefined_entity(&name);
                 text.push_str(named.unwrap_or_default());
             }
+            Event::Eof if depth > 0 => return Err(io::Error::other("it ends within an element")),
             Event::Eof => return Ok(()),
             _ => {}
         }
@@ -211,6 +218,7 @@ pub(super) fn packages(stream: impl BufRead, architecture: &str) -> io::Result<V
     let mut all = Vec::new();
     let mut package = Package::default();
     let (mut of, mut is_sha256) = (Relation::None, false);
+    let mut entries = 0;
     walk(stream, &mut |element| {
         match element.starts() {
             "package" => package = Package::default(),
@@ -223,11 +231,18 @@ pub(super) fn packages(stream: impl BufRead, architecture: &str) -> io::Result<V
             "location" => package.href = element.attribute("href")?,
             "provides" => of = Relation::Provides,
             "requires" => of = Relation::Requires,
-            "entry" => match of {
-                Relation::Provides => package.provides.push(element.attribute("name")?),
-                Relation::Requires => package.requires.push(element.attribute("name")?),
-                Relation::None => {}
-            },
+            "entry" => {
+                let names = match of {
+                    Relation::Provides => &mut package.provides,
+                    Relation::Requires => &mut package.requires,
+                    Relation::None => return Ok(()),
+                };
+                entries += 1;
+                if entries > ENTRIES {
+                    return Err(io::Error::other("its packages name too much"));
+                }
+                names.push(element.attribute("name")?);
+            }
             _ => {}
         }
         let Element::End(name, text) = element else { return Ok(()) };

@@ -94,7 +94,9 @@ struct Fetched {
 
 impl Dnf {
     fn state(&self, release: &Release) -> PathBuf {
-        self.directory.join(&release.name)
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+        let plain = |c: char| if is_plain(c) { c } else { '-' };
+        self.directory.join(release.name.chars().map(plain).collect::<String>())
     }
 }
 
@@ -107,7 +109,10 @@ impl Archives for Dnf {
         let state = self.state(release);
         let refreshed: Refreshed = read_json(&state.join("refreshed.json"))?;
         let whole = Census::all(&state.join("lists")).ok() == Some(refreshed.lists);
-        (whole && age(refreshed.at) < CURRENT_FOR).then_some(refreshed)
+        let then: Option<String> = read_json(&state.join(CONFIGURED));
+        let configured = machine::repositories(release).ok().map(|it| configured(&it));
+        (whole && then.is_some() && then == configured && age(refreshed.at) < CURRENT_FOR)
+            .then_some(refreshed)
     }
 
     fn refresh(&self, release: &Release, _accept_expired: bool) -> Result<Refreshed, Error> {
@@ -115,26 +120,28 @@ impl Archives for Dnf {
         let lists = state.join("lists");
         let _ = fs::remove_dir_all(&lists);
         fs::create_dir_all(&lists)?;
-        let (mut fetched, mut notes) = (Vec::new(), Vec::new());
-        for (number, repository) in machine::repositories(release)?.iter().enumerate() {
-            let attempt = match repository.unfit {
-                Some(why) => Err(why.to_owned()),
+        let (mut fetched, mut notes, mut failed) = (Vec::new(), Vec::new(), None);
+        let repositories = machine::repositories(release)?;
+        for (number, repository) in repositories.iter().enumerate() {
+            let without = |why: &str| format!("without repository `{}`: {why}", repository.id);
+            match repository.unfit {
+                Some(why) => notes.push(without(why)),
+                // The others may have all that is needed; if not, the note says why something is missing.
                 None => match refresh(release, repository, &lists, number) {
-                    Err(error) if repository.may_be_missing && error.is_of_reach() => {
-                        Err(error.to_string())
+                    Ok(it) => fetched.push(it),
+                    Err(error) => {
+                        notes.push(without(&error.to_string()));
+                        failed.get_or_insert(error);
                     }
-                    other => Ok(other?),
                 },
-            };
-            match attempt {
-                Ok(it) => fetched.push(it),
-                Err(why) => notes.push(format!("without repository `{}`: {why}", repository.id)),
             }
         }
         if fetched.is_empty() {
             let detail = notes.join("; ");
-            return Err(Error::Network { release: release.name.clone(), detail });
+            let unfit = || Error::Network { release: release.name.clone(), detail };
+            return Err(failed.unwrap_or_else(unfit));
         }
+        write_json(&state.join(CONFIGURED), &configured(&repositories))?;
         write_json(&state.join("repositories.json"), &fetched)?;
         let (at, lists) = (now_seconds(), Census::all(&lists)?);
         let refreshed = Refreshed { at, lists, expired: None, notes };
@@ -168,14 +175,15 @@ impl Archives for Dnf {
     ) -> Result<(), Error> {
         let configured = machine::repositories(release)?;
         let total = packages.iter().map(|it| it.size).sum::<u64>().max(1) as f64;
-        let mut done = 0.0;
+        let (mut done, mut number) = (0.0, 0);
         for Fetched { id, places, signs_packages, .. } in fetched(&self.state(release))? {
             let mut files = Vec::new();
             for record in packages.iter().filter(|it| it.channel == id) {
                 let (before, size) = (done, record.size as f64);
                 let mut seen = |bytes: u64, _| progress(((before + bytes as f64) / total).min(1.0));
                 let name = record.location.rsplit('/').next().unwrap_or_default();
-                let name = format!("{}-{name}", files.len());
+                let name = format!("{number}-{name}");
+                number += 1;
                 let file = first(
                     release,
                     &places,
@@ -191,6 +199,7 @@ impl Archives for Dnf {
                         wanted: record.sha256.clone(),
                     });
                 }
+                check_identity(record, &file, &release.name)?;
                 files.push(file);
                 done += size;
             }
@@ -222,6 +231,27 @@ pub(crate) fn count(text: &str) -> usize {
     let closure = kind::Index::closure(&index, &names, None, "fuzzed").map_or(0, |it| it.len());
     let repositories = machine::count(&String::from_utf8_lossy(text));
     repositories + mirrors + closure + usize::from(metadata::repomd(text).is_ok())
+}
+
+/// A package is what the index says: an index that is not signed may list an old package as a new one.
+fn check_identity(record: &Record, file: &Path, release: &str) -> Result<(), Error> {
+    let what = || format!("package `{}`", record.name);
+    let (name, version) = rpm::identity(file).map_err(|it| Error::malformed(what(), it))?;
+    if name == record.name && version == record.version {
+        return Ok(());
+    }
+    let detail = format!(
+        "`{} {}` of the index is the package `{name} {version}`",
+        record.name, record.version
+    );
+    Err(Error::Altered { release: release.to_owned(), detail })
+}
+
+/// The file with the digest of the configuration that lists were fetched with.
+const CONFIGURED: &str = "configured.json";
+
+fn configured(repositories: &[Repository]) -> String {
+    sha256::of_bytes(format!("{repositories:?}").as_bytes())
 }
 
 /// The repositories as they were fetched.

@@ -27,6 +27,10 @@ const HEADER: u64 = 64 << 20;
 /// Tag of the name of the payload's compression.
 const COMPRESSOR: u32 = 1125;
 
+/// Tags of the name, version, release and architecture, and of the epoch, which is a number.
+const IDENTITY: [u32; 4] = [1000, 1001, 1002, 1022];
+const EPOCH: u32 = 1003;
+
 /// Longest name in the archive, with the zero at its end, bytes.
 const NAME: u64 = 4097;
 
@@ -61,15 +65,35 @@ pub(crate) fn unpack_from(
     files(name, &mut *stream.ok_or_else(unknown)?, tree)
 }
 
-/// Reads everything before the payload, and returns the end of a name that its compression has.
-fn compression(package: &mut impl Read) -> io::Result<&'static str> {
+/// The name and the version that a package says it has, as an index writes them.
+///
+/// # Errors
+/// When the package is not well formed.
+pub(super) fn identity(package: &Path) -> io::Result<(String, String)> {
+    let header = main_header(&mut io::BufReader::new(fs::File::open(package)?))?;
+    let texts = IDENTITY.map(|tag| header.text(tag).map(String::from_utf8_lossy));
+    let [Some(name), Some(version), Some(release), Some(_)] = texts else {
+        return Err(io::Error::other("it has no name or no version"));
+    };
+    let epoch = header.number(EPOCH).filter(|it| *it > 0);
+    let epoch = epoch.map_or_else(String::new, |it| format!("{it}:"));
+    Ok((name.into_owned(), format!("{epoch}{version}-{release}")))
+}
+
+/// Reads everything before the payload.
+fn main_header(package: &mut impl Read) -> io::Result<Header> {
     let lead = exactly(package, LEAD)?;
     if !lead.starts_with(&LEAD_MAGIC) {
         return Err(io::Error::other("it is not an rpm package"));
     }
     let signatures = header(package)?;
     exactly(package, signatures.length.next_multiple_of(8) - signatures.length)?;
-    let header = header(package)?;
+    header(package)
+}
+
+/// Reads everything before the payload, and returns the end of a name that its compression has.
+fn compression(package: &mut impl Read) -> io::Result<&'static str> {
+    let header = main_header(package)?;
     Ok(match header.text(COMPRESSOR).unwrap_or(b"gzip") {
         b"gzip" => ".gz",
         b"xz" => ".xz",
@@ -90,15 +114,24 @@ struct Header {
 impl Header {
     /// The text of a tag, which ends with a zero.
     fn text(&self, tag: u32) -> Option<&[u8]> {
-        let number = |entry: &[u8], at: usize| {
-            let bytes: [u8; 4] = entry.get(at..at + 4)?.try_into().ok()?;
-            Some(u32::from_be_bytes(bytes))
-        };
-        let mut entries = self.entries.chunks_exact(16);
-        let entry = entries.find(|entry| number(entry, 0) == Some(tag))?;
-        let value = self.values.get(usize::try_from(number(entry, 8)?).ok()?..)?;
-        value.split(|byte| *byte == 0).next()
+        self.value(tag)?.split(|byte| *byte == 0).next()
     }
+
+    /// The first number of a tag.
+    fn number(&self, tag: u32) -> Option<u32> {
+        big_endian(self.value(tag)?, 0)
+    }
+
+    fn value(&self, tag: u32) -> Option<&[u8]> {
+        let mut entries = self.entries.chunks_exact(16);
+        let entry = entries.find(|entry| big_endian(entry, 0) == Some(tag))?;
+        self.values.get(usize::try_from(big_endian(entry, 8)?).ok()?..)
+    }
+}
+
+fn big_endian(bytes: &[u8], at: usize) -> Option<u32> {
+    let bytes: [u8; 4] = bytes.get(at..at + 4)?.try_into().ok()?;
+    Some(u32::from_be_bytes(bytes))
 }
 
 fn header(package: &mut impl Read) -> io::Result<Header> {

@@ -22,8 +22,7 @@ pub(super) struct Keys<'a> {
 
 impl<'a> Keys<'a> {
     pub(super) fn of(repository: &'a Repository) -> Result<Self, Error> {
-        let files = repository.keys.iter().filter_map(|it| it.strip_prefix("file://"));
-        let files: Vec<_> = files.map(PathBuf::from).collect();
+        let files = repository.key_files();
         let place = tempfile::Builder::new().prefix("assay-keys-").tempdir()?;
         for directory in ["gpg", "rpm"] {
             let mut builder = std::fs::DirBuilder::new();
@@ -31,6 +30,15 @@ impl<'a> Keys<'a> {
             builder.create(place.path().join(directory))?;
         }
         Ok(Self { repository, files, place })
+    }
+
+    /// A key that cannot be read is told, rather than a signature that it would have checked.
+    fn imported(&self, key: &Path, output: &Output) -> Result<(), Error> {
+        if output.status.success() {
+            return Ok(());
+        }
+        let what = format!("key `{}` of repository `{}`", key.display(), self.repository.id);
+        Err(Error::malformed(what, String::from_utf8_lossy(&output.stderr).trim()))
     }
 
     /// Checks the signature of an index, in a file beside it.
@@ -54,7 +62,7 @@ impl<'a> Keys<'a> {
             output(command.args(arguments), "gpg", "gnupg")
         };
         for key in &self.files {
-            gpg(&[Path::new("--import"), key])?;
+            self.imported(key, &gpg(&[Path::new("--import"), key])?)?;
         }
         let output = gpg(&[Path::new("--verify"), signature, index])?;
         let said = String::from_utf8_lossy(&output.stdout);
@@ -82,7 +90,8 @@ impl<'a> Keys<'a> {
             command
         };
         for key in &self.files {
-            output(rpmkeys().arg("--import").arg(key), "rpmkeys", "rpm")?;
+            let imported = output(rpmkeys().arg("--import").arg(key), "rpmkeys", "rpm")?;
+            self.imported(key, &imported)?;
         }
         for package in packages {
             let mut command = rpmkeys();
@@ -90,6 +99,8 @@ impl<'a> Keys<'a> {
             command.args(["--define", "_pkgverify_level all", "--checksig"]).arg(package);
             let output = output(&mut command, "rpmkeys", "rpm")?;
             let said = String::from_utf8_lossy(&output.stdout);
+            // The line begins with the name of the file, which may have any words.
+            let said = said.replace(&package.display().to_string(), "");
             // What is wrong is in capitals. The second word is that of older programs.
             let is_signed = said.contains(" signatures OK") || said.contains(" pgp ");
             if !output.status.success() || !is_signed {
