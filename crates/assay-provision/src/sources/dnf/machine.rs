@@ -229,8 +229,8 @@ fn repository(
     Some(found)
 }
 
-/// A text with the values of `$name`, `${name}`, `${name:-word}` and `${name:+word}`, which is the word unless or if the
-/// variable has a value. Names without a value stay.
+/// A text with the values of `$name`, `${name}`, `${name:-word}` and `${name:+word}`: the word stands where the
+/// variable has no value, or where it has one. Names without a value stay.
 fn filled(text: &str, variables: &[(String, String)]) -> String {
     let value = |name: &str| {
         let found = variables.iter().rev().find(|(it, _)| it == name);
