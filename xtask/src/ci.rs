@@ -28,7 +28,7 @@ const OF_ROOT: [(&str, &str, &[&str]); 12] = [
         &["a_sandbox_is_started_loaded", "the_output_of_a_sandbox_suits_other_clients"],
     ),
     // Who may read and change what root creates.
-    ("assay", "secrets", &["a_server_that_stays_keeps_nothing", "created_files_are_private"]),
+    ("assay", "secrets", &[]),
     // Root may sample the kernel.
     ("assay", "profile", &["a_profile_says_which_functions"]),
     ("assay", "faults", &["root::"]),

@@ -56,6 +56,8 @@ pub struct ClientRun {
     pub transactions: Option<u64>,
     /// Transactions per second, as printed.
     pub tps: Option<f64>,
+    /// The same with the time of connecting, which old versions of pgbench print too.
+    pub tps_with_connecting: Option<f64>,
     /// Events.
     pub events: Option<u64>,
     /// Errors after which an event was started again.

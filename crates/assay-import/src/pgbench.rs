@@ -131,8 +131,9 @@ fn summary_line(run: &mut ClientRun, name: &str, text: &str) -> std::result::Res
             // `avg 0.1 (max 2.3) ms`
             run.lag_ms = number(text.split_whitespace().nth(1).unwrap_or_default())?;
         }
-        // Older versions print the rate twice; only this one counts from the first statement on.
-        "tps" if !text.contains("including connections") => run.tps = number(first)?,
+        // Older versions print the rate twice; the other one counts from the first statement on.
+        "tps" if text.contains("including connections") => run.tps_with_connecting = number(first)?,
+        "tps" => run.tps = number(first)?,
         _ => {}
     }
     Ok(())

@@ -180,10 +180,12 @@ impl Writer {
 
     /// A table. On a small screen, cells without a caption above them stand below each other with their headings.
     fn table(&mut self, table: &Table) {
-        let label = match (&table.caption, table.columns.first()) {
-            (Some(caption), _) => escaped(&caption.title),
-            (None, first) => first.map_or_else(String::new, |it| escaped(&capital(&it.heading))),
+        let title = table.caption.as_ref().map(|it| escaped(&it.title)).unwrap_or_default();
+        let label = match title.as_str() {
+            "" => table.columns.iter().find(|it| !it.heading.is_empty()),
+            _ => None,
         };
+        let label = label.map_or_else(|| title.clone(), |it| escaped(&capital(&it.heading)));
         let class = if table.caption.is_some() { "shaded" } else { "stack" };
         self.line(format_args!(
             "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{label}\">\n<table class=\"{class}\">"
@@ -194,10 +196,12 @@ impl Writer {
                 format!(" <span class=\"shade\"><i class=\"{class}\"></i>{meaning}</span>")
             });
             let (legend, note) = (legend.collect::<String>(), escaped(&caption.note));
-            let colon = if note.is_empty() { "" } else { ": " };
-            self.line(format_args!(
-                "<caption><span><strong>{label}</strong>{colon}{note}{legend}</span></caption>"
-            ));
+            let title = match (title.is_empty(), note.is_empty()) {
+                (true, _) => String::new(),
+                (false, true) => format!("<strong>{title}</strong>"),
+                (false, false) => format!("<strong>{title}</strong>: "),
+            };
+            self.line(format_args!("<caption><span>{title}{note}{legend}</span></caption>"));
         }
         self.line(format_args!("<thead>\n<tr>"));
         for column in &table.columns {
@@ -220,18 +224,20 @@ impl Writer {
                 "<tr><th scope=\"rowgroup\" colspan=\"{span}\">{heading}</th></tr>"
             ));
         }
+        // A column of marks has no heading, and says nothing of its row by itself.
+        let names = columns.iter().position(|it| !it.heading.is_empty()).unwrap_or(0);
         for row in &group.rows {
             let cells = row.cells.iter().zip(columns).enumerate();
-            let cells: String = cells.map(|(at, it)| cell(at, it, is_stack)).collect();
+            let cells: String = cells.map(|(at, it)| cell(at == names, it, is_stack)).collect();
             self.line(format_args!("<tr>{cells}</tr>"));
         }
         self.line(format_args!("</tbody>"));
     }
 }
 
-fn cell(number: usize, (cell, column): (&Cell, &Column), is_stack: bool) -> String {
+fn cell(names_row: bool, (cell, column): (&Cell, &Column), is_stack: bool) -> String {
     let text = escaped(&cell.text);
-    if number == 0 {
+    if names_row {
         return format!("<th scope=\"row\">{text}</th>");
     }
     let heading = escaped(&column.heading);

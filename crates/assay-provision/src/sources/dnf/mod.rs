@@ -131,15 +131,18 @@ impl Archives for Dnf {
                     Ok(it) => fetched.push(it),
                     Err(error) => {
                         notes.push(without(&error.to_string()));
-                        failed.get_or_insert(error);
+                        // That one is not to be trusted says more than that one cannot be reached.
+                        if !error.is_of_reach() {
+                            failed.get_or_insert(error);
+                        }
                     }
                 },
             }
         }
         if fetched.is_empty() {
             let detail = notes.join("; ");
-            let unfit = || Error::Network { release: release.name.clone(), detail };
-            return Err(failed.unwrap_or_else(unfit));
+            let unusable = || Error::Network { release: release.name.clone(), detail };
+            return Err(failed.unwrap_or_else(unusable));
         }
         write_json(&state.join(CONFIGURED), &configured(&repositories))?;
         write_json(&state.join("repositories.json"), &fetched)?;
