@@ -73,7 +73,7 @@ pub fn pgbench_run(file: &str, content: impl BufRead) -> Result<(ClientRun, Vec<
     Ok((run, faults))
 }
 
-/// Of a script among several, what says how often it ran: its name, and then its weight.
+/// The part of a summary that says how often one of several scripts ran: its name, and then its weight.
 fn part(text: &str) -> Option<String> {
     if let Some(script_line) = text.strip_prefix("SQL script ") {
         return Some(script(script_line.split_once(": ")?.1));

@@ -259,8 +259,8 @@ fn filled(text: &str, variables: &[(String, String)]) -> String {
             (found, _) => match found.or(known) {
                 Some(value) => all.push_str(value),
                 None => {
-                    let text = &rest[before.len()..rest.len() - left.len()];
-                    all.push_str(text);
+                    let name = rest.get(before.len()..rest.len() - left.len());
+                    all.push_str(name.unwrap_or_default());
                 }
             },
         }

@@ -131,7 +131,7 @@ impl Archives for Dnf {
                     Ok(it) => fetched.push(it),
                     Err(error) => {
                         notes.push(without(&error.to_string()));
-                        // That one is not to be trusted says more than that one cannot be reached.
+                        // A repository that cannot be trusted matters more than one that cannot be reached.
                         if !error.is_of_reach() {
                             failed.get_or_insert(error);
                         }

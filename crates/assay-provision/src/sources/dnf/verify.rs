@@ -32,7 +32,7 @@ impl<'a> Keys<'a> {
         Ok(Self { repository, files, place })
     }
 
-    /// A key that cannot be read is told, rather than a signature that it would have checked.
+    /// Reports a key that cannot be read. Otherwise, the error would blame the signature.
     fn imported(&self, key: &Path, output: &Output) -> Result<(), Error> {
         if output.status.success() {
             return Ok(());
