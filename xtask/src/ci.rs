@@ -1,6 +1,9 @@
 //! Everything that must hold before a change lands, on a machine without any server yet.
 
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
@@ -9,7 +12,7 @@ use crate::suite::{self, TestProgram, User, cargo, is_root};
 
 /// The tests that root runs too, because assay does other things for root: by crate and program, with the names of
 /// tests, or all of them. Those that only root can run are called `root::`. Every other test says the same for all
-/// users; `cargo xtask nightly` has root run all tests of these programs.
+/// users; `cargo xtask nightly` has root run them all.
 const OF_ROOT: [(&str, &str, &[&str]); 12] = [
     ("assay-provision", "assay_provision", &[]),
     // apt gives up root's rights for downloads.
@@ -65,18 +68,53 @@ pub fn run() -> Result<()> {
     step("the clock", &["test", "--workspace", "--test", "clock", "--", "--ignored"])
 }
 
-/// What takes too long for every change: root runs all tests of the programs of [`OF_ROOT`], and studies are killed and
-/// resumed at random moments.
+/// What takes too long for every change: all tests as a plain user and as root, beside two threads that keep the CPUs
+/// busy, because no test may depend on a quiet machine; then studies that are killed and resumed at random moments.
 ///
 /// # Errors
-/// When somebody else runs it, or what failed.
+/// When somebody else runs it, or what failed. Tests that fail for one user do not hide those of the other.
 pub fn nightly() -> Result<()> {
     ensure!(is_root()?, "only root can run the tests of what assay does for root");
     let programs = timed("building the tests", || suite::build(suite::Selection::default()))?;
-    let whole = of_root(&programs)?.iter().map(|it| it.only(&[])).collect::<Vec<_>>();
-    timed("all tests of root's programs", || suite::run(&whole, User::Me))?;
+    let hogs = Hogs::start(2);
+    let plain = timed("all tests as a plain user", || suite::run(&programs, User::plain()?));
+    let root = timed("all tests as root", || suite::run(&programs, User::Me));
+    drop(hogs);
+    plain.and(root)?;
     let killed = [find(&programs, "assay", "kill_and_resume")?.only(&["--ignored"])];
     timed("studies that are killed", || suite::run(&killed, User::plain()?))
+}
+
+/// Threads that use all the CPU time they get, until this is dropped.
+struct Hogs {
+    is_over: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Hogs {
+    fn start(count: usize) -> Self {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let hog = || {
+            let is_over = Arc::clone(&is_over);
+            std::thread::spawn(move || {
+                while !is_over.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            })
+        };
+        let threads = (0..count).map(|_| hog()).collect();
+        Self { is_over, threads }
+    }
+}
+
+impl Drop for Hogs {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        for thread in self.threads.drain(..) {
+            // A thread that only counts cannot fail.
+            let _ = thread.join();
+        }
+    }
 }
 
 /// The programs of [`OF_ROOT`].
