@@ -328,7 +328,8 @@ impl Shared {
             return if self.prior.is_some() { 0.0 } else { cell.within_df };
         }
         let sum = within + between;
-        sum * sum / (within * within / cell.within_df + between * between / DESIGN_DF)
+        let between_df = self.assumed.adds(0.0, DESIGN_DF);
+        sum * sum / (within * within / cell.within_df + between * between / between_df)
     }
 
     /// Degrees of freedom of a moderated variance (Satterthwaite). Its common part is observed once per block, however
