@@ -1,7 +1,7 @@
 //! What was concluded: cells, groups of tests, and steps between versions.
 
 use assay_model::{CellId, Estimate, Verdict};
-use assay_verdict::CellJudgement;
+use assay_verdict::{CellJudgement, Figure, LATENCIES, PER_OP};
 
 use crate::exported::Exported;
 use crate::studies::system;
@@ -71,39 +71,20 @@ const CELLS: &[Column] = &[
     ),
     column("errors", Integer, "retried errors in all slices; null if they were not counted"),
     column("failure", Text, "why a slice was cut off; null if none was"),
-    column("latency_avg_us", Real, "mean latency of events, µs"),
-    column("latency_p50_us", Real, "median latency, µs"),
-    column("latency_p95_us", Real, "95th percentile, µs"),
-    column("latency_p99_us", Real, "99th percentile, µs"),
-    column("latency_max_us", Real, "largest latency, µs"),
-    column("time_us", Real, "clients times wall time per operation, µs"),
-    column("client_cpu_us", Real, "CPU time of assay's clients per operation, µs"),
-    column(
-        "server_cpu_us",
-        Real,
-        "CPU time of the threads that serve connections per operation, µs",
-    ),
-    column("server_user_us", Real, "user part of it, µs"),
-    column("server_sys_us", Real, "system part of it, µs"),
-    column("runq_us", Real, "time that these threads waited for a CPU per operation, µs"),
-    column("disk_wait_us", Real, "time that they waited for disks per operation, µs"),
-    column("other_wait_us", Real, "the rest of the time per operation, µs"),
-    column("overlap_us", Real, "time per operation that is counted twice, µs"),
-    column(
-        "background_cpu_us",
-        Real,
-        "CPU time of all other threads of the server per operation, µs",
-    ),
-    column("cs", Real, "context switches of the server per operation"),
-    column("reads", Real, "reads of the block device per operation"),
-    column("read_kb", Real, "KiB that the server read from block devices per operation"),
-    column("write_kb", Real, "KiB that the server wrote to block devices per operation"),
 ];
 
+/// The figures, whose columns come last.
+fn figures() -> impl Iterator<Item = &'static Figure> {
+    LATENCIES.iter().chain(PER_OP).filter(|figure| figure.is_in_files())
+}
+
 pub(crate) fn cells(studies: &[Exported]) -> Table {
+    let of_figure =
+        |figure: &Figure| Column { about: figure.meaning().into(), ..column(figure.key, Real, "") };
+    let columns = CELLS.iter().cloned().chain(figures().map(of_figure)).collect();
     let rows = studies.iter().flat_map(|it| it.judgement.cells.iter().map(|cell| row(it, cell)));
     let about = "One row for each cell and system: the verdict and the figures per operation.";
-    Table { name: "cells", about, columns: CELLS, rows: rows.collect() }
+    Table { name: "cells", about, columns, rows: rows.collect() }
 }
 
 /// The verdict; none on the base, which is compared with nothing, unless it failed.
@@ -137,32 +118,9 @@ fn row(it: &Exported, cell: &CellJudgement) -> Vec<Value> {
         is_counted.then_some(cell.errors).into(),
         cell.failure.as_deref().into(),
     ]);
-    let latency = cell.latency.as_ref();
-    row.extend([
-        latency.and_then(|it| it.mean).into(),
-        latency.and_then(|it| it.p50).into(),
-        latency.and_then(|it| it.p95).into(),
-        latency.and_then(|it| it.p99).into(),
-        latency.and_then(|it| it.max).into(),
-    ]);
-    let per_op = cell.per_op.as_ref().filter(|_| is_measured);
-    let server = per_op.and_then(|it| it.server.as_ref());
-    row.extend([
-        per_op.map(|it| it.time_us).into(),
-        per_op.and_then(|it| it.client_cpu_us).into(),
-        server.map(|it| it.cpu_us).into(),
-        server.map(|it| it.user_us).into(),
-        server.map(|it| it.sys_us).into(),
-        server.map(|it| it.runq_us).into(),
-        server.and_then(|it| it.disk_wait_us).into(),
-        server.and_then(|it| it.other_wait_us).into(),
-        server.and_then(|it| it.overlap_us).into(),
-        server.map(|it| it.background_cpu_us).into(),
-        server.map(|it| it.cs).into(),
-        per_op.and_then(|it| it.reads).into(),
-        per_op.and_then(|it| it.read_kb).into(),
-        per_op.and_then(|it| it.write_kb).into(),
-    ]);
+    // What follows from the counters of published results means nothing.
+    let is_known = |figure: &Figure| is_measured || !figure.is_per_op();
+    row.extend(figures().map(|it| Value::from(it.value(cell).filter(|_| is_known(it)))));
     row
 }
 
@@ -206,7 +164,7 @@ pub(crate) fn groups(studies: &[Exported]) -> Table {
         })
     });
     let about = "One row for each setup, group and system other than the base.";
-    Table { name: "groups", about, columns: GROUPS, rows: rows.collect() }
+    Table { name: "groups", about, columns: GROUPS.into(), rows: rows.collect() }
 }
 
 const STEPS: &[Column] = &[
@@ -241,5 +199,5 @@ pub(crate) fn steps(studies: &[Exported]) -> Table {
         })
     });
     let about = "One row for each cell and step from one version to the next, in studies of several versions.";
-    Table { name: "steps", about, columns: STEPS, rows: rows.collect() }
+    Table { name: "steps", about, columns: STEPS.into(), rows: rows.collect() }
 }

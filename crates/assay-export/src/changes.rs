@@ -67,7 +67,7 @@ pub(crate) fn changes(studies: &[Exported]) -> Table {
     }
     let about = "One row for each term, counter, function and wait of a cell in a system other than the base. \
                  Counters are those that changed; functions and waits are those of profiles.";
-    Table { name: "changes", about, columns: CHANGES, rows }
+    Table { name: "changes", about, columns: CHANGES.into(), rows }
 }
 
 fn named<'a>(cell: &'a CellJudgement) -> Vec<Named<'a>> {

@@ -15,8 +15,10 @@ impl Table {
         // Writing to memory cannot fail, and all rows have as many fields.
         let _ = writer.write_record(self.columns.iter().map(|column| column.name));
         for row in &self.rows {
-            let fields =
-                row.iter().zip(self.columns).map(|(value, column)| field(value, column.kind));
+            let fields = row
+                .iter()
+                .zip(self.columns.iter())
+                .map(|(value, column)| field(value, column.kind));
             let _ = writer.write_record(fields.map(Cow::into_owned));
         }
         writer.into_inner().unwrap_or_default()

@@ -77,7 +77,7 @@ pub(crate) fn slices(studies: &[Exported]) -> Table {
     });
     let about =
         "One row for each slice, whatever its outcome: what was counted, before any judgement.";
-    Table { name: "slices", about, columns: SLICES, rows: rows.collect() }
+    Table { name: "slices", about, columns: SLICES.into(), rows: rows.collect() }
 }
 
 fn row(it: &Exported, slice: &Slice, number: u64) -> Vec<Value> {
@@ -184,5 +184,5 @@ pub(crate) fn series(studies: &[Exported]) -> Table {
         }
     }
     let about = "One row for each step of a series of a slice, where series were recorded.";
-    Table { name: "series", about, columns: SERIES, rows }
+    Table { name: "series", about, columns: SERIES.into(), rows }
 }

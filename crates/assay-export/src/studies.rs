@@ -81,7 +81,7 @@ pub(crate) fn studies(studies: &[Exported]) -> Table {
         ]
     };
     let rows = studies.iter().map(row).collect();
-    Table { name: "studies", about: "One row for each study.", columns: STUDIES, rows }
+    Table { name: "studies", about: "One row for each study.", columns: STUDIES.into(), rows }
 }
 
 const SYSTEMS: &[Column] = &[
@@ -117,7 +117,7 @@ pub(crate) fn systems(studies: &[Exported]) -> Table {
         })
     });
     let about = "One row for each system of a study.";
-    Table { name: "systems", about, columns: SYSTEMS, rows: rows.collect() }
+    Table { name: "systems", about, columns: SYSTEMS.into(), rows: rows.collect() }
 }
 
 const SETTINGS: &[Column] = &[
@@ -142,5 +142,5 @@ pub(crate) fn settings(studies: &[Exported]) -> Table {
         })
     });
     let about = "One row for each effective setting of an audited system.";
-    Table { name: "settings", about, columns: SETTINGS, rows: rows.collect() }
+    Table { name: "settings", about, columns: SETTINGS.into(), rows: rows.collect() }
 }

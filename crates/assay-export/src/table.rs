@@ -1,5 +1,7 @@
 //! A table: columns with types, and rows.
 
+use std::borrow::Cow;
+
 /// A table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Table {
@@ -8,20 +10,20 @@ pub struct Table {
     /// What a row is.
     pub about: &'static str,
     /// Its columns.
-    pub columns: &'static [Column],
+    pub columns: Cow<'static, [Column]>,
     /// Its rows; each has as many values as there are columns, of their types.
     pub(crate) rows: Vec<Vec<Value>>,
 }
 
 /// A column.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Column {
     /// Its name.
     pub name: &'static str,
     /// The type of its values.
     pub kind: Kind,
     /// Their meaning and unit.
-    pub about: &'static str,
+    pub about: Cow<'static, str>,
 }
 
 /// The type of a column. Every column may have nulls.
@@ -79,7 +81,7 @@ impl Table {
 }
 
 pub(crate) const fn column(name: &'static str, kind: Kind, about: &'static str) -> Column {
-    Column { name, kind, about }
+    Column { name, kind, about: Cow::Borrowed(about) }
 }
 
 impl From<&str> for Value {

@@ -153,8 +153,8 @@ fn figures(finding: &Finding<'_>) -> String {
     row("verdict", &|it| it.rqps.map(|_| it.verdict.word().to_owned()));
     row("latency p50, µs", &|it| it.latency?.p50.map(us));
     row("latency p95, µs", &|it| it.latency?.p95.map(us));
-    row("server CPU per operation, µs", &|it| it.per_op?.server.map(|it| us(it.cpu_us)));
-    row("of that in the kernel, µs", &|it| it.per_op?.server.map(|it| us(it.sys_us)));
+    row("server CPU per operation, µs", &|it| it.per_op?.get("server_cpu_us").map(us));
+    row("of that in the kernel, µs", &|it| it.per_op?.get("server_sys_us").map(us));
     row("blocks", &|it| Some(it.blocks.to_string()));
     row("operations measured", &|it| Some(thousands(it.ops as u64)));
     text.push('\n');

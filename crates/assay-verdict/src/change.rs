@@ -1,14 +1,15 @@
 //! How the time per operation of a system differs from that of the base, term by term.
 //!
-//! The terms add up to the whole difference, because they add up in both systems ([`ServerPerOp::overlap_us`] says what
-//! is counted once). Their errors are those of a jackknife over blocks (Tukey 1958): the difference is computed again
+//! The terms add up to the whole difference, because they add up in both systems (`overlap_us` says what is
+//! counted once). Their errors are those of a jackknife over blocks (Tukey 1958): the difference is computed again
 //! without each block, and the spread of these differences is that of the estimate.
 
 use std::collections::BTreeMap;
 
 use assay_model::{Estimate, Slice};
 
-use crate::account::{PerOp, RESOLUTION};
+use crate::account::RESOLUTION;
+use crate::figures::PerOp;
 use crate::looks::ALPHA;
 use crate::student::upper_quantile;
 use crate::totals::Totals;
@@ -34,6 +35,16 @@ pub enum Term {
 }
 
 impl Term {
+    /// Every term.
+    pub const ALL: [Self; 6] = [
+        Self::ClientCpu,
+        Self::ServerCpu,
+        Self::CpuWait,
+        Self::DiskWait,
+        Self::OtherWait,
+        Self::Unknown,
+    ];
+
     /// Its name for scripts.
     #[must_use]
     pub fn key(self) -> &'static str {
@@ -177,22 +188,22 @@ struct Told {
 
 /// The terms that all of these tell.
 fn kinds<'a>(all: impl Iterator<Item = &'a PerOp> + Clone) -> Vec<Term> {
-    let has = |tells: fn(&PerOp) -> bool| all.clone().all(tells);
+    let has = |key| all.clone().all(|per_op| per_op.get(key).is_some());
     let mut kinds = Vec::new();
-    let has_clients = has(|it| it.client_cpu_us.is_some());
+    let has_clients = has("client_cpu_us");
     if has_clients {
         kinds.push(Term::ClientCpu);
     }
-    if has(|it| it.server.is_some()) {
+    if has("server_cpu_us") {
         kinds.push(Term::ServerCpu);
     }
     // What overlaps with the clients is known only with their counters.
-    if !has_clients || !has(|it| it.server.is_some_and(|it| it.other_wait_us.is_some())) {
+    if !has_clients || !has("other_wait_us") {
         kinds.push(Term::Unknown);
         return kinds;
     }
     kinds.push(Term::CpuWait);
-    if has(|it| it.server.is_some_and(|it| it.disk_wait_us.is_some())) {
+    if has("disk_wait_us") {
         kinds.push(Term::DiskWait);
     }
     kinds.push(Term::OtherWait);
@@ -202,39 +213,40 @@ fn kinds<'a>(all: impl Iterator<Item = &'a PerOp> + Clone) -> Vec<Term> {
 impl Told {
     /// The account in these terms; `None` if one of them is not told, or if they contradict the time.
     fn of(kinds: &[Term], per_op: &PerOp) -> Option<Self> {
-        let server = per_op.server;
+        let time_us = per_op.time_us();
         let mut told = 0.0;
         let mut terms = Vec::with_capacity(kinds.len());
         for term in kinds {
             let value = match term {
-                Term::ClientCpu if kinds.contains(&Term::Unknown) => per_op.client_cpu_us?,
-                Term::ClientCpu => per_op.client_cpu_us? - beside_server(per_op),
-                Term::ServerCpu => server?.cpu_us,
-                Term::CpuWait => server?.cpu_wait_us()?,
-                Term::DiskWait => server?.disk_wait_us?,
-                Term::OtherWait => {
-                    let disk = server?.disk_wait_us.filter(|_| !kinds.contains(&Term::DiskWait));
-                    server?.other_wait_us? + disk.unwrap_or(0.0)
+                Term::ClientCpu if kinds.contains(&Term::Unknown) => per_op.get("client_cpu_us")?,
+                Term::ClientCpu => per_op.get("client_cpu_us")? - beside_server(per_op),
+                Term::ServerCpu => per_op.get("server_cpu_us")?,
+                Term::CpuWait => per_op.get("cpu_wait_us")?,
+                Term::DiskWait => per_op.get("disk_wait_us")?,
+                Term::OtherWait if kinds.contains(&Term::DiskWait) => {
+                    per_op.get("other_wait_us")?
                 }
-                Term::Unknown => per_op.time_us - told,
+                Term::OtherWait => per_op.get("wait_us")?,
+                Term::Unknown => time_us - told,
             };
             // CPU that took longer than all of the time explains nothing.
-            if *term == Term::Unknown && value < -RESOLUTION * per_op.time_us {
+            if *term == Term::Unknown && value < -RESOLUTION * time_us {
                 return None;
             }
             told += value;
             terms.push(value);
         }
-        let background = server.map(|it| it.background_cpu_us);
-        let kernel = server.and_then(|it| Some((1.0 - it.user_part()?) * it.cpu_us));
-        Some(Self { time: per_op.time_us, terms, background, kernel })
+        let background = per_op.get("background_cpu_us");
+        let kernel = per_op.user_part().zip(per_op.get("server_cpu_us"));
+        let kernel = kernel.map(|(user, cpu_us)| (1.0 - user) * cpu_us);
+        Some(Self { time: time_us, terms, background, kernel })
     }
 }
 
 /// CPU time of the clients while the threads that serve them run on other CPUs: it is no time of its own.
 fn beside_server(per_op: &PerOp) -> f64 {
-    let beside = per_op.server.and_then(|it| Some(it.overlap_us? - it.runq_us));
-    beside.unwrap_or(0.0).max(0.0)
+    let beside = per_op.get("overlap_us").zip(per_op.get("runq_us"));
+    beside.map_or(0.0, |(overlap_us, runq_us)| (overlap_us - runq_us).max(0.0))
 }
 
 /// An estimate with the interval that follows from estimates without each block, of confidence 1 − `level`; without
@@ -253,32 +265,20 @@ pub(crate) fn jackknife(value: f64, partial: &[f64], level: f64) -> Estimate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ServerPerOp;
 
     fn per_op(client: f64, cpu: f64, runq: f64, other: f64) -> PerOp {
-        let server = ServerPerOp {
-            cpu_us: cpu,
+        PerOp::of_test(&[
+            ("time_us", client + cpu + runq - client.min(runq) + other),
+            ("client_cpu_us", client),
+            ("server_cpu_us", cpu),
             // Clocks that tick tell less than all of the time.
-            user_us: 0.5 * cpu,
-            sys_us: 0.25 * cpu,
-            runq_us: runq,
-            disk_wait_us: None,
-            overlap_us: Some(client.min(runq)),
-            other_wait_us: Some(other),
-            background_cpu_us: 3.0,
-            cs: 2.0,
-        };
-        PerOp {
-            time_us: client + cpu + runq - client.min(runq) + other,
-            client_cpu_us: Some(client),
-            client_cs: Some(1.0),
-            server: Some(server),
-            reads: None,
-            device_read_kb: None,
-            device_write_kb: None,
-            read_kb: None,
-            write_kb: None,
-        }
+            ("server_user_us", 0.5 * cpu),
+            ("server_sys_us", 0.25 * cpu),
+            ("runq_us", runq),
+            ("overlap_us", client.min(runq)),
+            ("other_wait_us", other),
+            ("background_cpu_us", 3.0),
+        ])
     }
 
     fn accounts(before: &PerOp, after: &PerOp) -> (Vec<Term>, [Told; 2]) {
@@ -306,15 +306,13 @@ mod tests {
 
     #[test]
     fn what_no_counter_tells_is_unknown() {
-        let mut before = per_op(5.0, 10.0, 5.0, 0.0);
+        let cpu = [("time_us", 15.0), ("client_cpu_us", 5.0), ("server_cpu_us", 10.0)];
+        let before = PerOp::of_test(&cpu);
         let after = per_op(5.0, 10.0, 5.0, 4.0);
-        if let Some(server) = &mut before.server {
-            (server.overlap_us, server.other_wait_us) = (None, None);
-        }
         let (kinds, [old, new]) = accounts(&before, &after);
         assert_eq!(kinds, [Term::ClientCpu, Term::ServerCpu, Term::Unknown]);
         assert!((new.terms[2] - old.terms[2] - 4.0).abs() < 1e-9);
-        before.server = None;
+        let before = PerOp::of_test(&cpu[..2]);
         assert_eq!(accounts(&before, &after).0, [Term::ClientCpu, Term::Unknown]);
     }
 

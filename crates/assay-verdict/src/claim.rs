@@ -228,7 +228,7 @@ impl Values<'_> {
 /// A figure of a cell.
 fn value(quantity: Quantity, cell: &CellJudgement) -> Option<Estimate> {
     let latency = || cell.latency.as_ref();
-    let server = || cell.per_op?.server;
+    let per_op = |key| cell.per_op?.get(key);
     let step = || cell.step.as_ref();
     let is_comparable = cell.verdict != Verdict::Failed;
     let alone = match quantity {
@@ -241,12 +241,12 @@ fn value(quantity: Quantity, cell: &CellJudgement) -> Option<Estimate> {
         Quantity::LatencyP95 => latency().and_then(|it| it.p95),
         Quantity::LatencyP99 => latency().and_then(|it| it.p99),
         Quantity::LatencyMax => latency().and_then(|it| it.max),
-        Quantity::ServerCpuUs => server().map(|it| it.cpu_us),
-        Quantity::ContextSwitches => server().map(|it| it.cs),
-        Quantity::ClientCpuUs => cell.per_op.and_then(|it| it.client_cpu_us),
-        Quantity::Reads => cell.per_op.and_then(|it| it.reads),
-        Quantity::ReadKb => cell.per_op.and_then(|it| it.read_kb),
-        Quantity::WriteKb => cell.per_op.and_then(|it| it.write_kb),
+        Quantity::ServerCpuUs => per_op("server_cpu_us"),
+        Quantity::ContextSwitches => per_op("cs"),
+        Quantity::ClientCpuUs => per_op("client_cpu_us"),
+        Quantity::Reads => per_op("reads"),
+        Quantity::ReadKb => per_op("read_kb"),
+        Quantity::WriteKb => per_op("write_kb"),
         Quantity::InsertRate => step().map(|it| it.ips),
         Quantity::DeleteRate => step().map(|it| it.dps),
         Quantity::QueryRate => step().map(|it| it.qps),

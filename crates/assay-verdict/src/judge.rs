@@ -290,7 +290,7 @@ fn described(
         per_op: per_op(slices(), shares_cpu(planned, cpus)),
         usual_read_kb: robust::median(
             &slices()
-                .filter_map(|it| per_op(std::iter::once(it), false)?.read_kb)
+                .filter_map(|it| per_op(std::iter::once(it), false)?.get("read_kb"))
                 .collect::<Vec<_>>(),
         ),
         change: None,

@@ -16,6 +16,7 @@ mod counters;
 mod crossover;
 mod discoveries;
 mod effect;
+mod figures;
 mod gate;
 mod group;
 mod judge;
@@ -41,7 +42,7 @@ mod work;
 
 use assay_model::{CellId, Conclusion, Estimate, Group, Setup, StudyRecord, Verdict};
 
-pub use account::{Latency, PerOp, ServerPerOp};
+pub use account::Latency;
 pub use active::{ActiveSecond, active_seconds};
 pub use assumed::BLOCK_SD;
 pub use beside::{Agreement, GroupBeside, Judged, PairBeside, TestBeside, beside};
@@ -52,6 +53,7 @@ pub use claim::{CheckedStatement, ClaimFigure, ClaimScope, ClaimSource, ClaimSta
 pub use counters::CounterChange;
 pub use crossover::Crossover;
 pub use discoveries::benjamini_hochberg;
+pub use figures::{Figure, LATENCIES, METRICS, Metric, PER_OP, PerOp, Place};
 pub use gate::{GateCell, GateJudgement, GateVerdict};
 pub use judge::judge;
 pub use looks::{ALPHA, KEPT_BACK, last_level};
@@ -173,6 +175,12 @@ impl CellJudgement {
     #[must_use]
     pub fn has_bound(&self) -> bool {
         self.rqps.is_some_and(Estimate::is_bound)
+    }
+
+    /// A figure that was published with the rate.
+    #[must_use]
+    pub fn published(&self, name: &str) -> Option<f64> {
+        self.published.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
     }
 
     /// Whether its operations and errors were counted. A published rate becomes a slice of which only the rate is true.

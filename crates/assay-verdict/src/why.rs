@@ -76,7 +76,7 @@ fn sentence(
     let counters = cell.counters.as_deref();
     let change = cell.change.as_ref().filter(|change| agrees(change, cell.verdict));
     let profile = cell.profile.as_ref();
-    let work = more_than_time(counters.unwrap_or_default(), [before.time_us, after.time_us]);
+    let work = more_than_time(counters.unwrap_or_default(), [before.time_us(), after.time_us()]);
     let terms = change.and_then(|change| terms(change, counters, profile, !work.is_empty()));
     let parts = [terms, work_done(&work), reads(base, cell), resources(before, after, cell)];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
@@ -102,7 +102,7 @@ fn agrees(change: &TimeChange, verdict: Verdict) -> bool {
 /// `server CPU per operation +9% [+5%, +13%], context switches unchanged`. The counters do not say what the CPU was
 /// used for.
 fn resources(before: &PerOp, after: &PerOp, cell: &CellJudgement) -> Option<String> {
-    let (old, new) = (before.server?, after.server?);
+    let (old, new) = (before.get("cs")?, after.get("cs")?);
     let cpu = match cell.cpu_ratio {
         Some(ratio) if ratio.has_interval() => {
             format!("{} [{}, {}]", percent(ratio.value), percent(ratio.low), percent(ratio.high))
@@ -110,7 +110,7 @@ fn resources(before: &PerOp, after: &PerOp, cell: &CellJudgement) -> Option<Stri
         Some(ratio) => percent(ratio.value),
         None => return None,
     };
-    let switches = match ratio(old.cs, new.cs) {
+    let switches = match ratio(old, new) {
         None => "context switches unknown".to_owned(),
         Some(ratio) if (ratio - 1.0).abs() > CHANGED => {
             let is_near = (NEAR_LEAST..10.0).contains(&ratio);

@@ -4,7 +4,7 @@ use assay_model::StudyRecord;
 use assay_verdict::{ActiveSecond, CellJudgement, Judgement, active_seconds};
 use serde::Serialize;
 
-use super::row::{LatencyRow, Number, system_name};
+use super::row::{FigureGroup, Number, system_name};
 
 /// The seconds of a cell of a system.
 #[derive(Serialize)]
@@ -24,7 +24,7 @@ struct SecondRow {
     s: Number,
     tps: Number,
     qps: Number,
-    latency_us: Option<LatencyRow>,
+    latency_us: Option<FigureGroup>,
 }
 
 /// The courses of all cells of a study with several client counts.
@@ -54,6 +54,6 @@ fn second(second: &ActiveSecond) -> SecondRow {
         s: second.seconds.into(),
         tps: (second.events as f64 / second.seconds).into(),
         qps: (second.queries as f64 / second.seconds).into(),
-        latency_us: second.latency.map(Into::into),
+        latency_us: second.latency.as_ref().map(Into::into),
     }
 }

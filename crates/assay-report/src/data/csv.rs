@@ -4,20 +4,21 @@
 //! apostrophe in front, unless it is a number.
 
 use assay_model::{StudyRecord, Verdict, no_formula, printable};
-use assay_verdict::Judgement;
+use assay_verdict::{Figure, Judgement, LATENCIES, METRICS, Metric, PER_OP, Place};
 use csv::{Terminator, WriterBuilder};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::row::CellRow;
+use super::row::{CellRow, change_names, latency_name};
 use crate::number::Digits;
 use crate::words::rfc3339;
 
 /// The name of a column, and where JSON has its field.
 pub(crate) type Column = (&'static str, &'static str);
 
-/// The columns of a study, in order; new ones come last.
-const COLUMNS: [Column; 87] = [
+/// The columns of a study, in order; new ones come last. A star stands for the figures of a group, except those that
+/// came later ([`Place::FilesLast`]).
+const COLUMNS: &[Column] = &[
     ("study", "/study"),
     ("started", "/started"),
     ("test", "/test"),
@@ -41,23 +42,8 @@ const COLUMNS: [Column; 87] = [
     ("blocks", "/blocks"),
     ("ops", "/ops"),
     ("errors", "/errors"),
-    ("latency_p50_us", "/latency_us/p50"),
-    ("latency_p95_us", "/latency_us/p95"),
-    ("latency_p99_us", "/latency_us/p99"),
-    ("latency_max_us", "/latency_us/max"),
-    ("time_us", "/per_op/time_us"),
-    ("client_cpu_us", "/per_op/client_cpu_us"),
-    ("server_cpu_us", "/per_op/server_cpu_us"),
-    ("server_user_us", "/per_op/server_user_us"),
-    ("server_sys_us", "/per_op/server_sys_us"),
-    ("runq_us", "/per_op/runq_us"),
-    ("disk_wait_us", "/per_op/disk_wait_us"),
-    ("other_wait_us", "/per_op/other_wait_us"),
-    ("background_cpu_us", "/per_op/background_cpu_us"),
-    ("cs", "/per_op/cs"),
-    ("reads", "/per_op/reads"),
-    ("read_kb", "/per_op/read_kb"),
-    ("write_kb", "/per_op/write_kb"),
+    ("*", "/latency_us"),
+    ("*", "/per_op"),
     ("cpu_ratio", "/cpu_ratio/value"),
     ("cpu_ratio_low", "/cpu_ratio/low"),
     ("cpu_ratio_high", "/cpu_ratio/high"),
@@ -74,38 +60,41 @@ const COLUMNS: [Column; 87] = [
     ("tps", "/tps"),
     ("latency_avg_us", "/latency_us/avg"),
     ("terms", "/terms"),
-    ("change_time_us", "/change_us/time/value"),
-    ("change_time_us_low", "/change_us/time/low"),
-    ("change_time_us_high", "/change_us/time/high"),
-    ("change_client_cpu_us", "/change_us/client_cpu/value"),
-    ("change_client_cpu_us_low", "/change_us/client_cpu/low"),
-    ("change_client_cpu_us_high", "/change_us/client_cpu/high"),
-    ("change_server_cpu_us", "/change_us/server_cpu/value"),
-    ("change_server_cpu_us_low", "/change_us/server_cpu/low"),
-    ("change_server_cpu_us_high", "/change_us/server_cpu/high"),
-    ("change_cpu_wait_us", "/change_us/cpu_wait/value"),
-    ("change_cpu_wait_us_low", "/change_us/cpu_wait/low"),
-    ("change_cpu_wait_us_high", "/change_us/cpu_wait/high"),
-    ("change_disk_wait_us", "/change_us/disk_wait/value"),
-    ("change_disk_wait_us_low", "/change_us/disk_wait/low"),
-    ("change_disk_wait_us_high", "/change_us/disk_wait/high"),
-    ("change_other_wait_us", "/change_us/other_wait/value"),
-    ("change_other_wait_us_low", "/change_us/other_wait/low"),
-    ("change_other_wait_us_high", "/change_us/other_wait/high"),
-    ("change_unknown_us", "/change_us/unknown/value"),
-    ("change_unknown_us_low", "/change_us/unknown/low"),
-    ("change_unknown_us_high", "/change_us/unknown/high"),
-    ("change_background_cpu_us", "/change_us/background_cpu/value"),
-    ("change_background_cpu_us_low", "/change_us/background_cpu/low"),
-    ("change_background_cpu_us_high", "/change_us/background_cpu/high"),
+    ("*", "/change_us"),
     ("reconnects", "/published/reconnects"),
     ("target_tps", "/published/target_tps"),
-    ("published_cpu_o", "/published/cpu~1o"),
-    ("published_cs_o", "/published/cs~1o"),
-    ("published_r_o", "/published/r~1o"),
-    ("published_rkb_o", "/published/rKB~1o"),
-    ("published_wkb_o", "/published/wKB~1o"),
+    ("*", "/published"),
 ];
+
+/// The columns of a study, without stars.
+fn columns() -> Vec<(String, String)> {
+    let group = |rows: &'static [Figure], place| rows.iter().filter(move |it| it.place == place);
+    let latency = |it: &Figure| (it.key.to_owned(), format!("/latency_us/{}", latency_name(it)));
+    let per_op = |it: &Figure| (it.key.to_owned(), format!("/per_op/{}", it.key));
+    let metric =
+        |it: Metric| (it.column.to_owned(), format!("/published/{}", it.name.replace('/', "~1")));
+    let change = |name: &str| {
+        ["value", "low", "high"].map(|end| {
+            let suffix = if end == "value" { String::new() } else { format!("_{end}") };
+            (format!("change_{name}_us{suffix}"), format!("/change_us/{name}/{end}"))
+        })
+    };
+    let one = |(name, place): &Column| match (*name, *place) {
+        ("*", "/latency_us") => group(LATENCIES, Place::Files).map(latency).collect(),
+        ("*", "/per_op") => group(PER_OP, Place::Files).map(per_op).collect(),
+        ("*", "/change_us") => change_names().flat_map(change).collect(),
+        ("*", "/published") => METRICS.map(metric).to_vec(),
+        (name, place) => vec![(name.to_owned(), place.to_owned())],
+    };
+    let mut columns: Vec<(String, String)> = COLUMNS.iter().flat_map(one).collect();
+    let later = group(LATENCIES, Place::FilesLast).map(latency);
+    for column in later.chain(group(PER_OP, Place::FilesLast).map(per_op)) {
+        if !columns.contains(&column) {
+            columns.push(column);
+        }
+    }
+    columns
+}
 
 /// A cell together with the facts about its study and system that its line needs.
 #[derive(Serialize)]
@@ -139,15 +128,18 @@ pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> String {
             cell: CellRow::new(record, judged),
         }
     });
-    table(&COLUMNS, rows)
+    table(&columns(), rows)
 }
 
 /// The columns of rows, below their names.
-pub(crate) fn table(columns: &[Column], rows: impl Iterator<Item = impl Serialize>) -> String {
-    let names = columns.iter().map(|(name, _)| (*name).to_owned()).collect();
+pub(crate) fn table(
+    columns: &[(impl AsRef<str>, impl AsRef<str>)],
+    rows: impl Iterator<Item = impl Serialize>,
+) -> String {
+    let names = columns.iter().map(|(name, _)| name.as_ref().to_owned()).collect();
     let lines = rows.map(|row| {
         let row = serde_json::to_value(row).unwrap_or_default();
-        columns.iter().map(|(_, place)| field(row.pointer(place))).collect()
+        columns.iter().map(|(_, place)| field(row.pointer(place.as_ref()))).collect()
     });
     written(std::iter::once(names).chain(lines))
 }

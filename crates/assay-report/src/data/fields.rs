@@ -1,5 +1,9 @@
 //! What the fields of JSON mean: the table in the reference. A test compares it with what is written.
 
+use assay_verdict::{Figure, LATENCIES, PER_OP, Term};
+
+use super::row::latency_name;
+
 /// A field and its meaning. `[]` is each element of a list, `*` each key of a map. An interval has `value`, `low` and
 /// `high`, and is one row.
 const FIELDS: &[(&str, &str)] = &[
@@ -59,38 +63,13 @@ const FIELDS: &[(&str, &str)] = &[
     ("cells[].blocks", "blocks of fresh servers"),
     ("cells[].ops", "operations in these slices"),
     ("cells[].errors", "errors after which an event was repeated"),
-    ("cells[].latency_us.avg", "mean response time of events, µs"),
-    ("cells[].latency_us.p50", "median response time, µs"),
-    ("cells[].latency_us.p95", "95th percentile, µs"),
-    ("cells[].latency_us.p99", "99th percentile, µs"),
-    ("cells[].latency_us.max", "longest response time, µs"),
-    ("cells[].per_op.time_us", "clients × time per operation, µs"),
-    ("cells[].per_op.client_cpu_us", "CPU time of assay's clients, µs"),
-    ("cells[].per_op.server_cpu_us", "CPU time of the threads that serve connections, µs"),
-    ("cells[].per_op.server_user_us", "of this, outside the kernel, µs"),
-    ("cells[].per_op.server_sys_us", "of this, in the kernel, µs"),
-    ("cells[].per_op.runq_us", "time that these threads waited for a CPU, µs"),
-    ("cells[].per_op.disk_wait_us", "time that they waited for disks, µs"),
-    ("cells[].per_op.other_wait_us", "the rest of the time, µs"),
-    (
-        "cells[].per_op.overlap_us",
-        "time counted both in `client_cpu_us` and in a term of the server, µs",
-    ),
-    ("cells[].per_op.background_cpu_us", "CPU time of all other threads of the server, µs"),
-    ("cells[].per_op.cs", "context switches of the server"),
-    ("cells[].per_op.reads", "reads of the block device"),
-    ("cells[].per_op.read_kb", "KiB that the server read from block devices"),
-    ("cells[].per_op.write_kb", "KiB that the server wrote to block devices"),
+    ("cells[].latency_us", FIGURES),
+    ("cells[].per_op", FIGURES),
     (
         "cells[].change_us.time",
         "change of the time per operation against the base, µs, an interval",
     ),
-    ("cells[].change_us.client_cpu", "the part that is client CPU"),
-    ("cells[].change_us.server_cpu", "the part that is CPU of serving threads"),
-    ("cells[].change_us.cpu_wait", "the part that is waiting for a CPU"),
-    ("cells[].change_us.disk_wait", "the part that is waiting for the disk"),
-    ("cells[].change_us.other_wait", "the part that is waiting for anything else"),
-    ("cells[].change_us.unknown", "the part that the counters cannot tell"),
+    ("cells[].change_us", FIGURES),
     ("cells[].change_us.background_cpu", "change of background CPU, which is not part of `time`"),
     (
         "cells[].counters.*.before",
@@ -191,10 +170,27 @@ const FIELDS: &[(&str, &str)] = &[
     ("events[].what", "what happened"),
 ];
 
+/// In place of a meaning: the rows are those of the figures of a group.
+const FIGURES: &str = "";
+
 /// The fields of JSON, schema 1, as a table in Markdown.
 #[must_use]
 pub fn json_fields() -> String {
-    let rows: Vec<String> =
-        FIELDS.iter().map(|(path, meaning)| format!("| `{path}` | {meaning} |\n")).collect();
-    format!("| field | meaning |\n|---|---|\n{}", rows.concat())
+    let row = |path: &str, meaning: &str| format!("| `{path}` | {meaning} |\n");
+    let figures = |group: &str, rows: &[Figure], name: fn(&Figure) -> &'static str| {
+        let rows = rows.iter().filter(|figure| figure.is_in_files());
+        rows.map(|it| row(&format!("{group}.{}", name(it)), &it.meaning())).collect::<String>()
+    };
+    let rows = FIELDS.iter().map(|&(path, meaning)| match (path, meaning) {
+        ("cells[].latency_us", FIGURES) => figures(path, LATENCIES, latency_name),
+        ("cells[].per_op", FIGURES) => figures(path, PER_OP, |figure| figure.key),
+        (_, FIGURES) => Term::ALL
+            .map(|term| {
+                let meaning = format!("the part that is {}", term.word(true));
+                row(&format!("{path}.{}", term.key()), &meaning)
+            })
+            .concat(),
+        _ => row(path, meaning),
+    });
+    format!("| field | meaning |\n|---|---|\n{}", rows.collect::<String>())
 }

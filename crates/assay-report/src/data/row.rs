@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use assay_model::{Estimate, Statements, StudyRecord, Verdict};
 use assay_verdict::{
-    Cause, CellJudgement, Changed, CounterChange, FunctionChange, Latency, PerOp, ProfileChange,
-    StepSummary, Term, TimeChange, Wait,
+    Cause, CellJudgement, Changed, CounterChange, Figure, FunctionChange, LATENCIES, Latency,
+    PER_OP, PerOp, ProfileChange, StepSummary, Term, TimeChange, Wait,
 };
 use serde::{Serialize, Serializer};
 
@@ -71,8 +71,8 @@ pub(crate) struct CellRow<'a> {
     blocks: Option<u32>,
     ops: Number,
     errors: Option<u64>,
-    latency_us: Option<LatencyRow>,
-    per_op: Option<PerOpRow>,
+    latency_us: Option<FigureGroup>,
+    per_op: Option<FigureGroup>,
     /// The change of the time per operation against the base, and its terms, which add up to it; microseconds.
     change_us: Option<ChangeRow>,
     /// Counters of the server's own status that changed against the base, per operation; `Innodb_history_list_length`
@@ -190,44 +190,32 @@ struct TroubledRow {
     clock_jump: u32,
 }
 
-#[derive(Serialize)]
-pub(crate) struct LatencyRow {
-    avg: Number,
-    p50: Number,
-    p95: Number,
-    p99: Number,
-    max: Number,
-}
+/// Figures of a group, by their names, in the order of their rows.
+pub(crate) struct FigureGroup(Vec<(&'static str, Number)>);
 
-impl From<Latency> for LatencyRow {
-    fn from(latency: Latency) -> Self {
-        Self {
-            avg: Number(latency.mean),
-            p50: Number(latency.p50),
-            p95: Number(latency.p95),
-            p99: Number(latency.p99),
-            max: Number(latency.max),
-        }
+impl From<&Latency> for FigureGroup {
+    fn from(latency: &Latency) -> Self {
+        let row = |figure: &Figure| (latency_name(figure), Number(figure.of_latency(latency)));
+        Self(LATENCIES.iter().filter(|figure| figure.is_in_files()).map(row).collect())
     }
 }
 
-#[derive(Serialize, Default)]
-struct PerOpRow {
-    time_us: Number,
-    client_cpu_us: Number,
-    server_cpu_us: Number,
-    server_user_us: Number,
-    server_sys_us: Number,
-    runq_us: Number,
-    disk_wait_us: Number,
-    other_wait_us: Number,
-    /// Counted both in `client_cpu_us` and in the server's terms.
-    overlap_us: Number,
-    background_cpu_us: Number,
-    cs: Number,
-    reads: Number,
-    read_kb: Number,
-    write_kb: Number,
+impl From<&PerOp> for FigureGroup {
+    fn from(per_op: &PerOp) -> Self {
+        let row = |figure: &Figure| (figure.key, Number(per_op.get(figure.key)));
+        Self(PER_OP.iter().filter(|figure| figure.is_in_files()).map(row).collect())
+    }
+}
+
+impl Serialize for FigureGroup {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, number)| (name, number)))
+    }
+}
+
+/// The name of a latency in its group: `p50` of `latency_p50_us`.
+pub(crate) fn latency_name(figure: &Figure) -> &'static str {
+    figure.key.trim_start_matches("latency_").trim_end_matches("_us")
 }
 
 /// The most functions of a profile: those that changed most.
@@ -319,38 +307,31 @@ fn changed(changed: &Changed) -> ChangedRow {
     }
 }
 
-/// Terms that the counters do not tell are null.
-#[derive(Serialize, Default)]
-struct ChangeRow {
-    time: Option<Interval>,
-    client_cpu: Option<Interval>,
-    server_cpu: Option<Interval>,
-    cpu_wait: Option<Interval>,
-    disk_wait: Option<Interval>,
-    other_wait: Option<Interval>,
-    unknown: Option<Interval>,
-    /// Not part of `time`.
-    background_cpu: Option<Interval>,
+/// The parts of `change_us`, in order.
+pub(crate) fn change_names() -> impl Iterator<Item = &'static str> {
+    let terms = Term::ALL.into_iter().map(Term::key);
+    std::iter::once("time").chain(terms).chain(["background_cpu"])
 }
 
-fn change(change: &TimeChange) -> ChangeRow {
-    let mut row = ChangeRow {
-        time: Some(change.time.by.into()),
-        background_cpu: change.background_cpu.map(|it| it.by.into()),
-        ..ChangeRow::default()
-    };
-    for (term, changed) in &change.terms {
-        let place = match term {
-            Term::ClientCpu => &mut row.client_cpu,
-            Term::ServerCpu => &mut row.server_cpu,
-            Term::CpuWait => &mut row.cpu_wait,
-            Term::DiskWait => &mut row.disk_wait,
-            Term::OtherWait => &mut row.other_wait,
-            Term::Unknown => &mut row.unknown,
+/// The change of the time and of its terms, and that of the CPU time of other threads, which is not part of the time.
+/// Terms that the counters do not tell are null.
+struct ChangeRow(Vec<(&'static str, Option<Interval>)>);
+
+impl ChangeRow {
+    fn new(change: &TimeChange) -> Self {
+        let of = |name| match name {
+            "time" => Some(change.time),
+            "background_cpu" => change.background_cpu,
+            _ => change.terms.iter().find(|(term, _)| term.key() == name).map(|(_, it)| *it),
         };
-        *place = Some(changed.by.into());
+        Self(change_names().map(|name| (name, of(name).map(|it| it.by.into()))).collect())
     }
-    row
+}
+
+impl Serialize for ChangeRow {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, by)| (name, by)))
+    }
 }
 
 impl<'a> CellRow<'a> {
@@ -380,9 +361,9 @@ impl<'a> CellRow<'a> {
             blocks: (!is_reported || judged.blocks > 1).then_some(judged.blocks),
             ops: Number(is_counted.then_some(judged.ops)),
             errors: is_counted.then_some(judged.errors),
-            latency_us: judged.latency.map(Into::into),
-            per_op: judged.per_op.filter(|_| !is_reported).map(per_op),
-            change_us: judged.change.as_ref().filter(|_| !is_reported).map(change),
+            latency_us: judged.latency.as_ref().map(Into::into),
+            per_op: judged.per_op.as_ref().filter(|_| !is_reported).map(Into::into),
+            change_us: judged.change.as_ref().filter(|_| !is_reported).map(ChangeRow::new),
             counters: judged.counters.as_deref().map(|all| {
                 let row = |it: &'a CounterChange| (it.name.as_str(), changed(&it.changed));
                 all.iter().map(row).collect()
@@ -400,30 +381,6 @@ impl<'a> CellRow<'a> {
                 .collect(),
             step: step_of_bench(judged),
         }
-    }
-}
-
-fn per_op(per_op: PerOp) -> PerOpRow {
-    let common = PerOpRow {
-        time_us: per_op.time_us.into(),
-        client_cpu_us: Number(per_op.client_cpu_us),
-        reads: Number(per_op.reads),
-        read_kb: Number(per_op.read_kb),
-        write_kb: Number(per_op.write_kb),
-        ..PerOpRow::default()
-    };
-    let Some(server) = per_op.server else { return common };
-    PerOpRow {
-        server_cpu_us: server.cpu_us.into(),
-        server_user_us: server.user_us.into(),
-        server_sys_us: server.sys_us.into(),
-        runq_us: server.runq_us.into(),
-        disk_wait_us: Number(server.disk_wait_us),
-        other_wait_us: Number(server.other_wait_us),
-        overlap_us: Number(server.overlap_us),
-        background_cpu_us: server.background_cpu_us.into(),
-        cs: server.cs.into(),
-        ..common
     }
 }
 

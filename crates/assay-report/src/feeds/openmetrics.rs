@@ -113,7 +113,7 @@ const FIGURES: [Figure; 7] = [
         name: "operation_server_cpu",
         unit: "seconds",
         about: "CPU time per operation of the server's threads that serve connections",
-        of: |cell| seconds(Some(cell.per_op()?.server?.cpu_us)),
+        of: |cell| seconds(cell.per_op()?.get("server_cpu_us")),
     },
     Figure {
         name: "detectable_change",

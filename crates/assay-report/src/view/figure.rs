@@ -141,20 +141,17 @@ impl Figure {
 
     /// The figure as a quantity; `None` if it was not measured or is no plain quantity.
     pub(crate) fn quantity(self, cell: &CellJudgement) -> Option<f64> {
-        let per_op = cell.per_op;
-        let server = per_op.and_then(|it| it.server);
+        let per_op = |key| cell.per_op?.get(key);
         match self {
             Self::Qps => cell.qps.map(|qps| qps.value),
-            Self::ServerCpu => server.map(|it| it.cpu_us + it.background_cpu_us),
-            Self::BackgroundCpu => server.map(|it| it.background_cpu_us),
-            Self::ClientCpu => per_op.and_then(|it| it.client_cpu_us),
-            Self::CpuWait => server.and_then(|it| it.cpu_wait_us()),
-            Self::OtherWait => {
-                server.and_then(|it| Some(it.other_wait_us? + it.disk_wait_us.unwrap_or(0.0)))
-            }
-            Self::ContextSwitches => server.map(|it| it.cs),
-            Self::Reads => per_op.and_then(|it| it.reads),
-            Self::WriteKb => per_op.and_then(|it| it.write_kb),
+            Self::ServerCpu => per_op("all_cpu_us"),
+            Self::BackgroundCpu => per_op("background_cpu_us"),
+            Self::ClientCpu => per_op("client_cpu_us"),
+            Self::CpuWait => per_op("cpu_wait_us"),
+            Self::OtherWait => per_op("wait_us"),
+            Self::ContextSwitches => per_op("cs"),
+            Self::Reads => per_op("reads"),
+            Self::WriteKb => per_op("write_kb"),
             Self::LatencyP50 => cell.latency.and_then(|it| it.p50),
             Self::LatencyP95 => cell.latency.and_then(|it| it.p95),
             Self::LatencyP99 => cell.latency.and_then(|it| it.p99),

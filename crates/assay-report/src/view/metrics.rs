@@ -1,16 +1,18 @@
 //! Hardware per operation in the terms of published metric files: a table for each test, absolute and relative to the
 //! base.
 
-use assay_verdict::CellJudgement;
+use assay_verdict::{CellJudgement, METRICS};
 
 use super::shaded::{Shade, ShadedCell, ShadedRow, ShadedTable};
 use super::study::JudgedStudy;
 use crate::number::NONE;
 use crate::ratio::{narrow, short};
 
-/// The metrics, with the decimals of their published values.
-const METRICS: [(&str, usize); 6] =
-    [("cpu/o", 6), ("cs/o", 3), ("r/o", 3), ("rKB/o", 3), ("wKB/o", 3), ("o/s", 0)];
+/// The name of the rate, which comes after the metrics.
+const RATE: &str = "o/s";
+
+/// Values in the order of [`METRICS`].
+type Values = [Option<f64>; METRICS.len()];
 
 /// What the metrics mean, and how they differ from published ones.
 pub(crate) const NOTE: &str = "Metrics: cpu/o is CPU time of server and clients in percent of all CPUs, divided by \
@@ -28,36 +30,35 @@ pub(crate) fn tables(study: &JudgedStudy) -> Vec<ShadedTable> {
 fn table(study: &JudgedStudy, base: &CellJudgement, systems: &[usize]) -> Option<ShadedTable> {
     let of = |&system: &usize| {
         let cell = study.cell(base.cell, system)?;
-        Some((study.label(system), values(study, cell)))
+        Some((study.label(system), values(study, cell), cell.qps.map(|qps| qps.value)))
     };
-    let all: Vec<(&str, [Option<f64>; 6])> = systems.iter().map(of).collect::<Option<_>>()?;
+    let all: Vec<(&str, Values, Option<f64>)> = systems.iter().map(of).collect::<Option<_>>()?;
     // QPS alone is in other tables.
-    let has_metrics = all.iter().any(|(_, values)| values.iter().take(5).any(Option::is_some));
-    let (_, first) = all.first().filter(|_| has_metrics)?;
-    let absolute = all.iter().map(|(name, values)| {
-        let text = |(value, (_, decimals)): (&Option<f64>, &(&str, usize))| {
-            value.map_or_else(|| NONE.to_owned(), |value| format!("{value:.decimals$}"))
-        };
-        row((*name).to_owned(), values.iter().zip(&METRICS).map(text))
+    let has_metrics = all.iter().any(|(_, values, _)| values.iter().any(Option::is_some));
+    let (_, first, _) = all.first().filter(|_| has_metrics)?;
+    let text = |value: Option<f64>, decimals: usize| {
+        value.map_or_else(|| NONE.to_owned(), |value| format!("{value:.decimals$}"))
+    };
+    let absolute = all.iter().map(|(name, values, qps)| {
+        let texts = values.iter().zip(&METRICS).map(|(value, it)| text(*value, it.decimals));
+        row((*name).to_owned(), texts.chain([text(*qps, 0)]))
     });
-    let relative =
-        all.iter().skip(1).zip(systems.iter().skip(1)).map(|((name, values), system)| {
-            let quotients =
-                values.iter().zip(first).zip(&METRICS).map(|((value, base), metric)| {
-                    let quotient =
-                        value.zip(*base).and_then(|(value, base)| quotient(value, base, metric.1));
-                    quotient.map_or_else(|| NONE.to_owned(), short)
-                });
-            // Relative QPS comes from pairs, and is that of the tables above.
-            let rqps = study.cell(base.cell, *system).and_then(|cell| cell.rqps);
-            let rqps = rqps.map_or_else(|| NONE.to_owned(), narrow);
-            row(format!("{name} / base"), quotients.take(METRICS.len() - 1).chain([rqps]))
+    let relative = all.iter().zip(systems).skip(1).map(|((name, values, _), system)| {
+        let quotients = values.iter().zip(first).zip(&METRICS).map(|((value, base), metric)| {
+            let pair = value.zip(*base);
+            let quotient = pair.and_then(|(value, base)| quotient(value, base, metric.decimals));
+            quotient.map_or_else(|| NONE.to_owned(), short)
         });
+        // Relative QPS comes from pairs, and is that of the tables above.
+        let rqps = study.cell(base.cell, *system).and_then(|cell| cell.rqps);
+        let rqps = rqps.map_or_else(|| NONE.to_owned(), narrow);
+        row(format!("{name} / base"), quotients.chain([rqps]))
+    });
     Some(ShadedTable {
         title: study.cell_name(base.cell),
         note: "absolute, and divided by that of the base".to_owned(),
         corner: "system",
-        columns: METRICS.map(|(name, _)| name.to_owned()).to_vec(),
+        columns: METRICS.iter().map(|it| it.name).chain([RATE]).map(str::to_owned).collect(),
         rows: absolute.chain(relative).collect(),
     })
 }
@@ -74,22 +75,10 @@ fn quotient(value: f64, base: f64, decimals: usize) -> Option<f64> {
 }
 
 /// The metrics of a cell, in the order of [`METRICS`].
-fn values(study: &JudgedStudy, cell: &CellJudgement) -> [Option<f64>; 6] {
-    let qps = cell.qps.map(|qps| qps.value);
-    if study.record.is_reported() {
-        let published =
-            |name: &str| cell.published.iter().find(|(it, _)| it == name).map(|(_, value)| *value);
-        let [cpu, cs, reads, read_kb, write_kb] =
-            ["cpu/o", "cs/o", "r/o", "rKB/o", "wKB/o"].map(published);
-        return [cpu, cs, reads, read_kb, write_kb, qps];
-    }
-    let Some(per_op) = cell.per_op else { return [None, None, None, None, None, qps] };
+fn values(study: &JudgedStudy, cell: &CellJudgement) -> Values {
     let cpus = f64::from(study.record.host().cpus);
-    let cpu = || {
-        let server = per_op.server?;
-        let cpu_us = per_op.client_cpu_us? + server.cpu_us + server.background_cpu_us;
-        (cpus > 0.0).then(|| 100.0 * cpu_us / 1e6 / cpus)
-    };
-    let cs = || Some(per_op.client_cs? + per_op.server?.cs);
-    [cpu(), cs(), per_op.reads, per_op.device_read_kb, per_op.device_write_kb, qps]
+    METRICS.map(|metric| match study.record.is_reported() {
+        true => cell.published(metric.name),
+        false => (metric.of)(cell.per_op.as_ref()?, cpus),
+    })
 }

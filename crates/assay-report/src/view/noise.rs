@@ -40,7 +40,5 @@ pub(super) fn main_source(cells: &[&CellJudgement]) -> Option<String> {
 
 /// Time that an operation waits for anything but a CPU, and its whole time, microseconds.
 fn waiting_us(per_op: &PerOp) -> Option<(f64, f64)> {
-    let server = per_op.server.as_ref()?;
-    let waited = server.disk_wait_us.unwrap_or(0.0) + server.other_wait_us?;
-    Some((waited, per_op.time_us))
+    Some((per_op.get("wait_us")?, per_op.time_us()))
 }

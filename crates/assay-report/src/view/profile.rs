@@ -129,11 +129,12 @@ pub(crate) fn calls(study: &JudgedStudy, cell: &CellJudgement) -> Option<Calls> 
     let base = base.filter(has_samples).filter(|base| are_comparable(base, mine));
     let [modules_of_base, modules] = Modules::of(base.unwrap_or(mine), mine);
     let cpu_us = |system: usize, profile: &Profile| {
-        let server = study.cell(cell.cell, system).and_then(|it| it.per_op?.server);
-        let measured = server.and_then(|it| match profile.limits.no_kernel {
+        let per_op = study.cell(cell.cell, system).and_then(|cell| cell.per_op);
+        let measured = per_op.and_then(|per_op| {
+            let cpu_us = per_op.get("server_cpu_us")?;
             // What was not sampled is no part of the calls.
-            true => it.user_part().map(|part| part * it.cpu_us),
-            false => Some(it.cpu_us),
+            let part = if profile.limits.no_kernel { per_op.user_part()? } else { 1.0 };
+            Some(part * cpu_us)
         });
         measured.unwrap_or_else(|| profile.sampled_us(&profile.serving))
     };

@@ -1,0 +1,372 @@
+//! The figures of a system in a cell. A row is all that there is of a figure: JSON, CSV, the exported tables, the page
+//! and the reference follow from the rows.
+
+use assay_model::{Slice, TaskCounters};
+
+use crate::CellJudgement;
+use crate::account::{Latency, Rest};
+
+/// A figure of a system in a cell.
+#[derive(Debug, Clone, Copy)]
+pub struct Figure {
+    /// Its name in files, which ends with its unit.
+    pub key: &'static str,
+    /// `µs`, `KiB`; empty for a number of things.
+    pub unit: &'static str,
+    /// What it is.
+    pub about: &'static str,
+    /// Where it is shown.
+    pub place: Place,
+    /// Its heading on a page, which fits a narrow column; empty if the page does not show it.
+    pub heading: &'static str,
+    pub(crate) of: Of,
+}
+
+/// The place of a figure in files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// In all files.
+    Files,
+    /// The same; in CSV, whose columns keep their places, after the columns of all others.
+    FilesLast,
+    /// In none: it is for pages, or other figures follow from it.
+    Nowhere,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Of {
+    /// The distribution of all events.
+    Latency(fn(&Latency) -> Option<f64>),
+    /// The sum of what each slice counted, divided by the operations. Known if all slices have counted it.
+    Counted(fn(&Slice) -> Option<f64>),
+    /// Computed from the figures above it, and from the rest of the time per operation, if the counters tell it.
+    Follows(fn(&PerOp, Option<&Rest>) -> Option<f64>),
+}
+
+impl Figure {
+    /// Its value in a cell; `None` if it was not measured.
+    #[must_use]
+    pub fn value(&self, cell: &CellJudgement) -> Option<f64> {
+        match self.of {
+            Of::Latency(of) => cell.latency.as_ref().and_then(of),
+            Of::Counted(_) | Of::Follows(_) => cell.per_op?.get(self.key),
+        }
+    }
+
+    /// Its value in a distribution; `None` if it is no latency, or was not measured.
+    #[must_use]
+    pub fn of_latency(&self, latency: &Latency) -> Option<f64> {
+        match self.of {
+            Of::Latency(of) => of(latency),
+            Of::Counted(_) | Of::Follows(_) => None,
+        }
+    }
+
+    /// Its meaning with its unit.
+    #[must_use]
+    pub fn meaning(&self) -> String {
+        match self.unit {
+            "" => self.about.to_owned(),
+            unit => format!("{}, {unit}", self.about),
+        }
+    }
+
+    /// Whether it is a figure per operation.
+    #[must_use]
+    pub fn is_per_op(&self) -> bool {
+        !matches!(self.of, Of::Latency(_))
+    }
+
+    /// Whether files have it.
+    #[must_use]
+    pub fn is_in_files(&self) -> bool {
+        self.place != Place::Nowhere
+    }
+
+    const fn row(key: &'static str, unit: &'static str, about: &'static str, of: Of) -> Self {
+        Self { key, unit, about, place: Place::Files, heading: "", of }
+    }
+
+    const fn at(self, place: Place) -> Self {
+        Self { place, ..self }
+    }
+
+    const fn headed(self, heading: &'static str) -> Self {
+        Self { heading, ..self }
+    }
+}
+
+const fn latency(
+    key: &'static str,
+    about: &'static str,
+    of: fn(&Latency) -> Option<f64>,
+) -> Figure {
+    Figure::row(key, "µs", about, Of::Latency(of))
+}
+
+const fn counted(
+    key: &'static str,
+    unit: &'static str,
+    about: &'static str,
+    of: fn(&Slice) -> Option<f64>,
+) -> Figure {
+    Figure::row(key, unit, about, Of::Counted(of))
+}
+
+const fn follows(
+    key: &'static str,
+    unit: &'static str,
+    about: &'static str,
+    of: fn(&PerOp, Option<&Rest>) -> Option<f64>,
+) -> Figure {
+    Figure::row(key, unit, about, Of::Follows(of))
+}
+
+/// The latency of events.
+pub const LATENCIES: &[Figure] = &[
+    latency("latency_avg_us", "mean latency of events", |latency| latency.mean)
+        .at(Place::FilesLast),
+    latency("latency_p50_us", "median latency of events", |latency| latency.p50).headed("p50 µs"),
+    latency("latency_p95_us", "95th percentile of the latency of events", |latency| latency.p95)
+        .headed("p95 µs"),
+    latency("latency_p99_us", "99th percentile of the latency of events", |latency| latency.p99)
+        .headed("p99 µs"),
+    latency("latency_max_us", "largest latency of events", |latency| latency.max),
+];
+
+/// Time and hardware per operation. For `scan`, an operation is a thousand rows read by any client.
+pub const PER_OP: &[Figure] = &[
+    counted("time_us", "µs", "clients × time per operation", |slice| {
+        Some(f64::from(slice.cell.setup.clients.max(1)) * us(slice.counted_ns()))
+    }),
+    counted("client_cpu_us", "µs", "CPU time per operation of assay's clients", |slice| {
+        Some(us(slice.client?.tasks.cpu_ns))
+    })
+    .headed("client µs/op"),
+    counted(
+        "server_cpu_us",
+        "µs",
+        "CPU time per operation of the threads that serve connections",
+        |slice| Some(us(serving(slice)?.cpu_ns)),
+    ),
+    counted("server_user_us", "µs", "the part of `server_cpu_us` outside the kernel", |slice| {
+        Some(us(serving(slice)?.user_ns))
+    }),
+    counted("server_sys_us", "µs", "the part of `server_cpu_us` in the kernel", |slice| {
+        Some(us(serving(slice)?.sys_ns))
+    }),
+    counted("scheduled_runq_us", "µs", "time of these threads on the run queue", |slice| {
+        Some(us(serving(slice)?.runq_ns))
+    })
+    .at(Place::Nowhere),
+    follows(
+        "runq_us",
+        "µs",
+        "time that these threads waited for a CPU, per operation",
+        |per_op, rest| rest.map(|rest| rest.runq_us).or(per_op.get("scheduled_runq_us")),
+    ),
+    counted(
+        "disk_wait_us",
+        "µs",
+        "time that these threads waited for disks, per operation",
+        |slice| serving(slice)?.disk_wait_ns.map(us),
+    ),
+    follows(
+        "other_wait_us",
+        "µs",
+        "the rest of the time per operation",
+        |_, rest| Some(rest?.other_us),
+    ),
+    follows(
+        "overlap_us",
+        "µs",
+        "time per operation that is both in `client_cpu_us` and in a term of the server",
+        |_, rest| Some(rest?.overlap_us),
+    )
+    .at(Place::FilesLast),
+    follows(
+        "all_cpu_us",
+        "µs",
+        "CPU time per operation of all threads of the server, as in the ratio",
+        |per_op, _| Some(per_op.get("server_cpu_us")? + per_op.get("background_cpu_us")?),
+    )
+    .at(Place::Nowhere)
+    .headed("server µs/op"),
+    counted(
+        "background_cpu_us",
+        "µs",
+        "CPU time per operation of the server's threads that serve no connection",
+        |slice| Some(us(slice.server?.background.cpu_ns)),
+    )
+    .headed("backgr. µs/op"),
+    follows(
+        "cpu_wait_us",
+        "µs",
+        "time of serving threads on the run queue, except while their own client has the CPU",
+        |per_op, _| Some((per_op.get("runq_us")? - per_op.get("overlap_us")?).max(0.0)),
+    )
+    .at(Place::Nowhere)
+    .headed("CPU wait µs/op"),
+    follows(
+        "wait_us",
+        "µs",
+        "all other waiting: locks, network, wake-ups, disk; – if the counters cannot tell, as for CPU wait",
+        |per_op, _| {
+            Some(per_op.get("other_wait_us")? + per_op.get("disk_wait_us").unwrap_or(0.0))
+        },
+    )
+    .at(Place::Nowhere)
+    .headed("other wait µs/op"),
+    counted("client_cs", "", "context switches of assay's clients per operation", |slice| {
+        Some(slice.client?.tasks.context_switches as f64)
+    })
+    .at(Place::Nowhere),
+    counted("cs", "", "context switches of the server per operation", |slice| {
+        let server = slice.server?;
+        let background = server.background.context_switches as f64;
+        Some(server.connections.context_switches as f64 + background)
+    })
+    .headed("cs/op"),
+    counted(
+        "reads",
+        "",
+        "reads that the block device completed per operation, for any process",
+        |slice| Some(slice.host?.device?.reads as f64),
+    )
+    .headed("reads/op"),
+    counted("device_read_kb", "", "KiB read from this device per operation", |slice| {
+        Some(slice.host?.device?.read_kb as f64)
+    })
+    .at(Place::Nowhere),
+    counted("device_write_kb", "", "KiB written to this device per operation", |slice| {
+        Some(slice.host?.device?.write_kb as f64)
+    })
+    .at(Place::Nowhere),
+    counted("read_kb", "", "KiB that the server read from block devices per operation", |slice| {
+        Some(slice.server?.read_bytes as f64 / 1024.0)
+    }),
+    counted("write_kb", "", "KiB sent to block devices per operation", |slice| {
+        Some(slice.server?.write_bytes as f64 / 1024.0)
+    })
+    .headed("wKB/op"),
+];
+
+/// The figures per operation: totals over the slices that a verdict uses, divided by their operations.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PerOp(pub(crate) [Option<f64>; PER_OP.len()]);
+
+impl PerOp {
+    /// A figure by its name; `None` if it was not measured.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<f64> {
+        let at = PER_OP.iter().position(|figure| figure.key == key);
+        debug_assert!(at.is_some(), "`{key}` is no figure per operation");
+        self.0.get(at?).copied().flatten()
+    }
+
+    /// Clients times wall time, microseconds.
+    #[must_use]
+    pub fn time_us(&self) -> f64 {
+        self.get("time_us").unwrap_or_default()
+    }
+
+    /// The part of the CPU time of serving threads outside the kernel; `None` if the kernel's clock did not tell.
+    #[must_use]
+    pub fn user_part(&self) -> Option<f64> {
+        let user_us = self.get("server_user_us")?;
+        let part = user_us / (user_us + self.get("server_sys_us")?);
+        part.is_finite().then_some(part)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn of_test(figures: &[(&str, f64)]) -> Self {
+        let value = |key: &str| figures.iter().find(|(of, _)| *of == key).map(|(_, value)| *value);
+        let mut all = Self(std::array::from_fn(|at| value(PER_OP[at].key)));
+        for (at, figure) in PER_OP.iter().enumerate() {
+            if let (Of::Follows(of), None) = (figure.of, all.0[at]) {
+                all.0[at] = of(&all, None);
+            }
+        }
+        all
+    }
+}
+
+fn serving(slice: &Slice) -> Option<&TaskCounters> {
+    slice.server.as_ref().map(|server| &server.connections)
+}
+
+fn us(nanoseconds: u64) -> f64 {
+    nanoseconds as f64 / 1e3
+}
+
+/// A metric of hardware per operation in the terms of the author's files.
+#[derive(Debug, Clone, Copy)]
+pub struct Metric {
+    /// Its name as published.
+    pub name: &'static str,
+    /// Its column in CSV, which has published values only.
+    pub column: &'static str,
+    /// The decimals of published values.
+    pub decimals: usize,
+    /// What is published.
+    pub about: &'static str,
+    /// What assay measures, on a machine of so many CPUs.
+    pub of: fn(&PerOp, f64) -> Option<f64>,
+}
+
+/// The author's metrics, in the order of his files.
+pub const METRICS: [Metric; 5] = [
+    Metric {
+        name: "cpu/o",
+        column: "published_cpu_o",
+        decimals: 6,
+        about: "CPU of the machine, client included, in percent of all CPUs, divided by QPS",
+        of: |per_op, cpus| {
+            let server = per_op.get("server_cpu_us").zip(per_op.get("background_cpu_us"));
+            let (serving, background) = server?;
+            let cpu_us = per_op.get("client_cpu_us")? + serving + background;
+            (cpus > 0.0).then(|| 100.0 * cpu_us / 1e6 / cpus)
+        },
+    },
+    Metric {
+        name: "cs/o",
+        column: "published_cs_o",
+        decimals: 3,
+        about: "context switches of the machine per operation",
+        of: |per_op, _| Some(per_op.get("client_cs")? + per_op.get("cs")?),
+    },
+    Metric {
+        name: "r/o",
+        column: "published_r_o",
+        decimals: 3,
+        about: "reads of the block device per operation",
+        of: |per_op, _| per_op.get("reads"),
+    },
+    Metric {
+        name: "rKB/o",
+        column: "published_rkb_o",
+        decimals: 3,
+        about: "KiB read from the block device per operation",
+        of: |per_op, _| per_op.get("device_read_kb"),
+    },
+    Metric {
+        name: "wKB/o",
+        column: "published_wkb_o",
+        decimals: 3,
+        about: "KiB written to the block device per operation",
+        of: |per_op, _| per_op.get("device_write_kb"),
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn keys_are_unique() {
+        let all: Vec<&str> = LATENCIES.iter().chain(PER_OP).map(|figure| figure.key).collect();
+        assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len(), "{all:?}");
+    }
+}
