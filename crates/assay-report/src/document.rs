@@ -2,6 +2,7 @@
 //! nothing of formats: the modules of pages build documents, and each format renders any of them.
 
 use crate::charts::{ChartFile, Place};
+use crate::text::Text;
 use crate::words::{capital, sentence};
 
 /// A page of results.
@@ -15,9 +16,7 @@ pub(crate) struct Document<'a> {
     pub(crate) about: Vec<String>,
     /// Warnings that stand even above the heading.
     pub(crate) above: Vec<Block<'a>>,
-    /// The sections of a long page, by id.
-    pub(crate) places: Vec<(&'static str, &'static str)>,
-    /// Whether tables of a page are sorted and filtered by its script.
+    /// Whether the script of pages acts on its forms. Otherwise they are sent to the server of the page.
     pub(crate) has_script: bool,
     /// Whether a terminal repeats the answer below a text that is longer than a screen.
     pub(crate) repeats_answer: bool,
@@ -133,8 +132,13 @@ pub(crate) enum Block<'a> {
     Lines(Vec<String>),
     /// Explanations in lower case, without full stops.
     Notes(Vec<String>),
-    /// Items.
-    List(Vec<String>),
+    List(List),
+    /// Paragraphs of a class.
+    Prose(&'static str, Vec<Text>),
+    /// A heading that no section has: so many levels below the headings of its place.
+    Heading(usize, Text),
+    /// Names and values.
+    Facts(Vec<(String, Text)>),
     /// A text that is shown letter by letter, and what it is.
     Code {
         intro: &'static str,
@@ -154,9 +158,13 @@ pub(crate) enum Block<'a> {
         svg: String,
         note: String,
     },
+    /// Small drawings beside each other.
+    Figures(&'static str, Vec<Figure>),
+    /// What a reader may choose on a page.
+    Form(Form),
     Section(Section<'a>),
-    /// Parts of a page that no other format has. The text in it is escaped.
-    Markup(String),
+    /// Blocks in a frame.
+    Part(Part<'a>),
     /// The end of a paragraph.
     Break,
     /// Blocks by number, from the ones that need most room on: a narrow place shows the first that fit, else the last.
@@ -164,15 +172,80 @@ pub(crate) enum Block<'a> {
 }
 
 /// Blocks under a heading.
+#[derive(Default)]
 pub(crate) struct Section<'a> {
-    pub(crate) heading: String,
+    pub(crate) heading: Text,
     pub(crate) fold: Fold,
+    pub(crate) blocks: Vec<Block<'a>>,
+    /// Its place on the page; empty if nothing leads there.
+    pub(crate) id: String,
+    pub(crate) class: &'static str,
+    /// Its name above a long page, from where it is reached; empty if it is not.
+    pub(crate) place: &'static str,
+}
+
+/// Blocks in a frame.
+pub(crate) struct Part<'a> {
+    pub(crate) frame: Frame,
+    pub(crate) class: String,
     pub(crate) blocks: Vec<Block<'a>>,
 }
 
-/// Whether a reader may fold a section.
+/// What a frame means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Frame {
+    Plain,
+    /// It can be read without what is around it.
+    Whole,
+    Warning,
+}
+
+/// Items, and their class.
+pub(crate) struct List {
+    pub(crate) class: &'static str,
+    pub(crate) items: Vec<Cell>,
+}
+
+/// A small drawing.
+#[derive(Default)]
+pub(crate) struct Figure {
+    pub(crate) caption: String,
+    pub(crate) svg: String,
+    /// Labels below it, at equal distances.
+    pub(crate) ticks: Vec<String>,
+    pub(crate) is_caption_below: bool,
+}
+
+/// Fields that a reader fills in.
+#[derive(Default)]
+pub(crate) struct Form {
+    /// Its name for the script of the page; empty if the form is sent to a server.
+    pub(crate) id: &'static str,
+    /// Where it is sent.
+    pub(crate) action: &'static str,
+    pub(crate) fields: Vec<Field>,
+    pub(crate) button: Option<&'static str>,
+    /// The name of the place where the script says what it found.
+    pub(crate) output: &'static str,
+}
+
+/// A field of a form: one of some words, or any text.
+#[derive(Default)]
+pub(crate) struct Field {
+    pub(crate) label: &'static str,
+    pub(crate) name: &'static str,
+    pub(crate) value: String,
+    pub(crate) placeholder: &'static str,
+    pub(crate) words: Option<Vec<String>>,
+    /// The choice of no word.
+    pub(crate) all: Option<&'static str>,
+    pub(crate) is_search: bool,
+}
+
+/// Whether a reader may fold a section.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Fold {
+    #[default]
     Never,
     Open,
     Closed,
@@ -185,9 +258,26 @@ pub(crate) struct Table {
     pub(crate) columns: Vec<Column>,
     pub(crate) groups: Vec<Group>,
     pub(crate) indent: Indent,
+    pub(crate) look: Look,
+}
+
+/// How a page shows a table.
+#[derive(Clone, Default)]
+pub(crate) struct Look {
+    /// Its classes; empty for those that its caption asks for.
+    pub(crate) class: String,
+    /// The classes of the place in which it is scrolled.
+    pub(crate) scroll: &'static str,
+    /// Its name for those who do not see it; empty for that of its caption or first column.
+    pub(crate) label: &'static str,
+    /// Its name for the script, which sorts it; empty if nothing does.
+    pub(crate) sorted: &'static str,
+    /// Whether it is so small that it needs no place to be scrolled in.
+    pub(crate) is_small: bool,
 }
 
 /// What a table shows.
+#[derive(Default)]
 pub(crate) struct Caption {
     pub(crate) title: String,
     /// In lower case, without a full stop; may be empty.
@@ -212,30 +302,49 @@ pub(crate) enum Indent {
 }
 
 /// A column of a table.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(crate) struct Column {
     pub(crate) heading: String,
     pub(crate) is_number: bool,
+    /// What a page adds: classes, an explanation, and the scale of the drawings in it.
+    pub(crate) class: &'static str,
+    pub(crate) title: String,
+    pub(crate) scale: String,
+    /// The heading that neighbours share, and its class.
+    pub(crate) above: Option<(String, &'static str)>,
 }
 
 impl Column {
     /// A column of words.
     pub(crate) fn words(heading: impl Into<String>) -> Self {
-        Self { heading: heading.into(), is_number: false }
+        Self { heading: heading.into(), ..Self::default() }
     }
 
     /// A column of numbers.
     pub(crate) fn numbers(heading: impl Into<String>) -> Self {
-        Self { heading: heading.into(), is_number: true }
+        Self { heading: heading.into(), is_number: true, ..Self::default() }
+    }
+
+    pub(crate) fn class(self, class: &'static str) -> Self {
+        Self { class, ..self }
+    }
+
+    pub(crate) fn titled(self, title: impl Into<String>) -> Self {
+        Self { title: title.into(), ..self }
+    }
+
+    pub(crate) fn above(self, heading: impl Into<String>, class: &'static str) -> Self {
+        Self { above: Some((heading.into(), class)), ..self }
     }
 }
 
 /// Rows under a heading, which may be empty.
 #[derive(Default)]
 pub(crate) struct Group {
-    pub(crate) heading: String,
+    pub(crate) heading: Text,
     pub(crate) images: Vec<Image>,
     pub(crate) rows: Vec<Row>,
+    pub(crate) class: &'static str,
 }
 
 /// A row of a table.
@@ -244,25 +353,56 @@ pub(crate) struct Row {
     pub(crate) cells: Vec<Cell>,
     /// A line that a terminal shows below it.
     pub(crate) below: Option<String>,
+    /// Its place on the page; empty if nothing leads there.
+    pub(crate) id: String,
+    pub(crate) class: &'static str,
+    /// Words by which the script finds it.
+    pub(crate) data: Vec<(&'static str, String)>,
+    /// What opens below it.
+    pub(crate) more: Vec<Block<'static>>,
 }
 
-/// A cell of a table.
+/// A cell of a table, or an item of a list.
 #[derive(Clone, Default)]
 pub(crate) struct Cell {
-    pub(crate) text: String,
+    pub(crate) text: Text,
     /// The word of its colour; empty without.
     pub(crate) class: String,
+    /// What a pointer brings up.
+    pub(crate) title: String,
+    /// Its value for the script.
+    pub(crate) key: Option<String>,
 }
 
-impl<T: Into<String>> From<T> for Cell {
+impl<T: Into<Text>> From<T> for Cell {
     fn from(text: T) -> Self {
-        Self { text: text.into(), class: String::new() }
+        Self { text: text.into(), ..Self::default() }
+    }
+}
+
+impl Cell {
+    pub(crate) fn class(self, class: impl Into<String>) -> Self {
+        Self { class: class.into(), ..self }
+    }
+
+    pub(crate) fn titled(self, title: impl Into<String>) -> Self {
+        Self { title: title.into(), ..self }
+    }
+
+    pub(crate) fn key(self, key: impl Into<String>) -> Self {
+        Self { key: Some(key.into()), ..self }
     }
 }
 
 impl Row {
     pub(crate) fn new<T: Into<Cell>>(cells: impl IntoIterator<Item = T>) -> Self {
-        Self { cells: cells.into_iter().map(Into::into).collect(), below: None }
+        Self { cells: cells.into_iter().map(Into::into).collect(), ..Self::default() }
+    }
+}
+
+impl Section<'_> {
+    pub(crate) fn new(heading: impl Into<Text>, fold: Fold) -> Self {
+        Self { heading: heading.into(), fold, ..Self::default() }
     }
 }
 
@@ -292,6 +432,19 @@ impl Table {
         self
     }
 
+    /// The same as a page shows it.
+    pub(crate) fn look(self, look: Look) -> Self {
+        Self { look, ..self }
+    }
+
+    /// A small table of a class, with a caption of plain words.
+    pub(crate) fn small(self, class: &str, caption: impl Into<String>) -> Self {
+        let look = Look { class: class.to_owned(), is_small: true, ..Look::default() };
+        let note = caption.into();
+        let caption = (!note.is_empty()).then(|| Caption { note, ..Caption::default() });
+        Self { look, caption, ..self }
+    }
+
     /// All rows.
     pub(crate) fn rows(&self) -> impl Iterator<Item = &Row> {
         self.groups.iter().flat_map(|group| &group.rows)
@@ -300,26 +453,70 @@ impl Table {
 
 impl<'a> Block<'a> {
     /// A section; nothing without blocks.
-    pub(crate) fn section(heading: impl Into<String>, blocks: Vec<Block<'a>>) -> Vec<Self> {
+    pub(crate) fn section(heading: impl Into<Text>, blocks: Vec<Block<'a>>) -> Vec<Self> {
         Self::folded(heading, Fold::Never, blocks)
+    }
+
+    /// A section of a long page: its id, its name above the page, and its heading; nothing without blocks.
+    pub(crate) fn place(
+        id: &'static str,
+        place: &'static str,
+        heading: impl Into<Text>,
+        blocks: Vec<Block<'a>>,
+    ) -> Vec<Self> {
+        if blocks.is_empty() {
+            return Vec::new();
+        }
+        let section =
+            Section { id: id.to_owned(), place, blocks, ..Section::new(heading, Fold::Never) };
+        vec![Self::Section(section)]
     }
 
     /// A section that may be folded; nothing without blocks.
     pub(crate) fn folded(
-        heading: impl Into<String>,
+        heading: impl Into<Text>,
         fold: Fold,
         blocks: Vec<Block<'a>>,
     ) -> Vec<Self> {
         if blocks.is_empty() {
             return Vec::new();
         }
-        vec![Self::Section(Section { heading: heading.into(), fold, blocks })]
+        vec![Self::Section(Section { blocks, ..Section::new(heading, fold) })]
     }
 
     /// A list; nothing without items.
-    pub(crate) fn list(items: impl IntoIterator<Item = String>) -> Vec<Self> {
-        let items: Vec<String> = items.into_iter().collect();
-        if items.is_empty() { Vec::new() } else { vec![Self::List(items)] }
+    pub(crate) fn list<T: Into<Cell>>(items: impl IntoIterator<Item = T>) -> Vec<Self> {
+        Self::list_of("", items)
+    }
+
+    /// A list of a class; nothing without items.
+    pub(crate) fn list_of<T: Into<Cell>>(
+        class: &'static str,
+        items: impl IntoIterator<Item = T>,
+    ) -> Vec<Self> {
+        let items: Vec<Cell> = items.into_iter().map(Into::into).collect();
+        if items.is_empty() { Vec::new() } else { vec![Self::List(List { class, items })] }
+    }
+
+    /// Paragraphs of a class; nothing without lines.
+    pub(crate) fn prose<T: Into<Text>>(
+        class: &'static str,
+        lines: impl IntoIterator<Item = T>,
+    ) -> Vec<Self> {
+        let lines: Vec<Text> = lines.into_iter().map(Into::into).collect();
+        if lines.is_empty() { Vec::new() } else { vec![Self::Prose(class, lines)] }
+    }
+
+    /// Blocks in a frame of a class; nothing without blocks.
+    pub(crate) fn part(
+        frame: Frame,
+        class: impl Into<String>,
+        blocks: Vec<Block<'a>>,
+    ) -> Vec<Self> {
+        if blocks.is_empty() {
+            return Vec::new();
+        }
+        vec![Self::Part(Part { frame, class: class.into(), blocks })]
     }
 
     /// Explanations; nothing without any.

@@ -2,34 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use askama::Template;
-use assay_model::{StudySummary, printable_lines};
+use assay_model::StudySummary;
 
-use crate::formats::html::{STYLE, policy_of};
+use crate::document::{Block, Column, Document, Field, Form, Heading, Look, Row, Table};
+use crate::formats::html::{policy_of, render};
 use crate::number::thousands;
 use crate::studies::took;
+use crate::text::{Text, link};
 use crate::words::began;
-
-#[derive(Template)]
-#[template(path = "index.html")]
-struct Page<'a> {
-    policy: String,
-    style: &'static str,
-    search: &'a str,
-    rows: Vec<Row<'a>>,
-    of: usize,
-}
-
-struct Row<'a> {
-    id: &'a str,
-    name: &'a str,
-    started: String,
-    preset: &'static str,
-    cells: String,
-    took: String,
-    state: &'static str,
-    systems: String,
-}
 
 /// The content security policy of [`index`]: its own style, and forms that are sent to its server.
 #[must_use]
@@ -47,25 +27,51 @@ pub fn index(list: &[StudySummary], running: &BTreeSet<String>, search: &str) ->
         texts.any(|text| text.to_lowercase().contains(&wanted))
     };
     let rows = list.iter().rev().filter(has);
-    let rows = rows.map(|study| {
-        let StudySummary { id, finished, .. } = study;
-        let state = match (*finished, running.contains(id)) {
-            (true, _) => "finished",
-            (false, true) => "running",
-            (false, false) => "unfinished",
-        };
-        Row {
-            id,
-            name: study.name.as_deref().unwrap_or(""),
-            started: began(study.started_ms, study.is_reported),
-            preset: study.preset.word(),
-            cells: thousands(study.cells as f64),
-            took: took(study),
-            state,
-            systems: study.systems.join(" vs "),
-        }
-    });
-    let rows = rows.collect();
-    let page = Page { policy: index_policy(), style: STYLE, search, rows, of: list.len() };
-    printable_lines(&format!("{page}\n")).into_owned()
+    let rows: Vec<Row> = rows.map(|study| row(study, running.contains(&study.id))).collect();
+    let shown = format!("{} of {}", rows.len(), list.len());
+    let columns = ["study", "name", "started (UTC)", "preset", "cells", "took", "state", "systems"];
+    let look = Look { label: "Studies", ..Look::default() };
+    let table = Table::new(columns.map(Column::words).to_vec(), rows).look(look);
+    let find = Field {
+        label: "Search studies",
+        name: "q",
+        value: search.to_owned(),
+        is_search: true,
+        ..Field::default()
+    };
+    let test = Field {
+        label: "A test over versions and time",
+        name: "test",
+        placeholder: "point-query",
+        ..Field::default()
+    };
+    let form = |action, field, button| {
+        Block::Form(Form { action, fields: vec![field], button: Some(button), ..Form::default() })
+    };
+    let mut blocks = vec![form("./", find, "Search"), form("trend", test, "Show")];
+    blocks.extend(Block::prose("", [shown]));
+    blocks.push(Block::Table(table));
+    let heading = Heading { before: "Studies".to_owned(), ..Heading::default() };
+    let title = heading.line();
+    let page = Document { title, heading, blocks, ..Document::default() };
+    render(&page, &index_policy())
+}
+
+fn row(study: &StudySummary, is_running: bool) -> Row {
+    let StudySummary { id, finished, .. } = study;
+    let state = match (*finished, is_running) {
+        (true, _) => "finished",
+        (false, true) => "running",
+        (false, false) => "unfinished",
+    };
+    Row::new([
+        link(format!("study/{id}"), id).into(),
+        study.name.as_deref().unwrap_or_default().into(),
+        began(study.started_ms, study.is_reported).into(),
+        study.preset.word().into(),
+        thousands(study.cells as f64).into(),
+        took(study).into(),
+        state.into(),
+        Text::from(study.systems.join(" vs ")),
+    ])
 }

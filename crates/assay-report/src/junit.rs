@@ -3,25 +3,12 @@
 //! An exceeded limit is a failure. A test that failed to run is an error. An undecided test is an error, or is skipped
 //! if the gate allows undecided tests, so that the file and the exit code agree.
 
-use askama::Template;
 use assay_model::{StudyRecord, printable_lines};
 use assay_verdict::{GateCell, GateVerdict, Judgement};
 
+use crate::formats::markup::escaped;
 use crate::view::gate::{change, limit, why};
 use crate::view::study::JudgedStudy;
-
-#[derive(Template)]
-#[template(path = "junit.xml")]
-struct Document {
-    study: String,
-    seconds: String,
-    suites: Vec<Suite>,
-}
-
-struct Suite {
-    system: String,
-    cases: Vec<Case>,
-}
 
 struct Case {
     test: String,
@@ -29,13 +16,6 @@ struct Case {
     outcome: Option<(&'static str, String)>,
     /// What was measured.
     measured: String,
-}
-
-impl Suite {
-    fn count(&self, element: &str) -> usize {
-        let is_it = |case: &&Case| case.outcome.as_ref().is_some_and(|(it, _)| *it == element);
-        self.cases.iter().filter(is_it).count()
-    }
 }
 
 /// Renders what a gate says as JUnit XML; a document without suites if the study is no gate.
@@ -47,18 +27,48 @@ pub fn junit(record: &StudyRecord, judgement: &Judgement) -> String {
     let allows = record.study.gate.as_ref().is_some_and(|gate| gate.allow_undecided);
     let suites = study.compared.iter().map(|&system| {
         let cells = cells.iter().filter(|cell| cell.system == system);
-        let name = record.systems.get(system).map_or("?", |it| it.name.as_str());
-        Suite {
-            system: name.to_owned(),
-            cases: cells.map(|cell| case(&study, cell, allows)).collect(),
-        }
+        let cases: Vec<Case> = cells.map(|cell| case(&study, cell, allows)).collect();
+        suite(record.systems.get(system).map_or("?", |it| it.name.as_str()), &cases)
     });
-    let document = Document {
-        study: record.study.id.clone(),
-        seconds: format!("{:.3}", record.elapsed_s()),
-        suites: suites.filter(|suite| !suite.cases.is_empty()).collect(),
+    let xml = format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"assay gate {}\" time=\"{:.3}\">{}\n\
+         </testsuites>",
+        escaped(&record.study.id),
+        record.elapsed_s(),
+        suites.collect::<String>()
+    );
+    printable_lines(&xml).into_owned() + "\n"
+}
+
+/// The cases of a system; nothing without any.
+fn suite(system: &str, cases: &[Case]) -> String {
+    if cases.is_empty() {
+        return String::new();
+    }
+    let system = escaped(system);
+    let count = |element: &str| {
+        let is_it = |case: &&Case| case.outcome.as_ref().is_some_and(|(it, _)| *it == element);
+        cases.iter().filter(is_it).count()
     };
-    printable_lines(&document.to_string()).into_owned() + "\n"
+    let shown = cases.iter().map(|Case { test, outcome, measured }| {
+        let (test, measured) = (escaped(test), escaped(measured));
+        let outcome = outcome.as_ref().map(|(element, message)| {
+            format!("\n      <{element} message=\"{}\"/>", escaped(message))
+        });
+        format!(
+            "\n    <testcase classname=\"{system}\" name=\"{test}\">{}\n      <system-out>{measured}</system-out>\n    \
+             </testcase>",
+            outcome.unwrap_or_default()
+        )
+    });
+    format!(
+        "\n  <testsuite name=\"{system}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\">{}\n  </testsuite>",
+        cases.len(),
+        count("failure"),
+        count("error"),
+        count("skipped"),
+        shown.collect::<String>()
+    )
 }
 
 fn case(study: &JudgedStudy, cell: &GateCell, allows_undecided: bool) -> Case {

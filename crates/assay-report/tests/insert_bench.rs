@@ -30,7 +30,7 @@ fn the_tables_are_those_of_the_published_reports() {
 fn class_of(html: &str, text: &str) -> String {
     let end = format!("\">{text}</td>");
     let at = html.find(&end).unwrap_or_else(|| panic!("no {text}"));
-    html[..at].rsplit('"').next().unwrap().trim_start_matches("n ").trim().to_owned()
+    html[..at].rsplit('"').next().unwrap().trim_start_matches('n').trim().to_owned()
 }
 
 #[test]

@@ -112,5 +112,5 @@ fn section(pair: &Pair, several: bool, wish: &Wish<'_>) -> Block<'static> {
         wish.heading("where they differ, the largest differences first"),
         disagreements,
     ));
-    Block::Section(Section { heading: heading(pair), fold: Fold::Never, blocks })
+    Block::Section(Section { blocks, ..Section::new(heading(pair), Fold::Never) })
 }

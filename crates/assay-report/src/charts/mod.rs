@@ -4,6 +4,7 @@ pub(crate) mod curves;
 mod file;
 pub(crate) mod flame;
 mod key;
+pub(crate) mod marks;
 mod matrix;
 pub(crate) mod paper;
 pub(crate) mod published;

@@ -186,7 +186,7 @@ fn attribute(name: &str, value: &str) -> String {
 }
 
 /// Text in which nothing is markup and nothing controls a terminal.
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in printable(text).chars() {
         match c {

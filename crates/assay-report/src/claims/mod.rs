@@ -123,7 +123,7 @@ fn terminal(list: &[CheckedClaim]) -> Vec<Block<'static>> {
         });
         let lines = source.into_iter().chain(reading).chain(parts);
         let heading = format!("{} {}: {}", symbol(status), status.words(), claim.text);
-        Block::section(heading, vec![Block::List(lines.collect())])
+        Block::section(heading, Block::list(lines))
     }));
     blocks
 }

@@ -109,7 +109,7 @@ fn blocks(diagnosis: Diagnosis, examination: &Examination, wish: &Wish<'_>) -> V
     blocks.extend(examination.noise.iter().flat_map(spectrum));
     for block in &mut blocks {
         if let Block::Section(section) = block {
-            section.heading = wish.heading(&section.heading);
+            section.heading = wish.heading(&section.heading.plain()).into();
         }
     }
     blocks

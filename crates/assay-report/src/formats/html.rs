@@ -3,29 +3,32 @@
 //! The page's policy allows exactly this style and this script, by their digests, so text from names and settings can
 //! never run.
 
-use std::fmt::Write as _;
-
-use askama::filters::{Html, escape};
 use assay_model::printable_lines;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use sha2::{Digest, Sha256};
 
+use super::grid;
+use super::markup::{Markup, attribute, escaped, inline};
 use crate::document::{
-    Block, Cell, Column, Document, Fold, Group, Heading, Medium, Section, Table, Wish,
+    Block, Document, Field, Figure, Fold, Form, Frame, Heading, List, Medium, Part, Section, Wish,
 };
 use crate::page::Format;
+use crate::text::Text;
 use crate::words::{capital, sentence};
 
 pub(super) const FORMAT: Format = Format {
     word: "html",
     about: "One self-contained page for a browser",
     extensions: &["html", "htm"],
-    render: |page, _| Some(page.shown(&Wish::of(Medium::Page, true), render)),
+    render: |page, _| {
+        let wish = Wish::of(Medium::Page, true);
+        Some(page.shown(&wish, |document| render(document, &policy())))
+    },
 };
 
-pub(crate) const STYLE: &str = include_str!("../../templates/page.css");
-pub(crate) const SCRIPT: &str = include_str!("../../templates/page.js");
+const STYLE: &str = include_str!("../../assets/page.css");
+const SCRIPT: &str = include_str!("../../assets/page.js");
 
 /// Forbids every load from outside and every script and style but the page's own.
 pub(crate) fn policy() -> String {
@@ -42,11 +45,11 @@ pub(crate) fn policy_of(forms: &str) -> String {
     )
 }
 
-/// Renders a document.
-fn render(document: &Document<'_>) -> String {
-    let [mut above, mut main] = [Writer::default(), Writer::default()];
-    above.blocks(&document.above, 2);
-    main.blocks(&document.blocks, 2);
+/// Renders a document under a policy.
+pub(crate) fn render(document: &Document<'_>, policy: &str) -> String {
+    let [mut above, mut main] = [Markup::default(), Markup::default()];
+    blocks(&mut above, &document.above, 2);
+    blocks(&mut main, &document.blocks, 2);
     let script =
         if document.has_script { format!("\n<script>{SCRIPT}</script>") } else { String::new() };
     let html = format!(
@@ -55,12 +58,10 @@ fn render(document: &Document<'_>) -> String {
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
          <meta name=\"generator\" content=\"assay\">\n<title>{} · assay</title>\n\
-         <style>{STYLE}</style>\n</head>\n<body>{}\n{}\n<main>{}\n</main>{script}\n</body>\n</html>\n",
-        escaped(&policy()),
+         <style>{STYLE}</style>\n</head>\n<body>{above}\n{}\n<main>{main}\n</main>{script}\n</body>\n</html>\n",
+        escaped(policy),
         escaped(&document.title),
-        above.0,
         header(document),
-        main.0,
     );
     printable_lines(&html).into_owned()
 }
@@ -70,8 +71,12 @@ fn header(document: &Document<'_>) -> String {
     let small = if small.is_empty() { String::new() } else { format!(" <small>{small}</small>") };
     let after = if after.is_empty() { String::new() } else { format!(" {}", escaped(after)) };
     let about = document.about.iter().map(|it| format!("<span>{}</span>", escaped(it)));
-    let places = document.places.iter();
-    let places = places.map(|(id, name)| format!("\n<a href=\"#{id}\">{name}</a>"));
+    let places = document.blocks.iter().filter_map(|block| match block {
+        Block::Section(Section { id, place, .. }) if !place.is_empty() => {
+            Some(format!("\n<a href=\"#{id}\">{place}</a>"))
+        }
+        _ => None,
+    });
     let (about, places): (String, String) = (about.collect(), places.collect());
     let about = match about.is_empty() {
         true => about,
@@ -87,168 +92,172 @@ fn header(document: &Document<'_>) -> String {
     )
 }
 
-/// Text in which nothing is markup.
-fn escaped(text: &str) -> String {
-    let Ok(text) = escape(text, Html);
-    text.to_string()
+fn blocks(to: &mut Markup, blocks: &[Block<'_>], level: usize) {
+    for shown in blocks {
+        block(to, shown, level);
+    }
 }
 
-/// A page that grows block by block.
-#[derive(Default)]
-struct Writer(String);
-
-impl Writer {
-    /// A line of markup.
-    fn line(&mut self, markup: std::fmt::Arguments<'_>) {
-        // Writing to memory cannot fail.
-        let _ = write!(self.0, "\n{markup}");
-    }
-
-    fn paragraphs<T: AsRef<str>>(&mut self, class: &str, lines: impl IntoIterator<Item = T>) {
-        for line in lines {
-            self.line(format_args!("<p{class}>{}</p>", escaped(line.as_ref())));
+fn block(to: &mut Markup, block: &Block<'_>, level: usize) {
+    match block {
+        Block::Answer(lines) => paragraphs(to, "sentence", lines.iter().map(Text::from)),
+        Block::Lines(lines) => paragraphs(to, "", lines.iter().map(Text::from)),
+        Block::Notes(lines) => {
+            paragraphs(to, "basis", lines.iter().map(|line| sentence(line).into()));
         }
-    }
-
-    fn blocks(&mut self, blocks: &[Block<'_>], level: usize) {
-        for block in blocks {
-            self.block(block, level);
+        Block::Prose(class, lines) => paragraphs(to, class, lines.iter().cloned()),
+        Block::Heading(depth, text) => {
+            let (level, text) = (level + depth, inline(text));
+            to.line(format_args!("<h{level}>{text}</h{level}>"));
         }
-    }
-
-    fn block(&mut self, block: &Block<'_>, level: usize) {
-        match block {
-            Block::Answer(lines) => self.paragraphs(" class=\"sentence\"", lines),
-            Block::Lines(lines) => self.paragraphs("", lines),
-            Block::Notes(lines) => {
-                self.paragraphs(" class=\"basis\"", lines.iter().map(|line| sentence(line)));
+        Block::List(shown) => list(to, shown),
+        Block::Facts(facts) => {
+            to.line(format_args!("<dl class=\"facts\">"));
+            for (name, value) in facts {
+                let (name, value) = (escaped(name), inline(value));
+                to.line(format_args!("<div><dt>{name}</dt><dd>{value}</dd></div>"));
             }
-            Block::List(items) => {
-                self.line(format_args!("<ul>"));
-                for item in items {
-                    self.line(format_args!("<li>{}</li>", escaped(item)));
-                }
-                self.line(format_args!("</ul>"));
-            }
-            Block::Code { intro, text } => {
-                let intro = (!intro.is_empty()).then(|| format!("{intro}:"));
-                self.paragraphs("", intro);
-                self.line(format_args!("<pre>{}</pre>", escaped(text)));
-            }
-            Block::Command { before, command, after } => {
-                let [before, command, after] = [before, command, after].map(|it| escaped(it));
-                self.line(format_args!("<p>{before}<code>{command}</code>{after}</p>"));
-            }
-            Block::Table(table) if level == 2 => {
-                self.line(format_args!("<section>"));
-                self.table(table);
-                self.line(format_args!("</section>"));
-            }
-            Block::Table(table) => self.table(table),
-            // The page has drawings.
-            Block::Images(_) | Block::Break => {}
-            Block::Markup(markup) => self.0.push_str(markup),
-            Block::Drawing { class, svg, note } => {
-                self.line(format_args!(
-                    "<figure class=\"{class}\">\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" \
-                     aria-label=\"Chart\">{svg}</div>"
-                ));
-                self.line(format_args!("<figcaption>{}</figcaption>\n</figure>", escaped(note)));
-            }
-            Block::Section(section) => self.section(section, level),
-            Block::Fitted(choices) => self.blocks(&choices(0).unwrap_or_default(), level),
+            to.line(format_args!("</dl>"));
         }
-    }
-
-    fn section(&mut self, section: &Section<'_>, level: usize) {
-        let heading = escaped(&section.heading);
-        let open = if section.fold == Fold::Open { " open" } else { "" };
-        match section.fold {
-            Fold::Never if level == 2 => self.line(format_args!("<section>\n<h2>{heading}</h2>")),
-            Fold::Never => self.line(format_args!("<h{level}>{heading}</h{level}>")),
-            Fold::Open | Fold::Closed => {
-                self.line(format_args!("<details{open}>\n<summary>{heading}</summary>"));
-            }
+        Block::Code { intro, text } => {
+            let intro = (!intro.is_empty()).then(|| format!("{intro}:").into());
+            paragraphs(to, "", intro);
+            to.line(format_args!("<pre>{}</pre>", escaped(text)));
         }
-        self.blocks(&section.blocks, level + 1);
-        match section.fold {
-            Fold::Never if level == 2 => self.line(format_args!("</section>")),
-            Fold::Never => {}
-            Fold::Open | Fold::Closed => self.line(format_args!("</details>")),
+        Block::Command { before, command, after } => {
+            let [before, command, after] = [before, command, after].map(|it| escaped(it));
+            to.line(format_args!("<p>{before}<code>{command}</code>{after}</p>"));
         }
-    }
-
-    /// A table. On a small screen, cells without a caption above them stand below each other with their headings.
-    fn table(&mut self, table: &Table) {
-        let title = table.caption.as_ref().map(|it| escaped(&it.title)).unwrap_or_default();
-        let label = match title.as_str() {
-            "" => table.columns.iter().find(|it| !it.heading.is_empty()),
-            _ => None,
-        };
-        let label = label.map_or_else(|| title.clone(), |it| escaped(&capital(&it.heading)));
-        let class = if table.caption.is_some() { "shaded" } else { "stack" };
-        self.line(format_args!(
-            "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{label}\">\n<table class=\"{class}\">"
-        ));
-        if let Some(caption) = &table.caption {
-            let legend = caption.legend.iter();
-            let legend = legend.map(|(class, meaning)| {
-                format!(" <span class=\"shade\"><i class=\"{class}\"></i>{meaning}</span>")
-            });
-            let (legend, note) = (legend.collect::<String>(), escaped(&caption.note));
-            let title = match (title.is_empty(), note.is_empty()) {
-                (true, _) => String::new(),
-                (false, true) => format!("<strong>{title}</strong>"),
-                (false, false) => format!("<strong>{title}</strong>: "),
-            };
-            self.line(format_args!("<caption><span>{title}{note}{legend}</span></caption>"));
+        Block::Table(table) if level == 2 => {
+            to.line(format_args!("<section>"));
+            grid::table(to, table, blocks);
+            to.line(format_args!("</section>"));
         }
-        self.line(format_args!("<thead>\n<tr>"));
-        for column in &table.columns {
-            let class = class_of(if column.is_number { "n" } else { "" });
-            self.line(format_args!("<th scope=\"col\"{class}>{}</th>", escaped(&column.heading)));
-        }
-        self.line(format_args!("</tr>\n</thead>"));
-        for group in &table.groups {
-            self.group(&table.columns, group, table.caption.is_none());
-        }
-        self.line(format_args!("</table>\n</div>"));
-    }
-
-    /// Rows. Those of a stack say in each cell what its heading is.
-    fn group(&mut self, columns: &[Column], group: &Group, is_stack: bool) {
-        self.line(format_args!("<tbody>"));
-        if !group.heading.is_empty() {
-            let (span, heading) = (columns.len(), escaped(&group.heading));
-            self.line(format_args!(
-                "<tr><th scope=\"rowgroup\" colspan=\"{span}\">{heading}</th></tr>"
+        Block::Table(table) => grid::table(to, table, blocks),
+        // The page has drawings.
+        Block::Images(_) | Block::Break => {}
+        Block::Drawing { class, svg, note } => {
+            to.line(format_args!(
+                "<figure class=\"{class}\">\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" \
+                 aria-label=\"Chart\">{svg}</div>"
             ));
+            to.line(format_args!("<figcaption>{}</figcaption>\n</figure>", escaped(note)));
         }
-        // A column of marks has no heading, and says nothing of its row by itself.
-        let names = columns.iter().position(|it| !it.heading.is_empty()).unwrap_or(0);
-        for row in &group.rows {
-            let cells = row.cells.iter().zip(columns).enumerate();
-            let cells: String = cells.map(|(at, it)| cell(at == names, it, is_stack)).collect();
-            self.line(format_args!("<tr>{cells}</tr>"));
-        }
-        self.line(format_args!("</tbody>"));
+        Block::Figures(class, shown) => figures(to, class, shown),
+        Block::Form(shown) => form(to, shown),
+        Block::Section(shown) => section(to, shown, level),
+        Block::Part(shown) => part(to, shown, level),
+        Block::Fitted(choices) => blocks(to, &choices(0).unwrap_or_default(), level),
     }
 }
 
-fn cell(names_row: bool, (cell, column): (&Cell, &Column), is_stack: bool) -> String {
-    let text = escaped(&cell.text);
-    if names_row {
-        return format!("<th scope=\"row\">{text}</th>");
+fn paragraphs(to: &mut Markup, class: &str, lines: impl IntoIterator<Item = Text>) {
+    for line in lines {
+        to.line(format_args!("<p{}>{}</p>", attribute("class", class), inline(&line)));
     }
-    let heading = escaped(&column.heading);
-    let heading = match heading.is_empty() || !is_stack {
-        true => String::new(),
-        false => format!(" data-h=\"{heading}\""),
+}
+
+fn list(to: &mut Markup, List { class, items }: &List) {
+    to.line(format_args!("<ul{}>", attribute("class", class)));
+    for item in items {
+        let class = attribute("class", &item.class);
+        to.line(format_args!("<li{class}>{}</li>", inline(&item.text)));
+    }
+    to.line(format_args!("</ul>"));
+}
+
+fn figures(to: &mut Markup, class: &str, figures: &[Figure]) {
+    if !class.is_empty() {
+        to.line(format_args!("<div class=\"{class}\">"));
+    }
+    for Figure { caption, svg, ticks, is_caption_below } in figures {
+        if caption.is_empty() {
+            to.line(format_args!("{svg}"));
+            continue;
+        }
+        let caption = format!("<figcaption>{}</figcaption>", escaped(caption));
+        let [above, below] = match is_caption_below {
+            true => ["", &caption],
+            false => [caption.as_str(), ""],
+        };
+        let ticks = ticks.iter().map(|tick| format!("<span>{}</span>", escaped(tick)));
+        let ticks = ticks.collect::<String>();
+        let ticks = match ticks.is_empty() {
+            true => ticks,
+            false => format!("\n<div class=\"ticks\">{ticks}</div>"),
+        };
+        to.line(format_args!("<figure>{above}\n{svg}{ticks}{below}</figure>"));
+    }
+    if !class.is_empty() {
+        to.line(format_args!("</div>"));
+    }
+}
+
+/// A form. What only the script of the page makes work is hidden without it.
+fn form(to: &mut Markup, form: &Form) {
+    match form.id {
+        "" => to.line(format_args!("<form action=\"{}\" method=\"get\">", form.action)),
+        id => to.line(format_args!("<form id=\"{id}\" hidden>")),
+    }
+    form.fields.iter().for_each(|it| field(to, it));
+    if let Some(button) = form.button {
+        let kind = if form.id.is_empty() { "" } else { " type=\"reset\"" };
+        to.line(format_args!("<button{kind}>{button}</button>"));
+    }
+    if !form.output.is_empty() {
+        to.line(format_args!("<output id=\"{}\" aria-live=\"polite\"></output>", form.output));
+    }
+    to.line(format_args!("</form>"));
+}
+
+fn field(to: &mut Markup, field: &Field) {
+    let Field { label, name, value, placeholder, words, all, is_search } = field;
+    let Some(words) = words else {
+        let kind = if *is_search { " type=\"search\"" } else { "" };
+        let value = attribute("value", value);
+        let hint = attribute("placeholder", placeholder);
+        to.line(format_args!(
+            "<label>{label} <input{kind} name=\"{name}\"{value}{hint} autocomplete=\"off\"></label>"
+        ));
+        return;
     };
-    let number = if column.is_number { "n " } else { "" };
-    format!("<td{}{heading}>{text}</td>", class_of(format!("{number}{}", cell.class).trim()))
+    let all = all.map(|all| format!("<option value=\"\">{all}</option>")).unwrap_or_default();
+    let words = words.iter().map(|word| format!("<option>{}</option>", escaped(word)));
+    let words = words.collect::<String>();
+    to.line(format_args!("<label>{label} <select name=\"{name}\">{all}{words}</select></label>"));
 }
 
-fn class_of(class: &str) -> String {
-    if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") }
+fn section(to: &mut Markup, section: &Section<'_>, level: usize) {
+    let heading = inline(&section.heading);
+    let is_closed = section.fold != Fold::Never;
+    let tag = if is_closed { "details" } else { "section" };
+    let open = if section.fold == Fold::Open { " open" } else { "" };
+    let label = if heading.is_empty() { capital(&section.id) } else { String::new() };
+    let (id, class) = (attribute("id", &section.id), attribute("class", section.class));
+    let label = attribute("aria-label", &label);
+    if is_closed || level == 2 {
+        to.line(format_args!("<{tag}{id}{class}{label}{open}>"));
+    }
+    match heading.as_str() {
+        "" => {}
+        heading if is_closed => to.line(format_args!("<summary>{heading}</summary>")),
+        heading => to.line(format_args!("<h{level}>{heading}</h{level}>")),
+    }
+    let below = if heading.is_empty() { level } else { level + 1 };
+    blocks(to, &section.blocks, below);
+    if is_closed || level == 2 {
+        to.line(format_args!("</{tag}>"));
+    }
+}
+
+fn part(to: &mut Markup, part: &Part<'_>, level: usize) {
+    let class = attribute("class", &part.class);
+    let (tag, label) = match part.frame {
+        Frame::Plain => ("div", ""),
+        Frame::Whole => ("article", ""),
+        Frame::Warning => ("aside", " aria-label=\"Warnings\""),
+    };
+    to.line(format_args!("<{tag}{class}{label}>"));
+    blocks(to, &part.blocks, level);
+    to.line(format_args!("</{tag}>"));
 }

@@ -4,7 +4,7 @@ use assay_model::printable_lines;
 
 use crate::charts::ChartFile;
 use crate::document::{
-    Block, Column, Document, Fold, Group, Image, Images, Medium, Section, Table, Wish,
+    Block, Column, Document, Fold, Group, Image, Images, List, Medium, Section, Table, Wish,
 };
 use crate::page::{Format, Page};
 use crate::words::sentence;
@@ -49,9 +49,11 @@ fn parts(block: &Block<'_>, level: usize) -> Vec<String> {
         }
         Block::Lines(lines) => lines.iter().map(|line| at_start(line.trim())).collect(),
         Block::Notes(lines) => lines.iter().map(|line| escaped(&sentence(line))).collect(),
-        Block::List(items) => {
-            let items = items.iter().map(|item| format!("- {}", at_start(item.trim())));
-            vec![items.collect::<Vec<_>>().join("\n")]
+        Block::Prose(_, lines) => lines.iter().map(|line| at_start(line.plain().trim())).collect(),
+        Block::Heading(_, text) => vec![format!("**{}**", escaped(&text.plain()))],
+        Block::List(List { items, .. }) => list(items.iter().map(|item| item.text.plain())),
+        Block::Facts(facts) => {
+            list(facts.iter().map(|(name, value)| format!("{name}: {}", value.plain())))
         }
         Block::Code { intro, text } => {
             let intro = (!intro.is_empty()).then(|| format!("{intro}:"));
@@ -62,15 +64,22 @@ fn parts(block: &Block<'_>, level: usize) -> Vec<String> {
         }
         Block::Table(shown) => table(shown, level),
         Block::Images(images) => images.iter().map(image).collect(),
-        // Its file is an image.
-        Block::Drawing { .. } | Block::Markup(_) | Block::Break => Vec::new(),
+        // Their files are images.
+        Block::Drawing { .. } | Block::Figures(..) => Vec::new(),
+        Block::Form(_) | Block::Break => Vec::new(),
+        Block::Part(part) => blocks(&part.blocks, level),
         Block::Section(section) => self::section(section, level),
         Block::Fitted(choices) => blocks(&choices(0).unwrap_or_default(), level),
     }
 }
 
+fn list(items: impl Iterator<Item = String>) -> Vec<String> {
+    let items = items.map(|item| format!("- {}", at_start(item.trim())));
+    vec![items.collect::<Vec<_>>().join("\n")]
+}
+
 fn section(section: &Section<'_>, level: usize) -> Vec<String> {
-    let heading = escaped(&section.heading);
+    let heading = escaped(&section.heading.plain());
     let open = match section.fold {
         Fold::Never => {
             let mut parts = vec![format!("{} {heading}", "#".repeat(level))];
@@ -91,7 +100,7 @@ fn table(table: &Table, level: usize) -> Vec<String> {
     let mut parts: Vec<String> =
         captions().filter(|it| !it.title.is_empty()).map(|it| heading(&it.title)).collect();
     for group in &table.groups {
-        parts.extend((!group.heading.is_empty()).then(|| heading(&group.heading)));
+        parts.extend((!group.heading.is_empty()).then(|| heading(&group.heading.plain())));
         parts.extend(group.images.iter().map(image));
         parts.push(grid(&table.columns, group));
     }
@@ -109,7 +118,8 @@ fn grid(columns: &[Column], group: &Group) -> String {
     let rule = columns.iter().map(|column| if column.is_number { "---:" } else { "---" });
     let rule = line(rule.map(str::to_owned).collect());
     let rows = group.rows.iter();
-    let rows = rows.map(|row| line(row.cells.iter().map(|cell| escaped(&cell.text)).collect()));
+    let rows =
+        rows.map(|row| line(row.cells.iter().map(|cell| escaped(&cell.text.plain())).collect()));
     [header, rule].into_iter().chain(rows).collect::<Vec<_>>().join("\n")
 }
 

@@ -1,9 +1,11 @@
 //! The formats of pages. Each is a file of its own and a line in [`FORMATS`].
 
 mod csv;
+mod grid;
 pub(crate) mod html;
 mod json;
 mod markdown;
+pub(crate) mod markup;
 mod paint;
 pub(crate) mod text;
 mod wrap;

@@ -5,8 +5,9 @@ use comfy_table::{Cell as Field, CellAlignment, Table as Grid, presets};
 
 use super::paint::paint;
 use super::wrap::wrap;
-use crate::document::{Block, Document, Group, Indent, Medium, Section, Table, Wish};
+use crate::document::{Block, Document, Indent, List, Medium, Section, Table, Wish};
 use crate::page::{Format, TextOptions};
+use crate::text::Text;
 
 pub(super) const FORMAT: Format = Format {
     word: "text",
@@ -51,12 +52,14 @@ enum Kind {
 fn kind(block: &Block<'_>) -> Option<Kind> {
     match block {
         Block::Answer(_) | Block::Lines(_) | Block::Notes(_) | Block::List(_) => Some(Kind::Words),
+        Block::Prose(..) | Block::Heading(..) | Block::Facts(_) => Some(Kind::Words),
         Block::Code { .. } | Block::Command { .. } => Some(Kind::Words),
         Block::Table(table) if table.indent == Indent::Whole => Some(Kind::Words),
         Block::Table(_) | Block::Fitted(_) => Some(Kind::Table),
-        Block::Section(_) => Some(Kind::Section),
-        // A terminal has no pictures.
-        Block::Images(_) | Block::Drawing { .. } | Block::Markup(_) | Block::Break => None,
+        Block::Section(_) | Block::Part(_) => Some(Kind::Section),
+        // A terminal has no pictures and no fields.
+        Block::Images(_) | Block::Drawing { .. } | Block::Figures(..) => None,
+        Block::Form(_) | Block::Break => None,
     }
 }
 
@@ -90,7 +93,20 @@ fn block_lines(block: &Block<'_>, width: usize, depth: usize) -> Vec<String> {
     let inner = "  ".repeat(depth);
     match block {
         Block::Answer(lines) | Block::Lines(lines) => wrapped(lines, &inner),
-        Block::List(lines) | Block::Notes(lines) => wrapped(lines, "  "),
+        Block::Notes(lines) => wrapped(lines, "  "),
+        Block::List(List { items, .. }) => {
+            let items: Vec<String> = items.iter().map(|item| item.text.plain()).collect();
+            wrapped(&items, "  ")
+        }
+        Block::Prose(_, lines) => {
+            let lines: Vec<String> = lines.iter().map(Text::plain).collect();
+            wrapped(&lines, &inner)
+        }
+        Block::Heading(_, text) => wrapped(&[text.plain()], &inner),
+        Block::Facts(facts) => {
+            let fact = |(name, value): &(String, Text)| format!("{name}: {}", value.plain());
+            wrapped(&facts.iter().map(fact).collect::<Vec<_>>(), "  ")
+        }
         Block::Code { intro, text } => {
             let indent = if intro.is_empty() { "  " } else { "    " };
             let intro = (!intro.is_empty()).then(|| format!("  {intro}:"));
@@ -103,7 +119,9 @@ fn block_lines(block: &Block<'_>, width: usize, depth: usize) -> Vec<String> {
         Block::Table(shown) => table(shown, width),
         Block::Section(section) => self::section(section, width, depth),
         Block::Fitted(choices) => fitted(choices.as_ref(), width, depth),
-        Block::Images(_) | Block::Drawing { .. } | Block::Markup(_) | Block::Break => Vec::new(),
+        Block::Part(part) => blocks(&part.blocks, width, depth),
+        Block::Images(_) | Block::Drawing { .. } | Block::Figures(..) => Vec::new(),
+        Block::Form(_) | Block::Break => Vec::new(),
     }
 }
 
@@ -113,7 +131,7 @@ fn words(line: &str, width: usize) -> Vec<String> {
 }
 
 fn section(section: &Section<'_>, width: usize, depth: usize) -> Vec<String> {
-    let mut lines = words(&section.heading, width);
+    let mut lines = words(&section.heading.plain(), width);
     lines.extend(blocks(&section.blocks, width, depth + 1));
     lines
 }
@@ -150,12 +168,13 @@ fn table(table: &Table, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = caption.collect();
     let mut laid = grid_lines(table).into_iter();
     lines.extend(has_headings(table).then(|| laid.next()).flatten());
-    let mut above = "";
+    let mut above = String::new();
     for (group, row) in table.groups.iter().flat_map(|it| it.rows.iter().map(move |row| (it, row)))
     {
-        if group.heading != above {
-            lines.extend(group_heading(table, group));
-            above = &group.heading;
+        let heading = group.heading.plain();
+        if heading != above {
+            lines.extend(group_heading(table, &heading));
+            above = heading;
         }
         lines.extend(laid.next());
         lines.extend(row.below.iter().flat_map(|below| words(below, width)));
@@ -163,10 +182,10 @@ fn table(table: &Table, width: usize) -> Vec<String> {
     lines
 }
 
-fn group_heading(table: &Table, group: &Group) -> Vec<String> {
+fn group_heading(table: &Table, heading: &str) -> Vec<String> {
     match table.indent {
-        Indent::Close => vec![format!(" {}", group.heading)],
-        _ => vec![String::new(), group.heading.clone()],
+        Indent::Close => vec![format!(" {heading}")],
+        _ => vec![String::new(), heading.to_owned()],
     }
 }
 
@@ -203,7 +222,8 @@ fn grid_lines(table: &Table) -> Vec<String> {
     }
     for row in table.rows() {
         let cells = row.cells.iter().enumerate();
-        let cells = cells.map(|(number, cell)| field(indented(number, of_rows, &cell.text)));
+        let cells =
+            cells.map(|(number, cell)| field(indented(number, of_rows, &cell.text.plain())));
         grid.add_row(cells.collect::<Vec<_>>());
     }
     let before = match table.indent {

@@ -4,7 +4,7 @@ use assay_model::StudyRecord;
 use assay_verdict::Judgement;
 
 use crate::charts;
-use crate::document::{Block, Document, Heading, Wish};
+use crate::document::{Document, Heading, Wish};
 use crate::view::{Report, with_report};
 
 /// A study and its judgement.
@@ -15,27 +15,19 @@ pub(super) struct Judged<'a> {
 }
 
 impl Judged<'_> {
-    /// The document of these blocks.
+    /// The document with this content.
     pub(super) fn document(
         &self,
         wish: &Wish<'_>,
-        blocks: impl for<'r> Fn(&'r Report<'r>, &Wish<'_>) -> (Vec<String>, Vec<Block<'r>>),
+        content: impl for<'r> Fn(&'r Report<'r>, &Wish<'_>) -> Document<'r>,
         then: &mut dyn FnMut(&Document<'_>),
     ) {
         with_report(self.record, self.judgement, |report| {
             let others = charts::compared(report);
             let heading = Heading::of(report.base, &others);
-            let (about, blocks) = blocks(report, wish);
             let title = heading.line();
             let repeats_answer = wish.is_terminal() && wish.is_verbose;
-            then(&Document {
-                title,
-                heading,
-                about,
-                repeats_answer,
-                blocks,
-                ..Document::default()
-            });
+            then(&Document { title, heading, repeats_answer, ..content(report, wish) });
         });
     }
 }

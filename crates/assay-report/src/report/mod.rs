@@ -1,12 +1,20 @@
 //! The pages of a study: its report, what its gate says, and its tables as in published posts.
 
+mod again;
+mod answer;
+mod conditions;
+mod details;
 mod gate;
 mod judged;
+mod lines;
+mod matrix;
+mod profiles;
 mod published;
 mod study;
 mod summary;
+mod table;
 mod tables;
-pub(crate) mod tests;
+mod versions;
 
 pub use published::published;
 pub use study::{answer, report};

@@ -20,8 +20,7 @@ struct Published<'a>(Judged<'a>);
 
 impl Content for Published<'_> {
     fn document(&self, wish: &Wish<'_>, then: &mut dyn FnMut(&Document<'_>)) {
-        let about = |report: &Report| sentence(&about(report));
-        self.0.document(wish, |report, wish| (vec![about(report)], blocks(report, wish)), then);
+        self.0.document(wish, document, then);
     }
 
     fn json(&self) -> Option<String> {
@@ -31,6 +30,11 @@ impl Content for Published<'_> {
     fn charts(&self) -> Vec<ChartFile> {
         with_report(self.0.record, self.0.judgement, charts::published::charts)
     }
+}
+
+fn document<'r>(report: &'r Report<'r>, wish: &Wish<'_>) -> Document<'r> {
+    let about = vec![sentence(&about(report))];
+    Document { about, blocks: blocks(report, wish), ..Document::default() }
 }
 
 fn about(report: &Report) -> String {

@@ -24,7 +24,7 @@ impl Content for Summary<'_> {
         if wish.is_page() {
             return Content::document(&self.0, wish, then);
         }
-        self.0.document(wish, |report, wish| (Vec::new(), summary(report, wish)), then);
+        self.0.document(wish, summary, then);
     }
 
     fn json(&self) -> Option<String> {
@@ -40,11 +40,11 @@ impl Content for Summary<'_> {
     }
 }
 
-fn summary<'r>(report: &'r Report<'r>, wish: &Wish<'_>) -> Vec<Block<'r>> {
-    let Some(found) = report.gate.as_ref() else {
-        return study::blocks(report, wish);
-    };
-    let mut blocks = of_gate(found, wish);
+fn summary<'r>(report: &'r Report<'r>, wish: &Wish<'_>) -> Document<'r> {
+    if report.gate.is_none() {
+        return study::document(report, wish);
+    }
+    let mut blocks = of_gate(report, wish);
     let id = report.again.id;
     blocks.push(Block::Lines(report.warning_lines()));
     blocks.push(Block::Break);
@@ -54,5 +54,5 @@ fn summary<'r>(report: &'r Report<'r>, wish: &Wish<'_>) -> Vec<Block<'r>> {
         command: format!("assay report {id}"),
         after: format!(" shows every test{stop}"),
     });
-    blocks
+    Document { blocks, ..Document::default() }
 }

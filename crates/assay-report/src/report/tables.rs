@@ -1,12 +1,20 @@
 //! Tables that stand as they are: groups, the Insert Benchmark, client counts.
 
-use crate::document::{Block, Caption, Cell, Column, Fold, Group, Indent, Row, Table, Wish};
+use crate::charts::curves::inline;
+use crate::charts::marks;
+use crate::document::{
+    Block, Caption, Cell, Column, Figure, Fold, Frame, Group, Indent, Look, Row, Section, Table,
+    Wish,
+};
+use crate::scale::Scale;
+use crate::text::{Text, bold, drawing, interval, of_class, words};
 use crate::view::Report;
 use crate::view::groups::GroupRow;
 use crate::view::insert_bench::InsertBench;
 use crate::view::shaded::{ShadedCell, ShadedTable};
-use crate::view::sweep::Sweep;
-use crate::words::capital;
+use crate::view::step_bars::StepBars;
+use crate::view::sweep::TestCurves;
+use crate::words::{Separated as _, capital};
 
 impl ShadedTable {
     /// The table with a title in words: in a terminal, it is in lower case.
@@ -20,7 +28,7 @@ impl ShadedTable {
     /// The table with its title, its note and the meaning of its shades.
     pub(super) fn table(&self) -> Table {
         let columns = self.columns.iter().map(|name| Column::numbers(name.clone()));
-        let cell = |cell: &ShadedCell| Cell { text: cell.text.clone(), class: cell.shade.class() };
+        let cell = |cell: &ShadedCell| Cell::from(cell.text.clone()).class(cell.shade.class());
         let rows = self.rows.iter().map(|row| {
             let name = Cell::from(row.name.clone());
             Row::new(std::iter::once(name).chain(row.cells.iter().map(cell)))
@@ -35,12 +43,67 @@ impl ShadedTable {
 /// The rates of all steps and the longest response times. What each step did is for wider pages.
 pub(super) fn insert_bench(bench: &InsertBench, wish: &Wish<'_>) -> Vec<Block<'static>> {
     let open = bench.summaries.iter().chain(&bench.longest);
+    if wish.is_page() {
+        let mut blocks = tables(open);
+        blocks.extend(Block::folded("Average rates of every step", Fold::Open, bars(bench)));
+        blocks.extend(seconds(bench));
+        for (heading, tables) in [
+            ("Metrics of every step", &bench.metrics),
+            ("Response times of every step", &bench.responses),
+        ] {
+            blocks.extend(Block::folded(heading, Fold::Closed, self::tables(tables)));
+        }
+        return Block::place("insert-bench", "", "Insert Benchmark", blocks);
+    }
     let mut blocks: Vec<Block> = open.map(|shown| Block::Table(shown.titled(wish))).collect();
-    if !wish.is_terminal() {
+    if wish.is_post() {
         blocks.extend(folded("Metrics", &bench.metrics));
         blocks.extend(folded("Response times", &bench.responses));
     }
     blocks
+}
+
+fn tables<'t>(tables: impl IntoIterator<Item = &'t ShadedTable>) -> Vec<Block<'static>> {
+    tables.into_iter().map(|shown| Block::Table(shown.table())).collect()
+}
+
+/// The rates of each step as bars.
+fn bars(bench: &InsertBench) -> Vec<Block<'static>> {
+    let table = |step: &StepBars| {
+        let columns = vec![Column::words(""), Column::numbers(""), Column::words("")];
+        let rows = step.bars.iter().map(|bar| {
+            let drawn = drawing(marks::bar(bar.system, bar.share));
+            Row::new([bar.name.as_str().into(), bar.text.as_str().into(), Text::from(drawn)])
+        });
+        Block::Table(Table::new(columns, rows).small("rates", step.title.as_str()))
+    };
+    Block::part(Frame::Plain, "charts", bench.bars.iter().map(table).collect())
+}
+
+/// The charts of each step second by second; those of queries are open.
+fn seconds(bench: &InsertBench) -> Vec<Block<'static>> {
+    let mut blocks = Vec::new();
+    for step in &bench.charts {
+        let fold = if step.step.starts_with('q') { Fold::Open } else { Fold::Closed };
+        let figures = step.charts.iter().map(marks::small).collect();
+        blocks.push(Block::Section(Section {
+            class: "seconds",
+            blocks: vec![Block::Figures("charts", figures)],
+            ..Section::new(step.step, fold)
+        }));
+    }
+    if !blocks.is_empty() {
+        blocks.insert(0, key(&bench.systems));
+    }
+    Block::section("Second by second", blocks)
+}
+
+/// The colours of systems.
+fn key(systems: &[String]) -> Block<'static> {
+    let name = |(number, system): (usize, &String)| {
+        [of_class(format!("line{}", number % 6), system), words(" ")]
+    };
+    Block::Prose("key", vec![systems.iter().enumerate().flat_map(name).collect()])
 }
 
 /// Tables with the same note, behind a title.
@@ -55,7 +118,14 @@ fn folded(title: &str, tables: &[ShadedTable]) -> Vec<Block<'static>> {
 }
 
 /// Throughput and response times by client count; in a terminal, the most important ones if there are many counts.
-pub(super) fn sweep(sweep: &Sweep, wish: &Wish<'_>) -> Vec<Block<'static>> {
+pub(super) fn sweep(report: &Report, wish: &Wish<'_>) -> Vec<Block<'static>> {
+    let Some(sweep) = &report.sweep else { return Vec::new() };
+    if wish.is_page() {
+        let mut blocks = vec![key(&sweep.systems)];
+        blocks.extend(sweep.tests.iter().map(|test| Block::Section(curves(report, test))));
+        blocks.extend(self::tables(&sweep.tables));
+        return Block::place("clients", "Clients", "By number of clients", blocks);
+    }
     if wish.is_terminal() {
         let tables = sweep.few_tables().filter(|_| sweep.is_wide);
         return tables.map(|shown| Block::Table(shown.table())).collect();
@@ -67,12 +137,34 @@ pub(super) fn sweep(sweep: &Sweep, wish: &Wish<'_>) -> Vec<Block<'static>> {
     sweep.tables.iter().flat_map(folded).collect()
 }
 
+/// The curves of a test, and its seconds.
+fn curves(report: &Report, test: &TestCurves) -> Section<'static> {
+    let drawn = inline(report, test).into_iter();
+    let drawn = drawn.map(|(caption, svg)| Figure { caption, svg, ..Figure::default() });
+    let mut blocks = vec![Block::Figures("curves", drawn.collect())];
+    if !test.seconds.is_empty() {
+        let told = "Each second is made of one system's own turns. The other systems' turns are left out, and the \
+            blocks are joined.";
+        let charts = test.seconds.iter().map(marks::small).collect();
+        let mut seconds = Block::prose("", [told]);
+        seconds.push(Block::Figures("charts", charts));
+        let section = Section::new("Second by second", Fold::Closed);
+        blocks.push(Block::Section(Section { class: "seconds", blocks: seconds, ..section }));
+    }
+    let of_data = test.data.as_ref().map_or_else(String::new, |data| format!(" on {data}"));
+    let section = Section::new(format!("{}{of_data}", test.test), Fold::Open);
+    Section { class: "seconds", blocks, ..section }
+}
+
 /// The published statistics of relative QPS by group. A narrow terminal has headings in place of a column of systems.
 pub(super) fn groups<'r>(report: &'r Report<'r>, wish: &Wish<'_>) -> Vec<Block<'r>> {
+    if wish.is_page() {
+        return Block::place("groups", "Groups", "Groups", drawn_groups(report));
+    }
     if report.groups.is_empty() {
         return Vec::new();
     }
-    if !wish.is_terminal() {
+    if wish.is_post() {
         return Block::section("Relative QPS by group", vec![Block::Table(wide_groups(report))]);
     }
     vec![Block::Fitted(Box::new(move |number| match number {
@@ -82,6 +174,50 @@ pub(super) fn groups<'r>(report: &'r Report<'r>, wish: &Wish<'_>) -> Vec<Block<'
         }
         _ => None,
     }))]
+}
+
+/// The statistics with a drawing of each median, and what the changes of a group come from.
+fn drawn_groups(report: &Report) -> Vec<Block<'static>> {
+    let shown: Vec<&GroupRow> = report.groups.iter().filter(|row| !row.is_twin).collect();
+    if shown.is_empty() {
+        return Block::prose("", ["No group has a relative QPS."]);
+    }
+    let scale = Scale::fitting(&report.ratios, report.threshold);
+    let several = report.several_setups;
+    let mut columns = vec![Column::words("Group")];
+    columns.extend(several.then(|| Column::words("Clients × tables × rows").class("nowrap")));
+    columns.push(Column::words("System").class("name"));
+    columns.push(Column::numbers("Median [95%]"));
+    columns.push(Column { scale: scale.axis(25.0), ..Column::words("Chart").class("scale") });
+    columns.extend(["n", "Min", "Max", "Avg", "Stddev"].map(Column::numbers));
+    let row = |row: &&GroupRow| {
+        let mut cells = vec![Cell::from(row.group.word.as_str()).titled(row.group.title.as_str())];
+        cells.extend(several.then(|| row.setup.separated().into()));
+        let (median, spread) = (row.median.value(), row.median.interval());
+        let spread = interval(Some(spread.unwrap_or_else(|| "no interval".to_owned())));
+        cells.push(row.system.into());
+        cells.push(Text::from(bold(median)).and(spread).into());
+        cells.push(drawing(scale.group(row)).into());
+        cells.extend(
+            [&row.n, &row.min, &row.max, &row.avg, &row.stddev].map(|it| Cell::from(it.as_str())),
+        );
+        Row::new(cells)
+    };
+    let note = "Relative QPS over the tests of a group. Thick line and dot: median with 95% interval; thin line: \
+        smallest to largest.";
+    let caption = Some(Caption { note: note.to_owned(), ..Caption::default() });
+    let look = Look { class: "groups stack".to_owned(), label: "Groups", ..Look::default() };
+    let table = Table { caption, ..Table::new(columns, shown.iter().map(row)).look(look) };
+    let reason = |row: &&GroupRow| {
+        let setup = match several {
+            true => format!(", {}", row.setup.separated()),
+            false => String::new(),
+        };
+        let why = format!("{setup}, {}: {}", row.system, row.why.as_ref()?);
+        Some(Text::from(bold(&row.group.word)).and([words(why)]))
+    };
+    let reasons = Block::list(shown.iter().filter_map(reason));
+    std::iter::once(Block::Table(table)).chain(reasons).collect()
 }
 
 const STATISTICS: [&str; 4] = ["n", "min", "max", "avg"];
@@ -122,8 +258,7 @@ fn narrow_groups(report: &Report, has_column: bool, has_headings: bool) -> Table
         [setup, system].into_iter().flatten().collect::<Vec<_>>().join(", ")
     };
     let groups = rows.chunk_by(|one, next| heading(one) == heading(next)).map(|rows| Group {
-        heading: rows.first().map(|row| heading(row)).unwrap_or_default(),
-        images: Vec::new(),
+        heading: rows.first().map(|row| heading(row)).unwrap_or_default().into(),
         rows: rows
             .iter()
             .map(|row| {
@@ -132,6 +267,7 @@ fn narrow_groups(report: &Report, has_column: bool, has_headings: bool) -> Table
                 Row::new(cells.chain(statistics(row)))
             })
             .collect(),
+        ..Group::default()
     });
-    Table { columns, groups: groups.collect(), indent: Indent::Close, caption: None }
+    Table { columns, groups: groups.collect(), indent: Indent::Close, ..Table::default() }
 }

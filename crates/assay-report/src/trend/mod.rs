@@ -67,7 +67,7 @@ fn section(line: &TrendLine) -> Vec<Block<'static>> {
         let mark = if is_change { "◆" } else { "" };
         Row::new(std::iter::once(mark.to_owned()).chain(row(point)))
     });
-    let mut blocks = vec![Block::List(rest.to_vec())];
+    let mut blocks = Block::list(rest.to_vec());
     blocks.extend(drawn::inline(line).map(|svg| {
         let note = chart::note(line);
         Block::Drawing { class: "trend", svg, note }

@@ -23,8 +23,11 @@
       cell.classList.toggle("better", known && percent > 105);
       cell.classList.toggle("worse", known && percent < 95);
     }));
-    form.elements.chosen.value = base === 0 ? ""
-      : "Quotients of the ratios, without verdicts and intervals: `assay report --base SYSTEM` judges.";
+    form.elements.chosen.value = base === 0 ? "" : "Quotients of the ratios, without verdicts and intervals: ";
+    if (base === 0) return;
+    const command = document.createElement("code");
+    command.textContent = "assay report --base SYSTEM";
+    form.elements.chosen.append(command, " judges.");
   };
 
   form.hidden = false;

@@ -1,22 +1,25 @@
-//! The tables of tests. In a terminal: as many columns as it has room for.
+//! The tables of tests. In a terminal: as many columns as it has room for. A page has all of them (`details.rs`).
 
 use std::ops::Range;
 
 use assay_model::{Group as TestGroup, Setup};
 
+use super::{details, matrix};
 use crate::charts::Place;
-use crate::document::{Block, Column, Group, Row, Table, Wish};
-use crate::number::{NONE, figure, within};
+use crate::document::{Block, Column, Group, Medium, Row, Table, Wish};
+use crate::number::NONE;
 use crate::view::Report;
 use crate::view::figure::Figure;
-use crate::view::matrix::{MatrixCell, MatrixRow};
+use crate::view::matrix::MatrixRow;
 use crate::view::tests::{Measured, TestRow, TestSection, Tests};
-use crate::words::{Symbol, sentence, title};
+use crate::words::{sentence, title};
 
 /// The tables, and what their columns mean.
 pub(super) fn blocks<'r>(report: &'r Report<'r>, wish: &Wish<'_>) -> Vec<Block<'r>> {
-    if !wish.is_terminal() {
-        return post(report, wish);
+    match wish.medium {
+        Medium::Page => return details::blocks(report),
+        Medium::Post => return post(report, wish),
+        Medium::Terminal => {}
     }
     let is_verbose = wish.is_verbose;
     let choices = choices(report, is_verbose);
@@ -43,13 +46,13 @@ fn post<'r>(report: &'r Report<'r>, wish: &Wish<'_>) -> Vec<Block<'r>> {
         let setups = report.several_setups.then(|| format!("{setup} (clients × tables × rows)"));
         let place = Place::Tests(setup, group.word.clone());
         let heading = std::iter::once(title(group)).chain(setups).collect::<Vec<_>>().join(", ");
-        Group { heading, images: wish.images.at(&place), rows }
+        Group { heading: heading.into(), images: wish.images.at(&place), rows, ..Group::default() }
     };
     let table = if is_matrix {
         let systems = 1..matrix.labels.len();
-        let mut columns = matrix_columns(report, true, &systems);
+        let mut columns = matrix::columns(report, true, &systems);
         columns.iter_mut().skip(1).for_each(|column| column.is_number = true);
-        let row = |row: &MatrixRow| matrix_row(report, row, true, &systems);
+        let row = |row: &MatrixRow| matrix::row(report, row, true, &systems);
         let sections = matrix.sections.iter();
         let groups = sections.map(|it| of(it.setup, it.group, it.rows.iter().map(row).collect()));
         Table { columns, groups: groups.collect(), ..Table::default() }
@@ -197,9 +200,9 @@ fn figure_table(
         Row::new(cells)
     };
     let group = |section: &TestSection| Group {
-        heading: heading_of(report, section.setup, verdicts.map(|_| section.group)),
-        images: Vec::new(),
+        heading: heading_of(report, section.setup, verdicts.map(|_| section.group)).into(),
         rows: section.rows.iter().map(row).collect(),
+        ..Group::default()
     };
     let groups = report.tests.sections.iter().map(group).collect();
     Table { columns, groups, ..Table::default() }
@@ -321,52 +324,21 @@ fn matrix_tables(report: &Report, tables: usize, has_base: bool) -> Vec<Block<'s
     let size = others.div_ceil(tables).max(1);
     let part = |from: usize| {
         let systems = from..(from + size).min(others + 1);
-        let mut columns = matrix_columns(report, has_base, &systems);
+        let mut columns = matrix::columns(report, has_base, &systems);
         columns[0].heading = "rQPS".to_owned();
         // The symbol of a verdict stands before each value.
         let values = columns.iter_mut().filter(|column| !column.is_number).skip(1);
         values.for_each(|column| column.heading = format!(" {}", column.heading));
         let groups = report.matrix.sections.iter().map(|section| Group {
-            heading: heading_of(report, section.setup, Some(section.group)),
-            images: Vec::new(),
+            heading: heading_of(report, section.setup, Some(section.group)).into(),
             rows: section
                 .rows
                 .iter()
-                .map(|row| matrix_row(report, row, has_base, &systems))
+                .map(|row| matrix::row(report, row, has_base, &systems))
                 .collect(),
+            ..Group::default()
         });
         Block::Table(Table { columns, groups: groups.collect(), ..Table::default() })
     };
     (1..=others).step_by(size).map(part).collect()
-}
-
-fn matrix_columns(report: &Report, has_base: bool, systems: &Range<usize>) -> Vec<Column> {
-    let mut columns = vec![Column::words("test")];
-    columns.extend(has_base.then(|| Column::numbers("base QPS")));
-    let names = report.matrix.short.get(systems.clone()).unwrap_or_default();
-    columns.extend(names.iter().map(|name| Column::words(name.clone())));
-    columns.extend(report.matrix.has_intervals().then(|| Column::numbers("±")));
-    columns
-}
-
-fn matrix_row(report: &Report, row: &MatrixRow, has_base: bool, systems: &Range<usize>) -> Row {
-    let mut cells = vec![row.test.to_owned()];
-    cells.extend(has_base.then(|| figure(row.base_qps)));
-    cells.extend(row.cells.get(systems.clone()).unwrap_or_default().iter().map(marked));
-    cells.extend(report.matrix.has_intervals().then(|| widest(row)));
-    Row::new(cells)
-}
-
-/// `▼0.93`.
-pub(crate) fn marked(cell: &MatrixCell) -> String {
-    let symbol = cell.verdict.map_or(" ", |verdict| verdict.symbol());
-    match cell.text() {
-        none if none.is_empty() => format!("{symbol}{NONE}"),
-        text => format!("{symbol}{text}"),
-    }
-}
-
-/// `±1.2%`.
-pub(crate) fn widest(row: &MatrixRow) -> String {
-    row.widest().map_or_else(|| NONE.to_owned(), within)
 }

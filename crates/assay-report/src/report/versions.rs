@@ -1,0 +1,107 @@
+//! Tests from version to version: small charts, the steps, and where tests changed.
+
+use super::answer::and_more;
+use crate::charts::versions::{Panels, measured, note, told_changes};
+use crate::document::{
+    Block, Caption, Cell, Column, Figure, Fold, Look, Row, Section, Table, Wish,
+};
+use crate::text::{Text, hidden, link, symbol, words};
+use crate::view::Report;
+use crate::view::steps::{StepFigure, StepRow, StepTable, TestChange};
+use crate::view::versions::{VersionLine, VersionSection, VersionTest};
+use crate::words::{CROSSOVERS_LEGEND, STEPS_LEGEND, Separated as _, Symbol as _, sentence};
+
+/// The charts of a page.
+pub(super) fn panels(report: &Report) -> Vec<Block<'static>> {
+    let mut blocks = Vec::new();
+    for (line, number) in report.versions.iter().zip(1..) {
+        blocks.extend(Block::prose("", [note(report, line.has_intervals())]));
+        for (section, part) in line.sections.iter().zip(1..) {
+            let setup = report.several_setups.then(|| section.setup.separated());
+            let figures = figures(report, line, section, &format!("ground-{number}-{part}"));
+            blocks.push(Block::Section(Section {
+                class: "versions",
+                blocks: vec![Block::Figures("panels", figures)],
+                ..Section::new(Text::from(section.group.word.as_str()).of(setup), Fold::Open)
+            }));
+        }
+    }
+    Block::place("versions", "Versions", "From version to version", blocks)
+}
+
+/// A chart for each test of a group. `ground` is the name of the part that they share.
+fn figures(
+    report: &Report,
+    line: &VersionLine,
+    section: &VersionSection,
+    ground: &str,
+) -> Vec<Figure> {
+    let tests: Vec<&VersionTest> = measured(section).collect();
+    let Some(panels) = Panels::new(report, line, &tests) else { return Vec::new() };
+    let drawing = |(number, test): (usize, &VersionTest)| {
+        let (paper, height) = panels.alone(test, ground, number == 0);
+        Figure { svg: paper.inline(height, &told_changes(line, test)), ..Figure::default() }
+    };
+    tests.into_iter().enumerate().map(drawing).collect()
+}
+
+/// Where tests changed in a line of versions: at most so many, or, on a page, every step.
+pub(super) fn changes(report: &Report, most: usize, wish: &Wish<'_>) -> Vec<Block<'static>> {
+    if wish.is_page() {
+        let tables = report.steps.iter().map(|table| Block::Table(steps(report, table)));
+        return Block::place("steps", "Steps", "Steps", tables.collect());
+    }
+    let changes = report.changes();
+    let more = and_more(changes.len().saturating_sub(most));
+    let lines = changes.into_iter().take(most).map(TestChange::line).chain(more);
+    let heading = wish.heading("where it changed, the largest changes first");
+    Block::section(heading, explained(lines.collect(), STEPS_LEGEND))
+}
+
+/// Where a system is faster at some client counts only.
+pub(super) fn crossovers(report: &Report, wish: &Wish<'_>) -> Vec<Block<'static>> {
+    let blocks = explained(report.crossovers.clone(), CROSSOVERS_LEGEND);
+    Block::place("crossovers", "Crossovers", wish.heading("crossovers"), blocks)
+}
+
+/// A list with its legend; nothing without items.
+fn explained(lines: Vec<String>, legend: &str) -> Vec<Block<'static>> {
+    let legend = (!lines.is_empty()).then(|| legend.to_owned());
+    let mut blocks = Block::list(lines);
+    blocks.extend(Block::notes(legend));
+    blocks
+}
+
+/// The steps of a line, a column for each version.
+fn steps(report: &Report, table: &StepTable) -> Table {
+    let note = format!(
+        "QPS of each version, from {} on, relative to the version before it, with 95% interval. The last column says \
+         where a test changed, and the confidence of a step, in its title, is that its change exceeds {}. {}",
+        table.first(),
+        report.tests.threshold,
+        sentence(STEPS_LEGEND)
+    );
+    let columns = std::iter::once("Test").chain(table.later().iter().copied()).map(Column::words);
+    let columns = columns.chain([Column::words("Where it changed").class("change")]).collect();
+    let step = |step: &StepFigure| {
+        let word = step.verdict.word();
+        let text = Text::from_iter([
+            symbol(step.verdict.symbol()),
+            words(format!(" {}", step.change)),
+            hidden(format!(" {word}")),
+        ]);
+        let title = format!("confidence: {}", step.confidence);
+        Cell::from(text).class(format!("nowrap v {word}")).titled(title)
+    };
+    let rows = table.rows.iter().map(|row: &StepRow| {
+        let setup = report.several_setups.then(|| row.setup.separated());
+        let name = Text::from(link(format!("#test-{}", row.cell), row.test)).of(setup);
+        let change = row.change.as_ref().map_or("", |change| change.sentence.as_str());
+        let steps = row.steps.iter().map(step);
+        Row::new(std::iter::once(Cell::from(name)).chain(steps).chain([change.into()]))
+    });
+    let class = if report.is_large { "plain" } else { "stack" }.to_owned();
+    let look = Look { class, scroll: "steps", label: "Steps", ..Look::default() };
+    let caption = Some(Caption { note, ..Caption::default() });
+    Table { caption, ..Table::new(columns, rows).look(look) }
+}
