@@ -105,13 +105,16 @@ fn separated<'t>(
     found
 }
 
-/// A line `DELIMITER //` of the client `mysql`: its length, and the mark.
+/// A line `DELIMITER //` of the client `mysql`: its length, and the mark, which may be in quotes.
 fn delimiter(rest: &str) -> Option<(usize, &str)> {
     let line = rest.lines().next()?;
     let mut words = line.split_whitespace();
     let is_command = line.starts_with(|c: char| !c.is_whitespace())
         && words.next()?.eq_ignore_ascii_case("DELIMITER");
-    words.next().filter(|_| is_command).map(|mark| (line.len(), mark))
+    let mark = words.next().filter(|_| is_command)?;
+    let inside = |quote: &char| mark.strip_prefix(*quote)?.strip_suffix(*quote);
+    let inside = ['\'', '"', '`'].iter().find_map(inside).filter(|mark| !mark.is_empty());
+    Some((line.len(), inside.unwrap_or(mark)))
 }
 
 /// The words of a text: keywords, and names without quotes. There are none in strings and comments.
@@ -255,6 +258,9 @@ fn part(rest: &str, syntax: Syntax) -> Option<(usize, bool)> {
         }
         // The end of the text ends it too.
         '-' | '#' if is_line_comment(rest, syntax) => Some((length_to("\n", 1).0, true)),
+        '/' if is_mysql && (rest.starts_with("/*!") || rest.starts_with("/*M!")) => {
+            Some(executed_comment(rest))
+        }
         '/' if rest.starts_with("/*") && is_mysql => Some(length_to("*/", 2)),
         '/' if rest.starts_with("/*") => Some(nested_comment(rest)),
         ':' if rest.starts_with("::") || rest.starts_with(":=") => Some((2, true)),
@@ -284,6 +290,25 @@ pub fn unterminated(text: &str, syntax: Syntax) -> Option<usize> {
         };
     }
     None
+}
+
+/// The bytes of a comment that MySQL and MariaDB execute, and whether it has an end: strings and quoted names in it may
+/// contain `*/`.
+fn executed_comment(rest: &str) -> (usize, bool) {
+    let mut at = "/*!".len();
+    while let Some(rest) = rest.get(at..).filter(|rest| !rest.is_empty()) {
+        if rest.starts_with("*/") {
+            return (at + 2, true);
+        }
+        at += match rest.chars().next() {
+            Some(quote @ ('\'' | '"' | '`')) => match quoted(rest, quote, quote != '`') {
+                (length, true) => length,
+                (length, false) => return (at + length, false),
+            },
+            other => other.map_or(1, char::len_utf8),
+        };
+    }
+    (at, false)
 }
 
 /// The bytes of a comment that may hold others, as those of Postgres, and whether it has an end.
@@ -510,6 +535,11 @@ mod tests {
             assert_eq!(parts(" \n;; ", syntax), [] as [&str; 0]);
         }
         assert_eq!(parts("SELECT $$;$$; 1", Syntax::Postgres), ["SELECT $$;$$", "1"]);
+        let quoted = "/*!50003 INSERT INTO t VALUES ('*/', `a*/b`, \"it's\") */;";
+        for executed in [quoted, "/*M!100100 SELECT '*/;' */;"] {
+            assert_eq!(parts(executed, Syntax::MySql), [executed.trim_end_matches(';')]);
+        }
+        assert_eq!(unterminated("/*!50003 SELECT '*/", Syntax::MySql), Some(0));
         let executed = "/*!40101 SET NAMES x */; -- end";
         assert_eq!(parts(executed, Syntax::MySql), ["/*!40101 SET NAMES x */"]);
         assert_eq!(parts(executed, Syntax::Postgres), [] as [&str; 0]);
@@ -533,6 +563,7 @@ mod tests {
         }
         // It is a command only where a statement could begin, and only with a mark.
         assert_eq!(parts("SELECT 1 AS\ndelimiter ;\n"), ["SELECT 1 AS\ndelimiter"]);
+        assert_eq!(parts("DELIMITER \"//\"\nSELECT 1; //\n"), ["SELECT 1;"]);
         assert_eq!(parts("DELIMITER\n"), ["DELIMITER"]);
         assert_eq!(statements_of_script("DELIMITER //\n", Syntax::Postgres).len(), 1);
     }

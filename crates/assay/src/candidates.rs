@@ -53,6 +53,10 @@ pub(crate) fn studies(word: &OsStr) -> Vec<CompletionCandidate> {
 /// Servers that `assay server start` left running.
 pub(crate) fn servers(word: &OsStr) -> Vec<CompletionCandidate> {
     let found = || -> anyhow::Result<Vec<FoundServer>> {
+        // Completing a word creates nothing.
+        if !paths::state_dir()?.is_dir() {
+            return Ok(Vec::new());
+        }
         Ok(assay_servers::kept(&assay_servers::run_root(Some(&paths::sandboxes()?)))?)
     };
     beginning(word, found().unwrap_or_default().into_iter().map(|it| it.kept.name))

@@ -60,6 +60,15 @@ fn shells_complete_systems_tests_studies_and_options() {
     assert!(asked("bash", home, &["compare", "oracle@"]).is_empty());
 }
 
+#[test]
+fn completing_a_word_creates_nothing() {
+    let home = tempfile::tempdir().unwrap();
+    for words in [&["server", "stop", ""][..], &["report", ""], &["compare", "mariadb@"]] {
+        asked("bash", home.path(), words);
+    }
+    assert_eq!(fs_err::read_dir(home.path()).unwrap().count(), 0);
+}
+
 /// Bash ends words at `@`, so it replaces only what follows the product.
 #[test]
 fn bash_completes_the_part_that_it_replaces() {
