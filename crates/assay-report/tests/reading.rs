@@ -4,9 +4,10 @@
 
 mod common;
 
-use assay_model::{StudyRecord, TestSet};
+use assay_model::{Gate, StudyRecord, TestSet};
 use assay_report::{Format, TextOptions, render};
 use assay_verdict::{Judgement, judge};
+use common::queue::benchmark;
 use common::record;
 use common::studies::{ONE, study};
 
@@ -40,6 +41,32 @@ fn a_terminal_shows_the_answer_the_causes_and_one_table_then_how_to_see_the_rest
             "more: `assay report 20261118-0a1b --verbose`, or a page: `-o report.html`"
         );
     }
+}
+
+#[test]
+fn the_way_on_from_undecided_tests_is_one_that_the_study_can_take() {
+    let way_of = |record: StudyRecord| {
+        let options = TextOptions { width: 100, color: false, verbose: false };
+        let text = render(&record, &judge(&record), Format::TEXT, &options);
+        let line = text.lines().find_map(|line| line.strip_prefix("undecided tests: "));
+        line.map(str::to_owned)
+    };
+    let way = |change: &dyn Fn(&mut StudyRecord)| {
+        let mut record = record(&["11.8"]);
+        change(&mut record);
+        way_of(record)
+    };
+    let mut steps = benchmark();
+    steps.study.recipe = "preset = \"smoke\"".to_owned();
+    assert_eq!(way_of(steps).unwrap(), "`--repeats 4` carries all steps out several times");
+    let unfinished = way(&|it| it.finished = false);
+    assert_eq!(unfinished.unwrap(), "`assay resume 20261118-0a1b` goes on");
+    let gate = way(&|it| {
+        let margins = vec![0.03; it.study.cells.len()];
+        it.study.gate = Some(Gate { margins, allow_undecided: false });
+    });
+    assert_eq!(gate.unwrap(), "a longer `--budget` decides more");
+    assert_eq!(way(&|it| it.study.recipe.clear()), None);
 }
 
 /// A test of the second system takes so many times as long.

@@ -139,8 +139,6 @@ fn responses(report: &Report, wish: &Wish<'_>, most: usize) -> Vec<Block<'static
 fn how_to_see_more(report: &Report) -> Block<'static> {
     let id = report.again.id;
     let last = format!("more: `assay report {id} --verbose`, or a page: `-o report.html`");
-    // A study without a recipe was measured elsewhere.
-    let is_open = !report.undecided.is_empty() && !report.again.recipe.is_empty();
-    let longer = format!("undecided tests: `assay resume {id} --more 10m` measures them longer");
-    Block::Lines(is_open.then_some(longer).into_iter().chain([last]).collect())
+    let longer = report.again.way_on.clone().filter(|_| !report.undecided.is_empty());
+    Block::Lines(longer.into_iter().chain([last]).collect())
 }

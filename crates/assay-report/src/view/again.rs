@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use assay_model::{Origin, StudyRecord, counted};
 
+use super::undecided;
+
 /// The way to the same study.
 pub(crate) struct Again<'a> {
     pub(crate) id: &'a str,
@@ -11,6 +13,8 @@ pub(crate) struct Again<'a> {
     pub(crate) command: Option<&'a str>,
     /// The study file; empty where none was kept.
     pub(crate) recipe: &'a str,
+    /// What decides tests that are undecided.
+    pub(crate) way_on: Option<String>,
     /// Whether a system is named by a URL, of which the ledger keeps no password.
     pub(crate) needs_password: bool,
     /// Number of tests with profiles, which only pages and files of stacks show.
@@ -24,6 +28,7 @@ impl<'a> Again<'a> {
             id: &record.study.id,
             command: command(&record.study.recipe),
             recipe: record.study.recipe.trim_end(),
+            way_on: undecided::way_on(record),
             needs_password: record.systems.iter().any(|system| is_url(&system.spec.origin)),
             profiled: record.profiles.iter().map(|it| it.cell).collect::<BTreeSet<_>>().len(),
         }

@@ -131,6 +131,29 @@ fn single_pair(record: &StudyRecord) -> String {
     format!("the uncertainty of a single measurement is unknown{remedy}")
 }
 
+/// What decides tests that are undecided; `None` for a study that assay cannot continue or repeat.
+pub(crate) fn way_on(record: &StudyRecord) -> Option<String> {
+    let study = &record.study;
+    let how = match study.experiment {
+        Experiment::Sequential => return None,
+        // It was measured elsewhere.
+        _ if study.recipe.is_empty() => return None,
+        Experiment::Stepwise => {
+            format!("`--repeats {REPEATS_MIN}` carries all steps out several times")
+        }
+        Experiment::Interleaved if !record.finished => {
+            format!("`assay resume {}` goes on", study.id)
+        }
+        Experiment::Interleaved if study.gate.is_some() => {
+            "a longer `--budget` decides more".to_owned()
+        }
+        Experiment::Interleaved => {
+            format!("`assay resume {} --more 10m` measures them longer", study.id)
+        }
+    };
+    Some(format!("undecided tests: {how}"))
+}
+
 /// How to measure longer. A study that has ended can get more time, unless it is a gate or runs each test once.
 fn longer(record: &StudyRecord) -> String {
     let study = &record.study;
