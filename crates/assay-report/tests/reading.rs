@@ -4,7 +4,7 @@
 
 mod common;
 
-use assay_model::{Gate, StudyRecord, TestSet};
+use assay_model::{StudyRecord, TestSet};
 use assay_report::{Format, TextOptions, render};
 use assay_verdict::{Judgement, judge};
 use common::queue::benchmark;
@@ -59,14 +59,8 @@ fn the_way_on_from_undecided_tests_is_one_that_the_study_can_take() {
     let mut steps = benchmark();
     steps.study.recipe = "preset = \"smoke\"".to_owned();
     assert_eq!(way_of(steps).unwrap(), "`--repeats 4` carries all steps out several times");
-    let unfinished = way(&|it| it.finished = false);
-    assert_eq!(unfinished.unwrap(), "`assay resume 20261118-0a1b` goes on");
-    let gate = way(&|it| {
-        let margins = vec![0.03; it.study.cells.len()];
-        it.study.gate = Some(Gate { margins, allow_undecided: false });
-    });
-    assert_eq!(gate.unwrap(), "a longer `--budget` decides more");
     assert_eq!(way(&|it| it.study.recipe.clear()), None);
+    assert_eq!(way(&|it| it.finished = false), None);
 }
 
 /// A test of the second system takes so many times as long.

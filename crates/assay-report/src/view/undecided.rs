@@ -136,13 +136,10 @@ pub(crate) fn way_on(record: &StudyRecord) -> Option<String> {
     let study = &record.study;
     let how = match study.experiment {
         Experiment::Sequential => return None,
-        // It was measured elsewhere.
-        _ if study.recipe.is_empty() => return None,
+        // It was measured elsewhere, or it goes on.
+        _ if study.recipe.is_empty() || !record.finished => return None,
         Experiment::Stepwise => {
             format!("`--repeats {REPEATS_MIN}` carries all steps out several times")
-        }
-        Experiment::Interleaved if !record.finished => {
-            format!("`assay resume {}` goes on", study.id)
         }
         Experiment::Interleaved if study.gate.is_some() => {
             "a longer `--budget` decides more".to_owned()
