@@ -15,7 +15,7 @@ usage: cargo xtask ci | nightly | suite [PACKAGE...] [--lib] [--bins] [--test PR
 
 ci    everything that must pass before a change lands: formatting, lints, documentation tests and the suite; as root,
       root's tests too
-nightly  what takes too long for that, as root: all tests as a plain user and as root, beside busy CPUs, and killed studies
+nightly  what takes too long for that, as root: all tests as both users beside busy CPUs, and killed studies
 suite all tests, or those of some packages, programs or names, as a plain user, in a bare environment with an empty
       server cache: `cargo xtask suite assay --test interrupt -- while_a_server`
 test  the tests that need neither servers nor a network, in less than a minute once they are built
