@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use assay_model::{Product, Setup, StatementMode, Test, TestSet};
+use assay_model::{Dialect, Setup, StatementMode, Test, TestSet};
 use assay_plan::{SystemRequest, UserFile};
 use assay_provision::fuzzing;
 use assay_serve::{HEAD_MAX, Read, read_request};
@@ -177,8 +177,8 @@ fn write_events(test: Test) {
         return;
     }
     let setup = Setup { clients: 1, tables: 1, rows: 1000 };
-    for product in [Product::MySql, Product::Postgres] {
-        let program = Arc::new(Program::new(product, test, setup, StatementMode::Prepared));
+    for dialect in Dialect::ALL {
+        let program = Arc::new(Program::new(dialect, test, setup, StatementMode::Prepared));
         let (client, mut event) = (Client::new(Arc::clone(&program), 1, 0), EventBuf::default());
         for sequence in 0..3 {
             client.write_event(sequence, 0, &mut event);
@@ -186,7 +186,7 @@ fn write_events(test: Test) {
                 let Operation::Execute { statement, arguments } = operation else { continue };
                 let statement = &program.statements()[statement];
                 assert_eq!(arguments.len(), statement.params.len(), "{statement:?}");
-                statement.push_text(product != Product::Postgres, arguments, &[], &mut Vec::new());
+                statement.push_text(dialect.has_escapes(), arguments, &[], &mut Vec::new());
             }
         }
     }

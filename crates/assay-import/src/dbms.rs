@@ -1,6 +1,6 @@
 //! Names of servers in published results, such as `x.my5651_rel_o2nofp.z12a_c8r32.pk1`.
 
-use assay_model::{Engine, Product, SystemSpec};
+use assay_model::{Engine, Product};
 
 /// A server as its name tells it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,12 +52,12 @@ pub fn dbms(name: &str) -> Option<Dbms> {
 /// A name as assay gives it to released versions: `mariadb@11.4.2`.
 fn plain(name: &str) -> Option<Dbms> {
     let (word, version) = name.split_once('@')?;
-    let product = Product::ALL.into_iter().find(|product| product.word() == word)?;
+    let product = Product::named(word)?;
     let mut numbers = version.split('.');
     let is_number = |it: &str| !it.is_empty() && it.bytes().all(|byte| byte.is_ascii_digit());
     numbers.all(is_number).then(|| Dbms {
         product,
-        engine: SystemSpec::default_engine(product),
+        engine: product.default_engine(),
         version: version.to_owned(),
         build: String::new(),
         config: String::new(),
@@ -73,28 +73,19 @@ fn version(word: &str) -> Option<(Product, Engine, String)> {
     }
     let number = |range: std::ops::Range<usize>| digits.get(range)?.parse::<u32>().ok();
     let end = digits.len();
-    Some(match (family, end) {
-        ("my", 4) => {
-            let version = format!("{}.{}.{}", number(0..1)?, number(1..2)?, number(2..4)?);
-            (Product::MySql, Engine::InnoDb, version)
-        }
-        ("ma", 6) => {
-            let version = format!("{}.{}.{}", number(0..2)?, number(2..4)?, number(4..6)?);
-            (Product::MariaDb, Engine::InnoDb, version)
-        }
+    let version = match (family, end) {
+        ("my", 4) => format!("{}.{}.{}", number(0..1)?, number(1..2)?, number(2..4)?),
+        ("ma", 6) => format!("{}.{}.{}", number(0..2)?, number(2..4)?, number(4..6)?),
         ("pg", 3..=4) if digits.starts_with('9') => {
-            let version = format!("9.{}.{}", number(1..2)?, number(2..end)?);
-            (Product::Postgres, Engine::Heap, version)
+            format!("9.{}.{}", number(1..2)?, number(2..end)?)
         }
-        ("pg", 3..=4) => {
-            let version = format!("{}.{}", number(0..2)?, number(2..end)?);
-            (Product::Postgres, Engine::Heap, version)
-        }
-        ("rx", 2) => {
-            let version = format!("{}.{}", number(0..1)?, number(1..2)?);
-            (Product::MySql, Engine::RocksDb, version)
-        }
+        ("pg", 3..=4) => format!("{}.{}", number(0..2)?, number(2..end)?),
+        ("rx", 2) => format!("{}.{}", number(0..1)?, number(1..2)?),
         _ => return None,
+    };
+    Product::ALL.into_iter().find_map(|product| {
+        let (_, engine) = product.facts().published_as.iter().find(|(word, _)| *word == family)?;
+        Some((product, *engine, version.clone()))
     })
 }
 

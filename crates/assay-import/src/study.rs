@@ -163,7 +163,7 @@ fn systems(servers: &[String], reported_in: &str) -> Vec<System> {
                 }
                 None => {
                     notes.push("the name does not tell product and version".to_owned());
-                    let usual = SystemSpec::default_engine(Product::MySql);
+                    let usual = Product::MySql.default_engine();
                     (None, usual, published.clone())
                 }
             };
@@ -192,7 +192,7 @@ fn systems(servers: &[String], reported_in: &str) -> Vec<System> {
 fn names(servers: &[String], known: &[Option<Dbms>]) -> Vec<String> {
     let short = |it: &Option<Dbms>| {
         let Dbms { product, version, engine, .. } = it.as_ref()?;
-        let is_usual = *engine == SystemSpec::default_engine(*product);
+        let is_usual = *engine == product.default_engine();
         let engine = if is_usual { String::new() } else { format!("/{}", engine.word()) };
         Some(format!("{product}@{version}{engine}"))
     };

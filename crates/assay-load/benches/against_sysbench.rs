@@ -12,7 +12,7 @@ mod common;
 use std::time::Instant;
 
 use assay_load::{Bound, Session, Tables, Work, content, fill};
-use assay_model::{DataSet, Engine, IdKey, Product, Setup, StatementMode, TableForm};
+use assay_model::{DataSet, Dialect, Engine, IdKey, Setup, StatementMode, TableForm};
 use assay_wire::{ConnectOptions, Connection};
 use assay_workloads::test_by_name;
 use common::{
@@ -53,7 +53,7 @@ fn main() {
 fn compare_queries(options: &ConnectOptions, clients: u32, cpu: Option<usize>) {
     let test = test_by_name("point-query").unwrap();
     let work = Work {
-        product: Product::MariaDb,
+        dialect: Dialect::MySql,
         test,
         setup: Setup { clients, tables: DATA.tables, rows: DATA.rows },
         statements: StatementMode::Prepared,
@@ -106,7 +106,7 @@ fn compare_loads(options: &ConnectOptions) {
             let theirs = run("prepare");
             run("cleanup");
             let tables = Tables {
-                product: Product::MariaDb,
+                dialect: Dialect::MySql,
                 engine: Engine::InnoDb,
                 id_key: IdKey::Primary,
                 form: TableForm::default(),
@@ -114,7 +114,7 @@ fn compare_loads(options: &ConnectOptions) {
                 seed: 1,
             };
             let load = fill(options, &tables, &mut |_| ()).unwrap();
-            assert_eq!(content(options, Product::MariaDb, data).unwrap(), load.content);
+            assert_eq!(content(options, Dialect::MySql, data).unwrap(), load.content);
             let ours = load.rows_per_second();
             ratios.push(ours / theirs);
             println!(

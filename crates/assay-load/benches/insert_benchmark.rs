@@ -14,7 +14,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use assay_load::{QueueSession, QueueWork, create_queue_tables};
-use assay_model::{Product, QueueTables, SystemSpec};
+use assay_model::{Product, QueueTables};
 use assay_wire::{Address, ConnectOptions, Connection, Stop};
 use assay_workloads::{Ids, QueueQueryText, QueueSizes, QueueTable, queue_steps};
 use common::replay::Replay;
@@ -85,7 +85,13 @@ impl Compared {
             let ours = self.step("l.i0", confined);
             self.drop_table();
             let work = work(self.product, "l.i0");
-            create_queue_tables(&self.options, (self.product, work.engine), &work.step, 1).unwrap();
+            create_queue_tables(
+                &self.options,
+                (self.product.dialect(), work.engine),
+                &work.step,
+                1,
+            )
+            .unwrap();
             (ours, self.python("fill", ROWS, confined))
         };
         let what = if confined { "insert" } else { "insert, all CPUs" };
@@ -128,7 +134,8 @@ impl Compared {
     /// A step of this client.
     fn step(&self, name: &str, confined: bool) -> Cost {
         let work = work(self.product, name);
-        create_queue_tables(&self.options, (self.product, work.engine), &work.step, 1).unwrap();
+        create_queue_tables(&self.options, (self.product.dialect(), work.engine), &work.step, 1)
+            .unwrap();
         let mut session = QueueSession::open(&self.options, &work).unwrap();
         if confined {
             session.client_tids().into_iter().for_each(|tid| confine(Pid::from_raw(tid)));
@@ -168,7 +175,7 @@ impl Compared {
     /// CPU time of a query whose packets are only sent and received, microseconds.
     fn floor_us(&self) -> f64 {
         let work = work(self.product, "qr100");
-        let table = QueueTable::new(self.product, 1);
+        let table = QueueTable::new(self.product.dialect(), 1);
         let queries = work.step.queries.unwrap();
         let texts = QueueQueryText::new(&table, work.step.tables.indexes, queries, (1, "", 0));
         let begin = |through: &ConnectOptions| Connection::connect(through).unwrap();
@@ -201,8 +208,8 @@ fn work(product: Product, name: &str) -> QueueWork {
     };
     let test = queue_steps(&sizes).into_iter().find(|test| test.name() == name).unwrap();
     QueueWork {
-        product,
-        engine: SystemSpec::default_engine(product),
+        dialect: product.dialect(),
+        engine: product.default_engine(),
         name: test.name(),
         step: *test.queue().unwrap(),
         clients: 1,

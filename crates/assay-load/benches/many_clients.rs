@@ -11,7 +11,7 @@ mod common;
 use std::time::Duration;
 
 use assay_load::{Bound, Session, Tables, Work, fill};
-use assay_model::{DataSet, Engine, IdKey, Product, Setup, StatementMode, TableForm};
+use assay_model::{DataSet, Dialect, Engine, IdKey, Setup, StatementMode, TableForm};
 use assay_wire::{ConnectOptions, Connection};
 use assay_workloads::test_by_name;
 use common::replay::Replay;
@@ -36,7 +36,7 @@ fn main() {
     control.query(&format!("CREATE DATABASE IF NOT EXISTS {DATABASE}")).unwrap();
     options.database = Some(DATABASE.to_owned());
     let tables = Tables {
-        product: Product::MariaDb,
+        dialect: Dialect::MySql,
         engine: Engine::InnoDb,
         id_key: IdKey::Primary,
         form: TableForm::default(),
@@ -68,7 +68,7 @@ fn open(options: &ConnectOptions, clients: u32, cpu: Option<usize>) -> Session {
 /// Clients without any event yet.
 fn connect(options: &ConnectOptions, clients: u32, cpu: Option<usize>) -> Session {
     let work = Work {
-        product: Product::MariaDb,
+        dialect: Dialect::MySql,
         test: test_by_name("point-query").unwrap(),
         setup: Setup { clients, tables: DATA.tables, rows: DATA.rows },
         statements: StatementMode::Prepared,

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use assay_model::Product;
+use assay_model::Dialect;
 use assay_wire::{ConnectOptions, Connection, Error as WireError};
 
 /// How long the server may take to accept and answer a request to end a connection.
@@ -25,17 +25,15 @@ const NO_SUCH_THREAD: u32 = 1094;
 /// When the server does not answer, or refuses.
 pub(crate) fn cancel(
     options: &ConnectOptions,
-    product: Product,
+    dialect: Dialect,
     connections: &[u64],
     done_in: Duration,
 ) -> Result<(), WireError> {
     let options = ConnectOptions { timeout: ANSWER_LIMIT, ..options.clone() };
     let mut control = Connection::connect(&options)?;
-    let (end, is_there) = match product {
-        Product::MySql | Product::MariaDb => {
-            ("KILL {}", "SELECT 1 FROM information_schema.processlist WHERE id = {}")
-        }
-        Product::Postgres => {
+    let (end, is_there) = match dialect {
+        Dialect::MySql => ("KILL {}", "SELECT 1 FROM information_schema.processlist WHERE id = {}"),
+        Dialect::Postgres => {
             ("SELECT pg_terminate_backend({})", "SELECT 1 FROM pg_stat_activity WHERE pid = {}")
         }
     };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use assay_model::{Class, DataSet, Product, Schema, Setup, StatementMode, Test, counted};
+use assay_model::{Class, DataSet, Dialect, Schema, Setup, StatementMode, Test, counted};
 use assay_wire::{ConnectOptions, Connection, ResultSet};
 use assay_workloads::{Answer, Client, EventBuf, LoadedData, Operation, Program, is_ordered};
 
@@ -17,7 +17,7 @@ const EVENTS: u64 = 10;
 #[derive(Debug, Clone, Copy)]
 pub struct Check<'a> {
     /// Family of the server.
-    pub product: Product,
+    pub dialect: Dialect,
     /// The tests. Those that write, and those on other tables than sysbench's, are left out.
     pub tests: &'a [Test],
     /// Tables and rows.
@@ -50,7 +50,7 @@ pub fn check_loaded(
 ) -> Result<()> {
     let (rows, checksum) = loaded.content();
     let expected = Content { rows, checksum: format!("{checksum:016x}") };
-    let found = content(options, check.product, check.data)?;
+    let found = content(options, check.dialect, check.data)?;
     if found != expected {
         let words = |it: &Content| {
             let Content { rows, checksum } = it;
@@ -113,7 +113,7 @@ impl Asked {
     fn new(options: &ConnectOptions, check: &Check<'_>, test: Test) -> Result<Self> {
         let DataSet { tables, rows } = check.data;
         let setup = Setup { clients: 1, tables, rows };
-        let program = |mode| Arc::new(Program::new(check.product, test, setup, mode));
+        let program = |mode| Arc::new(Program::new(check.dialect, test, setup, mode));
         let prepared = program(StatementMode::Prepared);
         let control =
             Connection::connect(options).map_err(|source| Error::Connect { client: 0, source })?;

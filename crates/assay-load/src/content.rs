@@ -1,6 +1,6 @@
 //! The content of a server's tables: rows and a checksum.
 
-use assay_model::{DataSet, IdKey, Product, TableForm};
+use assay_model::{DataSet, Dialect, IdKey, TableForm};
 use assay_wire::Error as WireError;
 use assay_wire::{ConnectOptions, Connection};
 use assay_workloads::{Batch, ContentQuery, cache_queries, content_query, row_checksum};
@@ -48,12 +48,12 @@ impl Sum {
 ///
 /// # Errors
 /// When the server cannot be reached or a table is missing.
-pub fn content(options: &ConnectOptions, product: Product, data: DataSet) -> Result<Content> {
+pub fn content(options: &ConnectOptions, dialect: Dialect, data: DataSet) -> Result<Content> {
     let options = for_whole_tables(options);
     let connect =
         |client| Connection::connect(&options).map_err(|source| Error::Connect { client, source });
     let ask = |control: &mut Connection, table, reports: &Reports<_>| {
-        let query = content_query(product, table);
+        let query = content_query(dialect, table);
         let (ContentQuery::Computed(sql) | ContentQuery::Rows(sql)) = &query;
         let answer = match &query {
             ContentQuery::Computed(sql) => two_numbers(control, sql),
@@ -72,7 +72,7 @@ pub fn content(options: &ConnectOptions, product: Product, data: DataSet) -> Res
 /// When the server cannot be reached or a table is missing.
 pub fn fill_cache(
     options: &ConnectOptions,
-    product: Product,
+    dialect: Dialect,
     key: IdKey,
     form: &TableForm,
     data: DataSet,
@@ -82,7 +82,7 @@ pub fn fill_cache(
         Connection::connect(&options).map_err(|source| Error::Connect { client: 0, source })?;
     let schema =
         control.schema().map_err(|cause| Error::query(b"SELECT current_schema()", cause))?;
-    for sql in (1..=data.tables).flat_map(|table| cache_queries(product, key, form, table)) {
+    for sql in (1..=data.tables).flat_map(|table| cache_queries(dialect, key, form, table)) {
         let found = match sql.starts_with("SELECT") {
             true => control.query_tables(schema.as_ref(), &sql),
             false => control.query(&sql),

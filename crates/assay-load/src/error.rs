@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use assay_model::{Engine, Hint, Product, counted};
+use assay_model::{Dialect, Engine, Hint, counted};
 use assay_wire::{Error as WireError, code_of_state};
 use assay_workloads::{Answer, ScriptError};
 
@@ -74,13 +74,13 @@ pub enum Error {
         /// The reason.
         why: String,
     },
-    /// A script that makes rows is one of another product.
-    #[error("`{path}` cannot be used on {product}: {why}")]
+    /// A script that makes rows is one of another dialect.
+    #[error("`{path}` cannot be used in the SQL of {}: {why}", .dialect.scheme())]
     Script {
         /// Where it is.
         path: String,
-        /// The product that should have run it.
-        product: Product,
+        /// The dialect of the server that should have run it.
+        dialect: Dialect,
         /// The reason.
         why: ScriptError,
     },

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::time::{Duration, Instant};
 
-use assay_model::{DataSet, Engine, IdKey, Product, TableForm, counted, thousands};
+use assay_model::{DataSet, Dialect, Engine, IdKey, TableForm, counted, thousands};
 use assay_wire::{ConnectOptions, Connection};
 use assay_workloads::{Batch, InsertBatches, create_index, create_table};
 
@@ -20,7 +20,7 @@ const AHEAD: usize = 2;
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Tables {
     /// Family of the server.
-    pub product: Product,
+    pub dialect: Dialect,
     /// Engine of the tables.
     pub engine: Engine,
     /// Key of the column `id`.
@@ -93,7 +93,7 @@ pub fn fill(
     progress: &mut dyn FnMut(LoadProgress),
 ) -> Result<LoadReport> {
     let options = for_whole_tables(options);
-    let there = survey(&options, tables.product, tables.data.tables, tables.id_key)?;
+    let there = survey(&options, tables.dialect, tables.data.tables, tables.id_key)?;
     there.refuse_foreign()?;
     fill_over(&options, tables, &there, progress)
 }
@@ -111,8 +111,8 @@ pub fn fill_over(
 ) -> Result<LoadReport> {
     let start = Instant::now();
     let options = for_whole_tables(options);
-    let Tables { product, engine, id_key, ref form, data, .. } = *tables;
-    let create = |table| create_table(product, engine, id_key, form, table);
+    let Tables { dialect, engine, id_key, ref form, data, .. } = *tables;
+    let create = |table| create_table(dialect, engine, id_key, form, table);
     there.replace(&options, &(1..=data.tables).map(create).collect::<Vec<_>>())?;
     let connect =
         |client| Connection::connect(&options).map_err(|source| Error::Connect { client, source });

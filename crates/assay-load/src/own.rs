@@ -2,9 +2,8 @@
 
 use std::time::Instant;
 
-use assay_model::{OwnData, OwnFile, OwnRows, OwnTable, Product};
+use assay_model::{Dialect, OwnData, OwnFile, OwnRows, OwnTable};
 use assay_wire::{ConnectOptions, Connection, Error as WireError, Protocol};
-use assay_workloads::sql::Syntax;
 use assay_workloads::{
     CsvBatches, CsvRows, OwnBatches, own_row_checksum, push_quoted, quoted_name, script_statements,
 };
@@ -24,7 +23,7 @@ pub type ReadOwnFile<'a> = &'a dyn Fn(&OwnFile) -> Result<Vec<u8>, String>;
 #[derive(Clone, Copy)]
 pub struct OwnTables<'a> {
     /// Family of the server.
-    pub product: Product,
+    pub dialect: Dialect,
     /// What the tables are.
     pub data: &'a OwnData,
     /// Seed of all generated rows.
@@ -48,11 +47,11 @@ pub fn fill_own(
 ) -> Result<LoadReport> {
     let start = Instant::now();
     let options = for_whole_tables(options);
-    let OwnTables { product, data, .. } = tables;
+    let OwnTables { dialect, data, .. } = tables;
     let mut control = connect(&options)?;
-    let existing = existing(&mut control, product, data)?;
+    let existing = existing(&mut control, dialect, data)?;
     if !replaces {
-        refuse_others(&mut control, product, data, &existing)?;
+        refuse_others(&mut control, dialect, data, &existing)?;
     }
     let mut loader =
         Loader { options: &options, control, tables, sent: Vec::new(), rows: 0, progress };
@@ -67,7 +66,7 @@ pub fn fill_own(
     let bytes_sent = control.bytes_sent();
     drop(control);
     let elapsed = start.elapsed();
-    let (content, counts) = read_back(&options, product, data)?;
+    let (content, counts) = read_back(&options, dialect, data)?;
     check_counts(data, &sent, &counts)?;
     Ok(LoadReport { rows: content.rows, content, bytes_sent, elapsed })
 }
@@ -78,37 +77,37 @@ pub fn fill_own(
 /// [`Error::NotOurs`]. Also when the server cannot be asked.
 pub fn refuse_others_tables(
     options: &ConnectOptions,
-    product: Product,
+    dialect: Dialect,
     data: &OwnData,
 ) -> Result<()> {
     let mut control = connect(options)?;
-    let existing = existing(&mut control, product, data)?;
-    refuse_others(&mut control, product, data, &existing)
+    let existing = existing(&mut control, dialect, data)?;
+    refuse_others(&mut control, dialect, data, &existing)
 }
 
 /// Reads every row of the tables once and sums them up.
 ///
 /// # Errors
 /// When the server cannot be reached or a table is missing.
-pub fn own_content(options: &ConnectOptions, product: Product, data: &OwnData) -> Result<Content> {
-    read_back(&for_whole_tables(options), product, data).map(|(content, _)| content)
+pub fn own_content(options: &ConnectOptions, dialect: Dialect, data: &OwnData) -> Result<Content> {
+    read_back(&for_whole_tables(options), dialect, data).map(|(content, _)| content)
 }
 
 /// Makes the server read every table and its indexes once, so that they are in its cache.
 ///
 /// # Errors
 /// When the server cannot be reached or a table is missing.
-pub fn fill_own_cache(options: &ConnectOptions, product: Product, data: &OwnData) -> Result<()> {
+pub fn fill_own_cache(options: &ConnectOptions, dialect: Dialect, data: &OwnData) -> Result<()> {
     let is_known = data.tables.iter().all(|table| table.count().is_some());
     let options = if is_known { for_rows(options, data.rows()) } else { for_whole_tables(options) };
     let mut control = connect(&options)?;
-    if product == Product::Postgres {
+    if dialect == Dialect::Postgres {
         // As in `cache_queries` of the other tables.
         run(&mut control, "SET enable_seqscan = off")?;
         run(&mut control, "SET enable_bitmapscan = off")?;
     }
     for table in &data.tables {
-        for sql in cache_queries(&mut control, product, &table.name)? {
+        for sql in cache_queries(&mut control, dialect, &table.name)? {
             match run(&mut control, &sql) {
                 // The optimizer may not use it, so no test does.
                 Err(error) if error.server_code() == Some(HIDDEN_INDEX) => {}
@@ -122,12 +121,12 @@ pub fn fill_own_cache(options: &ConnectOptions, product: Product, data: &OwnData
 /// MySQL's and MariaDB's code for an index that is invisible or ignored.
 const HIDDEN_INDEX: u32 = 1176;
 
-/// The names of the tables, as the product has them.
+/// The names of the tables, as the dialect has them.
 #[must_use]
-pub fn own_names(product: Product, data: &OwnData) -> Vec<String> {
-    let name = |table: &OwnTable| match product {
-        Product::Postgres => table.name.to_ascii_lowercase(),
-        Product::MariaDb | Product::MySql => table.name.clone(),
+pub fn own_names(dialect: Dialect, data: &OwnData) -> Vec<String> {
+    let name = |table: &OwnTable| match dialect {
+        Dialect::Postgres => table.name.to_ascii_lowercase(),
+        Dialect::MySql => table.name.clone(),
     };
     data.tables.iter().map(name).collect()
 }
@@ -145,9 +144,9 @@ struct Loader<'a, 'p> {
 impl Loader<'_, '_> {
     /// Drops the tables, those that may refer to others first.
     fn replace(&mut self, existing: &[String]) -> Result<()> {
-        let product = self.tables.product;
+        let dialect = self.tables.dialect;
         for table in existing.iter().rev() {
-            run(&mut self.control, &format!("DROP TABLE {}", quoted_name(product, table)))?;
+            run(&mut self.control, &format!("DROP TABLE {}", quoted_name(dialect, table)))?;
         }
         run(
             &mut self.control,
@@ -160,17 +159,17 @@ impl Loader<'_, '_> {
 
     /// Notes that a table was made.
     fn note(&mut self, table: &str) -> Result<()> {
-        let OwnTables { product, data, .. } = self.tables;
-        if notes(&mut self.control, product, &data.name)?.iter().any(|it| it == table) {
+        let OwnTables { dialect, data, .. } = self.tables;
+        if notes(&mut self.control, dialect, &data.name)?.iter().any(|it| it == table) {
             return Ok(());
         }
-        let values = [&data.name, table].map(|text| literal(product, text)).join(", ");
+        let values = [&data.name, table].map(|text| literal(dialect, text)).join(", ");
         run(&mut self.control, &format!("INSERT INTO {NOTES} VALUES ({values})"))
     }
 
     fn load(&mut self, table: &OwnTable) -> Result<()> {
-        let OwnTables { product, seed, files, .. } = self.tables;
-        let create: Vec<&String> = table.create.iter().filter_map(|it| it.of(product)).collect();
+        let OwnTables { dialect, seed, files, .. } = self.tables;
+        let create: Vec<&String> = table.create.iter().filter_map(|it| it.of(dialect)).collect();
         for sql in &create {
             run(&mut self.control, sql)?;
         }
@@ -182,7 +181,7 @@ impl Loader<'_, '_> {
         };
         match &table.rows {
             OwnRows::Generated { count, columns } => {
-                let mut batches = OwnBatches::new(product, seed, &table.name, columns, *count);
+                let mut batches = OwnBatches::new(dialect, seed, &table.name, columns, *count);
                 self.send_all(|statement| Ok(batches.next_into(statement)))?;
             }
             OwnRows::Csv { file, .. } => {
@@ -192,17 +191,17 @@ impl Loader<'_, '_> {
                     why: why.to_string(),
                 };
                 let rows = CsvRows::new(&content).map_err(fail)?;
-                let mut batches = CsvBatches::new(product, &table.name, rows);
+                let mut batches = CsvBatches::new(dialect, &table.name, rows);
                 self.send_all(|statement| batches.next_into(statement).map_err(fail))?;
             }
             OwnRows::Script(script) => {
-                if let Some(file) = script.of(product) {
+                if let Some(file) = script.of(dialect) {
                     self.run_script(&read(file)?, file)?;
                     self.note(&table.name)?;
                 }
             }
         }
-        let after = table.after.iter().filter_map(|it| it.of(product));
+        let after = table.after.iter().filter_map(|it| it.of(dialect));
         for sql in after {
             run(&mut self.control, sql)?;
         }
@@ -211,9 +210,12 @@ impl Loader<'_, '_> {
 
     /// Runs a script on a connection of its own, whose settings end with it.
     fn run_script(&self, content: &[u8], file: &OwnFile) -> Result<()> {
-        let product = self.tables.product;
-        let statements = script_statements(content, Syntax::of(product))
-            .map_err(|why| Error::Script { path: file.path.clone(), product, why })?;
+        let dialect = self.tables.dialect;
+        let statements = script_statements(content, dialect).map_err(|why| Error::Script {
+            path: file.path.clone(),
+            dialect,
+            why,
+        })?;
         let mut control = connect(self.options)?;
         statements.into_iter().try_for_each(|sql| run(&mut control, sql))?;
         // It may have left a transaction open.
@@ -268,10 +270,10 @@ fn ask(control: &mut Connection, sql: &str) -> Result<Vec<String>> {
     Ok(texts.map(|text| String::from_utf8_lossy(&text).into_owned()).collect())
 }
 
-/// A text as a string of a product.
-fn literal(product: Product, text: &str) -> String {
+/// A text as a string of a dialect.
+fn literal(dialect: Dialect, text: &str) -> String {
     let mut quoted = Vec::with_capacity(text.len() + 2);
-    push_quoted(&mut quoted, product != Product::Postgres, text.as_bytes());
+    push_quoted(&mut quoted, dialect.has_escapes(), text.as_bytes());
     String::from_utf8_lossy(&quoted).into_owned()
 }
 
@@ -283,13 +285,13 @@ fn schema_oid(control: &mut Connection) -> Result<u32> {
 }
 
 /// The names of all tables, views and the like of the database.
-fn relations(control: &mut Connection, product: Product) -> Result<Vec<String>> {
-    let sql = match product {
-        Product::Postgres => format!(
+fn relations(control: &mut Connection, dialect: Dialect) -> Result<Vec<String>> {
+    let sql = match dialect {
+        Dialect::Postgres => format!(
             "SELECT relname FROM pg_catalog.pg_class WHERE relnamespace = {}",
             schema_oid(control)?
         ),
-        Product::MariaDb | Product::MySql => {
+        Dialect::MySql => {
             "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()"
                 .to_owned()
         }
@@ -298,11 +300,11 @@ fn relations(control: &mut Connection, product: Product) -> Result<Vec<String>> 
 }
 
 /// The names of the workload's tables that exist, whatever is in them.
-fn existing(control: &mut Connection, product: Product, data: &OwnData) -> Result<Vec<String>> {
-    let there = relations(control, product)?;
-    let ignores_case = match product {
-        Product::Postgres => false,
-        Product::MariaDb | Product::MySql => {
+fn existing(control: &mut Connection, dialect: Dialect, data: &OwnData) -> Result<Vec<String>> {
+    let there = relations(control, dialect)?;
+    let ignores_case = match dialect {
+        Dialect::Postgres => false,
+        Dialect::MySql => {
             ask(control, "SELECT @@lower_case_table_names")?.first().is_some_and(|it| it != "0")
         }
     };
@@ -310,28 +312,28 @@ fn existing(control: &mut Connection, product: Product, data: &OwnData) -> Resul
         true => there.iter().any(|it| it.eq_ignore_ascii_case(name)),
         false => there.contains(name),
     };
-    Ok(own_names(product, data).into_iter().filter(is_there).collect())
+    Ok(own_names(dialect, data).into_iter().filter(is_there).collect())
 }
 
 /// Fails if one of these tables was made by no load of the workload.
 fn refuse_others(
     control: &mut Connection,
-    product: Product,
+    dialect: Dialect,
     data: &OwnData,
     existing: &[String],
 ) -> Result<()> {
     if existing.is_empty() {
         return Ok(());
     }
-    let made = notes(control, product, &data.name)?;
+    let made = notes(control, dialect, &data.name)?;
     let is_made = |table: &&String| made.iter().any(|it| it.eq_ignore_ascii_case(table));
     let others: Vec<String> = existing.iter().filter(|it| !is_made(it)).cloned().collect();
     if others.is_empty() { Ok(()) } else { Err(Error::NotOurs(others)) }
 }
 
 /// The tables that loads of a workload with this name made.
-fn notes(control: &mut Connection, product: Product, name: &str) -> Result<Vec<String>> {
-    if !relations(control, product)?.iter().any(|it| it == NOTES) {
+fn notes(control: &mut Connection, dialect: Dialect, name: &str) -> Result<Vec<String>> {
+    if !relations(control, dialect)?.iter().any(|it| it == NOTES) {
         return Ok(Vec::new());
     }
     let sql = format!("SELECT workload, made FROM {NOTES}");
@@ -346,30 +348,26 @@ fn notes(control: &mut Connection, product: Product, name: &str) -> Result<Vec<S
 /// The content of all tables, and the rows of each.
 fn read_back(
     options: &ConnectOptions,
-    product: Product,
+    dialect: Dialect,
     data: &OwnData,
 ) -> Result<(Content, Vec<u64>)> {
     let mut control = connect(options)?;
     let (mut sum, mut counts) = (Sum::default(), Vec::with_capacity(data.tables.len()));
     for (number, table) in (1..).zip(&data.tables) {
-        let (rows, checksum) = match product {
-            Product::MariaDb | Product::MySql => computed(&mut control, number, &table.name)?,
-            Product::Postgres => sum_rows(&mut control, number, &table.name)?,
+        let (rows, checksum) = match dialect {
+            Dialect::MySql => computed(&mut control, number, &table.name)?,
+            Dialect::Postgres => sum_rows(&mut control, number, &table.name)?,
         };
         sum.add(rows, checksum);
         counts.push(rows);
     }
-    let way = match product {
-        Product::MariaDb | Product::MySql => "mysql",
-        Product::Postgres => "postgres",
-    };
     let Content { rows, checksum } = sum.content();
-    Ok((Content { rows, checksum: format!("{way}:{checksum}") }, counts))
+    Ok((Content { rows, checksum: format!("{}:{checksum}", dialect.scheme()) }, counts))
 }
 
 /// Rows and checksum of a table as MySQL or MariaDB computes them, from all values as text.
 fn computed(control: &mut Connection, number: u32, table: &str) -> Result<(u64, u64)> {
-    let (product, text) = (Product::MySql, literal(Product::MySql, table));
+    let (dialect, text) = (Dialect::MySql, literal(Dialect::MySql, table));
     let columns = ask(
         control,
         &format!(
@@ -382,13 +380,13 @@ fn computed(control: &mut Connection, number: u32, table: &str) -> Result<(u64, 
     }
     // Bytes that are no text would have no common character set with the rest.
     let value = |name: &String| {
-        format!("COALESCE(CONVERT(QUOTE({}) USING utf8mb4), '?')", quoted_name(product, name))
+        format!("COALESCE(CONVERT(QUOTE({}) USING utf8mb4), '?')", quoted_name(dialect, name))
     };
     let values: Vec<String> = columns.iter().map(value).collect();
     let sql = format!(
         "SELECT COUNT(*), COALESCE(SUM(CRC32(CONCAT_WS(',', {number}, {}))), 0) FROM {}",
         values.join(", "),
-        quoted_name(product, table)
+        quoted_name(dialect, table)
     );
     let found = control.query(&sql).map_err(|cause| Error::query(sql.as_bytes(), cause))?;
     let cell = |column| found.text(0, column).and_then(|text| text.parse().ok());
@@ -399,7 +397,7 @@ fn computed(control: &mut Connection, number: u32, table: &str) -> Result<(u64, 
 
 /// Rows and checksum of a table whose rows Postgres sends, since it has no CRC-32.
 fn sum_rows(control: &mut Connection, number: u32, table: &str) -> Result<(u64, u64)> {
-    let sql = format!("SELECT * FROM {}", quoted_name(Product::Postgres, table));
+    let sql = format!("SELECT * FROM {}", quoted_name(Dialect::Postgres, table));
     let (mut rows, mut checksum, mut scratch) = (0_u64, 0_u64, Vec::new());
     let read = control.query_rows(&sql, &mut |values| {
         let mut error = None;
@@ -422,27 +420,27 @@ fn check_counts(data: &OwnData, sent: &[Option<u64>], found: &[u64]) -> Result<(
 }
 
 /// Statements that read every page of a table and of its indexes.
-fn cache_queries(control: &mut Connection, product: Product, table: &str) -> Result<Vec<String>> {
-    let name = quoted_name(product, table);
-    match product {
-        Product::MariaDb | Product::MySql => {
+fn cache_queries(control: &mut Connection, dialect: Dialect, table: &str) -> Result<Vec<String>> {
+    let name = quoted_name(dialect, table);
+    match dialect {
+        Dialect::MySql => {
             let sql = format!(
                 "SELECT DISTINCT index_name FROM information_schema.statistics \
                  WHERE table_schema = DATABASE() AND table_name = {} AND index_type = 'BTREE'",
-                literal(product, table)
+                literal(dialect, table)
             );
             let indexes = ask(control, &sql)?;
             // Without a primary key, no index has the rows themselves.
             let has_key = indexes.iter().any(|it| it == "PRIMARY");
             let whole = (!has_key).then(|| format!("SELECT COUNT(*) FROM {name} USE INDEX ()"));
             let of_index = |index: &String| {
-                let index = quoted_name(product, index);
+                let index = quoted_name(dialect, index);
                 format!("SELECT COUNT(*) FROM {name} FORCE INDEX ({index})")
             };
             Ok(indexes.iter().map(of_index).chain(whole).collect())
         }
-        Product::Postgres => {
-            let table = literal(product, &table.to_ascii_lowercase());
+        Dialect::Postgres => {
+            let table = literal(dialect, &table.to_ascii_lowercase());
             let sql = format!(
                 "SELECT DISTINCT a.attname FROM pg_catalog.pg_index AS i \
                  JOIN pg_catalog.pg_class AS c ON c.oid = i.indrelid \
@@ -454,7 +452,7 @@ fn cache_queries(control: &mut Connection, product: Product, table: &str) -> Res
             let whole = columns.is_empty().then(|| format!("SELECT COUNT(*) FROM {name}"));
             // The row as text needs the table itself, not only the index.
             let of_column = |column: &String| {
-                let column = quoted_name(product, column);
+                let column = quoted_name(dialect, column);
                 format!("SELECT SUM(LENGTH(x::text)) FROM {name} AS x WHERE x.{column} IS NOT NULL")
             };
             Ok(columns.iter().map(of_column).chain(whole).collect())

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use assay_model::{Pacing, Product, Role, Setup, StatementMode, Test, WorkCounters};
+use assay_model::{Dialect, Pacing, Role, Setup, StatementMode, Test, WorkCounters};
 use assay_wire::{ConnectOptions, Connection};
 use assay_workloads::Program;
 
@@ -61,7 +61,7 @@ pub struct TurnWork {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Work {
     /// Family of the server.
-    pub product: Product,
+    pub dialect: Dialect,
     /// The test.
     pub test: Test,
     /// How many clients, on what data.
@@ -83,7 +83,7 @@ pub struct Session {
     /// How long a run may go without the end of an event, or continue after its time, before it is cut off.
     stall_limit: Duration,
     /// Where to end statements that take too long.
-    control: (ConnectOptions, Product),
+    control: (ConnectOptions, Dialect),
 }
 
 /// How a run ended.
@@ -146,11 +146,11 @@ impl Session {
         cpus: &[usize],
         policy: &ClientPolicy,
     ) -> Result<Self> {
-        let Work { product, test, setup, statements, seed } = *work;
+        let Work { dialect, test, setup, statements, seed } = *work;
         let [Role { clients: None, pacing: Pacing::Closed, .. }] = test.roles.as_slice() else {
             return Err(Error::Roles(test.name()));
         };
-        let program = Arc::new(Program::new(product, test, setup, statements));
+        let program = Arc::new(Program::new(dialect, test, setup, statements));
         remove_added_rows(options, &program)?;
         let policy = Arc::new(policy.clone());
         let gauge = || match policy.shows_latencies {
@@ -170,7 +170,7 @@ impl Session {
         let tallies = clients.iter().map(|_| Tallies::new(clients.len()));
         let tallies = tallies.collect::<Result<_>>()?;
         let stall_limit = options.timeout * TIMEOUTS_PER_STALL;
-        let control = (options.clone(), product);
+        let control = (options.clone(), dialect);
         Ok(Self { clients, tallies, elapsed: Duration::ZERO, gauges, stall_limit, control })
     }
 
@@ -307,8 +307,8 @@ impl Session {
     /// server's speed, if it answers others.
     fn cancelled(&self, error: Error, elapsed: Duration) -> Error {
         let Some(why) = error.silence(elapsed) else { return error };
-        let (options, product) = &self.control;
-        if cancel(options, *product, &self.connection_ids(), elapsed).is_err() {
+        let (options, dialect) = &self.control;
+        if cancel(options, *dialect, &self.connection_ids(), elapsed).is_err() {
             return error;
         }
         let (warm, measured) = self.progress();

@@ -7,7 +7,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::time::Duration;
 
 use assay_load::{Bound, Error, Finished, RunMonitor, Session, Work};
-use assay_model::{Product, Setup, StatementMode};
+use assay_model::{Dialect, Setup, StatementMode};
 use assay_wire::mysql::codec::{HEADER, frame, parse_header};
 use assay_wire::{ConnectOptions, Stop};
 use assay_workloads::test_by_name;
@@ -41,7 +41,7 @@ impl Peer {
 
     fn session(&self) -> Session {
         let work = Work {
-            product: Product::MariaDb,
+            dialect: Dialect::MySql,
             test: test_by_name("point-query").unwrap(),
             setup: Setup { clients: CLIENTS, tables: 1, rows: 1000 },
             statements: StatementMode::Text,

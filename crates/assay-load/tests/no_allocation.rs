@@ -4,7 +4,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use assay_load::{Bound, Session, Tables, Work, fill};
-use assay_model::{Engine, IdKey, Product, Setup, StatementMode, TableForm, TestSet};
+use assay_model::{Dialect, Engine, IdKey, Setup, StatementMode, TableForm, TestSet};
 use assay_workloads::tests_of;
 
 struct Counting;
@@ -42,9 +42,9 @@ fn more_events_take_no_more_allocations() {
     let server = assay_testkit::mariadb();
     let options = server.connect_options();
     let setup = Setup { clients: 1, tables: 2, rows: 2000 };
-    let product = Product::MariaDb;
+    let dialect = Dialect::MySql;
     let tables = Tables {
-        product,
+        dialect,
         engine: Engine::InnoDb,
         id_key: IdKey::Primary,
         form: TableForm::default(),
@@ -54,7 +54,7 @@ fn more_events_take_no_more_allocations() {
     fill(&options, &tables, &mut |_| ()).unwrap();
     for statements in [StatementMode::Prepared, StatementMode::Text] {
         for test in tests_of(TestSet::Set32) {
-            let work = Work { product, test, setup, statements, seed: 1 };
+            let work = Work { dialect, test, setup, statements, seed: 1 };
             let mut session = Session::open(&options, &work, &[]).unwrap();
             let mut allocations_of = |start, events| {
                 let before = ALLOCATIONS.load(Ordering::Relaxed);

@@ -9,7 +9,9 @@ mod claim;
 mod conclusion;
 mod counted;
 mod data;
+mod dialect;
 mod distribution;
+mod engine;
 mod estimate;
 mod event;
 mod examination;
@@ -23,6 +25,7 @@ pub mod limits;
 mod own;
 mod prefix;
 mod printable;
+mod products;
 mod profile;
 mod published;
 mod queue;
@@ -41,7 +44,9 @@ pub use claim::{Counted, Quantity, Region, Relation, Share, Statement, Summary};
 pub use conclusion::{Conclusion, Conclusions};
 pub use counted::{counted, thousands};
 pub use data::{DataContent, DataSet, IdKey, PgsqlVariant, StatementMode, TableForm, may_equal};
+pub use dialect::Dialect;
 pub use distribution::Distribution;
+pub use engine::Engine;
 pub use estimate::{Estimate, Verdict};
 pub use event::{BusyProcess, EventKind, MachineFact};
 pub use examination::{
@@ -54,10 +59,11 @@ pub use growing_tree::GrowingTree;
 pub use hint::Hint;
 pub use histogram::{HISTOGRAM_VALUE_MAX, recorded_values};
 pub use own::{
-    OwnColumn, OwnData, OwnFile, OwnRows, OwnStep, OwnTable, PerProduct, Sql, Transaction, Variable,
+    OwnColumn, OwnData, OwnFile, OwnRows, OwnStep, OwnTable, PerDialect, Sql, Transaction, Variable,
 };
 pub use prefix::{Build, Layout, Package, Prefix};
 pub use printable::{no_formula, printable, printable_json, printable_lines, shortened};
+pub use products::{Product, ProductFacts};
 pub use profile::{
     CallNode, CallTree, CellProfile, Frame, KERNEL, ProcessorPart, Profile, ProfileLimits,
     Profiling, Waits,
@@ -82,7 +88,7 @@ pub use study::{
     PlannedCell, Run, Study, StudyEvent, StudyRecord, StudySummary, System,
 };
 pub use suite::{OltpOptions, RandType, Suite};
-pub use system::{Engine, Origin, Product, SystemSpec};
+pub use system::{Origin, SystemSpec};
 pub use test::{
     Class, Definition, Group, Pacing, PlanningFacts, Role, Schema, StartFrom, Test, TestSet, Unit,
 };

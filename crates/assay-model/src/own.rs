@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Generator, Product, Scalar};
+use crate::{Dialect, Generator, Scalar};
 
 /// The tables of a user's workload.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -21,9 +21,9 @@ pub struct OwnTable {
     /// Its name.
     pub name: String,
     /// The statements that create it, with what it needs; none if the script with its rows does.
-    pub create: Vec<PerProduct<String>>,
+    pub create: Vec<PerDialect<String>>,
     /// Statements that follow when its rows are loaded, such as those that create indexes.
-    pub after: Vec<PerProduct<String>>,
+    pub after: Vec<PerDialect<String>>,
     /// Where its rows come from.
     pub rows: OwnRows,
 }
@@ -47,7 +47,7 @@ pub enum OwnRows {
         count: u32,
     },
     /// Made by the statements of an SQL script.
-    Script(PerProduct<OwnFile>),
+    Script(PerDialect<OwnFile>),
 }
 
 /// A file that belongs to a workload.
@@ -70,10 +70,10 @@ pub struct OwnColumn {
     pub values: Generator,
 }
 
-/// Something that may differ between products.
+/// Something that may differ between dialects.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct PerProduct<T> {
+pub struct PerDialect<T> {
     /// For MySQL and MariaDB; `None` if they leave it out.
     pub mysql: Option<T>,
     /// For Postgres; `None` if it leaves it out.
@@ -110,8 +110,8 @@ pub struct Variable {
 pub enum OwnStep {
     /// A statement.
     Send {
-        /// The statement. A product that has none skips the step.
-        sql: PerProduct<Sql>,
+        /// The statement. A dialect that has none skips the step.
+        sql: PerDialect<Sql>,
         /// Number of repetitions in a row. The variables that it uses and that are drawn are drawn anew for each.
         times: u32,
         /// The variables that get the columns of the first row of the result, in order.
@@ -147,13 +147,13 @@ impl OwnData {
         self.tables.iter().filter_map(OwnTable::count).map(u64::from).sum()
     }
 
-    /// The first table that a product cannot make, if there is one.
+    /// The first table that has no statement in a dialect, if there is one.
     #[must_use]
-    pub fn lacks(&self, product: Product) -> Option<&OwnTable> {
+    pub fn lacks(&self, dialect: Dialect) -> Option<&OwnTable> {
         self.tables.iter().find(|table| {
-            let has_create = table.create.iter().any(|it| it.of(product).is_some());
+            let has_create = table.create.iter().any(|it| it.of(dialect).is_some());
             let has_script = match &table.rows {
-                OwnRows::Script(script) => script.of(product).is_some(),
+                OwnRows::Script(script) => script.of(dialect).is_some(),
                 OwnRows::Generated { .. } | OwnRows::Csv { .. } => false,
             };
             !has_create && !has_script
@@ -205,13 +205,13 @@ impl Transaction {
     }
 }
 
-impl<T> PerProduct<T> {
-    /// The part of a product.
+impl<T> PerDialect<T> {
+    /// The part of a dialect.
     #[must_use]
-    pub fn of(&self, product: Product) -> Option<&T> {
-        match product {
-            Product::Postgres => self.postgres.as_ref(),
-            Product::MariaDb | Product::MySql => self.mysql.as_ref(),
+    pub fn of(&self, dialect: Dialect) -> Option<&T> {
+        match dialect {
+            Dialect::Postgres => self.postgres.as_ref(),
+            Dialect::MySql => self.mysql.as_ref(),
         }
     }
 }
@@ -230,8 +230,8 @@ impl Sql {
     }
 }
 
-impl<T: Clone> PerProduct<T> {
-    /// The same for all products.
+impl<T: Clone> PerDialect<T> {
+    /// The same for all dialects.
     #[must_use]
     pub fn all(part: T) -> Self {
         Self { mysql: Some(part.clone()), postgres: Some(part) }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Distribution, Product, Transaction};
+use crate::{Dialect, Distribution, Transaction};
 
 /// The events of a client. They differ only in their random parameters.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -91,11 +91,11 @@ pub enum Fill {
 }
 
 impl Step {
-    /// The text for a product, with `?` for parameters.
+    /// The text in a dialect, with `?` for parameters.
     #[must_use]
-    pub fn sql(&self, product: Product) -> &str {
-        match (product, &self.postgres) {
-            (Product::Postgres, Some(sql)) => sql,
+    pub fn sql(&self, dialect: Dialect) -> &str {
+        match (dialect, &self.postgres) {
+            (Dialect::Postgres, Some(sql)) => sql,
             _ => &self.sql,
         }
     }

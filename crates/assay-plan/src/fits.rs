@@ -2,9 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use assay_model::{
-    DataSet, Engine, Experiment, Origin, Product, Setup, Study, SystemSpec, thousands,
-};
+use assay_model::{DataSet, Engine, Experiment, Origin, Setup, Study, SystemSpec, thousands};
 
 use crate::config_file::asked;
 use crate::error::{DISK, Error, MEMORY};
@@ -200,9 +198,9 @@ fn logs_mb(spec: &SystemSpec) -> Option<u64> {
         }
         Engine::InnoDb | Engine::RocksDb => {
             // MariaDB has had one file since 10.5.
-            let usual = if spec.product == Product::MySql { 2 } else { 1 };
+            let usual = spec.product.facts().log_files;
             let files = asked(spec, "innodb_log_files_in_group").and_then(|it| it.parse().ok());
-            let files: u64 = files.filter(|_| spec.product == Product::MySql).unwrap_or(usual);
+            let files: u64 = files.filter(|_| usual.is_some()).or(usual).unwrap_or(1);
             let logs = of("innodb_log_file_size", 1).map(|mb| mb.saturating_mul(files));
             let logs = of("innodb_redo_log_capacity", 1).or(logs);
             let spaces = ["innodb_data_file_path", "innodb_temp_data_file_path"]

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use assay_model::{
-    CellId, Class, CpuPlacement, DataSet, Experiment, IdKey, OltpOptions, OwnData, PgsqlVariant,
-    PlannedCell, Product, Profiling, Setup, Study, Suite, SystemSpec, Test,
+    CellId, Class, CpuPlacement, DataSet, Dialect, Experiment, IdKey, OltpOptions, OwnData,
+    PgsqlVariant, PlannedCell, Profiling, Setup, Study, Suite, SystemSpec, Test,
 };
 use assay_terms::Terms;
 
@@ -132,7 +132,7 @@ fn check_suite(request: &Request, effort: &Effort) -> Result<(), Error> {
 
 /// Refuses a text in `CREATE TABLE` that not all systems can understand.
 fn check_form(request: &Request, systems: &[PlannedSystem]) -> Result<(), Error> {
-    let is_postgres = |it: &PlannedSystem| it.spec.product == Product::Postgres;
+    let is_postgres = |system: &PlannedSystem| system.spec.product.dialect() == Dialect::Postgres;
     let text = &request.oltp.create_table_options;
     if !text.is_empty() && systems.iter().any(is_postgres) && !systems.iter().all(is_postgres) {
         return Err(Error::Conflict(
@@ -140,16 +140,16 @@ fn check_form(request: &Request, systems: &[PlannedSystem]) -> Result<(), Error>
              MariaDB",
         ));
     }
-    let mut products = systems.iter().map(|it| it.spec.product);
-    products.try_for_each(|product| check_variant(request.oltp.pgsql_variant, product))
+    let mut dialects = systems.iter().map(|system| system.spec.product.dialect());
+    dialects.try_for_each(|dialect| check_variant(request.oltp.pgsql_variant, dialect))
 }
 
 /// Refuses a variant of Postgres for another product.
 ///
 /// # Errors
 /// [`Error::Conflict`].
-pub fn check_variant(variant: PgsqlVariant, product: Product) -> Result<(), Error> {
-    if variant == PgsqlVariant::Redshift && product != Product::Postgres {
+pub fn check_variant(variant: PgsqlVariant, dialect: Dialect) -> Result<(), Error> {
+    if variant == PgsqlVariant::Redshift && dialect != Dialect::Postgres {
         return Err(Error::Conflict("`--pgsql-variant redshift` applies only to Postgres"));
     }
     Ok(())
@@ -266,7 +266,7 @@ fn own_setups(
         return Err(Error::OutOfRange { option: "id-key", value, why });
     }
     for system in systems {
-        if let Some(table) = data.lacks(system.spec.product) {
+        if let Some(table) = data.lacks(system.spec.product.dialect()) {
             let (name, table) = (system.name.clone(), table.name.clone());
             if data.tables.iter().all(|it| it.is_for_postgres_only()) {
                 return Err(Error::PostgresOnly { name, workload: data.name.clone() });

@@ -1,21 +1,8 @@
 //! Other names of products, and the system name that a user probably meant.
 
-use assay_model::Product;
+use assay_model::{Product, ProductFacts};
 
 use crate::nearest::nearest;
-
-/// Other names of products.
-const PRODUCTS: [(&str, Product); 9] = [
-    ("maria", Product::MariaDb),
-    ("mariadb-server", Product::MariaDb),
-    ("mysql-server", Product::MySql),
-    ("mysql-community-server", Product::MySql),
-    ("pg", Product::Postgres),
-    ("pgsql", Product::Postgres),
-    ("psql", Product::Postgres),
-    ("postgre", Product::Postgres),
-    ("postgresql", Product::Postgres),
-];
 
 const PERCONA: [&str; 3] = ["percona", "percona-server", "ps"];
 
@@ -34,18 +21,18 @@ pub(crate) fn system_hint(name: &str, is_system_name: fn(&str) -> bool) -> Optio
             "Percona Server is product `mysql`; name its full version: `mysql@{example}`"
         ));
     }
-    let known = Product::ALL.into_iter().find(|product| product.word() == lower);
+    let known = Product::named(&lower);
     // A path in place of the version. A `/` with only an engine after it is not a path.
     let path = rest.strip_prefix('@').filter(|it| it.starts_with(['/', '.']));
     let is_engine = |it: &str| ["/innodb", "/rocksdb", "/heap"].contains(&it);
     if let (Some(product), Some(path)) = (known, path.filter(|it| !is_engine(it))) {
         return Some(format!("a directory is written `{product}@dir:{path}`"));
     }
-    let elsewhere = PRODUCTS.into_iter().find(|(other, _)| *other == lower).map(|(_, it)| it);
-    let near = || {
-        let word = nearest(lower.as_str(), Product::ALL.map(Product::word))?;
-        Product::ALL.into_iter().find(|product| product.word() == word)
-    };
+    let elsewhere = Product::ALL.into_iter().find(|product| {
+        let ProductFacts { aliases, other_names, .. } = product.facts();
+        aliases.iter().chain(*other_names).any(|name| *name == lower)
+    });
+    let near = || nearest(lower.as_str(), Product::ALL.map(Product::word)).and_then(Product::named);
     let product = known.or(elsewhere).or_else(near)?;
     // `10.11.x` means the series.
     let any = [".x", ".X", ".*"].into_iter().find_map(|any| version.strip_suffix(any));
@@ -55,11 +42,7 @@ pub(crate) fn system_hint(name: &str, is_system_name: fn(&str) -> bool) -> Optio
     }
     let is_versioned = version.starts_with(|c: char| c.is_ascii_digit());
     (!is_versioned && !rest.contains("git:") && !rest.contains("dir:")).then(|| {
-        let example = match product {
-            Product::MariaDb => "11.8",
-            Product::MySql => "8.0",
-            Product::Postgres => "17",
-        };
+        let example = product.facts().example;
         format!(
             "a system is written `product@version`, for example `{product}@{example}`; \
              `assay server list --available {product}` lists the versions"

@@ -1,7 +1,7 @@
 //! Server options that only assay sets: those that determine a server's location and identity. One rule serves system
 //! names, study files, config files and ledgers.
 
-use assay_model::{Product, may_be_secret};
+use assay_model::{Dialect, Product, may_be_secret};
 
 use crate::error::{Error, Refusal};
 
@@ -17,12 +17,13 @@ pub(crate) fn check_option(product: Product, name: &str, value: &str) -> Result<
 }
 
 pub(crate) fn refusal(product: Product, name: &str, value: &str) -> Option<Refusal> {
-    let by_name = match product {
-        Product::MariaDb | Product::MySql => match plain(name).as_str() {
+    let reserved = product.facts().reserved;
+    let by_name = match product.dialect() {
+        Dialect::MySql => match plain(name).as_str() {
             "plugin_load" | "plugin_load_add" if are_engines(value) => None,
-            name => mysql(name),
+            name => by_name(reserved, name).or_else(|| by_beginning(reserved, name)),
         },
-        Product::Postgres => postgres(&name.replace('-', "_").to_ascii_lowercase()),
+        Dialect::Postgres => by_name(reserved, &name.replace('-', "_").to_ascii_lowercase()),
     };
     let shown = if may_be_secret(name) { "..." } else { value };
     by_name.or_else(|| leads_away(value).then(|| Refusal::LeadsAway(shown.to_owned())))
@@ -54,18 +55,15 @@ fn are_engines(value: &str) -> bool {
     })
 }
 
-fn mysql(name: &str) -> Option<Refusal> {
-    if RESERVED_MYSQL.iter().any(|reserved| is_named(reserved, name)) {
-        return Some(Refusal::Reserved);
-    }
-    // Servers accept any unambiguous beginning of a name. A single letter is never unambiguous.
-    let long = RESERVED_MYSQL.iter().find(|it| name.len() > 1 && it.starts_with(name));
-    let long = long.filter(|_| !COMPLETE_MYSQL.contains(&name));
-    long.map(|reserved| Refusal::ShortFor(reserved))
+fn by_name(reserved: &[&str], name: &str) -> Option<Refusal> {
+    reserved.iter().any(|entry| is_named(entry, name)).then_some(Refusal::Reserved)
 }
 
-fn postgres(name: &str) -> Option<Refusal> {
-    RESERVED_POSTGRES.iter().any(|reserved| is_named(reserved, name)).then_some(Refusal::Reserved)
+/// Servers of MySQL accept any unambiguous beginning of a name. A single letter is never unambiguous.
+fn by_beginning(reserved: &[&'static str], name: &str) -> Option<Refusal> {
+    let long = reserved.iter().find(|entry| name.len() > 1 && entry.starts_with(name));
+    let long = long.filter(|_| !COMPLETE.contains(&name));
+    long.map(|entry| Refusal::ShortFor(entry))
 }
 
 /// Whether an entry of the tables covers a name.
@@ -86,82 +84,8 @@ fn leads_away(value: &str) -> bool {
     })
 }
 
-/// Options for directories, sockets, ports, users and logs, and options that turn the server into another program.
-/// Plugins are among them, because some listen. An entry that ends in `_` stands for all names that begin with it.
-/// Files with relative names are not listed: they lie in the data directory.
-const RESERVED_MYSQL: &[&str] = &[
-    "admin_",
-    "basedir",
-    "bind_address",
-    "bootstrap",
-    "character_sets_dir",
-    "chroot",
-    "daemonize",
-    "datadir",
-    "defaults_",
-    "early_plugin_load",
-    "extra_port",
-    "grant_tables",
-    "help",
-    "init_file",
-    "initialize",
-    "initialize_insecure",
-    "lc_messages_dir",
-    "log_error",
-    "log_error_services",
-    "log_syslog",
-    "login_path",
-    "mysqlx",
-    "mysqlx_",
-    "networking",
-    "no_defaults",
-    "pid_file",
-    "plugin_dir",
-    "plugin_load",
-    "plugin_load_",
-    "port",
-    "print_defaults",
-    "replica_load_tmpdir",
-    "report_",
-    "secure_file_priv",
-    "slave_load_tmpdir",
-    "socket",
-    "tmpdir",
-    "user",
-    "wsrep_",
-];
-
-/// Beginnings of these names that are options by themselves.
-const COMPLETE_MYSQL: &[&str] = &["lc_messages"];
-
-/// The same for Postgres. An entry that begins with `_` stands for all names that end with it: commands that the server
-/// executes, and code that its procedural languages run, such as `plperl.on_init`.
-const RESERVED_POSTGRES: &[&str] = &[
-    "_command",
-    "_init",
-    "_proc",
-    "archive_library",
-    "bonjour",
-    "bonjour_name",
-    "config_file",
-    "data_directory",
-    "dynamic_shared_memory_type",
-    "event_source",
-    "external_pid_file",
-    "hba_file",
-    "ident_file",
-    "listen_addresses",
-    "log_destination",
-    "log_directory",
-    "log_filename",
-    "logging_collector",
-    "port",
-    "ssl",
-    "ssl_",
-    "stats_temp_directory",
-    "syslog_",
-    "unix_socket_",
-];
+/// Beginnings of reserved names that are options by themselves.
+const COMPLETE: &[&str] = &["lc_messages"];
 
 #[cfg(test)]
 mod tests {

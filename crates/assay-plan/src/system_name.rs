@@ -62,9 +62,10 @@ pub fn check_system(spec: &SystemSpec) -> Result<(), Error> {
 fn read(name: &str) -> Result<SystemSpec, Error> {
     if is_url(name) {
         let url = parse_url(name)?;
+        let product = Product::of_dialect(url.dialect);
         return Ok(SystemSpec {
-            product: url.product,
-            engine: SystemSpec::default_engine(url.product),
+            product,
+            engine: product.default_engine(),
             origin: Origin::Url(url.to_string()),
             overrides: Vec::new(),
         });
@@ -109,7 +110,7 @@ fn read(name: &str) -> Result<SystemSpec, Error> {
         if path.is_empty() {
             return Err(fail(origin_word, "`dir:` needs a path".to_owned()));
         }
-        (Origin::Dir(path.into()), SystemSpec::default_engine(product))
+        (Origin::Dir(path.into()), product.default_engine())
     } else if let Some(reference) = origin_word.strip_prefix("git:") {
         if reference.is_empty() {
             return Err(fail(origin_word, "`git:` needs a path and a ref".to_owned()));
@@ -119,7 +120,7 @@ fn read(name: &str) -> Result<SystemSpec, Error> {
                        use `https://TOKEN@host/path` instead";
             return Err(fail(origin_word, why.to_owned()));
         }
-        (Origin::Git(reference.to_owned()), SystemSpec::default_engine(product))
+        (Origin::Git(reference.to_owned()), product.default_engine())
     } else {
         let (version, engine_word) = match origin_word.split_once('/') {
             Some((version, engine)) => (version, Some(engine)),
@@ -128,7 +129,7 @@ fn read(name: &str) -> Result<SystemSpec, Error> {
         check_version(version).map_err(|why| fail(version, why))?;
         let engine = match engine_word {
             Some(word) => parse_engine(product, word).map_err(|why| fail(word, why))?,
-            None => SystemSpec::default_engine(product),
+            None => product.default_engine(),
         };
         (Origin::Version(version.to_owned()), engine)
     };
@@ -186,15 +187,17 @@ fn without_secret_options(name: &str) -> String {
 }
 
 fn parse_product(name: &str, word: &str) -> Result<Product, Error> {
-    if let Some(product) = Product::ALL.into_iter().find(|product| product.word() == word) {
+    let is_called =
+        |product: &Product| product.word() == word || product.facts().aliases.contains(&word);
+    if let Some(product) = Product::ALL.into_iter().find(is_called) {
         return Ok(product);
-    }
-    if word == "postgresql" {
-        return Ok(Product::Postgres);
     }
     let why = match word {
         "" => "the product before `@` is missing".to_owned(),
-        word => format!("`{word}` is not a product assay knows (mariadb, mysql, postgres)"),
+        word => {
+            let known = Product::ALL.map(Product::word).join(", ");
+            format!("`{word}` is not a product assay knows ({known})")
+        }
     };
     let at = place(name, word);
     Err(Error::SystemName { name: without_secret_options(name), at, why, hint: None })
@@ -221,10 +224,7 @@ fn check_version(version: &str) -> Result<(), String> {
 /// # Errors
 /// A text that names the mistake and the engines of the product.
 pub fn parse_engine(product: Product, word: &str) -> Result<Engine, String> {
-    let engines: &[Engine] = match product {
-        Product::MariaDb | Product::MySql => &[Engine::InnoDb, Engine::RocksDb],
-        Product::Postgres => &[Engine::Heap],
-    };
+    let engines = product.facts().engines;
     engines.iter().copied().find(|engine| engine.word() == word).ok_or_else(|| {
         let known: Vec<_> = engines.iter().map(|engine| format!("`{}`", engine.word())).collect();
         format!("`{word}` is not a supported engine of {product}; use {}", known.join(" or "))

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use assay_model::Product;
+use assay_model::Dialect;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 use crate::error::{Error, NO_SCHEME};
@@ -12,8 +12,8 @@ use crate::error::{Error, NO_SCHEME};
 /// A running server and how to log in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerUrl {
-    /// The family: MySQL stands for MariaDB too.
-    pub product: Product,
+    /// The dialect that it speaks.
+    pub dialect: Dialect,
     /// The place where it listens.
     pub place: Place,
     /// User to log in as.
@@ -52,10 +52,7 @@ impl fmt::Debug for Password {
 impl fmt::Display for ServerUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let encoded = |text| utf8_percent_encode(text, WORD);
-        let scheme = match self.product {
-            Product::MariaDb | Product::MySql => "mysql",
-            Product::Postgres => "postgres",
-        };
+        let scheme = self.dialect.scheme();
         let (user, database) = (encoded(&self.user), encoded(&self.database));
         match &self.place {
             Place::Socket(path) => {
@@ -79,8 +76,8 @@ impl ServerUrl {
     /// number of a socket.
     #[must_use]
     pub fn for_programs(&self) -> String {
-        let own = match (self.product, &self.place) {
-            (Product::Postgres, Place::Socket(path)) => directory_and_port(path),
+        let own = match (self.dialect, &self.place) {
+            (Dialect::Postgres, Place::Socket(path)) => directory_and_port(path),
             _ => None,
         };
         let Some((directory, port)) = own else { return self.to_string() };
@@ -115,9 +112,9 @@ pub fn parse_url(text: &str) -> Result<ServerUrl, Error> {
 /// texts that are not URLs.
 fn read(text: &str) -> Result<ServerUrl, String> {
     let (scheme, rest) = text.split_once("://").ok_or(NO_SCHEME)?;
-    let (product, default_port) = match scheme {
-        "mysql" | "mariadb" => (Product::MySql, 3306),
-        "postgres" | "postgresql" => (Product::Postgres, 5432),
+    let dialect = match scheme {
+        "mysql" | "mariadb" => Dialect::MySql,
+        "postgres" | "postgresql" => Dialect::Postgres,
         _ if scheme.bytes().all(|byte| byte.is_ascii_alphanumeric()) => {
             return Err(format!("`{scheme}` is neither `mysql` nor `postgres`"));
         }
@@ -142,13 +139,13 @@ fn read(text: &str) -> Result<ServerUrl, String> {
         let why = "an `@` after the host: write `/` in a password as `%2F`, and `@` in a database as `%40`";
         return Err(why.to_owned());
     }
-    let place = match socket(query, product, default_port)? {
+    let place = match socket(query, dialect)? {
         Some(path) if host.is_empty() => Place::Socket(path),
         Some(_) => return Err("both a host and a socket".to_owned()),
         None if host.is_empty() => return Err("neither a host nor `?socket=PATH`".to_owned()),
-        None => tcp(host, default_port)?,
+        None => tcp(host, dialect.port())?,
     };
-    Ok(ServerUrl { product, place, user: decoded(user)?, password, database: decoded(database)? })
+    Ok(ServerUrl { dialect, place, user: decoded(user)?, password, database: decoded(database)? })
 }
 
 /// The name of a part of a query. Its value may be a password, and so may a part without a name.
@@ -157,9 +154,9 @@ fn named(part: &str) -> &str {
 }
 
 /// The socket that a query names: by its path, or, for Postgres, by its directory and number.
-fn socket(query: &str, product: Product, default_port: u16) -> Result<Option<PathBuf>, String> {
+fn socket(query: &str, dialect: Dialect) -> Result<Option<PathBuf>, String> {
     let (mut socket, mut directory, mut number) = (None, None, None);
-    let of_postgres = product == Product::Postgres;
+    let of_postgres = dialect == Dialect::Postgres;
     for part in query.split('&').filter(|part| !part.is_empty()) {
         match part.split_once('=') {
             Some(("socket", path)) if !path.is_empty() => {
@@ -180,7 +177,7 @@ fn socket(query: &str, product: Product, default_port: u16) -> Result<Option<Pat
             Err(format!("`host={}` is not the path of a directory", path.display()))
         }
         (None, Some(path)) => {
-            let name = format!("{POSTGRES_SOCKET}{}", number.unwrap_or(default_port));
+            let name = format!("{POSTGRES_SOCKET}{}", number.unwrap_or(dialect.port()));
             Ok(Some(path.join(name)))
         }
         (_, None) if number.is_some() => Err("`port=` without `host=DIRECTORY`".to_owned()),
@@ -288,7 +285,7 @@ mod tests {
         assert_eq!(url.to_string(), "mysql://me@127.0.0.1:3307/db");
         let url = parse_url("postgres://me@[::1]/db").unwrap();
         assert_eq!(url.place, Place::Tcp { host: "::1".into(), port: 5432 });
-        assert_eq!(url.product, Product::Postgres);
+        assert_eq!(url.dialect, Dialect::Postgres);
     }
 
     #[test]
@@ -317,7 +314,7 @@ mod tests {
             } else {
                 Place::Tcp { host: "db.example".to_owned(), port }
             };
-            let url = ServerUrl { product: Product::MySql, place, user, password: None, database };
+            let url = ServerUrl { dialect: Dialect::MySql, place, user, password: None, database };
             prop_assert_eq!(parse_url(&url.to_string()), Ok(url));
         }
     }

@@ -26,7 +26,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let spec = SystemSpec {
         product,
         origin: Origin::Version(version.clone()),
-        engine: SystemSpec::default_engine(product),
+        engine: product.default_engine(),
         overrides: Vec::new(),
     };
     let mut last = None;

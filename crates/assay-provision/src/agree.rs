@@ -56,7 +56,7 @@ impl Held {
 
     fn cached(prefix: Prefix) -> Self {
         let has_rocks = prefix.layout.plugin_dir.join("ha_rocksdb.so").exists();
-        let engines = [SystemSpec::default_engine(prefix.product), Engine::RocksDb];
+        let engines = [prefix.product.default_engine(), Engine::RocksDb];
         Self {
             maker: maker(&prefix.build).to_owned(),
             rank: match (prefix.build.source.as_str(), prefix.build.channel.as_str()) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use assay_model::{Engine, Product, SystemSpec, masked};
+use assay_model::{Engine, Product, masked};
 use fs_err as fs;
 use serde::Deserialize;
 
@@ -288,7 +288,7 @@ impl Package {
 
     /// Whether its server has that storage engine.
     pub(crate) fn has_engine(&self, engine: Engine) -> bool {
-        engine == SystemSpec::default_engine(self.product) || self.engines.contains(&engine)
+        engine == self.product.default_engine() || self.engines.contains(&engine)
     }
 
     /// Whether it is a vendor, who has tarballs.
@@ -395,7 +395,7 @@ impl<'a> Packaged<'a> {
 impl Server {
     /// Whether servers with that storage engine can be made of the row's packages.
     pub(crate) fn has_engine(&self, engine: Engine) -> bool {
-        engine == SystemSpec::default_engine(self.product) || self.engines.contains_key(&engine)
+        engine == self.product.default_engine() || self.engines.contains_key(&engine)
     }
 
     /// Packages that a storage engine needs in addition to the roots.

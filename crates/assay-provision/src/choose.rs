@@ -160,7 +160,7 @@ fn pass_over(unread: &[Error], progress: &mut dyn FnMut(Progress)) {
 
 /// The storage engine of a system, if it is not the usual one of its product.
 fn unusual(spec: &SystemSpec) -> Option<Engine> {
-    (spec.engine != SystemSpec::default_engine(spec.product)).then_some(spec.engine)
+    (spec.engine != spec.product.default_engine()).then_some(spec.engine)
 }
 
 /// The verified versions in order. The others are too many to list.

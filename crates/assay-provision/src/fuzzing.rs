@@ -56,8 +56,7 @@ pub fn source(text: &str) -> Option<String> {
     assert!(git::run::failing(text).len() <= 16);
     crate::http::rest_of(text, 0);
     crate::catalog::is_own(text);
-    let version = |product| git::version::of(product, text);
-    Product::ALL.into_iter().find_map(version)
+    Product::ALL.into_iter().find_map(|product| product.version_in_source(text))
 }
 
 pub fn sources(text: &str) -> usize {

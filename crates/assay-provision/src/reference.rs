@@ -30,7 +30,7 @@ pub fn version_table(product: Product) -> Result<String, Error> {
     }
     for packaged in catalog.packaged(product) {
         let version = packaged.version.version.clone();
-        let row = rows.entry(series(product, &version).to_owned()).or_default();
+        let row = rows.entry(product.series(&version).to_owned()).or_default();
         let source = &packaged.package.source;
         match &packaged.version.sha256 {
             Some(_) => row.verified.push(format!("{version} ({source})")),
@@ -68,12 +68,4 @@ fn range(source: &str, mut versions: Vec<String>) -> String {
         [first, .., last] => format!("{} versions, {first} to {last} ({source})", versions.len()),
         [] => String::new(),
     }
-}
-
-/// The release series of a version: its first component for Postgres from 10 on, else the first two.
-fn series(product: Product, version: &str) -> &str {
-    let one = product == Product::Postgres && !version.starts_with("9.");
-    let ends = version.match_indices('.').map(|(at, _)| at);
-    let end = ends.chain([version.len()]).nth(usize::from(!one)).unwrap_or(version.len());
-    version.get(..end).unwrap_or(version)
 }

@@ -107,7 +107,7 @@ impl Home {
 
 fn system(product: Product, place: &str) -> SystemSpec {
     let origin = Origin::Git(place.to_owned());
-    let engine = SystemSpec::default_engine(product);
+    let engine = product.default_engine();
     SystemSpec { product, origin, engine, overrides: Vec::new() }
 }
 

@@ -21,7 +21,7 @@ fn cache() -> PathBuf {
 
 fn system(product: Product, version: &str) -> SystemSpec {
     let origin = Origin::Version(version.to_owned());
-    let engine = SystemSpec::default_engine(product);
+    let engine = product.default_engine();
     SystemSpec { product, origin, engine, overrides: Vec::new() }
 }
 

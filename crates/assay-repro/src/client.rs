@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use assay_model::{Class, OwnStep, Product, StatementMode};
-use assay_workloads::sql::{Syntax, first_word};
+use assay_model::{Class, Dialect, OwnStep, StatementMode};
+use assay_workloads::sql::first_word;
 use assay_workloads::{Argument, Client, EventBuf, Operation, Program, push_quoted};
 
 use crate::finding::{Finding, Refused, ReproFile};
-use crate::own::{has_escapes, push_statement};
+use crate::own::push_statement;
 use crate::safe;
 
 /// Turns with statements of their own, if these change data. More turns repeat them on new data.
@@ -45,15 +45,15 @@ pub(crate) struct Statements {
 
 /// The statements of a user's test.
 pub(crate) fn statements(finding: &Finding<'_>) -> Result<Statements, Refused> {
-    let product = finding.product();
+    let dialect = finding.dialect();
     let test = finding.cell.test;
     let clients = finding.cell.setup.clients.max(1);
     let turns = if test.class == Class::Read { TURNS_OF_READS } else { TURNS };
-    let program = Program::new(product, test, finding.cell.setup, StatementMode::Text);
+    let program = Program::new(dialect, test, finding.cell.setup, StatementMode::Text);
     check(finding, &program)?;
     let program = Arc::new(program);
     let files_count = (turns + 1) * clients;
-    let mut writer = Writer::new(product, &program);
+    let mut writer = Writer::new(dialect, &program);
     let of_client = |number| Client::new(Arc::clone(&program), finding.record.study.seed, number);
     let rate = |system| finding.judged(system).and_then(|it| it.tps).unwrap_or(RATE);
     let [base, other] = [finding.base, finding.other].map(rate);
@@ -90,11 +90,11 @@ pub(crate) fn statements(finding: &Finding<'_>) -> Result<Statements, Refused> {
 
 /// Refuses statements that the plain client would not send as they are, or whose results the plain client cannot keep.
 fn check(finding: &Finding<'_>, program: &Program) -> Result<(), Refused> {
-    let product = finding.product();
-    program.statements().iter().try_for_each(|it| safe::check(product, &it.pieces.join("0")))?;
+    let dialect = finding.dialect();
+    program.statements().iter().try_for_each(|it| safe::check(dialect, &it.pieces.join("0")))?;
     let keeping = program.statements().iter().filter(|statement| !statement.keep.is_empty());
     for statement in keeping {
-        let why = kept(product, &statement.sql).err();
+        let why = kept(dialect, &statement.sql).err();
         if let Some(why) = why {
             return Err(Refused::new(
                 format!(
@@ -109,14 +109,14 @@ fn check(finding: &Finding<'_>, program: &Program) -> Result<(), Refused> {
 }
 
 /// Whether a statement needs a limit to return one row at most; or why its result cannot be kept.
-fn kept(product: Product, sql: &str) -> Result<bool, &'static str> {
-    if product == Product::Postgres {
+fn kept(dialect: Dialect, sql: &str) -> Result<bool, &'static str> {
+    if dialect == Dialect::Postgres {
         return Ok(false);
     }
     let upper = sql.to_ascii_uppercase();
     let has =
         |words: &str| upper.split_ascii_whitespace().collect::<Vec<_>>().join(" ").contains(words);
-    if !first_word(sql, Syntax::of(product)).to_ascii_uppercase().starts_with("SELECT") {
+    if !first_word(sql, dialect).to_ascii_uppercase().starts_with("SELECT") {
         return Err("it is no SELECT");
     }
     if has("FOR UPDATE")
@@ -132,14 +132,14 @@ fn kept(product: Product, sql: &str) -> Result<bool, &'static str> {
 
 /// Writes events as statements.
 struct Writer<'p> {
-    product: Product,
+    dialect: Dialect,
     program: &'p Program,
     event: EventBuf,
 }
 
 impl<'p> Writer<'p> {
-    fn new(product: Product, program: &'p Program) -> Self {
-        Self { product, program, event: EventBuf::default() }
+    fn new(dialect: Dialect, program: &'p Program) -> Self {
+        Self { dialect, program, event: EventBuf::default() }
     }
 
     fn events(&mut self, client: &Client, numbers: std::ops::Range<u64>) -> Vec<u8> {
@@ -177,11 +177,11 @@ impl<'p> Writer<'p> {
                 statement.extend_from_slice(format!("({value})").as_bytes());
             }
             Argument::Int(value) => statement.extend_from_slice(value.to_string().as_bytes()),
-            Argument::Text(value) => push_quoted(statement, has_escapes(self.product), value),
+            Argument::Text(value) => push_quoted(statement, self.dialect.has_escapes(), value),
             Argument::Kept(place) if known.contains(&place) => {
-                let name = match self.product {
-                    Product::Postgres => format!(":'kept_{place}'"),
-                    Product::MariaDb | Product::MySql => format!("@kept_{place}"),
+                let name = match self.dialect {
+                    Dialect::Postgres => format!(":'kept_{place}'"),
+                    Dialect::MySql => format!("@kept_{place}"),
                 };
                 statement.extend_from_slice(name.as_bytes());
             }
@@ -200,14 +200,14 @@ impl<'p> Writer<'p> {
             names.join(", ")
         };
         let text = statement.trim_ascii_end();
-        if self.product == Product::Postgres {
+        if self.dialect == Dialect::Postgres {
             // The columns of the result need names that are known.
             sql.extend_from_slice(format!("WITH result ({}) AS (\n", named("")).as_bytes());
             sql.extend_from_slice(text);
             sql.extend_from_slice(b"\n) SELECT * FROM result LIMIT 1 \\gset\n");
             return;
         }
-        let needs_limit = kept(self.product, &String::from_utf8_lossy(text)).unwrap_or(false);
+        let needs_limit = kept(self.dialect, &String::from_utf8_lossy(text)).unwrap_or(false);
         sql.extend_from_slice(text);
         sql.extend_from_slice(if needs_limit { b"\nLIMIT 1 INTO " } else { b"\nINTO " });
         sql.extend_from_slice(named("@").as_bytes());

@@ -1,6 +1,6 @@
 //! The configuration of a server as a file that the server reads.
 
-use assay_model::{Product, System, may_be_secret};
+use assay_model::{Dialect, System, may_be_secret};
 
 use crate::finding::{Finding, ReproFile, is_started, line, text};
 
@@ -12,14 +12,14 @@ pub(crate) fn files(finding: &Finding<'_>) -> Vec<ReproFile> {
 
 /// `base.my.cnf`, `base.postgresql.conf`.
 pub(crate) fn name(side: &str, system: &System) -> String {
-    match system.spec.product {
-        Product::Postgres => format!("{side}.postgresql.conf"),
-        Product::MariaDb | Product::MySql => format!("{side}.my.cnf"),
+    match system.spec.product.dialect() {
+        Dialect::Postgres => format!("{side}.postgresql.conf"),
+        Dialect::MySql => format!("{side}.my.cnf"),
     }
 }
 
 fn content(system: &System) -> String {
-    let is_postgres = system.spec.product == Product::Postgres;
+    let is_postgres = system.spec.product.dialect() == Dialect::Postgres;
     let mut text = format!("# {} as it was measured.\n", line(&system.name));
     if !is_postgres {
         text += "[mysqld]\n";

@@ -1,7 +1,7 @@
 //! A finding, and what is made of it.
 
 use assay_model::{
-    Artifact, CellId, Estimate, Hint, OltpOptions, OwnFile, Product, Schema, StudyRecord, System,
+    Artifact, CellId, Dialect, Estimate, Hint, OltpOptions, OwnFile, Schema, StudyRecord, System,
     printable,
 };
 use assay_verdict::{CellJudgement, Judgement};
@@ -72,13 +72,13 @@ impl<'a> Finding<'a> {
         [("base", self.system(self.base)), ("other", self.system(self.other))]
     }
 
-    /// The product whose statements both systems take.
-    pub(crate) fn product(&self) -> Product {
-        self.system(self.base).spec.product
+    /// The dialect whose statements both systems take.
+    pub(crate) fn dialect(&self) -> Dialect {
+        self.system(self.base).spec.product.dialect()
     }
 
     pub(crate) fn is_postgres(&self) -> bool {
-        self.product() == Product::Postgres
+        self.dialect() == Dialect::Postgres
     }
 
     pub(crate) fn judged(&self, system: usize) -> Option<&'a CellJudgement> {
@@ -104,7 +104,7 @@ impl<'a> Finding<'a> {
             ));
         }
         let [(_, base), (_, other)] = self.sides();
-        let is_postgres = |system: &System| system.spec.product == Product::Postgres;
+        let is_postgres = |system: &System| system.spec.product.dialect() == Dialect::Postgres;
         if is_postgres(base) != is_postgres(other) {
             return Err(Refused::new(
                 format!("`{}` and `{}` do not take the same statements", base.name, other.name),

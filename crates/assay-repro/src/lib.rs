@@ -48,7 +48,7 @@ fn statements(finding: &Finding<'_>) -> String {
     let [name, does] = [test.name(), &test.does].map(line);
     let mut text = format!("-- One event of {name}: {does}.\n");
     text += "-- `?` stands for a value; statements that repeat are listed once.\n";
-    for statement in assay_workloads::outline_of(test.definition(), finding.product()) {
+    for statement in assay_workloads::outline_of(test.definition(), finding.dialect()) {
         let _ = writeln!(text, "{statement};");
     }
     text

@@ -67,7 +67,7 @@ fn step_of(finding: &Finding<'_>, step: &Step) -> Result<String, Refused> {
         && step.table != Table::None;
     Ok(format!(
         "{{ sql = \"{}\", table = \"{table}\", times = {}, prepared = {is_prepared}, fill = {{ {} }} }}",
-        escaped(step.sql(finding.product())),
+        escaped(step.sql(finding.dialect())),
         step.times,
         parts.join(", "),
     ))

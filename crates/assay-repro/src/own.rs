@@ -1,7 +1,6 @@
 //! The tables of a user's workload as SQL.
 
-use assay_model::{OwnData, OwnFile, OwnRows, OwnTable, Product};
-use assay_workloads::sql::Syntax;
+use assay_model::{OwnData, OwnFile, OwnRows, OwnTable};
 use assay_workloads::{CsvBatches, CsvRows, OwnBatches, quoted_name, script_statements};
 
 use crate::finding::{Finding, Refused, ReproFile};
@@ -14,25 +13,25 @@ const BYTES_MAX: usize = 1 << 30;
 /// The files that create the tables and fill them. Tables that an SQL script makes are among the data, and so are those
 /// after them, which may refer to them.
 pub(crate) fn files(finding: &Finding<'_>, own: &OwnData) -> Result<Vec<ReproFile>, Refused> {
-    let product = finding.product();
+    let dialect = finding.dialect();
     let mut schema = Vec::new();
     let mut data = Vec::new();
     let is_script = |table: &OwnTable| matches!(table.rows, OwnRows::Script(_));
     let scripted = own.tables.iter().position(is_script).unwrap_or(own.tables.len());
     for (number, table) in own.tables.iter().enumerate() {
         let place = if number < scripted { &mut schema } else { &mut data };
-        for sql in table.create.iter().filter_map(|it| it.of(product)) {
-            safe::check(product, sql)?;
+        for sql in table.create.iter().filter_map(|it| it.of(dialect)) {
+            safe::check(dialect, sql)?;
             push_statement(place, sql.as_bytes());
         }
         rows(finding, table, &mut data)?;
-        for sql in table.after.iter().filter_map(|it| it.of(product)) {
-            safe::check(product, sql)?;
+        for sql in table.after.iter().filter_map(|it| it.of(dialect)) {
+            safe::check(dialect, sql)?;
             push_statement(&mut data, sql.as_bytes());
         }
     }
     for table in &own.tables {
-        data.extend_from_slice(analyze(product, &quoted_name(product, &table.name)).as_bytes());
+        data.extend_from_slice(analyze(dialect, &quoted_name(dialect, &table.name)).as_bytes());
     }
     let file =
         |name: &str, content| ReproFile { name: name.to_owned(), content, is_program: false };
@@ -41,13 +40,13 @@ pub(crate) fn files(finding: &Finding<'_>, own: &OwnData) -> Result<Vec<ReproFil
 
 /// Appends the statements that make the rows of a table.
 fn rows(finding: &Finding<'_>, table: &OwnTable, data: &mut Vec<u8>) -> Result<(), Refused> {
-    let product = finding.product();
+    let dialect = finding.dialect();
     let read = |file: &OwnFile| (finding.read_file)(file).map_err(|why| unreadable(file, &why));
     let mut statement = Vec::new();
     match &table.rows {
         OwnRows::Generated { count, columns } => {
             let seed = finding.record.study.seed;
-            let mut batches = OwnBatches::new(product, seed, &table.name, columns, *count);
+            let mut batches = OwnBatches::new(dialect, seed, &table.name, columns, *count);
             while batches.next_into(&mut statement) > 0 {
                 push_rows(data, &statement)?;
             }
@@ -56,17 +55,17 @@ fn rows(finding: &Finding<'_>, table: &OwnTable, data: &mut Vec<u8>) -> Result<(
             let content = read(file)?;
             let fail = |why: assay_workloads::CsvError| unreadable(file, &why.to_string());
             let rows = CsvRows::new(&content).map_err(fail)?;
-            let mut batches = CsvBatches::new(product, &table.name, rows);
+            let mut batches = CsvBatches::new(dialect, &table.name, rows);
             while batches.next_into(&mut statement).map_err(fail)? > 0 {
                 push_rows(data, &statement)?;
             }
         }
         OwnRows::Script(script) => {
-            let Some(file) = script.of(product) else { return Ok(()) };
+            let Some(file) = script.of(dialect) else { return Ok(()) };
             let content = read(file)?;
-            let statements = script_statements(&content, Syntax::of(product));
+            let statements = script_statements(&content, dialect);
             for sql in statements.map_err(|why| unreadable(file, &why.to_string()))? {
-                safe::check(product, sql)?;
+                safe::check(dialect, sql)?;
                 push_rows(data, sql.as_bytes())?;
             }
         }
@@ -101,9 +100,4 @@ pub(crate) fn push_statement(sql: &mut Vec<u8>, statement: &[u8]) {
     // Rows are long, and their last line is looked at for nothing.
     let is_rows = statement.len() > 10_000;
     sql.extend_from_slice(if may_end_in_comment && !is_rows { b"\n;\n" } else { b";\n" });
-}
-
-/// Whether a product's plain client reads a backslash in text.
-pub(crate) fn has_escapes(product: Product) -> bool {
-    product != Product::Postgres
 }

@@ -55,7 +55,7 @@ fn content(finding: &Finding<'_>, script: &Script, table: u32) -> String {
         writeln!(writer.text, "-- The test {name} for pgbench, on table sbtest{table}: {does}.");
     for step in &script.steps {
         for _ in 0..step.times {
-            writer.statement(step.sql(finding.product()), &step.fill, table);
+            writer.statement(step.sql(finding.dialect()), &step.fill, table);
         }
     }
     writer.text

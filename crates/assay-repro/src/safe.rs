@@ -1,7 +1,7 @@
 //! Statements that a plain client would not send as they are: it has commands of its own, some of which run programs.
 
-use assay_model::Product;
-use assay_workloads::sql::{Syntax, backslash, first_word, marks, statements, unterminated};
+use assay_model::Dialect;
+use assay_workloads::sql::{backslash, first_word, marks, statements, unterminated};
 
 use crate::finding::{Refused, line};
 
@@ -28,9 +28,9 @@ const COMMANDS: [&str; 18] = [
 ];
 
 /// Refuses a text that is not one statement, or that a client would take for one of its commands.
-pub(crate) fn check(product: Product, sql: &str) -> Result<(), Refused> {
-    let syntax = Syntax::of(product);
-    if product != Product::Postgres
+pub(crate) fn check(dialect: Dialect, sql: &str) -> Result<(), Refused> {
+    let syntax = dialect;
+    if dialect != Dialect::Postgres
         && let Some(inner) = executed_comments(sql).find(|inner| is_unsafe_in_comment(inner))
     {
         return Err(refused(inner, "a comment that is executed has a semicolon or a backslash"));
@@ -43,9 +43,9 @@ pub(crate) fn check(product: Product, sql: &str) -> Result<(), Refused> {
         "a string, a quoted name or a comment has no end"
     } else if statements(sql, syntax).len() != 1 {
         "it is not one statement"
-    } else if product != Product::Postgres && COMMANDS.iter().any(is_command) {
+    } else if dialect != Dialect::Postgres && COMMANDS.iter().any(is_command) {
         "it begins as a command of the client"
-    } else if product != Product::Postgres && has_delimiter(sql) {
+    } else if dialect != Dialect::Postgres && has_delimiter(sql) {
         "`delimiter` with a blank is a command of the client wherever it is"
     } else {
         return Ok(());
@@ -71,7 +71,7 @@ fn executed_comments(sql: &str) -> impl Iterator<Item = &str> {
 
 /// Whether the plain client, which reads such a comment as a statement, would find the end of one or a command there.
 fn is_unsafe_in_comment(inner: &str) -> bool {
-    let syntax = Syntax::MySql;
+    let syntax = Dialect::MySql;
     let has_semicolon = !marks(inner, syntax, |rest| rest.starts_with(';').then_some(1)).is_empty();
     has_semicolon
         || has_delimiter(inner)
@@ -90,7 +90,7 @@ fn has_delimiter(sql: &str) -> bool {
             && after.starts_with(char::is_whitespace);
         is_it.then_some(end)
     };
-    !marks(sql, Syntax::MySql, word).is_empty()
+    !marks(sql, Dialect::MySql, word).is_empty()
 }
 
 #[cfg(test)]
@@ -99,28 +99,28 @@ mod tests {
 
     #[test]
     fn commands_of_clients_are_refused() {
-        for (product, sql, is_fine) in [
-            (Product::Postgres, "SELECT 1 \\! id", false),
-            (Product::Postgres, "SELECT '\\! id'", true),
-            (Product::Postgres, "SELECT 1; SELECT 2", false),
-            (Product::Postgres, "SELECT 'a", false),
-            (Product::MySql, "system id", false),
-            (Product::MariaDb, "SOURCE /etc/passwd", false),
-            (Product::MariaDb, "SELECT 'a\\'b'", true),
-            (Product::MySql, "SELECT 1 \\! id", false),
-            (Product::MySql, "UPDATE t SET system = 1", true),
-            (Product::MySql, "/*!40101 SET NAMES utf8mb4 */", true),
-            (Product::MariaDb, "/*M!100100 SET @a = 'b;\\\\' */", true),
-            (Product::MySql, "/*!40101 SELECT 1 \\! id */", false),
-            (Product::MariaDb, "SELECT 1 /*M! ; \nsystem id\n */", false),
-            (Product::MySql, "SELECT 1 AS a delimiter //\nsystem id", false),
-            (Product::MariaDb, "SELECT 1 AS xDELIMITER\t//", false),
-            (Product::MariaDb, "SELECT 1 /*!99999 delimiter // */", false),
-            (Product::MySql, "SELECT 'a delimiter //', delimiter FROM delimiters", false),
-            (Product::MySql, "SELECT 'a delimiter //', `delimiter`, delimiter_of FROM t", true),
-            (Product::MySql, "/*!50003 CREATE TRIGGER t BEGIN SET a = 1; END */", false),
+        for (dialect, sql, is_fine) in [
+            (Dialect::Postgres, "SELECT 1 \\! id", false),
+            (Dialect::Postgres, "SELECT '\\! id'", true),
+            (Dialect::Postgres, "SELECT 1; SELECT 2", false),
+            (Dialect::Postgres, "SELECT 'a", false),
+            (Dialect::MySql, "system id", false),
+            (Dialect::MySql, "SOURCE /etc/passwd", false),
+            (Dialect::MySql, "SELECT 'a\\'b'", true),
+            (Dialect::MySql, "SELECT 1 \\! id", false),
+            (Dialect::MySql, "UPDATE t SET system = 1", true),
+            (Dialect::MySql, "/*!40101 SET NAMES utf8mb4 */", true),
+            (Dialect::MySql, "/*M!100100 SET @a = 'b;\\\\' */", true),
+            (Dialect::MySql, "/*!40101 SELECT 1 \\! id */", false),
+            (Dialect::MySql, "SELECT 1 /*M! ; \nsystem id\n */", false),
+            (Dialect::MySql, "SELECT 1 AS a delimiter //\nsystem id", false),
+            (Dialect::MySql, "SELECT 1 AS xDELIMITER\t//", false),
+            (Dialect::MySql, "SELECT 1 /*!99999 delimiter // */", false),
+            (Dialect::MySql, "SELECT 'a delimiter //', delimiter FROM delimiters", false),
+            (Dialect::MySql, "SELECT 'a delimiter //', `delimiter`, delimiter_of FROM t", true),
+            (Dialect::MySql, "/*!50003 CREATE TRIGGER t BEGIN SET a = 1; END */", false),
         ] {
-            assert_eq!(check(product, sql).is_ok(), is_fine, "{sql}");
+            assert_eq!(check(dialect, sql).is_ok(), is_fine, "{sql}");
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use assay_model::{Product, System};
+use assay_model::{Dialect, System};
 use assay_workloads::{create_index, create_table};
 
 use crate::finding::{Finding, Refused, ReproFile, text};
@@ -20,7 +20,7 @@ const GROUPS_OF_SUM: u32 = 3;
 /// The files that create the tables and fill them.
 pub(crate) fn files(finding: &Finding<'_>) -> Result<Vec<ReproFile>, Refused> {
     for (_, system) in finding.sides() {
-        created(finding, system).iter().try_for_each(|it| safe::check(finding.product(), it))?;
+        created(finding, system).iter().try_for_each(|it| safe::check(finding.dialect(), it))?;
     }
     let schemas = finding.sides().map(|(side, system)| (side, schema(finding, system)));
     let [(_, base), (_, other)] = &schemas;
@@ -40,20 +40,21 @@ fn created(finding: &Finding<'_>, system: &System) -> Vec<String> {
     let study = &finding.record.study;
     let spec = &system.spec;
     let tables = 1..=finding.cell.setup.tables;
-    let create =
-        |table| create_table(spec.product, spec.engine, study.id_key, &study.table_form, table);
+    let create = |table| {
+        create_table(spec.product.dialect(), spec.engine, study.id_key, &study.table_form, table)
+    };
     tables.flat_map(create).collect()
 }
 
 fn data(finding: &Finding<'_>) -> String {
     let setup = finding.cell.setup;
-    let product = finding.product();
+    let dialect = finding.dialect();
     let mut sql =
         "-- Rows as sysbench makes them: k is uniform, c and pad are groups of digits. They \
         are computed from\n\
          -- the number of the row, so all servers get the same ones.\n"
             .to_owned();
-    if product != Product::Postgres {
+    if dialect != Dialect::Postgres {
         sql += "CREATE TABLE digits (n INT NOT NULL);\n\
              INSERT INTO digits VALUES (0), (1), (2), (3), (4), (5), (6), (7), (8), (9);\n";
     }
@@ -61,17 +62,17 @@ fn data(finding: &Finding<'_>) -> String {
         let mut first = 1;
         while first <= setup.rows {
             let last = setup.rows.min(first.saturating_add(ROWS - 1));
-            insert(product, table, setup.rows, first..=last, &mut sql);
+            insert(dialect, table, setup.rows, first..=last, &mut sql);
             let Some(next) = last.checked_add(1) else { break };
             first = next;
         }
     }
-    if product != Product::Postgres {
+    if dialect != Dialect::Postgres {
         sql += "DROP TABLE digits;\n";
     }
     for table in 1..=setup.tables {
         let form = &finding.record.study.table_form;
-        if product == Product::Postgres && form.auto_inc {
+        if dialect == Dialect::Postgres && form.auto_inc {
             let _ = writeln!(
                 sql,
                 "SELECT setval(pg_get_serial_sequence('sbtest{table}', 'id'), {});",
@@ -80,47 +81,47 @@ fn data(finding: &Finding<'_>) -> String {
         }
         let index = create_index(form, table);
         sql.extend(index.map(|index| format!("{index};\n")));
-        sql += &analyze(product, &format!("sbtest{table}"));
+        sql += &analyze(dialect, &format!("sbtest{table}"));
     }
     sql
 }
 
 /// The statement that collects the statistics of a table.
-pub(crate) fn analyze(product: Product, table: &str) -> String {
-    match product {
-        Product::Postgres => format!("VACUUM (ANALYZE) {table};\n"),
-        Product::MariaDb | Product::MySql => format!("ANALYZE TABLE {table};\n"),
+pub(crate) fn analyze(dialect: Dialect, table: &str) -> String {
+    match dialect {
+        Dialect::Postgres => format!("VACUUM (ANALYZE) {table};\n"),
+        Dialect::MySql => format!("ANALYZE TABLE {table};\n"),
     }
 }
 
 fn insert(
-    product: Product,
+    dialect: Dialect,
     table: u32,
     rows: u32,
     ids: std::ops::RangeInclusive<u32>,
     sql: &mut String,
 ) {
     let sums = GROUPS.iter().sum::<u32>().div_ceil(GROUPS_OF_SUM) + 1;
-    let sum = |number: u32| match product {
-        Product::Postgres => format!("md5('{table}/' || id || '/{number}') AS h{number}"),
-        Product::MariaDb | Product::MySql => {
+    let sum = |number: u32| match dialect {
+        Dialect::Postgres => format!("md5('{table}/' || id || '/{number}') AS h{number}"),
+        Dialect::MySql => {
             format!("MD5(CONCAT('{table}/', id, '/{number}')) AS h{number}")
         }
     };
     let sums: Vec<String> = (0..sums).map(sum).collect();
     let mut group = 0;
     let columns = GROUPS.map(|groups| {
-        let parts: Vec<String> = (group..group + groups).map(|it| digits(product, it)).collect();
+        let parts: Vec<String> = (group..group + groups).map(|it| digits(dialect, it)).collect();
         group += groups;
         format!("concat_ws('-', {})", parts.join(", "))
     });
     let (first, last) = (ids.start(), ids.end());
-    let (k, numbers) = match product {
-        Product::Postgres => (
+    let (k, numbers) = match dialect {
+        Dialect::Postgres => (
             format!("1 + ('x' || substr(h0, 1, 12))::bit(48)::bigint % {rows}"),
             format!("generate_series({first}, {last}) AS id"),
         ),
-        Product::MariaDb | Product::MySql => (
+        Dialect::MySql => (
             format!("1 + CAST(CONV(LEFT(h0, 12), 16, 10) AS UNSIGNED) % {rows}"),
             format!(
                 "(SELECT {first} + a.n + 10 * b.n + 100 * c.n + 1000 * d.n + 10000 * e.n AS id \
@@ -139,14 +140,14 @@ fn insert(
 }
 
 /// Eleven digits from ten hexadecimal ones of a sum.
-fn digits(product: Product, group: u32) -> String {
+fn digits(dialect: Dialect, group: u32) -> String {
     let sum = 1 + group / GROUPS_OF_SUM;
     let at = 1 + 10 * (group % GROUPS_OF_SUM);
-    match product {
-        Product::Postgres => format!(
+    match dialect {
+        Dialect::Postgres => format!(
             "lpad((('x' || substr(h{sum}, {at}, 10))::bit(40)::bigint % 100000000000)::text, 11, '0')"
         ),
-        Product::MariaDb | Product::MySql => format!(
+        Dialect::MySql => format!(
             "LPAD(CAST(CONV(SUBSTR(h{sum}, {at}, 10), 16, 10) AS UNSIGNED) % 100000000000, 11, '0')"
         ),
     }

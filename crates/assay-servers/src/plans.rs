@@ -1,7 +1,6 @@
 //! Query plans: `EXPLAIN`, reduced to what can be compared between versions.
 
-use assay_model::Product;
-use assay_wire::{Connection, ResultSet};
+use assay_wire::{Connection, Protocol, ResultSet};
 
 use crate::error::Error;
 
@@ -44,12 +43,8 @@ pub struct Explained {
 ///
 /// # Errors
 /// When the connection is lost.
-pub fn explain(
-    control: &mut Connection,
-    product: Product,
-    sql: &str,
-) -> Result<Option<Explained>, Error> {
-    let is_postgres = product == Product::Postgres;
+pub fn explain(control: &mut Connection, sql: &str) -> Result<Option<Explained>, Error> {
+    let is_postgres = control.protocol() == Protocol::Postgres;
     // Only with costs does Postgres say whether it would compile the statement.
     let mut found = control.query(&format!("EXPLAIN {sql}"));
     // Newer versions of MySQL draw a tree by default; older ones do not know the option for a table.

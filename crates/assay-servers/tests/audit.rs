@@ -44,7 +44,7 @@ fn fill(control: &mut Connection) {
 fn facts_of(server: &TestServer, version: &str, control: &mut Connection) -> Facts {
     let mut settings = effective_settings(control).unwrap();
     settings.extend(build_facts(server.pid(), &Artifact::Prefix(prefix(version))).unwrap());
-    let plan = explain(control, Product::MariaDb, RANGE).unwrap().unwrap().plan;
+    let plan = explain(control, RANGE).unwrap().unwrap().plan;
     let (test, statement) = ("range-notcovered-si".to_owned(), RANGE.to_owned());
     Facts { settings, plans: vec![Plan { test, statement, plan, notes: Vec::new() }] }
 }
@@ -249,7 +249,7 @@ fn postgres(version: &str, options: &[&str]) -> Facts {
     let mut settings = effective_settings(&mut control).unwrap();
     settings.extend(build_facts(server.pid(), &Artifact::Prefix(prefix.clone())).unwrap());
     let covered = "SELECT k FROM sbtest1 WHERE k BETWEEN 50 AND 60";
-    let plan = explain(&mut control, Product::Postgres, covered).unwrap().unwrap().plan;
+    let plan = explain(&mut control, covered).unwrap().unwrap().plan;
     let (test, statement) = ("range-covered-si".to_owned(), covered.to_owned());
     Facts { settings, plans: vec![Plan { test, statement, plan, notes: Vec::new() }] }
 }

@@ -1,6 +1,6 @@
 //! Renders terms into each version's own options.
 
-use assay_model::{Engine, EventKind, Prefix, Product};
+use assay_model::{Dialect, Engine, EventKind, Prefix, Product};
 
 use crate::terms::{Terms, adds_up};
 use crate::value::Sizes;
@@ -82,9 +82,9 @@ fn override_with(
     options: &mut Vec<String>,
 ) {
     // Servers accept both. Postgres spells names with `_`, the MySQL family with `-`.
-    let named = |name: &str| match product {
-        Product::MariaDb | Product::MySql => name.replace('_', "-"),
-        Product::Postgres => name.replace('-', "_").to_ascii_lowercase(),
+    let named = |name: &str| match product.dialect() {
+        Dialect::MySql => name.replace('_', "-"),
+        Dialect::Postgres => name.replace('-', "_").to_ascii_lowercase(),
     };
     let asked: Vec<_> = overrides.iter().map(|(name, value)| (named(name), value)).collect();
     options.retain(|option| {

@@ -233,7 +233,7 @@ pub fn product_prefix(product: Product, version: &str) -> Prefix {
     let spec = SystemSpec {
         product,
         origin: Origin::Version(version.to_owned()),
-        engine: SystemSpec::default_engine(product),
+        engine: product.default_engine(),
         overrides: Vec::new(),
     };
     let get = |offline| {
@@ -271,7 +271,7 @@ pub fn options(prefix: &Prefix) -> Vec<String> {
 }
 
 fn options_of(terms: &Terms, prefix: &Prefix) -> Vec<String> {
-    terms.render(&SIZES, prefix, SystemSpec::default_engine(prefix.product), &[]).options
+    terms.render(&SIZES, prefix, prefix.product.default_engine(), &[]).options
 }
 
 /// Where test servers run, with their data below `data_root`.

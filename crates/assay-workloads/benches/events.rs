@@ -7,7 +7,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
 
-use assay_model::{Product, Setup, StatementMode, TestSet};
+use assay_model::{Dialect, Setup, StatementMode, TestSet};
 use assay_workloads::{Client, EventBuf, InsertBatches, Program, tests_of};
 
 /// Shortest of several times, divided by `count`, nanoseconds.
@@ -24,7 +24,7 @@ fn main() {
     let setup = Setup { clients: 1, tables: 8, rows: 1_000_000 };
     for test in tests_of(TestSet::Set32) {
         for mode in [StatementMode::Prepared, StatementMode::Text] {
-            let program = Arc::new(Program::new(Product::MariaDb, test, setup, mode));
+            let program = Arc::new(Program::new(Dialect::MySql, test, setup, mode));
             let client = Client::new(program, 1, 0);
             let mut event = EventBuf::default();
             let events = 20_000;

@@ -269,7 +269,7 @@ fn conditions(filter: &str) -> Option<(bool, Vec<(u32, u32)>)> {
 mod tests {
     use std::sync::Arc;
 
-    use assay_model::{Class, OltpOptions, Product, Setup, StatementMode, TestSet};
+    use assay_model::{Class, Dialect, OltpOptions, Setup, StatementMode, TestSet};
 
     use super::*;
     use crate::{Client, EventBuf, Operation, Program, oltp_tests, tests_of};
@@ -284,7 +284,7 @@ mod tests {
             tests_of(TestSet::Set47).iter().chain(&oltp).filter(|test| test.class == Class::Read)
         {
             let setup = Setup { clients: 1, tables: 2, rows: 1000 };
-            let program = Program::new(Product::MariaDb, *test, setup, StatementMode::Text);
+            let program = Program::new(Dialect::MySql, *test, setup, StatementMode::Text);
             let client = Client::new(Arc::new(program), 1, 0);
             let mut event = EventBuf::default();
             client.write_event(0, 0, &mut event);

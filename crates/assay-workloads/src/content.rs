@@ -4,7 +4,7 @@
 //! integer, whatever the order of the rows, the version and the character set. A digest such as MD5,
 //! which Postgres has too, takes MySQL and MariaDB five times as long a row.
 
-use assay_model::Product;
+use assay_model::Dialect;
 
 use crate::decimal::push_decimal;
 
@@ -20,13 +20,13 @@ pub enum ContentQuery {
 
 /// The query for the content of table number `table`.
 #[must_use]
-pub fn content_query(product: Product, table: u32) -> ContentQuery {
-    match product {
-        Product::MariaDb | Product::MySql => ContentQuery::Computed(format!(
+pub fn content_query(dialect: Dialect, table: u32) -> ContentQuery {
+    match dialect {
+        Dialect::MySql => ContentQuery::Computed(format!(
             "SELECT COUNT(*), COALESCE(SUM(CRC32(CONCAT_WS(',', {table}, id, k, c, pad))), 0) \
              FROM sbtest{table}"
         )),
-        Product::Postgres => ContentQuery::Rows(format!("SELECT id, k, c, pad FROM sbtest{table}")),
+        Dialect::Postgres => ContentQuery::Rows(format!("SELECT id, k, c, pad FROM sbtest{table}")),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use assay_model::{
-    Definition, Engine, IdKey, OwnData, OwnRows, Pacing, PerProduct, Product, QueueStep, Role,
+    Definition, Dialect, Engine, IdKey, OwnData, OwnRows, Pacing, PerDialect, QueueStep, Role,
     Schema, Setup, StatementMode, TableForm, Unit,
 };
 use sha2::{Digest, Sha256};
@@ -20,7 +20,7 @@ const EXAMPLES: u32 = 16;
 /// The data over which parameters are drawn.
 const SETUP: Setup = Setup { clients: 1, tables: 3, rows: 100_000 };
 
-/// The digest of tables, rows, roles, statements and events, for both kinds of products, and of what is counted: 16
+/// The digest of tables, rows, roles, statements and events, for both kinds of dialects, and of what is counted: 16
 /// hexadecimal digits.
 ///
 /// Only words written here enter it, so that a digest outlives the names of types. A user's workload is different: all
@@ -43,9 +43,9 @@ pub(crate) fn digest(definition: &Definition) -> String {
         if let Some(scratch) = &role.script.scratch {
             all.update(serde_json::to_vec(scratch).unwrap_or_default());
         }
-        for product in [Product::MySql, Product::Postgres] {
+        for dialect in Dialect::ALL {
             let program =
-                Program::of_role(definition, number, product, SETUP, StatementMode::Prepared);
+                Program::of_role(definition, number, dialect, SETUP, StatementMode::Prepared);
             add_events(Arc::new(program), &mut all);
         }
     }
@@ -66,8 +66,8 @@ fn add_data(schema: &Schema, all: &mut Sha256) {
     match schema {
         Schema::Sbtest => {
             let form = TableForm::default();
-            for product in [Product::MySql, Product::Postgres] {
-                let tables = create_table(product, Engine::InnoDb, IdKey::Primary, &form, 1);
+            for dialect in Dialect::ALL {
+                let tables = create_table(dialect, Engine::InnoDb, IdKey::Primary, &form, 1);
                 all.update(tables.join("\n"));
             }
             for id in 1..=EXAMPLES {
@@ -89,7 +89,7 @@ fn add_own_data(data: &OwnData, all: &mut Sha256) {
     for table in &mut data.tables {
         match &mut table.rows {
             OwnRows::Csv { file, .. } => file.path.clear(),
-            OwnRows::Script(PerProduct { mysql, postgres }) => {
+            OwnRows::Script(PerDialect { mysql, postgres }) => {
                 mysql.iter_mut().chain(postgres).for_each(|file| file.path.clear());
             }
             OwnRows::Generated { .. } => {}
@@ -102,9 +102,9 @@ fn add_own_data(data: &OwnData, all: &mut Sha256) {
 fn add_queue(step: &QueueStep, all: &mut Sha256) {
     all.update(serde_json::to_vec(step).unwrap_or_default());
     let text = RandomText::new(1);
-    for product in [Product::MySql, Product::Postgres] {
-        let table = QueueTable::new(product, 1);
-        let engine = if product == Product::Postgres { Engine::Heap } else { Engine::InnoDb };
+    for dialect in Dialect::ALL {
+        let table = QueueTable::new(dialect, 1);
+        let engine = if dialect == Dialect::Postgres { Engine::Heap } else { Engine::InnoDb };
         let created = table.create(engine, &step.tables);
         let indexes = table.create_indexes(engine, step.tables.indexes);
         let reads = [table.lowest(), table.highest(), table.read_one()];
@@ -183,9 +183,9 @@ mod tests {
     use crate::tests_of;
 
     /// The digest of the first 1,000 events of client 1, with every statement and the mode that it is sent in.
-    fn digest(product: Product, test: Test, mode: StatementMode) -> String {
+    fn digest(dialect: Dialect, test: Test, mode: StatementMode) -> String {
         let setup = Setup { clients: 4, tables: 3, rows: 100_000 };
-        let program = Arc::new(Program::new(product, test, setup, mode));
+        let program = Arc::new(Program::new(dialect, test, setup, mode));
         let mut all = Sha256::new();
         for statement in program.statements() {
             all.update(format!("{:?} {:?} {}\n", statement.mode, statement.params, statement.sql));
@@ -205,12 +205,12 @@ mod tests {
     fn what_is_sent_is_what_was_sent() {
         let mut lines = String::new();
         for test in tests_of(TestSet::Set47) {
-            let of = |product| {
+            let of = |dialect| {
                 [StatementMode::Prepared, StatementMode::Text]
-                    .map(|mode| digest(product, test, mode))
+                    .map(|mode| digest(dialect, test, mode))
             };
-            let [mysql, postgres] = [Product::MySql, Product::Postgres].map(of);
-            assert_eq!(of(Product::MariaDb), mysql, "{test}");
+            let [mysql, postgres] = Dialect::ALL.map(of);
+            assert_eq!(of(Dialect::MySql), mysql, "{test}");
             lines += &format!("{test} {} {}\n", mysql.join(" "), postgres.join(" "));
         }
         insta::assert_snapshot!(lines);

@@ -357,7 +357,7 @@ impl Draws<'_> {
 }
 
 impl Client {
-    /// Writes an event of one of the kinds. What is drawn depends on the event and the step alone: a product that skips
+    /// Writes an event of one of the kinds. What is drawn depends on the event and the step alone: a dialect that skips
     /// a step, or uses variables in another order, draws the same values in all others.
     fn write_own(&self, key: u64, event: &mut EventBuf) {
         let mut stream = Stream::new(key);

@@ -1,6 +1,6 @@
-//! The kinds of events of a user's workload, bound to the statements of a product.
+//! The kinds of events of a user's workload, bound to the statements of a dialect.
 
-use assay_model::{Generator, OwnStep, Product, Scalar, Sql, StatementMode, Transaction};
+use assay_model::{Dialect, Generator, OwnStep, Scalar, Sql, StatementMode, Transaction};
 
 use crate::generate::Source;
 use crate::statement::{Mode, ParamType, Statement};
@@ -19,7 +19,7 @@ pub(crate) struct Kind {
 #[derive(Debug, Clone)]
 pub(crate) enum KindStep {
     Send {
-        /// Number of the step in the event, whether or not a product skips others.
+        /// Number of the step in the event, whether or not a dialect skips others.
         step: u64,
         /// Index into the program's statements.
         statement: usize,
@@ -37,7 +37,7 @@ pub(crate) enum KindStep {
 
 /// The kinds of events, whose statements are added to those of the program.
 pub(crate) fn kinds(
-    product: Product,
+    dialect: Dialect,
     mix: &[Transaction],
     mode: StatementMode,
     statements: &mut Vec<Statement>,
@@ -52,8 +52,8 @@ pub(crate) fn kinds(
                 Some(KindStep::Sleep { step: number, us: Source::new(us), when: *when })
             }
             OwnStep::Send { sql, times, keep, when } => {
-                let sql = sql.of(product)?;
-                statements.push(statement(product, kind, sql, keep, mode));
+                let sql = sql.of(dialect)?;
+                statements.push(statement(dialect, kind, sql, keep, mode));
                 let statement = statements.len() - 1;
                 let (variables, times, when) = (sql.variables.clone(), *times, *when);
                 Some(KindStep::Send { step: number, statement, variables, times, when })
@@ -69,20 +69,20 @@ pub(crate) fn kinds(
 }
 
 fn statement(
-    product: Product,
+    dialect: Dialect,
     kind: &Transaction,
     sql: &Sql,
     keep: &[u32],
     mode: StatementMode,
 ) -> Statement {
     let values = |number: &u32| kind.variables.get(*number as usize)?.values.as_ref();
-    let param = |number| match product {
-        Product::Postgres => ParamType::Inferred,
-        Product::MariaDb | Product::MySql => values(number).map_or(ParamType::Inferred, param_type),
+    let param = |number| match dialect {
+        Dialect::Postgres => ParamType::Inferred,
+        Dialect::MySql => values(number).map_or(ParamType::Inferred, param_type),
     };
-    let mark = |number| match product {
-        Product::Postgres => format!("${number}"),
-        Product::MariaDb | Product::MySql => "?".to_owned(),
+    let mark = |number| match dialect {
+        Dialect::Postgres => format!("${number}"),
+        Dialect::MySql => "?".to_owned(),
     };
     Statement {
         sql: sql.with_marks(mark),

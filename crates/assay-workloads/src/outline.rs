@@ -1,6 +1,6 @@
 //! The statements of a test, for people.
 
-use assay_model::{Definition, OwnStep, Product, Schema};
+use assay_model::{Definition, Dialect, OwnStep, Schema};
 
 /// The statements of one event on MariaDB and MySQL in order, with `?` for parameters, on a table `sbtest`. Repeated
 /// statements are listed once, and long lists are shortened. Those of a user's test are listed by kind of event.
@@ -10,7 +10,7 @@ pub fn outline(test: &Definition) -> Vec<String> {
         Some((before, _)) => format!("{before} IN (?, ...)"),
         None => sql.to_owned(),
     };
-    let all = outline_of(test, Product::MySql);
+    let all = outline_of(test, Dialect::MySql);
     if matches!(test.schema, Schema::Own(_)) {
         all
     } else {
@@ -18,20 +18,20 @@ pub fn outline(test: &Definition) -> Vec<String> {
     }
 }
 
-/// The same on any product, with all parameters of a list. A statement that the product lacks is that of another one.
+/// The same on any dialect, with all parameters of a list. A statement that the dialect lacks is that of another one.
 #[must_use]
-pub fn outline_of(test: &Definition, product: Product) -> Vec<String> {
+pub fn outline_of(test: &Definition, dialect: Dialect) -> Vec<String> {
     let steps = test.roles.iter().flat_map(|role| &role.script.steps);
     let own = test.roles.iter().flat_map(|role| &role.script.mix).flat_map(|kind| &kind.steps);
-    let own = own.map(|step| own_step(step, product));
-    steps.map(|step| step.sql(product).to_owned()).chain(own).collect()
+    let own = own.map(|step| own_step(step, dialect));
+    steps.map(|step| step.sql(dialect).to_owned()).chain(own).collect()
 }
 
 /// A step of a user's test.
-fn own_step(step: &OwnStep, product: Product) -> String {
+fn own_step(step: &OwnStep, dialect: Dialect) -> String {
     match step {
         OwnStep::Send { sql, .. } => {
-            let sql = sql.of(product).or(sql.mysql.as_ref()).or(sql.postgres.as_ref());
+            let sql = sql.of(dialect).or(sql.mysql.as_ref()).or(sql.postgres.as_ref());
             let text = sql.map(|sql| sql.with_marks(|_| "?".to_owned())).unwrap_or_default();
             text.split_whitespace().collect::<Vec<_>>().join(" ")
         }

@@ -1,6 +1,6 @@
 //! The rows of a user's tables and the statements that load them.
 
-use assay_model::{OwnColumn, Product};
+use assay_model::{Dialect, OwnColumn};
 
 use crate::csv_rows::{CsvError, CsvRows};
 use crate::decimal::push_integer;
@@ -31,15 +31,15 @@ impl OwnBatches {
     /// The statements for `count` rows of a table: a pure function of the arguments.
     #[must_use]
     pub fn new(
-        product: Product,
+        dialect: Dialect,
         seed: u64,
         table: &str,
         columns: &[OwnColumn],
         count: u32,
     ) -> Self {
         Self {
-            has_escapes: has_escapes(product),
-            head: head(product, table, columns.iter().map(|it| it.name.as_str())),
+            has_escapes: dialect.has_escapes(),
+            head: head(dialect, table, columns.iter().map(|it| it.name.as_str())),
             columns: columns.iter().map(|column| Source::new(&column.values)).collect(),
             key: mix_word(mix_word(seed, "own row"), table),
             next: 0,
@@ -95,9 +95,9 @@ pub struct CsvBatches<'f> {
 impl<'f> CsvBatches<'f> {
     /// The statements for the rows of a table.
     #[must_use]
-    pub fn new(product: Product, table: &str, rows: CsvRows<'f>) -> Self {
-        let head = head(product, table, rows.columns().iter().map(String::as_str));
-        Self { has_escapes: has_escapes(product), head, rows }
+    pub fn new(dialect: Dialect, table: &str, rows: CsvRows<'f>) -> Self {
+        let head = head(dialect, table, rows.columns().iter().map(String::as_str));
+        Self { has_escapes: dialect.has_escapes(), head, rows }
     }
 
     /// Replaces `statement` with the next one and returns its number of rows, as [`OwnBatches::next_into`] does. An
@@ -126,24 +126,21 @@ impl<'f> CsvBatches<'f> {
     }
 }
 
-/// Whether a backslash has a meaning in string literals.
-fn has_escapes(product: Product) -> bool {
-    product != Product::Postgres
-}
-
 /// The statement up to its rows.
-fn head<'a>(product: Product, table: &str, columns: impl Iterator<Item = &'a str>) -> String {
-    let columns: Vec<String> = columns.map(|name| quoted_name(product, name)).collect();
-    format!("INSERT INTO {} ({}) VALUES ", quoted_name(product, table), columns.join(", "))
+fn head<'a>(dialect: Dialect, table: &str, columns: impl Iterator<Item = &'a str>) -> String {
+    let columns: Vec<String> = columns.map(|name| quoted_name(dialect, name)).collect();
+    format!("INSERT INTO {} ({}) VALUES ", quoted_name(dialect, table), columns.join(", "))
 }
 
-/// A name as a quoted name of a product: in lower case for Postgres, as if it had no quotes.
+/// A name as a quoted name of a dialect: in lower case for Postgres, as if it had no quotes.
 #[must_use]
-pub fn quoted_name(product: Product, name: &str) -> String {
-    match product {
-        Product::Postgres => format!("\"{}\"", name.to_ascii_lowercase().replace('"', "\"\"")),
-        Product::MariaDb | Product::MySql => format!("`{}`", name.replace('`', "``")),
-    }
+pub fn quoted_name(dialect: Dialect, name: &str) -> String {
+    let mark = dialect.quote();
+    let name = match dialect {
+        Dialect::Postgres => name.to_ascii_lowercase(),
+        Dialect::MySql => name.to_owned(),
+    };
+    format!("{mark}{}{mark}", name.replace(mark, &format!("{mark}{mark}")))
 }
 
 #[cfg(test)]
@@ -156,8 +153,8 @@ mod tests {
         OwnColumn { name: name.to_owned(), values }
     }
 
-    fn statements(product: Product, columns: &[OwnColumn], count: u32) -> Vec<(u32, String)> {
-        let mut batches = OwnBatches::new(product, 1, "t", columns, count);
+    fn statements(dialect: Dialect, columns: &[OwnColumn], count: u32) -> Vec<(u32, String)> {
+        let mut batches = OwnBatches::new(dialect, 1, "t", columns, count);
         let (mut all, mut statement) = (Vec::new(), Vec::new());
         loop {
             let rows = batches.next_into(&mut statement);
@@ -178,8 +175,7 @@ mod tests {
             column("a`b\"c", text),
             column("none", Generator::Nullable { share: 1.0, of }),
         ];
-        let [mysql, postgres] =
-            [Product::MySql, Product::Postgres].map(|it| statements(it, &columns, 2));
+        let [mysql, postgres] = Dialect::ALL.map(|it| statements(it, &columns, 2));
         let expected = "INSERT INTO `t` (`id`, `a``b\"c`, `none`) VALUES \
                         (1,'it''s \\\\',NULL),(2,'it''s \\\\',NULL)";
         assert_eq!(mysql, [(2, expected.to_owned())]);
@@ -191,7 +187,7 @@ mod tests {
     #[test]
     fn empty_values_of_a_file_become_defaults() {
         let rows = CsvRows::new(b"Id,text\n1,it's\n2,\n").unwrap();
-        let mut batches = CsvBatches::new(Product::Postgres, "T", rows);
+        let mut batches = CsvBatches::new(Dialect::Postgres, "T", rows);
         let mut statement = Vec::new();
         assert_eq!(batches.next_into(&mut statement), Ok(2));
         let expected = "INSERT INTO \"t\" (\"id\", \"text\") VALUES ('1','it''s'),('2',DEFAULT)";
@@ -203,11 +199,11 @@ mod tests {
     fn long_and_many_rows_take_several_statements() {
         let short = [column("id", Generator::Sequence { first: 1 })];
         let rows: Vec<u32> =
-            statements(Product::MySql, &short, 5000).iter().map(|(rows, _)| *rows).collect();
+            statements(Dialect::MySql, &short, 5000).iter().map(|(rows, _)| *rows).collect();
         assert_eq!(rows, [2000, 2000, 1000]);
         let long = [column("text", Generator::Text { least: 100_000, most: 100_000 })];
         let rows: Vec<u32> =
-            statements(Product::MySql, &long, 5).iter().map(|(rows, _)| *rows).collect();
+            statements(Dialect::MySql, &long, 5).iter().map(|(rows, _)| *rows).collect();
         assert_eq!(rows, [3, 2]);
     }
 }

@@ -1,14 +1,14 @@
-//! A test prepared for one product and one setup: its statements and the recipe of its events.
+//! A test prepared for one dialect and one setup: its statements and the recipe of its events.
 
 use assay_model::{
-    Definition, Distribution, Fill, Product, Scratch, Setup, StatementMode, Step, Table, Test,
+    Definition, Dialect, Distribution, Fill, Scratch, Setup, StatementMode, Step, Table, Test,
 };
 
 use crate::distribution::Sampler;
 use crate::mix::{Kind, kinds};
 use crate::statement::{Mode, ParamType, Statement};
 
-/// The statements of a test and the recipe of its events, shared by all clients of all systems of a product.
+/// The statements of a test and the recipe of its events, shared by all clients of all systems of a dialect.
 #[derive(Debug, Clone)]
 pub struct Program {
     /// The test's part of the seed of all random values.
@@ -47,18 +47,18 @@ pub(crate) struct Pattern {
 }
 
 impl Program {
-    /// The program of the first role of `test` for servers of `product` that hold the data of `setup`. Both modes draw
+    /// The program of the first role of `test` for servers of `dialect` that hold the data of `setup`. Both modes draw
     /// the same values.
     #[must_use]
-    pub fn new(product: Product, test: Test, setup: Setup, statements: StatementMode) -> Self {
-        Self::of_role(test.definition(), 0, product, setup, statements)
+    pub fn new(dialect: Dialect, test: Test, setup: Setup, statements: StatementMode) -> Self {
+        Self::of_role(test.definition(), 0, dialect, setup, statements)
     }
 
     /// The program of a role, by number. It is empty if the test has no such role.
     pub(crate) fn of_role(
         test: &Definition,
         role: usize,
-        product: Product,
+        dialect: Dialect,
         setup: Setup,
         statements: StatementMode,
     ) -> Self {
@@ -80,10 +80,10 @@ impl Program {
         };
         for step in script.iter().flat_map(|script| &script.steps) {
             let as_text = step.text || statements == StatementMode::Text;
-            program.add(product, step, as_text);
+            program.add(dialect, step, as_text);
         }
         if let Some(script) = script {
-            program.mix = kinds(product, &script.mix, statements, &mut program.statements);
+            program.mix = kinds(dialect, &script.mix, statements, &mut program.statements);
         }
         program
     }
@@ -119,14 +119,14 @@ impl Program {
         Some((numbered(&scratch.name, number + 1), &scratch.columns))
     }
 
-    fn add(&mut self, product: Product, step: &Step, as_text: bool) {
+    fn add(&mut self, dialect: Dialect, step: &Step, as_text: bool) {
         let tables = match step.table {
             Table::None => 1,
             Table::Drawn | Table::Same | Table::OfClient => self.tables,
             Table::Scratch => self.clients,
         };
         let texts: Vec<String> =
-            (1..=tables).map(|table| numbered(step.sql(product), table)).collect();
+            (1..=tables).map(|table| numbered(step.sql(dialect), table)).collect();
         self.recipe.push(Recipe {
             first_statement: self.statements.len(),
             table: step.table,
@@ -137,7 +137,7 @@ impl Program {
         let mode = if as_text { Mode::Text } else { Mode::Prepared };
         let params: Vec<ParamType> = step.fill.iter().flat_map(param_types).collect();
         self.statements.extend(texts.into_iter().map(|text| Statement {
-            sql: if product == Product::Postgres { number_marks(&text) } else { text },
+            sql: if dialect == Dialect::Postgres { number_marks(&text) } else { text },
             params: params.clone(),
             mode,
             pieces: Vec::new(),

@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use crate::sql::{Syntax, first_word, is_control, leading_name, marks, words};
+use assay_model::Dialect;
+
+use crate::sql::{first_word, is_control, leading_name, marks, words};
 
 /// What a statement does with an object such as a table.
 struct Change<'t> {
@@ -26,12 +28,12 @@ enum Verb {
 #[must_use]
 pub fn unrepeatable<'t>(
     statements: impl IntoIterator<Item = &'t str>,
-    syntax: Syntax,
+    syntax: Dialect,
 ) -> Option<(usize, String)> {
     let statements: Vec<&str> = statements.into_iter().collect();
     let first = |text: &str| leading_name(first_word(text, syntax)).to_ascii_uppercase();
     // MySQL and MariaDB do not take such statements back.
-    if syntax == Syntax::Postgres && statements.iter().any(|text| first(text) == "ROLLBACK") {
+    if syntax == Dialect::Postgres && statements.iter().any(|text| first(text) == "ROLLBACK") {
         return None;
     }
     let changes: Vec<(usize, Change<'_>)> = (0..)
@@ -73,12 +75,12 @@ pub fn unrepeatable<'t>(
     is_idle.then(|| (*number, "this does nothing when it is repeated".to_owned()))
 }
 
-fn replaces(text: &str, syntax: Syntax) -> bool {
+fn replaces(text: &str, syntax: Dialect) -> bool {
     words(text, syntax).iter().take(3).any(|word| word.eq_ignore_ascii_case("REPLACE"))
 }
 
 /// What a statement of the data definition language does.
-fn change(text: &str, syntax: Syntax) -> Option<Change<'_>> {
+fn change(text: &str, syntax: Dialect) -> Option<Change<'_>> {
     const KINDS: [&str; 13] = [
         "TABLE",
         "INDEX",
@@ -143,7 +145,7 @@ fn change(text: &str, syntax: Syntax) -> Option<Change<'_>> {
 /// The names of the columns that a query returns, in order; `None` if its text does not tell. A column without a name
 /// is called `?column?`, as in Postgres.
 #[must_use]
-pub fn column_names(text: &str, syntax: Syntax) -> Option<Vec<String>> {
+pub fn column_names(text: &str, syntax: Dialect) -> Option<Vec<String>> {
     let rest = first_word(text, syntax);
     let list = list_of(rest, syntax)?;
     let mut names = Vec::new();
@@ -154,7 +156,7 @@ pub fn column_names(text: &str, syntax: Syntax) -> Option<Vec<String>> {
 }
 
 /// The list of columns of `SELECT` or `RETURNING`.
-fn list_of(text: &str, syntax: Syntax) -> Option<&str> {
+fn list_of(text: &str, syntax: Dialect) -> Option<&str> {
     let is = |place: &Range<usize>, word: &str| {
         text.get(place.clone()).is_some_and(|it| it.eq_ignore_ascii_case(word))
     };
@@ -189,7 +191,7 @@ fn list_of(text: &str, syntax: Syntax) -> Option<&str> {
 }
 
 /// The places of the words outside parentheses.
-fn outer_words(text: &str, syntax: Syntax) -> Vec<Range<usize>> {
+fn outer_words(text: &str, syntax: Dialect) -> Vec<Range<usize>> {
     let depth = std::cell::Cell::new(0_i32);
     marks(text, syntax, |rest| {
         match rest.chars().next()? {
@@ -204,7 +206,7 @@ fn outer_words(text: &str, syntax: Syntax) -> Vec<Range<usize>> {
 }
 
 /// The parts that commas outside parentheses separate.
-fn parts(text: &str, syntax: Syntax) -> Vec<&str> {
+fn parts(text: &str, syntax: Dialect) -> Vec<&str> {
     let depth = std::cell::Cell::new(0_i32);
     let commas = marks(text, syntax, |rest| {
         match rest.chars().next()? {
@@ -221,7 +223,7 @@ fn parts(text: &str, syntax: Syntax) -> Vec<&str> {
 }
 
 /// The name of a column: after `AS`, or that of what is selected.
-fn name_of(item: &str, syntax: Syntax) -> Option<String> {
+fn name_of(item: &str, syntax: Dialect) -> Option<String> {
     let words = outer_words(item, syntax);
     let last = words.last().and_then(|place| item.get(place.clone()));
     if item.ends_with('*') && !item.contains('(') || item.is_empty() {
@@ -247,7 +249,7 @@ mod tests {
     use super::*;
 
     fn of(statements: &[&str]) -> Option<usize> {
-        let found = [Syntax::MySql, Syntax::Postgres]
+        let found = Dialect::ALL
             .map(|syntax| unrepeatable(statements.iter().copied(), syntax).map(|it| it.0));
         assert_eq!(found[0], found[1], "{statements:?}");
         found[0]
@@ -274,13 +276,13 @@ mod tests {
             assert_eq!(of(statements), None, "{statements:?}");
         }
         let rolled_back = ["BEGIN", "CREATE TABLE t (a int)", "ROLLBACK"];
-        assert_eq!(unrepeatable(rolled_back, Syntax::Postgres), None);
-        assert!(unrepeatable(rolled_back, Syntax::MySql).is_some());
+        assert_eq!(unrepeatable(rolled_back, Dialect::Postgres), None);
+        assert!(unrepeatable(rolled_back, Dialect::MySql).is_some());
     }
 
     #[test]
     fn columns_have_the_names_that_postgres_gives_them() {
-        let names = |text| column_names(text, Syntax::Postgres);
+        let names = |text| column_names(text, Dialect::Postgres);
         let some = |names: &[&str]| Some(names.iter().map(|it| (*it).to_owned()).collect());
         assert_eq!(names("SELECT bid FROM t WHERE aid = :a"), some(&["bid"]));
         assert_eq!(

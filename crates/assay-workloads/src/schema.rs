@@ -1,22 +1,22 @@
 //! The tables `sbtest1`, `sbtest2`, ...
 
-use assay_model::{Engine, IdKey, PgsqlVariant, Product, TableForm};
+use assay_model::{Dialect, Engine, IdKey, PgsqlVariant, TableForm};
 
 /// Statements that create table number `table` (from 1), empty, ready to be loaded.
 #[must_use]
 pub fn create_table(
-    product: Product,
+    dialect: Dialect,
     engine: Engine,
     key: IdKey,
     form: &TableForm,
     table: u32,
 ) -> Vec<String> {
-    let postgres = product == Product::Postgres;
-    let id = match (form.auto_inc, product, form.pgsql_variant) {
+    let postgres = dialect == Dialect::Postgres;
+    let id = match (form.auto_inc, dialect, form.pgsql_variant) {
         (false, _, _) => "INTEGER NOT NULL",
-        (true, Product::Postgres, PgsqlVariant::None) => "SERIAL",
-        (true, Product::Postgres, PgsqlVariant::Redshift) => "INTEGER IDENTITY(1,1)",
-        (true, Product::MariaDb | Product::MySql, _) => "INTEGER NOT NULL AUTO_INCREMENT",
+        (true, Dialect::Postgres, PgsqlVariant::None) => "SERIAL",
+        (true, Dialect::Postgres, PgsqlVariant::Redshift) => "INTEGER IDENTITY(1,1)",
+        (true, Dialect::MySql, _) => "INTEGER NOT NULL AUTO_INCREMENT",
     };
     let inline_key = match key {
         IdKey::Primary => ", PRIMARY KEY (id)",
@@ -47,9 +47,9 @@ pub fn create_index(form: &TableForm, table: u32) -> Option<String> {
 
 /// Statements that read every page of table number `table` and of its indexes, so that they are in the server's cache.
 #[must_use]
-pub fn cache_queries(product: Product, key: IdKey, form: &TableForm, table: u32) -> Vec<String> {
-    match product {
-        Product::MariaDb | Product::MySql => {
+pub fn cache_queries(dialect: Dialect, key: IdKey, form: &TableForm, table: u32) -> Vec<String> {
+    match dialect {
+        Dialect::MySql => {
             let whole = format!("SELECT SUM(LENGTH(c)) FROM sbtest{table}");
             // A primary key is the table itself.
             let of_id = (key == IdKey::Secondary).then(|| {
@@ -62,7 +62,7 @@ pub fn cache_queries(product: Product, key: IdKey, form: &TableForm, table: u32)
         }
         // A sequential scan of a large table goes through a small ring of buffers and leaves nothing in the cache; so
         // does a bitmap scan. Both keys of `id` have an index beside the table.
-        Product::Postgres => {
+        Dialect::Postgres => {
             let of_k = form
                 .create_secondary
                 .then(|| format!("SELECT SUM(k) FROM sbtest{table} WHERE k > 0"));
@@ -84,18 +84,18 @@ mod tests {
     #[test]
     fn ddl_follows_product_engine_and_key() {
         let form = TableForm::default();
-        let mysql = create_table(Product::MySql, Engine::RocksDb, IdKey::Primary, &form, 3);
+        let mysql = create_table(Dialect::MySql, Engine::RocksDb, IdKey::Primary, &form, 3);
         assert_eq!(
             mysql,
             ["CREATE TABLE sbtest3 (id INTEGER NOT NULL AUTO_INCREMENT, \
               k INTEGER DEFAULT '0' NOT NULL, c CHAR(120) DEFAULT '' NOT NULL, \
               pad CHAR(60) DEFAULT '' NOT NULL, PRIMARY KEY (id)) /*! ENGINE = rocksdb */"]
         );
-        let postgres = create_table(Product::Postgres, Engine::Heap, IdKey::Secondary, &form, 1);
+        let postgres = create_table(Dialect::Postgres, Engine::Heap, IdKey::Secondary, &form, 1);
         assert_eq!(postgres.len(), 2);
         assert!(postgres[0].starts_with("CREATE TABLE sbtest1 (id SERIAL, "));
         assert!(postgres[0].ends_with("pad CHAR(60) DEFAULT '' NOT NULL)"));
-        let maria = create_table(Product::MariaDb, Engine::InnoDb, IdKey::Secondary, &form, 1);
+        let maria = create_table(Dialect::MySql, Engine::InnoDb, IdKey::Secondary, &form, 1);
         assert!(maria[0].ends_with(", KEY (id)) /*! ENGINE = innodb */"));
     }
 
@@ -109,17 +109,17 @@ mod tests {
             create_table_options: "ROW_FORMAT=COMPRESSED".to_owned(),
             ..TableForm::default()
         };
-        let mysql = create_table(Product::MySql, Engine::InnoDb, IdKey::Primary, &form, 1);
+        let mysql = create_table(Dialect::MySql, Engine::InnoDb, IdKey::Primary, &form, 1);
         assert!(mysql[0].starts_with("CREATE TABLE sbtest1 (id INTEGER NOT NULL, k "), "{mysql:?}");
         let tail = "PRIMARY KEY (id)) /*! ENGINE = innodb */ ROW_FORMAT=COMPRESSED";
         assert!(mysql[0].ends_with(tail), "{mysql:?}");
         assert_eq!(create_index(&form, 1), None);
-        for product in [Product::MySql, Product::Postgres] {
-            let queries = cache_queries(product, IdKey::Primary, &form, 1);
+        for dialect in [Dialect::MySql, Dialect::Postgres] {
+            let queries = cache_queries(dialect, IdKey::Primary, &form, 1);
             assert!(queries.iter().all(|sql| !sql.contains("(k")), "{queries:?}");
         }
         let redshift = TableForm { pgsql_variant: PgsqlVariant::Redshift, ..TableForm::default() };
-        let created = create_table(Product::Postgres, Engine::Heap, IdKey::Primary, &redshift, 1);
+        let created = create_table(Dialect::Postgres, Engine::Heap, IdKey::Primary, &redshift, 1);
         assert!(created[0].contains("(id INTEGER IDENTITY(1,1), "), "{created:?}");
     }
 }

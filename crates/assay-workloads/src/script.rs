@@ -1,6 +1,8 @@
 //! SQL scripts that make the rows of a table.
 
-use crate::sql::{Syntax, first_word, statements_of_script, unterminated};
+use assay_model::Dialect;
+
+use crate::sql::{first_word, statements_of_script, unterminated};
 
 /// The reason why an SQL script cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -14,7 +16,7 @@ pub struct ScriptError {
 ///
 /// # Errors
 /// It is no UTF-8, it has none, or it has commands of a client program.
-pub fn script_statements(content: &[u8], syntax: Syntax) -> Result<Vec<&str>, ScriptError> {
+pub fn script_statements(content: &[u8], syntax: Dialect) -> Result<Vec<&str>, ScriptError> {
     let line_at = |end: usize| {
         content.get(..end).map_or(1, |before| 1 + before.iter().filter(|it| **it == b'\n').count())
     };
@@ -38,14 +40,14 @@ pub fn script_statements(content: &[u8], syntax: Syntax) -> Result<Vec<&str>, Sc
     places.into_iter().map(statement).collect()
 }
 
-/// Checks a script that is for all products: one syntax at least must take it. A dump of one product is seldom a script
+/// Checks a script that is for all dialects: one syntax at least must take it. A dump of one dialect is seldom a script
 /// of another.
 ///
 /// # Errors
 /// Neither does. The error is that of the syntax that goes further.
 pub fn check_script(content: &[u8]) -> Result<(), ScriptError> {
-    let mysql = script_statements(content, Syntax::MySql);
-    match (mysql, script_statements(content, Syntax::Postgres)) {
+    let mysql = script_statements(content, Dialect::MySql);
+    match (mysql, script_statements(content, Dialect::Postgres)) {
         (Ok(_), _) | (_, Ok(_)) => Ok(()),
         (Err(mysql), Err(postgres)) if postgres.line > mysql.line => Err(postgres),
         (Err(mysql), Err(_)) => Err(mysql),
@@ -79,7 +81,7 @@ mod tests {
         let script =
             b"-- made by hand\nCREATE TABLE t (a INT);\nINSERT INTO t VALUES (1);\n-- end\n";
         assert_eq!(
-            script_statements(script, Syntax::MySql).unwrap(),
+            script_statements(script, Dialect::MySql).unwrap(),
             ["-- made by hand\nCREATE TABLE t (a INT)", "INSERT INTO t VALUES (1)"]
         );
     }
@@ -92,8 +94,8 @@ mod tests {
             INSERT INTO `t` VALUES (1,'don\\'t; \\\\ \\\"call\\\"\\n'),\n(2,'won\\'t \\\\');\n\
             UNLOCK TABLES;\nDELIMITER ;;\n/*!50003 CREATE*/ /*!50003 TRIGGER x BEFORE INSERT ON t FOR EACH ROW \
             BEGIN SET NEW.a = 1; END */;;\nDELIMITER ;\n";
-        assert_eq!(script_statements(dump, Syntax::MySql).unwrap().len(), 5);
-        assert!(script_statements(dump, Syntax::Postgres).is_err());
+        assert_eq!(script_statements(dump, Dialect::MySql).unwrap().len(), 5);
+        assert!(script_statements(dump, Dialect::Postgres).is_err());
         check_script(dump).unwrap();
         check_script(b"SELECT E'\\'', $$;'$$;\n").unwrap();
         let error = check_script(b"SELECT 1;\n\\connect x\n").unwrap_err().to_string();
@@ -111,7 +113,7 @@ mod tests {
             (b"-- nothing\n", "line 1: there is no statement"),
             (b"SELECT 1;\nSELECT 'a;\n", "line 2: a string"),
         ] {
-            let error = script_statements(script, Syntax::Postgres).unwrap_err().to_string();
+            let error = script_statements(script, Dialect::Postgres).unwrap_err().to_string();
             assert!(error.starts_with(told), "{error}");
         }
     }

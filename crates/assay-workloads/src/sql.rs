@@ -2,27 +2,7 @@
 
 use std::ops::Range;
 
-use assay_model::{OwnStep, Product, Sql, Transaction};
-
-/// The way in which a family of servers writes strings and comments.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Syntax {
-    /// MySQL and MariaDB: a backslash has a meaning in strings, and `#` begins a comment.
-    MySql,
-    /// Postgres: a backslash has a meaning only in `E'...'` strings, and `$tag$` begins and ends a quoted text.
-    Postgres,
-}
-
-impl Syntax {
-    /// The syntax of a product.
-    #[must_use]
-    pub fn of(product: Product) -> Self {
-        match product {
-            Product::Postgres => Self::Postgres,
-            Product::MariaDb | Product::MySql => Self::MySql,
-        }
-    }
-}
+use assay_model::{Dialect, OwnStep, Sql, Transaction};
 
 /// A variable in a statement: its name and the place of colon and name in the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,7 +15,7 @@ pub struct Use<'t> {
 
 /// The variables of a statement in order. There are none in strings, quoted names and comments, and `::` is a cast.
 #[must_use]
-pub fn uses(text: &str, syntax: Syntax) -> Vec<Use<'_>> {
+pub fn uses(text: &str, syntax: Dialect) -> Vec<Use<'_>> {
     let mut found = Vec::new();
     let mut at = 0;
     while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
@@ -58,16 +38,16 @@ pub fn uses(text: &str, syntax: Syntax) -> Vec<Use<'_>> {
 /// The places of the statements of a text, which semicolons separate. Comments belong to the statement after them; a
 /// comment alone is none.
 #[must_use]
-pub fn statements(text: &str, syntax: Syntax) -> Vec<Range<usize>> {
+pub fn statements(text: &str, syntax: Dialect) -> Vec<Range<usize>> {
     separated(text, syntax, |_| None)
 }
 
 /// The same for a script, in which `DELIMITER` says what separates statements of MySQL and MariaDB from then on.
 #[must_use]
-pub fn statements_of_script(text: &str, syntax: Syntax) -> Vec<Range<usize>> {
+pub fn statements_of_script(text: &str, syntax: Dialect) -> Vec<Range<usize>> {
     match syntax {
-        Syntax::MySql => separated(text, syntax, delimiter),
-        Syntax::Postgres => statements(text, syntax),
+        Dialect::MySql => separated(text, syntax, delimiter),
+        Dialect::Postgres => statements(text, syntax),
     }
 }
 
@@ -75,7 +55,7 @@ pub fn statements_of_script(text: &str, syntax: Syntax) -> Vec<Range<usize>> {
 /// statements after it.
 fn separated<'t>(
     text: &'t str,
-    syntax: Syntax,
+    syntax: Dialect,
     command: impl Fn(&'t str) -> Option<(usize, &'t str)>,
 ) -> Vec<Range<usize>> {
     let mut found = Vec::new();
@@ -119,7 +99,7 @@ fn delimiter(rest: &str) -> Option<(usize, &str)> {
 
 /// The words of a text: keywords, and names without quotes. There are none in strings and comments.
 #[must_use]
-pub fn words(text: &str, syntax: Syntax) -> Vec<&str> {
+pub fn words(text: &str, syntax: Dialect) -> Vec<&str> {
     let mut found = Vec::new();
     let mut at = 0;
     while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
@@ -133,15 +113,15 @@ pub fn words(text: &str, syntax: Syntax) -> Vec<&str> {
 
 /// The place of a parameter mark of another program, such as `?` or `$1`: outside strings, quoted names and comments.
 #[must_use]
-pub fn other_mark(text: &str, syntax: Syntax) -> Option<Range<usize>> {
+pub fn other_mark(text: &str, syntax: Dialect) -> Option<Range<usize>> {
     let mut at = 0;
     while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
         let digits = |rest: &str| rest.chars().take_while(char::is_ascii_digit).count();
         let length = match (syntax, rest.strip_prefix('$').map_or(0, digits)) {
             // An operator of Postgres.
-            (Syntax::MySql, _) => usize::from(rest.starts_with('?')),
-            (Syntax::Postgres, 0) => 0,
-            (Syntax::Postgres, digits) => 1 + digits,
+            (Dialect::MySql, _) => usize::from(rest.starts_with('?')),
+            (Dialect::Postgres, 0) => 0,
+            (Dialect::Postgres, digits) => 1 + digits,
         };
         if length > 0 {
             return Some(at..at + length);
@@ -155,7 +135,7 @@ pub fn other_mark(text: &str, syntax: Syntax) -> Option<Range<usize>> {
 #[must_use]
 pub fn quoted_use(
     text: &str,
-    syntax: Syntax,
+    syntax: Dialect,
     is_known: impl Fn(&str) -> bool,
 ) -> Option<Range<usize>> {
     let found: Vec<usize> = uses(text, syntax).into_iter().map(|it| it.span.start).collect();
@@ -171,7 +151,7 @@ pub fn quoted_use(
 
 /// The place of a backslash that no statement has: outside strings, quoted names and comments.
 #[must_use]
-pub fn backslash(text: &str, syntax: Syntax) -> Option<usize> {
+pub fn backslash(text: &str, syntax: Dialect) -> Option<usize> {
     let mut at = 0;
     while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
         if rest.starts_with('\\') {
@@ -186,7 +166,7 @@ pub fn backslash(text: &str, syntax: Syntax) -> Option<usize> {
 #[must_use]
 pub fn marks(
     text: &str,
-    syntax: Syntax,
+    syntax: Dialect,
     length: impl Fn(&str) -> Option<usize>,
 ) -> Vec<Range<usize>> {
     let (mut found, mut at) = (Vec::new(), 0);
@@ -208,19 +188,19 @@ fn push_trimmed(text: &str, place: Range<usize>, is_empty: bool, found: &mut Vec
 }
 
 /// Whether a comment begins here that servers ignore. MySQL and MariaDB execute those that begin with `/*!`.
-fn is_comment(rest: &str, syntax: Syntax) -> bool {
+fn is_comment(rest: &str, syntax: Dialect) -> bool {
     let is_executed = rest.starts_with("/*!") || rest.starts_with("/*M!");
     is_line_comment(rest, syntax)
-        || (rest.starts_with("/*") && !(is_executed && syntax == Syntax::MySql))
+        || (rest.starts_with("/*") && !(is_executed && syntax == Dialect::MySql))
 }
 
 /// Whether the rest of the line is a comment. MySQL and MariaDB need a blank after `--`, which may be arithmetic.
-fn is_line_comment(rest: &str, syntax: Syntax) -> bool {
+fn is_line_comment(rest: &str, syntax: Dialect) -> bool {
     match (syntax, rest.strip_prefix("--")) {
-        (Syntax::Postgres, Some(_)) => true,
-        (Syntax::MySql, Some(after)) => !after.starts_with(|c: char| !c.is_whitespace()),
-        (Syntax::MySql, None) => rest.starts_with('#'),
-        (Syntax::Postgres, None) => false,
+        (Dialect::Postgres, Some(_)) => true,
+        (Dialect::MySql, Some(after)) => !after.starts_with(|c: char| !c.is_whitespace()),
+        (Dialect::MySql, None) => rest.starts_with('#'),
+        (Dialect::Postgres, None) => false,
     }
 }
 
@@ -237,18 +217,18 @@ pub fn statement(text: &str, uses: &[(Range<usize>, u32)]) -> Sql {
 }
 
 /// The bytes of what begins here and has no variables: a string, a quoted name, a comment, a cast.
-fn skipped(rest: &str, syntax: Syntax) -> Option<usize> {
+fn skipped(rest: &str, syntax: Dialect) -> Option<usize> {
     part(rest, syntax).map(|(length, _)| length)
 }
 
 /// The same, and whether it has an end.
-fn part(rest: &str, syntax: Syntax) -> Option<(usize, bool)> {
+fn part(rest: &str, syntax: Dialect) -> Option<(usize, bool)> {
     let length_to = |end: &str, from: usize| {
         let found = rest.get(from..).and_then(|rest| rest.find(end));
         found.map_or((rest.len(), false), |at| (from + at + end.len(), true))
     };
     let first = rest.chars().next()?;
-    let is_mysql = syntax == Syntax::MySql;
+    let is_mysql = syntax == Dialect::MySql;
     match first {
         '\'' | '"' => Some(quoted(rest, first, is_mysql)),
         '`' if is_mysql => Some(quoted(rest, first, false)),
@@ -280,7 +260,7 @@ fn part(rest: &str, syntax: Syntax) -> Option<(usize, bool)> {
 
 /// The place of a string, a quoted name or a comment that has no end.
 #[must_use]
-pub fn unterminated(text: &str, syntax: Syntax) -> Option<usize> {
+pub fn unterminated(text: &str, syntax: Dialect) -> Option<usize> {
     let mut at = 0;
     while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
         at += match part(rest, syntax) {
@@ -359,8 +339,8 @@ pub fn outline(transaction: &Transaction) -> String {
     let word = |step: &OwnStep| match step {
         OwnStep::Send { sql, .. } => {
             let (sql, syntax) = match (&sql.mysql, &sql.postgres) {
-                (Some(sql), _) => (sql, Syntax::MySql),
-                (None, sql) => (sql.as_ref()?, Syntax::Postgres),
+                (Some(sql), _) => (sql, Dialect::MySql),
+                (None, sql) => (sql.as_ref()?, Dialect::Postgres),
             };
             let text = sql.with_marks(|_| String::new());
             Some(leading_name(first_word(&text, syntax)).to_ascii_uppercase())
@@ -377,7 +357,7 @@ pub fn outline(transaction: &Transaction) -> String {
 
 /// The text from its first word on.
 #[must_use]
-pub fn first_word(text: &str, syntax: Syntax) -> &str {
+pub fn first_word(text: &str, syntax: Dialect) -> &str {
     let mut rest = text;
     loop {
         rest = rest.trim_start().trim_start_matches('(');
@@ -393,14 +373,14 @@ pub fn first_word(text: &str, syntax: Syntax) -> &str {
 
 /// Whether a statement does no work on rows, as those that begin and end transactions.
 #[must_use]
-pub fn is_control(text: &str, syntax: Syntax) -> bool {
+pub fn is_control(text: &str, syntax: Dialect) -> bool {
     let word = leading_name(first_word(text, syntax));
     CONTROL.iter().any(|it| word.eq_ignore_ascii_case(it))
 }
 
 /// Whether a transaction is open after these statements, as far as their first words tell.
 #[must_use]
-pub fn leaves_open<'t>(statements: impl Iterator<Item = &'t str>, syntax: Syntax) -> bool {
+pub fn leaves_open<'t>(statements: impl Iterator<Item = &'t str>, syntax: Dialect) -> bool {
     let mut is_open = false;
     for text in statements {
         let rest = first_word(text, syntax);
@@ -423,7 +403,7 @@ const CONTROL: [&str; 8] =
 
 /// Whether a statement changes nothing, as far as its first word tells.
 #[must_use]
-pub fn only_reads(text: &str, syntax: Syntax) -> bool {
+pub fn only_reads(text: &str, syntax: Dialect) -> bool {
     // `EXPLAIN ANALYZE` and `DO` may write.
     const READS: [&str; 4] = ["SELECT", "SHOW", "VALUES", "TABLE"];
     let rest = first_word(text, syntax);
@@ -435,7 +415,7 @@ pub fn only_reads(text: &str, syntax: Syntax) -> bool {
         return !words.any(|word| WRITES.iter().any(|it| word.eq_ignore_ascii_case(it)));
     }
     // `SELECT ... INTO` makes a table of Postgres.
-    let makes_table = syntax == Syntax::Postgres
+    let makes_table = syntax == Dialect::Postgres
         && rest.split_whitespace().any(|word| word.eq_ignore_ascii_case("INTO"));
     is_control(text, syntax) || !makes_table && READS.iter().any(|it| word.eq_ignore_ascii_case(it))
 }
@@ -446,7 +426,7 @@ mod tests {
 
     use super::*;
 
-    const BOTH: [Syntax; 2] = [Syntax::MySql, Syntax::Postgres];
+    const BOTH: [Dialect; 2] = Dialect::ALL;
 
     #[test]
     fn an_open_transaction_is_seen() {
@@ -468,7 +448,7 @@ mod tests {
         }
     }
 
-    fn names(text: &str, syntax: Syntax) -> Vec<&str> {
+    fn names(text: &str, syntax: Dialect) -> Vec<&str> {
         uses(text, syntax).into_iter().map(|it| it.name).collect()
     }
 
@@ -534,21 +514,21 @@ mod tests {
             assert_eq!(parts("SELECT ';', \"a;\"\";\"", syntax), ["SELECT ';', \"a;\"\";\""]);
             assert_eq!(parts(" \n;; ", syntax), [] as [&str; 0]);
         }
-        assert_eq!(parts("SELECT $$;$$; 1", Syntax::Postgres), ["SELECT $$;$$", "1"]);
+        assert_eq!(parts("SELECT $$;$$; 1", Dialect::Postgres), ["SELECT $$;$$", "1"]);
         let quoted = "/*!50003 INSERT INTO t VALUES ('*/', `a*/b`, \"it's\") */;";
         for executed in [quoted, "/*M!100100 SELECT '*/;' */;"] {
-            assert_eq!(parts(executed, Syntax::MySql), [executed.trim_end_matches(';')]);
+            assert_eq!(parts(executed, Dialect::MySql), [executed.trim_end_matches(';')]);
         }
-        assert_eq!(unterminated("/*!50003 SELECT '*/", Syntax::MySql), Some(0));
+        assert_eq!(unterminated("/*!50003 SELECT '*/", Dialect::MySql), Some(0));
         let executed = "/*!40101 SET NAMES x */; -- end";
-        assert_eq!(parts(executed, Syntax::MySql), ["/*!40101 SET NAMES x */"]);
-        assert_eq!(parts(executed, Syntax::Postgres), [] as [&str; 0]);
+        assert_eq!(parts(executed, Dialect::MySql), ["/*!40101 SET NAMES x */"]);
+        assert_eq!(parts(executed, Dialect::Postgres), [] as [&str; 0]);
     }
 
     #[test]
     fn a_script_says_what_separates_its_statements() {
         let parts = |text: &'static str| -> Vec<&str> {
-            statements_of_script(text, Syntax::MySql).into_iter().map(|it| &text[it]).collect()
+            statements_of_script(text, Dialect::MySql).into_iter().map(|it| &text[it]).collect()
         };
         for mark in ["//", "$$", ";;", "|"] {
             let script = "SELECT 1;\n-- a trigger\nDELIMITER MARK\n\
@@ -565,13 +545,13 @@ mod tests {
         assert_eq!(parts("SELECT 1 AS\ndelimiter ;\n"), ["SELECT 1 AS\ndelimiter"]);
         assert_eq!(parts("DELIMITER \"//\"\nSELECT 1; //\n"), ["SELECT 1;"]);
         assert_eq!(parts("DELIMITER\n"), ["DELIMITER"]);
-        assert_eq!(statements_of_script("DELIMITER //\n", Syntax::Postgres).len(), 1);
+        assert_eq!(statements_of_script("DELIMITER //\n", Dialect::Postgres).len(), 1);
     }
 
     #[test]
     fn a_statement_keeps_its_text_between_the_variables() {
         let text = "SELECT :a + :b, 'é' || :a";
-        let numbered: Vec<_> = uses(text, Syntax::Postgres)
+        let numbered: Vec<_> = uses(text, Dialect::Postgres)
             .into_iter()
             .map(|it| (it.span, u32::from(it.name == "b")))
             .collect();

@@ -24,7 +24,7 @@ pub enum Mode {
 /// One statement on one table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Statement {
-    /// SQL with the product's parameter marks. For a text statement it is the pattern of the text.
+    /// SQL with the dialect's parameter marks. For a text statement it is the pattern of the text.
     pub sql: String,
     /// Parameters in order.
     pub params: Vec<ParamType>,

@@ -6,7 +6,7 @@ use crate::statement::Statement;
 
 impl Statement {
     /// Appends the statement with the values of an operation. `kept` has the values that earlier statements of the
-    /// event returned, by place. A backslash has a meaning in string literals where the product `has_escapes`.
+    /// event returned, by place. A backslash has a meaning in string literals where the dialect `has_escapes`.
     pub fn push_text(
         &self,
         has_escapes: bool,

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use assay_model::{OltpOptions, Product, Setup, StatementMode, Test, TestSet};
+use assay_model::{Dialect, OltpOptions, Setup, StatementMode, Test, TestSet};
 use assay_workloads::{
     Argument, Client, EventBuf, Mode, Operation, ParamType, Program, oltp_tests, test_by_name,
     tests_of,
@@ -19,7 +19,7 @@ const SETUP: Setup = Setup { clients: 4, tables: 3, rows: 1000 };
 fn unused_ids_are_negative_and_different() {
     let options = OltpOptions { auto_inc: false, ..OltpOptions::default() };
     let insert = oltp_tests(&options).into_iter().find(|it| it.name() == "oltp_insert").unwrap();
-    let program = Arc::new(Program::new(Product::MySql, insert, SETUP, PREPARED));
+    let program = Arc::new(Program::new(Dialect::MySql, insert, SETUP, PREPARED));
     assert_eq!(program.tables_to_clear().count(), 3);
     let mut ids = Vec::new();
     for number in 0..SETUP.clients {
@@ -79,7 +79,7 @@ fn rendered(program: &Arc<Program>, client: u32, sequence: u64) -> Vec<String> {
 }
 
 fn event(test: Test, setup: Setup, client: u32, sequence: u64) -> Vec<String> {
-    let program = Program::new(Product::MariaDb, test, setup, PREPARED);
+    let program = Program::new(Dialect::MySql, test, setup, PREPARED);
     rendered(&Arc::new(program), client, sequence)
 }
 
@@ -257,7 +257,7 @@ fn scan_stays_on_the_table_of_its_client() {
 #[test]
 fn events_depend_on_seed_test_client_sequence_and_attempt_alone() {
     let texts = |seed, name, client, sequence, attempt| {
-        let program = Arc::new(Program::new(Product::MariaDb, test(name), SETUP, PREPARED));
+        let program = Arc::new(Program::new(Dialect::MySql, test(name), SETUP, PREPARED));
         let mut buf = EventBuf::default();
         let client = Client::new(Arc::clone(&program), seed, client);
         // The earlier content of the buffer must not matter.
@@ -288,20 +288,20 @@ fn events_are_pinned() {
 #[test]
 fn all_statements_but_scan_and_insert_are_prepared() {
     for test in tests_of(TestSet::All) {
-        let program = Program::new(Product::MySql, test, SETUP, PREPARED);
+        let program = Program::new(Dialect::MySql, test, SETUP, PREPARED);
         let text = matches!(test.name(), "scan" | "insert");
         let mode = if text { Mode::Text } else { Mode::Prepared };
         assert!(program.statements().iter().all(|statement| statement.mode == mode), "{test}");
     }
-    let program = Program::new(Product::MySql, test("read-only_range=10"), SETUP, PREPARED);
+    let program = Program::new(Dialect::MySql, test("read-only_range=10"), SETUP, PREPARED);
     assert_eq!(program.statements().len(), 2 + 3 * 5);
 }
 
 #[test]
 fn as_text_every_statement_is_the_same_and_none_is_prepared() {
-    for product in [Product::MariaDb, Product::MySql] {
+    for dialect in [Dialect::MySql, Dialect::MySql] {
         for test in tests_of(TestSet::All) {
-            let program = |mode| Arc::new(Program::new(product, test, SETUP, mode));
+            let program = |mode| Arc::new(Program::new(dialect, test, SETUP, mode));
             let (prepared, text) = (program(PREPARED), program(StatementMode::Text));
             assert!(text.statements().iter().all(|statement| statement.mode == Mode::Text));
             for sequence in 0..20 {
@@ -319,7 +319,7 @@ fn as_text_every_statement_is_the_same_and_none_is_prepared() {
 
 #[test]
 fn postgres_has_its_own_placeholders_and_insert() {
-    let program = |name, mode| Program::new(Product::Postgres, test(name), SETUP, mode);
+    let program = |name, mode| Program::new(Dialect::Postgres, test(name), SETUP, mode);
     let update = program("update-nonindex", PREPARED);
     assert_eq!(update.statements()[1].sql, "UPDATE sbtest2 SET c=$1 WHERE id=$2");
     let sent = |name| shape(&rendered(&Arc::new(program(name, StatementMode::Text)), 0, 0)[0]);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use assay_load::Content;
-use assay_model::{DataSet, Product, StartFrom, StatementMode, Study, System};
+use assay_model::{DataSet, Dialect, StartFrom, StatementMode, Study, System};
 use assay_plan::{MachineFacts, Request};
 use assay_report::Compared;
 use assay_servers::Server;
@@ -108,7 +108,7 @@ pub(crate) fn run(args: &Audit, cache_dir: Option<&Path>) -> Result<Exit> {
 
 /// Number of statements that have a plan in every system. Plans of different families are not compared.
 fn plans_of_all(systems: &[System], all_facts: &[Facts]) -> usize {
-    let is_postgres = |system: &System| system.spec.product == Product::Postgres;
+    let is_postgres = |system: &System| system.spec.product.dialect() == Dialect::Postgres;
     if systems.iter().any(is_postgres) && !systems.iter().all(is_postgres) {
         return 0;
     }

@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 
 use assay_load::Survey;
-use assay_model::Product;
+use assay_model::Dialect;
 use assay_plan::{Place, ServerUrl};
 use assay_wire::{Address, ConnectOptions, Error as WireError, Protocol, Stop};
 
@@ -19,9 +19,9 @@ pub(crate) fn connect_options(url: &ServerUrl, stop: Stop) -> ConnectOptions {
         Place::Socket(path) => Address::Unix(path.clone()),
         Place::Tcp { host, port } => Address::Tcp { host: host.clone(), port: *port },
     };
-    let protocol = match url.product {
-        Product::MariaDb | Product::MySql => Protocol::MySql,
-        Product::Postgres => Protocol::Postgres,
+    let protocol = match url.dialect {
+        Dialect::MySql => Protocol::MySql,
+        Dialect::Postgres => Protocol::Postgres,
     };
     let given = url.password.as_ref().map(|password| password.0.clone());
     ConnectOptions {

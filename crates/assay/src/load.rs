@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use assay_load::{OwnTables, Tables};
-use assay_model::{DataSet, IdKey, Product, SystemSpec, counted};
+use assay_model::{DataSet, Dialect, IdKey, Product, counted};
 use assay_plan::parse_engine;
 use assay_wire::{ConnectOptions, Stop};
 use serde::Serialize;
@@ -46,20 +46,21 @@ fn load_tables(args: &Load) -> Result<Exit> {
     let options = connect_options(&url, Stop::default());
     let progress = Progress::new(args.quiet);
     if let Some(file) = &args.workload {
-        let loaded = load_workload(args, file, url.product, &options, &progress);
+        let loaded = load_workload(args, file, url.dialect, &options, &progress);
         progress.finish();
         return report::put_one(&args.shape, &loaded?, words).map(|()| Exit::Done);
     }
     let data = DataSet { tables: args.tables, rows: args.rows };
+    let product = Product::of_dialect(url.dialect);
     let engine = match args.engine.as_deref() {
-        Some(word) => parse_engine(url.product, word).map_err(anyhow::Error::msg)?,
-        None => SystemSpec::default_engine(url.product),
+        Some(word) => parse_engine(product, word).map_err(anyhow::Error::msg)?,
+        None => product.default_engine(),
     };
     let id_key = if args.secondary { IdKey::Secondary } else { IdKey::Primary };
-    let (product, form) = (url.product, args.form.form());
-    assay_plan::check_variant(form.pgsql_variant, product)?;
-    let tables = Tables { product, engine, id_key, form, data, seed: args.seed };
-    let there = assay_load::survey(&options, url.product, data.tables, id_key)?;
+    let (dialect, form) = (url.dialect, args.form.form());
+    assay_plan::check_variant(form.pgsql_variant, dialect)?;
+    let tables = Tables { dialect, engine, id_key, form, data, seed: args.seed };
+    let there = assay_load::survey(&options, dialect, data.tables, id_key)?;
     assay_load::check_engine(&options, engine)?;
     if !args.replace {
         there.refuse_foreign()?;
@@ -73,7 +74,7 @@ fn load_tables(args: &Load) -> Result<Exit> {
         progress.update(&format!("loading, {done}"));
     })?;
     progress.update("reading the tables back");
-    let found = assay_load::content(&options, url.product, data)?;
+    let found = assay_load::content(&options, dialect, data)?;
     progress.finish();
     check_content("the server", &found, &report)?;
     let loaded = Loaded {
@@ -93,17 +94,17 @@ fn load_tables(args: &Load) -> Result<Exit> {
 fn load_workload(
     args: &Load,
     file: &Path,
-    product: Product,
+    dialect: Dialect,
     options: &ConnectOptions,
     progress: &Progress,
 ) -> Result<Loaded> {
     let read = workload::read(file)?;
     let own = read.tests.first().and_then(|test| test.own());
     let data = own.context("the workload has no tables")?;
-    if let Some(table) = data.lacks(product) {
+    if let Some(table) = data.lacks(dialect) {
         anyhow::bail!("`{}` does not say how to create table `{}` there", read.name, table.name);
     }
-    let tables = OwnTables { product, data, seed: args.seed, files: &workload::read_again };
+    let tables = OwnTables { dialect, data, seed: args.seed, files: &workload::read_again };
     let report = assay_load::fill_own(options, tables, args.replace, &mut |done| {
         progress.update(&format!("loading, {done}"));
     })?;

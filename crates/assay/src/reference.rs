@@ -33,8 +33,7 @@ pub(crate) fn run(name: &str) -> Result<Exit> {
 }
 
 fn named(word: &str) -> Result<Product> {
-    let product = Product::ALL.into_iter().find(|product| product.to_string() == word);
-    product.ok_or_else(|| anyhow::anyhow!("`{word}` is no product"))
+    Product::named(word).ok_or_else(|| anyhow::anyhow!("`{word}` is no product"))
 }
 
 fn terms(rest: &str) -> Result<String> {

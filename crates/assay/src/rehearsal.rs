@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use assay_load::{Error as LoadError, Session, Work};
 use assay_model::{
-    Definition, OwnRows, OwnStep, OwnTable, Prefix, Product, Setup, StatementMode, Test,
+    Definition, Dialect, OwnRows, OwnStep, OwnTable, Prefix, Product, Setup, StatementMode, Test,
     Transaction,
 };
 use assay_plan::{MachineFacts, Plan, Request};
@@ -90,10 +90,10 @@ fn faults(
     instance.create_database()?;
     let options = instance.connect_options();
     let mut refused: Vec<LoadError> = Vec::new();
-    let product = system.spec.product;
+    let dialect = system.spec.product.dialect();
     let mut control = Connection::connect(&options)?;
     for table in plan.study.own().iter().flat_map(|own| &own.tables) {
-        for (told, sql) in making(table, product) {
+        for (told, sql) in making(table, dialect) {
             if let Err(cause) = control.query(&sql) {
                 refused.push(LoadError::Query { sql: told, cause });
             }
@@ -103,7 +103,7 @@ fn faults(
         let open = |test: Test| {
             let setup = Setup { clients: 1, tables: 1, rows: 1 };
             let (statements, seed) = (StatementMode::Prepared, plan.study.seed);
-            let work = Work { product, test, setup, statements, seed };
+            let work = Work { dialect, test, setup, statements, seed };
             match Session::open(&options, &work, &[]) {
                 Err(error @ LoadError::Prepare { .. }) => Ok(Some(error)),
                 opened => opened.map(|_| None),
@@ -149,20 +149,20 @@ fn steps(test: Test) -> Vec<Test> {
 
 /// The statements that make a table, and one that names the columns of its rows and inserts none; each with the words
 /// that stand for it.
-fn making(table: &OwnTable, product: Product) -> Vec<(String, String)> {
-    let of_product = |list: &[assay_model::PerProduct<String>]| -> Vec<(String, String)> {
-        let texts = list.iter().filter_map(|it| it.of(product));
+fn making(table: &OwnTable, dialect: Dialect) -> Vec<(String, String)> {
+    let of_dialect = |list: &[assay_model::PerDialect<String>]| -> Vec<(String, String)> {
+        let texts = list.iter().filter_map(|it| it.of(dialect));
         texts.map(|sql| (sql.clone(), sql.clone())).collect()
     };
-    let mut made = of_product(&table.create);
+    let mut made = of_dialect(&table.create);
     if let OwnRows::Generated { columns, .. } = &table.rows {
-        let quote = if product == Product::Postgres { '"' } else { '`' };
+        let quote = dialect.quote();
         let names: Vec<String> =
             columns.iter().map(|it| format!("{quote}{}{quote}", it.name)).collect();
         let (names, name) = (names.join(", "), &table.name);
         let told = format!("INSERT INTO {name} ({names})");
         made.push((told.clone(), format!("{told} SELECT {names} FROM {name} WHERE 1 = 0")));
     }
-    made.extend(of_product(&table.after));
+    made.extend(of_dialect(&table.after));
     made
 }

@@ -4,7 +4,7 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use assay_model::{Prefix, Product, SystemSpec, address_without_login};
+use assay_model::{Dialect, Prefix, Product, SystemSpec, address_without_login};
 use assay_plan::{Place, ServerUrl, repository_login, shell_quoted};
 use assay_servers::{FoundServer, KeptServer, Listen, Server, Site, audit};
 use assay_terms::{Sizes, Terms};
@@ -21,11 +21,6 @@ use crate::systems::{
     Asked, DATABASE, environment, fetch_all, fetch_one, provisioner, refuse_options, sandbox_site,
     start_on_empty,
 };
-
-/// Connections that a sandbox accepts: as many clients as a benchmark may have, and a few spare. Postgres gets
-/// fewer, because each connection costs it a process and shared memory.
-const CONNECTIONS: u32 = 4096 + 64;
-const CONNECTIONS_OF_POSTGRES: u32 = 1024 + 64;
 
 /// Redo log of a sandbox, MB.
 const LOG_MB: u64 = 512;
@@ -100,8 +95,9 @@ struct Available {
 fn available(product: &str, shape: &ShapeArg, cache_dir: Option<&Path>) -> Result<Exit> {
     let progress = Progress::new(false);
     let env = environment(cache_dir, false, true, &progress)?;
-    let Some(product) = Product::ALL.into_iter().find(|it| it.word() == product) else {
-        anyhow::bail!("`{product}` is not a product: `mariadb`, `mysql` or `postgres`");
+    let Some(product) = Product::named(product) else {
+        let known = Product::ALL.map(|known| format!("`{known}`")).join(", ");
+        anyhow::bail!("`{product}` is not a product; the products are {known}");
     };
     progress.update("searching the sources");
     let provisioner = provisioner(&env)?;
@@ -132,10 +128,8 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
     let env = environment(cache_dir, offline, accept_expired_index, &progress)?;
     let spec = assay_plan::parse_system(&args.system)?;
     let site = Site { stop: env.interrupt.stop(), ..sandbox_site()? };
-    let connections = open_files::connections_of_a_server(match spec.product {
-        Product::Postgres => CONNECTIONS_OF_POSTGRES,
-        Product::MariaDb | Product::MySql => CONNECTIONS,
-    });
+    let facts = spec.product.facts();
+    let connections = open_files::connections_of_a_server(facts.connections);
     Demand::of_server(connections).raise()?;
     check_places(args)?;
     assay_servers::collect_garbage(&site.run_root)?;
@@ -147,7 +141,7 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
     let words = address_without_login(&args.system);
     let prefix = fetch_one(&provisioner, &words, &spec, None, &env)?;
     let _hold = provisioner.hold(&prefix)?;
-    if spec.product == Product::Postgres {
+    if facts.refuses_root {
         assay_servers::leave_root_where_needed()
             .with_context(|| format!("cannot run `{words}` as a user other than root"))?;
     }
@@ -242,7 +236,7 @@ fn in_words(it: &KeptServer, commands: &[String]) -> String {
 /// starts the sandbox sees.
 fn url(product: Product, server: &Server) -> String {
     let url = ServerUrl {
-        product,
+        dialect: product.dialect(),
         place: Place::Socket(server.socket()),
         user: "root".to_owned(),
         password: None,
@@ -262,19 +256,20 @@ fn commands(product: Product, kept: &KeptServer, password: Option<&str>) -> Vec<
         None => String::new(),
     };
     let socket = shell_quoted(&kept.socket.to_string_lossy());
-    match product {
-        Product::MariaDb | Product::MySql => {
-            let program = if product == Product::MariaDb { "mariadb" } else { "mysql" };
-            let program = format!("{}{program}", login("MYSQL_PWD"));
+    let client = product.facts().client;
+    match product.dialect() {
+        Dialect::MySql => {
+            let program = format!("{}{client}", login("MYSQL_PWD"));
             let by_socket = format!("{program} -S {socket} -u root {DATABASE}");
             let by_port = |port| format!("{program} -h 127.0.0.1 -P {port} -u root {DATABASE}");
             std::iter::once(by_socket).chain(kept.port.map(by_port)).collect()
         }
-        Product::Postgres => {
+        Dialect::Postgres => {
             let by_port = |port| format!("postgres://root@127.0.0.1:{port}/{DATABASE}");
             let urls =
                 std::iter::once(address_without_login(&kept.url)).chain(kept.port.map(by_port));
-            urls.map(|url| format!("{}psql {}", login("PGPASSWORD"), shell_quoted(&url))).collect()
+            urls.map(|url| format!("{}{client} {}", login("PGPASSWORD"), shell_quoted(&url)))
+                .collect()
         }
     }
 }

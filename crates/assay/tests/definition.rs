@@ -6,7 +6,7 @@
 use assay_ledger::Ledger;
 use assay_load::{Bound, Session, Tables, Work, fill};
 use assay_model::{
-    Artifact, Class, Definition, Distribution, Fill, Group, Host, Pacing, PlanningFacts, Product,
+    Artifact, Class, Definition, Dialect, Distribution, Fill, Group, Host, Pacing, PlanningFacts,
     Role, Schema, Script, Slice, SliceOutcome, StartFrom, Step, Study, StudyRecord, System, Table,
     Test, TestSet, Unit,
 };
@@ -107,7 +107,7 @@ fn a_test_is_defined_in_one_place() {
     let server = assay_testkit::mariadb();
     let (options, prefix) = (server.connect_options(), assay_testkit::prefix("10.11"));
     let tables = Tables {
-        product: Product::MariaDb,
+        dialect: Dialect::MySql,
         engine: assay_model::Engine::InnoDb,
         id_key: study.id_key,
         form: study.table_form.clone(),
@@ -116,7 +116,7 @@ fn a_test_is_defined_in_one_place() {
     };
     fill(&options, &tables, &mut |_| ()).unwrap();
     let work = Work {
-        product: Product::MariaDb,
+        dialect: Dialect::MySql,
         test,
         setup: cell.setup,
         statements: study.statements,

@@ -6,7 +6,7 @@ use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 
 use assay_model::{
-    Engine, LowestQueries, Product, QueueStep, Series, Statements, StepWork, WorkCounters,
+    Dialect, Engine, LowestQueries, QueueStep, Series, Statements, StepWork, WorkCounters,
 };
 use assay_wire::{Breaker, ConnectOptions, Connection, Stop};
 use assay_workloads::{QueueRows, RandomText};
@@ -38,7 +38,7 @@ const GRACE: Duration = Duration::from_secs(2);
 #[derive(Debug, Clone, Copy)]
 pub struct QueueWork {
     /// Family of the server.
-    pub product: Product,
+    pub dialect: Dialect,
     /// Engine of the tables.
     pub engine: Engine,
     /// Name of the step.
@@ -107,9 +107,9 @@ impl QueueSession {
         number: u32,
         text: &Arc<RandomText>,
     ) -> Result<()> {
-        let QueueWork { product, engine, name, step, seed, .. } = *work;
+        let QueueWork { dialect, engine, name, step, seed, .. } = *work;
         let client = Client { step, shared: ClientShared::new(&self.common, &step) };
-        let table = table_of(product, &step, number);
+        let table = table_of(dialect, &step, number);
         let connect = move |options: &ConnectOptions| {
             Connection::connect(options).map_err(|source| Error::Connect { client: number, source })
         };

@@ -1,6 +1,6 @@
 //! Creates the tables.
 
-use assay_model::{Engine, Preparation, Product, QueueStep};
+use assay_model::{Dialect, Engine, Preparation, QueueStep};
 use assay_wire::{ConnectOptions, Connection};
 use assay_workloads::QueueTable;
 
@@ -13,7 +13,7 @@ use crate::share::for_whole_tables;
 /// When the server cannot be reached or refuses a statement.
 pub fn create_queue_tables(
     options: &ConnectOptions,
-    (product, engine): (Product, Engine),
+    (dialect, engine): (Dialect, Engine),
     step: &QueueStep,
     clients: u32,
 ) -> Result<()> {
@@ -25,7 +25,7 @@ pub fn create_queue_tables(
     let mut control = Connection::connect(&for_whole_tables(options))
         .map_err(|source| Error::Connect { client: 0, source })?;
     for number in 1..=numbers_of(step, clients) {
-        let table = QueueTable::new(product, number);
+        let table = QueueTable::new(dialect, number);
         let statements = [table.drop()]
             .into_iter()
             .chain(table.create(engine, &step.tables))
@@ -43,6 +43,6 @@ fn numbers_of(step: &QueueStep, clients: u32) -> u32 {
 }
 
 /// The table of a client, which counts from 0.
-pub(super) fn table_of(product: Product, step: &QueueStep, client: u32) -> QueueTable {
-    QueueTable::new(product, if step.tables.is_shared { 1 } else { client + 1 })
+pub(super) fn table_of(dialect: Dialect, step: &QueueStep, client: u32) -> QueueTable {
+    QueueTable::new(dialect, if step.tables.is_shared { 1 } else { client + 1 })
 }

@@ -9,7 +9,7 @@ mod query;
 mod replace;
 mod shape;
 
-use assay_model::{Engine, IdKey, Product};
+use assay_model::{Dialect, Engine, IdKey};
 use assay_wire::{ConnectOptions, Connection};
 
 use self::found::{Found, Object};
@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 /// The objects that a load would replace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Survey {
-    product: Product,
+    dialect: Dialect,
     /// The database or schema with the objects, quoted for SQL.
     schema: String,
     objects: Vec<Object>,
@@ -37,33 +37,33 @@ pub struct Survey {
 /// [`Error::Unfit`] for a system database, a replica or a read-only server. Also when a query fails.
 pub fn survey(
     options: &ConnectOptions,
-    product: Product,
+    dialect: Dialect,
     tables: u32,
     key: IdKey,
 ) -> Result<Survey> {
     let mut control = connect(options)?;
-    let found = match product {
-        Product::MariaDb | Product::MySql => mysql::survey(&mut control, tables),
-        Product::Postgres => postgres::survey(&mut control, tables, key),
+    let found = match dialect {
+        Dialect::MySql => mysql::survey(&mut control, tables),
+        Dialect::Postgres => postgres::survey(&mut control, tables, key),
     };
     let Found { schema, mut objects, may_create, sees_triggers } = found?;
     // By number, as people count.
     objects.sort_by_key(|it| (it.name.len(), it.name.clone()));
-    Ok(Survey { product, schema, objects, may_create, sees_triggers })
+    Ok(Survey { dialect, schema, objects, may_create, sees_triggers })
 }
 
 /// The numbers of the existing tables `sbtest1`, `sbtest2`, ..., whatever is in them.
 ///
 /// # Errors
 /// When a query fails.
-pub fn numbers(control: &mut Connection, product: Product) -> Result<Vec<u32>> {
-    let rows = match product {
-        Product::MariaDb | Product::MySql => ask(
+pub fn numbers(control: &mut Connection, dialect: Dialect) -> Result<Vec<u32>> {
+    let rows = match dialect {
+        Dialect::MySql => ask(
             control,
             "SELECT table_name FROM information_schema.tables \
              WHERE table_schema = DATABASE() AND table_name REGEXP '^sbtest[0-9]+$'",
         ),
-        Product::Postgres => postgres::numbers(control),
+        Dialect::Postgres => postgres::numbers(control),
     }?;
     let number = |row: &Vec<String>| row.first()?.strip_prefix("sbtest")?.parse().ok();
     Ok(rows.iter().filter_map(number).collect())

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_model::Product;
+use assay_model::Dialect;
 use assay_wire::Connection;
 
 use super::found::{Found, Object, ObjectKind};
@@ -20,7 +20,7 @@ const ENGINES: [&str; 7] =
 /// Databases that belong to the server.
 const SYSTEM: [&str; 5] = ["mysql", "information_schema", "performance_schema", "sys", "ndbinfo"];
 
-/// Statements that list the sources of a replica, by product and age. The first that the server knows counts.
+/// Statements that list the sources of a replica, by dialect and age. The first that the server knows counts.
 const SOURCES: [&str; 3] = ["SHOW ALL SLAVES STATUS", "SHOW REPLICA STATUS", "SHOW SLAVE STATUS"];
 
 /// The server's error code for a statement that it does not know.
@@ -50,7 +50,7 @@ pub(super) fn survey(control: &mut Connection, tables: u32) -> Result<Found> {
     let sees_triggers =
         (1..=tables).all(|it| show_triggers(&grants, database, &format!("sbtest{it}")));
     // Only creating a table shows whether the user may.
-    Ok(Found { schema: quoted(Product::MySql, database), objects, may_create: true, sees_triggers })
+    Ok(Found { schema: quoted(Dialect::MySql, database), objects, may_create: true, sees_triggers })
 }
 
 /// False if the user may not ask. Every replica should have set `read_only`, which every user can see.
@@ -255,7 +255,7 @@ fn indexes(control: &mut Connection, names: &str) -> Result<BTreeMap<String, Vec
 /// Whether a table has a CHECK constraint, which not every server lists in `information_schema`. Only for tables
 /// without a comment, since a comment may hold such words.
 fn has_check(control: &mut Connection, name: &str) -> Result<bool> {
-    let rows = ask(control, &format!("SHOW CREATE TABLE {}", quoted(Product::MySql, name)))?;
+    let rows = ask(control, &format!("SHOW CREATE TABLE {}", quoted(Dialect::MySql, name)))?;
     let made = rows.first().and_then(|row| row.get(1)).map(String::as_str).unwrap_or_default();
     Ok(made.contains(" CHECK ("))
 }

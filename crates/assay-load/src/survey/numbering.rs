@@ -1,6 +1,6 @@
 //! Whether the server numbers the rows of tables.
 
-use assay_model::Product;
+use assay_model::Dialect;
 use assay_wire::{ConnectOptions, Connection};
 
 use super::query::{ask, connect};
@@ -11,15 +11,15 @@ use crate::error::{Error, Result};
 ///
 /// # Errors
 /// [`Error::NotNumbered`]. Also when a query fails.
-pub fn check_numbering(options: &ConnectOptions, product: Product, tables: u32) -> Result<()> {
+pub fn check_numbering(options: &ConnectOptions, dialect: Dialect, tables: u32) -> Result<()> {
     let mut control = connect(options)?;
-    let numbered = match product {
-        Product::MariaDb | Product::MySql => ask(
+    let numbered = match dialect {
+        Dialect::MySql => ask(
             &mut control,
             "SELECT table_name FROM information_schema.columns WHERE table_schema = DATABASE() \
              AND column_name = 'id' AND extra LIKE '%auto_increment%'",
         ),
-        Product::Postgres => numbered_by_postgres(&mut control),
+        Dialect::Postgres => numbered_by_postgres(&mut control),
     }?;
     let is_numbered =
         |name: &str| numbered.iter().any(|row| row.first().is_some_and(|it| it == name));

@@ -1,6 +1,6 @@
 //! Queries of a survey, and names in them.
 
-use assay_model::Product;
+use assay_model::Dialect;
 use assay_wire::{ConnectOptions, Connection};
 
 use crate::error::{Error, Result};
@@ -19,12 +19,9 @@ pub(super) fn ask(control: &mut Connection, sql: &str) -> Result<Vec<Vec<String>
 }
 
 /// A name, quoted for SQL.
-pub(super) fn quoted(product: Product, name: &str) -> String {
-    let mark = match product {
-        Product::MariaDb | Product::MySql => "`",
-        Product::Postgres => "\"",
-    };
-    format!("{mark}{}{mark}", name.replace(mark, &mark.repeat(2)))
+pub(super) fn quoted(dialect: Dialect, name: &str) -> String {
+    let mark = dialect.quote();
+    format!("{mark}{}{mark}", name.replace(mark, &format!("{mark}{mark}")))
 }
 
 /// `'sbtest1', 'sbtest2', ...`

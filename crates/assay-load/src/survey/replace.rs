@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use assay_model::Product;
+use assay_model::Dialect;
 use assay_wire::{ConnectOptions, Connection};
 
 use super::Survey;
@@ -39,15 +39,15 @@ impl Survey {
             return Err(Error::MayNotCreate { schema: self.schema.clone() });
         }
         let mut control = connect(options)?;
-        match self.product {
-            Product::Postgres => {
+        match self.dialect {
+            Dialect::Postgres => {
                 let mut first = self.drop_statements();
                 let mut groups = tables.chunks(AT_ONCE);
                 first.extend(groups.next().into_iter().flatten().flatten().cloned());
                 run_together(&mut control, &first)?;
                 groups.try_for_each(|it| run_together(&mut control, &it.concat()))
             }
-            Product::MariaDb | Product::MySql => {
+            Dialect::MySql => {
                 if !self.objects.is_empty() {
                     self.try_to_create(&mut control)?;
                     self.drop_one_by_one(&mut control)?;
@@ -69,7 +69,7 @@ impl Survey {
     }
 
     fn qualified(&self, name: &str) -> String {
-        format!("{}.{}", self.schema, quoted(self.product, name))
+        format!("{}.{}", self.schema, quoted(self.dialect, name))
     }
 
     /// Creates an empty table and drops it.
@@ -142,7 +142,7 @@ mod tests {
             object("sbtest3", ObjectKind::Table, None, None),
         ];
         Survey {
-            product: Product::Postgres,
+            dialect: Dialect::Postgres,
             schema: "\"a\"\"b\"".into(),
             objects,
             may_create: true,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use assay_load::{Content, LoadReport, Session, Tables, Work, content, fill};
-use assay_model::{DataSet, IdKey, Product, Setup, StatementMode, SystemSpec, TableForm, Test};
+use assay_model::{DataSet, Dialect, IdKey, Product, Setup, StatementMode, TableForm, Test};
 use assay_testkit::TestServer;
 use assay_wire::{ConnectOptions, Connection};
 use assay_workloads::{Argument, Client, EventBuf, Operation, Program, Row, test_by_name};
@@ -45,9 +45,9 @@ impl Bed {
 
     /// Tables in the usual form.
     pub(crate) fn tables(&self, data: DataSet, seed: u64) -> Tables {
-        let (product, engine) = (self.product, SystemSpec::default_engine(self.product));
+        let (dialect, engine) = (self.product.dialect(), self.product.default_engine());
         let (id_key, form) = (IdKey::Primary, TableForm::default());
-        Tables { product, engine, id_key, form, data, seed }
+        Tables { dialect, engine, id_key, form, data, seed }
     }
 
     pub(crate) fn load_in_form(&self, tables: &Tables) -> LoadReport {
@@ -55,7 +55,7 @@ impl Bed {
     }
 
     pub(crate) fn content(&self, data: DataSet) -> Content {
-        content(&self.options, self.product, data).unwrap()
+        content(&self.options, self.product.dialect(), data).unwrap()
     }
 
     /// Clients that execute prepared statements.
@@ -64,7 +64,7 @@ impl Bed {
     }
 
     pub(crate) fn open_as(&self, test: Test, setup: Setup, statements: StatementMode) -> Session {
-        let work = Work { product: self.product, ..work(test, setup, statements) };
+        let work = Work { dialect: self.product.dialect(), ..work(test, setup, statements) };
         Session::open(&self.options, &work, &[]).unwrap()
     }
 
@@ -95,7 +95,7 @@ impl Bed {
 }
 
 pub(crate) fn work(test: Test, setup: Setup, statements: StatementMode) -> Work {
-    Work { product: Product::MariaDb, test, setup, statements, seed: SEED }
+    Work { dialect: Dialect::MySql, test, setup, statements, seed: SEED }
 }
 
 pub(crate) fn test(name: &str) -> Test {
@@ -118,7 +118,7 @@ pub(crate) fn sent(
     client: u32,
     sequences: std::ops::Range<u64>,
 ) -> Vec<Sent> {
-    let program = Program::new(Product::MariaDb, test, setup, StatementMode::Prepared);
+    let program = Program::new(Dialect::MySql, test, setup, StatementMode::Prepared);
     let program = Arc::new(program);
     let client = Client::new(Arc::clone(&program), SEED, client);
     let mut event = EventBuf::default();

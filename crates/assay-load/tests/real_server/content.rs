@@ -1,7 +1,9 @@
 //! The content of the tables, as the server and as the client see it.
 
 use assay_load::{Bound, Content, Session, Work, content};
-use assay_model::{Class, DataSet, IdKey, Product, Setup, StartFrom, StatementMode, TestSet};
+use assay_model::{
+    Class, DataSet, Dialect, IdKey, Product, Setup, StartFrom, StatementMode, TestSet,
+};
 use assay_workloads::tests_of;
 
 use crate::bed::{Bed, SEED, work};
@@ -71,7 +73,7 @@ fn the_same_events_age_data_alike_on_all_versions_in_both_modes() {
             .into_iter()
             .filter(|test| test.class == Class::Write && test.start_from == StartFrom::Fresh);
         for test in aging {
-            let work = Work { product, ..work(test, setup, statements) };
+            let work = Work { dialect: product.dialect(), ..work(test, setup, statements) };
             let mut session = Session::open(&bed.options, &work, &[]).unwrap();
             session.run(0, Bound::Events(100)).unwrap();
         }
@@ -87,6 +89,6 @@ fn the_same_events_age_data_alike_on_all_versions_in_both_modes() {
 #[test]
 fn a_missing_table_is_reported() {
     let bed = Bed::new();
-    let error = content(&bed.options, Product::MariaDb, DATA).unwrap_err();
+    let error = content(&bed.options, Dialect::MySql, DATA).unwrap_err();
     assert_eq!(error.server_code(), Some(1146));
 }

@@ -11,7 +11,7 @@ use assay_load::{
     Bound, Check, ClientPolicy, Error, Finished, Ignored, RunProgress, Session, Tables, Work,
     answers, check_loaded,
 };
-use assay_model::{Class, OltpOptions, Product, Setup, StatementMode, Test, TestSet};
+use assay_model::{Class, Dialect, OltpOptions, Product, Setup, StatementMode, Test, TestSet};
 use assay_testkit::eventually;
 use assay_wire::{Address, ConnectOptions, Connection, Stop};
 use assay_workloads::{LoadedData, oltp_tests, tests_of};
@@ -29,8 +29,13 @@ fn script(name: &str) -> Test {
 }
 
 fn open(bed: &Bed, product: Product, test: Test, policy: &ClientPolicy) -> Session {
-    let work =
-        Work { product, test, setup: SETUP, statements: StatementMode::Prepared, seed: SEED };
+    let work = Work {
+        dialect: product.dialect(),
+        test,
+        setup: SETUP,
+        statements: StatementMode::Prepared,
+        seed: SEED,
+    };
     Session::open_with(&bed.options, &work, &[], policy).unwrap()
 }
 
@@ -116,8 +121,14 @@ fn tables_are_created_in_the_form_that_was_asked_for() {
             assert_eq!(bed.load_in_form(&tables).content, usual.content, "{product}");
             assert_eq!(bed.content(SETUP.data()), usual.content, "{product}");
             assert_eq!((indexes(&mut bed, product), bed.number(found)), (1, 2), "{product}");
-            assay_load::fill_cache(&bed.options, product, tables.id_key, &tables.form, tables.data)
-                .unwrap();
+            assay_load::fill_cache(
+                &bed.options,
+                product.dialect(),
+                tables.id_key,
+                &tables.form,
+                tables.data,
+            )
+            .unwrap();
         }
         let insert = oltp_tests(&options).into_iter().find(|it| it.name() == "oltp_insert");
         let rows = |bed: &mut Bed| {
@@ -148,7 +159,7 @@ fn bulk_insert_replaces_only_its_own_tables() {
     let mut bed = Bed::new();
     bed.control.query("CREATE TABLE bulk_sbtest2 (precious INT)").unwrap();
     let work = Work {
-        product: Product::MariaDb,
+        dialect: Dialect::MySql,
         test: script("bulk_insert"),
         setup: SETUP,
         statements: StatementMode::Prepared,
@@ -323,7 +334,7 @@ fn a_run_survives_a_server_that_restarts() {
     wait_until_ready(&options).query("CREATE DATABASE test").unwrap();
     options.database = Some("test".to_owned());
     let tables = assay_load::Tables {
-        product: Product::MariaDb,
+        dialect: Dialect::MySql,
         engine: assay_model::Engine::InnoDb,
         id_key: assay_model::IdKey::Primary,
         form: assay_model::TableForm::default(),
@@ -332,7 +343,7 @@ fn a_run_survives_a_server_that_restarts() {
     };
     assay_load::fill(&options, &tables, &mut |_| ()).unwrap();
     let work = Work {
-        product: Product::MariaDb,
+        dialect: Dialect::MySql,
         test: script("oltp_read_write"),
         setup: SETUP,
         statements: StatementMode::Prepared,
@@ -371,7 +382,12 @@ fn copy(from: &Path, to: &Path) {
 fn answers_are_checked_and_one_wrong_row_is_found() {
     let oltp = oltp_tests(&OltpOptions::default());
     let tests: Vec<Test> = tests_of(TestSet::All).into_iter().chain(oltp).collect();
-    let check = |product| Check { product, tests: &tests, data: SETUP.data(), seed: SEED };
+    let check = |product: Product| Check {
+        dialect: product.dialect(),
+        tests: &tests,
+        data: SETUP.data(),
+        seed: SEED,
+    };
     let mut all = Vec::new();
     let mut loaded = LoadedData::new(SEED, SETUP.data());
     for (product, version) in SERVERS {
@@ -403,7 +419,7 @@ fn a_wrong_answer_names_the_statement() {
     bed.control.query(view).unwrap();
     let tests = [script("oltp_point_select")];
     let data = assay_model::DataSet { tables: 1, rows: 100 };
-    let check = Check { product: Product::MariaDb, tests: &tests, data, seed: SEED };
+    let check = Check { dialect: Dialect::MySql, tests: &tests, data, seed: SEED };
     let error = check_loaded(&bed.options, &check, &mut LoadedData::new(SEED, data)).unwrap_err();
     let Error::WrongAnswer { test, ref sql, .. } = error else { panic!("{error}") };
     assert_eq!(test, "oltp_point_select");

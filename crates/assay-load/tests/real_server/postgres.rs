@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use assay_load::{Bound, fill_cache};
-use assay_model::{Class, DataSet, IdKey, Product, Setup, TableForm, TestSet};
+use assay_model::{Class, DataSet, Dialect, IdKey, Product, Setup, TableForm, TestSet};
 use assay_workloads::tests_of;
 
 use crate::bed::{Bed, SEED, loaded_k, test};
@@ -86,10 +86,10 @@ fn caches_are_filled_with_tables_and_indexes() {
         let data = DataSet { tables: 1, rows: 200_000 };
         bed.load_keyed(id_key, data, SEED);
         bed.control.query("VACUUM ANALYZE").unwrap();
-        fill_cache(&bed.options, Product::Postgres, id_key, &TableForm::default(), data).unwrap();
+        fill_cache(&bed.options, Dialect::Postgres, id_key, &TableForm::default(), data).unwrap();
         // Everything that is read afterwards is in the cache.
         let before = blocks_read(&mut bed);
-        fill_cache(&bed.options, Product::Postgres, id_key, &TableForm::default(), data).unwrap();
+        fill_cache(&bed.options, Dialect::Postgres, id_key, &TableForm::default(), data).unwrap();
         assert_eq!(blocks_read(&mut bed), before, "{id_key:?}");
     }
 }

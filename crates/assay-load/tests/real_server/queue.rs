@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use assay_load::{Error, QueueProgress, QueueRun, QueueSession, QueueWork, create_queue_tables};
-use assay_model::{Product, QueueTables, SystemSpec};
+use assay_model::{Product, QueueTables};
 use assay_wire::Stop;
 use assay_workloads::{QueueSizes, queue_steps};
 
@@ -28,8 +28,8 @@ const PACED: u64 = 300;
 pub(crate) fn work(product: Product, sizes: &QueueSizes, name: &str, clients: u32) -> QueueWork {
     let test = queue_steps(sizes).into_iter().find(|test| test.name() == name).unwrap();
     QueueWork {
-        product,
-        engine: SystemSpec::default_engine(product),
+        dialect: product.dialect(),
+        engine: product.default_engine(),
         name: test.name(),
         step: *test.queue().unwrap(),
         clients,
@@ -38,7 +38,7 @@ pub(crate) fn work(product: Product, sizes: &QueueSizes, name: &str, clients: u3
 }
 
 pub(crate) fn run(bed: &Bed, work: &QueueWork) -> QueueRun {
-    let engine = (work.product, work.engine);
+    let engine = (work.dialect, work.engine);
     create_queue_tables(&bed.options, engine, &work.step, work.clients).unwrap();
     let mut last = QueueProgress::default();
     let mut session = QueueSession::open(&bed.options, work).unwrap();

@@ -3,7 +3,7 @@
 use assay_load::{
     Error, Survey, Tables, UnfitReason, check_engine, fill, fill_cache, fill_over, numbers, survey,
 };
-use assay_model::{DataSet, Engine, IdKey, Product, SystemSpec, TableForm};
+use assay_model::{DataSet, Dialect, Engine, IdKey, Product, TableForm};
 use assay_servers::Server;
 use assay_wire::ConnectOptions;
 
@@ -138,8 +138,8 @@ const POSTGRES: [InTheWay; 18] = [
 /// Two tables.
 fn tables(product: Product) -> Tables {
     Tables {
-        product,
-        engine: SystemSpec::default_engine(product),
+        dialect: product.dialect(),
+        engine: product.default_engine(),
         id_key: IdKey::Primary,
         form: TableForm::default(),
         data: DataSet { tables: 2, rows: 100 },
@@ -201,7 +201,7 @@ fn foreign_objects_are_not_dropped(product: Product, version: &str, cases: &[InT
         assert_eq!(control.query(all).unwrap(), before, "{}", case.said);
 
         // A table outside that refers to one of them never stays behind with a broken reference.
-        let there = survey(&options, product, 2, IdKey::Primary).unwrap();
+        let there = survey(&options, product.dialect(), 2, IdKey::Primary).unwrap();
         if makes("TABLE others") {
             let error = load_over(&options, &there, product).unwrap_err();
             assert!(matches!(error, Error::Referenced { .. }), "{error}");
@@ -282,7 +282,7 @@ fn an_invisible_child_keeps_its_parent() {
         bed.control.query(sql).unwrap();
     }
     let app = ConnectOptions { user: "app".to_owned(), ..bed.options.clone() };
-    let there = survey(&app, Product::MariaDb, 2, IdKey::Primary).unwrap();
+    let there = survey(&app, Dialect::MySql, 2, IdKey::Primary).unwrap();
     let error = load_over(&app, &there, Product::MariaDb).unwrap_err();
     assert!(error.to_string().ends_with("; dropped already: sbtest1"), "{error}");
     assert_eq!(bed.number("SELECT COUNT(*) FROM sbtest2"), 100);
@@ -295,7 +295,7 @@ fn tables_that_refer_to_each_other_are_dropped() {
     load(&bed.options, Product::MariaDb).unwrap();
     bed.control.query("UPDATE sbtest2 SET k = 1").unwrap();
     bed.control.query("ALTER TABLE sbtest2 ADD FOREIGN KEY (k) REFERENCES sbtest1 (id)").unwrap();
-    let there = survey(&bed.options, Product::MariaDb, 2, IdKey::Primary).unwrap();
+    let there = survey(&bed.options, Dialect::MySql, 2, IdKey::Primary).unwrap();
     load_over(&bed.options, &there, Product::MariaDb).unwrap();
     let keys = "SELECT COUNT(*) FROM information_schema.referential_constraints";
     assert_eq!(bed.number(keys), 0);
@@ -319,7 +319,7 @@ fn a_user_who_may_not_create_tables_or_see_triggers_drops_none() {
     let blind = ConnectOptions { user: "blind".to_owned(), ..bed.options.clone() };
     let error = load(&blind, Product::MariaDb).unwrap_err();
     assert!(error.to_string().contains("`sbtest1` may have triggers"), "{error}");
-    let there = survey(&blind, Product::MariaDb, 3, IdKey::Primary).unwrap();
+    let there = survey(&blind, Dialect::MySql, 3, IdKey::Primary).unwrap();
     assert!(matches!(there.refuse_blindness().unwrap_err(), Error::Blind { .. }));
 
     let mut bed = Bed::of(Product::Postgres, "16");
@@ -367,10 +367,10 @@ fn surveys_of_postgres_run_no_code_of_other_users() {
     assert!(error.to_string().contains("`sbtest1` is part of the foreign key"), "{error}");
     let data = DataSet { tables: 2, rows: 100 };
     assert_eq!(bed.content(data).rows, 200);
-    fill_cache(&bed.options, Product::Postgres, IdKey::Primary, &TableForm::default(), data)
+    fill_cache(&bed.options, Dialect::Postgres, IdKey::Primary, &TableForm::default(), data)
         .unwrap();
     let mut control = assay_wire::Connection::connect(&bed.options).unwrap();
-    let mut there = numbers(&mut control, Product::Postgres).unwrap();
+    let mut there = numbers(&mut control, Dialect::Postgres).unwrap();
     there.sort_unstable();
     // The view is left out, because it would run code of its owner.
     assert_eq!(there, [1, 2]);

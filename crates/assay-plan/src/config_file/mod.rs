@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use assay_model::{Hint, Origin, Product, SystemSpec, may_be_secret};
+use assay_model::{Dialect, Hint, Origin, Product, SystemSpec, may_be_secret};
 use assay_terms::adds_up;
 
 use crate::request::SystemRequest;
@@ -64,17 +64,18 @@ impl Hint for ConfigFault {
 /// [`ConfigFault`] for the first line that cannot be read.
 pub fn config_lines(spec: &SystemSpec, text: &str) -> Result<Vec<ConfigLine>, ConfigFault> {
     let mut found = Vec::new();
-    let mut is_read = spec.product == Product::Postgres;
+    let dialect = spec.product.dialect();
+    let mut is_read = dialect == Dialect::Postgres;
     for (index, line) in text.lines().enumerate() {
         let line = line.trim();
-        let read = match spec.product {
-            Product::Postgres => postgres(line),
-            Product::MariaDb | Product::MySql => match group(line) {
+        let read = match dialect {
+            Dialect::Postgres => postgres(spec.product, line),
+            Dialect::MySql => match group(line) {
                 Some(group) => {
                     is_read = group.is_some_and(|group| reads_group(spec, group));
                     group.map(|_| None).ok_or("a group is written `[name]`")
                 }
-                None => mysql(line),
+                None => mysql(spec.product, line),
             },
         };
         match read.map_err(|why| ConfigFault { line: index + 1, why })? {
@@ -183,10 +184,7 @@ fn group(line: &str) -> Option<Option<&str>> {
 
 /// Whether a server reads a group. Sources: the manuals' chapters on option files.
 fn reads_group(spec: &SystemSpec, group: &str) -> bool {
-    let names: &[&str] = match spec.product {
-        Product::MariaDb => &["mysqld", "server", "mariadb", "mariadbd", "client-server"],
-        _ => &["mysqld", "server"],
-    };
+    let names = spec.product.facts().config_groups;
     // `mysqld-8.0` is only for that series.
     names.contains(&group)
         || names.iter().any(|name| {
@@ -202,7 +200,7 @@ fn is_of_series(spec: &SystemSpec, series: &str) -> bool {
 
 type Read = Result<Option<ConfigLine>, &'static str>;
 
-fn mysql(line: &str) -> Read {
+fn mysql(product: Product, line: &str) -> Read {
     if let Some(words) = line.strip_prefix('!') {
         let (word, path) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
         let path = PathBuf::from(path.trim());
@@ -225,7 +223,7 @@ fn mysql(line: &str) -> Read {
         // Any other option without a value is a switch.
         None => (line, "1".to_owned()),
     };
-    option(Product::MySql, name.trim(), &value)
+    option(product, name.trim(), &value)
 }
 
 /// A line up to the `#` outside of quotes.
@@ -270,7 +268,7 @@ fn mysql_value(text: &str) -> String {
     value
 }
 
-fn postgres(line: &str) -> Read {
+fn postgres(product: Product, line: &str) -> Read {
     if line.is_empty() || line.starts_with('#') {
         return Ok(None);
     }
@@ -282,7 +280,7 @@ fn postgres(line: &str) -> Read {
         "include" => Ok(Some(ConfigLine::Include { path: value.into(), optional: false })),
         "include_if_exists" => Ok(Some(ConfigLine::Include { path: value.into(), optional: true })),
         "include_dir" => Ok(Some(ConfigLine::IncludeDir { path: value.into(), extension: "conf" })),
-        _ => option(Product::Postgres, &name.to_ascii_lowercase(), &value),
+        _ => option(product, &name.to_ascii_lowercase(), &value),
     }
 }
 
@@ -325,7 +323,7 @@ fn option(product: Product, name: &str, value: &str) -> Read {
         ("log_bin", Some((_, file))) if !file.is_empty() => file.to_owned(),
         _ => value,
     };
-    let is_locale = product == Product::Postgres && name.starts_with("lc_");
+    let is_locale = product.dialect() == Dialect::Postgres && name.starts_with("lc_");
     let is_left_out = refusal(product, &name, &value).is_some() || is_locale;
     let is_left_out = is_left_out || may_be_secret(&name);
     Ok(Some(if is_left_out { ConfigLine::LeftOut(name) } else { ConfigLine::Option(name, value) }))

@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use assay_model::PerProduct;
+use assay_model::{Dialect, PerDialect};
 
 use crate::document::{Fault, Table, Value};
-use assay_workloads::sql::{Syntax, statements, unterminated, words};
+use assay_workloads::sql::{statements, unterminated, words};
 
 /// Most bytes of a name: no server takes longer ones.
 const NAME_MAX: usize = 60;
@@ -33,7 +33,7 @@ pub(super) fn check_name(value: &Value<'_>, what: &str, more: &str) -> Result<()
 }
 
 /// Statements of the products, one after the other: one product may have more of them than the other.
-pub(super) fn all_per_product(value: &Value<'_>) -> Result<Vec<PerProduct<String>>, Fault> {
+pub(super) fn all_per_product(value: &Value<'_>) -> Result<Vec<PerDialect<String>>, Fault> {
     let parts = per_product(value)?;
     let of = |part: Option<Value<'_>>, syntax| -> Result<Vec<String>, Fault> {
         let Some(part) = part else { return Ok(Vec::new()) };
@@ -43,14 +43,14 @@ pub(super) fn all_per_product(value: &Value<'_>) -> Result<Vec<PerProduct<String
     let (mysql, postgres) = (of(parts.mysql, of_mysql)?, of(parts.postgres, of_postgres)?);
     let count = mysql.len().max(postgres.len());
     let (mut mysql, mut postgres) = (mysql.into_iter(), postgres.into_iter());
-    Ok((0..count).map(|_| PerProduct { mysql: mysql.next(), postgres: postgres.next() }).collect())
+    Ok((0..count).map(|_| PerDialect { mysql: mysql.next(), postgres: postgres.next() }).collect())
 }
 
 /// A text for all products, or a table of one for each.
-pub(super) fn per_product<'t>(value: &Value<'t>) -> Result<PerProduct<Value<'t>>, Fault> {
+pub(super) fn per_product<'t>(value: &Value<'t>) -> Result<PerDialect<Value<'t>>, Fault> {
     const EXPECTED: &str = "a text, or a table such as `{ mysql = \"...\", postgres = \"...\" }`";
     if value.value.is_str() {
-        return Ok(PerProduct::all(value.clone()));
+        return Ok(PerDialect::all(value.clone()));
     }
     let table = value.table(EXPECTED)?;
     table.refuse_unknown(&[MYSQL, POSTGRES])?;
@@ -58,39 +58,39 @@ pub(super) fn per_product<'t>(value: &Value<'t>) -> Result<PerProduct<Value<'t>>
 }
 
 /// The values of both kinds of products, if there is one of them.
-pub(super) fn parts_of<'t>(table: &Table<'t>) -> Option<PerProduct<Value<'t>>> {
+pub(super) fn parts_of<'t>(table: &Table<'t>) -> Option<PerDialect<Value<'t>>> {
     let (mysql, postgres) = (table.get(MYSQL), table.get(POSTGRES));
-    (mysql.is_some() || postgres.is_some()).then_some(PerProduct { mysql, postgres })
+    (mysql.is_some() || postgres.is_some()).then_some(PerDialect { mysql, postgres })
 }
 
 /// Applies a function to what each product has.
 pub(super) fn try_each<'t, U>(
-    parts: PerProduct<Value<'t>>,
-    mut function: impl FnMut(Value<'t>, Syntax) -> Result<U, Fault>,
-) -> Result<PerProduct<U>, Fault> {
+    parts: PerDialect<Value<'t>>,
+    mut function: impl FnMut(Value<'t>, Dialect) -> Result<U, Fault>,
+) -> Result<PerDialect<U>, Fault> {
     let [mysql, postgres] = syntaxes(&parts);
     let mysql = parts.mysql.map(|part| function(part, mysql)).transpose()?;
     let postgres = parts.postgres.map(|part| function(part, postgres)).transpose()?;
-    Ok(PerProduct { mysql, postgres })
+    Ok(PerDialect { mysql, postgres })
 }
 
 /// The syntax in which the text of each product is read. A text for all products is read in the one in which its quotes
 /// have an end, if there is only one: `'it\\'s'` is meant for MySQL.
-fn syntaxes(parts: &PerProduct<Value<'_>>) -> [Syntax; 2] {
-    const OWN: [Syntax; 2] = [Syntax::MySql, Syntax::Postgres];
+fn syntaxes(parts: &PerDialect<Value<'_>>) -> [Dialect; 2] {
+    const OWN: [Dialect; 2] = [Dialect::MySql, Dialect::Postgres];
     let (Some(mysql), Some(postgres)) = (&parts.mysql, &parts.postgres) else { return OWN };
     let text = mysql.value.as_str().filter(|_| mysql.span == postgres.span);
     let has_end = |syntax| text.is_some_and(|text| unterminated(text, syntax).is_none());
     match OWN.map(has_end) {
-        [true, false] => [Syntax::MySql; 2],
-        [false, true] => [Syntax::Postgres; 2],
+        [true, false] => [Dialect::MySql; 2],
+        [false, true] => [Dialect::Postgres; 2],
         _ => OWN,
     }
 }
 
 /// Whether these are the first and the last part of the definition of a routine. The semicolons in its body do not end
 /// it.
-fn defines_routine(text: &str, first: &Range<usize>, last: &Range<usize>, syntax: Syntax) -> bool {
+fn defines_routine(text: &str, first: &Range<usize>, last: &Range<usize>, syntax: Dialect) -> bool {
     let words_of = |part: &Range<usize>| words(text.get(part.clone()).unwrap_or_default(), syntax);
     let is = |word: &&str, name: &str| word.eq_ignore_ascii_case(name);
     let begins_with = |words: &[&str], name: &str| words.first().is_some_and(|word| is(word, name));
@@ -110,7 +110,7 @@ fn defines_routine(text: &str, first: &Range<usize>, last: &Range<usize>, syntax
 /// The one statement of a text, without the semicolon at its end, and its place in the text.
 pub(super) fn one_statement<'t>(
     value: &Value<'t>,
-    syntax: Syntax,
+    syntax: Dialect,
 ) -> Result<(&'t str, Range<usize>), Fault> {
     match all_statements(value, syntax)?.as_slice() {
         [(text, only)] => Ok((text, only.clone())),
@@ -126,7 +126,7 @@ pub(super) fn one_statement<'t>(
 /// definition of a routine is one statement, whatever its body has.
 pub(super) fn all_statements<'t>(
     value: &Value<'t>,
-    syntax: Syntax,
+    syntax: Dialect,
 ) -> Result<Vec<(&'t str, Range<usize>)>, Fault> {
     let text = value.text("an SQL statement in quotes")?;
     if text.len() > STATEMENT_MAX {

@@ -1,7 +1,8 @@
 //! What a file is, by its content.
 
 use crate::document::parse;
-use assay_workloads::sql::{Syntax, first_word, leading_name};
+use assay_model::Dialect;
+use assay_workloads::sql::{first_word, leading_name};
 
 /// The forms of a user's file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +42,7 @@ impl Form {
         if lines.clone().any(|line| line.starts_with('\\') && !line.starts_with("\\\\")) {
             return if looks_like_toml(text) { Self::Toml } else { Self::Pgbench };
         }
-        let word = leading_name(first_word(text, Syntax::Postgres)).to_ascii_uppercase();
+        let word = leading_name(first_word(text, Dialect::Postgres)).to_ascii_uppercase();
         if lines.clone().any(is_lua) && parse(text).is_err() {
             return Self::Lua;
         }

@@ -8,12 +8,12 @@ use std::ops::Range;
 
 use assay_model::limits::own::{STEPS, VARIABLES};
 use assay_model::{
-    Class, Function, Generator, OwnData, OwnStep, PerProduct, Scalar, Sql, Term, Test, Transaction,
-    Variable,
+    Class, Dialect, Function, Generator, OwnData, OwnStep, PerDialect, Scalar, Sql, Term, Test,
+    Transaction, Variable,
 };
 use assay_workloads::sql::{
-    Syntax, backslash, leading_name, leaves_open, marks, only_reads, outline, quoted_use,
-    statement, statements, unterminated, uses,
+    backslash, leading_name, leaves_open, marks, only_reads, outline, quoted_use, statement,
+    statements, unterminated, uses,
 };
 use assay_workloads::{Number, column_names, define, unrepeatable};
 
@@ -118,7 +118,7 @@ impl<'t> Script<'t> {
     fn read(&mut self) {
         let mut at = 0;
         while let Some(rest) = self.text.get(at..).filter(|rest| !rest.is_empty()) {
-            let found = backslash(rest, Syntax::Postgres);
+            let found = backslash(rest, Dialect::Postgres);
             let end = at + found.unwrap_or(rest.len());
             self.add_statements(at..end);
             if found.is_none() {
@@ -132,7 +132,7 @@ impl<'t> Script<'t> {
             self.faults.push(Fault::at(place, "this `\\if` has no `\\endif`"));
         }
         let texts = self.places.iter().filter_map(|(_, place)| self.text.get(place.clone()));
-        if let Some((number, why)) = unrepeatable(texts, Syntax::Postgres)
+        if let Some((number, why)) = unrepeatable(texts, Dialect::Postgres)
             && let Some((_, place)) = self.places.get(number)
         {
             self.faults.push(Fault::at(place.clone(), why).hint(REPEATED));
@@ -146,7 +146,7 @@ impl<'t> Script<'t> {
             OwnStep::Send { sql, .. } => sql.postgres.as_ref()?.pieces.first(),
             OwnStep::Sleep { .. } => None,
         });
-        if leaves_open(sent.map(String::as_str), Syntax::Postgres) {
+        if leaves_open(sent.map(String::as_str), Dialect::Postgres) {
             let fault = Fault::of_file("a transaction begins in the script and does not end");
             self.faults.push(fault.hint("end it with `END;`, `COMMIT;` or `ROLLBACK;`"));
         }
@@ -276,7 +276,7 @@ impl<'t> Script<'t> {
             return Err(Fault::at(command.place(), "`\\gset` follows no query"));
         };
         let sql = self.text.get(place.clone()).unwrap_or_default();
-        let Some(names) = column_names(sql, Syntax::Postgres) else {
+        let Some(names) = column_names(sql, Dialect::Postgres) else {
             return Err(Fault::at(
                 place,
                 "the columns of this statement are not known before it runs",
@@ -357,27 +357,27 @@ impl<'t> Script<'t> {
 
     fn add_statements(&mut self, place: Range<usize>) {
         let within = self.text.get(place.clone()).unwrap_or_default();
-        if let Some(at) = unterminated(within, Syntax::Postgres) {
+        if let Some(at) = unterminated(within, Dialect::Postgres) {
             let at = place.start + at;
             return self.faults.push(Fault::at(at..at + 1, "what begins here has no end"));
         }
-        for part in statements(within, Syntax::Postgres) {
+        for part in statements(within, Dialect::Postgres) {
             let place = place.start + part.start..place.start + part.end;
             let sql = self.sql(within.get(part).unwrap_or_default(), place.start);
             if self.when.is_none() {
                 self.places.push((self.steps.len(), place.clone()));
             }
             self.last = Some((self.steps.len(), place));
-            let sql = PerProduct { mysql: None, postgres: Some(sql) };
+            let sql = PerDialect { mysql: None, postgres: Some(sql) };
             self.steps.push(OwnStep::Send { sql, times: 1, keep: Vec::new(), when: self.when });
         }
     }
 
     /// A statement that begins at this byte of the script. Constants become part of its text.
     fn sql(&mut self, text: &str, at: usize) -> Sql {
-        let found = uses(text, Syntax::Postgres);
+        let found = uses(text, Dialect::Postgres);
         let is_known = |name: &str| self.known.contains_key(name);
-        if let Some(span) = quoted_use(text, Syntax::Postgres, is_known) {
+        if let Some(span) = quoted_use(text, Dialect::Postgres, is_known) {
             let span = at + span.start..at + span.end;
             let fault = Fault::at(span, "a variable in quotes or in a comment cannot be used");
             self.faults.push(
@@ -386,7 +386,7 @@ impl<'t> Script<'t> {
                 ),
             );
         }
-        for span in marks(text, Syntax::Postgres, quoted_value) {
+        for span in marks(text, Dialect::Postgres, quoted_value) {
             let place = at + span.start..at + span.end;
             let written = text.get(span).unwrap_or_default();
             let name = leading_name(written.get(2..).unwrap_or_default());
@@ -425,7 +425,7 @@ impl<'t> Script<'t> {
             numbered.push((whole.len()..whole.len(), number));
         }
         whole += text.get(copied..).unwrap_or_default();
-        self.is_write |= !only_reads(text, Syntax::Postgres);
+        self.is_write |= !only_reads(text, Dialect::Postgres);
         statement(&whole, &numbered)
     }
 

@@ -1,6 +1,6 @@
 //! pgbench scripts: what is read, and how mistakes are shown.
 
-use assay_model::{Distribution, Hint as _, OwnRows, Product, Schema};
+use assay_model::{Dialect, Distribution, Hint as _, OwnRows, Schema};
 
 use super::*;
 
@@ -40,8 +40,8 @@ fn a_script_is_a_test_on_the_tables_of_pgbench() {
     let transaction = &test.definition().roles[0].script.mix[0];
     assert_eq!(transaction.variables.len(), 4);
     let assay_model::OwnStep::Send { sql, .. } = &transaction.steps[1] else { panic!() };
-    assert!(sql.of(Product::MySql).is_none());
-    assert_eq!(sql.of(Product::Postgres).unwrap().variables, [3, 0]);
+    assert!(sql.of(Dialect::MySql).is_none());
+    assert_eq!(sql.of(Dialect::Postgres).unwrap().variables, [3, 0]);
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn events(script: &str, client: u32) -> Vec<String> {
     let workload = read(script).unwrap();
     let setup = Setup { clients: 4, tables: 1, rows: 1000 };
     let program =
-        Program::new(Product::Postgres, workload.tests[0], setup, StatementMode::Prepared);
+        Program::new(Dialect::Postgres, workload.tests[0], setup, StatementMode::Prepared);
     let program = std::sync::Arc::new(program);
     let (worker, mut event) =
         (Client::new(std::sync::Arc::clone(&program), 7, client), EventBuf::default());

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use assay_model::limits::own::{COLUMNS, ROW_BYTES, TABLES};
-use assay_model::{OwnColumn, OwnFile, OwnRows, OwnTable, PerProduct};
+use assay_model::{OwnColumn, OwnFile, OwnRows, OwnTable, PerDialect};
 use assay_workloads::{CsvRows, ScriptError, check_script, script_statements};
 
 use super::fields::{all_per_product, check_name, per_product, try_each};
@@ -120,7 +120,7 @@ fn refuse_beside(table: &Table<'_>, source: &str) -> Result<(), Fault> {
 }
 
 /// Statements for all products, or some for each: a text with one or several of them, or a list of such texts.
-fn statements_of(value: Option<Value<'_>>) -> Result<Vec<PerProduct<String>>, Fault> {
+fn statements_of(value: Option<Value<'_>>) -> Result<Vec<PerDialect<String>>, Fault> {
     let Some(value) = value else { return Ok(Vec::new()) };
     let texts = if value.value.is_array() { value.list("")? } else { vec![value] };
     Ok(all(texts.iter().map(all_per_product))?.into_iter().flatten().collect())
@@ -159,7 +159,7 @@ fn csv_file(value: &Value<'_>, files: ReadFile<'_>) -> Result<(OwnFile, u32), Fa
 }
 
 /// An SQL script for all products, or one for each.
-fn script_files(value: &Value<'_>, files: ReadFile<'_>) -> Result<PerProduct<OwnFile>, Fault> {
+fn script_files(value: &Value<'_>, files: ReadFile<'_>) -> Result<PerDialect<OwnFile>, Fault> {
     type Checked = Result<(), ScriptError>;
     let read = |value: &Value<'_>, check: &dyn Fn(&[u8]) -> Checked| {
         let UserFile { path, sha256, content } = file(value, files)?;
@@ -167,7 +167,7 @@ fn script_files(value: &Value<'_>, files: ReadFile<'_>) -> Result<PerProduct<Own
         Ok(OwnFile { path, sha256 })
     };
     if value.value.is_str() {
-        return Ok(PerProduct::all(read(value, &check_script)?));
+        return Ok(PerDialect::all(read(value, &check_script)?));
     }
     try_each(per_product(value)?, |value, syntax| {
         read(&value, &|content| script_statements(content, syntax).map(drop))

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::Distribution;
 use assay_model::{
-    Generator, OwnStep, PerProduct, Range as Integers, Scalar, Sql, Transaction, Variable,
+    Dialect, Generator, OwnStep, PerDialect, Range as Integers, Scalar, Sql, Transaction, Variable,
 };
 use toml::de::DeValue;
 
@@ -16,7 +16,7 @@ use crate::nearest::nearest;
 use crate::units::parse_duration_s;
 use assay_model::limits::own::{EVENT_BYTES, STATEMENTS, STEPS, TIMES, USES, VARIABLES};
 use assay_workloads::sql::{
-    Syntax, Use, leading_name, leaves_open, only_reads, other_mark, quoted_use, statement, uses,
+    Use, leading_name, leaves_open, only_reads, other_mark, quoted_use, statement, uses,
 };
 use assay_workloads::unrepeatable;
 
@@ -162,10 +162,10 @@ fn steps_of<'t>(
 
 /// Whether the steps leave a transaction open for the next event on any product.
 fn leaves_transaction_open(transaction: &Transaction) -> bool {
-    type OfProduct = fn(&PerProduct<Sql>) -> Option<&Sql>;
-    let products: [(Syntax, OfProduct); 2] = [
-        (Syntax::MySql, |sql| sql.mysql.as_ref()),
-        (Syntax::Postgres, |sql| sql.postgres.as_ref()),
+    type OfProduct = fn(&PerDialect<Sql>) -> Option<&Sql>;
+    let products: [(Dialect, OfProduct); 2] = [
+        (Dialect::MySql, |sql| sql.mysql.as_ref()),
+        (Dialect::Postgres, |sql| sql.postgres.as_ref()),
     ];
     products.into_iter().any(|(syntax, of)| {
         let begins = transaction.steps.iter().filter_map(|step| match step {
@@ -205,7 +205,7 @@ impl Reader<'_> {
 
     fn step(&mut self, value: &Value<'_>) -> Result<OwnStep, Fault> {
         if value.value.is_str() {
-            let parts = PerProduct::all(value.clone());
+            let parts = PerDialect::all(value.clone());
             let sql = try_each(parts, |part, syntax| self.sql(&part, syntax))?;
             return Ok(OwnStep::Send { sql, times: 1, keep: Vec::new(), when: None });
         }
@@ -219,7 +219,7 @@ impl Reader<'_> {
             };
         }
         let parts = match (table.get("sql"), parts_of(&table)) {
-            (Some(sql), None) => PerProduct::all(sql),
+            (Some(sql), None) => PerDialect::all(sql),
             (None, Some(parts)) => parts,
             (Some(sql), Some(_)) => {
                 return Err(Fault::at(sql.key_span, "`sql` is for all products")
@@ -235,7 +235,7 @@ impl Reader<'_> {
     }
 
     /// A statement whose variables are known.
-    fn sql(&mut self, value: &Value<'_>, syntax: Syntax) -> Result<Sql, Fault> {
+    fn sql(&mut self, value: &Value<'_>, syntax: Dialect) -> Result<Sql, Fault> {
         let (text, place) = one_statement(value, syntax)?;
         let place_of = |span: std::ops::Range<usize>| {
             value.span_of(place.start + span.start..place.start + span.end)
@@ -316,10 +316,10 @@ fn used(steps: &[OwnStep]) -> BTreeSet<u32> {
 
 /// Refuses steps that only the first event can carry out.
 fn refuse_unrepeatable(steps: &[OwnStep], written: &[Value<'_>]) -> Result<(), Fault> {
-    type OfProduct = fn(&PerProduct<Sql>) -> Option<&Sql>;
-    let products: [(Syntax, OfProduct); 2] = [
-        (Syntax::MySql, |sql| sql.mysql.as_ref()),
-        (Syntax::Postgres, |sql| sql.postgres.as_ref()),
+    type OfProduct = fn(&PerDialect<Sql>) -> Option<&Sql>;
+    let products: [(Dialect, OfProduct); 2] = [
+        (Dialect::MySql, |sql| sql.mysql.as_ref()),
+        (Dialect::Postgres, |sql| sql.postgres.as_ref()),
     ];
     for (syntax, of) in products {
         let texts = (0..).zip(steps).filter_map(|(number, step)| match step {

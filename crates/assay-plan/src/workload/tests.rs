@@ -1,7 +1,7 @@
 //! Workload files: what is read, and how mistakes are shown.
 
 use assay_model::{
-    Class, Distribution, Generator, Hint as _, OwnData, OwnRows, OwnStep, Product, Range, Scalar,
+    Class, Dialect, Distribution, Generator, Hint as _, OwnData, OwnRows, OwnStep, Range, Scalar,
     Schema, Transaction,
 };
 use proptest::prelude::*;
@@ -106,8 +106,8 @@ fn tables_have_rows_of_all_kinds() {
         Range { low: 0, high: 9995, draw: Distribution::Pareto { h: 0.2 }, is_reversed: false };
     assert_eq!(**of, Generator::Decimal { range, decimals: 2 });
     let create = tables[1].create.first().unwrap();
-    assert!(create.of(Product::MariaDb).unwrap().ends_with("InnoDB"));
-    assert!(create.of(Product::Postgres).unwrap().ends_with("(code CHAR(2))"));
+    assert!(create.of(Dialect::MySql).unwrap().ends_with("InnoDB"));
+    assert!(create.of(Dialect::Postgres).unwrap().ends_with("(code CHAR(2))"));
     assert!(tables[2].create.is_empty());
 }
 
@@ -120,7 +120,7 @@ fn the_statements_of_a_routine_are_part_of_its_definition() {
         )
     };
     let body = "BEGIN SET @a = 1; SET @b = 2; END";
-    for (syntax, product) in [("", Product::MySql), ("-- a comment\\n", Product::Postgres)] {
+    for (syntax, product) in [("", Dialect::MySql), ("-- a comment\\n", Dialect::Postgres)] {
         let routine = format!("{syntax}CREATE TRIGGER x AFTER UPDATE ON t FOR EACH ROW {body}");
         let workload = read(&text(&format!("{routine};")));
         let after = data(&workload).tables[0].after[0].of(product).unwrap();
@@ -195,7 +195,7 @@ fn definitions_may_have_several_statements() {
     );
     let table = &data(&workload).tables[0];
     let of = |product| table.create.iter().filter_map(|it| it.of(product)).count();
-    assert_eq!((of(Product::MySql), of(Product::Postgres)), (1, 2));
+    assert_eq!((of(Dialect::MySql), of(Dialect::Postgres)), (1, 2));
     assert_eq!(table.after.len(), 3);
     let OwnRows::Generated { columns, .. } = &table.rows else { panic!("{table:?}") };
     assert!(matches!(columns[0].values, Generator::Nullable { share: 1.0, .. }));

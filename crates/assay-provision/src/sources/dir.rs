@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use assay_model::{Build, Layout, Origin, Prefix, Product, SystemSpec};
+use assay_model::{Build, Dialect, Layout, Origin, Prefix, Product, SystemSpec};
 use fs_err as fs;
 
 use super::kind::{Kind, Named, Source};
@@ -145,17 +145,13 @@ fn said_version(program: &Path) -> Result<String, Error> {
 /// Family and version from what a server says: `postgres (PostgreSQL) 15.20 (Debian ...)`,
 /// `mysqld  Ver 8.0.33 for Linux on x86_64 (...)`, `mariadbd  Ver 10.11.19-MariaDB-...`.
 fn parse(said: &str) -> Option<(Product, String)> {
-    let (product, rest) = match said.split_once("(PostgreSQL) ") {
-        Some((_, rest)) => (Product::Postgres, rest),
-        None => {
-            let (_, rest) = said.split_once("Ver ")?;
-            let maria = rest.to_ascii_lowercase().contains("mariadb");
-            (if maria { Product::MariaDb } else { Product::MySql }, rest)
-        }
+    let (dialect, (_, rest)) = match said.split_once("(PostgreSQL) ") {
+        Some(parts) => (Dialect::Postgres, parts),
+        None => (Dialect::MySql, said.split_once("Ver ")?),
     };
     let version = rest.split([' ', '-']).next()?;
     let numbered = version.starts_with(|c: char| c.is_ascii_digit());
-    numbered.then(|| (product, version.to_owned()))
+    numbered.then(|| (Product::of_server(dialect, rest), version.to_owned()))
 }
 
 #[cfg(test)]

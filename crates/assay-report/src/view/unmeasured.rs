@@ -1,6 +1,6 @@
 //! What the settings of a study leave out of its writes: durable commits and the binary log.
 
-use assay_model::{Class, Origin, Product, StudyRecord, System};
+use assay_model::{Class, Dialect, Origin, StudyRecord, System};
 
 /// The terms whose commits are not durable.
 const RELAXED: [&str; 2] = ["lean", "published"];
@@ -60,5 +60,5 @@ fn is_relaxed(system: &System, terms: &str) -> bool {
 }
 
 fn has_no_binlog(system: &System) -> bool {
-    system.spec.product != Product::Postgres && option(system, "log_bin").is_none()
+    system.spec.product.dialect() == Dialect::MySql && option(system, "log_bin").is_none()
 }

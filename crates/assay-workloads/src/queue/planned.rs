@@ -72,12 +72,12 @@ fn query(purpose: &'static str, kind: &Kind, lowest: u64) -> QueueStatement {
 
 #[cfg(test)]
 mod tests {
-    use assay_model::{Product, QueueTables};
+    use assay_model::{Dialect, QueueTables};
 
     use super::*;
     use crate::queue::{QueueSizes, queue_steps};
 
-    fn of(product: Product, indexes: u32) -> Vec<QueueStatement> {
+    fn of(dialect: Dialect, indexes: u32) -> Vec<QueueStatement> {
         let tables =
             QueueTables { is_shared: false, indexes, partitions: None, exceed_cache: false };
         let sizes = QueueSizes {
@@ -91,12 +91,12 @@ mod tests {
         };
         let tests = queue_steps(&sizes);
         let steps = tests.iter().filter_map(|test| test.queue());
-        queue_statements(&QueueTable::new(product, 1), steps, 77)
+        queue_statements(&QueueTable::new(dialect, 1), steps, 77)
     }
 
     #[test]
     fn every_statement_comes_once_with_a_value_that_exists() {
-        let all = of(Product::MariaDb, 3);
+        let all = of(Dialect::MySql, 3);
         let purposes: Vec<_> = all.iter().map(|it| it.purpose).collect();
         let ranges = ["range queries"; 3];
         assert_eq!(purposes, [&["deletes"; 2][..], &ranges, &["point queries"]].concat());
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn only_queries_of_indexes_that_exist_are_there() {
-        let all = of(Product::Postgres, 1);
+        let all = of(Dialect::Postgres, 1);
         assert_eq!(all.iter().filter(|it| it.purpose == "range queries").count(), 1);
         assert!(all.iter().all(|it| !it.sql.contains("FORCE") && !it.sql.contains("EXECUTE")));
     }

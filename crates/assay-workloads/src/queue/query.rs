@@ -1,6 +1,6 @@
 //! The queries that run while rows are inserted and deleted.
 
-use assay_model::{Product, QueueQueries, QueueQuery};
+use assay_model::{Dialect, QueueQueries, QueueQuery};
 
 use super::schema::{INDEXES, QueueTable};
 use super::{CASH_REGISTERS, PRICES, PRODUCTS};
@@ -40,7 +40,7 @@ impl QueueQueryText {
         (seed, step, client): (u64, &str, u32),
     ) -> Self {
         let key = mix(mix_word(mix_word(seed, "queue queries"), step), client.into());
-        let prepares = queries.is_prepared && table.product() == Product::Postgres;
+        let prepares = queries.is_prepared && table.dialect() == Dialect::Postgres;
         let kinds = match queries.kind {
             QueueQuery::Range => Kind::ranges(table, indexes),
             QueueQuery::Point => vec![Kind::point(table)],
@@ -126,9 +126,9 @@ impl Kind {
 fn range(table: &QueueTable, index: usize) -> Kind {
     let (end, _) = INDEXES[index];
     let name = table.name();
-    let forced = match table.product() {
-        Product::Postgres => String::new(),
-        Product::MariaDb | Product::MySql => format!(" FORCE INDEX ({name}_{end})"),
+    let forced = match table.dialect() {
+        Dialect::Postgres => String::new(),
+        Dialect::MySql => format!(" FORCE INDEX ({name}_{end})"),
     };
     // The comparison of `register` is strict, as published: its last value finds nothing.
     let (kind, columns, compared, after, below) = match index {
@@ -162,8 +162,8 @@ fn range(table: &QueueTable, index: usize) -> Kind {
 mod tests {
     use super::*;
 
-    fn texts(product: Product, kind: QueueQuery, count: u64) -> Vec<String> {
-        let table = QueueTable::new(product, 1);
+    fn texts(dialect: Dialect, kind: QueueQuery, count: u64) -> Vec<String> {
+        let table = QueueTable::new(dialect, 1);
         let queries = QueueQueries { kind, is_prepared: true };
         let queries = QueueQueryText::new(&table, 3, queries, (1, "qr100", 0));
         let (mut text, ids) = (Vec::new(), Ids { lowest: 100, highest: 110 });
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn range_queries_read_each_index_equally_often() {
-        let texts = texts(Product::MySql, QueueQuery::Range, 3000);
+        let texts = texts(Dialect::MySql, QueueQuery::Range, 3000);
         for (end, _) in INDEXES {
             let forced = format!("FORCE INDEX (pi1_{end})");
             let count = texts.iter().filter(|text| text.contains(&forced)).count();
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn point_queries_draw_ten_keys() {
-        let texts = texts(Product::MariaDb, QueueQuery::Point, 100);
+        let texts = texts(Dialect::MySql, QueueQuery::Point, 100);
         for text in texts {
             let (_, ids) = text.split_once("IN (").unwrap();
             let ids: Vec<u64> =
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn postgres_prepares_what_it_executes() {
-        let table = QueueTable::new(Product::Postgres, 1);
+        let table = QueueTable::new(Dialect::Postgres, 1);
         let queries = QueueQueries { kind: QueueQuery::Range, is_prepared: true };
         let queries = QueueQueryText::new(&table, 3, queries, (1, "qr100", 0));
         assert_eq!(
@@ -209,9 +209,9 @@ mod tests {
             "PREPARE pdc (bigint) AS SELECT price, dateandtime, customerid FROM pi1 WHERE (price >= $1) ORDER BY \
              price, dateandtime, customerid LIMIT 10"
         );
-        let executed = texts(Product::Postgres, QueueQuery::Range, 50);
+        let executed = texts(Dialect::Postgres, QueueQuery::Range, 50);
         assert!(executed.iter().all(|text| text.starts_with("EXECUTE ") && text.ends_with(')')));
-        let point = &texts(Product::Postgres, QueueQuery::Point, 1)[0];
+        let point = &texts(Dialect::Postgres, QueueQuery::Point, 1)[0];
         assert!(point.starts_with("EXECUTE point(1"), "{point}");
     }
 }

@@ -99,12 +99,12 @@ impl QueueRows {
 
 #[cfg(test)]
 mod tests {
-    use assay_model::Product;
+    use assay_model::Dialect;
 
     use super::*;
 
     fn rows() -> QueueRows {
-        let table = QueueTable::new(Product::MySql, 1);
+        let table = QueueTable::new(Dialect::MySql, 1);
         QueueRows::new(&table, 1, "l.i0", 0, RandomText::new(1))
     }
 
@@ -135,11 +135,11 @@ mod tests {
             let (_, values) = text.split_once("VALUES (").unwrap();
             for row in values.trim_end_matches(')').split("),(") {
                 let fields: Vec<&str> = row.split(',').collect();
-                let [_, register, customer, product, price, data] = fields[..] else {
+                let [_, register, customer, dialect, price, data] = fields[..] else {
                     panic!("{row}")
                 };
                 assert!(register.parse::<u64>().unwrap() < CASH_REGISTERS);
-                assert!(product.parse::<u64>().unwrap() < PRODUCTS);
+                assert!(dialect.parse::<u64>().unwrap() < PRODUCTS);
                 assert!(price.strip_suffix(".00").unwrap().parse::<u64>().unwrap() < PRICES);
                 customers.push(customer.parse::<f64>().unwrap());
                 let data = data.trim_matches('\'');

@@ -1,6 +1,6 @@
 //! The tables `pi1`, `pi2`, ... and their secondary indexes.
 
-use assay_model::{Engine, Partitions, Product, QueueTables};
+use assay_model::{Dialect, Engine, Partitions, QueueTables};
 
 /// The secondary indexes, in the order in which a number of them is taken: the end of the name, and the columns.
 pub(super) const INDEXES: [(&str, &str); 3] = [
@@ -12,15 +12,15 @@ pub(super) const INDEXES: [(&str, &str); 3] = [
 /// A table of the Insert Benchmark on a family of servers: the source of all statements that do not depend on chance.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueueTable {
-    product: Product,
+    dialect: Dialect,
     name: String,
 }
 
 impl QueueTable {
     /// Table number `number`, from 1.
     #[must_use]
-    pub fn new(product: Product, number: u32) -> Self {
-        Self { product, name: format!("pi{number}") }
+    pub fn new(dialect: Dialect, number: u32) -> Self {
+        Self { dialect, name: format!("pi{number}") }
     }
 
     /// Its name.
@@ -31,8 +31,8 @@ impl QueueTable {
 
     /// The family of its server.
     #[must_use]
-    pub fn product(&self) -> Product {
-        self.product
+    pub fn dialect(&self) -> Dialect {
+        self.dialect
     }
 
     /// The statement that drops it if it exists.
@@ -47,7 +47,7 @@ impl QueueTable {
         let name = &self.name;
         let columns = "cashregisterid int NOT NULL, customerid int NOT NULL, productid int NOT NULL, \
                        price int NOT NULL, data varchar(4000)";
-        if self.product != Product::Postgres {
+        if self.dialect != Dialect::Postgres {
             let partitions =
                 tables.partitions.map_or(String::new(), |it| of_mysql(&it, "transactionid"));
             return vec![format!(
@@ -85,7 +85,7 @@ impl QueueTable {
     pub fn create_indexes(&self, engine: Engine, count: u32) -> Vec<String> {
         let name = &self.name;
         let indexes = INDEXES.iter().take(count as usize);
-        if self.product == Product::Postgres {
+        if self.dialect == Dialect::Postgres {
             let create = |(end, columns): &(&str, &str)| {
                 format!("CREATE INDEX {name}_{end} ON {name} ({columns})")
             };
@@ -117,7 +117,7 @@ impl QueueTable {
     /// Replaces `statement` with one that deletes the oldest `rows` rows, none of which has a key below `lowest`.
     pub fn delete(&self, lowest: u64, rows: u32, statement: &mut Vec<u8>) {
         statement.clear();
-        let is_postgres = self.product == Product::Postgres;
+        let is_postgres = self.dialect == Dialect::Postgres;
         let mut push = |text: &str| statement.extend_from_slice(text.as_bytes());
         push("DELETE FROM ");
         push(&self.name);
@@ -138,9 +138,9 @@ impl QueueTable {
     /// of Postgres lasts no longer than its statement.
     #[must_use]
     pub fn begin(&self) -> &'static str {
-        match self.product {
-            Product::Postgres => "BEGIN ISOLATION LEVEL REPEATABLE READ",
-            Product::MariaDb | Product::MySql => "BEGIN",
+        match self.dialect {
+            Dialect::Postgres => "BEGIN ISOLATION LEVEL REPEATABLE READ",
+            Dialect::MySql => "BEGIN",
         }
     }
 
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn every_product_and_engine_gets_the_published_schema() {
-        let table = QueueTable::new(Product::MariaDb, 2);
+        let table = QueueTable::new(Dialect::MySql, 2);
         assert_eq!(
             table.create(Engine::InnoDb, &PLAIN),
             [
@@ -188,7 +188,7 @@ mod tests {
         assert!(indexes[0].ends_with(", ADD INDEX pi2_pdc (price, dateandtime, customerid)"));
         assert_eq!(table.create_indexes(Engine::RocksDb, 3).len(), 3);
         assert_eq!(table.create_indexes(Engine::InnoDb, 0), [] as [&str; 0]);
-        let table = QueueTable::new(Product::Postgres, 1);
+        let table = QueueTable::new(Dialect::Postgres, 1);
         assert_eq!(table.create(Engine::Heap, &PLAIN).len(), 2);
         let indexes = table.create_indexes(Engine::Heap, 1);
         let expected = "CREATE INDEX pi1_marketsegment ON pi1 (productid, customerid, price)";
@@ -199,12 +199,12 @@ mod tests {
     fn partitions_cover_all_keys() {
         let partitions = Some(Partitions { count: 3, rows: 100 });
         let tables = QueueTables { partitions, ..PLAIN };
-        let mysql = QueueTable::new(Product::MySql, 1).create(Engine::InnoDb, &tables);
+        let mysql = QueueTable::new(Dialect::MySql, 1).create(Engine::InnoDb, &tables);
         assert!(mysql[0].ends_with(
             "PARTITION BY RANGE (transactionid) (PARTITION p0 VALUES LESS THAN (100), PARTITION p1 VALUES LESS THAN \
              (200), PARTITION p2 VALUES LESS THAN MAXVALUE)"
         ));
-        let postgres = QueueTable::new(Product::Postgres, 1).create(Engine::Heap, &tables);
+        let postgres = QueueTable::new(Dialect::Postgres, 1).create(Engine::Heap, &tables);
         assert_eq!(postgres.len(), 5);
         assert!(postgres[1].ends_with("FOR VALUES FROM (MINVALUE) TO (100)"));
         assert!(postgres[3].ends_with("FOR VALUES FROM (200) TO (MAXVALUE)"));
@@ -213,11 +213,11 @@ mod tests {
     #[test]
     fn deletes_take_the_oldest_rows() {
         let mut statement = Vec::new();
-        QueueTable::new(Product::MySql, 1).delete(7, 50, &mut statement);
+        QueueTable::new(Dialect::MySql, 1).delete(7, 50, &mut statement);
         let expected =
             "DELETE FROM pi1 WHERE transactionid >= 7 ORDER BY transactionid ASC LIMIT 50";
         assert_eq!(String::from_utf8(statement.clone()).unwrap(), expected);
-        QueueTable::new(Product::Postgres, 2).delete(8, 5, &mut statement);
+        QueueTable::new(Dialect::Postgres, 2).delete(8, 5, &mut statement);
         let expected = "DELETE FROM pi2 WHERE transactionid IN (SELECT transactionid FROM pi2 WHERE transactionid >= 8 \
                         ORDER BY transactionid ASC LIMIT 5)";
         assert_eq!(String::from_utf8(statement).unwrap(), expected);

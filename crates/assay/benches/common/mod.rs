@@ -2,9 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a bench fails by panicking")]
 
 use assay_load::{Session, Tables, Work, fill};
-use assay_model::{
-    CpuPlacement, DataSet, IdKey, Product, Setup, StatementMode, SystemSpec, TableForm,
-};
+use assay_model::{CpuPlacement, DataSet, IdKey, Product, Setup, StatementMode, TableForm};
 use assay_probe::{Probe, ProbeConfig, WatchedServer};
 use assay_testkit::TestServer;
 use assay_workloads::test_by_name;
@@ -30,17 +28,12 @@ pub(crate) fn named_systems(usual: &[&str]) -> Vec<String> {
 /// A server with data, and a client that shares its CPU.
 pub(crate) fn side(system: &str, test: &str) -> Side {
     let (name, version) = system.split_once('@').unwrap();
-    let product = match name {
-        "mariadb" => Product::MariaDb,
-        "mysql" => Product::MySql,
-        "postgres" => Product::Postgres,
-        _ => panic!("`{name}` is no product"),
-    };
+    let product = Product::named(name).unwrap();
     let mut server = assay_testkit::start(product, version, &[]);
     let options = server.connect_options();
-    let engine = SystemSpec::default_engine(product);
+    let engine = product.default_engine();
     let tables = Tables {
-        product,
+        dialect: product.dialect(),
         engine,
         id_key: IdKey::Primary,
         form: TableForm::default(),
@@ -49,7 +42,7 @@ pub(crate) fn side(system: &str, test: &str) -> Side {
     };
     fill(&options, &tables, &mut |_| ()).unwrap();
     let work = Work {
-        product,
+        dialect: product.dialect(),
         test: test_by_name(test).unwrap(),
         setup: Setup { clients: 1, tables: DATA.tables, rows: DATA.rows },
         statements: StatementMode::Prepared,

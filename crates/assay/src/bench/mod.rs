@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use assay_load::{Bound, Check, ClientPolicy, Finished, RunMonitor, RunProgress, Session, Work};
 use assay_model::{
-    Class, DataSet, IdKey, OltpOptions, Product, Setup, StatementMode, Test, TestSet, counted,
+    Class, DataSet, Dialect, IdKey, OltpOptions, Setup, StatementMode, Test, TestSet, counted,
     limits, thousands,
 };
 use assay_wire::{ConnectOptions, Connection};
@@ -72,32 +72,32 @@ fn prepare(args: &Bench, interrupt: &Interrupt, progress: &Progress) -> Result<P
     let url = crate::server::url_of(&args.url)?;
     machine_lock::warn_if_measuring_near("this benchmark", &url);
     let test = test(args)?;
-    assay_plan::check_variant(args.oltp.options().pgsql_variant, url.product)?;
+    assay_plan::check_variant(args.oltp.options().pgsql_variant, url.dialect)?;
     let reconnects = args.reconnect.is_some() || args.ignore_errors.is_some();
     Demand::of_bench(args.clients, reconnects).raise()?;
     let options = connect_options(&url, interrupt.stop());
     let data = match test.own() {
         // The statements say what tables they need, and the server refuses them where there is none.
         Some(own) => DataSet { tables: 1, rows: own.rows().try_into().unwrap_or(u32::MAX) },
-        None => data_set(args, url.product, &options)?,
+        None => data_set(args, url.dialect, &options)?,
     };
     if test.class == Class::Write && test.own().is_none() {
-        assay_load::survey(&options, url.product, data.tables, IdKey::Primary)?
+        assay_load::survey(&options, url.dialect, data.tables, IdKey::Primary)?
             .refuse_other_tables()?;
         if assay_workloads::needs_numbering(test) {
-            assay_load::check_numbering(&options, url.product, data.tables)?;
+            assay_load::check_numbering(&options, url.dialect, data.tables)?;
         }
     }
     if args.check {
         progress.update("checking the tables");
-        let check = Check { product: url.product, tests: &[test], data, seed: args.seed };
+        let check = Check { dialect: url.dialect, tests: &[test], data, seed: args.seed };
         let mut loaded = LoadedData::new(args.seed, data);
         assay_load::check_loaded(&options, &check, &mut loaded)?;
         progress.done("the tables", &format!("hold what was loaded with seed {}", args.seed));
     }
     let setup = Setup { clients: args.clients, tables: data.tables, rows: data.rows };
     let statements = if args.is_text() { StatementMode::Text } else { StatementMode::Prepared };
-    let work = Work { product: url.product, test, setup, statements, seed: args.seed };
+    let work = Work { dialect: url.dialect, test, setup, statements, seed: args.seed };
     progress.update(&format!("connecting {}", counted(setup.clients, "client")));
     let policy = ClientPolicy {
         ignored: args.ignore_errors.clone().unwrap_or_default(),
@@ -234,9 +234,9 @@ fn test(args: &Bench) -> Result<Test> {
 }
 
 /// The tables to work on: those that the user asked for, if the server has them, or else those of the server.
-fn data_set(args: &Bench, product: Product, options: &ConnectOptions) -> Result<DataSet> {
+fn data_set(args: &Bench, dialect: Dialect, options: &ConnectOptions) -> Result<DataSet> {
     let mut control = Connection::connect(options).context("cannot connect to the server")?;
-    let there = assay_load::numbers(&mut control, product)?;
+    let there = assay_load::numbers(&mut control, dialect)?;
     let schema = control.schema()?;
     let is_there = |table: &u32| there.contains(table);
     let tables = match args.tables {

@@ -25,9 +25,15 @@ impl StudyExecutor<'_, '_> {
         for system in systems {
             let name = self.name(system);
             self.env.progress.begin(&format!("{name}: checking answers"));
-            let product =
-                self.participants.get(system).context("no such system")?.system.spec.product;
-            let check = Check { product, tests: &tests, data: phase.data, seed };
+            let dialect = self
+                .participants
+                .get(system)
+                .context("no such system")?
+                .system
+                .spec
+                .product
+                .dialect();
+            let check = Check { dialect, tests: &tests, data: phase.data, seed };
             let options = self.server(system)?.connect_options();
             let checked = self.thawed(system, |it| {
                 let loaded = it.loaded.entry(phase.data);
@@ -36,7 +42,7 @@ impl StudyExecutor<'_, '_> {
                     StartFrom::Fresh => assay_load::check_loaded(&options, &check, loaded)
                         .map(|()| (Content::default(), Vec::new())),
                     StartFrom::Aged => {
-                        let content = assay_load::content(&options, product, phase.data);
+                        let content = assay_load::content(&options, dialect, phase.data);
                         content.and_then(|it| Ok((it, assay_load::answers(&options, &check)?)))
                     }
                 }?)

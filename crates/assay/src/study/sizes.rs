@@ -4,7 +4,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use anyhow::Result;
-use assay_model::{Product, Series};
+use assay_model::{Dialect, Series};
 use assay_wire::{ConnectOptions, Connection};
 use procfs::process::Process;
 
@@ -17,18 +17,18 @@ const BLOCK: u64 = 512;
 /// each. A size that cannot be read is left out.
 pub(super) fn sizes(
     server: &Instance,
-    product: Product,
+    dialect: Dialect,
     options: &ConnectOptions,
 ) -> Result<Vec<Series>> {
     let Instance::Started(started) = server else { return Ok(Vec::new()) };
     let data_dir = started.data_dir();
-    let database = match product {
-        Product::Postgres => {
+    let database = match dialect {
+        Dialect::Postgres => {
             let sql = "SELECT pg_database_size(current_database())";
             Connection::connect(options)?.query(sql)?.text(0, 0).and_then(|it| it.parse().ok())
         }
         // MyRocks keeps all tables in a directory of its own.
-        Product::MariaDb | Product::MySql => Some(
+        Dialect::MySql => Some(
             allocated(&data_dir.join(DATABASE))
                 + [".rocksdb", "#rocksdb"]
                     .map(|it| allocated(&data_dir.join(it)))

@@ -73,10 +73,10 @@ impl StudyExecutor<'_, '_> {
         let step = *test.queue().context("not a step of the Insert Benchmark")?;
         let participant = self.participants.get(slot.system).context("no such system")?;
         let spec = &participant.system.spec;
-        let (product, engine) = (spec.product, spec.engine);
+        let (dialect, engine) = (spec.product.dialect(), spec.engine);
         let clients = planned.id.setup.clients;
         let options = self.server(slot.system)?.connect_options();
-        create_queue_tables(&options, (product, engine), &step, clients)?;
+        create_queue_tables(&options, (dialect, engine), &step, clients)?;
         let plans = match step.before {
             Preparation::Maintain { least_s } => {
                 self.maintain_queues(slot.system, planned, Duration::from_secs(least_s.into()))?
@@ -84,7 +84,7 @@ impl StudyExecutor<'_, '_> {
             Preparation::Create | Preparation::CreateIndexed | Preparation::Nothing => Vec::new(),
         };
         let seed = self.recorder.study().seed;
-        let work = QueueWork { product, engine, name: test.name(), step, clients, seed };
+        let work = QueueWork { dialect, engine, name: test.name(), step, clients, seed };
         let mut session = QueueSession::open(&options, &work)?;
         let server = self.servers.get(&slot.system).context("its server is not running")?;
         let watched = server.watched(&session.connection_ids(), |connection, count| {
@@ -117,7 +117,7 @@ impl StudyExecutor<'_, '_> {
         let trouble = usage.trouble();
         let QueueRun { work, step: done, mut series, histograms } = run;
         let server = self.servers.get(&slot.system).context("its server is not running")?;
-        series.extend(sizes(server, product, &options)?);
+        series.extend(sizes(server, dialect, &options)?);
         series.extend(used.iter().flat_map(device_series));
         let slice = Slice {
             outcome: if trouble.is_empty() { SliceOutcome::Good } else { SliceOutcome::Troubled },
@@ -169,7 +169,7 @@ impl StudyExecutor<'_, '_> {
 
     fn explain_queues(&self, system: usize, control: &mut Connection) -> Result<Vec<Plan>> {
         let participant = self.participants.get(system).context("no such system")?;
-        let table = QueueTable::new(participant.system.spec.product, 1);
+        let table = QueueTable::new(participant.system.spec.product.dialect(), 1);
         // This query is slow where many deleted rows lie at the low end.
         control.set_timeout(EXPLAIN_LIMIT)?;
         let lowest = control.query(&table.lowest())?;

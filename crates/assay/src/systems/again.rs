@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use assay_load::{Rehearsal, connect_as_client};
-use assay_model::Product;
+use assay_model::Dialect;
 use assay_wire::Error as WireError;
 use assay_wire::{ConnectOptions, Connection};
-use assay_workloads::sql::{Syntax, only_reads};
+use assay_workloads::sql::only_reads;
 use assay_workloads::{Argument, Mode, Operation, ParamType, Program};
 
 use super::questions::Questions;
@@ -46,12 +46,12 @@ pub(super) struct Again {
 /// The statements whose later executions are unlike the text or the first execution, by number.
 pub(super) fn later_executions(
     options: &ConnectOptions,
-    product: Product,
+    dialect: Dialect,
     program: &Arc<Program>,
     asked: &Questions,
 ) -> Result<Vec<(usize, Again)>> {
     let options = ConnectOptions { timeout: PATIENCE, ..options.clone() };
-    if product == Product::Postgres {
+    if dialect == Dialect::Postgres {
         return of_postgres(&options, program, asked);
     }
     let Some(mut rehearsal) = Rehearsal::open(&options, Arc::clone(program))? else {
@@ -60,14 +60,13 @@ pub(super) fn later_executions(
     let id = rehearsal.wire().connection_id();
     let may_write = is_transactional(rehearsal.wire())?;
     let mut found = Vec::new();
-    let syntax = Syntax::of(product);
     let wire: fn(&mut Rehearsal) -> &mut Connection = Rehearsal::wire;
     let walked =
-        walk(product, program, asked.seed, (&mut rehearsal, wire), &mut |rehearsal, number, it| {
+        walk(dialect, program, asked.seed, (&mut rehearsal, wire), &mut |rehearsal, number, it| {
             let is_safe = may_write && writes_rows(&it.statement.sql)
-                || only_reads(&it.statement.sql, syntax);
+                || only_reads(&it.statement.sql, dialect);
             if is_safe && rehearsal.has_prepared(number) {
-                let again = repeated(rehearsal, product, it)?;
+                let again = repeated(rehearsal, dialect, it)?;
                 found.extend(again.map(|again| (number, again)));
             }
             Ok(())
@@ -77,7 +76,7 @@ pub(super) fn later_executions(
             // It may still be busy with the statement.
             let killed =
                 Connection::connect(&options).map(|mut it| it.query(&format!("KILL {id}")));
-            log::info!("later executions of {product} are unknown: {error:#}; {killed:?}");
+            log::info!("later executions of {dialect:?} are unknown: {error:#}; {killed:?}");
             Ok(found)
         }
         Err(error) => Err(error),
@@ -134,7 +133,7 @@ fn minus(one: Rows, other: Rows) -> Rows {
 }
 
 /// Executes a statement several times with the same values, and once as text, and compares the rows that it reads.
-fn repeated(rehearsal: &mut Rehearsal, product: Product, it: &Found) -> Result<Option<Again>> {
+fn repeated(rehearsal: &mut Rehearsal, dialect: Dialect, it: &Found) -> Result<Option<Again>> {
     let (one, next) = (rows_read(rehearsal.wire())?, rows_read(rehearsal.wire())?);
     let of_reading = minus(next, one);
     let mut executions = Vec::with_capacity(EXECUTIONS);
@@ -151,7 +150,7 @@ fn repeated(rehearsal: &mut Rehearsal, product: Product, it: &Found) -> Result<O
             break;
         }
     }
-    let text = match it.text(product) {
+    let text = match it.text(dialect) {
         Some(text) => undone(rehearsal, &of_reading, |rehearsal| {
             rehearsal.wire().execute_text(text.as_bytes()).map(drop)
         })?,
@@ -215,11 +214,11 @@ fn of_postgres(
     program: &Arc<Program>,
     asked: &Questions,
 ) -> Result<Vec<(usize, Again)>> {
-    let product = Product::Postgres;
     let mut control = connect_as_client(options, program)?;
     let mut found = Vec::new();
     let itself: fn(&mut Connection) -> &mut Connection = |it| it;
-    walk(product, program, asked.seed, (&mut control, itself), &mut |control, number, it| {
+    let dialect = Dialect::Postgres;
+    walk(dialect, program, asked.seed, (&mut control, itself), &mut |control, number, it| {
         if it.statement.mode == Mode::Prepared {
             found.extend(planned_again(control, it)?.map(|again| (number, again)));
         }
@@ -248,7 +247,7 @@ fn planned_again(control: &mut Connection, it: &Found) -> Result<Option<Again>> 
     let execute = format!("EXECUTE assay_again {}", list(values.join(", ")));
     let mut plans = Vec::with_capacity(OF_POSTGRES);
     for _ in 0..OF_POSTGRES {
-        let explained = assay_servers::explain(control, Product::Postgres, &execute)?;
+        let explained = assay_servers::explain(control, &execute)?;
         plans.extend(explained.map(|it| it.plan));
     }
     control.query("DEALLOCATE assay_again")?;

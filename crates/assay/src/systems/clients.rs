@@ -123,7 +123,7 @@ pub(crate) fn connect_clients(
     local: &LocalSite,
 ) -> Result<Clients> {
     let work = Work {
-        product: system.spec.product,
+        dialect: system.spec.product.dialect(),
         test: cell.id.test,
         setup: cell.id.setup,
         statements: study.statements,

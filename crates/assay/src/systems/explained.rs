@@ -24,14 +24,14 @@ pub(super) fn plans(
     asked: &Questions,
     _: &Warm,
 ) -> Result<Vec<Plan>> {
-    let product = system.spec.product;
-    let program = Arc::new(Program::new(product, test, setup(asked.data), StatementMode::Text));
+    let dialect = system.spec.product.dialect();
+    let program = Arc::new(Program::new(dialect, test, setup(asked.data), StatementMode::Text));
     let mut control = connect_as_client(options, &program)?;
     let mut plans: Vec<(usize, Plan)> = Vec::new();
     let itself: fn(&mut Connection) -> &mut Connection = |it| it;
-    walk(product, &program, asked.seed, (&mut control, itself), &mut |control, number, found| {
-        let Some(sql) = found.text(product) else { return Ok(()) };
-        if let Some(explained) = assay_servers::explain(control, product, &sql)? {
+    walk(dialect, &program, asked.seed, (&mut control, itself), &mut |control, number, found| {
+        let Some(sql) = found.text(dialect) else { return Ok(()) };
+        if let Some(explained) = assay_servers::explain(control, &sql)? {
             let (test, statement) = (test.name.clone(), shortened(&found.statement.sql));
             let (plan, notes) = (explained.plan, explained.warnings);
             plans.push((number, Plan { test, statement, plan, notes }));
@@ -39,8 +39,8 @@ pub(super) fn plans(
         Ok(())
     })?;
     if asked.statements == StatementMode::Prepared {
-        let program = Arc::new(Program::new(product, test, setup(asked.data), asked.statements));
-        for (number, Again { does, note }) in later_executions(options, product, &program, asked)? {
+        let program = Arc::new(Program::new(dialect, test, setup(asked.data), asked.statements));
+        for (number, Again { does, note }) in later_executions(options, dialect, &program, asked)? {
             for (_, plan) in plans.iter_mut().filter(|(of, _)| *of == number) {
                 plan.plan += &format!("; {does}");
                 plan.notes.extend(note.clone());

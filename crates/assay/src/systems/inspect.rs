@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context as _, Result};
 use assay_load::{Session, Work};
-use assay_model::{DataSet, QueueStep, StartFrom, System, Test};
+use assay_model::{DataSet, Dialect, QueueStep, StartFrom, System, Test};
 use assay_servers::audit::{Facts, Plan};
 use assay_wire::Connection;
-use assay_workloads::sql::{Syntax, is_control};
+use assay_workloads::sql::is_control;
 use assay_workloads::{QueueStatement, QueueTable, queue_statements};
 
 use super::explained;
@@ -30,7 +30,7 @@ pub(crate) fn facts(server: &Instance, system: &System, asked: &Questions) -> Re
             (_, facts) => settings.extend(facts?),
         }
     }
-    let syntax = Syntax::of(system.spec.product);
+    let syntax = system.spec.product.dialect();
     let Unprepared { statements, failing } = unprepared(server, system, asked)?;
     let (work, control_of): (Vec<_>, Vec<_>) =
         statements.into_iter().partition(|it| is_work(it, syntax));
@@ -63,7 +63,7 @@ pub(crate) fn data_fact(
 }
 
 /// Whether a statement works on rows. The others begin and end transactions, and have no plan.
-fn is_work(sql: &str, syntax: Syntax) -> bool {
+fn is_work(sql: &str, syntax: Dialect) -> bool {
     !is_control(sql, syntax)
 }
 
@@ -82,7 +82,7 @@ fn unprepared(server: &Instance, system: &System, asked: &Questions) -> Result<U
     let mut refused = Unprepared::default();
     for test in asked.tests {
         let work = Work {
-            product: system.spec.product,
+            dialect: system.spec.product.dialect(),
             test: *test,
             setup: setup(asked.data),
             statements: asked.statements,
@@ -110,7 +110,7 @@ pub(crate) fn explain_queue<'a>(
 ) -> Result<Vec<Plan>> {
     let mut plans = Vec::new();
     for QueueStatement { purpose, shape, sql } in queue_statements(table, steps, lowest) {
-        if let Some(found) = assay_servers::explain(control, table.product(), &sql)? {
+        if let Some(found) = assay_servers::explain(control, &sql)? {
             let (test, plan, notes) = (purpose.to_owned(), found.plan, found.warnings);
             plans.push(Plan { test, statement: shape, plan, notes });
         }

@@ -1,7 +1,7 @@
 //! Options that servers do not take, found before anything waits or is started.
 
 use anyhow::Result;
-use assay_model::{Hint, Prefix, Product, System, SystemSpec};
+use assay_model::{Dialect, Hint, Prefix, Product, System, SystemSpec};
 use assay_servers::{RefusedOption, Site};
 
 use super::environment::Environment;
@@ -78,7 +78,7 @@ impl Hint for RefusedOptions {
         }
         let is_unknown = |it: &Refusal| {
             let mut options = it.options.iter();
-            it.product != Product::Postgres
+            it.product.dialect() == Dialect::MySql
                 && options.any(|option| option.said.is_none() && option.meant().is_none())
         };
         if self.0.iter().any(is_unknown) {

@@ -161,14 +161,15 @@ pub(crate) fn refuse_foreign_tables(
         let Some(attached) = &participant.attached else { continue };
         env.interrupt.check()?;
         let name = &participant.system.name;
-        let (options, product) = (attached.connect_options(), attached.product());
+        let options = attached.connect_options();
+        let dialect = attached.product().dialect();
         if let Some(own) = study.own() {
-            assay_load::refuse_others_tables(options, product, own)
+            assay_load::refuse_others_tables(options, dialect, own)
                 .with_context(|| format!("cannot load the tables into `{name}`"))?;
             continue;
         }
         let look = || {
-            let there = assay_load::survey(options, product, tables, study.id_key)?;
+            let there = assay_load::survey(options, dialect, tables, study.id_key)?;
             there.refuse_foreign()?;
             // The first block creates tables that the second one replaces.
             there.refuse_blindness()?;
@@ -232,7 +233,7 @@ pub(crate) fn attach(
 /// [`assay_servers::leave_root_where_needed`].
 pub(crate) fn leave_root_for(participants: &[Participant], local: &LocalSite) -> Result<()> {
     let started = participants.iter().filter(|it| it.attached.is_none());
-    let mut refuse = started.filter(|it| it.system.spec.product == Product::Postgres);
+    let mut refuse = started.filter(|it| it.system.spec.product.facts().refuses_root);
     let Some(participant) = refuse.next() else { return Ok(()) };
     let name = &participant.system.name;
     let has_left = assay_servers::leave_root_where_needed()

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use assay_load::{Content, LoadProgress, LoadReport, OwnTables, Tables};
 use assay_model::{
-    DataSet, Engine, IdKey, OwnData, Product, Study, SystemSpec, TableForm, counted, thousands,
+    DataSet, Dialect, Engine, IdKey, OwnData, Study, SystemSpec, TableForm, counted, thousands,
 };
 use assay_wire::ConnectOptions;
 
@@ -18,7 +18,7 @@ const DROP: &str = "leave that part of the text out, or compare servers that ass
 /// The tables of a study on a server of a system.
 #[derive(Clone, Copy)]
 pub(crate) struct StudyTables<'a> {
-    pub(crate) product: Product,
+    pub(crate) dialect: Dialect,
     pub(crate) engine: Engine,
     pub(crate) id_key: IdKey,
     pub(crate) form: &'a TableForm,
@@ -44,7 +44,7 @@ pub(crate) struct Warm(());
 impl<'a> StudyTables<'a> {
     pub(crate) fn of(study: &'a Study, spec: &SystemSpec, data: DataSet) -> Self {
         Self {
-            product: spec.product,
+            dialect: spec.product.dialect(),
             engine: spec.engine,
             id_key: study.id_key,
             form: &study.table_form,
@@ -85,7 +85,7 @@ impl<'a> StudyTables<'a> {
     pub(crate) fn names(&self) -> Vec<String> {
         let numbered = |name| (1..=self.data.tables).map(move |number| format!("{name}{number}"));
         match self.kind {
-            Kind::Own(own) => assay_load::own_names(self.product, own),
+            Kind::Own(own) => assay_load::own_names(self.dialect, own),
             Kind::Sbtest => numbered("sbtest").collect(),
             Kind::Queue => numbered("pi").collect(),
         }
@@ -109,20 +109,20 @@ impl<'a> StudyTables<'a> {
         is_ours: bool,
         progress: &mut dyn FnMut(LoadProgress),
     ) -> Result<LoadReport> {
-        let Self { product, engine, id_key, form, data, seed, kind } = *self;
+        let Self { dialect, engine, id_key, form, data, seed, kind } = *self;
         match kind {
             Kind::Sbtest => {}
             Kind::Own(data) => {
-                let tables = OwnTables { product, data, seed, files: &workload::read_again };
+                let tables = OwnTables { dialect, data, seed, files: &workload::read_again };
                 return Ok(assay_load::fill_own(options, tables, is_ours, progress)?);
             }
             Kind::Queue => return Ok(LoadReport::default()),
         }
-        let tables = Tables { product, engine, id_key, form: form.clone(), data, seed };
+        let tables = Tables { dialect, engine, id_key, form: form.clone(), data, seed };
         let report = assay_load::fill(options, &tables, progress)?;
         if !is_ours && !form.create_table_options.is_empty() {
             // The next block replaces them.
-            let there = assay_load::survey(options, product, data.tables, id_key)?;
+            let there = assay_load::survey(options, dialect, data.tables, id_key)?;
             there
                 .refuse_foreign()
                 .map_err(|error| Advised::new(UNKNOWN_FORM, DROP).caused_by(error))?;
@@ -134,8 +134,8 @@ impl<'a> StudyTables<'a> {
     /// What the tables hold.
     pub(crate) fn content(&self, options: &ConnectOptions) -> Result<Content> {
         Ok(match self.kind {
-            Kind::Own(own) => assay_load::own_content(options, self.product, own)?,
-            Kind::Sbtest => assay_load::content(options, self.product, self.data)?,
+            Kind::Own(own) => assay_load::own_content(options, self.dialect, own)?,
+            Kind::Sbtest => assay_load::content(options, self.dialect, self.data)?,
             Kind::Queue => Content::default(),
         })
     }
@@ -143,10 +143,10 @@ impl<'a> StudyTables<'a> {
     /// Makes the server read all of them once, so that they are in its cache.
     pub(crate) fn fill_cache(&self, options: &ConnectOptions) -> Result<Warm> {
         match self.kind {
-            Kind::Own(own) => assay_load::fill_own_cache(options, self.product, own)?,
+            Kind::Own(own) => assay_load::fill_own_cache(options, self.dialect, own)?,
             Kind::Sbtest => {
-                let Self { product, id_key, form, data, .. } = *self;
-                assay_load::fill_cache(options, product, id_key, form, data)?;
+                let Self { dialect, id_key, form, data, .. } = *self;
+                assay_load::fill_cache(options, dialect, id_key, form, data)?;
             }
             Kind::Queue => {}
         }

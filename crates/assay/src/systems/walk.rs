@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use anyhow::Result;
-use assay_model::Product;
+use assay_model::Dialect;
 use assay_wire::Connection;
-use assay_workloads::sql::{Syntax, is_control, only_reads};
+use assay_workloads::sql::{is_control, only_reads};
 use assay_workloads::{Client, EventBuf, Operation, Program, Statement};
 
 /// Events of a user's test that are looked at for its statements: some kinds of events are rare.
@@ -22,7 +22,7 @@ pub(super) struct Found<'a> {
 
 impl Found<'_> {
     /// The statement as text, with its values in it; `None` for an operation that has no text.
-    pub(super) fn text(&self, product: Product) -> Option<String> {
+    pub(super) fn text(&self, dialect: Dialect) -> Option<String> {
         let mut text = Vec::new();
         match &self.operation {
             Operation::Query { sql, .. } => text.extend_from_slice(sql),
@@ -30,7 +30,7 @@ impl Found<'_> {
                 if self.statement.pieces.is_empty() && !self.statement.params.is_empty() {
                     return None;
                 }
-                let has_escapes = product != Product::Postgres;
+                let has_escapes = dialect.has_escapes();
                 self.statement.push_text(has_escapes, arguments.clone(), self.kept, &mut text);
             }
             Operation::Sleep(_) => return None,
@@ -45,7 +45,7 @@ pub(super) type Act<'a, C> = dyn FnMut(&mut C, usize, &Found<'_>) -> Result<()> 
 /// Does something with each statement of a test that works on rows, once, with the values of the first event that has
 /// it. Statements whose results later ones need are executed, if they only read.
 pub(super) fn walk<C>(
-    product: Product,
+    dialect: Dialect,
     program: &Arc<Program>,
     seed: u64,
     (connection, wire): (&mut C, fn(&mut C) -> &mut Connection),
@@ -54,7 +54,6 @@ pub(super) fn walk<C>(
     let mut left: BTreeSet<usize> = (0..program.statements().len()).collect();
     let client = Client::new(Arc::clone(program), seed, 0);
     let mut event = EventBuf::default();
-    let syntax = Syntax::of(product);
     let places = program.statements().iter().flat_map(|it| &it.keep);
     let places = places.max().map_or(0, |last| *last as usize + 1);
     for sequence in 0..if program.is_own() { EVENTS } else { 1 } {
@@ -64,12 +63,12 @@ pub(super) fn walk<C>(
             let Some(number) = operation.statement() else { continue };
             let Some(statement) = program.statements().get(number) else { continue };
             let found = Found { statement, operation, kept: &kept };
-            if left.remove(&number) && !is_control(&statement.sql, syntax) {
+            if left.remove(&number) && !is_control(&statement.sql, dialect) {
                 act(connection, number, &found)?;
             }
             // A later statement would have another plan with NULL. What writes is not carried out for that.
-            if !statement.keep.is_empty() && only_reads(&statement.sql, syntax) {
-                let Some(sql) = found.text(product) else { continue };
+            if !statement.keep.is_empty() && only_reads(&statement.sql, dialect) {
+                let Some(sql) = found.text(dialect) else { continue };
                 let row = match wire(connection).query(&sql) {
                     Ok(found) => found.rows.into_iter().next().unwrap_or_default(),
                     // It may need what was not carried out, such as the number of an inserted row.

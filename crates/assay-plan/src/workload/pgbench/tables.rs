@@ -1,6 +1,6 @@
 //! The tables that `pgbench -i` makes.
 
-use assay_model::{Generator, OwnColumn, OwnRows, OwnTable, PerProduct, Scalar};
+use assay_model::{Generator, OwnColumn, OwnRows, OwnTable, PerDialect, Scalar};
 
 /// Rows at scale 1.
 const TELLERS: u32 = 10;
@@ -51,7 +51,7 @@ fn table(
     count: u32,
     values: Vec<(&str, Generator)>,
 ) -> OwnTable {
-    let of_postgres = |sql: String| PerProduct { mysql: None, postgres: Some(sql) };
+    let of_postgres = |sql: String| PerDialect { mysql: None, postgres: Some(sql) };
     let column = |(name, values): (&str, Generator)| OwnColumn { name: name.to_owned(), values };
     let add_key = |key| of_postgres(format!("ALTER TABLE {name} ADD PRIMARY KEY ({key})"));
     OwnTable {

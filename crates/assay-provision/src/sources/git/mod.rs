@@ -4,7 +4,6 @@
 pub(crate) mod recipe;
 mod repository;
 pub(crate) mod run;
-pub(crate) mod version;
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -138,8 +137,8 @@ impl Provisioner {
             .ok_or_else(|| wrong("has neither CMakeLists.txt nor configure nor meson.build"))?;
         let has = |file: &&&str| names.iter().any(|name| name == *file);
         let mut version = None;
-        for file in version::files(product).iter().filter(has) {
-            version = version.or(version::of(product, &commit.file(file)?));
+        for file in product.facts().version_files.iter().filter(has) {
+            version = version.or(product.version_in_source(&commit.file(file)?));
         }
         let version = version
             .ok_or_else(|| wrong(&format!("has no source of {product}: it names no version")))?;

@@ -1,0 +1,17 @@
+//! MariaDB. What is not here is as in MySQL.
+
+use super::{ProductFacts, mysql};
+use crate::Engine;
+
+pub(super) const FACTS: ProductFacts = ProductFacts {
+    word: "mariadb",
+    other_names: &["maria", "mariadb-server"],
+    example: "11.8",
+    says: Some("mariadb"),
+    log_files: None,
+    servers: &["mariadbd", "mysqld"],
+    client: "mariadb",
+    config_groups: &["mysqld", "server", "mariadb", "mariadbd", "client-server"],
+    published_as: &[("ma", Engine::InnoDb)],
+    ..mysql::FACTS
+};
