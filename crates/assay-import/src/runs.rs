@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use assay_model::{Artifact, CellId, Product, Setup, Slice, StudyRecord, System, WorkCounters};
+use assay_model::{
+    Artifact, CellId, Dialect, Product, Setup, Slice, StudyRecord, System, WorkCounters,
+};
 
 use crate::checks;
 use crate::client_run::{Client, ClientRun, SystemRun};
@@ -145,7 +147,7 @@ fn is_of_postgres(run: &ClientRun) -> bool {
 
 /// Only the driver of a run tells the product, if the name of its output does not.
 fn of_postgres(system: &mut System) {
-    let product = Product::Postgres;
+    let product = Product::of_dialect(Dialect::Postgres);
     (system.spec.product, system.spec.engine) = (product, product.default_engine());
     if let Artifact::Reported(server) = &mut system.artifact {
         server.product = Some(product);

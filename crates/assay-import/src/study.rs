@@ -149,6 +149,9 @@ pub(crate) fn unknown_test(name: &str) -> Test {
     })
 }
 
+/// Stands for the product where the name of a server does not tell it.
+const UNTOLD: Product = Product::MySql;
+
 fn systems(servers: &[String], reported_in: &str) -> Vec<System> {
     let known: Vec<Option<Dbms>> = servers.iter().map(|name| dbms(name)).collect();
     let names = names(servers, &known);
@@ -163,11 +166,10 @@ fn systems(servers: &[String], reported_in: &str) -> Vec<System> {
                 }
                 None => {
                     notes.push("the name does not tell product and version".to_owned());
-                    let usual = Product::MySql.default_engine();
-                    (None, usual, published.clone())
+                    (None, UNTOLD.default_engine(), published.clone())
                 }
             };
-            let product = told.unwrap_or(Product::MySql);
+            let product = told.unwrap_or(UNTOLD);
             let origin = Origin::Version(version.clone());
             let reported_in = reported_in.to_owned();
             System {

@@ -4,13 +4,13 @@ use std::net::ToSocketAddrs as _;
 use std::path::{Path, PathBuf};
 
 use assay_model::{Product, RunningServer};
-use assay_wire::{Address, ConnectOptions, Connection, Protocol};
+use assay_wire::{Address, ConnectOptions, Connection};
 use fs_err as fs;
 use procfs::net::{TcpNetEntry, TcpState};
 use procfs::process::{FDTarget, Process, all_processes};
 
 use crate::error::Error;
-use crate::threads;
+use crate::{products, threads};
 
 /// The limits on its part in a comparison, for reports.
 const LIMITS: [&str; 2] = [
@@ -36,11 +36,7 @@ impl Attached {
     pub fn connect(options: ConnectOptions) -> Result<Self, Error> {
         let control = Connection::connect(&options)?;
         let version = control.server_version();
-        let product = match options.protocol {
-            Protocol::Postgres => Product::Postgres,
-            Protocol::MySql if version.contains("MariaDB") => Product::MariaDb,
-            Protocol::MySql => Product::MySql,
-        };
+        let product = products::product_of(&control);
         let version = number(version).to_owned();
         let pid = process(&options.address).filter(|pid| may_be_watched(*pid));
         Ok(Self { options, product, version, pid })
@@ -71,14 +67,7 @@ impl Attached {
     /// When the server cannot be asked.
     pub fn identity(&self) -> Result<String, Error> {
         let mut control = Connection::connect(&self.options)?;
-        let found = control.query_catalog(match self.options.protocol {
-            Protocol::MySql => {
-                "SELECT CONCAT_WS(' ', @@hostname, @@port, @@datadir, @@server_id, DATABASE())"
-            }
-            Protocol::Postgres => {
-                "SELECT concat_ws(' ', system_identifier, current_database()) FROM pg_control_system()"
-            }
-        })?;
+        let found = control.query_catalog(products::of(self.product)?.identity())?;
         Ok(found.first_string().unwrap_or_default())
     }
 
@@ -98,7 +87,8 @@ impl Attached {
         round_trips: impl FnMut(usize, u32) -> Result<(), E>,
     ) -> Result<Option<Vec<i32>>, E> {
         let Some(pid) = self.pid else { return Ok(None) };
-        threads::of_connections(self.product, pid, &self.options, connections, round_trips)
+        let servers = products::of(self.product)?;
+        threads::of_connections(servers, pid, &self.options, connections, round_trips)
     }
 
     /// Its description; `url` says how to reach it, without the password.
@@ -178,8 +168,12 @@ fn is_server(process: &Process) -> bool {
     let words = process.cmdline().unwrap_or_default();
     // A loader and its options may come first.
     let names = words.iter().take(5).filter_map(|word| Path::new(word).file_name()?.to_str());
-    let servers = ["mysqld", "mariadbd", "postgres"];
-    let is_named = names.into_iter().any(|name| servers.iter().any(|it| name.starts_with(it)));
+    let is_server = |name: &str, product: Product| {
+        product.facts().servers.iter().any(|it| name.starts_with(it))
+    };
+    let is_named = names
+        .into_iter()
+        .any(|name| Product::ALL.into_iter().any(|product| is_server(name, product)));
     let namespace = |pid: &str| fs::read_link(format!("/proc/{pid}/ns/pid")).ok();
     is_named && namespace(&process.pid.to_string()) == namespace("self")
 }

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use assay_model::Hint;
+use assay_model::{Hint, Product};
 
 use crate::supervise::namespace::REFUSED as NO_NAMESPACE;
 use crate::supervise::protocol::Ending;
@@ -21,6 +21,9 @@ pub enum Error {
         /// Last lines of its log.
         log: String,
     },
+    /// A product without servers here.
+    #[error("assay cannot run servers of {0}")]
+    NoServers(Product),
     /// The data of a server do not fit.
     #[error("not enough disk space for a server's data in `{}`", dir.display())]
     NoRoom {

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use assay_model::{Prefix, Product};
+use assay_model::Prefix;
 use fs_err as fs;
 
 use crate::error::Error;
@@ -11,7 +11,7 @@ use crate::server_log::log_tail;
 use crate::site::Site;
 use crate::sparse::free_zeros;
 use crate::supervise::{Ending, Sandbox, unique_name};
-use crate::{mysql, postgres, refused};
+use crate::{products, refused};
 
 /// Prefix of the name of a data directory while it is made.
 pub const UNFINISHED: &str = ".new-";
@@ -31,6 +31,7 @@ pub fn initialize(
     options: &[String],
     target: &Path,
 ) -> Result<(), Error> {
+    let servers = products::of(prefix.product)?;
     let name = unique_name();
     let parent = target.parent().unwrap_or(Path::new("/"));
     fs::create_dir_all(parent)?;
@@ -38,12 +39,7 @@ pub fn initialize(
     let unfinished = parent.join(format!("{UNFINISHED}{name}"));
     let mut sandbox = Sandbox::new(site, &name, vec![unfinished.clone()])?;
     let run_dir = sandbox.run_dir();
-    let job = match prefix.product {
-        Product::MariaDb | Product::MySql => {
-            mysql::initialize_job(prefix, &unfinished, run_dir, options)?
-        }
-        Product::Postgres => postgres::initialize_job(prefix, &unfinished, run_dir.join("log")),
-    };
+    let job = servers.initialize(prefix, &unfinished, run_dir, options)?;
     let log = job.log.clone();
     sandbox.run(job)?;
     match sandbox.ended_within(LIMIT)? {

@@ -3,28 +3,25 @@
 //! [`initialize`] makes an empty data directory, [`Server::start`] runs an instance on a copy of one, and
 //! [`Server::stop_and_keep`] makes an instance's data the next template.
 
-mod answers;
 mod attached;
 pub mod audit;
 mod binary;
 mod builds;
+mod connected;
 mod copy;
 mod drained;
 mod error;
+mod explained;
 mod initialize;
 mod kept;
 mod listen;
-mod maintain;
-mod mysql;
 mod name_value;
-mod plans;
-mod postgres;
+mod products;
 mod refused;
 mod run_root;
 mod server;
 mod server_log;
 mod server_paths;
-mod settings;
 mod site;
 mod sparse;
 mod spent_log;
@@ -32,21 +29,21 @@ mod status;
 pub mod supervise;
 mod threads;
 
-pub use answers::answers;
 pub use attached::Attached;
 pub use builds::{build_facts, mapped_files};
+pub use connected::{
+    answers, drain, effective_settings, explain, maintain, remove_binary_logs, take_statistics,
+};
 pub use copy::copy_tree;
 pub use drained::Drained;
 pub use error::Error;
+pub use explained::Explained;
 pub use initialize::{UNFINISHED, initialize};
 pub use kept::{FoundServer, KeptServer, collect_kept_data, kept};
 pub use listen::Listen;
-pub use maintain::{drain, maintain, remove_binary_logs, take_statistics};
-pub use plans::{Explained, explain};
 pub use refused::{RefusedOption, refused_options};
 pub use run_root::run_root;
 pub use server::Server;
-pub use settings::effective_settings;
 pub use site::Site;
 pub use sparse::missing_room;
 pub use status::Status;

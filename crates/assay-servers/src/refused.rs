@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use assay_model::{Prefix, Product};
+use assay_model::Prefix;
 use fs_err as fs;
 
 use crate::error::Error;
+use crate::products;
 use crate::site::Site;
 use crate::supervise::{Ending, Job, Sandbox, unique_name};
-use crate::{mysql, postgres};
 
 /// How long a server may take to list its options.
 const LIMIT: Duration = Duration::from_secs(20);
@@ -117,16 +117,8 @@ fn first_fault(
     if log.exists() {
         fs::remove_file(&log)?;
     }
-    let argv = match prefix.product {
-        Product::MariaDb | Product::MySql => {
-            mysql::check_options(prefix, sandbox.run_dir(), options)
-        }
-        Product::Postgres => {
-            let config = sandbox.run_dir().join("empty.conf");
-            fs::write(&config, "")?;
-            postgres::check_options(prefix, &config, options)
-        }
-    };
+    let servers = products::of(prefix.product)?;
+    let argv = servers.check_options(prefix, sandbox.run_dir(), options)?;
     sandbox.run(Job::new(argv, log.clone()))?;
     match sandbox.ended_within(LIMIT)? {
         None | Some(Ending::Code(0)) => Ok(None),
@@ -187,18 +179,14 @@ fn of_mysql(said: &str) -> Option<Fault> {
 /// The names of all options, as the server lists them. `None` if it cannot.
 fn options_of(sandbox: &mut Sandbox, prefix: &Prefix) -> Option<Vec<String>> {
     let list = sandbox.run_dir().join("options");
-    let argv = match prefix.product {
-        Product::MariaDb | Product::MySql => mysql::list_options(prefix, sandbox.run_dir()),
-        Product::Postgres => postgres::list_options(prefix),
-    };
+    let servers = products::of(prefix.product).ok()?;
+    let argv = servers.list_options(prefix, sandbox.run_dir());
     sandbox.run(Job::new(argv, list.clone())).ok()?;
     sandbox.ended_within(LIMIT).ok()??;
     let list = fs::read(list).ok()?;
     let list = String::from_utf8_lossy(&list);
-    Some(match prefix.product {
-        Product::Postgres => list.lines().filter_map(first_word).collect(),
-        _ => list.lines().skip_while(|it| !it.starts_with("----")).filter_map(first_word).collect(),
-    })
+    let is_before = |line: &&str| servers.lists_after_dashes() && !line.starts_with("----");
+    Some(list.lines().skip_while(is_before).filter_map(first_word).collect())
 }
 
 /// The first word of a line, as the name of an option.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::listen::Listen;
-use crate::postgres;
+use crate::products;
 use crate::server_paths::SOCKET_DIR;
 use crate::supervise::{is_own, unique_name};
 
@@ -38,10 +38,10 @@ fn own_place(parent: &Path, name: &str) -> PathBuf {
 
 /// Whether the path of a socket in a run directory below `run_root` is short enough.
 pub(crate) fn socket_fits(run_root: &Path) -> bool {
-    // The longest path of any product.
     let socket_dir = run_root.join(unique_name()).join(SOCKET_DIR);
-    let longest = postgres::socket_in(&socket_dir, Listen::Loopback(u16::MAX));
-    longest.as_os_str().len() <= SOCKET_PATH_MAX
+    let listen = Listen::Loopback(u16::MAX);
+    let mut sockets = products::all().map(|servers| servers.socket_in(&socket_dir, listen));
+    sockets.all(|socket| socket.as_os_str().len() <= SOCKET_PATH_MAX)
 }
 
 #[cfg(test)]

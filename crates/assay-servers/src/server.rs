@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use assay_model::{CpuPlacement, Prefix, Product};
+use assay_model::{CpuPlacement, Prefix};
 use assay_wire::{ConnectOptions, Connection, Stop};
 use fs_err as fs;
 use rustix::process::Pid;
@@ -13,6 +13,7 @@ use crate::copy::copy_whole;
 use crate::error::Error;
 use crate::kept::{self, KeptServer};
 use crate::listen::{Listen, new_password};
+use crate::products::{self, kind::Servers};
 use crate::server_log::log_tail;
 use crate::server_paths::{SOCKET_DIR, ServerPaths};
 use crate::site::Site;
@@ -21,7 +22,7 @@ use crate::spent_log::free_spent_logs;
 use crate::supervise::{
     Ending, Job, RunAs, Sandbox, below, create_own, is_called_for, unique_name,
 };
-use crate::{mysql, postgres, refused, run_root, threads};
+use crate::{refused, run_root, threads};
 
 /// How long a server may take to answer its first query; a large buffer pool takes seconds.
 const START_LIMIT: Duration = Duration::from_secs(120);
@@ -36,7 +37,7 @@ const ATTEMPT_EVERY: Duration = Duration::from_millis(5);
 #[derive(Debug)]
 pub struct Server {
     sandbox: Sandbox,
-    product: Product,
+    servers: &'static dyn Servers,
     pid: i32,
     socket: PathBuf,
     instance_dir: PathBuf,
@@ -80,6 +81,7 @@ impl Server {
         if !run_root::socket_fits(&site.run_root) {
             return Err(Error::SocketPath(site.run_root.clone()));
         }
+        let servers = products::of(prefix.product)?;
         listen.check()?;
         let is_nobody = listen != Listen::Socket && is_called_for()?;
         let name = unique_name();
@@ -105,26 +107,28 @@ impl Server {
         copy().map_err(|error| error.in_dir(&site.data_root))?;
         let mut server = Self {
             sandbox,
-            product: prefix.product,
+            servers,
             pid: 0,
-            socket: socket_in(prefix.product, &places, Listen::Socket),
+            socket: servers.socket_in(&places.socket_dir, Listen::Socket),
             instance_dir,
             cpus: CpuSet::new(),
             password: None,
             stop: site.stop.clone(),
         };
         server
-            .launch(job(prefix, &places, Listen::Socket, options, false))
+            .launch(servers.run(prefix, &places, Listen::Socket, options, None))
             .map_err(|error| refused::explained(&mut server.sandbox, prefix, error))?;
         if listen != Listen::Socket {
             server.protect()?;
             server.shut_down()?;
-            server.socket = socket_in(prefix.product, &places, listen);
+            server.socket = servers.socket_in(&places.socket_dir, listen);
             if is_nobody {
                 places.hand_over().map_err(Error::LeaveRoot)?;
             }
-            let job = job(prefix, &places, listen, options, is_nobody);
-            server.launch(job).map_err(|error| listen.explained(error))?;
+            let run_as = is_nobody.then_some(RunAs::Unprivileged);
+            server
+                .launch(servers.run(prefix, &places, listen, options, run_as))
+                .map_err(|error| listen.explained(error))?;
         }
         Ok(server)
     }
@@ -142,12 +146,7 @@ impl Server {
     fn protect(&mut self) -> Result<(), Error> {
         let password = new_password()?;
         let mut control = self.connect()?;
-        match self.product {
-            Product::MariaDb | Product::MySql => mysql::protect(&mut control, &password)?,
-            Product::Postgres => {
-                control.query(&format!("ALTER USER root PASSWORD '{password}'"))?;
-            }
-        }
+        self.servers.protect(&mut control, &password)?;
         self.password = Some(password);
         Ok(())
     }
@@ -206,10 +205,7 @@ impl Server {
     /// How to connect as the superuser.
     #[must_use]
     pub fn connect_options(&self) -> ConnectOptions {
-        let options = match self.product {
-            Product::MariaDb | Product::MySql => ConnectOptions::unix(self.socket(), "root"),
-            Product::Postgres => postgres::connect_options(self.socket()),
-        };
+        let options = self.servers.connect_options(self.socket());
         ConnectOptions { password: self.password.clone(), ..options }
     }
 
@@ -313,7 +309,7 @@ impl Server {
         round_trips: impl FnMut(usize, u32) -> Result<(), E>,
     ) -> Result<Option<Vec<i32>>, E> {
         let options = self.connect_options();
-        threads::of_connections(self.product, self.pid, &options, connections, round_trips)
+        threads::of_connections(self.servers, self.pid, &options, connections, round_trips)
     }
 
     /// Confines the server's threads: all of them to the first of `cpus`, or those of `connection_tids` in turn to
@@ -384,33 +380,6 @@ impl Server {
             }
         }
         Ok(tids)
-    }
-}
-
-fn socket_in(product: Product, places: &ServerPaths, listen: Listen) -> PathBuf {
-    match product {
-        Product::MariaDb | Product::MySql => mysql::socket_in(&places.socket_dir),
-        Product::Postgres => postgres::socket_in(&places.socket_dir, listen),
-    }
-}
-
-/// The job that runs a server, as the caller or as `nobody`.
-fn job(
-    prefix: &Prefix,
-    places: &ServerPaths,
-    listen: Listen,
-    options: &[String],
-    is_nobody: bool,
-) -> Job {
-    let run_as = is_nobody.then_some(RunAs::Unprivileged);
-    match prefix.product {
-        Product::MariaDb | Product::MySql => {
-            mysql::server_job(prefix, places, listen, options, run_as.unwrap_or(RunAs::Caller))
-        }
-        Product::Postgres => {
-            let run_as = run_as.unwrap_or_else(postgres::run_as);
-            postgres::server_job(prefix, places, listen, options, run_as)
-        }
     }
 }
 

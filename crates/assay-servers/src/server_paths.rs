@@ -1,6 +1,7 @@
 //! Where the files of one server are.
 
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 use crate::supervise::hand_over;
 
@@ -23,4 +24,11 @@ impl ServerPaths {
             .into_iter()
             .try_for_each(|it| hand_over(it))
     }
+}
+
+/// `--option=` followed by a path, which need not be text.
+pub(crate) fn with_path(option: &str, path: &Path) -> OsString {
+    let mut word = OsString::from(option);
+    word.push(path);
+    word
 }

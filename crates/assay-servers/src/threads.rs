@@ -6,13 +6,11 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use assay_model::Product;
-use assay_wire::{ConnectOptions, Connection};
+use assay_wire::ConnectOptions;
 use procfs::process::Process;
-use rustix::process::Pid;
 
 use crate::error::Error;
-use crate::supervise::below;
+use crate::products::kind::{Servers, Threads};
 
 /// Round trips requested of a connection.
 const ROUND_TRIPS: u32 = 32;
@@ -28,49 +26,23 @@ const ATTEMPTS: u32 = 20;
 
 /// See [`crate::Server::connection_tids`].
 pub(crate) fn of_connections<E: From<Error>>(
-    product: Product,
+    servers: &dyn Servers,
     pid: i32,
     options: &ConnectOptions,
     connections: &[u64],
     mut round_trips: impl FnMut(usize, u32) -> Result<(), E>,
 ) -> Result<Option<Vec<i32>>, E> {
-    let said = match product {
-        Product::MariaDb | Product::MySql => {
-            let mut control = Connection::connect(options).map_err(Error::from)?;
-            if are_shared(&mut control)? {
-                return Ok(None);
-            }
-            if product == Product::MySql {
-                drop(control);
-                let serving =
-                    |(at, id): (usize, &u64)| serving(pid, *id, |count| round_trips(at, count));
-                let tids = connections.iter().enumerate().map(serving);
-                return tids.collect::<Result<_, _>>().map(Some);
-            }
-            of_process_list(&mut control)?
-        }
-        // The connection id is the id of its process, which has one thread.
-        Product::Postgres => {
-            let pids = Pid::from_raw(pid).map(below).transpose().map_err(Error::from)?;
-            let pids = pids.into_iter().flatten().map(|it| it.as_raw_nonzero().get());
-            pids.filter_map(|pid| Some((u64::try_from(pid).ok()?, pid))).collect()
+    let told = match servers.threads(pid, options)? {
+        Threads::Told(told) => told,
+        Threads::Shared => return Ok(None),
+        Threads::Untold => {
+            let serving =
+                |(at, id): (usize, &u64)| serving(pid, *id, |count| round_trips(at, count));
+            return connections.iter().enumerate().map(serving).collect::<Result<_, _>>().map(Some);
         }
     };
-    let tid = |id: &u64| said.get(id).copied().ok_or(Error::NoThread(*id).into());
+    let tid = |id: &u64| told.get(id).copied().ok_or(Error::NoThread(*id).into());
     connections.iter().map(tid).collect::<Result<_, _>>().map(Some)
-}
-
-/// Whether a pool of threads serves all connections together.
-fn are_shared(control: &mut Connection) -> Result<bool, Error> {
-    let handling = control.query("SELECT @@thread_handling")?.first_string().unwrap_or_default();
-    Ok(handling != "one-thread-per-connection")
-}
-
-/// Threads by the connections that they serve, as MariaDB reports them.
-fn of_process_list(control: &mut Connection) -> Result<BTreeMap<u64, i32>, Error> {
-    let found = control.query("SELECT ID, TID FROM information_schema.PROCESSLIST")?;
-    let pair = |row| Some((found.text(row, 0)?.parse().ok()?, found.text(row, 1)?.parse().ok()?));
-    Ok((0..found.rows.len()).filter_map(pair).collect())
 }
 
 /// The thread that serves a connection. `round_trips` makes the connection answer so many empty requests.

@@ -111,8 +111,8 @@ fn contradicts(of_terms: &str, asked: &str) -> bool {
 /// A switch in the spelling that all options of old versions accept. MySQL 5.5 warns about `ON` and uses the default.
 fn spelt_for(product: Product, version: Version, value: &str) -> &str {
     match value.to_ascii_uppercase().as_str() {
-        "ON" | "TRUE" if product == Product::MySql && version < (5, 6, 0) => "1",
-        "OFF" | "FALSE" if product == Product::MySql && version < (5, 6, 0) => "0",
+        "ON" | "TRUE" if version < product.facts().words_since => "1",
+        "OFF" | "FALSE" if version < product.facts().words_since => "0",
         _ => value,
     }
 }

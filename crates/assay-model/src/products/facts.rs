@@ -25,6 +25,10 @@ pub struct ProductFacts {
     pub isolation: &'static str,
     /// The number of redo logs by default, if `innodb_log_files_in_group` changes it.
     pub log_files: Option<u64>,
+    /// The first version whose switches all take `ON` and `OFF`; those before it take `1` and `0`.
+    pub words_since: (u32, u32, u32),
+    /// What to ask for instead of a version that lacks an engine, for errors.
+    pub engine_elsewhere: Option<&'static str>,
     /// The names of its servers' programs.
     pub servers: &'static [&'static str],
     /// The command-line client that comes with it.

@@ -14,6 +14,8 @@ pub(super) const FACTS: ProductFacts = ProductFacts {
     one_number_since: None,
     isolation: "REPEATABLE-READ",
     log_files: Some(2),
+    words_since: (5, 6, 0),
+    engine_elsewhere: Some("Percona Server has MyRocks: `mysql@8.0.36-28/rocksdb`"),
     servers: &["mysqld"],
     client: "mysql",
     connections: 4096 + 64,

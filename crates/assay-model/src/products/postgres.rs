@@ -14,6 +14,8 @@ pub(super) const FACTS: ProductFacts = ProductFacts {
     one_number_since: Some(10),
     isolation: "READ-COMMITTED",
     log_files: None,
+    words_since: (0, 0, 0),
+    engine_elsewhere: None,
     servers: &["postgres"],
     client: "psql",
     connections: 1024 + 64,

@@ -59,9 +59,8 @@ impl Audited<'_> {
 
     /// The release series. Releases of one series differ in bug fixes only.
     pub(super) fn series(&self) -> (Product, u32, u32) {
-        match (self.spec.product, self.version()) {
-            (Product::Postgres, (major, ..)) => (Product::Postgres, major, 0),
-            (product, (major, minor, _)) => (product, major, minor),
-        }
+        let (product, (major, minor, _)) = (self.spec.product, self.version());
+        let since = product.facts().one_number_since;
+        (product, major, if since.is_some_and(|since| major >= since) { 0 } else { minor })
     }
 }

@@ -13,7 +13,7 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_model::{AuditClass, AuditFinding, Origin, Product, may_be_secret};
+use assay_model::{AuditClass, AuditFinding, Origin, may_be_secret};
 use assay_terms::{Instead, Terms};
 
 pub use self::effect::{ANSWER, Ineffective, ineffective, warnings};
@@ -146,7 +146,7 @@ fn judge(
     terms: &Terms,
 ) -> Option<AuditFinding> {
     let readings: Vec<_> = settings.iter().map(|all| read(rule, scope, all)).collect();
-    let is_one_family = !differ(systems.iter().map(|it| it.spec.product == Product::Postgres));
+    let is_one_family = !differ(systems.iter().map(|system| system.spec.product.dialect()));
     // The behaviour of one product without the setting says nothing about another product, unless it means "none".
     let without = rule.without.filter(|it| is_one_family || ["OFF", "NONE", "0", ""].contains(it));
     let meaning = |reading: &Option<Reading>| match reading {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use assay_model::{AuditClass, AuditFinding, Product};
+use assay_model::{AuditClass, AuditFinding};
 
 use super::asked::Asked;
 use super::difference::{differ, differ_within_series, finding};
@@ -18,9 +18,9 @@ const WHY_OF_VERSION: &str =
 
 /// One finding for each test with a statement whose plans differ.
 ///
-/// Plans of Postgres have their own terms, so they are compared only with each other.
+/// Plans of each dialect have their own terms, so they are compared only with each other.
 pub(super) fn compare(systems: &[Audited], asked: &Asked) -> Vec<AuditFinding> {
-    if differ(systems.iter().map(|it| it.spec.product == Product::Postgres)) {
+    if differ(systems.iter().map(|system| system.spec.product.dialect())) {
         return Vec::new();
     }
     let mut tests: Vec<&str> = Vec::new();

@@ -1,6 +1,6 @@
 //! Findings about made-up systems.
 
-use assay_model::{Engine, Origin, SystemSpec};
+use assay_model::{Engine, Origin, Product, SystemSpec};
 
 use super::*;
 

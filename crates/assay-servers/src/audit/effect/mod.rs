@@ -6,7 +6,7 @@ mod same;
 
 use std::collections::BTreeMap;
 
-use assay_model::{Product, SystemSpec, may_be_secret};
+use assay_model::{Dialect, Product, SystemSpec, may_be_secret};
 use assay_terms::{adds_up, variable};
 
 use self::needs::unmet;
@@ -96,7 +96,7 @@ impl Asked<'_> {
         if let Some(unmet) = unmet(self.product, &variable, self.value, settings) {
             return Some(format!("no effect, because {unmet}"));
         }
-        if self.product == Product::Postgres {
+        if self.product.dialect() == Dialect::Postgres {
             return self.why_of_postgres(&variable, asked, settings);
         }
         if variable == "performance_schema_instrument" {

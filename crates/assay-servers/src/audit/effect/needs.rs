@@ -1,6 +1,6 @@
 //! Options that do nothing unless another one permits it. Data.
 
-use assay_model::Product;
+use assay_model::{Dialect, Product};
 
 use super::super::facts::{JIT, NO_JIT, Settings};
 use super::same::switch;
@@ -75,10 +75,14 @@ pub(super) fn unmet(
 ) -> Option<String> {
     let is_off = switch(value) == Some(false);
     let is_jit = option == "jit" && !is_off || option.starts_with("jit_");
-    if product == Product::Postgres && is_jit && settings.get(JIT).is_some_and(|it| it == NO_JIT) {
+    let dialect = product.dialect();
+    if dialect == Dialect::Postgres && is_jit && settings.get(JIT).is_some_and(|it| it == NO_JIT) {
         return Some("this build has no LLVM: pg_jit_available() is false".to_owned());
     }
-    let needs = if product == Product::Postgres { OF_POSTGRES } else { OF_MYSQL };
+    let needs = match dialect {
+        Dialect::MySql => OF_MYSQL,
+        Dialect::Postgres => OF_POSTGRES,
+    };
     needs.iter().find_map(|need| {
         let is_it = |it: &&&str| option == **it || it.ends_with('_') && option.starts_with(**it);
         let applies = option != need.on && need.options.iter().any(|it| is_it(&it));

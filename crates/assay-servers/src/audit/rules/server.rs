@@ -1,7 +1,5 @@
 //! Rules about settings that all products have: sessions, character sets, connections, planning, logging. Data.
 
-use assay_model::Product;
-
 use super::rule::{Own, Rule, Variable, plain};
 
 const CHARSET: &str = "the character set decides how expensive comparing and sorting strings is";
@@ -25,10 +23,7 @@ const ISOLATION: &[Variable] = &[
 
 /// The intent leaves it as it is.
 const OWN_ISOLATION: Own = Own {
-    value: |product| match product {
-        Product::Postgres => "READ-COMMITTED",
-        Product::MariaDb | Product::MySql => "REPEATABLE-READ",
-    },
+    value: |product| product.facts().isolation,
     why: "each product keeps its default isolation level, which is part of comparing products",
 };
 

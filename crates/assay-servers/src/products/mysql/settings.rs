@@ -35,7 +35,7 @@ const OF_DATABASE: [(&str, &[&str]); 3] = [
 ];
 
 /// Global variables under their own names, the session below `session.`, the database below `schema.` and `table.`.
-pub(crate) fn effective_settings(control: &mut Connection) -> Result<Settings, Error> {
+pub(super) fn effective_settings(control: &mut Connection) -> Result<Settings, Error> {
     let mut settings = name_values(control, "SHOW GLOBAL VARIABLES", "")?;
     settings.extend(name_values(control, SESSION_VARIABLES, "session.")?);
     settings.extend(name_values(control, SESSION_STATUS, "session.")?);

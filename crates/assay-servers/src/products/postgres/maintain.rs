@@ -23,7 +23,7 @@ const AGAIN_AFTER: Duration = Duration::from_millis(100);
 ///
 /// # Errors
 /// When the server cannot be asked or refuses a table.
-pub(crate) fn maintain(
+pub(super) fn maintain(
     control: &mut Connection,
     tables: &[String],
     limit: Duration,
@@ -39,7 +39,7 @@ pub(crate) fn maintain(
 ///
 /// # Errors
 /// When the server cannot be asked or refuses a table.
-pub(crate) fn clean(control: &mut Connection, tables: &[String]) -> Result<(), Error> {
+pub(super) fn clean(control: &mut Connection, tables: &[String]) -> Result<(), Error> {
     control.set_timeout(MAINTENANCE_TIMEOUT)?;
     let options =
         if major(control) >= SKIPS_INDEXES { "(ANALYZE, INDEX_CLEANUP ON)" } else { "(ANALYZE)" };
@@ -55,7 +55,7 @@ pub(crate) fn clean(control: &mut Connection, tables: &[String]) -> Result<(), E
 ///
 /// # Errors
 /// When the server cannot be asked.
-pub(crate) fn drain(control: &mut Connection, limit: Duration) -> Result<Drained, Error> {
+pub(super) fn drain(control: &mut Connection, limit: Duration) -> Result<Drained, Error> {
     let began = Instant::now();
     control.set_timeout(MAINTENANCE_TIMEOUT)?;
     control.query("VACUUM")?;
@@ -91,7 +91,7 @@ fn dead_rows(control: &mut Connection) -> Result<Option<u64>, Error> {
 }
 
 /// The major version: 18 for `18.6 (Debian 18.6-1)`, and 9 for all versions before 10.
-pub(crate) fn major(control: &Connection) -> u32 {
+pub(super) fn major(control: &Connection) -> u32 {
     let digits = control.server_version().split(|it: char| !it.is_ascii_digit()).next();
     digits.and_then(|it| it.parse().ok()).unwrap_or(0)
 }

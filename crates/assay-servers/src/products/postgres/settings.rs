@@ -27,7 +27,7 @@ const OF_POSTGRES_DATABASE: &[(&str, &[&str])] = &[
 ];
 
 /// Settings with their units, the database below `database.`, the session below `session.`.
-pub(crate) fn effective_settings(control: &mut Connection) -> Result<Settings, Error> {
+pub(super) fn effective_settings(control: &mut Connection) -> Result<Settings, Error> {
     // Values include their units, since the unit of a setting may change between versions.
     let mut settings = name_values(control, ALL, "")?;
     // Versions differ in the columns.

@@ -1,8 +1,8 @@
-//! Query plans: `EXPLAIN`, reduced to what can be compared between versions.
+//! Query plans of MySQL and MariaDB, reduced to what can be compared between versions.
 
-use assay_wire::{Connection, Protocol, ResultSet};
+use assay_wire::{Connection, Error, ResultSet};
 
-use crate::error::Error;
+use crate::explained::Explained;
 
 /// Remarks in `Extra` that mean different work, and their names here. Estimates and remarks that only repeat the
 /// statement (`Using where`) are left out.
@@ -30,36 +30,13 @@ const EXTRA: &[(&str, &str)] = &[
     ("Using sort_union", "index merge"),
 ];
 
-/// What a server says about the execution of a statement.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Explained {
-    /// The relevant parts of the plan.
-    pub plan: String,
-    /// Warnings of the planner, such as that it gave up an index.
-    pub warnings: Vec<String>,
-}
-
-/// The plan of a statement (with its values in it). `None` where this version cannot explain it.
-///
-/// # Errors
-/// When the connection is lost.
-pub fn explain(control: &mut Connection, sql: &str) -> Result<Option<Explained>, Error> {
-    let is_postgres = control.protocol() == Protocol::Postgres;
-    // Only with costs does Postgres say whether it would compile the statement.
-    let mut found = control.query(&format!("EXPLAIN {sql}"));
-    // Newer versions of MySQL draw a tree by default; older ones do not know the option for a table.
-    if !is_postgres && found.as_ref().is_ok_and(|it| it.named(0, "select_type").is_none()) {
-        found = control.query(&format!("EXPLAIN FORMAT=TRADITIONAL {sql}"));
+pub(super) fn explain(control: &mut Connection, sql: &str) -> Result<Explained, Error> {
+    let mut found = control.query(&format!("EXPLAIN {sql}"))?;
+    // Newer versions draw a tree by default; older ones do not know the option for a table.
+    if found.named(0, "select_type").is_none() {
+        found = control.query(&format!("EXPLAIN FORMAT=TRADITIONAL {sql}"))?;
     }
-    let (plan, warnings) = match found {
-        Ok(found) if is_postgres => (nodes(&found), Vec::new()),
-        Ok(found) => (accesses(&found), warnings(&control.query("SHOW WARNINGS")?)),
-        // Before MySQL 5.6 and MariaDB 10.0 only queries can be explained.
-        Err(error) if error.server_code().is_some() => return Ok(None),
-        Err(error) => return Err(error.into()),
-    };
-    // Some versions have no plan for an insert.
-    Ok((!plan.is_empty()).then_some(Explained { plan, warnings }))
+    Ok(Explained { plan: accesses(&found), warnings: warnings(&control.query("SHOW WARNINGS")?) })
 }
 
 /// Characters of a warning that are kept.
@@ -116,46 +93,6 @@ fn extras(extra: &str) -> Vec<&'static str> {
     words.sort_unstable();
     words.dedup();
     words
-}
-
-/// A plan of Postgres: its nodes, outermost first, without their conditions; how many parallel workers it asks for, and
-/// whether it is compiled first.
-fn nodes(found: &ResultSet) -> String {
-    let mut nodes: Vec<String> = Vec::new();
-    let mut jit: Option<Vec<&str>> = None;
-    for (at, line) in (0..found.rows.len()).filter_map(|row| found.text(row, 0)).enumerate() {
-        let told = line.trim();
-        if let Some(told) = jit.as_mut() {
-            told.extend(line.trim().strip_prefix("Options:").into_iter().flat_map(compiled));
-        } else if told == "JIT:" {
-            jit = Some(Vec::new());
-        } else if let Some(workers) = told.strip_prefix("Workers Planned:") {
-            if let Some(node) = nodes.last_mut() {
-                *node += &format!(" ({} workers)", workers.trim());
-            }
-        } else if let Some(node) = told.strip_prefix("->").or((at == 0).then_some(told)) {
-            // Lines below a node are its conditions.
-            nodes.push(without_costs(node).to_owned());
-        }
-    }
-    let jit = jit.map(|options| match options.as_slice() {
-        [] => "; JIT".to_owned(),
-        options => format!("; JIT with {}", options.join(", ")),
-    });
-    nodes.join(" < ") + jit.as_deref().unwrap_or_default()
-}
-
-/// A node without the estimates behind it.
-fn without_costs(node: &str) -> &str {
-    node.split_once("(cost=").map_or(node, |(node, _)| node).trim()
-}
-
-/// What a compiler does to the whole statement, from `Inlining false, Optimization true, ...`.
-fn compiled(options: &str) -> impl Iterator<Item = &'static str> {
-    let is_on = |name: &str| options.contains(&format!("{name} true"));
-    let all = [("Inlining", "inlining"), ("Optimization", "optimisation")];
-    let on: Vec<&str> = all.into_iter().filter(|(name, _)| is_on(name)).map(|(_, it)| it).collect();
-    on.into_iter()
 }
 
 #[cfg(test)]
@@ -237,35 +174,6 @@ mod tests {
         );
         assert_eq!(of(["INSERT", "NULL", "NULL", "NULL"]), "insert");
         assert_eq!(of(["SIMPLE", "NULL", "NULL", "Impossible WHERE"]), "no rows");
-    }
-
-    #[test]
-    fn plans_of_postgres_omit_conditions_and_estimates() {
-        let lines = [
-            "Aggregate",
-            "  ->  Index Only Scan using k_1 on sbtest1",
-            "        Index Cond: ((k >= 5) AND (k <= 9))",
-        ];
-        let rows: Vec<&[&str]> = lines.iter().map(std::slice::from_ref).collect();
-        let found = table(&["QUERY PLAN"], &rows);
-        assert_eq!(nodes(&found), "Aggregate < Index Only Scan using k_1 on sbtest1");
-    }
-
-    #[test]
-    fn parallel_workers_and_compilation_are_part_of_a_plan() {
-        let lines = [
-            "Gather  (cost=1000.00..10633.43 rows=1 width=97)",
-            "  Workers Planned: 2",
-            "  ->  Parallel Seq Scan on t  (cost=0.00..9633.33 rows=1 width=97)",
-            "        Filter: (a = 'x (cost=1'::text)",
-            "JIT:",
-            "  Functions: 5",
-            "  Options: Inlining false, Optimization true, Expressions true, Deforming true",
-        ];
-        let rows: Vec<&[&str]> = lines.iter().map(std::slice::from_ref).collect();
-        let found = table(&["QUERY PLAN"], &rows);
-        let expected = "Gather (2 workers) < Parallel Seq Scan on t; JIT with optimisation";
-        assert_eq!(nodes(&found), expected);
     }
 
     #[test]

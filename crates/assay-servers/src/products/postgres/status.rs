@@ -2,12 +2,14 @@
 
 use std::fmt::Write as _;
 
+use crate::products::kind::Counters;
+
 /// The first version in which a process can be told to publish what it counted. Before that, processes do so about
 /// twice a second: rounds are shorter, so the counters of one would be those of another.
-pub(super) const SINCE: u32 = 15;
+const SINCE: u32 = 15;
 
 /// Makes the process that serves a connection publish what it counted before it answers.
-pub(super) const PUBLISH: &str = "SELECT pg_catalog.pg_stat_force_next_flush()";
+const PUBLISH: &str = "SELECT pg_catalog.pg_stat_force_next_flush()";
 
 /// Views of counters, with the rows that matter, the first version that has them, and their counters. Those that a
 /// version lacks are left out. The views of all tables leave out the catalogs, which reading these views changes.
@@ -75,8 +77,18 @@ const WAL: (u32, &str) = (
      WHERE object = 'wal'",
 );
 
+/// The counters of a version, if its processes publish them when told to.
+pub(super) fn counters(version: u32) -> Option<Counters> {
+    (version >= SINCE).then(|| Counters {
+        queries: vec![query(version)],
+        known: names().collect(),
+        publish: Some(PUBLISH),
+        of_reading: &[],
+    })
+}
+
 /// The names of all counters: that of the view and that of its column.
-pub(super) fn names() -> impl Iterator<Item = String> {
+fn names() -> impl Iterator<Item = String> {
     let of = |(view, _, _, columns): &(&'static str, _, _, &'static [&'static str])| {
         let view = *view;
         columns.iter().map(move |column| format!("{view}.{column}"))
@@ -85,7 +97,7 @@ pub(super) fn names() -> impl Iterator<Item = String> {
 }
 
 /// The query for all counters of a version: names and sums.
-pub(super) fn query(version: u32) -> String {
+fn query(version: u32) -> String {
     let mut views = String::new();
     for (view, rows, _, _) in VIEWS.iter().filter(|(_, _, since, _)| version >= *since) {
         let union = if views.is_empty() { "" } else { " UNION ALL " };

@@ -1,30 +1,21 @@
-//! What a running server answers about the options that were asked for, beyond its settings.
+//! What a running server of MySQL or MariaDB answers about the options that were asked for, beyond its settings.
 
-use assay_model::{Product, SystemSpec};
+use assay_model::SystemSpec;
 use assay_terms::variable;
 use assay_wire::Connection;
 
 use crate::audit::{ANSWER, Settings};
 use crate::error::Error;
 
-/// The server's answers, by name ([`ANSWER`]). `log` is what the server has logged, if that is known.
-///
-/// # Errors
-/// When the connection is lost.
-pub fn answers(
+/// The state of instruments and plugins that were asked for, and what the log says about options.
+pub(super) fn answers(
     control: &mut Connection,
     spec: &SystemSpec,
-    log: Option<&str>,
+    log: &str,
 ) -> Result<Settings, Error> {
-    let mut found = Settings::new();
-    match spec.product {
-        Product::Postgres => found.extend(sources(control, spec)?),
-        Product::MySql | Product::MariaDb => {
-            found.extend(instruments(control, spec)?);
-            found.extend(plugins(control, spec)?);
-            found.extend(logged(spec, log.unwrap_or_default()));
-        }
-    }
+    let mut found = instruments(control, spec)?;
+    found.extend(plugins(control, spec)?);
+    found.extend(logged(spec, log));
     Ok(found)
 }
 
@@ -33,20 +24,6 @@ fn asked<'a>(spec: &'a SystemSpec, names: &'a [&str]) -> impl Iterator<Item = &'
     let is_it = |name: &str| names.contains(&variable(name).as_str());
     let of_name = spec.overrides.iter().filter(move |(name, _)| is_it(name));
     of_name.map(|(_, value)| value.as_str())
-}
-
-fn sources(control: &mut Connection, spec: &SystemSpec) -> Result<Settings, Error> {
-    if spec.overrides.is_empty() {
-        return Ok(Settings::new());
-    }
-    let found = control.query_catalog("SELECT s.name, s.source FROM pg_catalog.pg_settings s")?;
-    let names: Vec<String> = spec.overrides.iter().map(|(name, _)| variable(name)).collect();
-    let source = |row| {
-        let name = found.text(row, 0)?.to_ascii_lowercase();
-        let source = found.text(row, 1)?.to_owned();
-        names.contains(&name).then(|| (format!("{ANSWER}source.{name}"), source))
-    };
-    Ok((0..found.rows.len()).filter_map(source).collect())
 }
 
 fn instruments(control: &mut Connection, spec: &SystemSpec) -> Result<Settings, Error> {
@@ -103,7 +80,7 @@ fn logged(spec: &SystemSpec, log: &str) -> Settings {
 
 #[cfg(test)]
 mod tests {
-    use assay_model::{Engine, Origin};
+    use assay_model::{Engine, Origin, Product};
 
     use super::*;
 

@@ -1,10 +1,9 @@
 //! The counters of MySQL and MariaDB.
 
-use std::collections::BTreeSet;
-
 use assay_wire::Connection;
 
 use crate::error::Error;
+use crate::products::kind::Counters;
 
 /// Counters in `SHOW GLOBAL STATUS`. Names that a version lacks are left out. All of them only grow while the server
 /// runs, except for the levels ([`assay_model::STATUS_LEVELS`]).
@@ -79,33 +78,27 @@ const NAMES: &[&str] = &[
 
 /// Reading is a query that sorts rows into a temporary table. The names of the counters that it changes begin like
 /// this.
-pub(super) const OF_READING: [&str; 5] = ["Bytes_", "Created_", "Handler_", "Select_", "Sort_"];
+const OF_READING: [&str; 5] = ["Bytes_", "Created_", "Handler_", "Select_", "Sort_"];
 
 /// The level that most versions of MariaDB have among their counters and MySQL does not.
-pub(super) const HISTORY: &str = "Innodb_history_list_length";
+const HISTORY: &str = "Innodb_history_list_length";
 
 /// Transactions in the undo log that were not purged yet, where other versions tell them.
-const HISTORY_QUERY: &str =
-    "SELECT `COUNT` FROM information_schema.INNODB_METRICS WHERE NAME = 'trx_rseg_history_len'";
+const HISTORY_QUERY: &str = "SELECT 'Innodb_history_list_length', `COUNT` FROM information_schema.INNODB_METRICS \
+     WHERE NAME = 'trx_rseg_history_len'";
 
-/// The names of all counters.
-pub(super) fn names() -> BTreeSet<String> {
-    NAMES.iter().map(|name| (*name).to_owned()).collect()
-}
-
-/// The query for all counters.
-pub(super) fn query() -> String {
+/// The counters of a server.
+pub(super) fn counters(control: &mut Connection) -> Result<Counters, Error> {
     let names: Vec<String> = NAMES.iter().map(|name| format!("'{name}'")).collect();
-    format!("SHOW GLOBAL STATUS WHERE Variable_name IN ({})", names.join(", "))
-}
-
-/// The length of the history, as [`HISTORY`] tells it.
-///
-/// # Errors
-/// When the connection is lost or the server has no such metric.
-pub(super) fn history(control: &mut Connection) -> Result<Option<u64>, Error> {
-    let found = control.query(HISTORY_QUERY)?;
-    Ok(found.text(0, 0).and_then(|length| length.parse().ok()))
+    let query = format!("SHOW GLOBAL STATUS WHERE Variable_name IN ({})", names.join(", "));
+    let found = control.query(&query)?;
+    let has_history = (0..found.rows.len()).any(|row| found.text(row, 0) == Some(HISTORY));
+    let mut queries = vec![query];
+    if !has_history && control.query(HISTORY_QUERY).is_ok() {
+        queries.push(HISTORY_QUERY.to_owned());
+    }
+    let known = NAMES.iter().map(|name| (*name).to_owned()).collect();
+    Ok(Counters { queries, known, publish: None, of_reading: &OF_READING })
 }
 
 #[cfg(test)]

@@ -1,15 +1,12 @@
 //! Counters that a server keeps of its own work: rows, pages, log, locks.
 
-mod mysql;
-mod postgres;
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::{Product, STATUS_LEVELS};
 use assay_wire::{ConnectOptions, Connection, ResultSet};
 
 use crate::error::Error;
-use crate::postgres::major;
+use crate::products::{self, kind::Counters};
 
 /// The largest value that a counter may have.
 const VALUE_MAX: u64 = 1 << 53;
@@ -17,23 +14,10 @@ const VALUE_MAX: u64 = 1 << 53;
 /// A connection that reads a server's counters.
 pub struct Status {
     control: Connection,
-    source: Source,
-    /// The counters that are known. A proxy may send others.
-    known: BTreeSet<String>,
+    /// The counters that are known, since a proxy may send others, and how they are read.
+    counters: Counters,
     /// What reading them once adds to them.
     own: BTreeMap<String, u64>,
-}
-
-/// The way in which a server tells its counters.
-enum Source {
-    MySql {
-        query: String,
-        /// Whether the length of the history is asked for apart.
-        has_history_apart: bool,
-    },
-    Postgres {
-        query: String,
-    },
 }
 
 impl Status {
@@ -44,27 +28,14 @@ impl Status {
     /// If it refuses the connection.
     pub fn open(options: &ConnectOptions, product: Product) -> Result<Option<Self>, Error> {
         let mut control = Connection::connect(options)?;
-        let (source, known) = match product {
-            Product::Postgres => match major(&control) {
-                version if version >= postgres::SINCE => {
-                    let source = Source::Postgres { query: postgres::query(version) };
-                    (source, postgres::names().collect())
-                }
-                _ => return Ok(None),
-            },
-            Product::MySql | Product::MariaDb => {
-                let (query, known) = (mysql::query(), mysql::names());
-                let has_history = counters(&control.query(&query)?, &known);
-                let has_history = has_history.contains_key(mysql::HISTORY);
-                let has_history_apart = !has_history && mysql::history(&mut control).is_ok();
-                (Source::MySql { query, has_history_apart }, known)
-            }
+        let Some(counters) = products::of(product)?.counters(&mut control)? else {
+            return Ok(None);
         };
-        let mut status = Self { control, source, known, own: BTreeMap::new() };
+        let mut status = Self { control, counters, own: BTreeMap::new() };
         let (first, second) = (status.read()?, status.read()?);
         let own = status.grown(&first, &second).into_iter();
         let is_of_reading =
-            |name: &str| mysql::OF_READING.iter().any(|start| name.starts_with(start));
+            |name: &str| status.counters.of_reading.iter().any(|start| name.starts_with(start));
         status.own = own.filter(|(name, _)| is_of_reading(name)).collect();
         Ok(Some(status))
     }
@@ -72,10 +43,7 @@ impl Status {
     /// The statement that every client must have executed before the counters are read, so that its work is in them.
     #[must_use]
     pub fn publish(&self) -> Option<&'static str> {
-        match self.source {
-            Source::MySql { .. } => None,
-            Source::Postgres { .. } => Some(postgres::PUBLISH),
-        }
+        self.counters.publish
     }
 
     /// The counters since the server started, by name.
@@ -83,17 +51,11 @@ impl Status {
     /// # Errors
     /// When the connection is lost.
     pub fn read(&mut self) -> Result<BTreeMap<String, u64>, Error> {
-        let Self { control, source, known, .. } = self;
-        match source {
-            Source::MySql { query, has_history_apart } => {
-                let mut found = counters(&control.query(query)?, known);
-                if *has_history_apart && let Some(length) = mysql::history(control)? {
-                    found.insert(mysql::HISTORY.to_owned(), length.min(VALUE_MAX));
-                }
-                Ok(found)
-            }
-            Source::Postgres { query } => Ok(counters(&control.query_catalog(query)?, known)),
+        let mut all = BTreeMap::new();
+        for query in &self.counters.queries {
+            all.extend(counters(&self.control.query_catalog(query)?, &self.counters.known));
         }
+        Ok(all)
     }
 
     /// By how much each counter grew from one read to the next, without what reading adds. A counter that was reset
@@ -144,9 +106,7 @@ mod tests {
             ],
             ..ResultSet::default()
         };
-        assert_eq!(
-            counters(&found, &mysql::names()),
-            BTreeMap::from([("Innodb_rows_read".to_owned(), 17)])
-        );
+        let known = ["Innodb_rows_read", "Sort_rows", "Select_scan"].map(str::to_owned).into();
+        assert_eq!(counters(&found, &known), BTreeMap::from([("Innodb_rows_read".to_owned(), 17)]));
     }
 }

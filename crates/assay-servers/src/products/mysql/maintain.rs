@@ -43,7 +43,7 @@ const MARK: [&str; 2] =
 const COMPACT: &str = "rocksdb_force_flush_memtable_and_lzero_now";
 
 /// See [`crate::maintain`].
-pub(crate) fn maintain(
+pub(super) fn maintain(
     control: &mut Connection,
     tables: &[String],
     limit: Duration,
@@ -55,7 +55,7 @@ pub(crate) fn maintain(
 }
 
 /// See [`crate::take_statistics`].
-pub(crate) fn take_statistics(control: &mut Connection, tables: &[String]) -> Result<(), Error> {
+pub(super) fn take_statistics(control: &mut Connection, tables: &[String]) -> Result<(), Error> {
     for table in tables {
         control.query(&format!("ANALYZE TABLE `{}`", table.replace('`', "``")))?;
     }
@@ -63,7 +63,7 @@ pub(crate) fn take_statistics(control: &mut Connection, tables: &[String]) -> Re
 }
 
 /// See [`crate::drain`].
-pub(crate) fn drain(control: &mut Connection, limit: Duration) -> Result<Drained, Error> {
+pub(super) fn drain(control: &mut Connection, limit: Duration) -> Result<Drained, Error> {
     let began = Instant::now();
     let mut before = Vec::new();
     let hurried = hurry(control, &mut before);
@@ -98,7 +98,7 @@ fn empty_binary_log(control: &mut Connection) -> Result<(), Error> {
 
 /// Removes all files of the binary log but the newest one, and those that the server still needs. Returns how many are
 /// left.
-pub(crate) fn remove_binary_logs(control: &mut Connection) -> Result<usize, Error> {
+pub(super) fn remove_binary_logs(control: &mut Connection) -> Result<usize, Error> {
     if !has_binary_log(control)? {
         return Ok(0);
     }

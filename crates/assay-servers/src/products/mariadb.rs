@@ -1,0 +1,23 @@
+//! The servers of MariaDB. What is not here is as in MySQL.
+
+use super::mysql::{Family, Scripts};
+
+pub(super) const SERVERS: Family =
+    Family { scripts: |_| Some(SCRIPTS), validates_since: None, tells_threads: true };
+
+const SCRIPTS: Scripts = Scripts {
+    before: "create database if not exists mysql;
+use mysql;
+SET @auth_root_socket=NULL;
+SET @skip_auth_anonymous=1;
+",
+    files: &[
+        ["mariadb_system_tables.sql", "mysql_system_tables.sql"],
+        ["mariadb_performance_tables.sql", "mysql_performance_tables.sql"],
+        ["mariadb_system_tables_data.sql", "mysql_system_tables_data.sql"],
+        ["maria_add_gis_sp_bootstrap.sql", "maria_add_gis_sp_bootstrap.sql"],
+        ["mariadb_sys_schema.sql", "mysql_sys_schema.sql"],
+    ],
+    after: "",
+    options: &["--enforce-storage-engine="],
+};

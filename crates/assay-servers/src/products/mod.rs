@@ -1,0 +1,42 @@
+//! The products whose servers assay can start. A product is a folder or a file here, and a line in [`ALL`].
+
+pub(crate) mod kind;
+mod mariadb;
+mod mysql;
+mod postgres;
+
+use assay_model::{Dialect, Product};
+use assay_wire::{Connection, Protocol};
+
+use crate::error::Error;
+use kind::Servers;
+
+/// Every product that has servers.
+const ALL: &[(Product, &dyn Servers)] = &[
+    (Product::MariaDb, &mariadb::SERVERS),
+    (Product::MySql, &mysql::SERVERS),
+    (Product::Postgres, &postgres::Postgres),
+];
+
+/// The servers of all products.
+pub(crate) fn all() -> impl Iterator<Item = &'static dyn Servers> {
+    ALL.iter().map(|(_, servers)| *servers)
+}
+
+/// The servers of a product.
+///
+/// # Errors
+/// [`Error::NoServers`].
+pub(crate) fn of(product: Product) -> Result<&'static dyn Servers, Error> {
+    let found = ALL.iter().find(|(known, _)| *known == product);
+    found.map(|(_, servers)| *servers).ok_or(Error::NoServers(product))
+}
+
+/// The product of the server at the other end of a connection.
+pub(crate) fn product_of(control: &Connection) -> Product {
+    let dialect = match control.protocol() {
+        Protocol::MySql => Dialect::MySql,
+        Protocol::Postgres => Dialect::Postgres,
+    };
+    Product::of_server(dialect, control.server_version())
+}
