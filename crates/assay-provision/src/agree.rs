@@ -34,7 +34,7 @@ struct Held {
     maker: String,
     version: String,
     engines: Vec<Engine>,
-    /// Smaller is preferred: Debian, registries, then sources without known checksums.
+    /// Smaller is preferred: distributions, registries, then sources without known checksums.
     rank: u8,
 }
 
@@ -141,7 +141,7 @@ impl Provisioner {
                 held.retain(|it| it.rank < UNVERIFIED);
             }
             if let Some(maker) = common(&held, &wants)
-                && !self.debian_has(product, &wants, progress)?
+                && !self.releases_have(product, &wants, progress)?
             {
                 agreed.insert(product, maker.to_owned());
             }
@@ -172,15 +172,15 @@ impl Provisioner {
         })
     }
 
-    /// Debian's releases that may have a version.
+    /// The releases of distributions that may have a version.
     fn released(&self, product: Product, want: &Want<'_>) -> Vec<Offer<'_>> {
-        let mut offers = self.suites(product, want);
+        let mut offers = self.offers_of(product, want);
         offers.retain(|it| it.release.released);
         offers
     }
 
-    /// Debian's suites, releases or not, that may have a version.
-    fn suites(&self, product: Product, (wanted, engine): &Want<'_>) -> Vec<Offer<'_>> {
+    /// What distributions have, released or not, that may have a version.
+    fn offers_of(&self, product: Product, (wanted, engine): &Want<'_>) -> Vec<Offer<'_>> {
         if self.offline() {
             return Vec::new();
         }
@@ -189,20 +189,20 @@ impl Provisioner {
         offers
     }
 
-    /// Whether suites that are no releases have all these systems. Their indexes are signed too. One that cannot be
-    /// read has nothing.
+    /// Whether distributions have all these systems in what is not released. Its indexes are signed too. One that
+    /// cannot be read has nothing.
     fn unreleased_have(
         &self,
         product: Product,
         wants: &[&Want<'_>],
         progress: &mut dyn FnMut(Progress),
     ) -> Result<bool, Error> {
-        if self.offline() || wants.iter().any(|want| self.suites(product, want).is_empty()) {
+        if self.offline() || wants.iter().any(|want| self.offers_of(product, want).is_empty()) {
             return Ok(false);
         }
         let sources = self.sources(self.store.lock(|| progress(Progress::Waiting))?)?;
         Ok(wants.iter().all(|want| {
-            self.suites(product, want).into_iter().any(|offer| {
+            self.offers_of(product, want).into_iter().any(|offer| {
                 let archives = sources.archives(offer.release);
                 let read = archives.map(|it| self.open(it, offer.release, progress));
                 let Some(Ok(read)) = read else { return false };
@@ -211,8 +211,8 @@ impl Provisioner {
         }))
     }
 
-    /// Whether Debian's releases have all wanted systems; they are preferred anyway.
-    fn debian_has(
+    /// Whether the releases of distributions have all wanted systems; they are preferred anyway.
+    fn releases_have(
         &self,
         product: Product,
         wants: &[Want<'_>],
@@ -269,9 +269,9 @@ impl Provisioner {
             _ => "no source with known checksums has it, or can be used".to_owned(),
         };
         let mut elsewhere: Vec<_> = self.catalogued(spec, wanted).collect();
-        // Debian's releases come first anyway, unless the builds are to be equal.
+        // The releases of distributions come first anyway, unless the builds are to be equal.
         if self.source.is_none() && agreed.is_some_and(|maker| !is_indexed(maker)) {
-            elsewhere.extend(self.newest_of_debian(&(wanted, spec.engine), spec.product));
+            elsewhere.extend(self.newest_of_releases(&(wanted, spec.engine), spec.product));
         }
         Some(reason + &told(newer(elsewhere, &prefix.version), spec.product))
     }
@@ -292,8 +292,8 @@ impl Provisioner {
         })
     }
 
-    /// The newest version in Debian's releases. An unavailable index is skipped, since this is only for display.
-    fn newest_of_debian(&self, want: &Want<'_>, product: Product) -> Option<Elsewhere> {
+    /// The newest version in the releases of distributions. An unavailable index is skipped, since this is only for display.
+    fn newest_of_releases(&self, want: &Want<'_>, product: Product) -> Option<Elsewhere> {
         let offers = self.released(product, want);
         if offers.is_empty() {
             return None;

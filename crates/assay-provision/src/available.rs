@@ -17,7 +17,7 @@ pub struct Available {
     pub version: String,
     /// Source class, such as `apt` or `maven`, or the vendor of a tarball, such as `mysql.com`.
     pub source: String,
-    /// Part of the source, such as the suite `bookworm-security` or a package's name; `tarball`.
+    /// Part of the source, such as `bookworm-security` or a package's name; `tarball`.
     pub channel: String,
     /// Whether the channel is a released one.
     pub released: bool,

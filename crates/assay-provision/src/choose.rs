@@ -90,7 +90,7 @@ impl Provisioner {
         let mut available = survey(product, &all);
         available.extend(with_engine.map(|it| offered(product, it)));
         let available = told(available);
-        unread.extend(self.on_other_systems(sources, spec, wanted, from));
+        unread.extend(self.on_other_systems(spec, wanted, from));
         let (wanted, engine) = (wanted.to_owned(), unusual(spec));
         let from = from.map(str::to_owned);
         let error = Error::NoVersion { product, wanted, engine, from, available, unread };
@@ -103,7 +103,6 @@ impl Provisioner {
     /// The releases that have a series, but whose archive is not this machine's.
     fn on_other_systems(
         &self,
-        sources: &Sources<'_>,
         spec: &SystemSpec,
         wanted: &str,
         from: Option<&str>,
@@ -116,15 +115,14 @@ impl Provisioner {
                 && is_from(from, &offer.release.source, "")
                 && !self.reaches(offer.release)
         });
-        let name = |offer: Offer<'_>| {
-            let title =
-                sources::distribution(&offer.release.source).map(|it| it.title(offer.release));
-            title.unwrap_or_else(|| offer.release.name.clone())
-        };
-        let releases: Vec<_> = offers.map(name).collect();
-        let has_apt = !sources.lacks.iter().any(|it| matches!(it, Error::AptMissing(_)));
+        let (mut releases, mut absence) = (Vec::new(), None);
+        for Offer { release, .. } in offers {
+            let Some(distribution) = sources::distribution(&release.source) else { continue };
+            releases.push(distribution.title(release));
+            absence = absence.or_else(|| Some(distribution.absence()));
+        }
         let system = format!("{}@{wanted}", spec.product.word());
-        (!releases.is_empty()).then_some(Error::OtherSystem { system, releases, has_apt })
+        Some(Error::OtherSystem { system, releases, absence: absence? })
     }
 
     /// Adds the rows whose index can be read. Returns why the others cannot.

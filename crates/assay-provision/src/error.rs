@@ -5,6 +5,15 @@ use std::path::{Path, PathBuf};
 
 use assay_model::{Engine, Product};
 
+/// What a machine has instead of the archive of a release.
+#[derive(Debug, Clone, Copy)]
+pub struct Absence {
+    /// The words after "this machine has".
+    pub has: &'static str,
+    /// How to get the archive, before other remedies; empty if the machine cannot have it.
+    pub add: &'static str,
+}
+
 /// Why a server could not be provided.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -14,21 +23,33 @@ pub enum Error {
     /// A kind of system that no source provides.
     #[error("no source provides `{0}`")]
     Unsupported(String),
-    /// The apt client is not installed.
-    #[error("`{0}` is not installed")]
-    AptMissing(&'static str),
-    /// The machine's apt configuration names no archive of a distribution.
-    #[error("no archive of Debian or Ubuntu in this machine's apt configuration, `{}`", .0.display())]
-    NoArchive(PathBuf),
+    /// The client of a distribution is not installed.
+    #[error("`{program}` is not installed")]
+    DistributionMissing {
+        /// The program.
+        program: &'static str,
+        /// What to do without it.
+        hint: &'static str,
+    },
+    /// The machine's configuration names no archive of a distribution.
+    #[error("no archive of {what}, `{}`", place.display())]
+    NoArchive {
+        /// The distribution, and whose configuration has none.
+        what: &'static str,
+        /// The configuration.
+        place: PathBuf,
+        /// What to do about it.
+        hint: &'static str,
+    },
     /// Releases of distributions have a version, but their archives are not this machine's.
-    #[error("{}, since this machine has {}", .releases.join(", "), apt_without(*.has_apt))]
+    #[error("{}, since this machine has {}", .releases.join(", "), .absence.has)]
     OtherSystem {
         /// The system, such as `mariadb@11.8`.
         system: String,
         /// The releases, such as `Debian trixie`.
         releases: Vec<String>,
-        /// Whether the machine has apt, but without these archives.
-        has_apt: bool,
+        /// What the machine has instead of them.
+        absence: Absence,
     },
     /// Servers that are not this distribution's cannot start on this machine.
     #[error("this machine has no loader for these binaries: servers from packages start by `{0}`")]
@@ -99,6 +120,8 @@ pub enum Error {
         release: String,
         /// The package client's words.
         detail: String,
+        /// What to do about it.
+        hint: &'static str,
     },
     /// The archive could not be reached.
     #[error("package archive for `{release}` cannot be reached: {detail}")]
@@ -152,8 +175,8 @@ pub enum Error {
         /// Description of the fault.
         detail: String,
     },
-    /// A package that another one needs is in no suite of the release.
-    #[error("package `{0}` is in no suite of `{1}`")]
+    /// A package that another one needs is nowhere in the release.
+    #[error("package `{0}` is not in `{1}`")]
     MissingPackage(String, String),
     /// A downloaded archive is not the one that the signed index describes.
     #[error(
@@ -306,7 +329,7 @@ impl Error {
             Self::Network { .. }
                 | Self::Download { .. }
                 | Self::ClientMissing { .. }
-                | Self::AptMissing(_)
+                | Self::DistributionMissing { .. }
                 | Self::NotPublished { .. }
                 | Self::Gone { .. }
                 | Self::ExpiredIndex { .. }
@@ -316,7 +339,7 @@ impl Error {
 
     /// Whether the machine has no archive of a distribution, so that only the other sources remain.
     pub(crate) fn is_lack(&self) -> bool {
-        matches!(self, Self::AptMissing(_) | Self::NoArchive(_))
+        matches!(self, Self::DistributionMissing { .. } | Self::NoArchive { .. })
     }
 
     /// Bytes that the disk lacks, if that is known to be the reason.
@@ -371,10 +394,6 @@ fn lacking(
         (None, false) if is_elsewhere => format!("no source that this machine can use has {what}"),
         (None, false) => format!("no source has {what}"),
     }
-}
-
-fn apt_without(has_apt: bool) -> &'static str {
-    if has_apt { "no such archive in apt's sources" } else { "no apt" }
 }
 
 fn from_source(from: &Option<String>) -> String {

@@ -11,10 +11,10 @@ use crate::typo::meant;
 impl Error {
     fn hint_with_names(&self) -> Option<String> {
         match self {
-            Self::OtherSystem { system, releases, has_apt } => {
+            Self::OtherSystem { system, releases, absence } => {
                 let (releases, product) =
                     (releases.join(", "), system.split('@').next().unwrap_or_default());
-                let add = if *has_apt { "add that archive to apt's sources, " } else { "" };
+                let add = absence.add;
                 Some(format!(
                     "`{system}` is in {releases}: {add}run assay there or in a container of it, or name the \
                      directory of a server that you have, `{product}@dir:PATH`"
@@ -83,9 +83,8 @@ impl Error {
             let is_meant = format!("did you mean `{product}@{meant}`");
             return [vec![is_meant], where_else(*product, &[])].concat();
         }
-        let percona = (*product == Product::MySql && engine.is_some())
-            .then(|| "Percona Server has MyRocks: `mysql@8.0.36-28/rocksdb`".to_owned());
-        percona.into_iter().chain(where_else(*product, unread)).collect()
+        let elsewhere = product.facts().engine_elsewhere.filter(|_| engine.is_some());
+        elsewhere.map(str::to_owned).into_iter().chain(where_else(*product, unread)).collect()
     }
 }
 
@@ -125,11 +124,9 @@ impl Hint for Error {
             Self::Architecture(_) => {
                 "use a server of your own, `PRODUCT@dir:PATH`, or build one from source, `PRODUCT@git:PATH`"
             }
-            Self::AptMissing(_) => {
-                "run assay on Debian or Ubuntu, or in a container of one of them; without `--source apt`, \
-                 servers come from other sources too"
-            }
-            Self::NoArchive(_) => "add an archive of Debian or Ubuntu to apt's sources",
+            Self::DistributionMissing { hint, .. }
+            | Self::NoArchive { hint, .. }
+            | Self::UnverifiedIndex { hint, .. } => hint,
             Self::NoVersion { .. } => return self.hints_for_version(),
             Self::NoSource { .. } => {
                 "a package name works too; `assay server list --available PRODUCT` shows them"
@@ -138,9 +135,6 @@ impl Hint for Error {
             Self::ExpiredIndex { .. } => {
                 "the mirror is out of date, or the clock is wrong; with \
                  `--accept-expired-index`, assay uses the index anyway, and the report says so"
-            }
-            Self::UnverifiedIndex { .. } => {
-                "update the package `debian-archive-keyring`, which contains the keys of Debian's releases"
             }
             Self::Network { .. } => {
                 "check the network and the proxy; `--offline` uses only what is in the cache"

@@ -120,10 +120,10 @@ fn loading(root: &Path, libraries: Libraries) -> Result<(Option<PathBuf>, Vec<Pa
             system.loaders.iter().map(|path| under(path).display().to_string()).collect();
         first(root, &loaders, "dynamic loader", Path::is_file)
     };
-    let [debian, others @ ..] = &SYSTEMS;
+    let [preferred, others @ ..] = &SYSTEMS;
     let found = others.iter().find_map(|system| Some((system, loader_of(system).ok()?)));
-    let (system, loader) = match loader_of(debian) {
-        Ok(loader) => (debian, loader),
+    let (system, loader) = match loader_of(preferred) {
+        Ok(loader) => (preferred, loader),
         Err(missing) => found.ok_or(missing)?,
     };
     let paths = own.iter().map(PathBuf::from);

@@ -18,8 +18,6 @@ const INDEX_ROOM: u64 = 200 << 20;
 pub(crate) struct Sources<'a> {
     /// The archives of distributions, by the names of their sources.
     archives: Vec<(&'static str, Box<dyn Archives + 'a>)>,
-    /// Why there are no others.
-    pub(crate) lacks: Vec<Error>,
     /// Lock of the cache.
     pub(crate) lock: fs::File,
 }
@@ -61,15 +59,15 @@ impl Provisioner {
 
     /// The sources of this machine. A distribution that it has no archive of is left out.
     pub(crate) fn sources(&self, lock: fs::File) -> Result<Sources<'_>, Error> {
-        let (mut archives, mut lacks) = (Vec::new(), Vec::new());
+        let mut archives = Vec::new();
         for (word, distribution) in sources::distributions() {
             match distribution.open(&self.catalog, self.store.path(word), lock.try_clone()?) {
                 Ok(opened) => archives.push((word, opened)),
-                Err(error) if error.is_lack() => lacks.push(error),
+                Err(error) if error.is_lack() => {}
                 Err(error) => return Err(error),
             }
         }
-        Ok(Sources { archives, lacks, lock })
+        Ok(Sources { archives, lock })
     }
 
     /// Whether this machine can have the packages of a release.

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::catalog::{Catalog, Packaged, Release};
 use crate::census::Census;
-use crate::error::Error;
+use crate::error::{Absence, Error};
 use crate::provisioner::{Progress, Provisioner};
 use crate::sources::registry::client::Client;
 use crate::sources::registry::verify::Fetched;
@@ -55,6 +55,9 @@ pub(crate) trait Distribution {
         directory: PathBuf,
         lock: fs::File,
     ) -> Result<Box<dyn Archives + 'a>, Error>;
+
+    /// What a machine has that has no archive of a release.
+    fn absence(&self) -> Absence;
 
     /// A release, named for somebody who looks for it.
     fn title(&self, release: &Release) -> String {
@@ -111,7 +114,7 @@ pub(crate) trait Index {
 pub(crate) struct Record {
     pub(crate) name: String,
     pub(crate) version: String,
-    /// The part of the source that has it, such as a suite.
+    /// The part of the source that has it.
     pub(crate) channel: String,
     /// Where the source has it; empty where its client knows.
     pub(crate) location: String,

@@ -57,7 +57,7 @@ pub(super) fn run(
     }
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let mut child = programs::start(&mut command).map_err(|error| match error.kind() {
-        ErrorKind::NotFound => Error::AptMissing(program),
+        ErrorKind::NotFound => Error::DistributionMissing { program, hint: NO_APT },
         _ => Error::Io(error),
     })?;
     let stderr = child.stderr.take();
@@ -97,6 +97,14 @@ pub(super) fn run(
     Err(failure(program, release, &complaints))
 }
 
+/// What to do without apt.
+const NO_APT: &str = "run assay on Debian or Ubuntu, or in a container of one of them; without `--source apt`, servers \
+     come from other sources too";
+
+/// What to do about an index whose signature is not good.
+pub(super) const KEYS: &str =
+    "update the package `debian-archive-keyring`, which contains the keys of Debian's releases";
+
 /// How long a program may continue without a new line of output. Longer than apt's own limits.
 const STALL_LIMIT: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 120 });
 
@@ -133,7 +141,7 @@ fn failure(program: &'static str, release: &str, complaints: &[String]) -> Error
     }
     if let Some(detail) = find(&["NO_PUBKEY", "is not signed", "signatures were invalid", "verif"])
     {
-        return Error::UnverifiedIndex { release, detail };
+        return Error::UnverifiedIndex { release, detail, hint: KEYS };
     }
     if find(&["No space left on device"]).is_some() {
         return Error::Io(ErrorKind::StorageFull.into());
@@ -198,7 +206,7 @@ mod tests {
     #[test]
     fn a_missing_program_is_named() {
         let error = output("assay-no-such-program", &[]).unwrap_err();
-        assert!(matches!(error, Error::AptMissing("assay-no-such-program")));
+        assert_eq!(error.to_string(), "`assay-no-such-program` is not installed");
     }
     #[test]
     fn a_program_that_stalls_is_killed() {

@@ -21,7 +21,7 @@ pub(crate) use index::Index;
 use super::kind::{self, Archives, Kind, Record, Refreshed, Source};
 use crate::catalog::{Catalog, Release};
 use crate::census::Census;
-use crate::error::Error;
+use crate::error::{Absence, Error};
 use crate::store::{CURRENT_FOR, age, now_seconds, read_json, write_json, write_private};
 use crate::unpack::Tree;
 use client::Private;
@@ -69,9 +69,27 @@ impl kind::Distribution for Packages {
         Ok(Box::new(Apt::new(catalog, directory, lock)?))
     }
 
+    fn absence(&self) -> Absence {
+        match Machine::read() {
+            Err(Error::DistributionMissing { .. }) => Absence { has: "no apt", add: "" },
+            _ => Absence {
+                has: "no such archive in apt's sources",
+                add: "add that archive to apt's sources, ",
+            },
+        }
+    }
+
     fn title(&self, release: &Release) -> String {
         let distribution = suites::distribution_of(release).unwrap_or_default();
         format!("{} {}", distribution.name(), release.name)
+    }
+}
+
+fn no_archive() -> Error {
+    Error::NoArchive {
+        what: "Debian or Ubuntu in this machine's apt configuration",
+        place: Machine::place(),
+        hint: "add an archive of Debian or Ubuntu to apt's sources",
     }
 }
 
@@ -96,7 +114,7 @@ impl<'a> Apt<'a> {
     fn new(catalog: &'a Catalog, directory: PathBuf, lock: fs::File) -> Result<Self, Error> {
         let machine = Machine::read()?;
         if machine.distributions(catalog).is_empty() {
-            return Err(Error::NoArchive(Machine::place()));
+            return Err(no_archive());
         }
         Ok(Self { machine, catalog, directory, lock })
     }
@@ -152,7 +170,7 @@ impl<'a> Apt<'a> {
             let entry = self.machine.archive(self.catalog, distribution, suite.archive);
             let Some(entry) = entry else {
                 if suite.archive == Archive::Main {
-                    return Err(Error::NoArchive(Machine::place()));
+                    return Err(no_archive());
                 }
                 notes.push(format!(
                     "without `{}`: no security archive in the apt configuration of this machine",
@@ -240,7 +258,8 @@ impl Archives for Apt<'_> {
             };
             if origin != distribution.name() {
                 let detail = format!("`{suite}` is signed, but its origin is `{origin}`");
-                return Err(Error::UnverifiedIndex { release: release.name.clone(), detail });
+                let release = release.name.clone();
+                return Err(Error::UnverifiedIndex { release, detail, hint: client::KEYS });
             }
             if fs::metadata(file)?.len() > INDEX {
                 let detail = format!("it is longer than {} MB", INDEX >> 20);

@@ -213,7 +213,7 @@ mod tests {
         assert_eq!(found_one.name, "community-mysql-server");
         assert_eq!(found.first().unwrap().channel, "appstream");
         let error = index.closure(&["mysql-server".to_owned()], None, "here").unwrap_err();
-        assert_eq!(error.to_string(), "package `libgone.so.1()(64bit)` is in no suite of `here`");
+        assert_eq!(error.to_string(), "package `libgone.so.1()(64bit)` is not in `here`");
         assert!(index.versions("x").is_empty());
     }
 }

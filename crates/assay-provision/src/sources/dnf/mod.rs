@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::kind::{self, Archives, Kind, Record, Refreshed, Source};
 use crate::catalog::{Catalog, Release};
 use crate::census::Census;
-use crate::error::Error;
+use crate::error::{Absence, Error};
 use crate::http::{self, Failure, Limits};
 use crate::sha256;
 use crate::store::{CURRENT_FOR, age, now_seconds, read_json, write_json};
@@ -65,6 +65,10 @@ impl kind::Distribution for Packages {
         _lock: fs::File,
     ) -> Result<Box<dyn Archives + 'a>, Error> {
         Ok(Box::new(Dnf { directory }))
+    }
+
+    fn absence(&self) -> Absence {
+        Absence { has: "no such repository in dnf's configuration", add: "" }
     }
 }
 

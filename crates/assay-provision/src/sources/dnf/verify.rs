@@ -73,7 +73,9 @@ impl<'a> Keys<'a> {
         }
         let detail =
             format!("the index of repository `{}` has no valid signature", self.repository.id);
-        Err(Error::UnverifiedIndex { release: release.to_owned(), detail })
+        let hint =
+            "update the package that has the keys of the distribution, such as `fedora-gpg-keys`";
+        Err(Error::UnverifiedIndex { release: release.to_owned(), detail, hint })
     }
 
     /// Checks the signature of a package. Keys that are not in files must be in the machine's database, where their
