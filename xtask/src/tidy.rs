@@ -3,6 +3,7 @@
 
 mod unused;
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -94,6 +95,16 @@ const LINES_MAX: usize = 600;
 /// Maximum number of columns of a source line. String literals and tables of data may not exceed it either.
 const COLUMNS_MAX: usize = 120;
 
+/// How often shipped code names a product outside of the products' own files. What products differ in belongs there:
+/// this number may only shrink.
+const PRODUCT_NAMES: usize = 1;
+
+/// Where the products are.
+const PRODUCTS: &[&str] = &["crates/assay-model/src/products", "crates/assay-servers/src/products"];
+
+/// Crates that are not shipped.
+const FOR_TESTS: &[&str] = &["assay-fuzz", "assay-sim", "assay-testkit"];
+
 /// Licences that dependencies may have (SPDX words).
 const LICENCES: &[&str] = &[
     "MIT",
@@ -127,6 +138,7 @@ pub fn check() -> Result<()> {
     for file in &files {
         offences.extend(source(&root, file)?);
     }
+    offences.extend(products(&root, &files)?);
     offences.extend(circles(&root, &files)?);
     offences.extend(unused::offences(&root, &metadata, &files)?);
     offences.extend(readmes(&root)?);
@@ -257,6 +269,50 @@ fn source(root: &Path, path: &Path) -> Result<Vec<String>> {
     Ok(offences)
 }
 
+/// Counts the names of products in shipped code.
+fn products(root: &Path, files: &[PathBuf]) -> Result<Vec<String>> {
+    let is_shipped = |path: &Path| {
+        let is_test = path.to_string_lossy().ends_with("tests.rs");
+        let is_for_tests = FOR_TESTS.iter().any(|name| path.starts_with(format!("crates/{name}")));
+        let is_source =
+            path.starts_with("crates") && path.iter().nth(2).is_some_and(|it| it == "src");
+        is_source && !is_test && !is_for_tests && !PRODUCTS.iter().any(|it| path.starts_with(it))
+    };
+    let mut found = Vec::new();
+    for file in files {
+        let path = file.strip_prefix(root).unwrap_or(file);
+        if !is_shipped(path) {
+            continue;
+        }
+        let content = fs_err::read_to_string(file)?;
+        let code = content.split("#[cfg(test)]").next().unwrap_or_default();
+        let named = code.lines().zip(1..).filter(|(line, _)| names_product(line));
+        found.extend(named.map(|(_, number)| format!("{}:{number}", path.display())));
+    }
+    let count = found.len();
+    Ok(match count.cmp(&PRODUCT_NAMES) {
+        Ordering::Equal => Vec::new(),
+        Ordering::Less => vec![format!("PRODUCT_NAMES of xtask/src/tidy.rs can be {count}")],
+        Ordering::Greater => {
+            let places = found.join(", ");
+            vec![format!(
+                "{count} lines name a product outside of {}, at most {PRODUCT_NAMES} may: {places}",
+                PRODUCTS.join(" and ")
+            )]
+        }
+    })
+}
+
+/// Whether a line names one, as in `Product::MySql`; `Product::ALL` and functions name none.
+fn names_product(line: &str) -> bool {
+    let is_variant = |rest: &str| {
+        let mut letters = rest.chars();
+        letters.next().is_some_and(char::is_uppercase)
+            && letters.next().is_some_and(char::is_lowercase)
+    };
+    line.split("Product::").skip(1).any(is_variant)
+}
+
 fn circles(root: &Path, files: &[PathBuf]) -> Result<Vec<String>> {
     let mut offences = Vec::new();
     for entry in fs_err::read_dir(root.join("crates"))? {
@@ -280,6 +336,12 @@ fn readmes(root: &Path) -> Result<Vec<String>> {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn names_of_products_are_found() {
+        assert!(super::names_product("if product == Product::Postgres {"));
+        assert!(!super::names_product("Product::ALL.into_iter().find_map(Product::named)"));
+    }
+
     #[test]
     fn the_rules_hold() {
         if let Err(offences) = super::check() {
