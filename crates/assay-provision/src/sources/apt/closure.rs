@@ -120,7 +120,7 @@ mod tests {
     fn missing_root_or_library_is_an_error() {
         let index = index(&[stanza("server", "1", "Depends: libnone\n")]);
         let error = names(&index, &["server"], "1").unwrap_err();
-        assert_eq!(error.to_string(), "package `libnone` is in no suite of `here`");
+        assert_eq!(error.to_string(), "package `libnone` is not in `here`");
         assert!(names(&index, &["server"], "3").is_err());
     }
 }
