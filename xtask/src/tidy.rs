@@ -35,7 +35,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("assay-verdict", &["assay-model"]),
     ("assay-study", &["assay-model", "assay-plan", "assay-verdict"]),
     ("assay-raster", &[]),
-    ("assay-report", &["assay-model", "assay-verdict"]),
+    ("assay-report", &["assay-model", "assay-svg", "assay-verdict"]),
+    ("assay-svg", &["assay-model"]),
     ("assay-pack", &["assay-model"]),
     ("assay-repro", &["assay-model", "assay-verdict", "assay-workloads"]),
     ("assay-export", &["assay-model", "assay-verdict"]),
@@ -61,7 +62,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "assay-workloads",
         ],
     ),
-    ("xtask", &[]),
+    ("xtask", &["assay-svg"]),
 ];
 
 /// Pure crates: they only compute, and may not use anything that reads clocks, files or processes.
@@ -73,6 +74,7 @@ const PURE: &[&str] = &[
     "assay-verdict",
     "assay-study",
     "assay-report",
+    "assay-svg",
     "assay-pack",
     "assay-export",
     "assay-repro",

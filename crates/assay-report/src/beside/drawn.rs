@@ -1,9 +1,10 @@
 //! The scatter plots of a study beside another one.
 
+use assay_svg::{MARGIN, Paper};
 use assay_verdict::TestBeside;
 
 use super::words::{cells, heading};
-use crate::charts::paper::{MARGIN, Paper};
+use crate::charts::colours::file as svg;
 use crate::charts::{ChartFile, Place, scatter, stem};
 use crate::view::beside::{Beside, Pair};
 
@@ -39,7 +40,8 @@ fn chart(pair: &Pair) -> ChartFile {
     ChartFile {
         name: stem("beside", [Some(other.clone())]),
         alt: heading.clone(),
-        svg: paper.file(
+        svg: svg(
+            paper,
             top + height,
             &heading,
             &format!("{} {}.", notes.join(" "), told.join("; ")),

@@ -1,10 +1,11 @@
 //! Charts over client counts: QPS and relative QPS of every system, with the crossovers.
 
 use assay_model::Estimate;
+use assay_svg::{Anchor, MARGIN, Paper, SIZE, SMALL, fitted, round_step};
 
+use super::colours::{file, line_class};
 use super::file::{ChartFile, Place, stem};
 use super::key::key;
-use super::paper::{Anchor, MARGIN, Paper, SIZE, SMALL, fitted, line_class};
 use crate::number::figure;
 use crate::ratio::label;
 use crate::scale::Scale;
@@ -69,7 +70,7 @@ fn chart(report: &Report, sweep: &Sweep, tests: &[&TestCurves]) -> Option<ChartF
     Some(ChartFile {
         name: stem("clients", [Some(first.group.word.clone()), data]),
         alt: format!("{heading}: {} of {}", names.join(", "), sweep.systems.join(", ")),
-        svg: paper.file(y + MARGIN, &heading, &format!("{note} {}", told(sweep, tests))),
+        svg: file(paper, y + MARGIN, &heading, &format!("{note} {}", told(sweep, tests))),
         place: Place::Clients,
     })
 }
@@ -226,7 +227,7 @@ impl Panels<'_> {
         let mut end = f64::NEG_INFINITY;
         for clients in &self.test.clients {
             let (x, text) = (self.x(left, f64::from(*clients)), clients.to_string());
-            let half = 0.5 * super::paper::width(&text, SMALL);
+            let half = 0.5 * assay_svg::width(&text, SMALL);
             if x - half > end + 4.0 {
                 paper.text((x, top + HEIGHT + 13.0), Anchor::Middle, "small", &text);
                 end = x + half;
@@ -266,10 +267,7 @@ impl Panels<'_> {
 
 /// 0 and a few round numbers up to this one.
 fn round_steps(most: f64) -> Vec<f64> {
-    let least = most / 4.0;
-    let power = 10f64.powf(least.log10().floor());
-    let step = [1.0, 2.0, 5.0, 10.0].into_iter().map(|it| it * power).find(|step| *step >= least);
-    let step = step.unwrap_or(most);
+    let step = round_step(most / 4.0);
     (0..=4).map(|number| f64::from(number) * step).filter(|at| *at <= 1.05 * most).collect()
 }
 

@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 
 use assay_model::{CallTree, Frame};
+use assay_svg::{Anchor, Paper, SMALL, fitted, width};
 use assay_verdict::{FunctionKey, Modules};
-
-use super::paper::{Anchor, Paper, SMALL, fitted, width};
 
 /// Width of the drawing.
 const WIDTH: f64 = 1000.0;

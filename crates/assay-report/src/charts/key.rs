@@ -1,6 +1,8 @@
 //! Keys of charts, which name the system of each line or bar.
 
-use super::paper::{Anchor, MARGIN, Paper, SIZE, bar_class, fitted, line_class, width};
+use assay_svg::{Anchor, MARGIN, Paper, SIZE, fitted, width};
+
+use super::colours::{bar_class, line_class};
 
 /// Draws a key that names the system of each line. Returns the position below it.
 pub(super) fn key<S: AsRef<str>>(paper: &mut Paper, top: f64, systems: &[S]) -> f64 {

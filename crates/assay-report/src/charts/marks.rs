@@ -3,16 +3,16 @@
 //! Positions are percentages of the width, so that a drawing fills the place it is given and its marks keep their
 //! shape.
 
-use std::fmt::Write as _;
-
 use assay_model::Estimate;
+use assay_svg::Length::{self, Percent};
+use assay_svg::{Anchor, Paper};
 
-use super::paper::escaped;
+use super::colours::line_class;
 use crate::document::Figure;
 use crate::ratio::{label, narrow};
 use crate::scale::Scale;
 use crate::view::answer::TestRatio;
-use crate::view::drawing::Chart;
+use crate::view::drawing::{COLUMNS, Chart, HEIGHT};
 use crate::view::groups::GroupRow;
 use crate::view::tests::Measured;
 
@@ -35,14 +35,14 @@ impl Scale {
 
     /// The labels of the scale, whose least distance is a percentage of its width.
     pub(crate) fn axis(self, distance: f64) -> String {
-        let labels = self.labels(distance).into_iter().map(|ratio| {
-            let (x, label) = (self.x(ratio), label(ratio));
-            let class = if ratio == 1.0 { r#" class="one""# } else { "" };
-            format!(
-                r#"<text x="{x:.1}%" y="11"{class}>{label}</text><line x1="{x:.1}%" x2="{x:.1}%" y1="14" y2="100%"/>"#
-            )
-        });
-        format!(r#"<svg class="axis" aria-hidden="true">{}</svg>"#, labels.collect::<String>())
+        let mut paper = Paper::new(0.0);
+        for ratio in self.labels(distance) {
+            let x = Percent(self.x(ratio));
+            let class = if ratio == 1.0 { "one" } else { "" };
+            paper.text((x, 11.0), Anchor::Start, class, &label(ratio));
+            paper.line("", (x, 14.0), (x, Percent(100.0)));
+        }
+        paper.filling("axis")
     }
 
     /// Many ratios at once: a dot for each test, stacked where they are close.
@@ -52,15 +52,17 @@ impl Scale {
         let column = |test: &&TestRatio| (self.x(test.ratio.value) / DOT_WIDTH).round() as i64;
         let highest = sorted.chunk_by(|a, b| column(a) == column(b)).map(<[_]>::len).max();
         let step = ((DOTS_HEIGHT - 8.0) / highest.unwrap_or(1) as f64).min(8.0);
-        let radius = (0.5 * step).clamp(2.2, 3.6);
-        let mut svg = format!(r#"<svg class="dots" aria-hidden="true">{}"#, ground(self));
+        // To a tenth of a pixel.
+        let radius = (5.0 * step).clamp(22.0, 36.0).round() / 10.0;
+        let mut paper = Paper::new(0.0);
+        ground(&mut paper, self);
         for stack in sorted.chunk_by(|a, b| column(a) == column(b)) {
             for (level, test) in stack.iter().enumerate() {
-                let x = column(test) as f64 * DOT_WIDTH;
-                svg += &dot(test, (x, DOTS_HEIGHT - 5.0 - step * level as f64), radius);
+                let x = Percent(column(test) as f64 * DOT_WIDTH);
+                dot(&mut paper, test, (x, DOTS_HEIGHT - 5.0 - step * level as f64), radius);
             }
         }
-        svg + "</svg>"
+        paper.filling("dots")
     }
 }
 
@@ -71,27 +73,25 @@ const DOTS_HEIGHT: f64 = 72.0;
 const DOT_WIDTH: f64 = 1.2;
 
 /// The dot of a test. That of a bound has an arrow that points to where the value is.
-fn dot(TestRatio { test, ratio, verdict }: &TestRatio, (x, y): (f64, f64), radius: f64) -> String {
+fn dot(paper: &mut Paper, test: &TestRatio, at: (Length, f64), radius: f64) {
+    let TestRatio { test, ratio, verdict } = test;
     let class = verdict.word();
-    let arrow = ratio.is_bound().then(|| {
+    if ratio.is_bound() {
         let to = if ratio.low.is_finite() { 8 } else { -8 };
-        format!(
-            r#"<svg class="a {class}" x="{x:.1}%" y="{y:.0}"><path d="M0 0H{to}m0-3v6l{}-3z"/></svg>"#,
-            to / 2
-        )
-    });
-    let (arrow, test, ratio) = (arrow.unwrap_or_default(), escaped(test), narrow(*ratio));
-    let place = format!(r#"cx="{x:.1}%" cy="{y:.0}" r="{radius:.1}""#);
-    format!(r#"{arrow}<circle class="{class}" {place}><title>{test} {ratio}</title></circle>"#)
+        let arrow = format!("M0 0H{to}m0-3v6l{}-3z", to / 2);
+        paper.around(&format!("a {class}"), at, |paper| paper.path("", &arrow));
+    }
+    let told = format!("{test} {}", narrow(*ratio));
+    paper.told(&told, |paper| paper.circle(class, at, radius));
 }
 
 /// The background of all charts: the band of changes too small to matter and the line of no change.
-fn ground(scale: Scale) -> String {
+fn ground(paper: &mut Paper, scale: Scale) {
     let left = scale.x(1.0 / (1.0 + scale.threshold));
     let width = scale.x(1.0 + scale.threshold) - left;
-    let one = scale.x(1.0);
-    let band = format!(r#"<rect class="b" x="{left:.1}%" width="{width:.1}%" height="100%"/>"#);
-    band + &format!(r#"<line class="o" x1="{one:.1}%" x2="{one:.1}%" y2="100%"/>"#)
+    let one = Percent(scale.x(1.0));
+    paper.rect("b", (Percent(left), 0.0), (Percent(width), Percent(100.0)));
+    paper.line("o", (one, 0.0), (one, Percent(100.0)));
 }
 
 /// One estimate with its interval, before a wider span, such as smallest and largest.
@@ -101,61 +101,51 @@ fn strip(
     span: Option<(f64, f64)>,
     class: &str,
 ) -> String {
-    let line = |class: &str, (low, high): (f64, f64)| {
-        let (x1, x2) = (scale.x(low), scale.x(high));
-        format!(r#"<line class="{class}" x1="{x1:.1}%" x2="{x2:.1}%" y1="50%" y2="50%"/>"#)
-    };
-    let mut marks = span.map(|span| line("s", span)).unwrap_or_default();
-    if let Some(estimate) = estimate {
-        if span.is_none() {
-            let (x1, x2) = (scale.x(estimate.value.min(1.0)), scale.x(estimate.value.max(1.0)));
-            let width = x2 - x1;
-            // Writing to memory cannot fail.
-            let _ = write!(
-                marks,
-                r#"<rect class="d" x="{x1:.1}%" width="{width:.1}%" y="3" height="12"/>"#
-            );
-        }
-        // A bound has one end beyond the scale.
-        let (low, high) = estimate.ends().unwrap_or((estimate.value, estimate.value));
-        marks += &estimate.ends().map(|ends| line("i", ends)).unwrap_or_default();
-        if low < scale.low {
-            marks += r#"<svg class="a"><path d="M7 4 1 9l6 5"/></svg>"#;
-        }
-        if high > scale.high {
-            marks += r#"<svg class="a" x="100%"><path d="m-7 4 6 5-6 5"/></svg>"#;
-        }
-        if scale.holds(estimate.value) {
-            let hollow = if estimate.has_interval() { "" } else { r#" class="h""# };
-            let x = scale.x(estimate.value);
-            let _ = write!(marks, r#"<circle{hollow} cx="{x:.1}%" cy="50%" r="3.5"/>"#);
-        }
+    let mut paper = Paper::new(0.0);
+    ground(&mut paper, scale);
+    let at = |ratio| (Percent(scale.x(ratio)), Percent(50.0));
+    if let Some((low, high)) = span {
+        paper.line("s", at(low), at(high));
     }
-    format!(r#"<svg class="strip {class}" aria-hidden="true">{}{marks}</svg>"#, ground(scale))
+    let Some(estimate) = estimate else { return paper.filling(&format!("strip {class}")) };
+    if span.is_none() {
+        let [low, high] = [estimate.value.min(1.0), estimate.value.max(1.0)].map(|it| scale.x(it));
+        paper.rect("d", (Percent(low), 3.0), (Percent(high - low), 12.0));
+    }
+    // A bound has one end beyond the scale.
+    let (low, high) = estimate.ends().unwrap_or((estimate.value, estimate.value));
+    if estimate.ends().is_some() {
+        paper.line("i", at(low), at(high));
+    }
+    if low < scale.low {
+        paper.around("a", (0.0, 0.0), |paper| paper.path("", "M7 4 1 9l6 5"));
+    }
+    if high > scale.high {
+        paper.around("a", (Percent(100.0), 0.0), |paper| paper.path("", "m-7 4 6 5-6 5"));
+    }
+    if scale.holds(estimate.value) {
+        let class = if estimate.has_interval() { "" } else { "h" };
+        paper.circle(class, at(estimate.value), 3.5);
+    }
+    paper.filling(&format!("strip {class}"))
 }
 
 /// A bar, whose length is a part of the longest.
 pub(crate) fn bar(system: usize, share: f64) -> String {
-    let (system, width) = (system % 6, 100.0 * share);
-    stretched(
-        "0 0 100 1",
-        &format!(r#"<rect class="line{system}" width="{width:.1}" height="1"/>"#),
-    )
-}
-
-/// Marks that fill the place they are given.
-fn stretched(area: &str, marks: &str) -> String {
-    let fill = r#"preserveAspectRatio="none" aria-hidden="true""#;
-    format!(r#"<svg viewBox="{area}" {fill}>{marks}</svg>"#)
+    let mut paper = Paper::new(100.0);
+    paper.rect(&line_class(system), (0.0, 0.0), (100.0 * share, 1.0));
+    paper.stretched(1.0)
 }
 
 /// A quantity over time or client counts as a small drawing.
 pub(crate) fn small(chart: &Chart) -> Figure {
-    let lines = chart.lines.iter();
-    let lines = lines.map(|it| format!(r#"<path class="line{}" d="{}"/>"#, it.system % 6, it.path));
+    let mut paper = Paper::new(f64::from(COLUMNS));
+    for line in &chart.lines {
+        paper.path(&line_class(line.system), &line.path);
+    }
     Figure {
         caption: format!("{}, {}", chart.title, chart.caption),
-        svg: stretched("0 0 240 60", &lines.collect::<String>()),
+        svg: paper.stretched(HEIGHT),
         ticks: chart.ticks.clone(),
         is_caption_below: false,
     }
@@ -190,7 +180,7 @@ mod tests {
         let bound = Estimate::at_most(0.002);
         let scale = Scale::fitting(&[bound], 0.02);
         let drawn = strip(scale, bound);
-        assert!(drawn.contains(r#"class="i" x1="3.0%""#), "{drawn}");
+        assert!(drawn.contains(r#"class="i" x1="3%""#), "{drawn}");
         assert!(drawn.contains("M7 4") && !drawn.contains("m-7 4"), "{drawn}");
         let tests = [TestRatio { test: "x", ratio: bound, verdict: Verdict::Slower }];
         let dots = scale.dots(&tests);

@@ -1,7 +1,9 @@
 //! The matrix of tests and systems, in the colours of the published tables.
 
+use assay_svg::{Anchor, MARGIN, Paper, SIZE, SMALL, fitted, width};
+
+use super::colours::file;
 use super::file::{ChartFile, Place, setup_word, stem};
-use super::paper::{Anchor, MARGIN, Paper, SIZE, SMALL, fitted, width};
 use crate::view::Report;
 use crate::view::matrix::{Matrix, MatrixSection};
 use crate::words::{Separated, title};
@@ -83,7 +85,7 @@ fn chart(report: &Report, sections: &[MatrixSection]) -> Option<ChartFile> {
     Some(ChartFile {
         name: stem("matrix", [setup]),
         alt: format!("{heading} of {}, by test", matrix.labels.join(", ")),
-        svg: paper.file(y + MARGIN, &heading, &description),
+        svg: file(paper, y + MARGIN, &heading, &description),
         place: Place::Matrix,
     })
 }

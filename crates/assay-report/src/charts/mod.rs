@@ -1,12 +1,12 @@
 //! The charts of a report: SVG that stands alone, to be shown in a post.
 
+pub(crate) mod colours;
 pub(crate) mod curves;
 mod file;
 pub(crate) mod flame;
 mod key;
 pub(crate) mod marks;
 mod matrix;
-pub(crate) mod paper;
 pub(crate) mod published;
 mod queue;
 pub(crate) mod scatter;

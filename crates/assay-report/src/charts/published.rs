@@ -1,9 +1,11 @@
 //! Columns of relative QPS, as in published posts: a scale that need not start at 0, and a second chart that is cut off
 //! where one test dwarfs the others.
 
+use assay_svg::{Anchor, MARGIN, Paper, SMALL, fitted, width};
+
+use super::colours::{bar_class, file};
 use super::file::{ChartFile, Place, setup_word, stem};
 use super::key::bar_key;
-use super::paper::{Anchor, MARGIN, Paper, SMALL, bar_class, fitted, width};
 use crate::ratio::{is_fraction, short};
 use crate::view::Report;
 use crate::view::matrix::{MatrixRow, MatrixSection};
@@ -148,7 +150,7 @@ impl Columns<'_> {
         ChartFile {
             name,
             alt: format!("{title}: {} against {}", others.join(", "), report.base),
-            svg: paper.file(height, &title, &description),
+            svg: file(paper, height, &title, &description),
             place: Place::Tests(section.setup, section.group.word.clone()),
         }
     }

@@ -1,7 +1,9 @@
 //! The charts of the Insert Benchmark: the rates of its steps as bars, and each step second by second.
 
+use assay_svg::{Anchor, MARGIN, Paper, SIZE, fitted, width};
+
+use super::colours::{bar_class, file};
 use super::file::{ChartFile, Place, stem};
-use super::paper::{Anchor, MARGIN, Paper, SIZE, bar_class, fitted, width};
 use super::sheet::{SECONDS, Sheet};
 use crate::view::Report;
 use crate::view::drawing::Chart;
@@ -53,7 +55,7 @@ fn bars(bench: &InsertBench) -> Option<ChartFile> {
     Some(ChartFile {
         name: "insert-bench-rates".to_owned(),
         alt: format!("{title}: {}", bench.systems.join(", ")),
-        svg: paper.file(y + MARGIN, title, &format!("{note} {}.", told.join("; "))),
+        svg: file(paper, y + MARGIN, title, &format!("{note} {}.", told.join("; "))),
         place: Place::InsertBench,
     })
 }

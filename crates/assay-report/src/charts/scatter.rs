@@ -1,8 +1,8 @@
 //! A scatter plot of two studies: relative QPS there along x, here along y, on one logarithmic scale.
 
+use assay_svg::{Anchor, Paper, SMALL, width};
 use assay_verdict::{Agreement, TestBeside};
 
-use super::paper::{Anchor, Paper, SMALL, width};
 use crate::ratio::label;
 
 /// Side of the square.

@@ -1,8 +1,10 @@
 //! Drawings of quantities over time or client counts, beside and below each other in one file.
 
+use assay_svg::{Anchor, MARGIN, Paper, SMALL, fitted, width};
+
+use super::colours::file;
 use super::file::{ChartFile, Place};
 use super::key::key;
-use super::paper::{Anchor, MARGIN, Paper, SMALL, fitted, width};
 use crate::view::drawing::{COLUMNS, Chart, HEIGHT};
 
 /// How much larger the drawings are than the units that they are drawn in.
@@ -59,7 +61,7 @@ impl Sheet<'_> {
         let alt = format!("{}: {} of {}", self.title, shown.join("; "), self.systems.join(", "));
         ChartFile {
             name: self.name,
-            svg: paper.file(y + MARGIN, &self.title, &alt),
+            svg: file(paper, y + MARGIN, &self.title, &alt),
             alt,
             place: self.place,
         }

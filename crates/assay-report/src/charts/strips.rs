@@ -1,9 +1,10 @@
 //! Forest plots: a row for each test or group and system, with its interval on a common scale.
 
 use assay_model::Estimate;
+use assay_svg::{Anchor, MARGIN, Paper, SIZE, fitted, width};
 
+use super::colours::file;
 use super::file::{ChartFile, Place, compared, setup_word, stem};
-use super::paper::{Anchor, MARGIN, Paper, SIZE, fitted, width};
 use crate::ratio::label;
 use crate::scale::Scale;
 use crate::view::Report;
@@ -181,7 +182,7 @@ fn chart(
     Some(ChartFile {
         name,
         alt: format!("{heading}: {} against {}", systems.join(", "), report.base),
-        svg: paper.file(top + height + MARGIN, heading, &description),
+        svg: file(paper, top + height + MARGIN, heading, &description),
         place,
     })
 }

@@ -1,9 +1,9 @@
 //! The relative QPS of a test over studies, in their order.
 
 use assay_model::Estimate;
+use assay_svg::{Anchor, Paper, SMALL, fitted, round_step};
 use assay_verdict::{TrendLine, TrendPoint};
 
-use super::paper::{Anchor, Paper, SMALL, fitted};
 use crate::ratio::{Ratio, label};
 use crate::scale::Scale;
 use crate::words::began;
@@ -146,10 +146,7 @@ pub(crate) fn draw(
 
 /// Round ratios between both ends, few enough for their labels.
 fn labels(least: f64, most: f64) -> Vec<f64> {
-    let rough = (most - least) / 5.0;
-    let power = 10_f64.powf(rough.log10().floor()).max(0.001);
-    let step = [1.0, 2.0, 5.0, 10.0].into_iter().map(|it| it * power).find(|step| *step >= rough);
-    let step = step.unwrap_or(rough);
+    let step = round_step(((most - least) / 5.0).max(0.001));
     let first = (least / step).ceil();
     let count = ((most / step).floor() - first + 1.0).max(0.0) as u32;
     (0..count).map(|number| (first + f64::from(number)) * step).collect()

@@ -1,9 +1,10 @@
 //! Small charts of tests over a line of versions, one beside the other on a common scale.
 
 use assay_model::{Estimate, Verdict};
+use assay_svg::{Anchor, LARGE, MARGIN, Paper, SIZE, SMALL, fitted, width};
 
+use super::colours::file;
 use super::file::{ChartFile, Place, setup_word, stem};
-use super::paper::{Anchor, LARGE, MARGIN, Paper, SIZE, SMALL, fitted, width};
 use crate::ratio::{label, short};
 use crate::scale::Scale;
 use crate::view::Report;
@@ -65,7 +66,7 @@ fn chart(report: &Report, line: &VersionLine, section: &VersionSection) -> Optio
     Some(ChartFile {
         name: stem("versions", parts),
         alt: format!("{heading}: {}", line.labels.join(", ")),
-        svg: paper.file(y + MARGIN, &heading, &format!("{note} {}", told.join(" "))),
+        svg: file(paper, y + MARGIN, &heading, &format!("{note} {}", told.join(" "))),
         place: Place::Versions,
     })
 }

@@ -1,9 +1,10 @@
 //! The charts of a trend.
 
+use assay_svg::{MARGIN, Paper};
 use assay_verdict::TrendLine;
 
 use super::words::{Trend, changes, is_shift, row, terms};
-use crate::charts::paper::{MARGIN, Paper};
+use crate::charts::colours::file as svg;
 use crate::charts::{ChartFile, Place, stem, trend as chart};
 
 /// The chart of a line, as a part of the page; `None` if there is nothing to draw.
@@ -34,7 +35,8 @@ fn file(trend: &Trend<'_>, line: &TrendLine, number: u32) -> ChartFile {
     ChartFile {
         name: stem("trend", [Some(trend.test.to_owned()), Some(number.to_string())]),
         alt: heading.clone(),
-        svg: paper.file(
+        svg: svg(
+            paper,
             top + chart::TALL,
             &heading,
             &format!("{} {}.", notes.join(" "), told.join("; ")),

@@ -1,4 +1,6 @@
-//! A small writer of charts: SVG files that are readable on light and on dark pages.
+//! Charts with error bars as SVG files, which are readable on light and on dark pages.
+
+use assay_svg::{Anchor, Paper, round_step, width as text_width};
 
 /// Width of every chart, pixels.
 const WIDTH: f64 = 720.0;
@@ -18,7 +20,7 @@ const RIGHT: f64 = 24.0;
 
 /// Colours that people with any colour vision can tell apart (Okabe and Ito 2008), for light and dark pages.
 const STYLE: &str = "\
-text{font:12px system-ui,sans-serif;fill:#333}.t{font-weight:600;font-size:14px}\
+text{font:12px system-ui,sans-serif;fill:#333}.t{font-weight:600;font-size:14px}.paper{fill:none}\
 .g{stroke:#ddd}.a{stroke:#888}.r{stroke:#888;stroke-dasharray:4 3}\
 .l{fill:none;stroke-width:2}.e{stroke-width:1.5}\
 .c0{stroke:#0072b2}.f0{fill:#0072b2}.c1{stroke:#d55e00}.f1{fill:#d55e00}\
@@ -44,7 +46,7 @@ impl Axis {
     /// An axis that holds all values and begins at zero or below.
     pub(super) fn from_zero(title: &str, values: impl Iterator<Item = f64>) -> Self {
         let (low, high) = ends(values);
-        let step = step((high.max(0.0) - low.min(0.0)).max(1e-9));
+        let step = round_step((high.max(0.0) - low.min(0.0)).max(1e-9) / 6.0);
         let title = title.to_owned();
         Self {
             title,
@@ -71,7 +73,7 @@ impl Axis {
 
     fn ticks(&self) -> Vec<f64> {
         if !self.is_log {
-            let step = step(self.high - self.low);
+            let step = round_step((self.high - self.low) / 6.0);
             let (first, last) = ((self.low / step).ceil() as i64, (self.high / step + 1e-9) as i64);
             return (first..=last).map(|number| number as f64 * step).collect();
         }
@@ -98,30 +100,10 @@ fn ends(values: impl Iterator<Item = f64>) -> (f64, f64) {
     }
 }
 
-/// The distance of ticks: 1, 2 or 5 times a power of ten, so that a span has four to ten of them.
-fn step(span: f64) -> f64 {
-    let power = 10_f64.powf((span / 5.0).log10().floor());
-    let times = span / 5.0 / power;
-    power
-        * if times < 1.5 {
-            1.0
-        } else if times < 3.5 {
-            2.0
-        } else if times < 7.5 {
-            5.0
-        } else {
-            10.0
-        }
-}
-
 fn shown(value: f64) -> String {
     let text = format!("{value:.4}");
     let short = text.trim_end_matches('0').trim_end_matches('.');
     if short == "-0" { "0".to_owned() } else { short.to_owned() }
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 /// A value with its interval, at a place of the other axis or in a row.
@@ -152,39 +134,35 @@ pub(super) fn points(title: &str, x: &Axis, y: &Axis, series: &[Series]) -> Stri
 
 fn chart(title: &str, x: &Axis, y: &Axis, series: &[Series], is_joined: bool) -> String {
     let left = 64.0;
-    let top = top(series);
+    let (mut paper, top) = begun(title, series);
     let (width, bottom) = (WIDTH - left - RIGHT, top + HEIGHT);
     let at_x = |value: f64| left + width * x.share(value);
     let at_y = |value: f64| bottom - HEIGHT * y.share(value);
-    let mut svg = begun(title, bottom + BOTTOM, series);
     for tick in y.ticks() {
         let (at, right) = (at_y(tick), left + width);
-        line(&mut svg, "g", (left, at), (right, at));
-        label(&mut svg, (left - 8.0, at + 4.0), "end", &shown(tick));
+        paper.line("g", (left, at), (right, at));
+        paper.text((left - 8.0, at + 4.0), Anchor::End, "", &shown(tick));
     }
     for tick in x.ticks() {
-        line(&mut svg, "a", (at_x(tick), bottom), (at_x(tick), bottom + 5.0));
-        label(&mut svg, (at_x(tick), bottom + 20.0), "middle", &shown(tick));
+        paper.line("a", (at_x(tick), bottom), (at_x(tick), bottom + 5.0));
+        paper.text((at_x(tick), bottom + 20.0), Anchor::Middle, "", &shown(tick));
     }
-    line(&mut svg, "a", (left, bottom), (left + width, bottom));
-    label(&mut svg, (left + width / 2.0, bottom + 42.0), "middle", &x.title);
-    label(&mut svg, (left - 56.0, top - 8.0), "start", &y.title);
+    paper.line("a", (left, bottom), (left + width, bottom));
+    paper.text((left + width / 2.0, bottom + 42.0), Anchor::Middle, "", &x.title);
+    paper.text((left - 56.0, top - 8.0), Anchor::Start, "", &y.title);
     for (number, series) in series.iter().enumerate() {
-        let colour = number % COLOURS;
-        if is_joined {
-            let place = |it: &Point| format!("{:.1},{:.1}", at_x(it.at), at_y(it.value));
-            let places: Vec<String> = series.points.iter().map(place).collect();
-            let places = places.join(" ");
-            svg += &format!("<polyline class=\"l c{colour}\" points=\"{places}\"/>\n");
+        let place = |point: &Point| format!("{:.1} {:.1}", at_x(point.at), at_y(point.value));
+        let places: Vec<String> = series.points.iter().map(place).collect();
+        if is_joined && !places.is_empty() {
+            paper.path(&class("l", number), &format!("M{}", places.join("L")));
         }
         for point in &series.points {
             let at = at_x(point.at);
-            let class = format!("e c{colour}");
-            line(&mut svg, &class, (at, at_y(point.low)), (at, at_y(point.high)));
-            dot(&mut svg, colour, (at, at_y(point.value)), &tooltip(series, point));
+            paper.line(&class("e", number), (at, at_y(point.low)), (at, at_y(point.high)));
+            dot(&mut paper, number, (at, at_y(point.value)), &tooltip(series, point));
         }
     }
-    svg + "</svg>\n"
+    paper.file(bottom + BOTTOM, STYLE, title, &told(series))
 }
 
 /// A chart of rows, such as tests: in each of them, values with error bars along a common axis. [`Point::at`] is the
@@ -196,95 +174,72 @@ pub(super) fn rows(
     series: &[Series],
     rules: &[f64],
 ) -> String {
-    let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
-    let left = 24.0 + 6.6 * longest as f64;
+    let longest = names.iter().map(|name| text_width(name, 12.0)).fold(0.0, f64::max);
+    let left = 24.0 + longest;
     let width = WIDTH - left - RIGHT;
-    let top = top(series);
+    let (mut paper, top) = begun(title, series);
     let bottom = top + ROW * names.len() as f64;
     let at_x = |value: f64| left + width * x.share(value);
-    let mut svg = begun(title, bottom + BOTTOM, series);
     for tick in x.ticks() {
-        line(&mut svg, "g", (at_x(tick), top), (at_x(tick), bottom));
-        label(&mut svg, (at_x(tick), bottom + 18.0), "middle", &shown(tick));
+        paper.line("g", (at_x(tick), top), (at_x(tick), bottom));
+        paper.text((at_x(tick), bottom + 18.0), Anchor::Middle, "", &shown(tick));
     }
     for rule in rules {
-        line(&mut svg, "r", (at_x(*rule), top), (at_x(*rule), bottom));
+        paper.line("r", (at_x(*rule), top), (at_x(*rule), bottom));
     }
-    label(&mut svg, (left + width / 2.0, bottom + 40.0), "middle", &x.title);
+    paper.text((left + width / 2.0, bottom + 40.0), Anchor::Middle, "", &x.title);
     for (row, name) in names.iter().enumerate() {
-        label(&mut svg, (left - 8.0, top + ROW * (row as f64 + 0.5) + 4.0), "end", name);
+        let at = (left - 8.0, top + ROW * (row as f64 + 0.5) + 4.0);
+        paper.text(at, Anchor::End, "", name);
     }
     let lane = 0.8 * ROW / series.len().max(1) as f64;
     for (number, series) in series.iter().enumerate() {
-        let colour = number % COLOURS;
         for point in &series.points {
             let at = top + ROW * (point.at + 0.1) + lane * (number as f64 + 0.5);
-            let class = format!("e c{colour}");
-            line(&mut svg, &class, (at_x(point.low), at), (at_x(point.high), at));
-            dot(&mut svg, colour, (at_x(point.value), at), &tooltip(series, point));
+            paper.line(&class("e", number), (at_x(point.low), at), (at_x(point.high), at));
+            dot(&mut paper, number, (at_x(point.value), at), &tooltip(series, point));
         }
     }
-    svg + "</svg>\n"
+    paper.file(bottom + BOTTOM, STYLE, title, &told(series))
+}
+
+/// What a chart shows, for those who do not see it.
+fn told(series: &[Series]) -> String {
+    let names: Vec<&str> = series.iter().map(|series| series.name.as_str()).collect();
+    names.join("; ")
+}
+
+/// The class of a mark of a series.
+fn class(mark: &str, series: usize) -> String {
+    format!("{mark} c{}", series % COLOURS)
 }
 
 fn tooltip(series: &Series, point: &Point) -> String {
     format!("{}: {} [{}, {}]", series.name, shown(point.value), shown(point.low), shown(point.high))
 }
 
-/// The beginning of a chart: its style, title and legend.
-fn begun(title: &str, height: f64, series: &[Series]) -> String {
-    let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height:.0}\" role=\"img\">\n\
-         <title>{title}</title><style>{STYLE}</style>\n\
-         <text class=\"t\" x=\"8\" y=\"20\">{title}</text>\n",
-        title = escaped(title),
-    );
-    for (number, (place, series)) in legend(series).into_iter().enumerate() {
-        if !series.name.is_empty() {
-            let (x, y) = (place.0, 36.0 + LEGEND * place.1 as f64);
-            dot(&mut svg, number % COLOURS, (x + 4.0, y), &series.name);
-            label(&mut svg, (x + 13.0, y + 4.0), "start", &series.name);
-        }
-    }
-    svg
-}
-
-/// Where each name of the legend is: pixels from the left, and line.
-fn legend(series: &[Series]) -> Vec<((f64, usize), &Series)> {
-    let (mut x, mut line) = (8.0, 0);
-    let mut places = Vec::with_capacity(series.len());
-    for series in series {
-        let width = 30.0 + 6.8 * series.name.chars().count() as f64;
+/// The beginning of a chart: its title and its legend. Returns the upper end of the area below them.
+fn begun(title: &str, series: &[Series]) -> (Paper, f64) {
+    let mut paper = Paper::new(WIDTH);
+    paper.text((8.0, 20.0), Anchor::Start, "t", title);
+    let (mut x, mut y) = (8.0, 36.0);
+    for (number, series) in series.iter().enumerate() {
+        let width = 30.0 + text_width(&series.name, 12.0);
         if x + width > WIDTH && x > 8.0 {
-            (x, line) = (8.0, line + 1);
+            (x, y) = (8.0, y + LEGEND);
         }
-        places.push(((x, line), series));
+        if !series.name.is_empty() {
+            dot(&mut paper, number, (x + 4.0, y), &series.name);
+            paper.text((x + 13.0, y + 4.0), Anchor::Start, "", &series.name);
+        }
         x += width;
     }
-    places
+    (paper, y - 36.0 + TOP)
 }
 
-/// The upper end of the area, below title and legend.
-fn top(series: &[Series]) -> f64 {
-    TOP + LEGEND * legend(series).last().map_or(0.0, |(place, _)| place.1 as f64)
-}
-
-fn line(svg: &mut String, class: &str, from: (f64, f64), to: (f64, f64)) {
-    let ((x1, y1), (x2, y2)) = (from, to);
-    let to = format!("x2=\"{x2:.1}\" y2=\"{y2:.1}\"");
-    *svg += &format!("<line class=\"{class}\" x1=\"{x1:.1}\" y1=\"{y1:.1}\" {to}/>\n");
-}
-
-fn label(svg: &mut String, (x, y): (f64, f64), anchor: &str, text: &str) {
-    let text = escaped(text);
-    let place = format!("x=\"{x:.1}\" y=\"{y:.1}\"");
-    *svg += &format!("<text {place} text-anchor=\"{anchor}\">{text}</text>\n");
-}
-
-fn dot(svg: &mut String, colour: usize, (x, y): (f64, f64), told: &str) {
-    let told = escaped(told);
-    let place = format!("cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3.5\"");
-    *svg += &format!("<circle class=\"f{colour}\" {place}><title>{told}</title></circle>\n");
+fn dot(paper: &mut Paper, series: usize, at: (f64, f64), words: &str) {
+    let class = format!("f{}", series % COLOURS);
+    paper.told(words, |paper| paper.circle(&class, at, 3.5));
 }
 
 #[cfg(test)]

@@ -1,62 +1,89 @@
-//! A small SVG writer. Marks have classes: a file brings their colours with it, and the page has its own.
+//! A small SVG writer. Marks have classes: a file brings their colours with it, and a page has its own.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 
 use assay_model::printable;
 
 /// Size of text, in units of the drawing, which are pixels.
-pub(crate) const SIZE: f64 = 12.0;
+pub const SIZE: f64 = 12.0;
 
 /// Size of the text of axes and notes.
-pub(crate) const SMALL: f64 = 10.0;
+pub const SMALL: f64 = 10.0;
 
 /// Size of titles.
-pub(crate) const LARGE: f64 = 15.0;
+pub const LARGE: f64 = 15.0;
 
 /// Room around everything.
-pub(crate) const MARGIN: f64 = 16.0;
+pub const MARGIN: f64 = 16.0;
 
-/// The colours of files, which are those of the page in daylight. Fonts with the widest letters come first, because
-/// places for text are reckoned with such letters.
-const STYLE: &str = "text{font:12px 'DejaVu Sans',Verdana,Arial,sans-serif;fill:#1b1d21}\
-    .small{font-size:10px;fill:#5c626b}.large{font-size:15px}.soft{fill:#5c626b}\
-    .paper{fill:#fff}.band{fill:#e6e2da}.one{stroke:#8d9098}.grid{stroke:#dedbd5}.frame{fill:none;stroke:#dedbd5}\
-    .change{fill:currentColor;opacity:.2}.range{stroke:currentColor;stroke-width:3;stroke-linecap:round}\
-    .span{stroke:currentColor}.dot{fill:currentColor;stroke:#fff}\
-    .hollow{fill:#fff;stroke:currentColor;stroke-width:1.8}\
-    .arrow{fill:none;stroke:currentColor;stroke-width:2}.curve{fill:none;stroke:currentColor;stroke-width:1.6}\
-    .thin{fill:none;stroke:currentColor;stroke-width:.7;opacity:.8}\
-    .bars{fill:none;stroke:currentColor;stroke-width:1.4}\
-    .points{fill:none;stroke:currentColor;stroke-width:5.5;stroke-linecap:round}.fill{fill:currentColor;stroke:none}\
-    .pale1{fill-opacity:.45;stroke:currentColor}.pale2{fill-opacity:.1;stroke:currentColor}\
-    .dash1{stroke-dasharray:6 3}.dash2{stroke-dasharray:2 3}\
-    .slower{color:#a84300}.faster{color:#00609c}.same{color:#5c626b}.undecided{color:#6d5a86}\
-    .failed,.uneven{color:#a3195b}text.verdict{fill:currentColor}\
-    .line0{color:#1f77b4}.line1{color:#d9622b}.line2{color:#2a9d5c}.line3{color:#b34fc4}.line4{color:#a58a00}\
-    .line5{color:#6b7280}.cell{fill:#f7f6f3}.cell.better{fill:#bcdcf2}.cell.worse{fill:#f6dd96}.mark{fill:#1b1d21}";
+/// A position or a length: in units of the drawing, or in percent of its place.
+#[derive(Debug, Clone, Copy)]
+pub enum Length {
+    /// Units of the drawing.
+    Units(f64),
+    /// Percent of the place that the drawing fills.
+    Percent(f64),
+}
+
+impl From<f64> for Length {
+    fn from(units: f64) -> Self {
+        Self::Units(units)
+    }
+}
+
+impl fmt::Display for Length {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Units(units) => write!(f, "{units:.1}"),
+            // Pages have many of them.
+            Self::Percent(percent) => {
+                let percent = format!("{percent:.1}");
+                write!(f, "{}%", percent.strip_suffix(".0").unwrap_or(&percent))
+            }
+        }
+    }
+}
+
+/// A position: from the left, and from the top.
+pub trait Place {
+    /// Both parts.
+    fn parts(self) -> [Length; 2];
+}
+
+impl<X: Into<Length>, Y: Into<Length>> Place for (X, Y) {
+    fn parts(self) -> [Length; 2] {
+        [self.0.into(), self.1.into()]
+    }
+}
 
 /// Where a text stands relative to its position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Anchor {
+pub enum Anchor {
+    /// It begins there.
     Start,
+    /// Its middle is there.
     Middle,
+    /// It ends there.
     End,
 }
 
 /// A drawing that grows mark by mark.
-pub(crate) struct Paper {
+#[derive(Debug)]
+pub struct Paper {
     width: f64,
     marks: String,
 }
 
 impl Paper {
     /// An empty drawing of this width.
-    pub(crate) fn new(width: f64) -> Self {
+    #[must_use]
+    pub fn new(width: f64) -> Self {
         Self { width, marks: String::new() }
     }
 
     /// A drawing that begins with a title and lines of notes; with the position below them.
-    pub(crate) fn titled(width: f64, title: &str, notes: &[String]) -> (Self, f64) {
+    #[must_use]
+    pub fn titled(width: f64, title: &str, notes: &[String]) -> (Self, f64) {
         let mut paper = Self::new(width);
         let mut y = MARGIN + LARGE;
         let room = width - 2.0 * MARGIN;
@@ -68,20 +95,34 @@ impl Paper {
         (paper, y + 10.0)
     }
 
-    pub(crate) fn width(&self) -> f64 {
+    /// Its width.
+    #[must_use]
+    pub fn width(&self) -> f64 {
         self.width
     }
 
     /// A line of text whose baseline begins, has its middle or ends here.
-    pub(crate) fn text(&mut self, (x, y): (f64, f64), anchor: Anchor, class: &str, text: &str) {
-        self.turned((x, y), 0.0, anchor, class, text);
+    pub fn text(&mut self, at: impl Place, anchor: Anchor, class: &str, text: &str) {
+        self.written(at.parts(), "", anchor, class, text);
     }
 
     /// A text that is turned by so many degrees, clockwise.
-    pub(crate) fn turned(
+    pub fn turned(
         &mut self,
         (x, y): (f64, f64),
         degrees: f64,
+        anchor: Anchor,
+        class: &str,
+        text: &str,
+    ) {
+        let turn = format!(r#" transform="rotate({degrees:.0} {x:.1} {y:.1})""#);
+        self.written((x, y).parts(), &turn, anchor, class, text);
+    }
+
+    fn written(
+        &mut self,
+        [x, y]: [Length; 2],
+        turn: &str,
         anchor: Anchor,
         class: &str,
         text: &str,
@@ -91,58 +132,66 @@ impl Paper {
             Anchor::Middle => r#" text-anchor="middle""#,
             Anchor::End => r#" text-anchor="end""#,
         };
-        let turn = match degrees == 0.0 {
-            true => String::new(),
-            false => format!(r#" transform="rotate({degrees:.0} {x:.1} {y:.1})""#),
-        };
+        let (class, text) = (attribute("class", class), escaped(text));
+        self.push(format_args!(r#"<text x="{x}" y="{y}"{class}{anchor}{turn}>{text}</text>"#));
+    }
+
+    /// A straight line.
+    pub fn line(&mut self, class: &str, from: impl Place, to: impl Place) {
+        let ([x1, y1], [x2, y2]) = (from.parts(), to.parts());
         let class = attribute("class", class);
-        let text = escaped(text);
+        self.push(format_args!(r#"<line{class} x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}"/>"#));
+    }
+
+    /// A rectangle with this corner on the left and above.
+    pub fn rect(&mut self, class: &str, corner: impl Place, size: impl Place) {
+        let ([x, y], [width, height]) = (corner.parts(), size.parts());
+        let class = attribute("class", class);
         self.push(format_args!(
-            r#"<text x="{x:.1}" y="{y:.1}"{class}{anchor}{turn}>{text}</text>"#
+            r#"<rect{class} x="{x}" y="{y}" width="{width}" height="{height}"/>"#
         ));
     }
 
-    pub(crate) fn line(&mut self, class: &str, (x1, y1): (f64, f64), (x2, y2): (f64, f64)) {
-        self.push(format_args!(
-            r#"<line class="{class}" x1="{x1:.1}" y1="{y1:.1}" x2="{x2:.1}" y2="{y2:.1}"/>"#
-        ));
-    }
-
-    pub(crate) fn rect(&mut self, class: &str, (x, y): (f64, f64), (width, height): (f64, f64)) {
-        self.push(format_args!(
-            r#"<rect class="{class}" x="{x:.1}" y="{y:.1}" width="{width:.1}" height="{height:.1}"/>"#
-        ));
-    }
-
-    pub(crate) fn circle(&mut self, class: &str, (x, y): (f64, f64), radius: f64) {
-        self.push(format_args!(
-            r#"<circle class="{class}" cx="{x:.1}" cy="{y:.1}" r="{radius}"/>"#
-        ));
+    /// A circle.
+    pub fn circle(&mut self, class: &str, centre: impl Place, radius: f64) {
+        let [x, y] = centre.parts();
+        let class = attribute("class", class);
+        self.push(format_args!(r#"<circle{class} cx="{x}" cy="{y}" r="{radius}"/>"#));
     }
 
     /// A path; nothing if it is empty.
-    pub(crate) fn path(&mut self, class: &str, path: &str) {
+    pub fn path(&mut self, class: &str, path: &str) {
         if !path.is_empty() {
-            self.push(format_args!(r#"<path class="{class}" d="{path}"/>"#));
+            let class = attribute("class", class);
+            self.push(format_args!(r#"<path{class} d="{path}"/>"#));
         }
     }
 
     /// A path in units of its own, moved and enlarged.
-    pub(crate) fn placed_path(&mut self, class: &str, (x, y): (f64, f64), scale: f64, path: &str) {
+    pub fn placed_path(&mut self, class: &str, (x, y): (f64, f64), scale: f64, path: &str) {
         self.push(format_args!(
             r#"<path class="{class}" transform="translate({x:.1} {y:.1}) scale({scale})" d="{path}"/>"#
         ));
     }
 
+    /// Marks in units around a place of their own.
+    pub fn around(&mut self, class: &str, place: impl Place, draw: impl FnOnce(&mut Self)) {
+        let [x, y] = place.parts();
+        let class = attribute("class", class);
+        self.push(format_args!(r#"<svg{class} x="{x}" y="{y}">"#));
+        draw(self);
+        self.push(format_args!("</svg>"));
+    }
+
     /// Marks with words that a pointer brings up.
-    pub(crate) fn told(&mut self, words: &str, draw: impl FnOnce(&mut Self)) {
+    pub fn told(&mut self, words: &str, draw: impl FnOnce(&mut Self)) {
         self.push(format_args!("<g><title>{}</title>", escaped(words)));
         draw(self);
         self.push(format_args!("</g>"));
     }
 
     /// Marks with a name, which other drawings of the same page may repeat.
-    pub(crate) fn shared(&mut self, name: &str, draw: impl FnOnce(&mut Self)) {
+    pub fn shared(&mut self, name: &str, draw: impl FnOnce(&mut Self)) {
         // Rules for classes hold in a repetition only within the marks, so they have the class of charts themselves.
         self.push(format_args!(r#"<g id="{name}" class="chart">"#));
         draw(self);
@@ -150,7 +199,7 @@ impl Paper {
     }
 
     /// The marks of that name.
-    pub(crate) fn repeat(&mut self, name: &str) {
+    pub fn repeat(&mut self, name: &str) {
         self.push(format_args!(r##"<use href="#{name}"/>"##));
     }
 
@@ -160,7 +209,8 @@ impl Paper {
     }
 
     /// The drawing as a part of the page, which has the colours of its classes.
-    pub(crate) fn inline(self, height: f64, label: &str) -> String {
+    #[must_use]
+    pub fn inline(self, height: f64, label: &str) -> String {
         let Self { width, marks } = self;
         let label = escaped(label);
         format!(
@@ -168,17 +218,46 @@ impl Paper {
         )
     }
 
-    /// The drawing as a file of its own, with a title and a description for those who do not see it.
-    pub(crate) fn file(self, height: f64, title: &str, description: &str) -> String {
+    /// The drawing as a part of the page that fills its place: what it shows, the words next to it say.
+    #[must_use]
+    pub fn filling(self, class: &str) -> String {
+        let (class, marks) = (attribute("class", class), self.marks);
+        format!(r#"<svg{class} aria-hidden="true">{marks}</svg>"#)
+    }
+
+    /// The same, stretched in both directions.
+    #[must_use]
+    pub fn stretched(self, height: f64) -> String {
+        let Self { width, marks } = self;
+        format!(
+            r#"<svg viewBox="0 0 {width} {height}" preserveAspectRatio="none" aria-hidden="true">{marks}</svg>"#
+        )
+    }
+
+    /// The drawing as a file of its own, with the style of its classes, and with a title and a description for those
+    /// who do not see it.
+    #[must_use]
+    pub fn file(self, height: f64, style: &str, title: &str, description: &str) -> String {
         let Self { width, marks } = self;
         let (title, description) = (escaped(title), escaped(description));
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
              viewBox=\"0 0 {width:.0} {height:.0}\" role=\"img\" aria-labelledby=\"title desc\">\n\
              <title id=\"title\">{title}</title>\n<desc id=\"desc\">{description}</desc>\n\
-             <style>{STYLE}</style>\n<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n{marks}\n</svg>\n"
+             <style>{style}</style>\n<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n{marks}\n</svg>\n"
         )
     }
+}
+
+/// The smallest of 1, 2 and 5 times a power of ten that is not below a value: the distance of round labels.
+#[must_use]
+pub fn round_step(least: f64) -> f64 {
+    let power = 10_f64.powf(least.log10().floor());
+    [1.0, 2.0, 5.0, 10.0]
+        .map(|times| times * power)
+        .into_iter()
+        .find(|step| *step >= least)
+        .unwrap_or(least)
 }
 
 fn attribute(name: &str, value: &str) -> String {
@@ -186,7 +265,8 @@ fn attribute(name: &str, value: &str) -> String {
 }
 
 /// Text in which nothing is markup and nothing controls a terminal.
-pub(super) fn escaped(text: &str) -> String {
+#[must_use]
+pub fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in printable(text).chars() {
         match c {
@@ -203,7 +283,8 @@ pub(super) fn escaped(text: &str) -> String {
 }
 
 /// About the width of a text in a font with wide letters, at this size.
-pub(crate) fn width(text: &str, size: f64) -> f64 {
+#[must_use]
+pub fn width(text: &str, size: f64) -> f64 {
     let em = |c: char| match c {
         'i' | 'j' | 'l' | 'I' | '\'' | '.' | ',' | ':' | ';' | '|' | ' ' | '!' | 'f' | 't'
         | '(' | ')' | '[' | ']' | '/' | '-' => 0.4,
@@ -217,7 +298,8 @@ pub(crate) fn width(text: &str, size: f64) -> f64 {
 }
 
 /// A text, or as much of it as there is room for.
-pub(crate) fn fitted(text: &str, size: f64, room: f64) -> String {
+#[must_use]
+pub fn fitted(text: &str, size: f64, room: f64) -> String {
     if width(text, size) <= room {
         return text.to_owned();
     }
@@ -233,7 +315,8 @@ pub(crate) fn fitted(text: &str, size: f64, room: f64) -> String {
 }
 
 /// A text in lines that there is room for, broken at spaces.
-pub(crate) fn wrapped(text: &str, size: f64, room: f64) -> Vec<String> {
+#[must_use]
+pub fn wrapped(text: &str, size: f64, room: f64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ') {
         match lines.last_mut() {
@@ -247,22 +330,6 @@ pub(crate) fn wrapped(text: &str, size: f64, room: f64) -> Vec<String> {
     lines
 }
 
-/// The classes of a system's colour and dashes.
-pub(crate) fn line_class(system: usize) -> String {
-    match system / 6 {
-        0 => format!("line{system}"),
-        dashes => format!("line{} dash{}", system % 6, dashes.min(2)),
-    }
-}
-
-/// The classes of a system's bars: those of further systems are paler, with a border.
-pub(crate) fn bar_class(system: usize) -> String {
-    match system / 6 {
-        0 => format!("fill line{system}"),
-        pale => format!("fill line{} pale{}", system % 6, pale.min(2)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -271,7 +338,7 @@ mod tests {
     fn text_of_others_stays_text() {
         let mut paper = Paper::new(100.0);
         paper.text((0.0, 10.0), Anchor::Start, "", "</text><script>&\"\u{1b}[2J\u{ffff}");
-        let file = paper.file(20.0, "<x>", "a\u{0}b");
+        let file = paper.file(20.0, "", "<x>", "a\u{0}b");
         assert!(roxmltree::Document::parse(&file).is_ok(), "{file}");
         assert!(!file.contains("<script") && !file.contains('\u{1b}'), "{file}");
     }
