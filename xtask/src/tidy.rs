@@ -19,13 +19,14 @@ use crate::circles;
 const ARROWS: &[(&str, &[&str])] = &[
     ("assay-model", &[]),
     ("assay-terms", &["assay-model"]),
-    ("assay-plan", &["assay-model", "assay-terms", "assay-workloads"]),
+    ("assay-options", &["assay-model"]),
+    ("assay-plan", &["assay-model", "assay-options", "assay-terms", "assay-workloads"]),
     ("assay-decompress", &[]),
     ("assay-serve", &[]),
     ("assay-provision", &["assay-decompress", "assay-model"]),
     ("assay-wire", &[]),
     ("assay-servers", &["assay-model", "assay-terms", "assay-wire"]),
-    ("assay-workloads", &["assay-model"]),
+    ("assay-workloads", &["assay-model", "assay-options"]),
     ("assay-load", &["assay-model", "assay-wire", "assay-workloads"]),
     ("assay-probe", &["assay-model"]),
     ("assay-profile", &["assay-model"]),
@@ -68,6 +69,7 @@ const ARROWS: &[(&str, &[&str])] = &[
 /// Pure crates: they only compute, and may not use anything that reads clocks, files or processes.
 const PURE: &[&str] = &[
     "assay-model",
+    "assay-options",
     "assay-plan",
     "assay-terms",
     "assay-workloads",

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Setup, StartFrom};
+use crate::{Setup, StartFrom, words};
 
 /// Tables × rows. Setups that differ only in clients share it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -29,27 +29,13 @@ impl fmt::Display for DataSet {
     }
 }
 
-/// The kind of key that the column `id` gets.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
-)]
-#[serde(rename_all = "lowercase")]
-pub enum IdKey {
-    /// `PRIMARY KEY (id)`: the published default.
-    #[default]
-    Primary,
-    /// A secondary index in place of the primary key (`usepk=0` in the published harness).
-    Secondary,
-}
-
-impl IdKey {
-    /// The word used in every output format.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Primary => "primary",
-            Self::Secondary => "secondary",
-        }
+words! {
+    /// The kind of key that the column `id` gets.
+    pub enum IdKey (default: Primary) {
+        /// `PRIMARY KEY (id)`: the published default.
+        Primary = "primary",
+        /// A secondary index in place of the primary key (`usepk=0` in the published harness).
+        Secondary = "secondary",
     }
 }
 
@@ -67,15 +53,14 @@ pub struct TableForm {
     pub pgsql_variant: PgsqlVariant,
 }
 
-/// sysbench's variants of Postgres.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum PgsqlVariant {
-    /// Postgres itself.
-    #[default]
-    None,
-    /// Amazon Redshift.
-    Redshift,
+words! {
+    /// sysbench's variants of Postgres.
+    pub enum PgsqlVariant (default: None) {
+        /// Postgres itself.
+        None = "none",
+        /// Amazon Redshift.
+        Redshift = "redshift",
+    }
 }
 
 /// Longest text after the columns in `CREATE TABLE`, bytes.
@@ -141,25 +126,13 @@ impl TableForm {
     }
 }
 
-/// The way in which statements are sent that the published tests prepare.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum StatementMode {
-    /// Prepared on the server once per connection, then executed: the published default.
-    #[default]
-    Prepared,
-    /// Sent as text, which the server parses each time (`--db-ps-mode=disable` in sysbench).
-    Text,
-}
-
-impl StatementMode {
-    /// The word used in every output format.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Prepared => "prepared",
-            Self::Text => "text",
-        }
+words! {
+    /// The way in which statements are sent that the published tests prepare.
+    pub enum StatementMode (default: Prepared) {
+        /// Prepared on the server, once per connection.
+        Prepared = "prepared",
+        /// Sent as text.
+        Text = "text",
     }
 }
 

@@ -38,6 +38,7 @@ mod study;
 mod suite;
 mod system;
 mod test;
+mod words;
 
 pub use artifact::{Artifact, ReportedServer, RunningServer};
 pub use claim::{Counted, Quantity, Region, Relation, Share, Statement, Summary};
@@ -87,11 +88,13 @@ pub use study::{
     AuditClass, AuditFinding, Block, BlockCell, CpuPlacement, Experiment, Host, Instance,
     PlannedCell, Run, Study, StudyEvent, StudyRecord, StudySummary, System,
 };
-pub use suite::{OltpOptions, RandType, Suite};
+pub use suite::{RandType, Suite};
 pub use system::{Origin, SystemSpec};
 pub use test::{
     Class, Definition, Group, Pacing, PlanningFacts, Role, Schema, StartFrom, Test, TestSet, Unit,
 };
+pub use words::Words;
+pub(crate) use words::words;
 
 /// Version of the workload definition (statements, parameters, data, order, counting).
 ///

@@ -2,19 +2,18 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::CellId;
+use crate::{CellId, words};
 
-/// The tests of which a study takes profiles.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Profiling {
-    /// None.
-    #[default]
-    None,
-    /// Those in which a system is faster, slower or uneven, or takes more or less CPU time per operation.
-    Changed,
-    /// All.
-    All,
+words! {
+    /// The tests of which a study takes profiles.
+    pub enum Profiling (default: None) {
+        /// No test.
+        None = "none",
+        /// Tests in which a system is faster, slower or uneven, or takes more or less CPU time per operation.
+        Changed = "changed",
+        /// All tests.
+        All = "all",
+    }
 }
 
 /// The module of the kernel's functions.

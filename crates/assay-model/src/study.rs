@@ -6,61 +6,35 @@ use crate::limits::BLOCKS;
 use crate::{
     Artifact, CellId, CellProfile, DataContent, DataSet, EventKind, Examination, Gate, IdKey,
     OwnData, Preset, Series, Setup, Slice, SliceId, SliceOutcome, StartFrom, StatementMode,
-    SystemSpec, TableForm, TestSet,
+    SystemSpec, TableForm, TestSet, words,
 };
 
-/// The CPUs that clients and server may use, chosen per study and shown in the report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum CpuPlacement {
-    /// Client and whole server on one CPU.
-    OneCpu,
-    /// Client and the threads that serve it on one CPU, the server's background threads anywhere.
-    ConnectionsOnOneCpu,
-    /// Each client and the thread that serves it on one CPU, which other pairs share only if there are more pairs than
-    /// CPUs; the server's background threads anywhere.
-    Pairs,
-    /// Nothing pinned.
-    Free,
-}
-
-impl CpuPlacement {
-    /// The word used on the command line and in every output format.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::OneCpu => "one-cpu",
-            Self::ConnectionsOnOneCpu => "connections-on-one-cpu",
-            Self::Pairs => "pairs",
-            Self::Free => "free",
-        }
+words! {
+    /// The CPUs that clients and server may use, chosen per study and shown in the report.
+    pub enum CpuPlacement {
+        /// Client and whole server on one CPU.
+        OneCpu = "one-cpu",
+        /// Client and the threads that serve it on one CPU, background threads anywhere.
+        ConnectionsOnOneCpu = "connections-on-one-cpu",
+        /// Each client and the thread that serves it on one of the CPUs, background threads anywhere.
+        Pairs = "pairs",
+        /// Nothing pinned.
+        Free = "free",
     }
 }
 
-/// The order in which systems take turns.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Experiment {
-    /// In short slices, round by round, on fresh instances block by block: noise and drift of the machine cancel out.
-    #[default]
-    Interleaved,
-    /// One system after the other, each test once and long, on one instance, as in the published posts (preset
-    /// published).
-    Sequential,
-    /// In alternation, step by step, on one instance of each system: for steps that build on each other, as those of
-    /// the Insert Benchmark do.
-    Stepwise,
-}
-
-impl Experiment {
-    /// The word used in every output format.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Interleaved => "interleaved",
-            Self::Sequential => "sequential",
-            Self::Stepwise => "stepwise",
-        }
+words! {
+    /// The order in which systems take turns.
+    pub enum Experiment (default: Interleaved) {
+        /// In short slices, round by round, on fresh instances block by block: noise and drift of the machine cancel
+        /// out.
+        Interleaved = "interleaved",
+        /// One system after the other, each test once and long, on one instance, as in the published posts (preset
+        /// published).
+        Sequential = "sequential",
+        /// In alternation, step by step, on one instance of each system: for steps that build on each other, as those of
+        /// the Insert Benchmark do.
+        Stepwise = "stepwise",
     }
 }
 

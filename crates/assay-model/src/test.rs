@@ -9,7 +9,7 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::{OwnData, QueueStep, Script};
+use crate::{OwnData, QueueStep, Script, words};
 
 /// Whether a test changes data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -31,44 +31,25 @@ pub enum StartFrom {
     Aged,
 }
 
-/// A published selection of tests.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
-)]
-pub enum TestSet {
-    /// March 2025, without `.pre` and without read-only-{simple,sum,order,distinct,count}.
-    #[serde(rename = "27")]
-    Set27,
-    /// Since April 2025, without `.pre`. The default.
-    #[default]
-    #[serde(rename = "32")]
-    Set32,
-    /// April 2024 to March 2025, with 15 `.pre`.
-    #[serde(rename = "42")]
-    Set42,
-    /// All of these.
-    #[serde(rename = "47")]
-    Set47,
-    /// Every microbenchmark, also those that no published set has.
-    #[serde(rename = "all")]
-    All,
+words! {
+    /// A published selection of tests.
+    pub enum TestSet (default: Set32) {
+        /// March 2025, without `.pre` and without read-only-{simple,sum,order,distinct,count}.
+        Set27 = "27",
+        /// Since April 2025, without `.pre`.
+        Set32 = "32",
+        /// April 2024 to March 2025, with 15 `.pre`.
+        Set42 = "42",
+        /// Those of all published sets.
+        Set47 = "47",
+        /// Every microbenchmark, also those that no published set has.
+        All = "all",
+    }
 }
 
 impl TestSet {
     /// The published ones, the smallest first.
     pub const PUBLISHED: [Self; 4] = [Self::Set27, Self::Set32, Self::Set42, Self::Set47];
-
-    /// Its name on the command line and in study files: that of a published set is the number of its tests.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Set27 => "27",
-            Self::Set32 => "32",
-            Self::Set42 => "42",
-            Self::Set47 => "47",
-            Self::All => "all",
-        }
-    }
 
     /// Writes its name as study files and documents have it: that of a published set is a number.
     ///

@@ -6,7 +6,7 @@ use assay_model::{Experiment, Preset, Suite};
 use crate::error::Error;
 use crate::limits::{BLOCKS, CLIENTS, ROUNDS, in_range};
 use crate::request::Request;
-use crate::units::duration_text;
+use assay_options::duration_text;
 
 /// Effort of a preset.
 pub(crate) struct Effort {

@@ -48,14 +48,6 @@ pub enum Error {
         /// The groups of the tests.
         groups: String,
     },
-    /// A time limit whose number may be meant as minutes or as seconds.
-    #[error(
-        "{value} seconds or {value} minutes? Write `{value}m` for minutes, or `{value}s` for seconds"
-    )]
-    NoUnit {
-        /// The number as typed.
-        value: String,
-    },
     /// A script of sysbench whose statements are all left out.
     #[error("these options leave `{0}` without statements")]
     EmptyScript(&'static str),
@@ -93,6 +85,9 @@ pub enum Error {
         /// The allowed range.
         why: String,
     },
+    /// A value that cannot be read.
+    #[error(transparent)]
+    Value(#[from] assay_options::Error),
     /// Options that do not work together.
     #[error("{0}")]
     Conflict(&'static str),
@@ -107,25 +102,6 @@ pub enum Error {
         most: usize,
         /// Advice on how to ask for fewer.
         fewer: &'static str,
-    },
-    /// A time, a count or a percentage that cannot be read.
-    #[error("`{}` is not {what}", shortened(value))]
-    Unreadable {
-        /// The text as typed.
-        value: String,
-        /// The expected form, with an example.
-        what: &'static str,
-    },
-    /// A time or a percentage outside its range.
-    #[error("{0}")]
-    Bounds(&'static str),
-    /// A number where a percentage is wanted.
-    #[error("`{value}` is not a percentage: write {meant}")]
-    NoPercentSign {
-        /// The text as typed.
-        value: String,
-        /// The text to type instead.
-        meant: String,
     },
     /// The same database given twice.
     #[error("the same database is named twice: `{0}`")]

@@ -1,7 +1,7 @@
 //! The limits of a gate: from words to a limit for each cell.
 
-use assay_model::{Gate, OltpOptions, PlannedCell, Test, TestSet};
-use assay_workloads::{oltp_tests, test_by_name, tests_of};
+use assay_model::{Gate, PlannedCell, Test, TestSet};
+use assay_workloads::{OltpOptions, oltp_tests, test_by_name, tests_of};
 use regex_lite::Regex;
 
 use crate::error::Error;
@@ -9,7 +9,7 @@ use crate::nearest::nearest;
 use crate::request::GateRequest;
 use crate::sysbench::is_script;
 use crate::tests_glob::{bounded_patterns, matcher_in};
-use crate::units::parse_percent;
+use assay_options::parse_percent;
 
 /// The tests that a limit applies to.
 enum Scope {
@@ -93,10 +93,11 @@ pub(crate) fn check_scope(text: &str, set: TestSet, tests: &[Test]) -> Result<()
 /// Reads `GLOB-OR-GROUP=PERCENT`. Names of tests may have an equals sign, so the last one counts.
 ///
 /// # Errors
-/// [`Error::Unreadable`] without an equals sign, and those of [`parse_percent`].
+/// [`Error::Value`] without an equals sign, and those of [`parse_percent`].
 pub fn parse_limit(text: &str) -> Result<(String, f64), Error> {
     let what = "a limit such as `point*=1%` or `writes=5%`";
-    let unreadable = || Error::Unreadable { value: text.to_owned(), what };
+    let unreadable =
+        || Error::Value(assay_options::Error::Unreadable { value: text.to_owned(), what });
     let (scope, most) = text.rsplit_once('=').ok_or_else(unreadable)?;
     if scope.is_empty() {
         return Err(unreadable());
@@ -148,8 +149,8 @@ mod tests {
         let error = planned(&["point-qury=3%"]).unwrap_err();
         assert_eq!(error.hints()[0], "did you mean `point-query`");
         assert!(matches!(planned(&["[=3%"]), Err(Error::Glob { .. })));
-        assert!(matches!(parse_limit("writes"), Err(Error::Unreadable { .. })));
-        assert!(matches!(parse_limit("=3%"), Err(Error::Unreadable { .. })));
-        assert!(matches!(parse_limit("writes=3"), Err(Error::NoPercentSign { .. })));
+        for text in ["writes", "=3%", "writes=3"] {
+            assert!(matches!(parse_limit(text), Err(Error::Value(_))), "{text}");
+        }
     }
 }

@@ -28,10 +28,12 @@ mod study_file;
 mod sysbench;
 mod system_name;
 mod tests_glob;
-mod units;
 mod url;
 mod workload;
 
+pub use assay_options::{
+    duration_text, parse_budget_s, parse_clients, parse_count, parse_duration_s, parse_percent,
+};
 pub use claims::{Claim, ClaimFile, ClaimPart, read_claims};
 pub use config_file::{ConfigFault, ConfigLine, config_lines, repeated_options};
 pub use document::FileError;
@@ -48,15 +50,14 @@ pub use outlook::{
 pub use participants::{Plan, PlannedSystem};
 pub use plan::{check_variant, plan, plan_of};
 pub use precision::Needs;
-pub use request::{GateRequest, InsertBench, Request, SetupRequest, SystemRequest, THRESHOLD};
+pub use request::{
+    GateRequest, InsertBench, Request, SetupRequest, SystemRequest, THRESHOLD, ps_mode,
+};
 pub use sequence::{Step, sequence};
 pub use size::{cache_mb, largest, log_mb};
 pub use study_file::{read_study, shell_quoted, write_study};
 pub use sysbench::is_script;
 pub use system_name::{check_system, parse_engine, parse_system, repository_login};
 pub use tests_glob::{name_matcher, select_of, select_tests};
-pub use units::{
-    duration_text, parse_budget_s, parse_clients, parse_count, parse_duration_s, parse_percent,
-};
 pub use url::{Password, Place, ServerUrl, parse_url};
 pub use workload::{ReadFile, UserFile, Workload, read_workload};

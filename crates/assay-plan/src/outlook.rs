@@ -6,7 +6,7 @@ use assay_model::{Experiment, Noise, PlannedCell, Preset, Setup, Study, counted}
 
 use crate::precision::{Needs, Precision, Spent};
 use crate::size::loaded_mb;
-use crate::units::duration_text;
+use assay_options::duration_text;
 
 /// Fewest rounds of a cell in a block: one order of the systems and its reverse.
 pub const ROUNDS_MIN: u32 = 2;

@@ -3,10 +3,11 @@
 use std::collections::HashSet;
 
 use assay_model::{
-    CellId, Class, CpuPlacement, DataSet, Dialect, Experiment, IdKey, OltpOptions, OwnData,
+    CellId, Class, CpuPlacement, DataSet, Dialect, Experiment, IdKey, OwnData,
     PgsqlVariant, PlannedCell, Profiling, Setup, Study, Suite, SystemSpec, Test,
 };
 use assay_terms::Terms;
+use assay_workloads::OltpOptions;
 
 use crate::config_file::asked;
 use crate::effort::{Effort, effort};

@@ -1,6 +1,7 @@
 //! Tests of requests and their plans.
 
 use assay_model::Preset;
+use assay_workloads::OltpOptions;
 
 use super::*;
 use crate::request::SetupRequest;

@@ -1,98 +1,191 @@
 //! Requests: what a command or a study file asks for.
 //!
-//! An option is a field of [`Request`]: its name is the key in study files, and its type says how it is read
-//! there.
+//! An option is a field: its documentation is the help of the option and its row in the reference of the command line,
+//! its reader reads the option and the key of the same name in study files, and its place is the place in both.
 
+use assay_model::limits::queue::{INDEXES, PARTITIONS, QUERY_S, TRANSACTION_S};
 use assay_model::{
-    CpuPlacement, IdKey, OltpOptions, Preset, Profiling, StatementMode, Suite, Test, TestSet,
+    CpuPlacement, IdKey, Preset, Profiling, StatementMode, Suite, Test, TestSet, Words as _,
 };
-use assay_workloads::{oltp_tests, tests_of};
+use assay_workloads::{OltpOptions, oltp_tests, tests_of};
+use clap::{ArgAction, Args};
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::units::{duration_text, percent_text};
+use crate::limits::{BLOCKS, CLIENTS, ROUNDS, ROWS, TABLES};
+use assay_options::{client_counts, count, one_of, switch, whole, whole_seconds, word};
+use assay_options::{duration_text, parse_budget_s, parse_duration_s, parse_percent, percent_text};
+
+/// The headings of options in the help.
+const WORKLOAD: &str = "Workload";
+const EXPERIMENT: &str = "Experiment";
+const TABLES_OF_BENCH: &str = "Tables";
 
 /// A study as a command or a study file asks for it; `None` where the preset decides.
 ///
 /// The fields have the order in which a study file is written.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, Args)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default = "usual")]
 pub struct Request {
     /// The systems, the base first.
     #[serde(skip)]
+    #[arg(skip)]
     pub systems: Vec<SystemRequest>,
+
     /// Tables, rows and client counts to measure on; at least one setup.
     #[serde(skip)]
+    #[arg(skip)]
     pub setups: Vec<SetupRequest>,
+
     /// The limits that the systems must keep within, if the study is a gate.
     #[serde(skip)]
+    #[arg(skip)]
     pub gate: Option<GateRequest>,
+
     /// The Insert Benchmark instead of the published tests.
     #[serde(skip)]
+    #[arg(skip)]
     pub insert_bench: Option<InsertBench>,
+
     /// The options of sysbench's scripts, if those are the suite.
     #[serde(skip)]
+    #[arg(skip)]
     pub oltp: OltpOptions,
-    /// The amount of effort.
+
+    /// Level of effort
+    #[arg(long, value_parser = word::<Preset>(), default_value = Preset::default().word())]
     pub preset: Preset,
-    /// The file with the user's own workload, instead of the published tests.
+
+    /// Measure your own tables and tests: a workload file or a pgbench script
+    #[arg(long, value_name = "FILE", help_heading = WORKLOAD)]
+    #[arg(conflicts_with_all = ["suite", "set", "tables", "rows", "id_key", "check"])]
     pub workload: Option<String>,
-    /// The collection of tests.
+
+    /// Collection of tests
+    #[arg(long, value_parser = word::<Suite>(), default_value = Suite::default().word())]
+    #[arg(help_heading = WORKLOAD, hide_short_help = true)]
     #[serde(skip_serializing_if = "is_default")]
     pub suite: Suite,
-    /// The published selection of tests.
+
+    /// Published selection of microbenchmarks, or every one (`all`)
+    #[arg(long, value_parser = word::<TestSet>(), default_value = TestSet::default().word())]
+    #[arg(help_heading = WORKLOAD, hide_short_help = true)]
     #[serde(serialize_with = "TestSet::serialize_name")]
     pub set: TestSet,
-    /// Patterns that narrow the selection.
+
+    /// Run only the tests whose names match
+    #[arg(long, value_name = "GLOB,...", value_delimiter = ',')]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tests: Vec<String>,
-    /// Time the study may take, seconds.
-    #[serde(serialize_with = "duration", rename = "budget")]
+
+    /// Time limit of the study, such as `10m` [default: by preset]
+    ///
+    /// Fetching servers and loading data do not count; aging the data does. Tests that do not fit are not measured.
+    #[arg(long = "budget", value_name = "TIME", value_parser = parse_budget_s, allow_hyphen_values = true)]
+    #[serde(rename = "budget", serialize_with = "duration")]
     pub budget_s: Option<f64>,
-    /// Smallest change of interest, a fraction.
+
+    /// Smallest change of practical interest
+    #[arg(long, value_name = "PERCENT", value_parser = parse_percent, default_value = "2%")]
+    #[arg(allow_hyphen_values = true)]
     #[serde(serialize_with = "percent")]
     pub threshold: Option<f64>,
-    /// Whether the base takes part twice.
-    pub twin: Option<bool>,
-    /// Seed of every random choice.
+
+    /// Measure the base twice: a change between the copies is a false alarm
+    #[arg(long, action = ArgAction::SetTrue, value_parser = switch(Some(true), None))]
+    pub twin: std::option::Option<bool>,
+
+    /// Seed for every random choice
+    #[arg(long, value_name = "N", value_parser = whole(0..=u64::MAX), default_value_t = SEED)]
+    #[arg(allow_negative_numbers = true, help_heading = EXPERIMENT, hide_short_help = true)]
     pub seed: u64,
-    /// Whether answers of servers are checked.
+
+    /// Check in every block that the tables hold the loaded rows and that all systems return correct answers to ten
+    /// events of each test that reads
+    #[arg(long, help_heading = WORKLOAD, hide_short_help = true)]
     #[serde(skip_serializing_if = "is_default")]
     pub check: bool,
-    /// The tests of which profiles are taken.
+
+    /// Sample where the servers spend their CPU time, and what they wait for
+    ///
+    /// This follows the study, in tests that changed or in all.
+    #[arg(long, value_name = "TESTS", value_parser = word::<Profiling>(), hide_default_value = true)]
+    #[arg(num_args = 0..=1, require_equals = true, default_value = Profiling::default().word())]
+    #[arg(default_missing_value = Profiling::Changed.word())]
     #[serde(skip_serializing_if = "is_default")]
     pub profile: Profiling,
-    /// The CPUs on which clients and servers run.
+
+    /// How clients and servers are pinned to CPUs [default: by test and clients]
+    #[arg(long, value_parser = word::<CpuPlacement>())]
+    #[arg(help_heading = EXPERIMENT, hide_short_help = true)]
     pub placement: Option<CpuPlacement>,
-    /// The way in which statements are sent.
+
+    /// Whether statements are prepared on the server (`auto`) or sent as text (`disable`)
+    #[arg(long = "db-ps-mode", value_name = "MODE", value_parser = ps_mode(), default_value = "auto")]
+    #[arg(help_heading = WORKLOAD, hide_short_help = true)]
     #[serde(skip_serializing_if = "is_default")]
     pub statements: StatementMode,
-    /// The key of the column `id`.
+
+    /// Create the tables with a secondary index on `id` and no primary key
+    #[arg(long = "secondary", action = ArgAction::SetTrue)]
+    #[arg(value_parser = switch(IdKey::Secondary, IdKey::Primary))]
+    #[arg(help_heading = WORKLOAD, hide_short_help = true)]
     #[serde(skip_serializing_if = "is_default")]
     pub id_key: IdKey,
-    /// Measured part of every slice, seconds, instead of the preset's.
-    #[serde(serialize_with = "duration", rename = "slice")]
+
+    /// Measured time of every slice, such as `100ms` [default: by preset and test]
+    #[arg(long = "slice", value_name = "TIME", value_parser = parse_duration_s, allow_hyphen_values = true)]
+    #[arg(help_heading = EXPERIMENT, hide_short_help = true)]
+    #[serde(rename = "slice", serialize_with = "duration")]
     pub slice_s: Option<f64>,
-    /// Measured part of every slice of a write, seconds, instead of `slice_s` and the preset's.
-    #[serde(serialize_with = "duration", rename = "write-slice")]
+
+    /// Measured time of every write slice [default: `--slice`, else by preset]
+    #[arg(long = "write-slice", value_name = "TIME", value_parser = parse_duration_s)]
+    #[arg(allow_hyphen_values = true, help_heading = EXPERIMENT, hide_short_help = true)]
+    #[serde(rename = "write-slice", serialize_with = "duration")]
     pub write_slice_s: Option<f64>,
-    /// Measured part of every turn, seconds, instead of the preset's.
-    #[serde(serialize_with = "duration", rename = "turn")]
+
+    /// Measured part of every turn: systems take turns within a slice [default: `--slice`, else by measurement]
+    #[arg(long = "turn", value_name = "TIME", value_parser = parse_duration_s, allow_hyphen_values = true)]
+    #[arg(help_heading = EXPERIMENT, hide_short_help = true)]
+    #[serde(rename = "turn", serialize_with = "duration")]
     pub turn_s: Option<f64>,
-    /// Blocks, instead of the preset's.
+
+    /// Maximum number of blocks, each with fresh instances of every system [default: by preset]
+    #[arg(long, value_name = "N", value_parser = whole(BLOCKS), allow_negative_numbers = true)]
+    #[arg(help_heading = EXPERIMENT, hide_short_help = true)]
     pub blocks: Option<u32>,
-    /// Rounds of a cell in a block at most, instead of the preset's.
+
+    /// Maximum number of slices of each test per block and system [default: by preset]
+    #[arg(long, value_name = "N", value_parser = whole(ROUNDS), allow_negative_numbers = true)]
+    #[arg(help_heading = EXPERIMENT, hide_short_help = true)]
     pub rounds: Option<u32>,
+
     /// The name of the terms that servers are started on.
     #[serde(skip_serializing_if = "is_usual_terms")]
+    #[arg(skip)]
     pub terms: String,
+
     /// The only source that servers are taken from, such as `maven`; any by default.
+    #[arg(skip)]
     pub source: Option<String>,
+
     /// Whether only what is in the cache is used.
     #[serde(skip_serializing_if = "is_default")]
+    #[arg(skip)]
     pub offline: bool,
+
     /// Whether expired package indexes are accepted.
     #[serde(skip_serializing_if = "is_default")]
+    #[arg(skip)]
     pub accept_expired_index: bool,
+}
+
+/// The way in which statements are sent, by sysbench's words.
+pub fn ps_mode() -> impl clap::builder::TypedValueParser<Value = StatementMode> {
+    one_of(StatementMode::WORDS.iter().map(|&(mode, word, about)| match mode {
+        StatementMode::Prepared => (mode, "auto", word, about),
+        StatementMode::Text => (mode, "disable", word, about),
+    }))
 }
 
 /// Smallest change of interest, unless the user sets another.
@@ -152,37 +245,67 @@ impl Request {
 }
 
 /// The Insert Benchmark as the user asked for it; `None` where the preset decides.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, Args)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+#[group(skip)]
 pub struct InsertBench {
-    /// Rows that each client inserts in l.i0, l.i1 and l.i2.
+    /// Rows that each client inserts in l.i0, l.i1 and l.i2, such as `10M,4M,400k` [default: by preset]
+    #[arg(long, value_name = "X,Y,Z", value_delimiter = ',', allow_negative_numbers = true)]
+    #[arg(value_parser = count(ROWS))]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rows: Vec<u32>,
-    /// Clients. Each has its own table, unless they share one.
+
+    /// Number of clients, each with a table of its own [default: 1]
+    #[arg(long, visible_alias = "threads", value_name = "N", value_parser = whole(CLIENTS))]
+    #[arg(allow_negative_numbers = true)]
     pub clients: Option<u32>,
-    /// Duration of each query step, seconds.
+
+    /// Duration of each query step, seconds [default: by preset]
+    #[arg(long, value_name = "S", value_parser = whole_seconds(QUERY_S), allow_hyphen_values = true)]
     pub query_seconds: Option<u32>,
-    /// Whether servers get a cache that holds only a part of the tables.
+
+    /// Use tables that are larger than the servers' cache
+    #[arg(long)]
     #[serde(skip_serializing_if = "is_default")]
     pub io_bound: bool,
-    /// Whether all clients share one table. Nothing is deleted then.
+
+    /// Let all clients share one table; nothing is deleted then
+    #[arg(long, help_heading = TABLES_OF_BENCH, hide_short_help = true)]
     #[serde(skip_serializing_if = "is_default")]
     pub shared_table: bool,
-    /// Secondary indexes of each table.
+
+    /// Number of secondary indexes, 0 to 3 [default: 3]
+    #[arg(long, value_name = "N", value_parser = whole(INDEXES), allow_negative_numbers = true)]
+    #[arg(help_heading = TABLES_OF_BENCH, hide_short_help = true)]
     pub indexes: Option<u32>,
-    /// Whether they are created with the tables, and not after l.i0.
+
+    /// Create the secondary indexes with the tables, not after l.i0
+    #[arg(long, help_heading = TABLES_OF_BENCH, hide_short_help = true)]
     #[serde(skip_serializing_if = "is_default")]
     pub indexes_first: bool,
-    /// Range partitions of each table.
+
+    /// Number of range partitions of each table [default: none]
+    #[arg(long, value_name = "N", value_parser = whole(PARTITIONS), allow_negative_numbers = true)]
+    #[arg(help_heading = TABLES_OF_BENCH, hide_short_help = true)]
     pub partitions: Option<u32>,
-    /// Rows of each partition.
+
+    /// Rows of each partition [default: all rows that are ever inserted, divided evenly]
+    #[arg(long, value_name = "N", value_parser = count(1..=*ROWS.end()), allow_negative_numbers = true)]
+    #[arg(help_heading = TABLES_OF_BENCH, hide_short_help = true)]
     pub partition_rows: Option<u32>,
-    /// How long another connection of each client keeps every one of its transactions open, seconds.
+
+    /// Run transactions on another connection of each client, and keep each of them open for this time
+    #[arg(long, value_name = "TIME", value_parser = whole_seconds(TRANSACTION_S))]
+    #[arg(allow_hyphen_values = true, hide_short_help = true)]
     pub open_transaction: Option<u32>,
-    /// Whether Postgres does not prepare queries.
+
+    /// Send queries to Postgres as text instead of preparing them
+    #[arg(long, hide_short_help = true)]
     #[serde(skip_serializing_if = "is_default")]
     pub unprepared: bool,
-    /// How often all steps are carried out, each time on new instances.
+
+    /// How often to carry out all steps, each time on fresh instances [default: 1]
+    #[arg(long, value_name = "N", value_parser = whole(BLOCKS), allow_negative_numbers = true)]
     pub repeats: Option<u32>,
 }
 
@@ -223,14 +346,24 @@ impl SystemRequest {
 }
 
 /// Tables, rows and client counts as the user asked for them: one setup for each client count.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct SetupRequest {
-    /// Client counts.
+    /// Number of concurrent clients, or several, such as `1,4,16`
+    ///
+    /// Each of several counts is a setup of its own.
+    #[arg(long, visible_alias = "threads", value_name = "N,N-N,...", value_parser = client_counts)]
+    #[arg(allow_negative_numbers = true)]
     #[serde(serialize_with = "one_or_more")]
-    pub clients: Option<Vec<u32>>,
-    /// Tables.
+    pub clients: Option<std::vec::Vec<u32>>,
+
+    /// Number of tables [default: by preset]
+    #[arg(long, value_name = "N", value_parser = count(TABLES), allow_negative_numbers = true)]
+    #[arg(help_heading = WORKLOAD, hide_short_help = true)]
     pub tables: Option<u32>,
-    /// Rows per table.
+
+    /// Rows in each table, such as `100k` or `1M` [default: by preset]
+    #[arg(long, visible_alias = "table-size", value_name = "N", value_parser = count(ROWS))]
+    #[arg(allow_negative_numbers = true, help_heading = WORKLOAD)]
     pub rows: Option<u32>,
 }

@@ -134,8 +134,8 @@ fn no_such_script(text: &str, tests: &[Test]) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use assay_model::{Hint as _, OltpOptions};
-    use assay_workloads::oltp_tests;
+    use assay_model::Hint as _;
+    use assay_workloads::{OltpOptions, oltp_tests};
 
     use super::*;
 

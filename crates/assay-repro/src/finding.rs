@@ -1,10 +1,11 @@
 //! A finding, and what is made of it.
 
 use assay_model::{
-    Artifact, CellId, Dialect, Estimate, Hint, OltpOptions, OwnFile, Schema, StudyRecord, System,
+    Artifact, CellId, Dialect, Estimate, Hint, OwnFile, Schema, StudyRecord, System,
     printable,
 };
 use assay_verdict::{CellJudgement, Judgement};
+use assay_workloads::OltpOptions;
 
 /// A test in which two systems differ, and all that is known about it.
 #[derive(Clone, Copy)]

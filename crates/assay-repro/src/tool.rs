@@ -1,6 +1,7 @@
 //! The program that drives a test, with what it needs.
 
-use assay_model::{Distribution, OltpOptions, RandType, StatementMode};
+use assay_model::{Distribution, RandType, StatementMode};
+use assay_workloads::OltpOptions;
 
 use crate::client::Statements;
 use crate::finding::{Finding, Refused, ReproFile};

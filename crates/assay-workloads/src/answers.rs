@@ -269,9 +269,10 @@ fn conditions(filter: &str) -> Option<(bool, Vec<(u32, u32)>)> {
 mod tests {
     use std::sync::Arc;
 
-    use assay_model::{Class, Dialect, OltpOptions, Setup, StatementMode, TestSet};
+    use assay_model::{Class, Dialect, Setup, StatementMode, TestSet};
 
     use super::*;
+    use crate::OltpOptions;
     use crate::{Client, EventBuf, Operation, Program, oltp_tests, tests_of};
 
     const DATA: DataSet = DataSet { tables: 2, rows: 1000 };

@@ -1,9 +1,8 @@
 //! sysbench's scripts as tests: names, statements and order of statements are those of sysbench 1.1.
 
-use assay_model::{
-    Definition, Fill, Group, OltpOptions, PlanningFacts, Scratch, StartFrom, Step, Table, Test,
-};
+use assay_model::{Definition, Fill, Group, PlanningFacts, Scratch, StartFrom, Step, Table, Test};
 
+use crate::oltp_options::OltpOptions;
 use crate::steps::{
     below, between, changes_of_a_row, define, delete, group, insert_numbered, insert_unused, marks,
     point, read, step, transaction, update_c, update_k, write,

@@ -5,10 +5,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use assay_model::{Dialect, OltpOptions, Setup, StatementMode, Test, TestSet};
+use assay_model::{Dialect, Setup, StatementMode, Test, TestSet};
 use assay_workloads::{
-    Argument, Client, EventBuf, Mode, Operation, ParamType, Program, oltp_tests, test_by_name,
-    tests_of,
+    Argument, Client, EventBuf, Mode, OltpOptions, Operation, ParamType, Program, oltp_tests,
+    test_by_name, tests_of,
 };
 
 const PREPARED: StatementMode = StatementMode::Prepared;

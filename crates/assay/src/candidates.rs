@@ -32,7 +32,7 @@ fn shown<'a>(name: &'a str, typed: &str) -> &'a str {
 /// Tests: the microbenchmarks and the scripts of sysbench.
 pub(crate) fn tests(word: &OsStr) -> Vec<CompletionCandidate> {
     let micro = assay_workloads::tests_of(TestSet::All);
-    let scripts = assay_workloads::oltp_tests(&assay_model::OltpOptions::default());
+    let scripts = assay_workloads::oltp_tests(&assay_workloads::OltpOptions::default());
     beginning(word, micro.into_iter().chain(scripts).map(|test| test.name().to_owned()))
 }
 

@@ -6,9 +6,10 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
-use assay_model::{OltpOptions, StudyRecord, Suite, Test, Verdict};
+use assay_model::{StudyRecord, Suite, Test, Verdict};
 use assay_repro::{Finding, ReproFile};
 use assay_verdict::{CellJudgement, Judgement};
+use assay_workloads::OltpOptions;
 
 use crate::advice::Advised;
 use crate::cli::Repro;

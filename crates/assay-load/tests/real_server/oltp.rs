@@ -11,10 +11,10 @@ use assay_load::{
     Bound, Check, ClientPolicy, Error, Finished, Ignored, RunProgress, Session, Tables, Work,
     answers, check_loaded,
 };
-use assay_model::{Class, Dialect, OltpOptions, Product, Setup, StatementMode, Test, TestSet};
+use assay_model::{Class, Dialect, Product, Setup, StatementMode, Test, TestSet};
 use assay_testkit::eventually;
 use assay_wire::{Address, ConnectOptions, Connection, Stop};
-use assay_workloads::{LoadedData, oltp_tests, tests_of};
+use assay_workloads::{LoadedData, OltpOptions, oltp_tests, tests_of};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::bed::{Bed, SEED, test};

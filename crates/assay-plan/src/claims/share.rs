@@ -2,7 +2,7 @@
 
 use assay_model::{Counted, Share};
 
-use crate::units::parse_percent;
+use assay_options::parse_percent;
 
 /// The words that errors name.
 pub(super) const EXPECTED: &str = "a number, or words such as `\"every\"`, `\"none\"`, `\"most tests\"`, \

@@ -5,7 +5,7 @@ use assay_model::{Quantity, Region, Relation};
 use super::types::{SystemWords, TestWords};
 use crate::document::{Fault, Value};
 use crate::glob;
-use crate::units::parse_percent;
+use assay_options::parse_percent;
 
 /// Most words in a list, and most characters of a word.
 const MOST: usize = 200;
@@ -103,7 +103,7 @@ fn change(value: &Value<'_>) -> Result<f64, Fault> {
 
 fn percent(value: &Value<'_>) -> Result<f64, Fault> {
     let text = value.text("a percentage in quotes, such as `\"5%\"`")?;
-    parse_percent(text).map_err(|error| value.mistaken(&error))
+    parse_percent(text).map_err(|error| value.mistaken(&error.into()))
 }
 
 /// The words of a text or of a list of texts, and their values.

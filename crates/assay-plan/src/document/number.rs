@@ -8,7 +8,7 @@ use toml::de::DeValue;
 use super::fault::Fault;
 use super::value::Value;
 use crate::error::Error;
-use crate::units::parse_count;
+use assay_options::parse_count;
 
 impl Value<'_> {
     /// An error about the value.
@@ -40,7 +40,7 @@ impl Value<'_> {
     /// A number, or a text such as `"1M"`.
     pub(crate) fn count(&self, range: &RangeInclusive<u32>) -> Result<u32, Fault> {
         let Some(text) = self.value.as_str() else { return self.number(range) };
-        let count = parse_count(text).map_err(|error| self.mistaken(&error))?;
+        let count = parse_count(text).map_err(|error| self.mistaken(&error.into()))?;
         self.in_range(count.into(), range)
     }
 

@@ -1,11 +1,19 @@
 //! From a request to the command that asks for the same.
 
-use assay_model::OltpOptions;
-use serde::Serialize;
-use toml::de::{DeTable, DeValue};
+use std::ffi::{OsStr, OsString};
 
-use crate::request::{GateRequest, Request, SystemRequest, THRESHOLD, usual};
-use crate::units::percent_text;
+use assay_options::percent_text;
+use assay_workloads::OltpOptions;
+use clap::{Arg, Args, Command};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::de::option_of;
+use super::keys::keys_of;
+use crate::request::{
+    GateRequest, InsertBench, Request, SetupRequest, SystemRequest, THRESHOLD, usual,
+};
 
 /// Options that come first in a command, in their order; the rest follow in the order of the study file.
 const FIRST: &str = "source terms preset workload suite set tests clients tables rows budget threshold placement seed";
@@ -24,30 +32,29 @@ pub(super) fn command(request: &Request) -> Option<String> {
     if has_comma || !request.systems.iter().all(is_plain) {
         return None;
     }
-    let unsaid = options(&lines(&Request { threshold: Some(THRESHOLD), ..usual() }));
-    let bench = request.insert_bench.as_ref().map_or(String::new(), lines);
-    let mut said = options(&(lines(request) + &lines(setup) + &bench));
-    said.retain(|option| !unsaid.contains(option));
-    said.extend(options(&oltp_lines(&request.oltp)));
-    if request.insert_bench.is_some() && said.iter().any(|(key, _)| key == "threshold") {
-        // The command for the Insert Benchmark has none.
+    let unsaid = Request { threshold: Some(THRESHOLD), ..usual() };
+    let bench = request.insert_bench.as_ref();
+    let mut said = changed(request, &unsaid);
+    said.extend(changed(setup, &SetupRequest::default()));
+    said.extend(bench.iter().flat_map(|bench| changed(*bench, &InsertBench::default())));
+    said.extend(changed(&request.oltp, &OltpOptions::default()));
+    let has = |keys: &[&str]| said.iter().any(|(key, _)| keys.contains(key));
+    // The commands for the Insert Benchmark and for a gate have neither.
+    if has(&["threshold", "twin"]) && (bench.is_some() || request.gate.is_some()) {
         return None;
     }
     // The sort is stable.
     said.sort_by_key(|(key, _)| {
-        let among = |keys: &str| keys.split(' ').position(|other| other == key);
+        let among = |keys: &str| keys.split(' ').position(|other| other == *key);
         (among(FIRST).unwrap_or(usize::MAX), among(LAST))
     });
     let systems = request.systems.iter().map(|system| shell_quoted(&system.words));
-    let options = said.iter().map(|(key, value)| as_typed(key, value));
+    let options = said.into_iter().map(|(_, typed)| typed);
     let words: Vec<String> = match &request.gate {
         None => {
-            let bench = request.insert_bench.as_ref();
             let command = bench.map_or("assay compare", |_| "assay insert-bench");
             std::iter::once(command.to_owned()).chain(systems).chain(options).collect()
         }
-        // The command for a gate has neither.
-        Some(_) if said.iter().any(|(key, _)| key == "threshold" || key == "twin") => return None,
         Some(gate) => {
             let roles = std::iter::once("--base").chain(std::iter::repeat("--other"));
             let systems = roles.zip(systems).map(|(role, system)| format!("{role} {system}"));
@@ -81,44 +88,56 @@ pub(super) fn oltp_lines(options: &OltpOptions) -> String {
     changed.map(|line| format!("{line}\n")).collect()
 }
 
-/// Keys and values in their order; lists as a command has them.
-fn options(lines: &str) -> Vec<(String, String)> {
-    let Ok(document) = DeTable::parse(lines) else { return Vec::new() };
-    let mut entries: Vec<_> = document.get_ref().iter().collect();
-    entries.sort_by_key(|(key, _)| key.span().start);
-    let texts =
-        entries.iter().map(|(key, value)| (key.get_ref().to_string(), text(value.get_ref())));
-    texts.collect()
+/// The keys of values that differ from the usual ones, in their order, each with the option as it is typed.
+fn changed<T: Args + DeserializeOwned + Serialize>(
+    values: &T,
+    usual: &T,
+) -> Vec<(&'static str, String)> {
+    let document = |values| serde_json::to_value(values).unwrap_or_default();
+    let (values, usual) = (document(values), document(usual));
+    let options = T::augment_args(Command::new("options"));
+    let keys = keys_of::<T>().iter().filter_map(|key| Some((*key, values.get(key)?)));
+    keys.filter(|(key, value)| !value.is_null() && usual.get(key) != Some(value))
+        .map(|(key, value)| (key, typed(option_of(&options, key), key, value)))
+        .collect()
 }
 
-fn text(value: &DeValue<'_>) -> String {
-    match value {
-        DeValue::String(text) => text.to_string(),
-        DeValue::Integer(number) => number.as_str().to_owned(),
-        DeValue::Float(number) => number.as_str().to_owned(),
-        DeValue::Boolean(flag) => flag.to_string(),
-        DeValue::Array(values) => {
-            values.iter().map(|value| text(value.get_ref())).collect::<Vec<_>>().join(",")
+/// An option with its value. One that is defined elsewhere has the name of the key.
+fn typed(option: Option<&Arg>, key: &str, value: &Value) -> String {
+    let name = option.and_then(Arg::get_long).unwrap_or(key);
+    let takes_value = option.map_or(!value.is_boolean(), |it| it.get_action().takes_values());
+    if !takes_value {
+        return format!("--{}{name}", if *value == false { "no-" } else { "" });
+    }
+    let value = text(value);
+    let words = option.map(Arg::get_possible_values).unwrap_or_default();
+    let word = words.iter().find(|word| word.matches(&value, false));
+    let value = shell_quoted(word.map_or(&value, |word| word.get_name()));
+    match option.filter(|option| option.is_require_equals_set()) {
+        Some(option) if value_without_any(option).is_some_and(|usual| *usual == *value) => {
+            format!("--{name}")
         }
-        other => other.type_str().to_owned(),
+        // A word that follows would be taken for a system.
+        Some(_) => format!("--{name}={value}"),
+        // It would be taken for an option.
+        None if value.starts_with('-') => format!("--{name}={value}"),
+        None => format!("--{name} {value}"),
     }
 }
 
-/// An option of `compare` or `insert-bench`. Most have the name of the key.
-fn as_typed(key: &str, value: &str) -> String {
-    match (key, value) {
-        ("statements", "text") => "--db-ps-mode disable".to_owned(),
-        ("id-key", "secondary") => "--secondary".to_owned(),
-        ("twin", "true") => "--twin".to_owned(),
-        ("twin", "false") => "--no-twin".to_owned(),
-        ("profile", "changed") => "--profile".to_owned(),
-        // A word that follows would be taken for a system.
-        ("profile", tests) => format!("--profile={tests}"),
-        ("range-selects" | "auto-inc" | "create-secondary", "false") => format!("--{key}=off"),
-        (key, "true") => format!("--{key}"),
-        // It would be taken for an option.
-        (key, value) if value.starts_with('-') => format!("--{key}={}", shell_quoted(value)),
-        _ => format!("--{key} {}", shell_quoted(value)),
+/// The value of an option that is given without any.
+fn value_without_any(option: &Arg) -> Option<OsString> {
+    let command = Command::new("option").no_binary_name(true).arg(option.clone());
+    let found = command.try_get_matches_from([format!("--{}", option.get_long()?)]).ok()?;
+    found.get_raw(option.get_id().as_str())?.next().map(OsStr::to_owned)
+}
+
+fn text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Bool(is_on) => (if *is_on { "on" } else { "off" }).to_owned(),
+        Value::Array(values) => values.iter().map(text).collect::<Vec<_>>().join(","),
+        other => other.to_string(),
     }
 }
 

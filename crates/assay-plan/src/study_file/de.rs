@@ -1,19 +1,33 @@
 //! Options through serde: the type of an option, and for numbers and texts its key, say how its value is read.
 
-use assay_model::TableForm;
-use assay_model::limits::queue::{INDEXES, PARTITIONS, QUERY_S, TRANSACTION_S};
-use assay_model::limits::{oltp, own};
 use assay_terms::Terms;
+use clap::{Arg, Command};
+use std::error::Error as _;
+
 use serde::de::value::SeqDeserializer;
 use serde::de::{Deserializer, IntoDeserializer, Visitor};
 use toml::de::DeValue;
 
 use crate::document::{Fault, Value, listed};
-use crate::limits::{BLOCKS, CLIENTS, ROUNDS, ROWS, TABLES};
+use crate::limits::CLIENTS;
 use crate::nearest::nearest;
-use crate::units::{parse_clients, parse_duration_s, parse_percent};
+use assay_options::parse_clients;
 
-impl<'de> IntoDeserializer<'de, Fault> for Value<'de> {
+/// The value of a key, and the options of the command line, which has the same ones.
+#[derive(Clone)]
+pub(super) struct Setting<'t> {
+    pub(super) value: Value<'t>,
+    pub(super) options: &'t Command,
+}
+
+/// The option of the command line that is a key in study files: it has its name, or that of the field.
+pub(super) fn option_of<'c>(options: &'c Command, key: &str) -> Option<&'c Arg> {
+    let field = key.replace('-', "_");
+    let mut all = options.get_arguments();
+    all.find(|option| option.get_long() == Some(key) || option.get_id() == field.as_str())
+}
+
+impl<'de> IntoDeserializer<'de, Fault> for Setting<'de> {
     type Deserializer = Self;
 
     fn into_deserializer(self) -> Self {
@@ -21,7 +35,7 @@ impl<'de> IntoDeserializer<'de, Fault> for Value<'de> {
     }
 }
 
-impl<'de> Deserializer<'de> for Value<'de> {
+impl<'de> Deserializer<'de> for Setting<'de> {
     type Error = Fault;
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
@@ -29,88 +43,59 @@ impl<'de> Deserializer<'de> for Value<'de> {
     }
 
     fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
-        let flag = self.value.as_bool().ok_or_else(|| self.is_not("`true` or `false`"))?;
+        let value = &self.value;
+        let flag = value.value.as_bool().ok_or_else(|| value.is_not("`true` or `false`"))?;
         visitor.visit_bool(flag)
     }
 
     fn deserialize_u64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
-        visitor.visit_u64(self.number(&(0..=u64::MAX))?)
+        visitor.visit_u64(self.as_option(&self.number_text()?)?)
     }
 
     fn deserialize_u32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
-        let number = match self.key {
-            "blocks" => self.number(&BLOCKS)?,
-            "rounds" => self.number(&ROUNDS)?,
-            "tables" => self.count(&TABLES)?,
-            "rows" => self.count(&ROWS)?,
-            "clients" => self.number(&CLIENTS)?,
-            "query-seconds" => self.number(&QUERY_S)?,
-            "indexes" => self.number(&INDEXES)?,
-            "partitions" => self.number(&PARTITIONS)?,
-            "partition-rows" => self.count(&(1..=*ROWS.end()))?,
-            "open-transaction" => self.number(&TRANSACTION_S)?,
-            "repeats" => self.number(&BLOCKS)?,
-            "range-size" => self.count(&oltp::RANGE)?,
-            "point-selects" | "simple-ranges" | "sum-ranges" | "order-ranges"
-            | "distinct-ranges" | "index-updates" | "non-index-updates" => {
-                self.number(&oltp::TIMES)?
-            }
-            "delete-inserts" => self.number(&oltp::DELETE_INSERTS)?,
-            "random-points" | "number-of-ranges" => self.number(&oltp::LISTED)?,
-            "delta" => self.number(&oltp::DELTA)?,
-            _ => return self.deserialize_any(visitor),
-        };
-        visitor.visit_u32(number)
+        visitor.visit_u32(self.as_option(&self.number_text()?)?)
     }
 
-    /// A percentage, or a time in seconds.
+    /// A percentage, a time in seconds, or a number.
     fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
-        match self.key {
-            "rand-pareto-h" => return visitor.visit_f64(self.fraction(&own::PARETO_H)?),
-            "rand-zipfian-exp" => return visitor.visit_f64(self.fraction(&own::ZIPF_S)?),
-            _ => {}
-        }
-        let parsed = if self.key == "threshold" {
-            parse_percent(self.text("a percentage in quotes, such as `\"2%\"`")?)
-        } else {
-            parse_duration_s(&match self.value {
-                DeValue::Integer(_) => self.number(&(i128::MIN..=i128::MAX))?.to_string(),
-                DeValue::Float(number) => number.as_str().trim_start_matches('+').to_owned(),
-                _ => self
-                    .text("a number of seconds, or a time in quotes such as `\"10m\"`")?
-                    .to_owned(),
-            })
+        let value = &self.value;
+        let text = match (self.shape(), value.value) {
+            ("PERCENT", _) => value.text("a percentage in quotes, such as `\"2%\"`")?.to_owned(),
+            (_, DeValue::Integer(_)) => self.number_text()?,
+            (_, DeValue::Float(number)) => number.as_str().trim_start_matches('+').replace('_', ""),
+            ("TIME", _) => {
+                value.text("a number of seconds, or a time in quotes such as `\"10m\"`")?.to_owned()
+            }
+            _ => return Err(value.is_not("a number")),
         };
-        visitor.visit_f64(parsed.map_err(|error| self.mistaken(&error))?)
+        visitor.visit_f64(self.as_option(&text)?)
     }
 
     fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
-        let text = match self.key {
-            "tests" => self.text("patterns for tests")?,
+        let value = &self.value;
+        let text = match value.key {
+            "tests" => value.text("patterns for tests")?,
             "source" => self.source()?,
             "terms" => self.word(&Terms::names())?,
-            "workload" => self.text("the path of a workload file, in quotes")?,
-            "create-table-options" => {
-                let text = self.text("the end of a `CREATE TABLE`, in quotes")?;
-                TableForm::check_options(text)
-                    .map_err(|why| self.fault(format!("`{}` {why}", self.key)))?;
-                text
+            "workload" => value.text("the path of a workload file, in quotes")?,
+            _ => {
+                let text = value.text("a text in quotes")?;
+                return visitor.visit_string(self.as_option(text)?);
             }
-            _ => return self.deserialize_any(visitor),
         };
         visitor.visit_str(text)
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
-        if self.key == "clients" {
+        if self.value.key == "clients" {
             return visitor.visit_seq(SeqDeserializer::new(self.clients()?.into_iter()));
         }
-        if self.key == "rows" {
-            let values = self.list("three numbers such as `[\"10M\", \"4M\", \"400k\"]`")?;
-            return visitor.visit_seq(SeqDeserializer::new(values.into_iter()));
-        }
-        let values = self.list("a list of patterns such as `[\"point*\", \"scan\"]`")?;
-        visitor.visit_seq(SeqDeserializer::new(values.into_iter()))
+        let values = self.value.list(match self.value.key {
+            "rows" => "three numbers such as `[\"10M\", \"4M\", \"400k\"]`",
+            _ => "a list of patterns such as `[\"point*\", \"scan\"]`",
+        })?;
+        let values = values.into_iter().map(|value| Setting { value, ..self });
+        visitor.visit_seq(SeqDeserializer::new(values))
     }
 
     fn deserialize_enum<V: Visitor<'de>>(
@@ -119,13 +104,13 @@ impl<'de> Deserializer<'de> for Value<'de> {
         words: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Fault> {
-        let word = if self.key == "set" { self.set(words)? } else { self.word(words)? };
+        let word = if self.value.key == "set" { self.set(words)? } else { self.word(words)? };
         visitor.visit_enum(word.into_deserializer())
     }
 
     /// The type and the key of an option do not belong together.
     fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Fault> {
-        Err(self.fault(format!("`{}` cannot be read", self.key)))
+        Err(self.value.fault(format!("`{}` cannot be read", self.value.key)))
     }
 
     serde::forward_to_deserialize_any! {
@@ -134,53 +119,86 @@ impl<'de> Deserializer<'de> for Value<'de> {
     }
 }
 
-impl<'t> Value<'t> {
-    /// Client counts: numbers, or texts such as `"1-8"`, one or a list of them.
-    fn clients(&self) -> Result<Vec<u32>, Fault> {
-        if self.value.is_array() {
-            let counts: Vec<_> =
-                self.list("")?.iter().map(Self::client_counts).collect::<Result<_, _>>()?;
-            return Ok(counts.concat());
-        }
-        self.client_counts()
+impl<'t> Setting<'t> {
+    /// Reads a text as the option of the command line does.
+    fn as_option<T: Clone + Send + Sync + 'static>(&self, text: &str) -> Result<T, Fault> {
+        let key = self.value.key;
+        let unread = || self.value.fault(format!("`{key}` cannot be read"));
+        let option = option_of(self.options, key).ok_or_else(unread)?.clone().long("value");
+        let id = option.get_id().clone();
+        let read = Command::new(key.to_owned()).no_binary_name(true).arg(option);
+        let mut found =
+            read.try_get_matches_from([format!("--value={text}")]).map_err(|error| {
+                let why = error.source().map_or_else(|| error.to_string(), ToString::to_string);
+                let is_bare = why.starts_with("must ");
+                self.value.fault(if is_bare { format!("`{key}` {why}") } else { why })
+            })?;
+        found.remove_one(id.as_str()).ok_or_else(unread)
     }
 
-    fn client_counts(&self) -> Result<Vec<u32>, Fault> {
-        let Some(text) = self.value.as_str() else { return Ok(vec![self.number(&CLIENTS)?]) };
-        let counts = parse_clients(text).map_err(|error| self.mistaken(&error))?;
-        counts.into_iter().map(|count| self.in_range(count.into(), &CLIENTS)).collect()
+    /// What the help calls the value.
+    fn shape(&self) -> &str {
+        let option = option_of(self.options, self.value.key);
+        let names = option.and_then(Arg::get_value_names).unwrap_or_default();
+        names.first().map_or("", |name| name.as_str())
+    }
+
+    /// A whole number as it is typed in an option: a text may have a unit.
+    fn number_text(&self) -> Result<String, Fault> {
+        match self.value.value {
+            DeValue::String(text) => Ok(text.to_string()),
+            _ => Ok(self.value.number(&(i128::MIN..=i128::MAX))?.to_string()),
+        }
+    }
+
+    /// Client counts: numbers, or texts such as `"1-8"`, one or a list of them.
+    fn clients(&self) -> Result<Vec<u32>, Fault> {
+        if self.value.value.is_array() {
+            let all = self.value.list("")?;
+            let counts: Vec<_> = all.iter().map(client_counts).collect::<Result<_, _>>()?;
+            return Ok(counts.concat());
+        }
+        client_counts(&self.value)
     }
 
     fn source(&self) -> Result<&'t str, Fault> {
-        let word = self.text("a source in quotes, such as `\"maven\"`")?;
+        let word = self.value.text("a source in quotes, such as `\"maven\"`")?;
         let is_plain = |c: char| c.is_ascii_alphanumeric() || ".:_-@/".contains(c);
         if !word.is_empty() && word.chars().all(is_plain) {
             return Ok(word);
         }
-        Err(self.fault("this is not a source").hint("one is `apt` or `maven` for example"))
+        Err(self.value.fault("this is not a source").hint("one is `apt` or `maven` for example"))
     }
 
     /// The set of tests with a name. That of a published one is a number.
     fn set(&self, sizes: &[&'static str]) -> Result<&'static str, Fault> {
-        if self.value.is_str() {
+        if self.value.value.is_str() {
             return self.word(sizes);
         }
-        let size = self.number(&(0..=u64::MAX))?.to_string();
+        let size = self.value.number(&(0..=u64::MAX))?.to_string();
         sizes.iter().copied().find(|other| **other == size).ok_or_else(|| {
-            self.fault(format!("there is no set of {size} tests"))
+            self.value
+                .fault(format!("there is no set of {size} tests"))
                 .hint("the sets are `27`, `32`, `42`, `47` and `\"all\"`")
         })
     }
 
     fn word(&self, words: &[&'static str]) -> Result<&'static str, Fault> {
         let choice = listed(words);
-        let text = self.text(&format!("one of {choice}"))?;
+        let text = self.value.text(&format!("one of {choice}"))?;
         words.iter().copied().find(|word| *word == text).ok_or_else(|| {
-            let fault = self.fault(format!("`{text}` is not a valid `{}`", self.key));
+            let key = self.value.key;
+            let fault = self.value.fault(format!("`{text}` is not a valid `{key}`"));
             match nearest(text, words) {
                 Some(meant) => fault.hint(format!("did you mean `{meant}`")),
                 None => fault.hint(format!("it must be one of {choice}")),
             }
         })
     }
+}
+
+fn client_counts(value: &Value<'_>) -> Result<Vec<u32>, Fault> {
+    let Some(text) = value.value.as_str() else { return Ok(vec![value.number(&CLIENTS)?]) };
+    let counts = parse_clients(text).map_err(|error| value.mistaken(&error.into()))?;
+    counts.into_iter().map(|count| value.in_range(count.into(), &CLIENTS)).collect()
 }

@@ -7,7 +7,7 @@ use crate::document::{Fault, Table, Value};
 use crate::gate::check_scope;
 use crate::request::{GateRequest, Request};
 use crate::tests_glob::bounded_patterns;
-use crate::units::parse_percent;
+use assay_options::parse_percent;
 
 pub(super) fn gate(study: &Table<'_>, request: &Request) -> Result<Option<GateRequest>, Fault> {
     let Some(value) = study.get("gate") else { return Ok(None) };
@@ -51,5 +51,5 @@ fn limits(
 
 fn percent(value: &Value<'_>) -> Result<f64, Fault> {
     parse_percent(value.text("a percentage in quotes, such as `\"3%\"`")?)
-        .map_err(|error| Fault::from_error(value.span.clone(), &error))
+        .map_err(|error| value.mistaken(&error.into()))
 }

@@ -3,8 +3,10 @@
 use serde::de::DeserializeOwned;
 use serde::de::value::MapDeserializer;
 
-use assay_model::OltpOptions;
+use assay_workloads::OltpOptions;
+use clap::{Args, Command};
 
+use super::de::Setting;
 use crate::document::{Fault, Table};
 use crate::request::{InsertBench, Request, SetupRequest};
 
@@ -27,10 +29,12 @@ pub(super) fn homes() -> Vec<(&'static str, &'static [&'static str])> {
     ]
 }
 
-/// Reads all of a table but [`TABLES`] with serde.
-pub(super) fn read<T: DeserializeOwned>(table: &Table<'_>) -> Result<T, Fault> {
+/// Reads all of a table but [`TABLES`] with serde, and each value as the option of the command line is read.
+pub(super) fn read<T: DeserializeOwned + Args>(table: &Table<'_>) -> Result<T, Fault> {
+    let options = &T::augment_args(Command::new("options"));
     let values = table.values().into_iter().filter(|value| !TABLES.contains(&value.key));
-    T::deserialize(MapDeserializer::new(values.map(|value| (value.key, value))))
+    let settings = values.map(|value| (value.key, Setting { value, options }));
+    T::deserialize(MapDeserializer::new(settings))
 }
 
 /// The keys of a type that refuses unknown ones: serde gives them with the error for a key that is none of them.

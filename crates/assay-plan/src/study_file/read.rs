@@ -1,6 +1,7 @@
 //! From the text of a study file to a request.
 
-use assay_model::{OltpOptions, Preset, Suite, TestSet};
+use assay_model::{Preset, Suite, TestSet};
+use assay_workloads::OltpOptions;
 
 use super::gate::gate;
 use super::keys::{TABLES, homes, keys_of, read};

@@ -1,10 +1,10 @@
 //! Study files read and written.
 
 use assay_model::{
-    CpuPlacement, Hint, IdKey, OltpOptions, Preset, Profiling, RandType, StatementMode, Suite,
-    TestSet,
+    CpuPlacement, Hint, IdKey, Preset, Profiling, RandType, StatementMode, Suite, TestSet,
 };
 use assay_terms::Terms;
+use assay_workloads::OltpOptions;
 use proptest::prelude::*;
 
 use super::*;

@@ -6,7 +6,7 @@ use toml::Value;
 
 use super::command::{command, lines, oltp_lines};
 use crate::request::{GateRequest, Request, SetupRequest, SystemRequest};
-use crate::units::percent_text;
+use assay_options::percent_text;
 
 /// The study file that asks for the same: [`crate::read_study`] gives the request again.
 ///

@@ -13,8 +13,8 @@ use super::table::Counts;
 use super::values::{Context, generator, weight};
 use crate::document::{Fault, Table, Value, all};
 use crate::nearest::nearest;
-use crate::units::parse_duration_s;
 use assay_model::limits::own::{EVENT_BYTES, STATEMENTS, STEPS, TIMES, USES, VARIABLES};
+use assay_options::parse_duration_s;
 use assay_workloads::sql::{
     Use, leading_name, leaves_open, only_reads, other_mark, quoted_use, statement, uses,
 };
@@ -368,7 +368,7 @@ fn microseconds(value: &Value<'_>) -> Result<i64, Fault> {
         DeValue::String(text) => text.as_ref(),
         _ => return Err(value.is_not("a time in quotes, such as `\"10ms\"`")),
     };
-    let seconds = parse_duration_s(text).map_err(|error| value.mistaken(&error))?;
+    let seconds = parse_duration_s(text).map_err(|error| value.mistaken(&error.into()))?;
     if seconds > THINK_MAX_S {
         return Err(value.fault(format!("a pause may last {THINK_MAX_S} seconds")));
     }

@@ -10,9 +10,8 @@ use toml::de::DeValue;
 use toml::value::{Datetime, Offset};
 
 use crate::document::{Fault, Table, Value, listed};
-use crate::error::Error;
 use crate::nearest::nearest;
-use crate::units::{parse_duration_s, parse_percent};
+use assay_options::{parse_duration_s, parse_percent};
 
 /// Words that name a distribution; its range follows them.
 const DISTRIBUTIONS: [&str; 5] = ["uniform", "zipfian", "pareto", "gaussian", "special"];
@@ -58,8 +57,8 @@ pub(super) fn generator(value: &Value<'_>, context: Context<'_>) -> Result<Gener
         _ => parse_percent(written),
     };
     let share = share.map_err(|error| match error {
-        Error::Bounds(_) => null.fault("a share of NULL must be from 0% to 100%"),
-        error => null.mistaken(&error),
+        assay_options::Error::Bounds(_) => null.fault("a share of NULL must be from 0% to 100%"),
+        error => null.mistaken(&error.into()),
     })?;
     Ok(Generator::Nullable { share, of: Box::new(made) })
 }
@@ -137,7 +136,7 @@ fn sequence(kind: &Value<'_>, table: &Table<'_>, context: Context<'_>) -> Result
             return Err(kind.fault("a sequence of times needs a `step`").hint("such as `\"1s\"`"));
         };
         let step_s = parse_duration_s(step.text("a time in quotes, such as `\"500ms\"`")?);
-        let step_s = step_s.map_err(|error| step.mistaken(&error))?;
+        let step_s = step_s.map_err(|error| step.mistaken(&error.into()))?;
         return Ok(Generator::TimeSequence { first_s, step_ms: (step_s * 1000.0).round() as u64 });
     }
     if let Some(step) = step {

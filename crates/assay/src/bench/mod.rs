@@ -8,11 +8,11 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use assay_load::{Bound, Check, ClientPolicy, Finished, RunMonitor, RunProgress, Session, Work};
 use assay_model::{
-    Class, DataSet, Dialect, IdKey, OltpOptions, Setup, StatementMode, Test, TestSet, counted,
+    Class, DataSet, Dialect, IdKey, Setup, Test, TestSet, counted,
     limits, thousands,
 };
 use assay_wire::{ConnectOptions, Connection};
-use assay_workloads::LoadedData;
+use assay_workloads::{LoadedData, OltpOptions};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::advice::Advised;
@@ -72,7 +72,7 @@ fn prepare(args: &Bench, interrupt: &Interrupt, progress: &Progress) -> Result<P
     let url = crate::server::url_of(&args.url)?;
     machine_lock::warn_if_measuring_near("this benchmark", &url);
     let test = test(args)?;
-    assay_plan::check_variant(args.oltp.options().pgsql_variant, url.dialect)?;
+    assay_plan::check_variant(args.oltp.pgsql_variant, url.dialect)?;
     let reconnects = args.reconnect.is_some() || args.ignore_errors.is_some();
     Demand::of_bench(args.clients, reconnects).raise()?;
     let options = connect_options(&url, interrupt.stop());
@@ -96,7 +96,7 @@ fn prepare(args: &Bench, interrupt: &Interrupt, progress: &Progress) -> Result<P
         progress.done("the tables", &format!("hold what was loaded with seed {}", args.seed));
     }
     let setup = Setup { clients: args.clients, tables: data.tables, rows: data.rows };
-    let statements = if args.is_text() { StatementMode::Text } else { StatementMode::Prepared };
+    let statements = args.statements;
     let work = Work { dialect: url.dialect, test, setup, statements, seed: args.seed };
     progress.update(&format!("connecting {}", counted(setup.clients, "client")));
     let policy = ClientPolicy {
@@ -207,7 +207,7 @@ fn interval(
 
 /// The requested test: from a workload file, a sysbench script, or a microbenchmark.
 fn test(args: &Bench) -> Result<Test> {
-    let (name, options) = (args.test.as_deref(), args.oltp.options());
+    let (name, options) = (args.test.as_deref(), args.oltp.clone());
     let is_script = args.workload.is_none() && name.is_some_and(assay_plan::is_script);
     let suite = match &args.workload {
         Some(file) => workload::read(file)?.tests,

@@ -3,13 +3,15 @@
 use std::path::PathBuf;
 
 use assay_load::Ignored;
+use assay_model::StatementMode;
+use assay_plan::ps_mode;
 use assay_wire::code_of_state;
+use assay_workloads::OltpOptions;
 use clap::Args;
 use clap_complete::engine::ArgValueCompleter;
 
+use super::ShapeArg;
 use super::number::{parse_one_count, parse_rows, parse_seconds, parse_seed, parse_tables};
-use super::words::PsModeWord;
-use super::{OltpArgs, ShapeArg};
 use crate::candidates;
 
 /// `assay bench`.
@@ -95,12 +97,12 @@ pub(crate) struct Bench {
     pub(crate) check: bool,
 
     /// Whether statements are prepared on the server (`auto`) or sent as text (`disable`)
-    #[arg(long, value_enum, value_name = "MODE", default_value = "auto")]
+    #[arg(long = "db-ps-mode", value_name = "MODE", value_parser = ps_mode(), default_value = "auto")]
     #[arg(hide_short_help = true)]
-    db_ps_mode: PsModeWord,
+    pub(crate) statements: StatementMode,
 
     #[command(flatten)]
-    pub(crate) oltp: OltpArgs,
+    pub(crate) oltp: OltpOptions,
 
     #[command(flatten)]
     pub(crate) shape: ShapeArg,
@@ -108,13 +110,6 @@ pub(crate) struct Bench {
     /// Print no progress on stderr
     #[arg(long, short)]
     pub(crate) quiet: bool,
-}
-
-impl Bench {
-    /// Whether nothing is to be prepared.
-    pub(crate) fn is_text(&self) -> bool {
-        self.db_ps_mode == PsModeWord::Disable
-    }
 }
 
 /// Reads the number of events after which a benchmark ends.

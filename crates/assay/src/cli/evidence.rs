@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
+use assay_options::whole;
 use clap::Args;
 use clap_complete::engine::ArgValueCompleter;
 
-use super::number::{parse_digest, parse_number};
+use super::number::parse_digest;
 use super::{LedgerArg, OUTPUT, ShapeArg};
 use crate::candidates;
 
@@ -68,7 +69,7 @@ pub(crate) struct Repro {
     pub(crate) other: Option<String>,
 
     /// Number of clients, if the study measured several [default: that with the largest change]
-    #[arg(long, value_name = "N", value_parser = parse_number, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = whole(0..=u32::MAX), allow_negative_numbers = true)]
     pub(crate) clients: Option<u32>,
 
     #[command(flatten)]

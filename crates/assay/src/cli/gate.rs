@@ -2,19 +2,20 @@
 
 use std::path::PathBuf;
 
-use assay_plan::{GateRequest, Request, parse_limit, parse_percent};
-use clap::Args;
+use assay_options::parse_percent;
+use assay_plan::{GateRequest, Request, parse_limit};
+use clap::{Arg, Args};
 use clap_complete::engine::ArgValueCompleter;
 
-use super::{
-    Measuring, OUTPUT, OltpArgs, Procedure, Selection, SourceArg, TermsArg, help, request,
-};
+use super::{Asked, Measuring, OUTPUT, help};
 use crate::candidates;
 
 /// `assay gate`.
 #[derive(Debug, Args)]
 #[command(after_help = format!("{}\n\n{}", help::GATE_EXITS, help::MORE))]
 #[command(after_long_help = format!("{}\n\n{}", help::GATE_EXITS, help::SYSTEMS))]
+#[command(mut_arg("tests", |tests| tests.add(ArgValueCompleter::new(candidates::tests))))]
+#[command(mut_arg("threshold", not_of_a_gate), mut_arg("twin", not_of_a_gate))]
 pub(crate) struct Gate {
     /// The base, and what must keep up with it, such as `mariadb@10.11 mariadb@11.8`
     #[arg(value_name = "SYSTEM", required_unless_present_any = ["base", "others", "study"])]
@@ -56,28 +57,21 @@ pub(crate) struct Gate {
     /// Judge a study of the ledger and measure nothing; without `--max-slowdown`, by the limits that it has
     #[arg(long, value_name = "STUDY")]
     #[arg(conflicts_with_all = [
-        "systems", "base", "others", "Selection", "OltpArgs", "Procedure", "SourceArg", "TermsArg",
+        "systems", "base", "others", "Request", "SetupRequest", "OltpOptions", "SourceArg", "TermsArg",
     ])]
     #[arg(add = ArgValueCompleter::new(candidates::studies))]
     pub(crate) study: Option<String>,
 
     #[command(flatten)]
-    what: Selection,
-
-    #[command(flatten)]
-    oltp: OltpArgs,
-
-    #[command(flatten)]
-    how: Procedure,
-
-    #[command(flatten)]
-    from: SourceArg,
-
-    #[command(flatten)]
-    terms: TermsArg,
+    asked: Asked,
 
     #[command(flatten)]
     pub(crate) measuring: Measuring,
+}
+
+/// A gate has limits in place of a threshold, and no twin.
+fn not_of_a_gate(option: Arg) -> Arg {
+    option.hide(true).conflicts_with_all(["max_slowdown", "study"])
 }
 
 impl Gate {
@@ -96,15 +90,7 @@ impl Gate {
     pub(crate) fn request(&self) -> Option<Request> {
         let named = self.systems.iter().chain(&self.base).chain(&self.others);
         let systems: Vec<String> = named.cloned().collect();
-        let request = request(&systems, &self.what, &self.how, &self.from);
-        let oltp = self.oltp.options();
-        (!systems.is_empty()).then(|| Request {
-            gate: self.limits(),
-            oltp,
-            terms: self.terms.terms.clone(),
-            offline: self.measuring.offline,
-            accept_expired_index: self.measuring.accept_expired_index,
-            ..request
-        })
+        let request = self.asked.request(&systems, &self.measuring);
+        (!systems.is_empty()).then(|| Request { gate: self.limits(), ..request })
     }
 }

@@ -16,16 +16,15 @@ mod studies;
 mod sysbench;
 mod tools;
 mod trend;
-mod words;
 
 use std::path::PathBuf;
 
-use assay_model::{IdKey, OltpOptions, Preset, Suite, TestSet};
-use assay_plan::{
-    Request, SetupRequest, SystemRequest, parse_budget_s, parse_duration_s, parse_percent,
-};
+use assay_model::TestSet;
+use assay_options::{parse_budget_s, word};
+use assay_plan::{Request, SetupRequest, SystemRequest};
 use assay_terms::Terms;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use assay_workloads::OltpOptions;
+use clap::builder::PossibleValuesParser;
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use clap_complete::engine::ArgValueCompleter;
 
@@ -37,8 +36,7 @@ pub(crate) use gate::Gate;
 pub(crate) use help::WELCOME;
 pub(crate) use import::{ImportCommand, ImportLedger, ImportRuns, ImportTables};
 pub(crate) use insert_bench::InsertBench;
-use number::{parse_number, parse_seed, parse_study_rows, parse_study_tables};
-pub(crate) use oltp::{OltpArgs, TableFormArgs};
+pub(crate) use oltp::TableFormArgs;
 pub(crate) use output::{FormatWord, LedgerArg, Output, ShapeArg, ShapeWord};
 pub(crate) use serve::Serve;
 pub(crate) use studies::{NameStudy, RemoveStudies, ShowStudy, Studies, StudiesCommand};
@@ -48,7 +46,6 @@ pub(crate) use tools::{
     ServerStop, Tests,
 };
 pub(crate) use trend::Trend;
-use words::{PlacementWord, ProfileWord, PsModeWord};
 
 use crate::candidates;
 
@@ -145,6 +142,7 @@ pub(crate) fn command() -> clap::Command {
 /// `assay compare`.
 #[derive(Debug, Args)]
 #[command(after_help = help::SYSTEMS_SHORT, after_long_help = help::SYSTEMS)]
+#[command(mut_arg("tests", |tests| tests.add(ArgValueCompleter::new(candidates::tests))))]
 pub(crate) struct Compare {
     /// The base and the systems to compare with it, such as `mariadb@10.11 mariadb@11.8`
     #[arg(required = true, value_name = "SYSTEM")]
@@ -152,167 +150,36 @@ pub(crate) struct Compare {
     systems: Vec<String>,
 
     #[command(flatten)]
-    what: Selection,
-
-    /// Smallest change of practical interest
-    #[arg(long, value_name = "PERCENT", value_parser = parse_percent, default_value = "2%")]
-    #[arg(allow_hyphen_values = true)]
-    threshold: f64,
-
-    /// Measure the base twice: a change between the copies is a false alarm
-    #[arg(long, overrides_with = "no_twin")]
-    twin: bool,
+    asked: Asked,
 
     /// Omit the twin that the preset includes
-    #[arg(long, hide = true)]
+    #[arg(long, hide = true, overrides_with = "twin")]
     no_twin: bool,
 
     #[command(flatten)]
-    oltp: OltpArgs,
+    pub(crate) measuring: Measuring,
+}
+
+/// What `compare` and `gate` ask for.
+#[derive(Debug, Args)]
+pub(crate) struct Asked {
+    #[command(flatten)]
+    request: Request,
 
     #[command(flatten)]
-    how: Procedure,
+    setup: SetupRequest,
+
+    #[command(flatten)]
+    oltp: OltpOptions,
+
+    #[arg(long = "time", hide = true, value_parser = no_time)]
+    _time: Option<NoTime>,
 
     #[command(flatten)]
     from: SourceArg,
 
     #[command(flatten)]
     terms: TermsArg,
-
-    #[command(flatten)]
-    pub(crate) measuring: Measuring,
-}
-
-/// Options that say what a study measures, and for how long.
-#[derive(Debug, Args)]
-pub(crate) struct Selection {
-    /// Level of effort
-    #[arg(long, value_enum, default_value = "quick")]
-    preset: PresetWord,
-
-    /// Measure your own tables and tests: a workload file or a pgbench script
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["suite", "set", "tables", "rows", "secondary", "check"])]
-    #[arg(help_heading = "Workload")]
-    workload: Option<String>,
-
-    /// Collection of tests
-    #[arg(
-        long,
-        value_enum,
-        default_value = "micro",
-        help_heading = "Workload",
-        hide_short_help = true
-    )]
-    suite: SuiteWord,
-
-    /// Run only the tests whose names match
-    #[arg(long, value_name = "GLOB,...", value_delimiter = ',')]
-    #[arg(add = ArgValueCompleter::new(candidates::tests))]
-    tests: Vec<String>,
-
-    /// Published selection of microbenchmarks, or every one (`all`)
-    #[arg(long, value_parser = sets(), default_value = "32", help_heading = "Workload", hide_short_help = true)]
-    set: TestSet,
-
-    /// Number of concurrent clients, or several, such as `1,4,16`
-    ///
-    /// Each of several counts is a setup of its own.
-    #[arg(long, visible_alias = "threads", value_name = "N,N-N,...", value_delimiter = ',')]
-    #[arg(value_parser = counts, allow_negative_numbers = true)]
-    clients: Option<Vec<Counts>>,
-
-    /// Number of tables [default: by preset]
-    #[arg(long, value_name = "N", value_parser = parse_study_tables, allow_negative_numbers = true)]
-    #[arg(help_heading = "Workload", hide_short_help = true)]
-    tables: Option<u32>,
-
-    /// Rows in each table, such as `100k` or `1M` [default: by preset]
-    #[arg(long, visible_alias = "table-size", value_name = "N")]
-    #[arg(value_parser = parse_study_rows, allow_negative_numbers = true)]
-    #[arg(help_heading = "Workload")]
-    rows: Option<u32>,
-
-    #[arg(long = "time", hide = true, value_parser = no_time)]
-    _time: Option<NoTime>,
-
-    /// Time limit of the study, such as `10m` [default: by preset]
-    ///
-    /// Fetching servers and loading data do not count; aging the data does. Tests that do not fit are not measured.
-    #[arg(long, value_name = "TIME", value_parser = parse_budget_s, allow_hyphen_values = true)]
-    budget: Option<f64>,
-}
-
-/// Options that say how a study measures.
-#[derive(Debug, Args)]
-pub(crate) struct Procedure {
-    /// Create the tables with a secondary index on `id` and no primary key
-    #[arg(long, help_heading = "Workload")]
-    #[arg(hide_short_help = true)]
-    secondary: bool,
-
-    /// Whether statements are prepared on the server (`auto`) or sent as text (`disable`)
-    #[arg(
-        long,
-        value_enum,
-        value_name = "MODE",
-        default_value = "auto",
-        help_heading = "Workload"
-    )]
-    #[arg(hide_short_help = true)]
-    db_ps_mode: PsModeWord,
-
-    /// Check in every block that the tables hold the loaded rows and that all systems return correct answers to ten
-    /// events of each test that reads
-    #[arg(long, help_heading = "Workload", hide_short_help = true)]
-    check: bool,
-
-    /// Sample where the servers spend their CPU time, and what they wait for
-    ///
-    /// This follows the study, in tests that changed or in all.
-    #[arg(long, value_enum, value_name = "TESTS", num_args = 0..=1, require_equals = true)]
-    #[arg(default_missing_value = "changed")]
-    profile: Option<ProfileWord>,
-
-    /// How clients and servers are pinned to CPUs [default: by test and clients]
-    #[arg(long, value_enum)]
-    #[arg(help_heading = "Experiment", hide_short_help = true)]
-    placement: Option<PlacementWord>,
-
-    /// Seed for every random choice
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse_seed)]
-    #[arg(allow_negative_numbers = true)]
-    #[arg(help_heading = "Experiment", hide_short_help = true)]
-    seed: u64,
-
-    /// Measured time of every slice, such as `100ms` [default: by preset and test]
-    #[arg(long, value_name = "TIME", value_parser = parse_duration_s, help_heading = "Experiment")]
-    #[arg(allow_hyphen_values = true)]
-    #[arg(hide_short_help = true)]
-    slice: Option<f64>,
-
-    /// Measured time of every write slice [default: `--slice`, else by preset]
-    #[arg(long, value_name = "TIME", value_parser = parse_duration_s, help_heading = "Experiment")]
-    #[arg(allow_hyphen_values = true)]
-    #[arg(hide_short_help = true)]
-    write_slice: Option<f64>,
-
-    /// Measured part of every turn: systems take turns within a slice [default: `--slice`, else by measurement]
-    #[arg(long, value_name = "TIME", value_parser = parse_duration_s, help_heading = "Experiment")]
-    #[arg(allow_hyphen_values = true)]
-    #[arg(hide_short_help = true)]
-    turn: Option<f64>,
-
-    /// Maximum number of blocks, each with fresh instances of every system [default: by preset]
-    #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "Experiment")]
-    #[arg(value_parser = parse_number)]
-    #[arg(hide_short_help = true)]
-    blocks: Option<u32>,
-
-    /// Maximum number of slices of each test per block and system [default: by preset]
-    #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "Experiment")]
-    #[arg(value_parser = parse_number)]
-    #[arg(hide_short_help = true)]
-    rounds: Option<u32>,
 }
 
 /// `assay run`.
@@ -341,7 +208,7 @@ pub(crate) struct Instead {
     tests: Vec<String>,
 
     /// Published selection of tests, or every one (`all`), instead of the one in the file
-    #[arg(long, value_parser = sets())]
+    #[arg(long, value_parser = word::<TestSet>())]
     set: Option<TestSet>,
 
     /// Time limit of the study, such as `10m`, instead of the one in the file
@@ -467,52 +334,6 @@ pub(crate) enum StyleWord {
     Published,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum PresetWord {
-    /// Checks that everything works: 10,000 rows, under a minute
-    Smoke,
-    /// A first honest answer: 100,000 rows, at most five minutes
-    Quick,
-    /// A release check: 8 tables of 1,000,000 rows, at most an hour
-    Standard,
-    /// The procedure of the published posts: 50,000,000 rows, one system after the other, each test once for 600 or
-    /// 1800 s; takes days
-    Published,
-}
-
-/// Reads a set of tests by its name.
-fn sets() -> impl TypedValueParser<Value = TestSet> {
-    let all = || TestSet::PUBLISHED.into_iter().chain([TestSet::All]);
-    PossibleValuesParser::new(all().map(TestSet::word))
-        .try_map(move |word| all().find(|set| set.word() == word).ok_or("no such set"))
-}
-
-/// `--suite`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum SuiteWord {
-    /// The published microbenchmarks
-    Micro,
-    /// The scripts of sysbench, over a sweep of client counts
-    Oltp,
-}
-
-impl SuiteWord {
-    fn suite(self) -> Suite {
-        match self {
-            Self::Micro => Suite::Micro,
-            Self::Oltp => Suite::Oltp,
-        }
-    }
-}
-
-/// Client counts of one word: a number, or a range.
-#[derive(Debug, Clone)]
-struct Counts(Vec<u32>);
-
-fn counts(text: &str) -> Result<Counts, assay_plan::Error> {
-    assay_plan::parse_clients(text).map(Counts)
-}
-
 /// A time for each test, which assay does not have.
 #[derive(Debug, Clone)]
 enum NoTime {}
@@ -526,59 +347,24 @@ fn no_time(_: &str) -> Result<NoTime, &'static str> {
 impl Compare {
     /// The words as the plan takes them.
     pub(crate) fn request(&self) -> Request {
-        Request {
-            threshold: Some(self.threshold),
-            twin: (self.twin || self.no_twin).then_some(self.twin),
-            oltp: self.oltp.options(),
-            terms: self.terms.terms.clone(),
-            offline: self.measuring.offline,
-            accept_expired_index: self.measuring.accept_expired_index,
-            ..request(&self.systems, &self.what, &self.how, &self.from)
-        }
+        let request = self.asked.request(&self.systems, &self.measuring);
+        Request { twin: if self.no_twin { Some(false) } else { request.twin }, ..request }
     }
 }
 
-/// The request that `compare` and `gate` have in common.
-fn request(systems: &[String], what: &Selection, how: &Procedure, from: &SourceArg) -> Request {
-    let clients = what.clients.as_ref();
-    Request {
-        systems: systems.iter().map(|words| SystemRequest::of(words)).collect(),
-        source: from.source.clone(),
-        terms: String::new(),
-        offline: false,
-        accept_expired_index: false,
-        gate: None,
-        preset: match what.preset {
-            PresetWord::Smoke => Preset::Smoke,
-            PresetWord::Quick => Preset::Quick,
-            PresetWord::Standard => Preset::Standard,
-            PresetWord::Published => Preset::Published,
-        },
-        insert_bench: None,
-        workload: what.workload.clone(),
-        suite: what.suite.suite(),
-        oltp: OltpOptions::default(),
-        set: what.set,
-        tests: what.tests.clone(),
-        setups: vec![SetupRequest {
-            clients: clients.map(|all| all.iter().flat_map(|it| it.0.clone()).collect()),
-            tables: what.tables,
-            rows: what.rows,
-        }],
-        budget_s: what.budget,
-        threshold: Some(assay_plan::THRESHOLD),
-        twin: None,
-        id_key: if how.secondary { IdKey::Secondary } else { IdKey::Primary },
-        statements: how.db_ps_mode.mode(),
-        placement: how.placement.map(PlacementWord::placement),
-        seed: how.seed,
-        check: how.check,
-        profile: how.profile.map(ProfileWord::profiling).unwrap_or_default(),
-        slice_s: how.slice,
-        write_slice_s: how.write_slice,
-        turn_s: how.turn,
-        blocks: how.blocks,
-        rounds: how.rounds,
+impl Asked {
+    /// The request for these systems.
+    fn request(&self, systems: &[String], measuring: &Measuring) -> Request {
+        Request {
+            systems: systems.iter().map(|words| SystemRequest::of(words)).collect(),
+            setups: vec![self.setup.clone()],
+            oltp: self.oltp.clone(),
+            terms: self.terms.terms.clone(),
+            source: self.from.source.clone(),
+            offline: measuring.offline,
+            accept_expired_index: measuring.accept_expired_index,
+            ..self.request.clone()
+        }
     }
 }
 

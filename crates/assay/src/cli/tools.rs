@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 
 use assay_model::{Suite, TestSet};
-use assay_plan::parse_duration_s;
+use assay_options::{parse_duration_s, word};
 use clap::{Args, Subcommand};
 use clap_complete::engine::ArgValueCompleter;
 
 use super::number::{
     parse_megabytes, parse_port, parse_rows, parse_seconds, parse_seed, parse_tables,
 };
-use super::{SERVERS, ShapeArg, SourceArg, SuiteWord, TableFormArgs, TermsArg, help, sets};
+use super::{SERVERS, ShapeArg, SourceArg, TableFormArgs, TermsArg, help};
 use crate::candidates;
 
 /// `assay load`.
@@ -23,7 +23,8 @@ pub(crate) struct Load {
 
     /// Create and fill the tables of your own workload: a workload file, TOML, or a pgbench script
     #[arg(long, value_name = "FILE")]
-    #[arg(conflicts_with_all = ["tables", "rows", "engine", "secondary", "TableFormArgs"])]
+    #[arg(conflicts_with_all = ["tables", "rows", "engine", "secondary"])]
+    #[arg(conflicts_with_all = TableFormArgs::FIELDS)]
     pub(crate) workload: Option<PathBuf>,
 
     /// Number of tables; they replace tables that assay or sysbench made, but nothing else named sbtest1, sbtest2, ...
@@ -146,22 +147,16 @@ pub(crate) struct Tests {
     pub(crate) workload: Option<String>,
 
     /// Collection of tests
-    #[arg(long, value_enum, default_value = "micro", conflicts_with = "set")]
-    suite: SuiteWord,
+    #[arg(long, value_parser = word::<Suite>(), default_value = Suite::default().word())]
+    #[arg(conflicts_with = "set")]
+    pub(crate) suite: Suite,
 
     /// Published selection of microbenchmarks, or every one (`all`)
-    #[arg(long, value_parser = sets(), default_value = "32")]
+    #[arg(long, value_parser = word::<TestSet>(), default_value = TestSet::default().word())]
     pub(crate) set: TestSet,
 
     #[command(flatten)]
     pub(crate) shape: ShapeArg,
-}
-
-impl Tests {
-    /// The collection of tests.
-    pub(crate) fn suite(&self) -> Suite {
-        self.suite.suite()
-    }
 }
 
 /// `assay cache`.

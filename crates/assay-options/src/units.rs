@@ -1,9 +1,9 @@
 //! Times, counts and percentages as users write them.
 
+use assay_model::limits::CLIENTS;
 use jiff::SignedDuration;
 
-use crate::error::Error;
-use crate::limits::CLIENTS;
+use crate::Error;
 
 /// Longest duration, seconds: some thirty years.
 const LONGEST_S: f64 = 1e9;
@@ -159,7 +159,8 @@ pub fn duration_text(seconds: f64) -> String {
 }
 
 /// A fraction as [`parse_percent`] reads it: the shortest number of percent that gives the fraction again.
-pub(crate) fn percent_text(fraction: f64) -> String {
+#[must_use]
+pub fn percent_text(fraction: f64) -> String {
     let percent = fraction * 100.0;
     let text = |digits: usize| format!("{percent:.digits$}%");
     let is_exact = |text: &String| parse_percent(text) == Ok(fraction);
