@@ -55,6 +55,7 @@ pub use request::{
 };
 pub use sequence::{Step, sequence};
 pub use size::{cache_mb, largest, log_mb};
+pub use study::request_of;
 pub use study_file::{read_study, shell_quoted, write_study};
 pub use sysbench::is_script;
 pub use system_name::{check_system, parse_engine, parse_system, repository_login};

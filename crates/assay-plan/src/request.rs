@@ -7,13 +7,15 @@ use assay_model::limits::queue::{INDEXES, PARTITIONS, QUERY_S, TRANSACTION_S};
 use assay_model::{
     CpuPlacement, IdKey, Preset, Profiling, StatementMode, Suite, Test, TestSet, Words as _,
 };
+use assay_options::{
+    client_counts, count, duration_text, one_of, parse_budget_s, parse_duration_s, parse_percent,
+    percent_text, switch, whole, whole_seconds, word,
+};
 use assay_workloads::{OltpOptions, oltp_tests, tests_of};
 use clap::{ArgAction, Args};
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::limits::{BLOCKS, CLIENTS, ROUNDS, ROWS, TABLES};
-use assay_options::{client_counts, count, one_of, switch, whole, whole_seconds, word};
-use assay_options::{duration_text, parse_budget_s, parse_duration_s, parse_percent, percent_text};
 
 /// The headings of options in the help.
 const WORKLOAD: &str = "Workload";

@@ -3,7 +3,7 @@
 use assay_model::{Experiment, Study, WORKLOAD_VERSION};
 
 use crate::request::{Request, THRESHOLD};
-use crate::study_file::write_study;
+use crate::study_file::{read_study, write_study};
 
 /// A study without cells, with everything that follows from the request alone.
 pub(crate) fn study_of(request: &Request) -> Study {
@@ -29,4 +29,10 @@ pub(crate) fn study_of(request: &Request) -> Study {
         workload_version: WORKLOAD_VERSION,
         assay_version: env!("CARGO_PKG_VERSION").to_owned(),
     }
+}
+
+/// The request of a study that a ledger keeps; none if the study was measured elsewhere, or if it cannot be read.
+#[must_use]
+pub fn request_of(study: &Study) -> Option<Request> {
+    read_study("recipe", &study.recipe).ok()
 }

@@ -10,8 +10,8 @@ use crate::progress::print;
 /// run assay, whatever the ledger has in its place.
 pub(crate) fn read(ledger: &Ledger, id: &str) -> Result<StudyRecord> {
     let mut record = ledger.read(id)?;
-    let request = assay_plan::read_study("recipe", &record.study.recipe);
-    record.study.recipe = request.map(|it| assay_plan::write_study(&it)).unwrap_or_default();
+    let request = assay_plan::request_of(&record.study);
+    record.study.recipe = request.as_ref().map(assay_plan::write_study).unwrap_or_default();
     record.profiles = ledger.profiles(id)?;
     if record.study.is_insert_benchmark() {
         for slice in record.slices.iter().map(Slice::id) {

@@ -152,7 +152,7 @@ fn chosen<'j>(
 
 /// The options of sysbench's scripts, if the study measured those.
 fn oltp_of(record: &StudyRecord) -> Option<OltpOptions> {
-    let request = assay_plan::read_study("recipe", &record.study.recipe).ok()?;
+    let request = assay_plan::request_of(&record.study)?;
     (request.suite == Suite::Oltp && request.workload.is_none()).then_some(request.oltp)
 }
 

@@ -46,7 +46,7 @@ pub(crate) fn check(output: &Output, profile: impl FnOnce() -> Result<Profiling>
 
 /// The tests of which a study takes profiles, as its recipe says.
 pub(crate) fn profiling(study: &Study) -> Profiling {
-    assay_plan::read_study("recipe", &study.recipe).map(|it| it.profile).unwrap_or_default()
+    assay_plan::request_of(study).unwrap_or_default().profile
 }
 
 /// Writes a file for each profile: of CPU time by kind of thread, and of waiting. Only files of their names are

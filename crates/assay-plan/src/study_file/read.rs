@@ -26,24 +26,9 @@ pub(super) fn request(text: &str) -> Result<Request, Fault> {
     Ok(request)
 }
 
-/// Keys that say nothing about the Insert Benchmark.
-const OF_OTHER_STUDIES: [&str; 15] = [
-    "workload",
-    "suite",
-    "tests",
-    "budget",
-    "twin",
-    "check",
-    "profile",
-    "placement",
-    "statements",
-    "id-key",
-    "slice",
-    "write-slice",
-    "turn",
-    "blocks",
-    "rounds",
-];
+/// Options that the Insert Benchmark has too.
+const OF_INSERT_BENCH: [&str; 7] =
+    ["preset", "threshold", "seed", "terms", "source", "offline", "accept-expired-index"];
 
 fn oltp(study: &Table<'_>, request: &Request) -> Result<OltpOptions, Fault> {
     if request.suite == Suite::Oltp {
@@ -67,8 +52,9 @@ fn oltp(study: &Table<'_>, request: &Request) -> Result<OltpOptions, Fault> {
 fn insert_bench(study: &Table<'_>, request: &Request) -> Result<Option<InsertBench>, Fault> {
     let Some(value) = study.get("insert-bench") else { return Ok(None) };
     // A recipe always names the set, which is the usual one.
-    let set = (request.set != TestSet::default()).then_some("set");
-    let others = OF_OTHER_STUDIES.iter().chain(&["setup", "gate"]).chain(&set);
+    let is_usual = |key: &str| key == "set" && request.set == TestSet::default();
+    let others = keys_of::<Request>().iter().filter(|key| !OF_INSERT_BENCH.contains(key));
+    let others = others.chain(&["setup", "gate"]).filter(|key| !is_usual(key));
     if let Some(other) = others.copied().find_map(|key| study.get(key)) {
         let why = format!("`{}` does not apply to the Insert Benchmark", other.key);
         return Err(Fault::at(other.key_span, why).hint("leave it out, or `[insert-bench]`"));

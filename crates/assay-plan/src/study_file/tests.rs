@@ -1,7 +1,7 @@
 //! Study files read and written.
 
 use assay_model::{
-    CpuPlacement, Hint, IdKey, Preset, Profiling, RandType, StatementMode, Suite, TestSet,
+    CpuPlacement, Hint, IdKey, Preset, RandType, StatementMode, Suite, TestSet,
 };
 use assay_terms::Terms;
 use assay_workloads::OltpOptions;
@@ -69,12 +69,6 @@ fn reads_every_key() {
         options,
     };
     let expected = Request {
-        insert_bench: None,
-        workload: None,
-        check: false,
-        profile: Profiling::None,
-        suite: Suite::Micro,
-        oltp: OltpOptions::default(),
         systems: vec![
             named("old", "mariadb@10.11", Some("old.cnf"), Vec::new()),
             words("mariadb@11.8"),
@@ -118,6 +112,7 @@ fn reads_every_key() {
             limits: vec![("writes".into(), 0.05), ("*range=10".into(), 0.01)],
             allow_undecided: true,
         }),
+        ..Request::default()
     };
     assert_eq!(read_study("study.toml", FULL), Ok(expected));
 }
@@ -400,12 +395,7 @@ prop_compose! {
             accept_expired_index,
             terms: terms.to_owned(),
             setups,
-            insert_bench: None,
             preset,
-            check: false,
-            profile: Profiling::None,
-            suite: Suite::Micro,
-            oltp: OltpOptions::default(),
             workload: workload.map(str::to_owned),
             set,
             placement,
@@ -422,6 +412,7 @@ prop_compose! {
             seed,
             blocks: blocks.filter(|_| repeats),
             rounds: rounds.filter(|_| repeats),
+            ..Request::default()
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::candidates;
 #[command(after_help = format!("{}\n\n{}", help::GATE_EXITS, help::MORE))]
 #[command(after_long_help = format!("{}\n\n{}", help::GATE_EXITS, help::SYSTEMS))]
 #[command(mut_arg("tests", |tests| tests.add(ArgValueCompleter::new(candidates::tests))))]
-#[command(mut_arg("threshold", not_of_a_gate), mut_arg("twin", not_of_a_gate))]
+#[command(mut_args(limits_alone))]
 pub(crate) struct Gate {
     /// The base, and what must keep up with it, such as `mariadb@10.11 mariadb@11.8`
     #[arg(value_name = "SYSTEM", required_unless_present_any = ["base", "others", "study"])]
@@ -70,8 +70,11 @@ pub(crate) struct Gate {
 }
 
 /// A gate has limits in place of a threshold, and no twin.
-fn not_of_a_gate(option: Arg) -> Arg {
-    option.hide(true).conflicts_with_all(["max_slowdown", "study"])
+fn limits_alone(option: Arg) -> Arg {
+    match option.get_id().as_str() {
+        "threshold" | "twin" => option.hide(true).conflicts_with_all(["max_slowdown", "study"]),
+        _ => option,
+    }
 }
 
 impl Gate {

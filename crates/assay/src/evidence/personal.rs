@@ -53,7 +53,7 @@ fn known(rows: &StudyRows, record: &StudyRecord, here: &Here, keep_host: bool) -
             Origin::Version(_) | Origin::Git(_) | Origin::Url(_) => {}
         }
     }
-    let request = assay_plan::read_study("recipe", &record.study.recipe).unwrap_or_default();
+    let request = assay_plan::request_of(&record.study).unwrap_or_default();
     let files = request.systems.iter().filter_map(|system| system.config.as_ref());
     for file in files.chain(&request.workload) {
         neutral.path(file);

@@ -5,8 +5,9 @@ use std::time::{Duration, Instant as Clock};
 
 use anyhow::{Context, Result, anyhow};
 use assay_model::{
-    DataSet, EventKind, Experiment, PlannedCell, Profiling, Slice, SliceOutcome, Verdict, counted,
+    DataSet, EventKind, Experiment, PlannedCell, Slice, SliceOutcome, Verdict, counted,
 };
+use assay_plan::Request;
 use assay_profile::Symbols;
 use assay_study::{Action, End, Executor, Outcome, write_events};
 use assay_wire::Connection;
@@ -57,12 +58,10 @@ pub(crate) struct StudyExecutor<'a, 'l> {
     error: Option<anyhow::Error>,
     /// The first failure for which tests were left out.
     left_out: Option<anyhow::Error>,
-    /// Whether the answers of servers are checked.
-    is_checked: bool,
+    /// What the user asked for.
+    pub(super) request: Request,
     /// The user's workload file, if it is still there.
     written: Option<Written>,
-    /// The tests of which profiles are taken.
-    pub(super) profiling: Profiling,
     /// The names of functions, for these profiles.
     pub(super) symbols: Symbols,
     /// What was loaded, for these checks.
@@ -77,12 +76,10 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
         recorder: &'a mut Recorder<'l>,
         outlook: OutlookText,
     ) -> Self {
-        // The recipe is what the user asked for.
-        let recipe = assay_plan::read_study("recipe", &recorder.study().recipe);
+        let request = assay_plan::request_of(recorder.study()).unwrap_or_default();
         Self {
-            is_checked: recipe.as_ref().is_ok_and(|request| request.check),
-            profiling: recipe.map(|request| request.profile).unwrap_or_default(),
-            written: recipe_file(recorder),
+            written: Written::of(&request),
+            request,
             symbols: Symbols::new(!env.offline, is_asked),
             participants,
             local,
@@ -228,7 +225,7 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
         if let Some(others) = &mut self.others {
             others.know(self.servers.values());
         }
-        if self.is_checked {
+        if self.request.check {
             return self.check(phase);
         }
         Ok(Outcome::Done)
@@ -394,10 +391,6 @@ impl Executor for StudyExecutor<'_, '_> {
         }
         Ok(Outcome::Done)
     }
-}
-
-fn recipe_file(recorder: &Recorder) -> Option<Written> {
-    Written::of(&assay_plan::read_study("recipe", &recorder.study().recipe).ok()?)
 }
 
 /// Whether an action begins something: it is left out once the user has asked to stop. The others complete what was

@@ -23,14 +23,14 @@ impl StudyExecutor<'_, '_> {
         self.recorder.forget_not_profiled()?;
         let known = self.recorder.profiled()?;
         let mut phases: BTreeMap<Phase, Vec<PlannedCell>> = BTreeMap::new();
-        for cell in cells(self.recorder.record(), self.profiling) {
+        for cell in cells(self.recorder.record(), self.request.profile) {
             if !known.contains(&cell.id) {
                 phases.entry(Phase::of(cell.id)).or_default().push(cell);
             }
         }
         let count = phases.values().map(Vec::len).sum::<usize>() as u64;
         if count == 0 {
-            if self.profiling == Profiling::Changed && known.is_empty() {
+            if self.request.profile == Profiling::Changed && known.is_empty() {
                 self.env.progress.note(NONE_CHANGED);
             }
             return Ok(());

@@ -107,8 +107,8 @@ pub(super) fn check(record: &StudyRecord, more_s: Option<f64>) -> Result<(), NoR
     let is_defined = |test: Test| assay_workloads::define(test.definition().clone()) == test;
     // The recipe has the options of sysbench's scripts. It cannot bring in other statements, so it is safe to trust:
     // a test of the ledger must equal one that this assay makes of these options.
-    let recipe = assay_plan::read_study("recipe", &study.recipe);
-    let shipped = recipe.map(|request| request.shipped_tests()).unwrap_or_default();
+    let request = assay_plan::request_of(study);
+    let shipped = request.map(|request| request.shipped_tests()).unwrap_or_default();
     let is_known = |test: Test| match (test.own(), test.queue()) {
         (Some(data), _) => own == Some(data) && is_defined(test),
         (None, Some(_)) => is_benchmark && is_defined(test),
