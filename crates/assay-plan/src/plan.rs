@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use assay_model::{
-    CellId, Class, CpuPlacement, DataSet, Dialect, Experiment, IdKey, OwnData,
-    PgsqlVariant, PlannedCell, Profiling, Setup, Study, Suite, SystemSpec, Test,
+    CellId, Class, CpuPlacement, DataSet, Dialect, Experiment, IdKey, OwnData, PgsqlVariant,
+    PlannedCell, Profiling, Setup, Study, Suite, SystemSpec, Test,
 };
 use assay_terms::Terms;
 use assay_workloads::OltpOptions;

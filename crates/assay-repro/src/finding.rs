@@ -1,8 +1,7 @@
 //! A finding, and what is made of it.
 
 use assay_model::{
-    Artifact, CellId, Dialect, Estimate, Hint, OwnFile, Schema, StudyRecord, System,
-    printable,
+    Artifact, CellId, Dialect, Estimate, Hint, OwnFile, Schema, StudyRecord, System, printable,
 };
 use assay_verdict::{CellJudgement, Judgement};
 use assay_workloads::OltpOptions;

@@ -1,8 +1,6 @@
 //! Study files read and written.
 
-use assay_model::{
-    CpuPlacement, Hint, IdKey, Preset, RandType, StatementMode, Suite, TestSet,
-};
+use assay_model::{CpuPlacement, Hint, IdKey, Preset, RandType, StatementMode, Suite, TestSet};
 use assay_terms::Terms;
 use assay_workloads::OltpOptions;
 use proptest::prelude::*;

@@ -8,8 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use assay_load::{Bound, Check, ClientPolicy, Finished, RunMonitor, RunProgress, Session, Work};
 use assay_model::{
-    Class, DataSet, Dialect, IdKey, Setup, Test, TestSet, counted,
-    limits, thousands,
+    Class, DataSet, Dialect, IdKey, Setup, Test, TestSet, counted, limits, thousands,
 };
 use assay_wire::{ConnectOptions, Connection};
 use assay_workloads::{LoadedData, OltpOptions};
