@@ -4,12 +4,9 @@ use std::collections::BTreeSet;
 
 use assay_model::StudySummary;
 
-use crate::document::{Block, Column, Document, Field, Form, Heading, Look, Row, Table};
+use crate::document::{Block, Document, Field, Form, Heading};
 use crate::formats::html::{policy_of, render};
-use crate::number::thousands;
-use crate::studies::took;
-use crate::text::{Text, link};
-use crate::words::began;
+use crate::studies::linked;
 
 /// The content security policy of [`index`]: its own style, and forms that are sent to its server.
 #[must_use]
@@ -26,12 +23,8 @@ pub fn index(list: &[StudySummary], running: &BTreeSet<String>, search: &str) ->
         let mut texts = study.systems.iter().chain(&study.name).chain(std::iter::once(&study.id));
         texts.any(|text| text.to_lowercase().contains(&wanted))
     };
-    let rows = list.iter().rev().filter(has);
-    let rows: Vec<Row> = rows.map(|study| row(study, running.contains(&study.id))).collect();
-    let shown = format!("{} of {}", rows.len(), list.len());
-    let columns = ["study", "name", "started (UTC)", "preset", "cells", "took", "state", "systems"];
-    let look = Look { label: "Studies", ..Look::default() };
-    let table = Table::new(columns.map(Column::words).to_vec(), rows).look(look);
+    let table = linked(list.iter().rev().filter(has), running);
+    let shown = format!("{} of {}", table.rows().count(), list.len());
     let find = Field {
         label: "Search studies",
         name: "q",
@@ -55,23 +48,4 @@ pub fn index(list: &[StudySummary], running: &BTreeSet<String>, search: &str) ->
     let title = heading.line();
     let page = Document { title, heading, blocks, ..Document::default() };
     render(&page, &index_policy())
-}
-
-fn row(study: &StudySummary, is_running: bool) -> Row {
-    let StudySummary { id, finished, .. } = study;
-    let state = match (*finished, is_running) {
-        (true, _) => "finished",
-        (false, true) => "running",
-        (false, false) => "unfinished",
-    };
-    Row::new([
-        link(format!("study/{id}"), id).into(),
-        study.name.as_deref().unwrap_or_default().into(),
-        began(study.started_ms, study.is_reported).into(),
-        study.preset.word().into(),
-        thousands(study.cells as f64).into(),
-        took(study).into(),
-        state.into(),
-        Text::from(study.systems.join(" vs ")),
-    ])
 }

@@ -9,6 +9,7 @@ use crate::data::{csv, json};
 use crate::document::{Block, Column, Document as Shown, Heading, Row, Table, Wish};
 use crate::number::{NONE, duration, rounded, thousands};
 use crate::page::{Content, Page};
+use crate::text::{Text, link};
 use crate::words::{began, rfc3339};
 
 /// Raised when the shape below changes incompatibly.
@@ -101,6 +102,25 @@ pub fn studies<'a>(list: &'a [StudySummary], running: &BTreeSet<String>) -> Page
     Page::new(List(list.iter().rev().map(listed).collect()))
 }
 
+/// Studies, the newest first, as the first page of a server shows them: with links to their pages.
+pub(crate) fn linked<'a>(
+    list: impl Iterator<Item = &'a StudySummary>,
+    running: &BTreeSet<String>,
+) -> Table {
+    let listed = list.map(|study| Listed { study, running: is_running(study, running) });
+    let rows = listed.map(|listed| {
+        let id = &listed.study.id;
+        let shown = link(format!("study/{id}"), listed.shown());
+        let rest = row(listed).into_iter().skip(1).map(Text::from);
+        Row::new(std::iter::once(Text::from(shown)).chain(rest))
+    });
+    Table::new(columns(), rows)
+}
+
+fn columns() -> Vec<Column> {
+    COLUMNS.map(|(heading, is_number)| Column { is_number, ..Column::words(heading) }).to_vec()
+}
+
 /// Studies, the newest first.
 struct List<'a>(Vec<Listed<'a>>);
 
@@ -129,8 +149,7 @@ impl List<'_> {
                 "no studies yet: run `assay compare BASE OTHER`".to_owned(),
             ])];
         }
-        let column = |(heading, is_number)| Column { is_number, ..Column::words(heading) };
-        let mut columns = COLUMNS.map(column).to_vec();
+        let mut columns = columns();
         let rows = self.0.iter().map(|listed| {
             let mut cells = row(*listed);
             let below = wish.is_terminal().then(|| cells.pop()).flatten();
@@ -172,7 +191,7 @@ const COLUMNS: [(&str, bool); 8] = [
 const SYSTEMS: usize = 7;
 
 /// How long it took.
-pub(crate) fn took(study: &StudySummary) -> String {
+fn took(study: &StudySummary) -> String {
     if study.is_reported { NONE.to_owned() } else { duration(study.elapsed_s) }
 }
 

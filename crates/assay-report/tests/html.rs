@@ -188,6 +188,22 @@ fn text_of_users_and_servers_is_escaped() {
 }
 
 #[test]
+fn words_between_backticks_are_code_and_nothing_in_them_is_markup() {
+    let mut record = record(&["11.8"]);
+    record.events[0].what = event_of("set `<b>--x</b>`, then ` alone");
+    record.audit.extend(suspicious(record.clone()).audit);
+    for finding in &mut record.audit {
+        finding.why = "see `option`".into();
+    }
+    let mut judgement = judge(&record);
+    judgement.cells.iter_mut().for_each(|cell| cell.why = Some("`change` by `option".into()));
+    let page = rendered(&record, &judgement);
+    assert!(page.contains("<code>&#60;b&#62;--x&#60;/b&#62;</code>, then ` alone"), "{page}");
+    assert!(page.contains("<td data-h=\"Why\">see <code>option</code></td>"), "{page}");
+    assert!(page.contains("<span class=\"why\"><code>change</code> by `option</span>"), "{page}");
+}
+
+#[test]
 fn a_suspicious_audit_is_reported_first() {
     let page = page(&suspicious(record(&["11.8"])));
     assert!(text(&page).starts_with("✗ Suspicious audit\n"), "{}", text(&page));

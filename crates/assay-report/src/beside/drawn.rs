@@ -1,11 +1,10 @@
 //! The scatter plots of a study beside another one.
 
-use assay_svg::{MARGIN, Paper};
+use assay_svg::Paper;
 use assay_verdict::TestBeside;
 
 use super::words::{cells, heading};
-use crate::charts::colours::file as svg;
-use crate::charts::{ChartFile, Place, scatter, stem};
+use crate::charts::{ChartFile, noted, scatter, stem};
 use crate::view::beside::{Beside, Pair};
 
 /// A point in words.
@@ -31,25 +30,12 @@ pub(super) fn charts(beside: &Beside) -> Vec<ChartFile> {
 
 fn chart(pair: &Pair) -> ChartFile {
     let [_, other] = &pair.names;
-    let heading = format!("{other}: relative QPS here and there");
-    let notes = [heading_of(pair), pair.answer.clone(), scatter::note(&pair.found.tests)];
-    let (width, height) = scatter::PLOT;
-    let (mut paper, top) = Paper::titled(width + 2.0 * MARGIN, &heading, &notes);
-    scatter::draw(&mut paper, (MARGIN, top), &pair.found.tests, title);
+    let headline = format!("{other}: relative QPS here and there");
+    let notes =
+        [format!("{}.", heading(pair)), pair.answer.clone(), scatter::note(&pair.found.tests)];
     let told: Vec<String> = pair.found.tests.iter().map(title).collect();
-    ChartFile {
-        name: stem("beside", [Some(other.clone())]),
-        alt: heading.clone(),
-        svg: svg(
-            paper,
-            top + height,
-            &heading,
-            &format!("{} {}.", notes.join(" "), told.join("; ")),
-        ),
-        place: Place::Elsewhere,
-    }
-}
-
-fn heading_of(pair: &Pair) -> String {
-    format!("{}.", heading(pair))
+    let name = stem("beside", [Some(other.clone())]);
+    noted(name, headline, &notes, scatter::PLOT, &told, |paper, corner| {
+        scatter::draw(paper, corner, &pair.found.tests, title);
+    })
 }

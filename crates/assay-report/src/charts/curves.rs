@@ -6,8 +6,8 @@ use assay_svg::{Anchor, MARGIN, Paper, SIZE, SMALL, fitted, round_step};
 use super::colours::{file, line_class};
 use super::file::{ChartFile, Place, stem};
 use super::key::key;
+use super::panel::{Curve, ground};
 use crate::number::figure;
-use crate::ratio::label;
 use crate::scale::Scale;
 use crate::view::Report;
 use crate::view::sweep::{Crossing, Sweep, SweptSystem, TestCurves};
@@ -198,16 +198,7 @@ impl Panels<'_> {
 
     fn ratios(&self, paper: &mut Paper, (left, top): (f64, f64)) {
         let y = |ratio: f64| top + HEIGHT * (1.0 - self.scale.x(ratio) / 100.0);
-        let (begin, end) = (left + LABELS, left + PANEL);
-        let [above, below] =
-            [1.0 + self.scale.threshold, 1.0 / (1.0 + self.scale.threshold)].map(y);
-        paper.rect("band", (begin, above), (end - begin, below - above));
-        for ratio in self.scale.labels(14.0) {
-            let class = if ratio == 1.0 { "one" } else { "grid" };
-            paper.line(class, (begin, y(ratio)), (end, y(ratio)));
-            let at = (begin - 5.0, y(ratio) + 3.5);
-            paper.text(at, Anchor::End, "small", &label(ratio));
-        }
+        ground(paper, self.scale, (left + LABELS, left + PANEL), 14.0, y);
         self.counts(paper, (left, top));
         for system in &self.test.systems {
             self.curve(paper, left, system.system, &system.rqps, &y);
@@ -243,21 +234,9 @@ impl Panels<'_> {
         values: &[Option<Estimate>],
         y: &dyn Fn(f64) -> f64,
     ) {
-        let [mut curve, mut bars, mut points] = [const { String::new() }; 3];
-        let mut goes_on = false;
-        for (clients, value) in self.test.clients.iter().zip(values) {
-            let Some(value) = value else {
-                goes_on = false;
-                continue;
-            };
-            let (x, at) = (self.x(left, f64::from(*clients)), y(value.value));
-            curve += &format!("{}{x:.1} {at:.1}", if goes_on { 'L' } else { 'M' });
-            goes_on = true;
-            points += &format!("M{x:.1} {at:.1}h0");
-            if value.has_interval() {
-                bars += &format!("M{x:.1} {:.1}V{:.1}", y(value.low), y(value.high));
-            }
-        }
+        let values = self.test.clients.iter().zip(values);
+        let values = values.map(|(clients, value)| (self.x(left, f64::from(*clients)), *value));
+        let Curve { curve, bars, points } = Curve::of(values, y);
         let class = line_class(system);
         paper.path(&format!("curve {class}"), &curve);
         paper.path(&format!("bars line{}", system % 6), &bars);

@@ -1,7 +1,9 @@
 //! Charts as files: their names and their places in a report.
 
 use assay_model::Setup;
+use assay_svg::{MARGIN, Paper};
 
+use super::colours::file;
 use crate::view::Report;
 
 /// A chart as a file.
@@ -15,6 +17,22 @@ pub struct ChartFile {
     pub svg: String,
     /// The section of a report that it belongs to.
     pub(crate) place: Place,
+}
+
+/// A drawing below a title and notes, by itself. `told` says in words what it shows.
+pub(crate) fn noted(
+    name: String,
+    heading: String,
+    notes: &[String],
+    (width, height): (f64, f64),
+    told: &[String],
+    draw: impl FnOnce(&mut Paper, (f64, f64)),
+) -> ChartFile {
+    let (mut paper, top) = Paper::titled(width + 2.0 * MARGIN, &heading, notes);
+    draw(&mut paper, (MARGIN, top));
+    let description = format!("{} {}.", notes.join(" "), told.join("; "));
+    let svg = file(paper, top + height, &heading, &description);
+    ChartFile { name, alt: heading, svg, place: Place::Elsewhere }
 }
 
 /// A section of a report.

@@ -7,6 +7,7 @@ pub(crate) mod flame;
 mod key;
 pub(crate) mod marks;
 mod matrix;
+mod panel;
 pub(crate) mod published;
 mod queue;
 pub(crate) mod scatter;
@@ -19,7 +20,7 @@ pub(crate) mod versions;
 use crate::view::Report;
 
 pub use file::ChartFile;
-pub(crate) use file::{Place, compared, setup_word, stem};
+pub(crate) use file::{Place, compared, noted, setup_word, stem};
 
 /// All charts of a study, in the order of a report.
 pub(crate) fn charts(report: &Report) -> Vec<ChartFile> {

@@ -5,7 +5,8 @@ use assay_svg::{Anchor, LARGE, MARGIN, Paper, SIZE, SMALL, fitted, width};
 
 use super::colours::file;
 use super::file::{ChartFile, Place, setup_word, stem};
-use crate::ratio::{label, short};
+use super::panel::{Curve, ground};
+use crate::ratio::short;
 use crate::scale::Scale;
 use crate::view::Report;
 use crate::view::versions::{VersionLine, VersionPoint, VersionSection, VersionTest};
@@ -199,16 +200,8 @@ impl<'a> Panels<'a> {
 
     /// The band of small changes, the scale, and the names of the versions: the same for all panels.
     fn ground(&self, paper: &mut Paper, (left, top): (f64, f64)) {
-        let (begin, end) = (left + LABELS, left + PANEL);
-        let above = self.y(top, 1.0 + self.scale.threshold);
-        let below = self.y(top, 1.0 / (1.0 + self.scale.threshold));
-        paper.rect("band", (begin, above), (end - begin, below - above));
-        for ratio in self.scale.labels(20.0) {
-            let y = self.y(top, ratio);
-            paper.line(if ratio == 1.0 { "one" } else { "grid" }, (begin, y), (end, y));
-            let at = (begin - 5.0, y + 3.5);
-            paper.text(at, Anchor::End, "small", &label(ratio));
-        }
+        let y = |ratio| self.y(top, ratio);
+        ground(paper, self.scale, (left + LABELS, left + PANEL), 20.0, y);
         for (version, name) in self.line.short.iter().enumerate() {
             let at = (self.x(left, version as f64) + 4.0, top + HEIGHT + 24.0);
             let name = fitted(name, SMALL, self.names + 1.0);
@@ -234,27 +227,18 @@ impl<'a> Panels<'a> {
     }
 
     fn marks(&self, paper: &mut Paper, (left, top): (f64, f64), test: &VersionTest) {
-        let [mut curve, mut bars, mut points, mut arrows] = [const { String::new() }; 4];
-        let mut goes_on = false;
-        for (version, point) in test.points.iter().enumerate() {
-            let Some(ratio) = point.ratio else {
-                goes_on = false;
-                continue;
-            };
-            let (x, y) = (self.x(left, version as f64), self.y(top, ratio.value));
-            curve += &format!("{}{x:.1} {y:.1}", if goes_on { 'L' } else { 'M' });
-            goes_on = true;
-            if ratio.has_interval() {
-                let [low, high] = [ratio.low, ratio.high].map(|end| self.y(top, end));
-                bars += &format!("M{x:.1} {low:.1}V{high:.1}");
-            }
-            if self.scale.holds(ratio.value) {
-                points += &format!("M{x:.1} {y:.1}h0");
-            } else {
-                let to = if ratio.value > 1.0 { 5.0 } else { -5.0 };
-                arrows += &format!("M{:.1} {:.1}l4 {:.0} 4 {to:.0}", x - 4.0, y + to, -to);
-            }
-        }
+        let places = test.points.iter().enumerate();
+        let places = places.map(|(version, point)| (self.x(left, version as f64), point.ratio));
+        let far = |ratio: &Estimate| !self.scale.holds(ratio.value);
+        let arrow = |(x, ratio): (f64, Option<Estimate>)| {
+            let ratio = ratio.filter(far)?;
+            let (y, to) = (self.y(top, ratio.value), if ratio.value > 1.0 { 5.0 } else { -5.0 });
+            Some(format!("M{:.1} {:.1}l4 {:.0} 4 {to:.0}", x - 4.0, y + to, -to))
+        };
+        let arrows: String = places.clone().filter_map(arrow).collect();
+        let Curve { curve, bars, .. } = Curve::of(places.clone(), &|ratio| self.y(top, ratio));
+        let near = places.map(|(x, ratio)| (x, ratio.filter(|ratio| !far(ratio))));
+        let Curve { points, .. } = Curve::of(near, &|ratio| self.y(top, ratio));
         paper.path("curve same", &curve);
         paper.path("bars", &bars);
         paper.path("points", &points);

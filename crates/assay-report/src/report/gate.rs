@@ -8,9 +8,6 @@ use crate::words::{Symbol as _, sentence};
 /// The answer, the tests that did not pass, and what the answer is based on.
 pub(super) fn blocks(report: &Report, wish: &Wish<'_>) -> Vec<Block<'static>> {
     let Some(gate) = &report.gate else { return Vec::new() };
-    if wish.is_page() {
-        return page(gate, report.base);
-    }
     let table = (!gate.rows.is_empty()).then(|| Block::Table(table(gate, wish)));
     let lines = Block::Lines(gate.rest.iter().chain([&gate.basis]).cloned().collect());
     if wish.is_terminal() {
@@ -18,26 +15,13 @@ pub(super) fn blocks(report: &Report, wish: &Wish<'_>) -> Vec<Block<'static>> {
         let table = table.unwrap_or(Block::Break);
         return vec![headline, table, lines, Block::Break];
     }
-    Block::section(format!("assay {}", gate.headline), table.into_iter().chain([lines]).collect())
-}
-
-/// The same for a page, whose rows always name their system.
-fn page(gate: &Gate, base: &str) -> Vec<Block<'static>> {
-    let mut blocks = Vec::new();
-    if !gate.rows.is_empty() {
-        let against = format!("QPS against {base}");
-        let columns = ["Result", "Test", "System", &against, "Limit", "Why"].map(Column::words);
-        let row = |row: &GateRow| {
-            let verdict = format!("{} {}", row.verdict.symbol(), row.verdict.word());
-            let why = row.why.clone().unwrap_or_default();
-            let [system, test] = [row.system.to_owned(), row.test.clone()];
-            Row::new([verdict, test, system, row.change.clone(), row.limit.clone(), why])
-        };
-        blocks.push(Block::Table(Table::new(columns.to_vec(), gate.rows.iter().map(row))));
+    if wish.is_page() {
+        let lines = Block::prose("", gate.rest.iter().map(|line| sentence(line)));
+        let basis = Block::prose("basis", [sentence(&gate.basis)]);
+        let blocks = table.into_iter().chain(lines).chain(basis).collect();
+        return Block::place("gate", "", sentence(&gate.headline), blocks);
     }
-    blocks.extend(Block::prose("", gate.rest.iter().map(|line| sentence(line))));
-    blocks.extend(Block::prose("basis", [sentence(&gate.basis)]));
-    Block::place("gate", "", sentence(&gate.headline), blocks)
+    Block::section(format!("assay {}", gate.headline), table.into_iter().chain([lines]).collect())
 }
 
 /// In a terminal, each test has its reason below it.

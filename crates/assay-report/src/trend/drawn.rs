@@ -1,11 +1,10 @@
 //! The charts of a trend.
 
-use assay_svg::{MARGIN, Paper};
+use assay_svg::Paper;
 use assay_verdict::TrendLine;
 
 use super::words::{Trend, changes, is_shift, row, terms};
-use crate::charts::colours::file as svg;
-use crate::charts::{ChartFile, Place, stem, trend as chart};
+use crate::charts::{ChartFile, noted, stem, trend as chart};
 
 /// The chart of a line, as a part of the page; `None` if there is nothing to draw.
 pub(super) fn inline(line: &TrendLine) -> Option<String> {
@@ -25,22 +24,13 @@ fn file(trend: &Trend<'_>, line: &TrendLine, number: u32) -> ChartFile {
     let heading = format!("{}: {title}", trend.test);
     let notes = [rest.join("; "), changes(line).join("; "), chart::note(line)];
     let notes: Vec<String> = notes.into_iter().filter(|note| !note.is_empty()).collect();
-    let (mut paper, top) = Paper::titled(chart::WIDTH + 2.0 * MARGIN, &heading, &notes);
-    chart::draw(&mut paper, (MARGIN, top), line, |number| is_shift(line, number));
     let told = line.points.iter().map(|point| {
         let [version, when, rqps, verdict, ..] = row(point);
         format!("{version}, {when}: {rqps} {verdict}")
     });
     let told: Vec<String> = told.collect();
-    ChartFile {
-        name: stem("trend", [Some(trend.test.to_owned()), Some(number.to_string())]),
-        alt: heading.clone(),
-        svg: svg(
-            paper,
-            top + chart::TALL,
-            &heading,
-            &format!("{} {}.", notes.join(" "), told.join("; ")),
-        ),
-        place: Place::Elsewhere,
-    }
+    let name = stem("trend", [Some(trend.test.to_owned()), Some(number.to_string())]);
+    noted(name, heading, &notes, (chart::WIDTH, chart::TALL), &told, |paper, corner| {
+        chart::draw(paper, corner, line, |number| is_shift(line, number));
+    })
 }
