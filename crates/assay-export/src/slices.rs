@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use assay_model::{Slice, SliceId, SliceOutcome, TaskCounters, Trouble};
+use assay_model::{Slice, SliceId, SliceOutcome, Trouble};
 
 use crate::cells::key;
 use crate::exported::Exported;
@@ -51,33 +51,43 @@ const SLICES: &[Column] = &[
         Real,
         "operations while the counters below ran, which include warm parts; null for published results",
     ),
-    column("client_cpu_ns", Integer, "CPU time of the clients, ns; null if it was not read"),
-    column(
+];
+
+/// The columns of counters, which come last: the counter, the name of its column, and its meaning.
+const COUNTERS: [(&str, &str, &str); 14] = [
+    ("client_cpu_ns", "client_cpu_ns", "CPU time of the clients, ns; null if it was not read"),
+    (
         "connection_cpu_ns",
-        Integer,
+        "connection_cpu_ns",
         "CPU time of the server's threads that serve connections, ns",
     ),
-    column("connection_runq_ns", Integer, "time that they waited for a CPU, ns"),
-    column("connection_disk_wait_ns", Integer, "time that they waited for disks, ns"),
-    column("connection_context_switches", Integer, "their context switches"),
-    column("background_cpu_ns", Integer, "CPU time of the server's other threads, ns"),
-    column("background_context_switches", Integer, "their context switches"),
-    column("server_read_bytes", Integer, "bytes that the server fetched from block devices"),
-    column("server_write_bytes", Integer, "bytes that the server sent towards block devices"),
-    column("host_busy_ns", Integer, "CPU time of the whole machine during the round, ns"),
-    column("host_steal_ns", Integer, "CPU time that the hypervisor took, ns"),
-    column("host_other_ns", Integer, "CPU time of processes outside of the study, ns"),
-    column("device_reads", Integer, "reads of the block device with the data"),
-    column("device_writes", Integer, "writes of this device"),
+    ("connection_runq_ns", "connection_runq_ns", "time that they waited for a CPU, ns"),
+    ("connection_disk_wait_ns", "connection_disk_wait_ns", "time that they waited for disks, ns"),
+    ("connection_context_switches", "connection_context_switches", "their context switches"),
+    ("background_cpu_ns", "background_cpu_ns", "CPU time of the server's other threads, ns"),
+    ("background_context_switches", "background_context_switches", "their context switches"),
+    ("server_read_bytes", "server_read_bytes", "bytes that the server fetched from block devices"),
+    (
+        "server_write_bytes",
+        "server_write_bytes",
+        "bytes that the server sent towards block devices",
+    ),
+    ("host_busy_ns", "host_busy_ns", "CPU time of the whole machine during the round, ns"),
+    ("host_steal_ns", "host_steal_ns", "CPU time that the hypervisor took, ns"),
+    ("host_other_ns", "host_other_ns", "CPU time of processes outside of the study, ns"),
+    ("host_device_reads", "device_reads", "reads of the block device with the data"),
+    ("host_device_writes", "device_writes", "writes of this device"),
 ];
 
 pub(crate) fn slices(studies: &[Exported]) -> Table {
     let rows = studies.iter().flat_map(|it| {
         it.record.slices.iter().zip(1_u64..).map(|(slice, number)| row(it, slice, number))
     });
+    let of_counter = |(_, name, about)| column(name, Integer, about);
+    let columns = SLICES.iter().cloned().chain(COUNTERS.map(of_counter)).collect();
     let about =
         "One row for each slice, whatever its outcome: what was counted, before any judgement.";
-    Table { name: "slices", about, columns: SLICES.into(), rows: rows.collect() }
+    Table { name: "slices", about, columns, rows: rows.collect() }
 }
 
 fn row(it: &Exported, slice: &Slice, number: u64) -> Vec<Value> {
@@ -120,7 +130,7 @@ fn row(it: &Exported, slice: &Slice, number: u64) -> Vec<Value> {
         (is_counted && work.event_ns_sum > 0).then_some(latency_us).into(),
         (!is_reported).then(|| slice.counted_ops()).into(),
     ]);
-    row.extend(counters(slice));
+    row.extend(COUNTERS.map(|(name, ..)| slice.counter(name).into()));
     row
 }
 
@@ -131,28 +141,6 @@ fn trouble(kinds: &[Trouble]) -> Option<String> {
         Trouble::ClockJump => "clock-jump",
     };
     (!kinds.is_empty()).then(|| kinds.iter().map(word).collect::<Vec<_>>().join(","))
-}
-
-fn counters(slice: &Slice) -> [Value; 14] {
-    let server = slice.server.as_ref();
-    let of = |of: fn(&TaskCounters) -> u64| server.map(|it| of(&it.connections));
-    let (host, device) = (slice.host.as_ref(), slice.host.and_then(|it| it.device));
-    [
-        slice.client.map(|it| it.tasks.cpu_ns).into(),
-        of(|it| it.cpu_ns).into(),
-        of(|it| it.runq_ns).into(),
-        server.and_then(|it| it.connections.disk_wait_ns).into(),
-        of(|it| it.context_switches).into(),
-        server.map(|it| it.background.cpu_ns).into(),
-        server.map(|it| it.background.context_switches).into(),
-        server.map(|it| it.read_bytes).into(),
-        server.map(|it| it.write_bytes).into(),
-        host.map(|it| it.busy_ns).into(),
-        host.map(|it| it.steal_ns).into(),
-        host.and_then(|it| it.other_ns).into(),
-        device.map(|it| it.reads).into(),
-        device.map(|it| it.writes).into(),
-    ]
 }
 
 const SERIES: &[Column] = &[

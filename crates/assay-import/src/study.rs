@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::{
-    Artifact, CellId, Class, CpuPlacement, Definition, EventKind, Experiment, Group, Host, IdKey,
-    Origin, PlannedCell, PlanningFacts, Preset, Product, ReportedServer, Schema, Setup, Slice,
-    SliceOutcome, StartFrom, StatementMode, Study, StudyEvent, StudyRecord, System, SystemSpec,
-    TableForm, Test, TestSet, Unit, WorkCounters,
+    Artifact, CellId, Class, Counters, CpuPlacement, Definition, EventKind, Experiment, Group,
+    Host, IdKey, Origin, PlannedCell, PlanningFacts, Preset, Product, ReportedServer, Schema,
+    Setup, Slice, SliceOutcome, StartFrom, StatementMode, Study, StudyEvent, StudyRecord, System,
+    SystemSpec, TableForm, Test, TestSet, Unit, WorkCounters,
 };
 
 use crate::dbms::{Dbms, dbms};
@@ -310,10 +310,7 @@ pub(crate) fn reported(cell: CellId, system: usize, work: WorkCounters, about: &
         turns: Vec::new(),
         step: None,
         published: Vec::new(),
-        status: None,
-        client: None,
-        server: None,
-        host: None,
+        counters: Counters::default(),
     }
 }
 
@@ -345,7 +342,7 @@ mod tests {
             let [slice] = record.slices.as_slice() else { panic!("{:?}", record.slices) };
             let rate = slice.ops_per_second().unwrap();
             assert!((rate - 3882.0).abs() < 1e-6, "{test}: {rate}");
-            assert_eq!((slice.client, slice.server, slice.host), (None, None, None));
+            assert_eq!(slice.counters, Counters::default());
         }
     }
 

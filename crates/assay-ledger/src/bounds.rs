@@ -4,7 +4,7 @@
 mod own;
 mod profile;
 mod queue;
-mod range;
+pub(crate) mod range;
 
 use std::ops::RangeInclusive;
 
@@ -36,9 +36,6 @@ const BLOCK_NUMBERS: RangeInclusive<u32> = 0..=*BLOCKS.end() - 1;
 
 /// Numbers of rounds. Spoilt rounds are repeated, so there may be more of them than were planned.
 const ROUND_NUMBERS: RangeInclusive<u32> = 0..=10 * *ROUNDS.end();
-
-/// Counters of a server's own status.
-const STATUS: usize = 500;
 
 /// Figures that may be published with a rate.
 const PUBLISHED: usize = 100;
@@ -333,18 +330,6 @@ impl Bounded for Slice {
         for (name, value) in &self.published {
             within("length of a name", name.len(), &(1..=NAME_BYTES))?;
             within("published figure", *value, &(0.0..=1e18))?;
-        }
-        let status = self.status.as_deref().unwrap_or_default();
-        within("number of counters of the server", status.len(), &(0..=STATUS))?;
-        for (name, value) in status {
-            within("length of a name", name.len(), &(1..=NAME_BYTES))?;
-            within("counter of the server", *value, &(0..=COUNTER_MAX))?;
-            if !name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.')) {
-                return Err(format!("`{name}` is no name of a counter of a server"));
-            }
-        }
-        if !status.is_sorted_by(|(one, _), (next, _)| one < next) {
-            return Err("the counters of the server are not in order".to_owned());
         }
         if !histogram::is_sound(&self.work.latency_hdr) {
             return Err("`latency_hdr` is no histogram that can be decoded".to_owned());

@@ -1,115 +1,60 @@
 //! The counters of a slice. Those of its work are columns. All others are values with names, which are kept once for
 //! all slices that have the same ones: a counter more is a name more, and no other schema.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use assay_model::{
-    ClientCounters, DeviceCounters, HostCounters, ServerCounters, Slice, TaskCounters, WorkCounters,
-};
+use assay_model::{Counters, Slice, WorkCounters};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use crate::Problem;
+use crate::bounds::range::within;
 use crate::limits::COUNTER_MAX;
-use crate::read_limits::RepeatLimit;
 use crate::rows::{Fields, rows};
 use crate::values::{integer, json};
 
-/// What precedes the names of counters of a server's own status.
-const STATUS: &str = "status.";
+/// The most counters of a slice.
+const COUNTERS: usize = 600;
 
-/// A struct whose numbers have the names of its fields.
-trait Counters {
-    /// Calls `visit` with the name and the value of every counter that is known.
-    fn visit(&mut self, visit: &mut dyn FnMut(&'static str, &mut u64));
-}
-
-macro_rules! counters {
-    ($type:ident: $($field:ident),+ $(; if known $($optional:ident),+)?) => {
-        impl Counters for $type {
-            fn visit(&mut self, visit: &mut dyn FnMut(&'static str, &mut u64)) {
-                $(visit(stringify!($field), &mut self.$field);)+
-                $($(if let Some(number) = &mut self.$optional {
-                    visit(stringify!($optional), number);
-                })+)?
-            }
-        }
-    };
-}
-
-counters!(WorkCounters: events, read, write, other, bytes_sent, bytes_received, elapsed_ns,
-    event_ns_sum);
-counters!(TaskCounters: cpu_ns, user_ns, sys_ns, runq_ns, context_switches; if known disk_wait_ns);
-counters!(ServerCounters: read_calls, read_bytes, write_calls, write_bytes);
-counters!(HostCounters: busy_ns, steal_ns, context_switches; if known other_ns);
-counters!(DeviceCounters: reads, read_kb, writes, write_kb);
+/// The longest name of a counter.
+const NAME_BYTES: usize = 200;
 
 /// Calls `visit` with the column and the value of every counter of the work of a slice.
 ///
-/// Here and in [`visit_others`], writing and reading share the list, so that they cannot confuse counters.
+/// Writing and reading share the list, so that they cannot confuse counters.
 pub(crate) fn visit_work(work: &mut WorkCounters, mut visit: impl FnMut(&str, &mut u64)) {
     // The column `rows` holds the size of the tables.
     visit("rows_received", &mut work.rows);
-    work.visit(&mut |name, number| visit(name, number));
-}
-
-/// Calls `visit` with the name and the value of every counter of a slice that others than the clients counted, except
-/// those of a server's own status.
-fn visit_others(slice: &mut Slice, mut visit: impl FnMut(&str, &mut u64)) {
-    let mut group = |prefix: &str, counters: &mut dyn Counters| {
-        counters.visit(&mut |name, number| visit(&format!("{prefix}{name}"), number));
-    };
-    if let Some(client) = &mut slice.client {
-        group("client_", &mut client.tasks);
-    }
-    if let Some(server) = &mut slice.server {
-        group("connection_", &mut server.connections);
-        group("background_", &mut server.background);
-        group("server_", server);
-    }
-    if let Some(host) = &mut slice.host {
-        group("host_", host);
-        if let Some(device) = &mut host.device {
-            group("host_device_", device);
-        }
-    }
-}
-
-/// Adds zeroed groups and counters to a slice for the counters that it has.
-fn make_room(slice: &mut Slice, has: impl Fn(&str) -> bool) {
-    let tasks = |prefix: &str| TaskCounters {
-        disk_wait_ns: has(&format!("{prefix}disk_wait_ns")).then_some(0),
-        ..TaskCounters::default()
-    };
-    slice.client = has("client_cpu_ns").then(|| ClientCounters { tasks: tasks("client_") });
-    slice.server = has("connection_cpu_ns").then(|| ServerCounters {
-        connections: tasks("connection_"),
-        background: tasks("background_"),
-        ..ServerCounters::default()
-    });
-    slice.host = has("host_busy_ns").then(|| HostCounters {
-        other_ns: has("host_other_ns").then_some(0),
-        device: has("host_device_reads").then(DeviceCounters::default),
-        ..HostCounters::default()
-    });
+    visit("events", &mut work.events);
+    visit("read", &mut work.read);
+    visit("write", &mut work.write);
+    visit("other", &mut work.other);
+    visit("bytes_sent", &mut work.bytes_sent);
+    visit("bytes_received", &mut work.bytes_received);
+    visit("elapsed_ns", &mut work.elapsed_ns);
+    visit("event_ns_sum", &mut work.event_ns_sum);
 }
 
 /// The names of a slice's counters, and their values.
-pub(crate) fn of(slice: &Slice) -> Result<(Vec<String>, Vec<i64>), Problem> {
-    let mut all = Vec::new();
-    visit_others(&mut slice.clone(), |name, number| all.push((name.to_owned(), *number)));
-    let status = slice.status.iter().flatten();
-    all.extend(status.map(|(name, number)| (format!("{STATUS}{name}"), *number)));
-    let values = all.iter().map(|(name, number)| integer(name, *number));
-    let values = values.collect::<Result<_, _>>()?;
-    Ok((all.into_iter().map(|(name, _)| name).collect(), values))
+pub(crate) fn of(slice: &Slice) -> Result<(Vec<&str>, Vec<i64>), Problem> {
+    let both = slice.counters.iter().map(|(name, value)| Ok((name, integer(name, value)?)));
+    Ok(both.collect::<Result<Vec<_>, Problem>>()?.into_iter().unzip())
+}
+
+fn check_names(names: &[impl AsRef<str>]) -> Result<(), String> {
+    within("number of counters", names.len(), &(0..=COUNTERS))?;
+    for name in names.iter().map(AsRef::as_ref) {
+        within("length of a name", name.len(), &(1..=NAME_BYTES))?;
+        if !name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.')) {
+            return Err(format!("`{name}` is no name of a counter"));
+        }
+    }
+    Ok(())
 }
 
 /// The number of these names in a study. They are added unless they are there.
-pub(crate) fn number(
-    connection: &Connection,
-    study: &str,
-    names: &[String],
-) -> Result<i64, Problem> {
+pub(crate) fn number(connection: &Connection, study: &str, names: &[&str]) -> Result<i64, Problem> {
+    check_names(names).map_err(Problem::Unstorable)?;
     let names = json(&names)?;
     let known = "SELECT number FROM counter_names WHERE study = ? AND names = ?";
     let mut known = connection.prepare_cached(known)?;
@@ -124,9 +69,14 @@ pub(crate) fn number(
 }
 
 /// The names that a study has for the counters of its slices, by number.
-pub(crate) struct CounterNames {
-    names: BTreeMap<i64, Vec<String>>,
-    limit: RepeatLimit,
+pub(crate) struct CounterNames(BTreeMap<i64, Names>);
+
+/// A list of names.
+struct Names {
+    /// In order, for all slices that have them.
+    ordered: Arc<[String]>,
+    /// The places that their values have in a slice.
+    places: Vec<usize>,
 }
 
 impl CounterNames {
@@ -135,50 +85,34 @@ impl CounterNames {
         let names = rows(connection, sql, [study], |row| {
             let fields = Fields::new("counter_names", "number", row);
             let names: Vec<String> = fields.json("names")?;
-            if names.iter().collect::<BTreeSet<_>>().len() < names.len() {
+            check_names(&names).map_err(|what| fields.wrong(what))?;
+            let mut ordered: Vec<(String, usize)> = names.into_iter().zip(0..).collect();
+            ordered.sort_unstable();
+            if !ordered.is_sorted_by(|(one, _), (next, _)| one < next) {
                 return Err(fields.wrong("`names` has one twice"));
             }
-            Ok((fields.get("number")?, names))
+            let (ordered, places): (Vec<String>, _) = ordered.into_iter().unzip();
+            Ok((fields.get("number")?, Names { ordered: ordered.into(), places }))
         })?;
-        let names = names.into_iter().collect();
-        Ok(Self { names, limit: RepeatLimit::new(connection)? })
+        Ok(Self(names.into_iter().collect()))
     }
 
     /// Reads the counters of a slice from its row.
-    pub(crate) fn read(&mut self, fields: &Fields<'_>, slice: &mut Slice) -> Result<(), Problem> {
+    pub(crate) fn read(&self, fields: &Fields<'_>) -> Result<Counters, Problem> {
         let number: i64 = fields.get("counter_names")?;
-        let names = self.names.get(&number).ok_or_else(|| {
+        let names = self.0.get(&number).ok_or_else(|| {
             fields.wrong(format!("`counter_names` is {number}, not one of the study"))
         })?;
-        let values: Vec<i64> = fields.json("counters")?;
-        if values.len() != names.len() {
-            return Err(fields.wrong("`counters` and their names are not equally many"));
-        }
-        let counter = |(name, value): (&String, i64)| {
+        let stored: Vec<i64> = fields.json("counters")?;
+        let wrong = |name, value| fields.wrong(format!("`{name}` is {value}"));
+        let mut values = Vec::with_capacity(stored.len());
+        for (name, place) in names.ordered.iter().zip(&names.places) {
+            let value = stored.get(*place).copied().unwrap_or_default();
             let valid = u64::try_from(value).ok().filter(|value| *value <= COUNTER_MAX);
-            let wrong = || fields.wrong(format!("`{name}` is {value}"));
-            Ok((name.clone(), valid.ok_or_else(wrong)?))
-        };
-        let mut counted =
-            names.iter().zip(values).map(counter).collect::<Result<BTreeMap<_, _>, Problem>>()?;
-        make_room(slice, |name| counted.contains_key(name));
-        let mut missing = Vec::new();
-        visit_others(slice, |name, place| match counted.remove(name) {
-            Some(value) => *place = value,
-            None => missing.push(name.to_owned()),
-        });
-        if let Some(name) = missing.first() {
-            return Err(fields.wrong(format!("`counters` has no `{name}`")));
+            values.push(valid.ok_or_else(|| wrong(name, value))?);
         }
-        let mut status = Vec::new();
-        for (name, value) in counted {
-            let Some(name) = name.strip_prefix(STATUS) else {
-                return Err(fields.wrong(format!("`counters` has `{name}`, an unknown counter")));
-            };
-            self.limit.take(name)?;
-            status.push((name.to_owned(), value));
-        }
-        slice.status = (!status.is_empty()).then_some(status);
-        Ok(())
+        let as_many = values.len() == stored.len();
+        let counters = Counters::new(Arc::clone(&names.ordered), values).filter(|_| as_many);
+        counters.ok_or_else(|| fields.wrong("`counters` and their names are not equally many"))
     }
 }

@@ -323,11 +323,11 @@ fn read_slices(
 ) -> Result<Vec<Slice>, Problem> {
     let cells: HashMap<CellId, usize> =
         study.cells.iter().enumerate().map(|(number, cell)| (cell.id, number)).collect();
-    let mut names = CounterNames::of(connection, &study.id)?;
+    let names = CounterNames::of(connection, &study.id)?;
     let mut seen = HashMap::new();
     rows(connection, "SELECT * FROM slice WHERE study = ? ORDER BY id", [&study.id], |row| {
         let fields = Fields::new("slice", "id", row);
-        let slice = fields.checked(read_slice(&fields, tests, systems, runs, &mut names)?)?;
+        let slice = fields.checked(read_slice(&fields, tests, systems, runs, &names)?)?;
         bounds::moment("written_ms", fields.get("written_ms")?).map_err(|it| fields.wrong(it))?;
         let Some(cell) = cells.get(&slice.cell) else {
             return Err(fields.wrong("measures a cell that is not in the plan"));
@@ -346,7 +346,7 @@ fn read_slice(
     tests: &Tests,
     systems: usize,
     runs: &RunIds,
-    names: &mut CounterNames,
+    names: &CounterNames,
 ) -> Result<Slice, Problem> {
     let mut slice = Slice {
         system: fields.index("system", systems)?,
@@ -369,12 +369,8 @@ fn read_slice(
             true => fields.json("published")?,
             false => Vec::new(),
         },
-        status: None,
-        client: None,
-        server: None,
-        host: None,
+        counters: names.read(fields)?,
     };
-    names.read(fields, &mut slice)?;
     let mut problem = None;
     visit_work(&mut slice.work, |column, place| match fields.number(column) {
         Ok(number) => *place = number,

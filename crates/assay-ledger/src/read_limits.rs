@@ -89,31 +89,6 @@ impl SizeLimit {
     }
 }
 
-/// The texts that a file has once, and that many rows have when they are read.
-pub(crate) struct RepeatLimit {
-    bytes_left: u64,
-}
-
-/// How many times as large as the file such texts may be together. The names of a slice's counters are about as long as
-/// the rest of it.
-const REPEATS: u64 = 16;
-
-/// The least space that a text takes in memory.
-const TEXT_BYTES: u64 = 32;
-
-impl RepeatLimit {
-    pub(crate) fn new(connection: &Connection) -> Result<Self, Problem> {
-        Ok(Self { bytes_left: file_bytes(connection)?.saturating_mul(REPEATS) })
-    }
-
-    /// Takes the space of a text.
-    pub(crate) fn take(&mut self, text: &str) -> Result<(), Problem> {
-        let bytes = TEXT_BYTES + text.len() as u64;
-        self.bytes_left = self.bytes_left.checked_sub(bytes).ok_or(Problem::Overfull)?;
-        Ok(())
-    }
-}
-
 fn file_bytes(connection: &Connection) -> Result<u64, Problem> {
     let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, u32>(0));
     Ok(u64::from(pragma("page_count")?) * u64::from(pragma("page_size")?))

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use assay_model::{
-    Artifact, CellId, CpuPlacement, Engine, Experiment, Host, IdKey, Origin, PlannedCell, Preset,
-    Product, ReportedServer, Setup, Slice, SliceOutcome, StatementMode, Study, StudyRecord, System,
-    SystemSpec, TableForm, TestSet, WorkCounters,
+    Artifact, CellId, Counters, CpuPlacement, Engine, Experiment, Host, IdKey, Origin, PlannedCell,
+    Preset, Product, ReportedServer, Setup, Slice, SliceOutcome, StatementMode, Study, StudyRecord,
+    System, SystemSpec, TableForm, TestSet, WorkCounters,
 };
 
 use crate::{Ledger, StudyRows};
@@ -110,10 +110,7 @@ fn slice(cell: CellId, system: usize) -> Slice {
         turns: Vec::new(),
         step: None,
         published: Vec::new(),
-        status: None,
-        client: None,
-        server: None,
-        host: None,
+        counters: Counters::default(),
     }
 }
 

@@ -384,7 +384,7 @@ fn unstorable_values_are_refused() {
     slice.system = 99;
     assert!(matches!(ledger.add_slice("sample", &slice).unwrap_err().problem, Problem::Dangling));
     slice = record.slices[0].clone();
-    slice.host.get_or_insert_default().busy_ns = u64::MAX;
+    slice.counters.set("host_busy_ns", Some(u64::MAX));
     let error = ledger.add_slice("sample", &slice).unwrap_err();
     assert!(error.to_string().contains("`host_busy_ns` of 18446744073709551615"), "{error}");
     let cell =

@@ -8,6 +8,7 @@ mod artifact;
 mod claim;
 mod conclusion;
 mod counted;
+mod counters;
 mod data;
 mod dialect;
 mod distribution;
@@ -44,6 +45,7 @@ pub use artifact::{Artifact, ReportedServer, RunningServer};
 pub use claim::{Counted, Quantity, Region, Relation, Share, Statement, Summary};
 pub use conclusion::{Conclusion, Conclusions};
 pub use counted::{counted, thousands};
+pub use counters::{Counters, STATUS_LEVELS};
 pub use data::{DataContent, DataSet, IdKey, PgsqlVariant, StatementMode, TableForm, may_equal};
 pub use dialect::Dialect;
 pub use distribution::Distribution;
@@ -80,10 +82,7 @@ pub use secret::{
 };
 pub use series::{Attachment, Series};
 pub use setup::{Preset, Setup};
-pub use slice::{
-    CellId, ClientCounters, DeviceCounters, HostCounters, STATUS_LEVELS, ServerCounters, Slice,
-    SliceId, SliceOutcome, TaskCounters, Trouble, Turn, WorkCounters,
-};
+pub use slice::{CellId, Slice, SliceId, SliceOutcome, Trouble, Turn, WorkCounters};
 pub use study::{
     AuditClass, AuditFinding, Block, BlockCell, CpuPlacement, Experiment, Host, Instance,
     PlannedCell, Run, Study, StudyEvent, StudyRecord, StudySummary, System,

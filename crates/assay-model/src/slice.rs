@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{SLA, Setup, StepWork, Test, Unit};
+use crate::{Counters, SLA, Setup, StepWork, Test, Unit};
 
 /// One test under one setup. Every system is measured in every cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -25,10 +25,6 @@ pub struct SliceId {
     /// Number of the round within the block and cell, from 0.
     pub round: u32,
 }
-
-/// Entries of [`Slice::status`] that are levels rather than counts. The history of InnoDB consists of the transactions
-/// whose undo log has not been purged yet.
-pub const STATUS_LEVELS: [&str; 1] = ["Innodb_history_list_length"];
 
 /// Work and latencies of the clients in the measured part of a slice (the warm-up is discarded).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -98,77 +94,6 @@ impl From<Turn> for [u64; 4] {
     }
 }
 
-/// Resources that a set of threads used.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TaskCounters {
-    /// CPU time, nanoseconds (scheduler accounting, not ticks).
-    pub cpu_ns: u64,
-    /// User part of the CPU time, nanoseconds, at the resolution of the kernel's tick.
-    pub user_ns: u64,
-    /// System part of the CPU time, nanoseconds, at the resolution of the kernel's tick.
-    pub sys_ns: u64,
-    /// Time runnable but waiting for a CPU, nanoseconds.
-    pub runq_ns: u64,
-    /// Voluntary and involuntary context switches.
-    pub context_switches: u64,
-    /// Time waiting for block devices, nanoseconds, at the resolution of the kernel's tick; `None` if the kernel does
-    /// not account it.
-    pub disk_wait_ns: Option<u64>,
-}
-
-/// Resources that the assay clients used.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ClientCounters {
-    /// All client threads together.
-    pub tasks: TaskCounters,
-}
-
-/// Resources that the measured server's process tree used.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ServerCounters {
-    /// Threads (or backends) that serve the measured connections.
-    pub connections: TaskCounters,
-    /// Everything else in the process tree: purge, flush, log writers, vacuum.
-    pub background: TaskCounters,
-    /// Read system calls issued by the process tree.
-    pub read_calls: u64,
-    /// Bytes fetched from block devices.
-    pub read_bytes: u64,
-    /// Write system calls issued by the process tree.
-    pub write_calls: u64,
-    /// Bytes sent towards block devices.
-    pub write_bytes: u64,
-}
-
-/// Activity of the machine during the round, and of the disk during the turns of the slice.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct HostCounters {
-    /// CPU time of all CPUs together that was neither idle nor waiting, nanoseconds.
-    pub busy_ns: u64,
-    /// CPU time taken by the hypervisor, nanoseconds.
-    pub steal_ns: u64,
-    /// Context switches of the whole machine.
-    pub context_switches: u64,
-    /// CPU time of processes other than clients and server, nanoseconds. `None` if the server's own CPU time is not
-    /// known.
-    pub other_ns: Option<u64>,
-    /// The block device that holds the data; `None` if there is none or it is not known.
-    pub device: Option<DeviceCounters>,
-}
-
-/// The activity of a block device.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DeviceCounters {
-    /// Reads completed.
-    pub reads: u64,
-    /// KiB read.
-    pub read_kb: u64,
-    /// Writes completed.
-    pub writes: u64,
-    /// KiB written.
-    pub write_kb: u64,
-}
-
 /// Interference from the machine that makes a slice unfit for a verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -229,15 +154,8 @@ pub struct Slice {
     /// Figures that were published with its rate, by their published names, such as `cpu/o`. Empty for a slice that
     /// assay measured.
     pub published: Vec<(String, f64)>,
-    /// By how much counters of the server's own status grew during the round, by their names there, such as
-    /// `Innodb_rows_read`; what [`STATUS_LEVELS`] names is the value at its end. `None` if none was read.
-    pub status: Option<Vec<(String, u64)>>,
-    /// The clients' counters; `None` if they were not read.
-    pub client: Option<ClientCounters>,
-    /// The server's counters; `None` if they were not read, such as those of a server on another machine.
-    pub server: Option<ServerCounters>,
-    /// The machine's counters; `None` if they were not read.
-    pub host: Option<HostCounters>,
+    /// What client, server, machine and the server's own status counted.
+    pub counters: Counters,
 }
 
 impl Slice {
@@ -245,6 +163,12 @@ impl Slice {
     #[must_use]
     pub fn id(&self) -> SliceId {
         SliceId { system: self.system, cell: self.cell, block: self.block, round: self.round }
+    }
+
+    /// A counter; `None` if it was not read.
+    #[must_use]
+    pub fn counter(&self, name: &str) -> Option<u64> {
+        self.counters.get(name)
     }
 
     /// A figure that was published with it.
@@ -372,10 +296,7 @@ mod tests {
             turns: Vec::new(),
             step: None,
             published: Vec::new(),
-            status: None,
-            client: None,
-            server: None,
-            host: None,
+            counters: Counters::default(),
         }
     }
 

@@ -1,8 +1,34 @@
 //! What the kernel counts of a block device.
 
-use assay_model::DeviceCounters;
-
+use crate::counts::{add, named, since};
 use crate::file::numbers;
+
+/// The counters of a block device that every slice has: requests completed, and KiB.
+const NAMES: [&str; 4] = ["reads", "read_kb", "writes", "write_kb"];
+
+/// Values in the order of their names.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DeviceCounters([u64; NAMES.len()]);
+
+impl DeviceCounters {
+    /// The increase since an earlier reading.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self(since(&self.0, &earlier.0))
+    }
+
+    /// The increase over two times.
+    #[must_use]
+    pub fn plus(mut self, more: &Self) -> Self {
+        add(&mut self.0, &more.0);
+        self
+    }
+
+    /// The counters by name.
+    pub fn named(&self) -> impl Iterator<Item = (String, u64)> {
+        named("host_device_", NAMES, self.0)
+    }
+}
 
 /// All counters of a block device, or their increase over a time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -27,14 +53,8 @@ impl DeviceStatistics {
     /// The increase since an earlier reading.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
-        let (now, then) = (&self.counters, &earlier.counters);
         Self {
-            counters: DeviceCounters {
-                reads: now.reads.saturating_sub(then.reads),
-                read_kb: now.read_kb.saturating_sub(then.read_kb),
-                writes: now.writes.saturating_sub(then.writes),
-                write_kb: now.write_kb.saturating_sub(then.write_kb),
-            },
+            counters: self.counters.since(&earlier.counters),
             read_merges: self.read_merges.saturating_sub(earlier.read_merges),
             read_ms: self.read_ms.saturating_sub(earlier.read_ms),
             write_merges: self.write_merges.saturating_sub(earlier.write_merges),
@@ -52,7 +72,7 @@ pub(crate) fn parse_device(text: &[u8]) -> Option<DeviceStatistics> {
     let (reads, read_merges, read_kb, read_ms) = (next()?, next()?, next()? / 2, next()?);
     let (writes, write_merges, write_kb, write_ms) = (next()?, next()?, next()? / 2, next()?);
     let (_in_progress, busy_ms, queue_ms) = (next()?, next()?, next()?);
-    let counters = DeviceCounters { reads, read_kb, writes, write_kb };
+    let counters = DeviceCounters([reads, read_kb, writes, write_kb]);
     Some(DeviceStatistics {
         counters,
         read_merges,
@@ -71,8 +91,7 @@ mod tests {
     #[test]
     fn device_counters_are_in_kib() {
         let found = parse_device(b"   10 1 200 3 40 5 600 7 0 8 9 11 12\n").unwrap();
-        let counters = DeviceCounters { reads: 10, read_kb: 100, writes: 40, write_kb: 300 };
-        assert_eq!(found.counters, counters);
+        assert_eq!(found.counters, DeviceCounters([10, 100, 40, 300]));
         assert_eq!((found.read_merges, found.read_ms), (1, 3));
         assert_eq!((found.write_merges, found.write_ms), (5, 7));
         assert_eq!((found.busy_ms, found.queue_ms), (8, 9));

@@ -4,6 +4,7 @@
 //! privilege beyond being the server's user, and costs one `pread` per idle thread.
 
 mod census;
+mod counts;
 mod device;
 mod disk;
 mod file;
@@ -20,9 +21,9 @@ use std::path::PathBuf;
 use assay_model::Hint;
 
 pub use census::{Busy, Census};
-pub use device::DeviceStatistics;
+pub use device::{DeviceCounters, DeviceStatistics};
 pub use host::{available_memory_kb, cpus_allowed, cpus_by_core, free_disk_kb, host};
-pub use probe::{Probe, ProbeConfig, Snapshot, Usage, WatchedServer, device_used};
+pub use probe::{Probe, ProbeConfig, Snapshot, Usage, WatchedServer};
 pub use trouble::{Accounting, Interval};
 
 /// Why counters could not be read.

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use assay_model::DeviceCounters;
 use rustix::time::{ClockId, clock_getres};
 
 use crate::Error;
+use crate::counts::{named, since};
 use crate::device::{DeviceStatistics, parse_device};
 use crate::disk::block_device;
 use crate::file::{Buffer, KernelFile, field, numbers};
@@ -19,14 +19,27 @@ const CPUACCT_USAGE: [&str; 2] =
 /// machine's: in a container the same file is about the container alone.
 const WHOLE_MACHINE_SHARE: f64 = 0.9;
 
+/// The counters of the machine: CPU time of all CPUs together that was neither idle nor waiting, CPU time that the
+/// hypervisor took, and context switches.
+const NAMES: [&str; 3] = ["busy_ns", "steal_ns", "context_switches"];
+
 /// Counters of the machine since it booted.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Reading {
-    pub(crate) busy_ns: u64,
-    pub(crate) steal_ns: u64,
-    pub(crate) context_switches: u64,
-    /// Counters of the device that holds the data, if it is known.
-    pub(crate) device: Option<DeviceCounters>,
+pub(crate) struct Reading([u64; NAMES.len()]);
+
+impl Reading {
+    pub(crate) fn busy_ns(&self) -> u64 {
+        let [busy_ns, ..] = self.0;
+        busy_ns
+    }
+
+    pub(crate) fn since(&self, earlier: &Self) -> Self {
+        Self(since(&self.0, &earlier.0))
+    }
+
+    pub(crate) fn named(&self) -> impl Iterator<Item = (String, u64)> {
+        named("host_", NAMES, self.0)
+    }
 }
 
 /// The open files.
@@ -56,10 +69,10 @@ impl Machine {
             },
             tick_ns,
         };
-        let sampled_ns = machine.read(buffer)?.busy_ns;
+        let sampled_ns = machine.read(buffer)?.busy_ns();
         machine.usage =
             CPUACCT_USAGE.iter().find_map(|path| KernelFile::open(path.into()).ok().flatten());
-        if (machine.read(buffer)?.busy_ns as f64) < WHOLE_MACHINE_SHARE * sampled_ns as f64 {
+        if (machine.read(buffer)?.busy_ns() as f64) < WHOLE_MACHINE_SHARE * sampled_ns as f64 {
             machine.usage = None;
         }
         Ok(machine)
@@ -77,22 +90,17 @@ impl Machine {
     }
 
     pub(crate) fn read(&self, buffer: &mut Buffer) -> Result<Reading, Error> {
-        let mut reading = Reading::default();
-        self.stat.read(buffer, "CPU times and context switches", |text| {
+        let counts = self.stat.read(buffer, "CPU times and context switches", |text| {
             let ticks = parse_cpu_line(text)?;
-            reading.busy_ns = ticks.busy * self.tick_ns;
-            reading.steal_ns = ticks.steal * self.tick_ns;
-            reading.context_switches = field(text, "ctxt ")?;
-            Some(())
+            let tick_ns = self.tick_ns;
+            Some([ticks.busy * tick_ns, ticks.steal * tick_ns, field(text, "ctxt ")?])
         })?;
+        let mut counts = counts.unwrap_or_default();
         if let Some(usage) = &self.usage {
-            usage.read(buffer, "number", |text| {
-                reading.busy_ns = numbers(text).next()??;
-                Some(())
-            })?;
+            let busy_ns = usage.read(buffer, "number", |text| numbers(text).next()?)?;
+            counts = [busy_ns.unwrap_or_default(), counts[1], counts[2]];
         }
-        reading.device = self.read_device(buffer)?.map(|it| it.counters);
-        Ok(reading)
+        Ok(Reading(counts))
     }
 
     /// Counters of the device that holds the data, if it is known.

@@ -2,17 +2,16 @@
 
 use std::path::PathBuf;
 
-use assay_model::{
-    ClientCounters, DeviceCounters, HostCounters, ServerCounters, TaskCounters, Trouble,
-};
+use assay_model::{Counters, Trouble};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::Error;
-use crate::device::DeviceStatistics;
+use crate::counts::{add, named, since};
+use crate::device::{DeviceCounters, DeviceStatistics};
 use crate::file::Buffer;
 use crate::machine::{Machine, Reading};
-use crate::task::{Seen, Task, add, difference};
-use crate::tree::Tree;
+use crate::task::{DISK_WAIT, NAMES, Seen, Task, TaskCounts};
+use crate::tree::{Tree, TreeCounts};
 use crate::trouble::{Accounting, Interval, trouble};
 
 /// The processes and threads that a probe watches.
@@ -63,10 +62,10 @@ pub struct Probe {
 #[derive(Debug, Clone, Copy)]
 pub struct Snapshot {
     clocks: Clocks,
-    clients: TaskCounters,
+    clients: TaskCounts,
     /// CPU time of this whole process, the study loop and the clients included.
     own_cpu_ns: u64,
-    server: Option<ServerCounters>,
+    server: Option<TreeCounts>,
     machine: Reading,
     accounting: Accounting,
     accounts_disk_wait: bool,
@@ -76,21 +75,34 @@ pub struct Snapshot {
 /// Usage between two snapshots.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Usage {
-    /// Usage of the client threads.
-    pub client: ClientCounters,
-    /// Usage of the server's process tree; `None` if it is not watched.
-    pub server: Option<ServerCounters>,
-    /// Activity of the machine.
-    pub host: HostCounters,
+    /// Usage of the client threads, of the server's process tree if it is watched, and of the machine.
+    pub counters: Counters,
     /// The time between the snapshots.
     pub interval: Interval,
 }
 
+/// CPU time of processes other than clients and server, nanoseconds. Not known if that of the server is not.
+const OTHER: &str = "host_other_ns";
+
 impl Usage {
+    /// CPU time of the server; `None` if it is not watched.
+    #[must_use]
+    pub fn server_ns(&self) -> Option<u64> {
+        let of = |name| self.counters.get(name);
+        Some(of("connection_cpu_ns")? + of("background_cpu_ns")?)
+    }
+
+    /// Subtracts what servers of the same study used from what other processes did; `None` if it is not known.
+    pub fn leave_out(&mut self, used_ns: Option<u64>) {
+        let other_ns = self.counters.get(OTHER).zip(used_ns);
+        let other_ns = other_ns.map(|(other_ns, used_ns)| other_ns.saturating_sub(used_ns));
+        self.counters.set(OTHER, other_ns);
+    }
+
     /// Trouble that makes the interval unfit for a verdict.
     #[must_use]
     pub fn trouble(&self) -> Vec<Trouble> {
-        trouble(&self.host, &self.interval)
+        trouble(&self.counters, &self.interval)
     }
 }
 
@@ -134,11 +146,11 @@ impl Probe {
     /// A file of the kernel cannot be read or understood; never because something has ended.
     pub fn snapshot(&mut self) -> Result<Snapshot, Error> {
         let clocks = Clocks::now();
-        let mut clients = TaskCounters::default();
+        let mut clients = TaskCounts::default();
         for task in &mut self.clients {
             // A thread that has ended stays as it was last seen, which is what `Gone` means.
             let _: Seen = task.update(&mut self.buffer, self.tick_ns)?;
-            add(&mut clients, &task.counters);
+            add(&mut clients, &task.counts);
         }
         Ok(Snapshot {
             clocks,
@@ -175,68 +187,27 @@ impl Snapshot {
     /// Usage between `earlier` and this snapshot of the same probe. Nothing is negative.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Usage {
-        let tasks = |later: &TaskCounters, earlier: &TaskCounters| {
-            let used = difference(later, earlier);
-            let disk_wait_ns = self.accounts_disk_wait.then(|| used.disk_wait_ns.unwrap_or(0));
-            TaskCounters { disk_wait_ns, ..used }
-        };
-        let servers = self.server.as_ref().zip(earlier.server.as_ref());
-        let server = servers.map(|(later, earlier)| server_difference(later, earlier, tasks));
-        let (now, then) = (&self.machine, &earlier.machine);
-        let busy_ns = now.busy_ns.saturating_sub(then.busy_ns);
-        let own_ns = self.own_cpu_ns.saturating_sub(earlier.own_cpu_ns);
-        // The CPU time of an unknown server cannot be told apart from that of other processes.
-        let other_ns = server.as_ref().map(|server| {
-            let server_ns = server.connections.cpu_ns + server.background.cpu_ns;
-            busy_ns.saturating_sub(own_ns + server_ns)
-        });
-        let host = HostCounters {
-            busy_ns,
-            steal_ns: now.steal_ns.saturating_sub(then.steal_ns),
-            context_switches: now.context_switches.saturating_sub(then.context_switches),
-            other_ns,
-            device: device_used(now.device, then.device),
-        };
-        Usage {
-            client: ClientCounters { tasks: tasks(&self.clients, &earlier.clients) },
-            server,
-            host,
+        let used = self.server.as_ref().zip(earlier.server.as_ref());
+        let server = used.map(|(later, earlier)| later.since(earlier));
+        let host = self.machine.since(&earlier.machine);
+        let clients = named("client_", NAMES, since(&self.clients, &earlier.clients));
+        let all = clients.chain(server.iter().flat_map(TreeCounts::named)).chain(host.named());
+        let is_known =
+            |(name, _): &(String, u64)| self.accounts_disk_wait || !name.ends_with(DISK_WAIT);
+        let mut usage = Usage {
+            counters: all.filter(is_known).collect(),
             interval: Interval {
                 elapsed_ns: self.clocks.monotonic_ns.saturating_sub(earlier.clocks.monotonic_ns),
                 clock_jump_ns: self.clocks.jump_since(&earlier.clocks),
                 cpus: self.cpus,
                 accounting: self.accounting,
             },
-        }
-    }
-}
-
-/// The activity of a device between two readings of its counters; `None` where one is missing.
-#[must_use]
-pub fn device_used(
-    later: Option<DeviceCounters>,
-    earlier: Option<DeviceCounters>,
-) -> Option<DeviceCounters> {
-    later.zip(earlier).map(|(later, earlier)| DeviceCounters {
-        reads: later.reads.saturating_sub(earlier.reads),
-        read_kb: later.read_kb.saturating_sub(earlier.read_kb),
-        writes: later.writes.saturating_sub(earlier.writes),
-        write_kb: later.write_kb.saturating_sub(earlier.write_kb),
-    })
-}
-
-fn server_difference(
-    later: &ServerCounters,
-    earlier: &ServerCounters,
-    tasks: impl Fn(&TaskCounters, &TaskCounters) -> TaskCounters,
-) -> ServerCounters {
-    ServerCounters {
-        connections: tasks(&later.connections, &earlier.connections),
-        background: tasks(&later.background, &earlier.background),
-        read_calls: later.read_calls.saturating_sub(earlier.read_calls),
-        read_bytes: later.read_bytes.saturating_sub(earlier.read_bytes),
-        write_calls: later.write_calls.saturating_sub(earlier.write_calls),
-        write_bytes: later.write_bytes.saturating_sub(earlier.write_bytes),
+        };
+        // The CPU time of an unknown server cannot be told apart from that of other processes.
+        let own_ns = self.own_cpu_ns.saturating_sub(earlier.own_cpu_ns);
+        let other_ns = |server_ns| host.busy_ns().saturating_sub(own_ns + server_ns);
+        usage.counters.set(OTHER, usage.server_ns().map(other_ns));
+        usage
     }
 }
 

@@ -2,10 +2,19 @@
 
 use std::path::PathBuf;
 
-use assay_model::TaskCounters;
-
 use crate::Error;
 use crate::file::{Buffer, KernelFile, field, numbers};
+
+/// The counters of threads: CPU time, its parts, time runnable but waiting for a CPU, voluntary and involuntary context
+/// switches, and time waiting for block devices. The parts and the last one have the resolution of the kernel's tick.
+pub(crate) const NAMES: [&str; 6] =
+    ["cpu_ns", "user_ns", "sys_ns", "runq_ns", "context_switches", DISK_WAIT];
+
+/// Known only if the kernel accounts for it.
+pub(crate) const DISK_WAIT: &str = "disk_wait_ns";
+
+/// Values in the order of [`NAMES`].
+pub(crate) type TaskCounts = [u64; NAMES.len()];
 
 /// `/proc/PID/task/TID/schedstat`: changes whenever the thread has run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -37,7 +46,7 @@ pub(crate) struct Task {
     schedstat: KernelFile,
     scheduling: Scheduling,
     /// Since the thread began.
-    pub(crate) counters: TaskCounters,
+    pub(crate) counts: TaskCounts,
 }
 
 impl Task {
@@ -50,7 +59,7 @@ impl Task {
             directory,
             schedstat,
             scheduling: Scheduling::default(),
-            counters: TaskCounters::default(),
+            counts: TaskCounts::default(),
         }))
     }
 
@@ -67,15 +76,14 @@ impl Task {
             return Ok(Seen::Gone);
         };
         self.scheduling = scheduling;
-        self.counters = TaskCounters {
-            cpu_ns: scheduling.cpu_ns,
-            user_ns: ticks.user * tick_ns,
-            sys_ns: ticks.sys * tick_ns,
-            runq_ns: scheduling.runq_ns,
+        self.counts = [
+            scheduling.cpu_ns,
+            ticks.user * tick_ns,
+            ticks.sys * tick_ns,
+            scheduling.runq_ns,
             context_switches,
-            // The probe decides whether that means anything.
-            disk_wait_ns: Some(ticks.disk_wait * tick_ns),
-        };
+            ticks.disk_wait * tick_ns,
+        ];
         Ok(Seen::Ran)
     }
 
@@ -138,30 +146,6 @@ fn parse_status(text: &[u8]) -> Option<u64> {
     Some(voluntary + involuntary)
 }
 
-/// Adds up counters of several threads.
-pub(crate) fn add(sum: &mut TaskCounters, more: &TaskCounters) {
-    combine(sum, more, u64::saturating_add);
-}
-
-/// Usage between two readings; never negative.
-pub(crate) fn difference(later: &TaskCounters, earlier: &TaskCounters) -> TaskCounters {
-    let mut difference = *later;
-    combine(&mut difference, earlier, u64::saturating_sub);
-    difference
-}
-
-fn combine(left: &mut TaskCounters, right: &TaskCounters, with: impl Fn(u64, u64) -> u64) {
-    let TaskCounters { cpu_ns, user_ns, sys_ns, runq_ns, context_switches, disk_wait_ns } = left;
-    *cpu_ns = with(*cpu_ns, right.cpu_ns);
-    *user_ns = with(*user_ns, right.user_ns);
-    *sys_ns = with(*sys_ns, right.sys_ns);
-    *runq_ns = with(*runq_ns, right.runq_ns);
-    *context_switches = with(*context_switches, right.context_switches);
-    let known = disk_wait_ns.or(right.disk_wait_ns).is_some();
-    let wait = with(disk_wait_ns.unwrap_or(0), right.disk_wait_ns.unwrap_or(0));
-    *disk_wait_ns = known.then_some(wait);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -183,11 +167,5 @@ mod tests {
             nonvoluntary_ctxt_switches:\t5\n";
         assert_eq!(parse_status(text), Some(12));
         assert_eq!(parse_status(b"voluntary_ctxt_switches:\tx\n"), None);
-    }
-
-    #[test]
-    fn differences_are_never_negative() {
-        let earlier = TaskCounters { cpu_ns: 5, ..TaskCounters::default() };
-        assert_eq!(difference(&TaskCounters::default(), &earlier), TaskCounters::default());
     }
 }

@@ -4,20 +4,48 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
-use assay_model::{ServerCounters, TaskCounters};
 use rustix::fs::Dir;
 
 use crate::Error;
+use crate::counts::{add, named, since};
 use crate::file::{Buffer, KernelFile, field, io_error, is_gone, open_directory};
-use crate::task::{Seen, Task, add};
+use crate::task::{NAMES, Seen, Task, TaskCounts};
 
-/// System calls and bytes of a process, from `/proc/PID/io`.
+/// The counters of processes, and what precedes them in `/proc/PID/io`: system calls, and bytes from and towards block
+/// devices.
+const IO: [(&str, &str); 4] = [
+    ("read_calls", "syscr:"),
+    ("read_bytes", "read_bytes:"),
+    ("write_calls", "syscw:"),
+    ("write_bytes", "write_bytes:"),
+];
+
+/// Values in the order of [`IO`].
+type IoCounts = [u64; IO.len()];
+
+/// The counters of a tree.
 #[derive(Debug, Clone, Copy, Default)]
-struct Io {
-    read_calls: u64,
-    read_bytes: u64,
-    write_calls: u64,
-    write_bytes: u64,
+pub(crate) struct TreeCounts {
+    /// Threads that serve the measured connections.
+    connections: TaskCounts,
+    background: TaskCounts,
+    io: IoCounts,
+}
+
+impl TreeCounts {
+    pub(crate) fn since(&self, earlier: &Self) -> Self {
+        Self {
+            connections: since(&self.connections, &earlier.connections),
+            background: since(&self.background, &earlier.background),
+            io: since(&self.io, &earlier.io),
+        }
+    }
+
+    pub(crate) fn named(&self) -> impl Iterator<Item = (String, u64)> {
+        named("connection_", NAMES, self.connections)
+            .chain(named("background_", NAMES, self.background))
+            .chain(named("server_", IO.map(|(name, _)| name), self.io))
+    }
 }
 
 /// One process of the tree.
@@ -26,7 +54,7 @@ struct Process {
     directory: PathBuf,
     task_list: Dir,
     io_file: KernelFile,
-    io: Io,
+    io: IoCounts,
     tasks: BTreeMap<i32, Task>,
 }
 
@@ -37,7 +65,7 @@ pub(crate) struct Tree {
     /// Threads that serve the measured connections; all when unknown.
     connections: Option<BTreeSet<i32>>,
     /// Last seen counters of what has ended.
-    gone: ServerCounters,
+    gone: TreeCounts,
 }
 
 impl Tree {
@@ -55,16 +83,12 @@ impl Tree {
         Ok(Self {
             processes: BTreeMap::from([(root, process)]),
             connections: connections.map(BTreeSet::from_iter),
-            gone: ServerCounters::default(),
+            gone: TreeCounts::default(),
         })
     }
 
     /// Everything used since the tree's threads began, those that have ended included.
-    pub(crate) fn read(
-        &mut self,
-        buffer: &mut Buffer,
-        tick_ns: u64,
-    ) -> Result<ServerCounters, Error> {
+    pub(crate) fn read(&mut self, buffer: &mut Buffer, tick_ns: u64) -> Result<TreeCounts, Error> {
         let mut pending: Vec<i32> = self.processes.keys().copied().collect();
         while let Some(pid) = pending.pop() {
             let process = match self.processes.get_mut(&pid) {
@@ -84,16 +108,16 @@ impl Tree {
                 add(share(&mut self.gone, &self.connections, tid), counters);
             })?;
             if process.tasks.is_empty() {
-                add_io(&mut self.gone, process.io);
+                add(&mut self.gone.io, &process.io);
                 self.processes.remove(&pid);
             }
             pending.extend(started.into_iter().filter(|child| !self.processes.contains_key(child)));
         }
         let mut sum = self.gone;
         for process in self.processes.values() {
-            add_io(&mut sum, process.io);
+            add(&mut sum.io, &process.io);
             for (tid, task) in &process.tasks {
-                add(share(&mut sum, &self.connections, *tid), &task.counters);
+                add(share(&mut sum, &self.connections, *tid), &task.counts);
             }
         }
         Ok(sum)
@@ -102,19 +126,12 @@ impl Tree {
 
 /// The side that a thread's counters belong to.
 fn share<'a>(
-    counters: &'a mut ServerCounters,
+    counters: &'a mut TreeCounts,
     connections: &Option<BTreeSet<i32>>,
     tid: i32,
-) -> &'a mut TaskCounters {
+) -> &'a mut TaskCounts {
     let serves = connections.as_ref().is_none_or(|connections| connections.contains(&tid));
     if serves { &mut counters.connections } else { &mut counters.background }
-}
-
-fn add_io(counters: &mut ServerCounters, io: Io) {
-    counters.read_calls += io.read_calls;
-    counters.read_bytes += io.read_bytes;
-    counters.write_calls += io.write_calls;
-    counters.write_bytes += io.write_bytes;
 }
 
 impl Process {
@@ -125,7 +142,13 @@ impl Process {
         let task_path = directory.join("task");
         let Some(task_list) = open_directory(&task_path)? else { return Ok(None) };
         let task_list = Dir::new(task_list).map_err(|error| io_error("list", &task_path, error))?;
-        Ok(Some(Self { directory, task_list, io_file, io: Io::default(), tasks: BTreeMap::new() }))
+        Ok(Some(Self {
+            directory,
+            task_list,
+            io_file,
+            io: IoCounts::default(),
+            tasks: BTreeMap::new(),
+        }))
     }
 
     /// Reads all threads again, hands those that have ended to `bury`, and returns the children.
@@ -133,7 +156,7 @@ impl Process {
         &mut self,
         buffer: &mut Buffer,
         tick_ns: u64,
-        mut bury: impl FnMut(i32, &TaskCounters),
+        mut bury: impl FnMut(i32, &TaskCounts),
     ) -> Result<Vec<i32>, Error> {
         let mut children = Vec::new();
         let mut ended = Vec::new();
@@ -147,7 +170,7 @@ impl Process {
         }
         for tid in ended {
             if let Some(task) = self.tasks.remove(&tid) {
-                bury(tid, &task.counters);
+                bury(tid, &task.counts);
             }
         }
         self.find_new_tasks(buffer, tick_ns, &mut children)?;
@@ -194,11 +217,10 @@ impl Process {
     }
 }
 
-fn parse_io(text: &[u8]) -> Option<Io> {
-    Some(Io {
-        read_calls: field(text, "syscr:")?,
-        read_bytes: field(text, "read_bytes:")?,
-        write_calls: field(text, "syscw:")?,
-        write_bytes: field(text, "write_bytes:")?,
-    })
+fn parse_io(text: &[u8]) -> Option<IoCounts> {
+    let mut counts = IoCounts::default();
+    for (count, (_, word)) in counts.iter_mut().zip(IO) {
+        *count = field(text, word)?;
+    }
+    Some(counts)
 }

@@ -1,6 +1,6 @@
 //! Decides whether the machine disturbed a slice. Pure: counters in, judgement out.
 
-use assay_model::{HostCounters, Trouble};
+use assay_model::{Counters, Trouble};
 
 /// CPU time taken by the hypervisor, as part of the elapsed time, from which a slice is troubled.
 pub(crate) const STEAL_SHARE: f64 = 0.02;
@@ -70,12 +70,14 @@ impl Interval {
 
 /// Trouble that makes a slice unfit for a verdict; empty if the machine did not disturb it.
 #[must_use]
-pub(crate) fn trouble(host: &HostCounters, interval: &Interval) -> Vec<Trouble> {
+pub(crate) fn trouble(counters: &Counters, interval: &Interval) -> Vec<Trouble> {
     let elapsed = interval.elapsed_ns as f64;
-    let steal = host.steal_ns > STEAL_TICK_NS && host.steal_ns as f64 > STEAL_SHARE * elapsed;
-    let other = host.other_ns.unwrap_or(0) as f64;
+    let [steal_ns, other_ns, busy_ns] = ["host_steal_ns", "host_other_ns", "host_busy_ns"]
+        .map(|name| counters.get(name).unwrap_or(0));
+    let steal = steal_ns > STEAL_TICK_NS && steal_ns as f64 > STEAL_SHARE * elapsed;
+    let other = other_ns as f64;
     let other_process =
-        other > OTHER_PROCESS_SHARE * elapsed && other > interval.uncertainty_ns(host.busy_ns);
+        other > OTHER_PROCESS_SHARE * elapsed && other > interval.uncertainty_ns(busy_ns);
     let clock_jump = interval.clock_jump_ns > CLOCK_JUMP_NS;
     [
         (steal, Trouble::Steal),
@@ -100,20 +102,16 @@ mod tests {
     const EXACT: Accounting = Accounting::Exact { tick_ns: 4 * MS };
     const SAMPLED: Accounting = Accounting::Sampled { tick_ns: 4 * MS };
 
-    fn host(busy_ms: u64, other_ms: u64, steal_ms: u64) -> HostCounters {
-        HostCounters {
-            busy_ns: busy_ms * MS,
-            other_ns: Some(other_ms * MS),
-            steal_ns: steal_ms * MS,
-            ..HostCounters::default()
-        }
+    fn host(busy_ms: u64, other_ms: u64, steal_ms: u64) -> Counters {
+        let ms = [("busy", busy_ms), ("other", other_ms), ("steal", steal_ms)];
+        ms.iter().map(|(name, ms)| (format!("host_{name}_ns"), ms * MS)).collect()
     }
 
     #[test]
     fn a_quiet_machine_has_no_trouble() {
         for accounting in [EXACT, SAMPLED] {
             assert_eq!(trouble(&host(50, 1, 0), &interval(50, accounting)), []);
-            assert_eq!(trouble(&HostCounters::default(), &interval(0, accounting)), []);
+            assert_eq!(trouble(&Counters::default(), &interval(0, accounting)), []);
         }
     }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc;
 
-use assay_model::Hint;
+use assay_model::{Counters, Hint};
 use assay_probe::{Error, Probe, ProbeConfig, WatchedServer};
 use rustix::thread::gettid;
 
@@ -86,18 +86,19 @@ fn a_busy_server_is_busy_and_a_waiting_client_is_not() {
     shell.run(WORK);
     let usage = probe.snapshot().unwrap().since(&before);
 
-    let server = usage.server.unwrap().connections;
+    let of = |name: &str| usage.counters.get(name).unwrap();
     let elapsed_ns = usage.interval.elapsed_ns;
-    assert!(server.cpu_ns > 1_000_000 && server.cpu_ns <= elapsed_ns, "{usage:?}");
+    let cpu_ns = of("connection_cpu_ns");
+    assert!(cpu_ns > 1_000_000 && cpu_ns <= elapsed_ns, "{usage:?}");
     // The split is rounded to ticks of the clock, each part up or down.
-    let split_ns = server.user_ns + server.sys_ns;
-    assert!(split_ns.abs_diff(server.cpu_ns) <= 20_000_000, "{usage:?}");
-    assert!(usage.client.tasks.cpu_ns < server.cpu_ns, "{usage:?}");
-    assert!(usage.client.tasks.context_switches > 0, "{usage:?}");
-    let calls = usage.server.map(|it| (it.read_calls, it.write_calls)).unwrap();
-    assert!(calls.0 > 0 && calls.1 > 0, "{usage:?}");
-    assert!(usage.host.busy_ns + 30_000_000 >= server.cpu_ns, "{usage:?}");
-    assert!(usage.host.context_switches >= server.context_switches, "{usage:?}");
+    let split_ns = of("connection_user_ns") + of("connection_sys_ns");
+    assert!(split_ns.abs_diff(cpu_ns) <= 20_000_000, "{usage:?}");
+    assert!(of("client_cpu_ns") < cpu_ns, "{usage:?}");
+    assert!(of("client_context_switches") > 0, "{usage:?}");
+    assert!(of("server_read_calls") > 0 && of("server_write_calls") > 0, "{usage:?}");
+    assert!(of("host_busy_ns") + 30_000_000 >= cpu_ns, "{usage:?}");
+    let switches = of("connection_context_switches");
+    assert!(of("host_context_switches") >= switches, "{usage:?}");
     assert_eq!(usage.interval.clock_jump_ns / 1_000_000_000, 0);
 }
 
@@ -110,11 +111,13 @@ fn threads_that_do_not_serve_are_background() {
     let before = probes.each_mut().map(|probe| probe.snapshot().unwrap());
     shell.run(WORK);
     let [background, connection] =
-        [0, 1].map(|i| probes[i].snapshot().unwrap().since(&before[i]).server.unwrap());
-    assert!(background.background.cpu_ns > 1_000_000, "{background:?}");
-    assert_eq!(background.connections.cpu_ns, 0);
-    assert!(connection.connections.cpu_ns > 1_000_000, "{connection:?}");
-    assert_eq!(connection.background.cpu_ns, 0);
+        [0, 1].map(|i| probes[i].snapshot().unwrap().since(&before[i]).counters);
+    let cpu_ns = |counters: &Counters| {
+        ["connection_cpu_ns", "background_cpu_ns"].map(|name| counters.get(name).unwrap())
+    };
+    let ([none, some], [all, nothing]) = (cpu_ns(&background), cpu_ns(&connection));
+    assert!(none == 0 && some > 1_000_000, "{background:?}");
+    assert!(all > 1_000_000 && nothing == 0, "{connection:?}");
 }
 
 #[test]
@@ -126,24 +129,18 @@ fn a_sleeping_server_uses_nothing() {
     let settled = (0..10_000).any(|_| {
         std::thread::yield_now();
         let now = probe.snapshot().unwrap();
-        let used = now.since(&before).server.unwrap();
+        let used = now.since(&before).counters.get("connection_context_switches");
         before = now;
-        used.connections.context_switches == 0 && shell_is_asleep(shell.pid())
+        used == Some(0) && shell_is_asleep(shell.pid())
     });
     assert!(settled);
     let before = probe.snapshot().unwrap();
     let usage = probe.snapshot().unwrap().since(&before);
-    let server = usage.server.unwrap();
-    let unused = assay_model::TaskCounters {
-        disk_wait_ns: server.connections.disk_wait_ns.map(|_| 0),
-        ..Default::default()
+    let is_of_server = |name: &str| {
+        ["connection_", "background_", "server_"].iter().any(|start| name.starts_with(start))
     };
-    let nothing = assay_model::ServerCounters {
-        connections: unused,
-        background: unused,
-        ..Default::default()
-    };
-    assert_eq!(server, nothing);
+    let mut used = usage.counters.iter().filter(|(name, _)| is_of_server(name)).peekable();
+    assert!(used.peek().is_some() && used.all(|(_, value)| value == 0), "{usage:?}");
 }
 
 fn shell_is_asleep(pid: i32) -> bool {
@@ -159,15 +156,15 @@ fn children_are_found_and_counted_after_they_end() {
     // A subshell in the background. It reports when it has worked, and then waits on its own pipe.
     shell.run(&format!("coproc {{ {WORK}; echo ready; read line; }}; read -u ${{COPROC[0]}} word"));
     let alive = probe.snapshot().unwrap();
-    let with_child = alive.since(&before).server.unwrap().connections.cpu_ns;
+    let with_child = alive.since(&before).counters.get("connection_cpu_ns").unwrap();
     let child: i32 = shell.run("echo -n $COPROC_PID").parse().unwrap();
     assert!(with_child > 1_000_000 && child != shell.pid(), "{with_child}");
 
     shell.run("echo stop >&${COPROC[1]}; wait $COPROC_PID");
     assert!(!Path::new(&format!("/proc/{child}")).exists());
     let after = probe.snapshot().unwrap();
-    assert!(after.since(&before).server.unwrap().connections.cpu_ns >= with_child);
-    assert_eq!(alive.since(&after).server.unwrap().connections.cpu_ns, 0);
+    assert!(after.since(&before).counters.get("connection_cpu_ns").unwrap() >= with_child);
+    assert_eq!(alive.since(&after).counters.get("connection_cpu_ns").unwrap(), 0);
 }
 
 #[test]
@@ -179,8 +176,8 @@ fn a_server_that_has_ended_stays_as_last_seen() {
     let alive = probe.snapshot().unwrap();
     let pid = shell.pid();
     drop(shell);
-    let gone = probe.snapshot().unwrap().since(&before).server.unwrap();
-    assert!(gone.connections.cpu_ns >= alive.since(&before).server.unwrap().connections.cpu_ns);
+    let gone = probe.snapshot().unwrap().since(&before).counters.get("connection_cpu_ns").unwrap();
+    assert!(gone >= alive.since(&before).counters.get("connection_cpu_ns").unwrap());
 
     let error = Probe::new(config(pid, &here())).unwrap_err();
     assert!(matches!(error, Error::NoSuchTask(id) if id == pid), "{error}");
@@ -203,7 +200,9 @@ fn client_threads_are_counted_wherever_they_run() {
             Probe::new(ProbeConfig { client_tids, ..config(shell.pid(), &here()) }).unwrap();
         let before = probe.snapshot().unwrap();
         go.send(()).unwrap();
-        let used = |probe: &mut Probe| probe.snapshot().unwrap().since(&before).client.tasks.cpu_ns;
+        let used = |probe: &mut Probe| {
+            probe.snapshot().unwrap().since(&before).counters.get("client_cpu_ns").unwrap()
+        };
         while used(&mut probe) < 1_000_000 {
             std::thread::yield_now();
         }
@@ -218,17 +217,19 @@ fn writes_to_the_data_directory_reach_its_device() {
     let directory = tempfile::tempdir().unwrap();
     let mut shell = Shell::start();
     let mut probe = Probe::new(config(shell.pid(), directory.path())).unwrap();
-    let before = probe.snapshot().unwrap();
+    let before = (probe.snapshot().unwrap(), probe.device().unwrap());
     let file = directory.path().join("file");
     shell.run(&format!("printf '%01000000d' 7 > {}; sync {0}", file.display()));
-    let usage = probe.snapshot().unwrap().since(&before);
+    let usage = probe.snapshot().unwrap().since(&before.0);
     assert_eq!(fs_err::metadata(&file).unwrap().len(), 1_000_000);
-    assert!(usage.server.unwrap().write_bytes >= 1_000_000, "{usage:?}");
-    let host = usage.host;
+    assert!(usage.counters.get("server_write_bytes").unwrap() >= 1_000_000, "{usage:?}");
+    let device = probe.device().unwrap().zip(before.1).map(|(now, then)| now.since(&then));
     let has_device = assay_probe::host(directory.path()).unwrap().filesystem != "tmpfs";
-    assert_eq!(host.device.is_some(), has_device, "{host:?}");
-    if let Some(device) = host.device {
-        assert!(device.write_kb > 900 && device.writes > 0, "{host:?}");
+    assert_eq!(device.is_some(), has_device, "{device:?}");
+    if let Some(device) = device {
+        let written = Counters::from_iter(device.named());
+        let of = |name: &str| written.get(name).unwrap();
+        assert!(of("host_device_write_kb") > 900 && of("host_device_writes") > 0, "{written:?}");
     }
 }
 
@@ -237,9 +238,9 @@ fn data_without_a_block_device_counts_nothing() {
     let shell = Shell::start();
     let mut probe = Probe::new(config(shell.pid(), Path::new("/dev/shm"))).unwrap();
     let before = probe.snapshot().unwrap();
-    let host = probe.snapshot().unwrap().since(&before).host;
-    assert_eq!(host.device, None);
-    assert!(host.other_ns.is_some());
+    let usage = probe.snapshot().unwrap().since(&before);
+    assert_eq!(probe.device().unwrap(), None);
+    assert!(usage.counters.get("host_other_ns").is_some());
 }
 
 #[test]
@@ -260,7 +261,8 @@ fn a_remote_server_has_no_counters_but_its_clients_do() {
     let busy = (0..2_000_000_u64).fold(0, |sum, number| std::hint::black_box(sum ^ number));
     std::hint::black_box(busy);
     let usage = probe.snapshot().unwrap().since(&before);
-    assert!(usage.client.tasks.cpu_ns > 0);
-    assert_eq!(usage.server, None);
-    assert_eq!((usage.host.other_ns, usage.host.device), (None, None));
+    assert!(usage.counters.get("client_cpu_ns").unwrap() > 0);
+    for name in ["connection_cpu_ns", "server_read_calls", "host_other_ns"] {
+        assert_eq!(usage.counters.get(name), None);
+    }
 }

@@ -223,8 +223,8 @@ fn the_part_of_the_kernel_has_a_line_where_it_is_most_of_a_change() {
     };
     assert!(!has_line(&record));
     for slice in record.slices.iter_mut().filter(|it| it.system == 1) {
-        let serving = &mut slice.server.as_mut().unwrap().connections;
-        serving.sys_ns = 3 * serving.user_ns;
+        let user_ns = slice.counter("connection_user_ns").unwrap();
+        slice.counters.set("connection_sys_ns", Some(3 * user_ns));
     }
     assert!(has_line(&record));
 }

@@ -557,8 +557,7 @@ fn json_groups_carry_every_field() {
 fn what_was_never_measured_is_null() {
     let mut unprobed = record(&["11.8"]);
     for slice in &mut unprobed.slices {
-        slice.server = Default::default();
-        slice.client = Default::default();
+        slice.counters = Default::default();
     }
     let document = json(&unprobed);
     let cell = &document["cells"][1];

@@ -6,8 +6,8 @@ mod sizes;
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::{
-    Block, BlockCell, CellId, Class, EventKind, PlannedCell, Slice, SliceOutcome, StudyEvent,
-    StudyRecord, Trouble, Verdict, WorkCounters,
+    Block, BlockCell, CellId, Class, Counters, EventKind, PlannedCell, Slice, SliceOutcome,
+    StudyEvent, StudyRecord, Trouble, Verdict, WorkCounters,
 };
 use assay_study::{Action, Executor, Outcome, Phase, Shard, Silence};
 use assay_verdict::{Sample, Samples};
@@ -327,7 +327,7 @@ impl Machine {
         for (position, &system) in order.iter().enumerate() {
             let mut slice = self.slice(cell, system, (block, round, position as u32))?;
             if let Some(part) = parts.remove(&system) {
-                (slice.turns, slice.work, slice.server) = (part.turns, part.work, part.server);
+                (slice.turns, slice.work, slice.counters) = (part.turns, part.work, part.counters);
             }
             samples.push(Sample::of(&slice));
             let has_failed = matches!(slice.outcome, SliceOutcome::Failed(_));
@@ -370,7 +370,7 @@ impl Machine {
             turns: Vec::new(),
             step: None,
             published: Vec::new(),
-            status: None,
+            counters: Counters::default(),
             work: WorkCounters {
                 events: OPS,
                 read: OPS,
@@ -378,9 +378,6 @@ impl Machine {
                 event_ns_sum: elapsed_ns,
                 ..WorkCounters::default()
             },
-            client: None,
-            server: None,
-            host: None,
         };
         let faults = self.scenario.faults;
         if self.noise.strikes(faults.slice) {

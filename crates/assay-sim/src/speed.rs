@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_model::{Class, PlannedCell, ServerCounters, TaskCounters, Turn, WorkCounters};
+use assay_model::{Class, Counters, PlannedCell, Turn, WorkCounters};
 use assay_plan::round_order;
 
 use crate::Noise;
@@ -144,7 +144,7 @@ pub(crate) struct Turns<'a> {
 pub(crate) struct Part {
     pub(crate) turns: Vec<Turn>,
     pub(crate) work: WorkCounters,
-    pub(crate) server: Option<ServerCounters>,
+    pub(crate) counters: Counters,
 }
 
 /// A normally distributed quantity with sd 1 that fades exponentially (Ornstein and Uhlenbeck 1930).
@@ -254,8 +254,7 @@ impl Speed {
             part.work.read = part.work.events;
             part.work.event_ns_sum = part.work.elapsed_ns;
             let cpu_ns = cpu_ns.get(system).map_or(0, |ns| *ns as u64);
-            let connections = TaskCounters { cpu_ns, ..TaskCounters::default() };
-            part.server = Some(ServerCounters { connections, ..ServerCounters::default() });
+            part.counters.extend([("connection_cpu_ns", cpu_ns), ("background_cpu_ns", 0)]);
         }
         parts
     }

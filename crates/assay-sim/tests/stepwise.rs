@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 
 use assay_model::{
-    Block, BlockCell, Broke, EventKind, Slice, SliceOutcome, Statements, StepWork, StudyRecord,
-    Verdict, WorkCounters,
+    Block, BlockCell, Broke, Counters, EventKind, Slice, SliceOutcome, Statements, StepWork,
+    StudyRecord, Verdict, WorkCounters,
 };
 use assay_plan::{InsertBench, Request};
 use assay_sim::study;
@@ -101,10 +101,7 @@ fn slice(record: &StudyRecord, (block, cell, system, round, _): Asked, fails: bo
         turns: Vec::new(),
         step: Some(Box::new(step)),
         published: Vec::new(),
-        status: None,
-        client: None,
-        server: None,
-        host: None,
+        counters: Counters::default(),
     }
 }
 

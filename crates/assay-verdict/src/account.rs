@@ -29,16 +29,15 @@ pub(crate) fn operations(slice: &Slice) -> f64 {
 
 /// Server CPU per operation, connections and background together, nanoseconds.
 pub(crate) fn server_cpu_per_op(slice: &Slice) -> Option<f64> {
-    let server = slice.server.as_ref()?;
-    let cpu = server.connections.cpu_ns + server.background.cpu_ns;
+    let cpu = slice.counter("connection_cpu_ns")? + slice.counter("background_cpu_ns")?;
     let ops = slice.counted_ops();
     (cpu > 0 && ops > 0.0).then(|| cpu as f64 / ops)
 }
 
 /// Waits for a CPU per operation, of clients and of the threads that serve them, nanoseconds.
 pub(crate) fn cpu_waits_per_op(slice: &Slice) -> Option<f64> {
-    let server = slice.server.as_ref()?.connections.runq_ns;
-    let waits = server.checked_add(slice.client?.tasks.runq_ns)?;
+    let server = slice.counter("connection_runq_ns")?;
+    let waits = server.checked_add(slice.counter("client_runq_ns")?)?;
     let ops = slice.counted_ops();
     (ops > 0.0).then(|| waits as f64 / ops)
 }

@@ -115,9 +115,8 @@ fn change(
 fn each_slice(slices: &[&Slice], name: &str) -> Vec<f64> {
     let is_level = STATUS_LEVELS.contains(&name);
     let value = |slice: &&Slice| {
-        let status = slice.status.as_ref()?;
-        let (_, grown) = status.iter().find(|(of, _)| of == name)?;
-        let value = *grown as f64 / if is_level { 1.0 } else { slice.counted_ops() };
+        let (_, grown) = slice.counters.status().find(|(of, _)| *of == name)?;
+        let value = grown as f64 / if is_level { 1.0 } else { slice.counted_ops() };
         value.is_finite().then_some(value)
     };
     slices.iter().filter_map(value).collect()
@@ -152,11 +151,13 @@ fn by_block<'a>(slices: &[&'a Slice]) -> Option<BTreeMap<u32, Block<'a>>> {
     for slice in slices {
         let block = blocks.entry(slice.block).or_default();
         block.ops += slice.counted_ops();
-        for (name, grown) in slice.status.as_ref()? {
+        let mut status = slice.counters.status().peekable();
+        status.peek()?;
+        for (name, grown) in status {
             // A level becomes its mean over the operations.
-            let is_level = STATUS_LEVELS.contains(&name.as_str());
+            let is_level = STATUS_LEVELS.contains(&name);
             let weight = if is_level { slice.counted_ops() } else { 1.0 };
-            *block.grown.entry(name).or_default() += weight * *grown as f64;
+            *block.grown.entry(name).or_default() += weight * grown as f64;
         }
     }
     Some(blocks)

@@ -1,7 +1,7 @@
 //! The figures of a system in a cell. A row is all that there is of a figure: JSON, CSV, the exported tables, the page
 //! and the reference follow from the rows.
 
-use assay_model::{Slice, TaskCounters};
+use assay_model::Slice;
 
 use crate::CellJudgement;
 use crate::account::{Latency, Rest};
@@ -140,23 +140,23 @@ pub const PER_OP: &[Figure] = &[
         Some(f64::from(slice.cell.setup.clients.max(1)) * us(slice.counted_ns()))
     }),
     counted("client_cpu_us", "µs", "CPU time per operation of assay's clients", |slice| {
-        Some(us(slice.client?.tasks.cpu_ns))
+        slice.counter("client_cpu_ns").map(us)
     })
     .headed("client µs/op"),
     counted(
         "server_cpu_us",
         "µs",
         "CPU time per operation of the threads that serve connections",
-        |slice| Some(us(serving(slice)?.cpu_ns)),
+        |slice| slice.counter("connection_cpu_ns").map(us),
     ),
     counted("server_user_us", "µs", "the part of `server_cpu_us` outside the kernel", |slice| {
-        Some(us(serving(slice)?.user_ns))
+        slice.counter("connection_user_ns").map(us)
     }),
     counted("server_sys_us", "µs", "the part of `server_cpu_us` in the kernel", |slice| {
-        Some(us(serving(slice)?.sys_ns))
+        slice.counter("connection_sys_ns").map(us)
     }),
     counted("scheduled_runq_us", "µs", "time of these threads on the run queue", |slice| {
-        Some(us(serving(slice)?.runq_ns))
+        slice.counter("connection_runq_ns").map(us)
     })
     .at(Place::Nowhere),
     follows(
@@ -169,7 +169,7 @@ pub const PER_OP: &[Figure] = &[
         "disk_wait_us",
         "µs",
         "time that these threads waited for disks, per operation",
-        |slice| serving(slice)?.disk_wait_ns.map(us),
+        |slice| slice.counter("connection_disk_wait_ns").map(us),
     ),
     follows(
         "other_wait_us",
@@ -196,7 +196,7 @@ pub const PER_OP: &[Figure] = &[
         "background_cpu_us",
         "µs",
         "CPU time per operation of the server's threads that serve no connection",
-        |slice| Some(us(slice.server?.background.cpu_ns)),
+        |slice| slice.counter("background_cpu_ns").map(us),
     )
     .headed("backgr. µs/op"),
     follows(
@@ -218,35 +218,34 @@ pub const PER_OP: &[Figure] = &[
     .at(Place::Nowhere)
     .headed("other wait µs/op"),
     counted("client_cs", "", "context switches of assay's clients per operation", |slice| {
-        Some(slice.client?.tasks.context_switches as f64)
+        slice.counter("client_context_switches").map(number)
     })
     .at(Place::Nowhere),
     counted("cs", "", "context switches of the server per operation", |slice| {
-        let server = slice.server?;
-        let background = server.background.context_switches as f64;
-        Some(server.connections.context_switches as f64 + background)
+        let background = slice.counter("background_context_switches").map(number)?;
+        Some(slice.counter("connection_context_switches").map(number)? + background)
     })
     .headed("cs/op"),
     counted(
         "reads",
         "",
         "reads that the block device completed per operation, for any process",
-        |slice| Some(slice.host?.device?.reads as f64),
+        |slice| slice.counter("host_device_reads").map(number),
     )
     .headed("reads/op"),
     counted("device_read_kb", "", "KiB read from this device per operation", |slice| {
-        Some(slice.host?.device?.read_kb as f64)
+        slice.counter("host_device_read_kb").map(number)
     })
     .at(Place::Nowhere),
     counted("device_write_kb", "", "KiB written to this device per operation", |slice| {
-        Some(slice.host?.device?.write_kb as f64)
+        slice.counter("host_device_write_kb").map(number)
     })
     .at(Place::Nowhere),
     counted("read_kb", "", "KiB that the server read from block devices per operation", |slice| {
-        Some(slice.server?.read_bytes as f64 / 1024.0)
+        slice.counter("server_read_bytes").map(kb)
     }),
     counted("write_kb", "", "KiB sent to block devices per operation", |slice| {
-        Some(slice.server?.write_bytes as f64 / 1024.0)
+        slice.counter("server_write_bytes").map(kb)
     })
     .headed("wKB/op"),
 ];
@@ -291,8 +290,12 @@ impl PerOp {
     }
 }
 
-fn serving(slice: &Slice) -> Option<&TaskCounters> {
-    slice.server.as_ref().map(|server| &server.connections)
+fn number(count: u64) -> f64 {
+    count as f64
+}
+
+fn kb(bytes: u64) -> f64 {
+    bytes as f64 / 1024.0
 }
 
 fn us(nanoseconds: u64) -> f64 {

@@ -6,9 +6,9 @@
 use assay_ledger::Ledger;
 use assay_load::{Bound, Session, Tables, Work, fill};
 use assay_model::{
-    Artifact, Class, Definition, Dialect, Distribution, Fill, Group, Host, Pacing, PlanningFacts,
-    Role, Schema, Script, Slice, SliceOutcome, StartFrom, Step, Study, StudyRecord, System, Table,
-    Test, TestSet, Unit,
+    Artifact, Class, Counters, Definition, Dialect, Distribution, Fill, Group, Host, Pacing,
+    PlanningFacts, Role, Schema, Script, Slice, SliceOutcome, StartFrom, Step, Study, StudyRecord,
+    System, Table, Test, TestSet, Unit,
 };
 use assay_plan::{MachineFacts, Request, SetupRequest, plan_of};
 use assay_report::{Format, TextOptions, render};
@@ -72,11 +72,8 @@ fn recorded(study: &Study, systems: &[System], session: &mut Session) -> StudyRe
                 turns: Vec::new(),
                 step: None,
                 published: Vec::new(),
-                status: None,
                 work: session.run(0, Bound::Events(50)).unwrap(),
-                client: None,
-                server: None,
-                host: None,
+                counters: Counters::default(),
             };
             assert_eq!((slice.work.read, slice.work.rows), (100, 100));
             ledger.add_slice(&study.id, &slice).unwrap();

@@ -7,7 +7,7 @@ use assay_model::Distribution;
 use assay_model::limits::own::{PARETO_H, ZIPF_S};
 
 /// Checks that a value lies in its range.
-pub(super) fn within<T: PartialOrd + Display>(
+pub(crate) fn within<T: PartialOrd + Display>(
     name: &str,
     value: T,
     range: &RangeInclusive<T>,

@@ -49,44 +49,9 @@ pub(crate) fn histogram(counts: &[u8]) -> Vec<u8> {
     bytes
 }
 
-fn tasks() -> impl Strategy<Value = TaskCounters> {
-    (vec(number(), 5), option::of(number())).prop_map(|(n, disk_wait_ns)| TaskCounters {
-        cpu_ns: n[0],
-        user_ns: n[1],
-        sys_ns: n[2],
-        runq_ns: n[3],
-        context_switches: n[4],
-        disk_wait_ns,
-    })
-}
-
-fn server() -> impl Strategy<Value = ServerCounters> {
-    (tasks(), tasks(), vec(number(), 4)).prop_map(|(connections, background, n)| ServerCounters {
-        connections,
-        background,
-        read_calls: n[0],
-        read_bytes: n[1],
-        write_calls: n[2],
-        write_bytes: n[3],
-    })
-}
-
-fn machine() -> impl Strategy<Value = HostCounters> {
-    let device = vec(number(), 4).prop_map(|n| DeviceCounters {
-        reads: n[0],
-        read_kb: n[1],
-        writes: n[2],
-        write_kb: n[3],
-    });
-    (vec(number(), 3), option::of(number()), option::of(device)).prop_map(
-        |(n, other_ns, device)| HostCounters {
-            busy_ns: n[0],
-            steal_ns: n[1],
-            context_switches: n[2],
-            other_ns,
-            device,
-        },
-    )
+fn counters() -> impl Strategy<Value = Counters> {
+    let name = "(client_|host_|status\\.)[A-Za-z_]{1,9}";
+    prop::collection::btree_map(name, number(), 0..6).prop_map(Counters::from_iter)
 }
 
 fn work() -> impl Strategy<Value = WorkCounters> {
@@ -121,16 +86,13 @@ fn slice(cells: Vec<CellId>, systems: usize, runs: usize) -> impl Strategy<Value
     let turn = (0..1000_u32, 0..20_000_u32, 0..100_u32).prop_map(<[u32; 3]>::from);
     let turns = vec(array::uniform4(0..1_000_000_000_u64).prop_map(Turn::from), 0..4);
     let place = (0..systems, select(cells), 0..runs, turn, moment());
-    let status = option::of(prop::collection::btree_map("[A-Z][a-z_]{1,9}", 0..1_u64 << 60, 1..4));
-    let status = status.prop_map(|status| status.map(|status| status.into_iter().collect()));
-    let counters = (option::of(tasks()), option::of(server()), option::of(machine()), status);
-    (place, outcome, trouble, (work(), turns), counters).prop_map(
+    (place, outcome, trouble, (work(), turns), counters()).prop_map(
         |(
             (system, cell, run, [block, round, position], started_ms),
             outcome,
             trouble,
             (work, turns),
-            (tasks, server, host, status),
+            counters,
         )| {
             Slice {
                 system,
@@ -146,10 +108,7 @@ fn slice(cells: Vec<CellId>, systems: usize, runs: usize) -> impl Strategy<Value
                 turns,
                 step: None,
                 published: Vec::new(),
-                status,
-                client: tasks.map(|tasks| ClientCounters { tasks }),
-                server,
-                host,
+                counters,
             }
         },
     )

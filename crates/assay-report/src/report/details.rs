@@ -43,7 +43,7 @@ impl<'r> Shared<'r> {
         let systems = crate::charts::compared(report);
         let rows = || report.tests.sections.iter().flat_map(|section| &section.rows);
         let is_known = |figure: &Figure| rows().any(|row| !row.change(figure).is_empty());
-        let figures = [Figure::ServerCpu, Figure::ClientCpu, Figure::ContextSwitches];
+        let figures = [Figure::SERVER_CPU, Figure::CLIENT_CPU, Figure::CONTEXT_SWITCHES];
         let is_pair = systems.len() == 1;
         let changes = figures.into_iter().filter(|figure| is_pair && is_known(figure)).collect();
         let scale = Scale::fitting(&report.ratios, report.threshold);

@@ -219,9 +219,6 @@ fn heading(figure: Figure) -> &'static str {
     match figure {
         Figure::Qps => "base QPS",
         Figure::CpuRatio => "server CPU ratio",
-        Figure::ServerCpu => "server µs/op",
-        Figure::ClientCpu => "client µs/op",
-        Figure::ContextSwitches => "cs/op",
         other => other.heading(),
     }
 }
@@ -277,12 +274,12 @@ fn legend(tests: &Tests, (shown, left_out): (&[Figure], &[Figure])) -> Vec<Strin
         );
     }
     let has = |figure| shown.contains(&figure);
-    let switches = has(Figure::ContextSwitches);
-    if switches || has(Figure::ServerCpu) || has(Figure::ClientCpu) {
+    let switches = has(Figure::CONTEXT_SWITCHES);
+    if switches || has(Figure::SERVER_CPU) || has(Figure::CLIENT_CPU) {
         let (columns, what) =
             if switches { ("µs/op, cs/op", " and context switches") } else { ("µs/op", "") };
         legend.push(format!("{columns}: CPU time{what} per operation, means, base → other"));
-        if has(Figure::ServerCpu) {
+        if has(Figure::SERVER_CPU) {
             legend.push(
                 "server µs/op, server CPU ratio: all threads of the server, those in the background too"
                     .to_owned(),

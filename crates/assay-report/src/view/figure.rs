@@ -1,6 +1,8 @@
 //! The figures of a system in one test: their names, their meanings, and their texts.
 
-use assay_verdict::CellJudgement;
+use std::borrow::Cow;
+
+use assay_verdict::{CellJudgement, LATENCIES, METRICS, PER_OP};
 
 use super::certainty::{beyond_threshold, same_within};
 use super::study::JudgedStudy;
@@ -12,17 +14,8 @@ use crate::ratio::Quotient;
 pub(crate) enum Figure {
     Qps,
     CpuRatio,
-    ServerCpu,
-    BackgroundCpu,
-    ClientCpu,
-    CpuWait,
-    OtherWait,
-    ContextSwitches,
-    Reads,
-    WriteKb,
-    LatencyP50,
-    LatencyP95,
-    LatencyP99,
+    /// A row of [`PER_OP`] or [`LATENCIES`] that has a heading, by its key.
+    Row(&'static str),
     Slices,
     Blocks,
     Errors,
@@ -33,41 +26,20 @@ pub(crate) enum Figure {
     Published(&'static str),
 }
 
-/// Each figure with a heading that fits a narrow column and an explanation, in the order in which readers want them.
-const WORDS: [(Figure, &str, &str); 24] = [
+/// The rows that readers want before the others.
+const FIRST: [Figure; 2] = [Figure::SERVER_CPU, Figure::Row("background_cpu_us")];
+
+/// Figures that are no rows, with a heading that fits a narrow column and an explanation: those before the rows, and
+/// those after them.
+const BEFORE: [(Figure, &str, &str); 2] = [
     (Figure::Qps, "QPS", "operations per second"),
     (
         Figure::CpuRatio,
         "CPU ×",
         "server CPU per operation divided by that of the base, with 95% interval",
     ),
-    (
-        Figure::ServerCpu,
-        "server µs/op",
-        "CPU time per operation of all threads of the server, as in the ratio",
-    ),
-    (Figure::BackgroundCpu, "backgr. µs/op", "the part of it in threads that serve no connection"),
-    (Figure::ClientCpu, "client µs/op", "CPU time per operation of assay's clients"),
-    (
-        Figure::CpuWait,
-        "CPU wait µs/op",
-        "time of those threads on the run queue, except while their own client has the CPU",
-    ),
-    (
-        Figure::OtherWait,
-        "other wait µs/op",
-        "all other waiting: locks, network, wake-ups, disk; – if the counters cannot tell, as for CPU wait",
-    ),
-    (Figure::ContextSwitches, "cs/op", "context switches of the server per operation"),
-    (
-        Figure::Reads,
-        "reads/op",
-        "reads that the block device completed per operation, for any process",
-    ),
-    (Figure::WriteKb, "wKB/op", "KiB sent to block devices per operation"),
-    (Figure::LatencyP50, "p50 µs", "median latency of events"),
-    (Figure::LatencyP95, "p95 µs", "95th percentile of the latency of events"),
-    (Figure::LatencyP99, "p99 µs", "99th percentile of the latency of events"),
+];
+const AFTER: [(Figure, &str, &str); 6] = [
     (Figure::Slices, "slices", "good slices; after a +, slices in machine trouble"),
     (Figure::Blocks, "blocks", "sets of fresh servers"),
     (Figure::Errors, "errors", "retried errors"),
@@ -86,30 +58,18 @@ const WORDS: [(Figure, &str, &str); 24] = [
         "same within",
         "the largest change of QPS in the interval on which the verdict same rests",
     ),
-    (
-        Figure::Published("cpu/o"),
-        "cpu/o",
-        "as published: CPU of the machine, client included, in percent of all CPUs, divided by QPS",
-    ),
-    (
-        Figure::Published("cs/o"),
-        "cs/o",
-        "as published: context switches of the machine per operation",
-    ),
-    (Figure::Published("r/o"), "r/o", "as published: reads of the block device per operation"),
-    (
-        Figure::Published("rKB/o"),
-        "rKB/o",
-        "as published: KiB read from the block device per operation",
-    ),
-    (
-        Figure::Published("wKB/o"),
-        "wKB/o",
-        "as published: KiB written to the block device per operation",
-    ),
 ];
 
+/// The rows that pages show.
+fn rows() -> impl Iterator<Item = &'static assay_verdict::Figure> {
+    PER_OP.iter().chain(LATENCIES).filter(|row| !row.heading.is_empty())
+}
+
 impl Figure {
+    pub(crate) const SERVER_CPU: Self = Self::Row("all_cpu_us");
+    pub(crate) const CLIENT_CPU: Self = Self::Row("client_cpu_us");
+    pub(crate) const CONTEXT_SWITCHES: Self = Self::Row("cs");
+
     /// The figures of a study, in the order in which readers want them: of what assay measures, or, of published
     /// results, what was published.
     pub(crate) fn of(study: &JudgedStudy) -> Vec<Self> {
@@ -121,12 +81,29 @@ impl Figure {
             (_, false) => true,
             (_, true) => is_known(figure),
         };
-        WORDS.iter().map(|(figure, ..)| *figure).filter(is_wanted).collect()
+        let others = rows().map(|row| Self::Row(row.key)).filter(|row| !FIRST.contains(row));
+        let [before, after] =
+            [BEFORE.as_slice(), &AFTER].map(|all| all.iter().map(|(figure, ..)| *figure));
+        let published = METRICS.iter().map(|metric| Self::Published(metric.name));
+        let all = before.chain(FIRST).chain(others).chain(after).chain(published);
+        all.filter(is_wanted).collect()
     }
 
-    fn words(self) -> (&'static str, &'static str) {
-        let words = WORDS.iter().find(|(figure, ..)| *figure == self);
-        words.map_or(("", ""), |(_, heading, explanation)| (*heading, *explanation))
+    /// A heading that fits a narrow column, and an explanation.
+    fn words(self) -> (&'static str, Cow<'static, str>) {
+        let mut own = BEFORE.iter().chain(&AFTER);
+        let row = |key| rows().find(|row| row.key == key);
+        let metric = |name| METRICS.iter().find(|metric| metric.name == name);
+        let words = match self {
+            Self::Row(key) => row(key).map(|row| (row.heading, row.about.into())),
+            Self::Published(name) => {
+                metric(name).map(|metric| (name, format!("as published: {}", metric.about).into()))
+            }
+            _ => own
+                .find(|(it, ..)| *it == self)
+                .map(|(_, heading, about)| (*heading, (*about).into())),
+        };
+        words.unwrap_or_default()
     }
 
     /// A heading that fits a narrow column.
@@ -135,29 +112,16 @@ impl Figure {
     }
 
     /// An explanation of the figure.
-    pub(crate) fn explanation(self) -> &'static str {
+    pub(crate) fn explanation(self) -> Cow<'static, str> {
         self.words().1
     }
 
     /// The figure as a quantity; `None` if it was not measured or is no plain quantity.
     pub(crate) fn quantity(self, cell: &CellJudgement) -> Option<f64> {
-        let per_op = |key| cell.per_op?.get(key);
         match self {
             Self::Qps => cell.qps.map(|qps| qps.value),
-            Self::ServerCpu => per_op("all_cpu_us"),
-            Self::BackgroundCpu => per_op("background_cpu_us"),
-            Self::ClientCpu => per_op("client_cpu_us"),
-            Self::CpuWait => per_op("cpu_wait_us"),
-            Self::OtherWait => per_op("wait_us"),
-            Self::ContextSwitches => per_op("cs"),
-            Self::Reads => per_op("reads"),
-            Self::WriteKb => per_op("write_kb"),
-            Self::LatencyP50 => cell.latency.and_then(|it| it.p50),
-            Self::LatencyP95 => cell.latency.and_then(|it| it.p95),
-            Self::LatencyP99 => cell.latency.and_then(|it| it.p99),
-            Self::Published(name) => {
-                cell.published.iter().find(|(it, _)| it == name).map(|(_, value)| *value)
-            }
+            Self::Row(key) => rows().find(|row| row.key == key)?.value(cell),
+            Self::Published(name) => cell.published(name),
             Self::CpuRatio
             | Self::Slices
             | Self::Blocks

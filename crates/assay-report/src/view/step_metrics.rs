@@ -113,7 +113,7 @@ impl<'a> Rows<'a> {
 
 /// The averages of the device, in the order of [`DEVICE_COLUMNS`]; `None` if its counters are not known.
 fn device(slice: &Slice, series: &[&Series]) -> Option<[Option<f64>; DEVICE_COLUMNS.len()]> {
-    let counters = slice.host?.device?;
+    let counter = |name| slice.counter(name);
     let seconds = slice.work.elapsed_ns as f64 / 1e9;
     let count = |name: &str| {
         let series = series.iter().find(|series| series.name == name)?;
@@ -131,10 +131,18 @@ fn device(slice: &Slice, series: &[&Series]) -> Option<[Option<f64>; DEVICE_COLU
             ratio(kb, requests),
         ]
     };
-    let [r, rmb, rrqm, r_await, rareq] =
-        side(counters.reads, counters.read_kb, "device-read-merges", "device-read-ms");
-    let [w, wmb, wrqm, w_await, wareq] =
-        side(counters.writes, counters.write_kb, "device-write-merges", "device-write-ms");
+    let [r, rmb, rrqm, r_await, rareq] = side(
+        counter("host_device_reads")?,
+        counter("host_device_read_kb")?,
+        "device-read-merges",
+        "device-read-ms",
+    );
+    let [w, wmb, wrqm, w_await, wareq] = side(
+        counter("host_device_writes")?,
+        counter("host_device_write_kb")?,
+        "device-write-merges",
+        "device-write-ms",
+    );
     let of_time = |name: &str| count(name).and_then(|ms| ratio(ms / 1000.0, seconds));
     let util = of_time("device-busy-ms").map(|part| 100.0 * part.min(1.0));
     let queue = of_time("device-queue-ms");
@@ -162,13 +170,7 @@ fn metrics(slice: &Slice, series: &[&Series], cpus: f64) -> Option<[Option<f64>;
     let operations = if has_queries { step.query.statements } else { step.insert.rows } as f64;
     let ratio = |amount: f64, by: f64| (by > 0.0).then(|| amount / by);
     let inserts = step.insert.rows as f64;
-    let device = slice.host.and_then(|host| host.device);
-    let of_device = |of: fn(&assay_model::DeviceCounters) -> u64, by: f64| {
-        device.and_then(|device| ratio(of(&device) as f64, by))
-    };
-    let host = |of: fn(&assay_model::HostCounters) -> u64, by: f64| {
-        slice.host.and_then(|host| ratio(of(&host) as f64, by))
-    };
+    let counted = |name, by: f64| slice.counter(name).and_then(|amount| ratio(amount as f64, by));
     let mb = |kb: Option<f64>| kb.map(|kb| kb / 1024.0);
     let kind = if has_queries { "query.1" } else { "insert.1" };
     let counts = series.iter().find(|series| series.name == kind).map(|it| it.counts.as_slice());
@@ -180,18 +182,18 @@ fn metrics(slice: &Slice, series: &[&Series], cpus: f64) -> Option<[Option<f64>;
     Some([
         ratio(inserts, slice.rate_s()),
         ratio(step.query.statements as f64, seconds),
-        of_device(|it| it.reads, seconds),
-        mb(of_device(|it| it.read_kb, seconds)),
-        of_device(|it| it.writes, seconds),
-        mb(of_device(|it| it.write_kb, seconds)),
-        of_device(|it| it.reads, operations),
-        of_device(|it| it.read_kb, operations),
-        of_device(|it| it.writes, inserts),
-        of_device(|it| it.write_kb, inserts),
-        host(|it| it.context_switches, seconds),
-        host(|it| it.busy_ns, seconds * cpus * 1e7),
-        host(|it| it.context_switches, operations),
-        host(|it| it.busy_ns, operations * 1e3),
+        counted("host_device_reads", seconds),
+        mb(counted("host_device_read_kb", seconds)),
+        counted("host_device_writes", seconds),
+        mb(counted("host_device_write_kb", seconds)),
+        counted("host_device_reads", operations),
+        counted("host_device_read_kb", operations),
+        counted("host_device_writes", inserts),
+        counted("host_device_write_kb", inserts),
+        counted("host_context_switches", seconds),
+        counted("host_busy_ns", seconds * cpus * 1e7),
+        counted("host_context_switches", operations),
+        counted("host_busy_ns", operations * 1e3),
         gb("database-bytes"),
         gb("data-directory-bytes"),
         gb("resident-bytes"),

@@ -172,8 +172,13 @@ impl TestRow<'_> {
 }
 
 /// The figures that a narrow table has room for, the most important first.
-const FIGURES: [Figure; 5] =
-    [Figure::Qps, Figure::CpuRatio, Figure::ServerCpu, Figure::ClientCpu, Figure::ContextSwitches];
+const FIGURES: [Figure; 5] = [
+    Figure::Qps,
+    Figure::CpuRatio,
+    Figure::SERVER_CPU,
+    Figure::CLIENT_CPU,
+    Figure::CONTEXT_SWITCHES,
+];
 
 impl<'a> Tests<'a> {
     pub(crate) fn new(study: &'a JudgedStudy<'a>) -> Self {

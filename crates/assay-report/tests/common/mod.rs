@@ -92,14 +92,24 @@ fn slices(cells: &[PlannedCell], systems: usize) -> Vec<Slice> {
 
 fn slice(system: usize, cell: CellId, block: u32, round: u32, qps: f64) -> Slice {
     let cpu = |us: f64, qps: f64| (us * 1e3 * qps * 0.05) as u64;
-    let server = TaskCounters {
-        cpu_ns: cpu(600_000.0 / qps, qps),
-        user_ns: cpu(400_000.0 / qps, qps),
-        sys_ns: cpu(200_000.0 / qps, qps),
-        runq_ns: 1_000_000,
-        context_switches: (2.0 * qps * 0.05) as u64,
-        disk_wait_ns: Some(0),
-    };
+    let counters = [
+        ("client_cpu_ns", cpu(12.0, qps)),
+        ("client_runq_ns", 0),
+        ("client_context_switches", 0),
+        ("connection_cpu_ns", cpu(600_000.0 / qps, qps)),
+        ("connection_user_ns", cpu(400_000.0 / qps, qps)),
+        ("connection_sys_ns", cpu(200_000.0 / qps, qps)),
+        ("connection_runq_ns", 1_000_000),
+        ("connection_context_switches", (2.0 * qps * 0.05) as u64),
+        ("connection_disk_wait_ns", 0),
+        ("background_cpu_ns", 0),
+        ("background_context_switches", 0),
+        ("server_read_bytes", 0),
+        ("server_write_bytes", 0),
+        ("host_device_reads", 0),
+        ("host_device_read_kb", 0),
+        ("host_device_write_kb", 0),
+    ];
     Slice {
         system,
         cell,
@@ -113,21 +123,13 @@ fn slice(system: usize, cell: CellId, block: u32, round: u32, qps: f64) -> Slice
         turns: Vec::new(),
         step: None,
         published: Vec::new(),
-        status: None,
         work: WorkCounters {
             events: (qps * 0.05) as u64,
             read: (qps * 0.05) as u64,
             elapsed_ns: 50_000_000,
             ..WorkCounters::default()
         },
-        client: Some(ClientCounters {
-            tasks: TaskCounters { cpu_ns: cpu(12.0, qps), ..TaskCounters::default() },
-        }),
-        server: Some(ServerCounters { connections: server, ..ServerCounters::default() }),
-        host: Some(HostCounters {
-            device: Some(DeviceCounters::default()),
-            ..HostCounters::default()
-        }),
+        counters: counters.into_iter().collect(),
     }
 }
 

@@ -132,18 +132,15 @@ fn work(slice: &mut Slice, qps: f64) {
         ..WorkCounters::default()
     };
     let share = |part: f64| (2e9 * part) as u64;
-    let mut server = slice.server.unwrap_or_default();
-    server.connections.cpu_ns = share(0.62 + 0.2 * (ns / 1e6).min(1.0));
-    server.connections.context_switches = (qps * 4.1) as u64;
-    server.background.cpu_ns = share(0.03);
-    server.write_bytes =
-        if slice.cell.test.class == Class::Write { (qps * 9000.0) as u64 } else { 0 };
-    slice.server = Some(server);
-    let mut client = slice.client.unwrap_or_default();
-    client.tasks.cpu_ns = share(0.12);
-    slice.client = Some(client);
-    let device = DeviceCounters { reads: 3, ..DeviceCounters::default() };
-    slice.host = Some(HostCounters { device: Some(device), ..HostCounters::default() });
+    let is_write = slice.cell.test.class == Class::Write;
+    slice.counters.extend([
+        ("connection_cpu_ns", share(0.62 + 0.2 * (ns / 1e6).min(1.0))),
+        ("connection_context_switches", (qps * 4.1) as u64),
+        ("background_cpu_ns", share(0.03)),
+        ("server_write_bytes", if is_write { (qps * 9000.0) as u64 } else { 0 }),
+        ("client_cpu_ns", share(0.12)),
+        ("host_device_reads", 3),
+    ]);
 }
 
 fn histogram(ns: f64) -> Vec<u8> {

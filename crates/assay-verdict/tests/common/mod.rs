@@ -93,11 +93,8 @@ pub(crate) fn slice(system: usize, cell: CellId, block: u32, round: u32, speed: 
         turns: Vec::new(),
         step: None,
         published: Vec::new(),
-        status: None,
         work: Default::default(),
-        client: None,
-        server: None,
-        host: None,
+        counters: Counters::default(),
     };
     // A fixed amount of work, so that the time carries the speed without rounding.
     slice.work.events = 1000;
@@ -105,12 +102,17 @@ pub(crate) fn slice(system: usize, cell: CellId, block: u32, round: u32, speed: 
     slice.work.elapsed_ns = (slice.ops() / speed * 1e9) as u64;
     // One client, never idle.
     slice.work.event_ns_sum = slice.work.elapsed_ns;
-    let mut server = ServerCounters::default();
-    server.connections.cpu_ns = slice.work.elapsed_ns / 2;
-    server.connections.context_switches = 2000;
-    slice.server = Some(server);
-    let tasks = TaskCounters { cpu_ns: slice.work.elapsed_ns / 3, ..TaskCounters::default() };
-    slice.client = Some(ClientCounters { tasks });
+    slice.counters.extend([
+        ("client_cpu_ns", slice.work.elapsed_ns / 3),
+        ("client_runq_ns", 0),
+        ("connection_cpu_ns", slice.work.elapsed_ns / 2),
+        ("connection_user_ns", 0),
+        ("connection_sys_ns", 0),
+        ("connection_runq_ns", 0),
+        ("connection_context_switches", 2000),
+        ("background_cpu_ns", 0),
+        ("background_context_switches", 0),
+    ]);
     slice
 }
 

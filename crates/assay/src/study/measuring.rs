@@ -214,7 +214,7 @@ impl StudyExecutor<'_, '_> {
             // Its threads run meanwhile, so the counters of the round have been read before. A server that has ended
             // says so in its next turn.
             let status = self.with_thawed_clients(system, |clients| Ok(clients.end_status()));
-            slice.status = status.unwrap_or_default();
+            slice.counters.add_status(status.ok().flatten().into_iter().flatten());
             Ok(slice)
         });
         ended.collect()

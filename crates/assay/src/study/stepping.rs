@@ -5,8 +5,7 @@ use std::time::{Duration, Instant as Clock};
 use anyhow::{Context, Result};
 use assay_load::{QueueProgress, QueueRun, QueueSession, QueueWork, create_queue_tables};
 use assay_model::{
-    Attachment, CpuPlacement, HostCounters, PlannedCell, Preparation, QueueStep, Series, Slice,
-    SliceOutcome,
+    Attachment, CpuPlacement, PlannedCell, Preparation, QueueStep, Series, Slice, SliceOutcome,
 };
 use assay_probe::{DeviceStatistics, Probe, ProbeConfig};
 use assay_servers::audit::Plan;
@@ -115,6 +114,8 @@ impl StudyExecutor<'_, '_> {
         let usage = probe.snapshot()?.since(&before);
         drop(session);
         let trouble = usage.trouble();
+        let mut counters = usage.counters;
+        counters.extend(used.iter().flat_map(|used| used.counters.named()));
         let QueueRun { work, step: done, mut series, histograms } = run;
         let server = self.servers.get(&slot.system).context("its server is not running")?;
         series.extend(sizes(server, dialect, &options)?);
@@ -124,9 +125,7 @@ impl StudyExecutor<'_, '_> {
             trouble,
             work,
             step: Some(Box::new(done)),
-            client: Some(usage.client),
-            server: usage.server,
-            host: Some(HostCounters { device: used.map(|it| it.counters), ..usage.host }),
+            counters,
             ..begun
         };
         let attachments = histograms.into_iter().map(|(kind, bytes)| Attachment {

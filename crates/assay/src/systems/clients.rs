@@ -6,10 +6,9 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use assay_load::{Bound, Session, Stretch, TurnWork, Work};
 use assay_model::{
-    CellId, DeviceCounters, HostCounters, PlannedCell, Slice, SliceOutcome, Study, System, Turn,
-    Unit, WorkCounters,
+    CellId, Counters, PlannedCell, Slice, SliceOutcome, Study, System, Turn, Unit, WorkCounters,
 };
-use assay_probe::{Probe, ProbeConfig, Snapshot, Usage, WatchedServer, device_used};
+use assay_probe::{DeviceCounters, Probe, ProbeConfig, Snapshot, Usage, WatchedServer};
 use assay_servers::Status;
 use assay_study::{Silence, TurnTrace};
 use assay_wire::ConnectOptions;
@@ -195,15 +194,10 @@ fn turn_of(work: &TurnWork, unit: Unit) -> Turn {
 
 /// Subtracts what the servers of the other systems used in the same round from what others used.
 pub(crate) fn share_out(usages: &mut [Usage]) {
-    let used: Vec<Option<u64>> = usages
-        .iter()
-        .map(|usage| usage.server.map(|it| it.connections.cpu_ns + it.background.cpu_ns))
-        .collect();
+    let used: Vec<Option<u64>> = usages.iter().map(Usage::server_ns).collect();
     for (mine, usage) in usages.iter_mut().enumerate() {
         let others = used.iter().enumerate().filter(|(other, _)| *other != mine);
-        let others: Option<u64> = others.map(|(_, used)| *used).sum();
-        let other_ns = usage.host.other_ns.zip(others);
-        usage.host.other_ns = other_ns.map(|(other_ns, used)| other_ns.saturating_sub(used));
+        usage.leave_out(others.map(|(_, used)| *used).sum());
     }
 }
 
@@ -272,10 +266,7 @@ pub(crate) fn unmeasured(cell: CellId, slot: Slot) -> Slice {
         turns: Vec::new(),
         step: None,
         published: Vec::new(),
-        status: None,
-        client: None,
-        server: None,
-        host: None,
+        counters: Counters::default(),
     }
 }
 
@@ -347,7 +338,7 @@ impl Clients {
             self.turn(&whole, &mut open, 0)?;
             let usage = self.usage(&open)?;
             let mut slice = self.end(open, usage)?;
-            slice.status = self.end_status();
+            slice.counters.add_status(self.end_status().into_iter().flatten());
             Ok(slice)
         };
         measure().unwrap_or_else(|error| cut_off_slice(cell.id, slot, &error))
@@ -409,13 +400,8 @@ impl Clients {
         let before = self.probe.device()?;
         let work = self.session.turn(Some(warm), measured)?;
         slice.turns.push(turn_of(&work, cell.id.test.unit));
-        let used = device_used(self.probe.device()?, before);
-        *device = device.zip(used).map(|(all, one)| DeviceCounters {
-            reads: all.reads + one.reads,
-            read_kb: all.read_kb + one.read_kb,
-            writes: all.writes + one.writes,
-            write_kb: all.write_kb + one.write_kb,
-        });
+        let used = self.probe.device()?.zip(before).map(|(after, before)| after.since(&before));
+        *device = device.zip(used).map(|(all, one)| all.plus(&one));
         Ok(())
     }
 
@@ -431,8 +417,8 @@ impl Clients {
         if !slice.trouble.is_empty() {
             slice.outcome = SliceOutcome::Troubled;
         }
-        (slice.client, slice.server) = (Some(usage.client), usage.server);
-        slice.host = Some(HostCounters { device, ..usage.host });
+        slice.counters = usage.counters;
+        slice.counters.extend(device.iter().flat_map(DeviceCounters::named));
         slice.work = self.session.take_work()?;
         Ok(slice)
     }

@@ -1,0 +1,104 @@
+//! Counters by name, whoever read them.
+
+use std::sync::Arc;
+
+use serde::{Serialize, Serializer};
+
+/// What precedes the names of counters of a server's own status.
+const STATUS: &str = "status.";
+
+/// Entries of a server's status that are levels rather than counts. The history of InnoDB consists of the transactions
+/// whose undo log has not been purged yet.
+pub const STATUS_LEVELS: [&str; 1] = ["Innodb_history_list_length"];
+
+/// What was counted over a slice, by name. A counter that was not read is missing.
+///
+/// The beginning of a name says what was counted: `client_` the threads of the clients, `connection_` the threads or
+/// backends that serve the measured connections, `background_` the server's other threads, `server_` all of its
+/// processes, `host_` the machine during the round, `host_device_` the block device that holds the data during the
+/// turns of the slice. By how much counters of the server's own status grew during the round has the names there after
+/// `status.`; what [`STATUS_LEVELS`] names is the value at its end.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// In order. Many slices have the same.
+    names: Arc<[String]>,
+    values: Vec<u64>,
+}
+
+impl Counters {
+    /// Counters with names that are in order, without duplicates; `None` if they are not as many as the values.
+    #[must_use]
+    pub fn new(names: Arc<[String]>, values: Vec<u64>) -> Option<Self> {
+        (names.len() == values.len()).then_some(Self { names, values })
+    }
+
+    /// A counter; `None` if it was not read.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<u64> {
+        let at = self.names.binary_search_by(|known| known.as_str().cmp(name)).ok()?;
+        self.values.get(at).copied()
+    }
+
+    /// Sets a counter, or removes it.
+    pub fn set(&mut self, name: &str, value: Option<u64>) {
+        let others = self.iter().filter(|(known, _)| *known != name);
+        let others: Self = others.chain(value.map(|value| (name, value))).collect();
+        *self = others;
+    }
+
+    /// All counters, in the order of their names.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, u64)> {
+        self.names.iter().map(String::as_str).zip(self.values.iter().copied())
+    }
+
+    /// Those of the server's own status, by their names there.
+    pub fn status(&self) -> impl Iterator<Item = (&str, u64)> {
+        self.iter().filter_map(|(name, value)| Some((name.strip_prefix(STATUS)?, value)))
+    }
+
+    /// Adds counters of the server's own status.
+    pub fn add_status(&mut self, status: impl IntoIterator<Item = (String, u64)>) {
+        self.extend(status.into_iter().map(|(name, value)| (format!("{STATUS}{name}"), value)));
+    }
+}
+
+impl<N: Into<String>> Extend<(N, u64)> for Counters {
+    /// Adds counters, or replaces them.
+    fn extend<I: IntoIterator<Item = (N, u64)>>(&mut self, more: I) {
+        let mut all: std::collections::BTreeMap<String, u64> =
+            self.iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        all.extend(more.into_iter().map(|(name, value)| (name.into(), value)));
+        let (names, values): (Vec<String>, Vec<u64>) = all.into_iter().unzip();
+        *self = Self { names: names.into(), values };
+    }
+}
+
+impl<N: Into<String>> FromIterator<(N, u64)> for Counters {
+    fn from_iter<I: IntoIterator<Item = (N, u64)>>(all: I) -> Self {
+        let mut counters = Self::default();
+        counters.extend(all);
+        counters
+    }
+}
+
+impl Serialize for Counters {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.iter())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_are_found_by_name_whatever_their_order_was() {
+        let mut counters = Counters::from_iter([("host_busy_ns", 3), ("client_cpu_ns", 1)]);
+        counters.add_status([("Innodb_rows_read".to_owned(), 5)]);
+        counters.extend([("host_busy_ns", 4)]);
+        assert_eq!(counters.get("host_busy_ns"), Some(4));
+        assert_eq!(counters.get("client_cpu_ns"), Some(1));
+        assert_eq!(counters.get("client_runq_ns"), None);
+        assert_eq!(counters.status().collect::<Vec<_>>(), [("Innodb_rows_read", 5)]);
+    }
+}
