@@ -32,8 +32,8 @@ words! {
         /// One system after the other, each test once and long, on one instance, as in the published posts (preset
         /// published).
         Sequential = "sequential",
-        /// In alternation, step by step, on one instance of each system: for steps that build on each other, as those of
-        /// the Insert Benchmark do.
+        /// In alternation, step by step, on one instance of each system: for steps that build on each other, as those
+        /// of the Insert Benchmark do.
         Stepwise = "stepwise",
     }
 }

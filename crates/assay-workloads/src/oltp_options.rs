@@ -88,8 +88,8 @@ pub struct OltpOptions {
     pub create_table_options: String,
 
     /// Variant of Postgres; `redshift` also creates no index on `k` and replaces no rows
-    #[arg(long, value_name = "NAME", value_parser = word::<PgsqlVariant>(), default_value = PgsqlVariant::default().word())]
-    #[arg(help_heading = HEADING, hide_short_help = true)]
+    #[arg(long, value_name = "NAME", value_parser = word::<PgsqlVariant>())]
+    #[arg(default_value = PgsqlVariant::None.word(), help_heading = HEADING, hide_short_help = true)]
     pub pgsql_variant: PgsqlVariant,
 
     /// Leave out BEGIN and COMMIT
