@@ -14,7 +14,7 @@ use crate::scale::Scale;
 use crate::view::answer::TestRatio;
 use crate::view::drawing::{COLUMNS, Chart, HEIGHT};
 use crate::view::groups::GroupRow;
-use crate::view::tests::Measured;
+use crate::view::measured::Measured;
 
 /// Marks on a scale.
 impl Scale {

@@ -9,7 +9,7 @@ use crate::ratio::label;
 use crate::scale::Scale;
 use crate::view::Report;
 use crate::view::groups::GroupRow;
-use crate::view::tests::TestSection;
+use crate::view::measured::TestSection;
 use crate::words::{Separated, title};
 
 /// Height of a row.

@@ -11,7 +11,7 @@ use crate::scale::Scale;
 use crate::text::{Text, bold, code, interval, link, of_class, symbol, within, words};
 use crate::view::Report;
 use crate::view::figure::Figure;
-use crate::view::tests::{Measured, TestRow, TestSection};
+use crate::view::measured::{Measured, TestRow, TestSection};
 use crate::words::{Separated as _, Symbol as _, sentence};
 
 /// The table and its filters; nothing in a large study, which has a matrix alone.

@@ -4,7 +4,7 @@ use crate::document::{Block, Column, Figure, Fold, Frame, Row, Section, Table};
 use crate::text::{Text, of_class, words};
 use crate::view::Report;
 use crate::view::account::AccountRow;
-use crate::view::tests::{Measured, TestRow};
+use crate::view::measured::{Measured, TestRow};
 use crate::words::Separated as _;
 
 /// What the servers spend CPU time on, and what their threads wait for.

@@ -11,7 +11,7 @@ use crate::number::NONE;
 use crate::view::Report;
 use crate::view::figure::Figure;
 use crate::view::matrix::MatrixRow;
-use crate::view::tests::{Measured, TestRow, TestSection, Tests};
+use crate::view::measured::{Measured, TestRow, TestSection, Tests};
 use crate::words::{sentence, title};
 
 /// The tables, and what their columns mean.

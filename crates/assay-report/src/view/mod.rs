@@ -19,6 +19,7 @@ pub(crate) mod gate;
 pub(crate) mod groups;
 pub(crate) mod insert_bench;
 pub(crate) mod matrix;
+pub(crate) mod measured;
 pub(crate) mod metrics;
 mod noise;
 mod nothing;
@@ -35,7 +36,6 @@ mod step_metrics;
 pub(crate) mod steps;
 pub(crate) mod study;
 pub(crate) mod sweep;
-pub(crate) mod tests;
 pub(crate) mod trouble;
 pub(crate) mod undecided;
 pub(crate) mod unmeasured;
@@ -53,11 +53,11 @@ use gate::Gate;
 use groups::GroupRow;
 use insert_bench::InsertBench;
 use matrix::Matrix;
+use measured::Tests;
 use shaded::ShadedTable;
 use steps::{StepTable, TestChange};
 use study::JudgedStudy;
 use sweep::Sweep;
-use tests::Tests;
 use versions::VersionLine;
 
 /// Everything a report says, section by section.
@@ -144,7 +144,7 @@ impl<'a> Report<'a> {
     /// Whether any test has a profile that the page shows.
     pub(crate) fn has_profiles(&self) -> bool {
         let mut rows = self.tests.sections.iter().flat_map(|section| &section.rows);
-        !self.is_large && rows.any(tests::TestRow::has_profile)
+        !self.is_large && rows.any(measured::TestRow::has_profile)
     }
 
     /// Where tests changed in a line of versions, the largest change first.
