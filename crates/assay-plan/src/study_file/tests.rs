@@ -236,7 +236,7 @@ fn mistakes_are_shown_with_their_place() {
     let behind = [
         "prset = \"quick\"",
         "rows = 1000",
-        "zzz = 1000",
+        "[[setup]]\nzzz = 1000",
         "preset = \"quik\"",
         "preset = 1",
         "placement = \"one_cpu\"",
