@@ -69,7 +69,8 @@ pub fn run() -> Result<()> {
 }
 
 /// What takes too long for every change: all tests as a plain user and as root, beside two threads that keep the CPUs
-/// busy, because no test may depend on a quiet machine; then studies that are killed and resumed at random moments.
+/// busy, because no test may depend on a quiet machine; then those of the lab, and studies that are
+/// killed and resumed at random moments.
 ///
 /// # Errors
 /// When somebody else runs it, or what failed. Tests that fail for one user do not hide those of the other.
@@ -81,6 +82,11 @@ pub fn nightly() -> Result<()> {
     let root = timed("all tests as root", || suite::run(&programs, User::Me));
     drop(hogs);
     plain.and(root)?;
+    step("the lab", &["test", "--release", "--manifest-path", "lab/Cargo.toml"])?;
+    step(
+        "its lints",
+        &["clippy", "--manifest-path", "lab/Cargo.toml", "--all-targets", "--", "-D", "warnings"],
+    )?;
     let killed = [find(&programs, "assay", "kill_and_resume")?.only(&["--ignored"])];
     timed("studies that are killed", || suite::run(&killed, User::plain()?))
 }

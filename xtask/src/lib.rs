@@ -1,6 +1,5 @@
 //! Rules of the code base, checked by a test, and tasks too long for `main`.
 
-pub mod calibrate;
 pub mod ci;
 mod circles;
 pub mod dist;

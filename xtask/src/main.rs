@@ -1,5 +1,5 @@
 //! Tasks of the repository: `cargo xtask ci`, `nightly`, `suite`, `test`, `tidy`, `docs`, `fuzz`, `crash`, `simulate`,
-//! `calibrate`, `servers` and `record`.
+//! `servers` and `record`.
 #![expect(clippy::print_stdout, reason = "a task reports on stdout")]
 
 use std::process::{Command, ExitCode};
@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 const USAGE: &str = "\
 usage: cargo xtask ci | nightly | suite [PACKAGE...] [--lib] [--bins] [--test PROGRAM]... [-- TEST...] | test | tidy
                    | docs [--check] | fuzz [TARGET] [--seconds N] | crash [TIMES [SEED]]
-                   | simulate quick|faults [TIMES [SEED]] | calibrate sim|real|plot ...
+                   | simulate quick|faults [TIMES [SEED]]
                    | servers [--all] [--accept-expired-index] [SYSTEM...] | record
                    | dist [x86_64] [aarch64] | dist-test
 
@@ -24,7 +24,6 @@ docs  writes the generated parts of the pages, checks their links, and builds th
 fuzz  one or all of the fuzzers, by default a minute each
 crash kills and resumes smoke studies at random moments, by default 100 times
 simulate  runs studies without a server, preset quick or small ones with faults at random; by default 1,000 from seed 1
-calibrate  shows how far verdicts can be trusted: simulated studies whose truth is known, real servers, tables and plots
 servers  gets, starts and compares one server of each family and client, or all available ones, and prints a table
 record  measures the small study that tests read, and renews what they compare with it: after a change of the ledger
 dist  makes what users install in target/dist: tarball, Debian package and wheel, for x86_64 unless others are named
@@ -41,7 +40,6 @@ fn main() -> ExitCode {
         Some("docs") => xtask::docs::run(words.get(1..).unwrap_or_default()),
         Some("servers") => xtask::servers::run(words.get(1..).unwrap_or_default()),
         Some("crash") => crash(words.get(1..).unwrap_or_default()),
-        Some("calibrate") => xtask::calibrate::run(words.get(1..).unwrap_or_default()),
         Some("simulate") => simulate(words.get(1..).unwrap_or_default()),
         Some("record") => xtask::record::run(),
         Some("dist") => xtask::dist::run(words.get(1..).unwrap_or_default()),
@@ -62,10 +60,9 @@ fn main() -> ExitCode {
 }
 
 /// Test programs that need no server and take seconds, in addition to those of the crates themselves.
-const QUICK: [&str; 14] = [
+const QUICK: [&str; 13] = [
     "answer",
     "built",
-    "calibration",
     "driver",
     "events",
     "killed",

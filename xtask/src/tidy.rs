@@ -63,7 +63,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "assay-workloads",
         ],
     ),
-    ("xtask", &["assay-svg"]),
+    ("xtask", &[]),
 ];
 
 /// Pure crates: they only compute, and may not use anything that reads clocks, files or processes.

@@ -1,7 +1,6 @@
 //! Carries out whole studies without a server. The driver is the real one; the machine and the faults that strike at
 //! random are simulated. A seed decides everything.
 
-pub mod calibrate;
 mod closed;
 mod faults;
 mod invariants;
@@ -15,7 +14,7 @@ pub use faults::Faults;
 pub use machine::Machine;
 pub use noise::Noise;
 pub use scenario::{Scenario, Truth, study, system};
-pub use speed::SpeedModel;
+pub use speed::{SpeedModel, is_special};
 pub use strike::Strike;
 
 use assay_model::{StudyRecord, Verdict};

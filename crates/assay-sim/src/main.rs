@@ -1,17 +1,13 @@
 //! Simulates many studies: `quick COUNT SEED` or `faults COUNT SEED`. The first study has that seed, each further one
-//! the next number. `calibrate` judges studies whose truth is known: `calibrate cases` prints their names and what
-//! results must have in common to be added up, `calibrate CASE FIRST COUNT ...` a line of results for each batch.
+//! the next number.
 #![expect(clippy::print_stdout, reason = "the totals go to stdout")]
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use assay_model::Verdict;
-use assay_sim::calibrate::{
-    Case, EarlyCase, EarlyTally, Tally, add_early, add_study, cases, early_cases, fingerprint,
-};
 use assay_sim::{Scenario, simulate};
 use assay_verdict::Samples;
 
@@ -27,10 +23,6 @@ struct Totals {
 
 fn main() -> Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    if let Some(("calibrate", rest)) = words.split_first().map(|(word, rest)| (word.as_str(), rest))
-    {
-        return calibrate(rest);
-    }
     let number = |at: usize, or: u64| match words.get(at) {
         Some(word) => word.replace('_', "").parse().context("a number is expected"),
         None => Ok(or),
@@ -38,9 +30,7 @@ fn main() -> Result<()> {
     let scenario: fn(u64) -> Scenario = match words.first().map(String::as_str) {
         Some("quick") => Scenario::quick,
         Some("faults") => Scenario::faulty,
-        _ => {
-            bail!("usage: assay-sim quick|faults [COUNT] [SEED] | calibrate cases|CASE FIRST COUNT")
-        }
+        _ => bail!("usage: assay-sim quick|faults [COUNT] [SEED]"),
     };
     let (count, first) = (number(1, 1000)?, number(2, 1)?);
     let began = Instant::now();
@@ -74,74 +64,6 @@ fn main() -> Result<()> {
         verdicts.join(", ").to_lowercase(),
     );
     Ok(())
-}
-
-/// The names of all cases, or batches of studies: a line of results each, as it is complete.
-fn calibrate(words: &[String]) -> Result<()> {
-    let broken = |what: String| anyhow::anyhow!(what);
-    let fingerprint = fingerprint().map_err(broken)?;
-    let (cases, early) = (cases(), early_cases());
-    if words.first().map(String::as_str) == Some("cases") {
-        println!("{fingerprint:016x}");
-        let names = cases.iter().map(|case| &case.name);
-        names.chain(early.iter().map(|case| &case.name)).for_each(|name| println!("{name}"));
-        return Ok(());
-    }
-    let batches: Vec<(AnyCase, u64, u64)> = words
-        .chunks(3)
-        .map(|batch| {
-            let [name, first, count] = batch else { bail!("usage: calibrate CASE FIRST COUNT") };
-            let case = cases.iter().find(|case| case.name == *name).map(AnyCase::Usual);
-            let early = || early.iter().find(|case| case.name == *name).map(AnyCase::Early);
-            Ok((
-                case.or_else(early).with_context(|| format!("no case `{name}`"))?,
-                first.parse()?,
-                count.parse()?,
-            ))
-        })
-        .collect::<Result<_>>()?;
-    let next = AtomicUsize::new(0);
-    let work = || -> Result<()> {
-        while let Some(&(case, first, count)) = batches.get(next.fetch_add(1, Ordering::Relaxed)) {
-            println!("{}", batch(case, first, count, fingerprint)?);
-        }
-        Ok(())
-    };
-    let threads = thread::available_parallelism().map_or(1, usize::from);
-    thread::scope(|scope| {
-        let started: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        let mut joined = started.into_iter().map(thread::ScopedJoinHandle::join);
-        joined.try_for_each(|it| it.unwrap_or_else(|_| bail!("a study panicked")))
-    })
-}
-
-/// A case of either kind.
-#[derive(Clone, Copy)]
-enum AnyCase<'a> {
-    Usual(&'a Case),
-    Early(&'a EarlyCase),
-}
-
-/// A line of results of so many studies.
-fn batch(case: AnyCase, first: u64, count: u64, fingerprint: u64) -> Result<serde_json::Value> {
-    let (mut usual, mut early) = (Tally::default(), EarlyTally::default());
-    let seeds = first..first.saturating_add(count);
-    match case {
-        AnyCase::Usual(case) => {
-            for seed in seeds {
-                let added = add_study(&mut usual, case, seed);
-                added.map_err(|what| anyhow::anyhow!("{} {seed}: {what}", case.name))?;
-            }
-            Ok(usual.json(&case.name, first, fingerprint))
-        }
-        AnyCase::Early(case) => {
-            for seed in seeds {
-                let added = add_early(&mut early, case, seed);
-                added.map_err(|what| anyhow::anyhow!("{} {seed}: {what}", case.name))?;
-            }
-            Ok(early.json(&case.name, first, fingerprint))
-        }
-    }
 }
 
 /// Simulates studies, each with the next seed that no other thread has taken.

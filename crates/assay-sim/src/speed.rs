@@ -120,7 +120,7 @@ impl SpeedModel {
 
 /// Whether a cell is one of those that vary more or stall: one of eight.
 #[must_use]
-pub(crate) fn is_special(cell: usize) -> bool {
+pub fn is_special(cell: usize) -> bool {
     cell % 8 == 3
 }
 

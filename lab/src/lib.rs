@@ -6,13 +6,14 @@ mod machine;
 mod plot;
 mod real;
 mod sim;
+pub mod truth;
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 
 const USAGE: &str = "\
-usage: cargo xtask calibrate sim [--studies N] [--case GLOB]
+usage: cargo lab sim [--studies N] [--case GLOB]
                            | real aa|known|manual|turns|equal|long|hour|causes [--program PATH] [--short]
                            | plot
 
@@ -38,14 +39,14 @@ pub fn run(words: &[String]) -> Result<()> {
         Some(("plot", [])) => plot::run(&root),
         _ => {
             println!("{USAGE}");
-            bail!("calibrate what?")
+            bail!("measure what?")
         }
     }
 }
 
 fn root() -> Result<PathBuf> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    Ok(here.parent().context("xtask has no parent folder")?.to_owned())
+    Ok(here.parent().context("the lab has no parent folder")?.to_owned())
 }
 
 /// Refuses words that are neither among `options`, each with a value, nor among `switches`.

@@ -8,8 +8,8 @@ use super::docs::{Table, markdown};
 use super::stats::{self, Interval};
 use super::svg::{self, Axis, Point, Series};
 use super::{Plot, percent, percent_between};
-use crate::calibrate::lines::{number, text};
-use crate::calibrate::real::{SHORT_TURNS, TURNS};
+use crate::lines::{number, text};
+use crate::real::{SHORT_TURNS, TURNS};
 
 /// Lengths of turns, milliseconds.
 fn turns_ms() -> [u32; TURNS.len()] {

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::docs::{Table, markdown};
 use super::percent;
-use crate::calibrate::lines::text;
+use crate::lines::text;
 
 /// The terms of the account that a row shows: their names in the results, added up where there are several.
 const TERMS: [(&str, &[&str]); 4] = [

@@ -1,14 +1,16 @@
-//! Simulated studies: which batches are missing, and the program that simulates them.
+//! Simulated studies: which batches are missing, and their simulation.
 
 use std::collections::BTreeSet;
-use std::io::{BufRead as _, BufReader};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::thread;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Error, Result, anyhow, ensure};
 use serde_json::Value;
 
 use super::lines::{Lines, number, text};
+use super::truth::{self, Case, EarlyCase, EarlyTally, Tally};
 use super::{expect_only, machine, option};
 
 /// Where the results are, from the root of the repository.
@@ -27,46 +29,91 @@ pub(super) fn run(root: &Path, words: &[String]) -> Result<()> {
     let studies = option(words, "--studies")?.map_or(Ok(STUDIES), |it| it.replace('_', "").parse());
     let studies: u64 = studies.context("`--studies` needs a number")?;
     let glob = option(words, "--case")?.unwrap_or("*");
-    let program = machine::build("assay-sim")?;
-    let told = machine::done(Command::new(&program).args(["calibrate", "cases"]))?;
-    let (fingerprint, cases) = told.split_once('\n').context("assay-sim names no cases")?;
-    let cases: Vec<&str> = cases.lines().filter(|case| matches(glob, case)).collect();
-    ensure!(!cases.is_empty(), "no case matches `{glob}`");
+    let number = truth::fingerprint().map_err(Error::msg)?;
+    let fingerprint = shown(number);
+    let (usual, early) = (truth::cases(), truth::early_cases());
+    let all: Vec<AnyCase<'_>> =
+        usual.iter().map(AnyCase::Usual).chain(early.iter().map(AnyCase::Early)).collect();
+    let names: Vec<&str> =
+        all.iter().map(|case| case.name()).filter(|name| matches(glob, name)).collect();
+    ensure!(!names.is_empty(), "no case matches `{glob}`");
     let mut lines = Lines::open(&root.join(RESULTS))?;
     let is_stale = |line: &Value| {
-        cases.contains(&text(line, "case")) && text(line, "fingerprint") != fingerprint
+        names.contains(&text(line, "case")) && text(line, "fingerprint") != fingerprint
     };
     let removed = lines.remove(is_stale)?;
     if removed > 0 {
         println!("removed {removed} lines that other statistics or another simulation gave");
     }
-    let missing = missing(lines.values(), &cases, studies);
+    let missing = missing(lines.values(), &names, studies);
     println!("{} batches of {BATCH} studies are missing", missing.len());
-    if missing.is_empty() {
-        return lines.replace(merged(lines.values()));
-    }
     let commit = machine::commit(root)?;
-    let mut command = Command::new(program);
-    command.arg("calibrate").args(missing.iter().flatten()).stdin(Stdio::null());
-    let mut child = command.stdout(Stdio::piped()).spawn().context("cannot start assay-sim")?;
-    let stdout = child.stdout.take().context("assay-sim has no output")?;
-    for (number, line) in BufReader::new(stdout).lines().enumerate() {
-        let mut value: Value = serde_json::from_str(&line?)?;
-        value["assay"] = Value::from(commit.as_str());
-        println!("{} of {}: {}", number + 1, missing.len(), text(&value, "case"));
-        lines.push(value)?;
-    }
-    let status = child.wait()?;
-    ensure!(status.success(), "assay-sim: {status}");
+    let (next, (to, from)) = (AtomicUsize::new(0), mpsc::channel());
+    let (next, all, missing) = (&next, &all, &missing);
+    thread::scope(|scope| -> Result<()> {
+        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
+            let to = to.clone();
+            scope.spawn(move || {
+                while let Some((name, first)) = missing.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let case = all.iter().find(|case| case.name() == name);
+                    let batch = case.map(|case| case.batch(*first, number));
+                    if batch.is_none_or(|batch| to.send(batch).is_err()) {
+                        return;
+                    }
+                }
+            });
+        }
+        drop(to);
+        for (number, batch) in from.iter().enumerate() {
+            let mut value = batch?;
+            value["assay"] = Value::from(commit.as_str());
+            println!("{} of {}: {}", number + 1, missing.len(), text(&value, "case"));
+            lines.push(value)?;
+        }
+        Ok(())
+    })?;
     lines.replace(merged(lines.values()))
 }
 
 /// The fingerprint of the statistics and the simulation, as they are now.
 pub(super) fn fingerprint() -> Result<String> {
-    let program = machine::build("assay-sim")?;
-    let told = machine::done(Command::new(program).args(["calibrate", "cases"]))?;
-    let first = told.lines().next().context("assay-sim names no cases")?;
-    Ok(first.to_owned())
+    truth::fingerprint().map(shown).map_err(Error::msg)
+}
+
+fn shown(fingerprint: u64) -> String {
+    format!("{fingerprint:016x}")
+}
+
+/// A case of either kind.
+#[derive(Clone, Copy)]
+enum AnyCase<'a> {
+    Usual(&'a Case),
+    Early(&'a EarlyCase),
+}
+
+impl AnyCase<'_> {
+    fn name(&self) -> &str {
+        match self {
+            Self::Usual(case) => &case.name,
+            Self::Early(case) => &case.name,
+        }
+    }
+
+    /// A line of results of the [`BATCH`] studies from a seed on.
+    fn batch(&self, first: u64, fingerprint: u64) -> Result<Value> {
+        let (mut usual, mut early) = (Tally::default(), EarlyTally::default());
+        for seed in first..first.saturating_add(BATCH) {
+            let added = match self {
+                Self::Usual(case) => truth::add_study(&mut usual, case, seed),
+                Self::Early(case) => truth::add_early(&mut early, case, seed),
+            };
+            added.map_err(|what| anyhow!("{} {seed}: {what}", self.name()))?;
+        }
+        Ok(match self {
+            Self::Usual(case) => usual.json(&case.name, first, fingerprint),
+            Self::Early(case) => early.json(&case.name, first, fingerprint),
+        })
+    }
 }
 
 /// The same results with one line for all batches of a case that follow each other: what was interrupted is done, and
@@ -116,9 +163,9 @@ fn rounded(value: f64) -> Value {
     format!("{value:.5e}").parse::<f64>().unwrap_or(value).into()
 }
 
-/// The arguments for each batch that is not among the results: case, first seed, studies. The first batches of all
+/// Each batch that is not among the results: case and first seed. The first batches of all
 /// cases come before the second ones, so that an early look sees every case.
-fn missing(lines: &[Value], cases: &[&str], studies: u64) -> Vec<[String; 3]> {
+fn missing(lines: &[Value], cases: &[&str], studies: u64) -> Vec<(String, u64)> {
     let keys = |line: &Value| {
         let (case, first) = (text(line, "case").to_owned(), number(line, "first") as u64);
         let batches = (number(line, "studies") as u64 / BATCH).max(1);
@@ -127,8 +174,7 @@ fn missing(lines: &[Value], cases: &[&str], studies: u64) -> Vec<[String; 3]> {
     let done: BTreeSet<(String, u64)> = lines.iter().flat_map(keys).collect();
     let batches = (0..studies.div_ceil(BATCH)).map(|batch| 1 + batch * BATCH);
     let all = batches.flat_map(|first| cases.iter().map(move |case| ((*case).to_owned(), first)));
-    let left = all.filter(|batch| !done.contains(batch));
-    left.map(|(case, first)| [case, first.to_string(), BATCH.to_string()]).collect()
+    all.filter(|batch| !done.contains(batch)).collect()
 }
 
 /// Whether a pattern, in which `*` stands for any text, matches all of a text.
@@ -153,11 +199,11 @@ mod tests {
     #[test]
     fn only_missing_batches_are_simulated() {
         let lines = [json!({"case": "a", "first": 1}), json!({"case": "b", "first": 51})];
-        let batch = |case: &str, first: &str| [case, first, "50"].map(str::to_owned);
-        assert_eq!(missing(&lines, &["a", "b"], 60), [batch("b", "1"), batch("a", "51")]);
-        assert_eq!(missing(&lines, &["a"], 50), [] as [[String; 3]; 0]);
+        let batch = |case: &str, first: u64| (case.to_owned(), first);
+        assert_eq!(missing(&lines, &["a", "b"], 60), [batch("b", 1), batch("a", 51)]);
+        assert_eq!(missing(&lines, &["a"], 50), []);
         let merged = [json!({"case": "a", "first": 1, "studies": 100})];
-        assert_eq!(missing(&merged, &["a"], 150), [batch("a", "101")]);
+        assert_eq!(missing(&merged, &["a"], 150), [batch("a", 101)]);
     }
 
     #[test]

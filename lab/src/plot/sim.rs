@@ -8,7 +8,7 @@ use super::docs::{Table, markdown};
 use super::stats::{self, Interval};
 use super::svg::{self, Axis, Point, Series};
 use super::{Plot, percent, percent_between};
-use crate::calibrate::lines::text;
+use crate::lines::text;
 
 /// The results of one case, all batches added up.
 #[derive(Debug, Clone, Default)]

@@ -3,8 +3,7 @@
 use assay_model::{Class, StudyRecord};
 use assay_plan::Request;
 
-use crate::speed::is_special;
-use crate::{Faults, Scenario, SpeedModel, Truth, study};
+use assay_sim::{Faults, Scenario, SpeedModel, Truth, is_special, study};
 
 use super::Kind;
 

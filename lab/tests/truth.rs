@@ -1,10 +1,8 @@
-//! A few simulated studies whose truth is known. The bounds hold by a wide margin; `cargo xtask calibrate sim` counts
+//! A few simulated studies whose truth is known. The bounds hold by a wide margin; `cargo lab sim` counts
 //! over thousands.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
 
-use assay_sim::calibrate::{
-    Case, EarlyTally, Kind, Tally, add_early, add_study, cases, early_cases,
-};
+use assay_lab::truth::{Case, EarlyTally, Kind, Tally, add_early, add_study, cases, early_cases};
 
 fn case(name: &str) -> Case {
     cases().into_iter().find(|case| case.name == name).unwrap()

@@ -13,7 +13,7 @@ pub use cases::{Case, cases};
 pub use early::{EarlyCase, EarlyTally, add_early, early_cases};
 pub use tally::{Counts, Kind, Quantity, Tally};
 
-use crate::{Ended, simulate};
+use assay_sim::{Ended, simulate};
 
 /// The studies that a fingerprint is made of: case and seed.
 const REFERENCE: [(&str, u64); 2] = [("virtual/one-3/5m", 1), ("stalls/null/5m", 2)];

@@ -10,7 +10,7 @@ use super::Assay;
 use super::designs::{Plant, Planted};
 use super::group::{Group, Limit};
 use super::manual::Sandbox;
-use crate::calibrate::machine;
+use crate::machine;
 
 /// The server that plants need which no option names.
 const SYSTEM: &str = "mariadb@11.8";

@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 
 use super::{Assay, rounded};
-use crate::calibrate::lines::text;
+use crate::lines::text;
 
 /// A slice: the logarithm of its rate, and the time that it was measured for, seconds.
 type Rate = (f64, f64);

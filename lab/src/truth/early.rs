@@ -7,7 +7,7 @@ use assay_plan::Request;
 use assay_verdict::judge;
 use serde_json::{Value, json};
 
-use crate::{Ended, Faults, Scenario, SpeedModel, Truth, simulate, study};
+use assay_sim::{Ended, Faults, Scenario, SpeedModel, Truth, simulate, study};
 
 /// The factors by which one test of the last system changes, each in every fifth study. Half of the studies have it
 /// slower.

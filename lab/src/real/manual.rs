@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use super::designs::ByHand;
 use super::{Assay, rounded};
-use crate::calibrate::lines::text;
-use crate::calibrate::machine;
+use crate::lines::text;
+use crate::machine;
 
 /// A server that runs until this is dropped.
 pub(super) struct Sandbox<'a> {

@@ -1,0 +1,6 @@
+//! `cargo lab sim`, `real` and `plot`.
+
+fn main() -> anyhow::Result<()> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    assay_lab::run(&words)
+}
