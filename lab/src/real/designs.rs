@@ -87,7 +87,7 @@ const HISTORY: [&str; 10] = [
 const AGAIN: [&str; 4] = ["update-inlist", "update-index", "update-nonindex", "update-one"];
 
 /// Lengths of turns in milliseconds, with the slice and the number of rounds that measure each of them for 2 s.
-pub(in crate::calibrate) const TURNS: [(u32, u32, u32); 7] = [
+pub(crate) const TURNS: [(u32, u32, u32); 7] = [
     (2, 200, 10),
     (5, 200, 10),
     (10, 200, 10),
@@ -98,7 +98,7 @@ pub(in crate::calibrate) const TURNS: [(u32, u32, u32); 7] = [
 ];
 
 /// The name of the study, beside long runs, in which assay chooses the turns.
-pub(in crate::calibrate) const SHORT_TURNS: &str = "chosen";
+pub(crate) const SHORT_TURNS: &str = "chosen";
 
 /// Studies of each length of turns.
 const TIMES: u64 = 2;
