@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use assay_model::{DataSet, Engine, Experiment, Origin, Setup, Study, SystemSpec, thousands};
+use assay_model::{DataSet, Dialect, Experiment, Origin, Setup, Study, SystemSpec, thousands};
 
 use crate::config_file::asked;
 use crate::error::{DISK, Error, MEMORY};
@@ -158,7 +158,8 @@ fn plain_name(spec: &SystemSpec) -> String {
 
 /// Advice for a system whose cache is larger than the machine.
 fn smaller_cache(spec: &SystemSpec, each_mb: u64) -> String {
-    let (option, _) = cache_option(spec.engine);
+    let (option, _) = spec.engine.cache_option();
+    let is_postgres = spec.product.dialect() == Dialect::Postgres;
     let name = plain_name(spec);
     let asked = asked(spec, option).unwrap_or_default();
     let fits = if each_mb == 0 { CACHE_STEP_MB } else { each_mb };
@@ -166,7 +167,7 @@ fn smaller_cache(spec: &SystemSpec, each_mb: u64) -> String {
         "`{name}` asks for `{option} = {asked}`: to keep its config file and shrink the cache, write \
          `options = {{ {option} = \"{fits}MB\" }}` in its table of the study file, or `+{option}={fits}M` in its name"
     )
-    .replace("MB\"", if spec.engine == Engine::Heap { "MB\"" } else { "M\"" })
+    .replace("MB\"", if is_postgres { "MB\"" } else { "M\"" })
 }
 
 /// What a system's options make it write besides the data; `None` if the plan decides it.
@@ -190,13 +191,13 @@ pub fn told_disk(systems: &[&SystemSpec]) -> Vec<String> {
 /// The logs and files of fixed size that the options of a system ask for, MB; `None` if they ask for none.
 fn logs_mb(spec: &SystemSpec) -> Option<u64> {
     let of = |option: &str, unit: u64| size_mb(asked(spec, option)?, unit);
-    match spec.engine {
-        Engine::Heap => {
+    match spec.product.dialect() {
+        Dialect::Postgres => {
             // Numbers without a unit are MB.
             let sizes = ["min_wal_size", "wal_keep_size"].map(|option| of(option, 1 << 20));
             sizes.into_iter().flatten().reduce(u64::saturating_add)
         }
-        Engine::InnoDb | Engine::RocksDb => {
+        Dialect::MySql => {
             // MariaDB has had one file since 10.5.
             let usual = spec.product.facts().log_files;
             let files = asked(spec, "innodb_log_files_in_group").and_then(|it| it.parse().ok());
@@ -216,19 +217,9 @@ fn files_mb(path: &str) -> u64 {
     sizes.fold(0, u64::saturating_add)
 }
 
-/// The option that sizes the data cache of an engine, and the bytes that a number without a unit counts.
-fn cache_option(engine: Engine) -> (&'static str, u64) {
-    match engine {
-        Engine::InnoDb => ("innodb_buffer_pool_size", 1),
-        Engine::RocksDb => ("rocksdb_block_cache_size", 1),
-        // Pages.
-        Engine::Heap => ("shared_buffers", 8192),
-    }
-}
-
 /// The size of the data cache that a system asks for, MB; `None` if the plan decides it.
 fn cache_mb(spec: &SystemSpec) -> Option<u64> {
-    let (option, unit) = cache_option(spec.engine);
+    let (option, unit) = spec.engine.cache_option();
     size_mb(asked(spec, option)?, unit)
 }
 

@@ -45,11 +45,13 @@ impl Held {
 
     fn of(packaged: Packaged<'_>) -> Self {
         let (source, channel) = packaged.origin();
-        let engines = [Engine::InnoDb, Engine::RocksDb, Engine::Heap];
         Self {
             maker: maker_of(&source, &channel).to_owned(),
             version: packaged.version.version.clone(),
-            engines: engines.into_iter().filter(|it| packaged.package.has_engine(*it)).collect(),
+            engines: Engine::ALL
+                .into_iter()
+                .filter(|engine| packaged.package.has_engine(*engine))
+                .collect(),
             rank: if packaged.is_unverified_tarball() { UNVERIFIED } else { 1 },
         }
     }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use assay_model::{
-    Definition, Dialect, Engine, IdKey, OwnData, OwnRows, Pacing, PerDialect, QueueStep, Role,
-    Schema, Setup, StatementMode, TableForm, Unit,
+    Definition, Dialect, Engine, IdKey, OwnData, OwnRows, Pacing, PerDialect, Product, QueueStep,
+    Role, Schema, Setup, StatementMode, TableForm, Unit,
 };
 use sha2::{Digest, Sha256};
 
@@ -104,7 +104,7 @@ fn add_queue(step: &QueueStep, all: &mut Sha256) {
     let text = RandomText::new(1);
     for dialect in Dialect::ALL {
         let table = QueueTable::new(dialect, 1);
-        let engine = if dialect == Dialect::Postgres { Engine::Heap } else { Engine::InnoDb };
+        let engine = Product::of_dialect(dialect).default_engine();
         let created = table.create(engine, &step.tables);
         let indexes = table.create_indexes(engine, step.tables.indexes);
         let reads = [table.lowest(), table.highest(), table.read_one()];

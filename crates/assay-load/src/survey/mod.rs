@@ -10,7 +10,7 @@ mod replace;
 mod shape;
 
 use assay_model::{Dialect, Engine, IdKey};
-use assay_wire::{ConnectOptions, Connection};
+use assay_wire::{ConnectOptions, Connection, Protocol};
 
 use self::found::{Found, Object};
 pub use self::numbering::check_numbering;
@@ -74,7 +74,7 @@ pub fn numbers(control: &mut Connection, dialect: Dialect) -> Result<Vec<u32>> {
 /// # Errors
 /// [`Error::NoEngine`]. Also when a query fails.
 pub fn check_engine(options: &ConnectOptions, engine: Engine) -> Result<()> {
-    if engine == Engine::Heap {
+    if options.protocol == Protocol::Postgres {
         return Ok(());
     }
     let sql = format!(

@@ -95,8 +95,8 @@ impl QueueTable {
         let added: Vec<String> = indexes.map(add).collect();
         match engine {
             Engine::RocksDb => added.iter().map(|it| format!("ALTER TABLE {name} {it}")).collect(),
-            Engine::InnoDb | Engine::Heap if added.is_empty() => Vec::new(),
-            Engine::InnoDb | Engine::Heap => {
+            _ if added.is_empty() => Vec::new(),
+            _ => {
                 vec![format!("ALTER TABLE {name} {}", added.join(", "))]
             }
         }
