@@ -82,9 +82,9 @@ fn every_script_runs_on_every_product() {
 
 /// The number of indexes of `sbtest1`, the primary key included.
 fn indexes(bed: &mut Bed, product: Product) -> i64 {
-    bed.number(match product {
-        Product::Postgres => "SELECT COUNT(*) FROM pg_indexes WHERE tablename = 'sbtest1'",
-        Product::MariaDb | Product::MySql => {
+    bed.number(match product.dialect() {
+        Dialect::Postgres => "SELECT COUNT(*) FROM pg_indexes WHERE tablename = 'sbtest1'",
+        Dialect::MySql => {
             "SELECT COUNT(DISTINCT INDEX_NAME) FROM information_schema.STATISTICS \
              WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'sbtest1'"
         }
@@ -98,12 +98,12 @@ fn tables_are_created_in_the_form_that_was_asked_for() {
         let mut bed = Bed::of(product, version);
         let usual = bed.load(SETUP.tables, SETUP.rows, SEED);
         assert_eq!(indexes(&mut bed, product), 2, "{product}");
-        let (text, found) = match product {
-            Product::Postgres => (
+        let (text, found) = match product.dialect() {
+            Dialect::Postgres => (
                 "WITH (fillfactor=70)",
                 "SELECT COUNT(*) FROM pg_class WHERE relname LIKE 'sbtest%' AND reloptions = '{fillfactor=70}'",
             ),
-            Product::MariaDb | Product::MySql => (
+            Dialect::MySql => (
                 "ROW_FORMAT=COMPACT",
                 "SELECT COUNT(*) FROM information_schema.TABLES \
                  WHERE TABLE_SCHEMA = DATABASE() AND ROW_FORMAT = 'Compact'",
@@ -210,9 +210,9 @@ fn killed_connections_are_replaced_or_end_the_run() {
             told.iter().find(|now| now.events > 0).unwrap();
             ids.truncate(3);
             for id in ids {
-                let kill = match product {
-                    Product::Postgres => format!("SELECT pg_terminate_backend({id})"),
-                    Product::MariaDb | Product::MySql => format!("KILL {id}"),
+                let kill = match product.dialect() {
+                    Dialect::Postgres => format!("SELECT pg_terminate_backend({id})"),
+                    Dialect::MySql => format!("KILL {id}"),
                 };
                 // The first loss may end the run, and with it the other connections.
                 let killed = bed.control.query(&kill);

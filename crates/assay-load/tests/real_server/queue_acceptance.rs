@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use assay_load::{Error, QueueProgress, QueueSession};
-use assay_model::Product;
+use assay_model::{Dialect, Product};
 use assay_wire::Stop;
 use assay_workloads::QueueSizes;
 
@@ -15,15 +15,15 @@ const SIZE: QueueSizes = QueueSizes { rows: [20_000, 5000, 500], ..SIZES };
 
 /// The columns of every index of `pi1`, sorted by the name of the index.
 fn indexes(bed: &mut Bed, product: Product) -> Vec<Vec<String>> {
-    bed.rows(match product {
-        Product::Postgres => {
+    bed.rows(match product.dialect() {
+        Dialect::Postgres => {
             "SELECT i.relname, string_agg(a.attname, ',' ORDER BY k.place) FROM pg_index x \
              JOIN pg_class i ON i.oid = x.indexrelid \
              CROSS JOIN LATERAL unnest(x.indkey) WITH ORDINALITY AS k(attnum, place) \
              JOIN pg_attribute a ON a.attrelid = x.indrelid AND a.attnum = k.attnum \
              WHERE x.indrelid = 'pi1'::regclass AND NOT x.indisprimary GROUP BY 1 ORDER BY 1"
         }
-        Product::MariaDb | Product::MySql => {
+        Dialect::MySql => {
             "SELECT INDEX_NAME, GROUP_CONCAT(COLUMN_NAME ORDER BY SEQ_IN_INDEX) \
              FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = DATABASE() \
              AND TABLE_NAME = 'pi1' AND INDEX_NAME <> 'PRIMARY' GROUP BY 1 ORDER BY 1"
@@ -80,7 +80,7 @@ fn check_values(bed: &mut Bed, product: Product) {
     let matches = match product {
         Product::Postgres => format!("data ~ {pattern}"),
         Product::MariaDb => format!("data REGEXP BINARY {pattern}"),
-        Product::MySql => format!("REGEXP_LIKE(data, {pattern}, 'c')"),
+        _ => format!("REGEXP_LIKE(data, {pattern}, 'c')"),
     };
     let others = format!("SELECT COUNT(*) FROM pi1 WHERE NOT ({matches})");
     assert_eq!(bed.number(&others), 0, "{product}");
