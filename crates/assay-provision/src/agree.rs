@@ -294,7 +294,8 @@ impl Provisioner {
         })
     }
 
-    /// The newest version in the releases of distributions. An unavailable index is skipped, since this is only for display.
+    /// The newest version in the releases of distributions. An unavailable index is skipped, since this is only for
+    /// display.
     fn newest_of_releases(&self, want: &Want<'_>, product: Product) -> Option<Elsewhere> {
         let offers = self.released(product, want);
         if offers.is_empty() {

@@ -16,6 +16,7 @@ mod initialize;
 mod kept;
 mod listen;
 mod name_value;
+mod nearest;
 mod products;
 mod refused;
 mod run_root;

@@ -6,15 +6,13 @@ use assay_model::Prefix;
 use fs_err as fs;
 
 use crate::error::Error;
+use crate::nearest::nearest;
 use crate::products;
 use crate::site::Site;
 use crate::supervise::{Ending, Job, Sandbox, unique_name};
 
 /// How long a server may take to list its options.
 const LIMIT: Duration = Duration::from_secs(20);
-
-/// Jaro-Winkler similarity above which one name may be a misspelling of the other.
-const ALIKE: f64 = 0.85;
 
 /// Letters in which a misspelt name may differ.
 const TYPOS: usize = 2;
@@ -194,14 +192,6 @@ fn first_word(line: &str) -> Option<String> {
     let word = line.split_whitespace().next()?;
     let is_name = word.starts_with(|c: char| c.is_ascii_alphabetic());
     is_name.then(|| word.replace('-', "_").to_ascii_lowercase())
-}
-
-/// The name most similar to `option`. `None` if no name is similar.
-pub(crate) fn nearest(option: &str, known: impl IntoIterator<Item = String>) -> Option<String> {
-    let option = option.to_ascii_lowercase();
-    let likeness = known.into_iter().map(|name| (strsim::jaro_winkler(&name, &option), name));
-    let best = likeness.filter(|(likeness, _)| *likeness > ALIKE);
-    best.max_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, name)| name)
 }
 
 #[cfg(test)]

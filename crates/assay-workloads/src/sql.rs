@@ -114,21 +114,14 @@ pub fn words(text: &str, syntax: Dialect) -> Vec<&str> {
 /// The place of a parameter mark of another program, such as `?` or `$1`: outside strings, quoted names and comments.
 #[must_use]
 pub fn other_mark(text: &str, syntax: Dialect) -> Option<Range<usize>> {
-    let mut at = 0;
-    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
-        let digits = |rest: &str| rest.chars().take_while(char::is_ascii_digit).count();
-        let length = match (syntax, rest.strip_prefix('$').map_or(0, digits)) {
-            // An operator of Postgres.
-            (Dialect::MySql, _) => usize::from(rest.starts_with('?')),
-            (Dialect::Postgres, 0) => 0,
-            (Dialect::Postgres, digits) => 1 + digits,
-        };
-        if length > 0 {
-            return Some(at..at + length);
-        }
-        at += skipped(rest, syntax).or_else(|| Some(rest.chars().next()?.len_utf8())).unwrap_or(1);
-    }
-    None
+    let digits = |rest: &str| rest.chars().take_while(char::is_ascii_digit).count();
+    let length = |rest: &str| match (syntax, rest.strip_prefix('$').map_or(0, digits)) {
+        // An operator of Postgres.
+        (Dialect::MySql, _) => rest.starts_with('?').then_some(1),
+        (Dialect::Postgres, 0) => None,
+        (Dialect::Postgres, digits) => Some(1 + digits),
+    };
+    marks(text, syntax, length).into_iter().next()
 }
 
 /// The place of a `:name` that stands in a string, a quoted name or a comment, if the name is one of a variable.
@@ -152,14 +145,8 @@ pub fn quoted_use(
 /// The place of a backslash that no statement has: outside strings, quoted names and comments.
 #[must_use]
 pub fn backslash(text: &str, syntax: Dialect) -> Option<usize> {
-    let mut at = 0;
-    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
-        if rest.starts_with('\\') {
-            return Some(at);
-        }
-        at += skipped(rest, syntax).or_else(|| Some(rest.chars().next()?.len_utf8())).unwrap_or(1);
-    }
-    None
+    let found = marks(text, syntax, |rest| rest.starts_with('\\').then_some(1));
+    found.first().map(|place| place.start)
 }
 
 /// The places of marks outside strings, quoted names and comments: `length` says how long the one is that begins there.

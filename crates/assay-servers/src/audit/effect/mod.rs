@@ -12,7 +12,7 @@ use assay_terms::{adds_up, variable};
 use self::needs::unmet;
 use self::same::{is_same, switch};
 use super::facts::Settings;
-use crate::refused::nearest;
+use crate::nearest::nearest;
 
 /// What a server answers about an option beyond its variable is below this prefix: `asked.source.NAME` the source of a
 /// setting of Postgres, `asked.instruments.PATTERN` how many instruments have the pattern and how many of them are on,
