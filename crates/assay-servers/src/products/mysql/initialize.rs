@@ -8,7 +8,7 @@ use std::path::Path;
 use assay_model::Prefix;
 use fs_err as fs;
 
-use super::{directories, program};
+use super::command_line::{directories, program};
 use crate::error::Error;
 use crate::supervise::{Job, RunAs};
 

@@ -1,6 +1,7 @@
 //! The servers of MySQL, and of MariaDB where it does the same: command lines and system tables.
 
 mod answers;
+mod command_line;
 mod explain;
 mod initialize;
 mod maintain;
@@ -18,6 +19,7 @@ use assay_wire::{ConnectOptions, Connection};
 
 pub(super) use initialize::Scripts;
 
+use self::command_line::{directories, program};
 use super::kind::{Counters, Servers, Threads};
 use crate::audit::Settings;
 use crate::drained::Drained;
@@ -204,39 +206,3 @@ impl Servers for Family {
 
 /// The server's error for a statement that it does not know.
 const PARSE_ERROR: u32 = 1064;
-
-/// The beginning of every command line. Options for paths come last, where nothing can override them.
-fn program(prefix: &Prefix, run_as: RunAs) -> Vec<OsString> {
-    let layout = &prefix.layout;
-    let mut argv = Vec::new();
-    if let Some(loader) = &layout.loader {
-        let mut library_path = OsString::new();
-        for (at, directory) in layout.library_path.iter().enumerate() {
-            library_path.push(if at == 0 { "" } else { ":" });
-            library_path.push(directory);
-        }
-        argv.extend([loader.into(), "--library-path".into(), library_path]);
-    }
-    argv.extend([layout.server.clone().into_os_string(), "--no-defaults".into()]);
-    if run_as == RunAs::Caller && rustix::process::geteuid().is_root() {
-        argv.push("--user=root".into());
-    }
-    argv
-}
-
-/// The directories of a server.
-fn directories(prefix: &Prefix, data_dir: &Path, tmp_dir: &Path) -> [OsString; 7] {
-    let layout = &prefix.layout;
-    [
-        ("--basedir=", layout.basedir.as_path()),
-        ("--datadir=", data_dir),
-        ("--tmpdir=", tmp_dir),
-        ("--lc-messages-dir=", &layout.share_dir),
-        ("--character-sets-dir=", &layout.charsets_dir),
-        ("--plugin-dir=", &layout.plugin_dir),
-        // No statement may read or write files elsewhere. The default of some builds is a directory that does not
-        // exist.
-        ("--secure-file-priv=", tmp_dir),
-    ]
-    .map(|(option, path)| with_path(option, path))
-}
