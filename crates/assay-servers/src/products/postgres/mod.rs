@@ -8,7 +8,6 @@ mod status;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-
 use std::time::Duration;
 
 use assay_model::{Prefix, SystemSpec};
