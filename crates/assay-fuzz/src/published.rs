@@ -1,8 +1,8 @@
 //! Published results, which come from anywhere.
 
 use assay_import::{
-    About, ClientRun, SystemRun, iostat, metrics, output, pgbench_run, printed_ratio, qps_table,
-    queue_run, rate_reached, rate_table, ratio, step_rows, study_of, study_of_runs, sysbench_run,
+    About, ClientRun, SystemRun, ibench_run, iostat, metrics, output, pgbench_run, printed_ratio,
+    qps_table, rate_reached, rate_table, ratio, step_rows, study_of, study_of_runs, sysbench_run,
     vmstat,
 };
 use assay_model::{Setup, StudyRecord};
@@ -55,7 +55,7 @@ pub(crate) fn tables(bytes: &[u8]) {
     if let Ok((found, faults)) = iostat("file", bytes) {
         assert!(found.of_device("").count() + faults.len() <= lines);
     }
-    if let Ok((run, faults)) = queue_run("file", bytes) {
+    if let Ok((run, faults)) = ibench_run("file", bytes) {
         assert!(run.seconds.len() + faults.len() <= lines);
         let rate = rate_reached(run.seconds.iter().map(|it| it.inserts), 0.99);
         assert_eq!(rate.is_none(), run.seconds.is_empty());

@@ -3,7 +3,7 @@
 //! The layouts are those of the summaries that Mark Callaghan publishes with his posts: tables of queries per second
 //! ([`qps_table`]), metrics per operation ([`metrics`]), the Insert Benchmark's rows of 21 columns ([`step_rows`]) and
 //! its summaries ([`rate_table`]). [`sysbench_run`] reads the output of sysbench itself, [`pgbench_run`] that of
-//! pgbench, [`queue_run`] that of a client of the Insert Benchmark, and [`vmstat`] and [`iostat`] what was sampled
+//! pgbench, [`ibench_run`] that of a client of the Insert Benchmark, and [`vmstat`] and [`iostat`] what was sampled
 //! meanwhile. A line that cannot be read is a [`Fault`] with its file and number, and the rest is read.
 
 mod checks;
@@ -11,13 +11,13 @@ mod client_run;
 mod comparable;
 mod dbms;
 mod hardware;
+mod ibench;
+mod ibench_study;
 mod line;
 mod metrics;
 mod output;
 mod pgbench;
 mod qps;
-mod queue;
-mod queue_study;
 mod rates;
 mod raw;
 mod references;
@@ -33,15 +33,15 @@ mod sysbench;
 pub use client_run::{Client, ClientRun, Interval, RunLatency, SystemRun};
 pub use dbms::{Dbms, dbms};
 pub use hardware::RunMetrics;
+pub use ibench::{
+    BUCKETS, IbenchRun, IbenchSecond, ResponseTimes, ibench_run, rate_reached, step_seconds,
+};
+pub use ibench_study::{IbenchResult, study_of_ibench_runs};
 pub use line::Fault;
 pub use metrics::{MetricRow, Metrics, Section, metrics};
 pub use output::{OtherOutput, Output, output};
 pub use pgbench::pgbench_run;
 pub use qps::{QpsKind, QpsRow, QpsTable, qps_table};
-pub use queue::{
-    BUCKETS, QueueRun, QueueSecond, ResponseTimes, queue_run, rate_reached, step_seconds,
-};
-pub use queue_study::{QueueResult, study_of_queue_runs};
 pub use rates::{RateRow, RateTable, rate_table};
 pub use raw::{RawRun, run_metrics, study_of_raw_runs};
 pub use references::{Reference, references};

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use assay_model::{
-    CellId, Class, Definition, Group, PlanningFacts, Preparation, QueueQueries, QueueQuery,
-    QueueStep, QueueTables, Schema, Slice, StartFrom, Statements, StepWork, Test, Unit,
+    CellId, Class, Definition, Group, IbenchQueries, IbenchQuery, IbenchStep, IbenchTables,
+    PlanningFacts, Preparation, Schema, Slice, StartFrom, Statements, StepWork, Test, Unit,
     WorkCounters,
 };
 
@@ -168,7 +168,7 @@ fn order(name: &str) -> (u32, u32, bool, &str) {
         return (0, place as u32, false, name);
     }
     match Kind::of(name) {
-        Some(Kind::Query { kind, per_second }) => (1, per_second, kind == QueueQuery::Point, name),
+        Some(Kind::Query { kind, per_second }) => (1, per_second, kind == IbenchQuery::Point, name),
         _ => (2, 0, false, name),
     }
 }
@@ -177,7 +177,7 @@ fn order(name: &str) -> (u32, u32, bool, &str) {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Load { builds_indexes: bool, rows_per_commit: u32 },
-    Query { kind: QueueQuery, per_second: u32 },
+    Query { kind: IbenchQuery, per_second: u32 },
 }
 
 impl Kind {
@@ -194,8 +194,8 @@ impl Kind {
         }
         let rest = name.strip_prefix('q')?;
         let (kind, rate) = match rest.strip_prefix('p') {
-            Some(rate) => (QueueQuery::Point, rate),
-            None => (QueueQuery::Range, rest.strip_prefix('r').unwrap_or(rest)),
+            Some(rate) => (IbenchQuery::Point, rate),
+            None => (IbenchQuery::Range, rest.strip_prefix('r').unwrap_or(rest)),
         };
         let rate = rate.split_once('.').map_or(rate, |(rate, _)| rate);
         let per_second = rate.parse().ok().filter(|it| (1..=1_000_000).contains(it))?;
@@ -220,8 +220,8 @@ fn plain(step: &str) -> &str {
 /// A step about which its name tells all that is known. It has a background rate only if its inserts are known.
 fn test(name: &str, kind: Kind, has_inserts: bool) -> Test {
     let group = |rank, word: &str| Group { rank, word: word.to_owned(), title: word.to_owned() };
-    let none = QueueTables { is_shared: false, indexes: 3, partitions: None, exceed_cache: false };
-    let step = QueueStep {
+    let none = IbenchTables { is_shared: false, indexes: 3, partitions: None, exceed_cache: false };
+    let step = IbenchStep {
         tables: none,
         before: Preparation::Nothing,
         rows: 0,
@@ -236,16 +236,16 @@ fn test(name: &str, kind: Kind, has_inserts: bool) -> Test {
         Kind::Load { builds_indexes, rows_per_commit } => (
             group(0, "load"),
             if builds_indexes { Unit::IndexedRow } else { Unit::InsertedRow },
-            QueueStep { builds_indexes, rows_per_commit, ..step },
+            IbenchStep { builds_indexes, rows_per_commit, ..step },
         ),
         Kind::Query { kind, per_second } => {
-            let queries = Some(QueueQueries { kind, is_prepared: false });
+            let queries = Some(IbenchQueries { kind, is_prepared: false });
             let group = match kind {
-                QueueQuery::Range => group(1, "range"),
-                QueueQuery::Point => group(2, "point"),
+                IbenchQuery::Range => group(1, "range"),
+                IbenchQuery::Point => group(2, "point"),
             };
             let per_second = has_inserts.then_some(per_second);
-            (group, Unit::Query, QueueStep { per_second, queries, ..step })
+            (group, Unit::Query, IbenchStep { per_second, queries, ..step })
         }
     };
     Test::of(Definition {
@@ -256,7 +256,7 @@ fn test(name: &str, kind: Kind, has_inserts: bool) -> Test {
         class: Class::Write,
         start_from: StartFrom::Fresh,
         unit,
-        schema: Schema::Queue(step),
+        schema: Schema::Ibench(step),
         roles: Vec::new(),
         planning: PlanningFacts::default(),
         digest: "unknown".to_owned(),

@@ -10,9 +10,9 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use assay_import::{
-    About, Fault, QpsKind, QpsTable, QueueResult, QueueSecond, StepRow, iostat, metrics,
-    printed_ratio, qps_table, queue_run, rate_reached, rate_table, step_results, step_rows,
-    step_seconds, steps_of_server, study_of, study_of_queue_runs, study_of_steps, summary_results,
+    About, Fault, IbenchResult, IbenchSecond, QpsKind, QpsTable, StepRow, ibench_run, iostat,
+    metrics, printed_ratio, qps_table, rate_reached, rate_table, step_results, step_rows,
+    step_seconds, steps_of_server, study_of, study_of_ibench_runs, study_of_steps, summary_results,
     sysbench_run, vmstat,
 };
 use assay_model::{Setup, Slice, System, Verdict};
@@ -248,7 +248,7 @@ fn metrics_follow_from_samples(folder: &Path, checked: &mut Checked) {
 fn runs_of_the_insert_benchmark_are_read(folder: &Path, checked: &mut Checked) {
     let folder = folder.join("ibench-raw");
     for path in files(&folder, "o.ib.dop1.") {
-        let run = sound(queue_run(&path.display().to_string(), open(&path)).unwrap());
+        let run = sound(ibench_run(&path.display().to_string(), open(&path)).unwrap());
         let summary = fs_err::read_to_string(path.with_file_name("o.res.dop1")).unwrap();
         for line in summary.lines() {
             // `50th, 15 / 30 = 100 insert, 100 delete, 5663 query`
@@ -263,7 +263,7 @@ fn runs_of_the_insert_benchmark_are_read(folder: &Path, checked: &mut Checked) {
                 continue;
             }
             let share = percent.parse::<f64>().unwrap() / 100.0;
-            let rate = |of: fn(&QueueSecond) -> f64| {
+            let rate = |of: fn(&IbenchSecond) -> f64| {
                 rate_reached(run.seconds.iter().map(of), share).unwrap_or(0.0)
             };
             let found = format!(
@@ -493,12 +493,12 @@ fn studies_of_raw_runs_have_what_was_published(folder: &Path, checked: &mut Chec
         let summary = fs_err::read_to_string(path.with_file_name("o.res.dop1")).unwrap();
         let first: Vec<String> =
             summary.lines().next().unwrap().split(", ").map(str::to_owned).collect();
-        let run = sound(queue_run(&path.display().to_string(), open(&path)).unwrap());
+        let run = sound(ibench_run(&path.display().to_string(), open(&path)).unwrap());
         let seconds = step_seconds(open(&path.with_file_name("o.res.dop1"))).unwrap();
         published.push((server.clone(), step.clone(), first));
-        results.push(QueueResult { step, server, seconds, clients: vec![run] });
+        results.push(IbenchResult { step, server, seconds, clients: vec![run] });
     }
-    let record = study_of_queue_runs(&results, &about()).unwrap().record;
+    let record = study_of_ibench_runs(&results, &about()).unwrap().record;
     for (server, step, summary) in published {
         let plain = step.split(".L").next().unwrap();
         let name = format!("published as `{server}`");

@@ -1,10 +1,10 @@
 //! The ranges of valid values. They are checked before writing, and again when reading, since a file may come from
 //! anywhere.
 
-mod own;
+mod ibench;
 mod profile;
-mod queue;
 pub(crate) mod range;
+mod user;
 
 use std::ops::RangeInclusive;
 
@@ -178,8 +178,8 @@ const PARAMETERS: u32 = 100_000;
 impl Bounded for Definition {
     fn check(&self) -> Result<(), String> {
         match &self.schema {
-            Schema::Queue(step) => return queue::step(step),
-            Schema::Own(_) => some("roles", self.roles.len(), ROLES)?,
+            Schema::Ibench(step) => return ibench::step(step),
+            Schema::User(_) => some("roles", self.roles.len(), ROLES)?,
             // Published results do not tell what their tests do.
             Schema::Sbtest => within("roles", self.roles.len(), &(0..=ROLES))?,
         }
@@ -201,11 +201,11 @@ impl Bounded for Definition {
                 within("length of name", name.len(), &(1..=NAME_BYTES))?;
                 within("columns", columns.len(), &(1..=STEPS))?;
             }
-            own::mix(&script.mix)?;
+            user::mix(&script.mix)?;
         }
         match &self.schema {
-            Schema::Own(data) => own::data(data),
-            Schema::Sbtest | Schema::Queue(_) => Ok(()),
+            Schema::User(data) => user::data(data),
+            Schema::Sbtest | Schema::Ibench(_) => Ok(()),
         }
     }
 }
@@ -324,7 +324,7 @@ impl Bounded for Slice {
             }
         }
         if let Some(step) = &self.step {
-            queue::work(step)?;
+            ibench::work(step)?;
         }
         within("number of published figures", self.published.len(), &(0..=PUBLISHED))?;
         for (name, value) in &self.published {

@@ -13,10 +13,10 @@ mod common;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use assay_load::{QueueSession, QueueWork, create_queue_tables};
-use assay_model::{Product, QueueTables};
+use assay_load::{IbenchSession, IbenchWork, create_ibench_tables};
+use assay_model::{IbenchTables, Product};
 use assay_wire::{Address, ConnectOptions, Connection, Stop};
-use assay_workloads::{Ids, QueueQueryText, QueueSizes, QueueTable, queue_steps};
+use assay_workloads::{IbenchQueryText, IbenchSizes, IbenchTable, Ids, ibench_steps};
 use common::replay::Replay;
 use common::{children_cpu_us, confine, confine_server, median, output_of};
 use rustix::process::Pid;
@@ -85,7 +85,7 @@ impl Compared {
             let ours = self.step("l.i0", confined);
             self.drop_table();
             let work = work(self.product, "l.i0");
-            create_queue_tables(
+            create_ibench_tables(
                 &self.options,
                 (self.product.dialect(), work.engine),
                 &work.step,
@@ -134,9 +134,9 @@ impl Compared {
     /// A step of this client.
     fn step(&self, name: &str, confined: bool) -> Cost {
         let work = work(self.product, name);
-        create_queue_tables(&self.options, (self.product.dialect(), work.engine), &work.step, 1)
+        create_ibench_tables(&self.options, (self.product.dialect(), work.engine), &work.step, 1)
             .unwrap();
-        let mut session = QueueSession::open(&self.options, &work).unwrap();
+        let mut session = IbenchSession::open(&self.options, &work).unwrap();
         if confined {
             session.client_tids().into_iter().for_each(|tid| confine(Pid::from_raw(tid)));
         }
@@ -175,9 +175,9 @@ impl Compared {
     /// CPU time of a query whose packets are only sent and received, microseconds.
     fn floor_us(&self) -> f64 {
         let work = work(self.product, "qr100");
-        let table = QueueTable::new(self.product.dialect(), 1);
+        let table = IbenchTable::new(self.product.dialect(), 1);
         let queries = work.step.queries.unwrap();
-        let texts = QueueQueryText::new(&table, work.step.tables.indexes, queries, (1, "", 0));
+        let texts = IbenchQueryText::new(&table, work.step.tables.indexes, queries, (1, "", 0));
         let begin = |through: &ConnectOptions| Connection::connect(through).unwrap();
         let mut replay = Replay::record(&self.options, begin, REPLAYED, |connection, number| {
             let mut text = Vec::new();
@@ -194,10 +194,10 @@ impl Compared {
     }
 }
 
-fn work(product: Product, name: &str) -> QueueWork {
+fn work(product: Product, name: &str) -> IbenchWork {
     let tables =
-        QueueTables { is_shared: false, indexes: 3, partitions: None, exceed_cache: false };
-    let sizes = QueueSizes {
+        IbenchTables { is_shared: false, indexes: 3, partitions: None, exceed_cache: false };
+    let sizes = IbenchSizes {
         tables,
         rows: [ROWS, 1000, 1000],
         query_s: SECONDS,
@@ -206,12 +206,12 @@ fn work(product: Product, name: &str) -> QueueWork {
         is_prepared: false,
         transaction_s: None,
     };
-    let test = queue_steps(&sizes).into_iter().find(|test| test.name() == name).unwrap();
-    QueueWork {
+    let test = ibench_steps(&sizes).into_iter().find(|test| test.name() == name).unwrap();
+    IbenchWork {
         dialect: product.dialect(),
         engine: product.default_engine(),
         name: test.name(),
-        step: *test.queue().unwrap(),
+        step: *test.ibench().unwrap(),
         clients: 1,
         seed: 1,
     }

@@ -11,11 +11,10 @@ mod client_thread;
 mod content;
 mod error;
 mod fill;
+mod ibench;
 mod live;
-mod own;
 mod policy;
 mod prepared;
-mod queue;
 mod rehearsal;
 mod run;
 mod session;
@@ -23,6 +22,7 @@ mod share;
 mod survey;
 mod tally;
 mod unfit;
+mod user;
 mod watchdog;
 mod worker;
 
@@ -31,17 +31,18 @@ pub use check::{Check, TestAnswers, answers, check_loaded};
 pub use content::{Content, content, fill_cache};
 pub use error::{Error, Result};
 pub use fill::{LoadProgress, LoadReport, Tables, fill, fill_over};
+pub use ibench::{
+    IBENCH_CONNECTIONS, IbenchProgress, IbenchRun, IbenchSession, IbenchWork, create_ibench_tables,
+};
 pub use live::{IntervalLatencies, RunProgress};
-pub use own::{
-    OwnTables, ReadOwnFile, fill_own, fill_own_cache, own_content, own_names, refuse_others_tables,
-};
 pub use policy::{ClientPolicy, Ignored};
-pub use queue::{
-    QUEUE_CONNECTIONS, QueueProgress, QueueRun, QueueSession, QueueWork, create_queue_tables,
-};
 pub use rehearsal::{Rehearsal, connect_as_client};
 pub use session::{Finished, Session, Stretch, TurnWork, Work};
 pub use survey::{Survey, check_engine, check_numbering, numbers, survey};
 pub use tally::latencies;
 pub use unfit::UnfitReason;
+pub use user::{
+    ReadUserFile, UserTables, fill_user_data, fill_user_data_cache, refuse_others_tables,
+    user_content, user_names,
+};
 pub use watchdog::RunMonitor;

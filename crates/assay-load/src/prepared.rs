@@ -9,7 +9,7 @@ use assay_wire::{
 use assay_workloads::{Argument, Arguments, Mode, Operation, Program, Statement};
 
 use crate::error::{Error, NO_SUCH_TABLE, Result};
-use crate::own::begin_session;
+use crate::user::begin_session;
 
 /// The server cannot prepare this statement (MySQL: `BEGIN`).
 const CANNOT_PREPARE: u32 = 1295;

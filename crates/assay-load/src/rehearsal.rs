@@ -7,7 +7,7 @@ use assay_wire::{ConnectOptions, Connection};
 use assay_workloads::{Operation, Program};
 
 use crate::error::{Error, Result};
-use crate::own::begin_session;
+use crate::user::begin_session;
 use crate::prepared::PreparedConnection;
 
 /// A connection like those of the clients of a test, with the statements of its program prepared.

@@ -22,14 +22,13 @@ mod generator;
 mod growing_tree;
 mod hint;
 mod histogram;
+mod ibench;
 pub mod limits;
-mod own;
 mod prefix;
 mod printable;
 mod products;
 mod profile;
 mod published;
-mod queue;
 mod script;
 mod secret;
 mod series;
@@ -39,6 +38,7 @@ mod study;
 mod suite;
 mod system;
 mod test;
+mod user;
 mod words;
 
 pub use artifact::{Artifact, ReportedServer, RunningServer};
@@ -61,8 +61,9 @@ pub use generator::{Generator, Range, Scalar};
 pub use growing_tree::GrowingTree;
 pub use hint::Hint;
 pub use histogram::{HISTOGRAM_VALUE_MAX, recorded_values};
-pub use own::{
-    OwnColumn, OwnData, OwnFile, OwnRows, OwnStep, OwnTable, PerDialect, Sql, Transaction, Variable,
+pub use ibench::{
+    Broke, IbenchQueries, IbenchQuery, IbenchStep, IbenchTables, LowestQueries, Partitions,
+    Preparation, RESPONSE_BOUNDS_US, SLA, Statements, StepWork,
 };
 pub use prefix::{Build, Layout, Package, Prefix};
 pub use printable::{no_formula, printable, printable_json, printable_lines, shortened};
@@ -72,10 +73,6 @@ pub use profile::{
     Profiling, Waits,
 };
 pub use published::PublishedGroup;
-pub use queue::{
-    Broke, LowestQueries, Partitions, Preparation, QueueQueries, QueueQuery, QueueStep,
-    QueueTables, RESPONSE_BOUNDS_US, SLA, Statements, StepWork,
-};
 pub use script::{Fill, Scratch, Script, Step, Table};
 pub use secret::{
     Login, address_without_login, login, masked, may_be_secret, without_logins, without_secrets,
@@ -91,6 +88,10 @@ pub use suite::{RandType, Suite};
 pub use system::{Origin, SystemSpec};
 pub use test::{
     Class, Definition, Group, Pacing, PlanningFacts, Role, Schema, StartFrom, Test, TestSet, Unit,
+};
+pub use user::{
+    PerDialect, Sql, Transaction, UserColumn, UserData, UserRows, UserRowsFile, UserStep,
+    UserTable, Variable,
 };
 pub use words::Words;
 pub(crate) use words::words;

@@ -45,7 +45,7 @@ pub const PROFILE_NODES: usize = 60_000;
 pub const DISPERSION_MAX: f64 = 1e6;
 
 /// Bounds on users' workloads.
-pub mod own {
+pub mod user {
     use std::ops::RangeInclusive;
 
     /// Tables of a workload.
@@ -95,7 +95,7 @@ pub mod own {
 }
 
 /// Bounds on the Insert Benchmark.
-pub mod queue {
+pub mod ibench {
     use std::ops::RangeInclusive;
 
     /// Secondary indexes of a table.

@@ -236,7 +236,7 @@ impl Slice {
     /// Rows per second that a step of the Insert Benchmark inserted, and its background rate; `None` if it has none.
     #[must_use]
     pub fn background_rate(&self) -> Option<(f64, f64)> {
-        let per_second = self.cell.test.queue()?.per_second?;
+        let per_second = self.cell.test.ibench()?.per_second?;
         let target = f64::from(per_second) * f64::from(self.cell.setup.clients);
         (self.work.elapsed_ns > 0).then(|| (self.inserted_rows() as f64 / self.rate_s(), target))
     }
@@ -246,7 +246,7 @@ impl Slice {
     #[must_use]
     pub fn rate_s(&self) -> f64 {
         let seconds = self.work.elapsed_ns as f64 / 1e9;
-        let is_paced = self.cell.test.queue().is_some_and(|step| step.per_second.is_some());
+        let is_paced = self.cell.test.ibench().is_some_and(|step| step.per_second.is_some());
         if is_paced { seconds.floor().max(1.0) } else { seconds }
     }
 

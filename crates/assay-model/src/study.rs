@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use crate::limits::BLOCKS;
 use crate::{
     Artifact, CellId, CellProfile, DataContent, DataSet, EventKind, Examination, Gate, IdKey,
-    OwnData, Preset, Series, Setup, Slice, SliceId, SliceOutcome, StartFrom, StatementMode,
-    SystemSpec, TableForm, TestSet, words,
+    Preset, Series, Setup, Slice, SliceId, SliceOutcome, StartFrom, StatementMode, SystemSpec,
+    TableForm, TestSet, UserData, words,
 };
 
 words! {
@@ -198,14 +198,14 @@ pub struct Study {
 impl Study {
     /// The tables of the user's workload that it measures; `None` if it measures sysbench's tests.
     #[must_use]
-    pub fn own(&self) -> Option<&'static OwnData> {
-        self.cells.iter().find_map(|cell| cell.id.test.own())
+    pub fn user_data(&self) -> Option<&'static UserData> {
+        self.cells.iter().find_map(|cell| cell.id.test.user_data())
     }
 
     /// Whether it measures the steps of the Insert Benchmark.
     #[must_use]
     pub fn is_insert_benchmark(&self) -> bool {
-        self.cells.iter().any(|cell| cell.id.test.queue().is_some())
+        self.cells.iter().any(|cell| cell.id.test.ibench().is_some())
     }
 }
 
@@ -412,7 +412,7 @@ impl StudyRecord {
     fn was_tried_again(&self, slice: &Slice) -> bool {
         let place = |it: &Slice| (it.system, it.cell, it.block);
         matches!(slice.outcome, SliceOutcome::Failed(_))
-            && slice.cell.test.queue().is_some()
+            && slice.cell.test.ibench().is_some()
             && self.slices.iter().any(|it| place(it) == place(slice) && it.round > slice.round)
     }
 

@@ -9,7 +9,7 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::{OwnData, QueueStep, Script, words};
+use crate::{IbenchStep, Script, UserData, words};
 
 /// Whether a test changes data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -97,9 +97,11 @@ pub enum Schema {
     /// sysbench's `sbtest1` to `sbtest<tables>`, each with the setup's rows.
     Sbtest,
     /// Those of a workload that a user wrote.
-    Own(OwnData),
+    #[serde(rename = "own")]
+    User(UserData),
     /// Those of the Insert Benchmark, with what one of its steps does.
-    Queue(QueueStep),
+    #[serde(rename = "queue")]
+    Ibench(IbenchStep),
 }
 
 /// How a role's clients space their events.
@@ -218,19 +220,19 @@ impl Test {
 
     /// The tables of the user's workload that it belongs to; `None` for the other tests.
     #[must_use]
-    pub fn own(self) -> Option<&'static OwnData> {
+    pub fn user_data(self) -> Option<&'static UserData> {
         match &self.0.schema {
-            Schema::Own(data) => Some(data),
-            Schema::Sbtest | Schema::Queue(_) => None,
+            Schema::User(data) => Some(data),
+            Schema::Sbtest | Schema::Ibench(_) => None,
         }
     }
 
     /// What it does, if it is a step of the Insert Benchmark.
     #[must_use]
-    pub fn queue(self) -> Option<&'static QueueStep> {
+    pub fn ibench(self) -> Option<&'static IbenchStep> {
         match &self.0.schema {
-            Schema::Queue(step) => Some(step),
-            Schema::Sbtest | Schema::Own(_) => None,
+            Schema::Ibench(step) => Some(step),
+            Schema::Sbtest | Schema::User(_) => None,
         }
     }
 

@@ -1,12 +1,12 @@
 //! From a request for the Insert Benchmark to a plan.
 
-use assay_model::limits::queue::{INDEXES, PARTITIONS, QUERY_S, ROWS, TRANSACTION_S};
+use assay_model::limits::ibench::{INDEXES, PARTITIONS, QUERY_S, ROWS, TRANSACTION_S};
 use assay_model::{
-    CellId, CpuPlacement, Experiment, Partitions, PlannedCell, Preset, QueueTables, Setup, Study,
+    CellId, CpuPlacement, Experiment, IbenchTables, Partitions, PlannedCell, Preset, Setup, Study,
     Test,
 };
 use assay_terms::Terms;
-use assay_workloads::{QueueSizes, queue_steps};
+use assay_workloads::{IbenchSizes, ibench_steps};
 
 use crate::error::Error;
 use crate::fits::{MachineFacts, check_machine};
@@ -39,7 +39,7 @@ fn amount(preset: Preset, io_bound: bool) -> Amount {
 }
 
 /// The sizes of all steps, and the number of clients.
-fn sizes(request: &Request, bench: &InsertBench) -> Result<(QueueSizes, u32), Error> {
+fn sizes(request: &Request, bench: &InsertBench) -> Result<(IbenchSizes, u32), Error> {
     let amount = amount(request.preset, bench.io_bound);
     let rows = match bench.rows.as_slice() {
         [] => amount.rows,
@@ -64,14 +64,14 @@ fn sizes(request: &Request, bench: &InsertBench) -> Result<(QueueSizes, u32), Er
     let transaction_s = transaction_s.map(|it| in_range("--open-transaction", it, &TRANSACTION_S));
     let [first, second, third] = rows.map(u64::from);
     let inserted = first + 100 + second + third + u64::from(query_s) * 3200;
-    let tables = QueueTables {
+    let tables = IbenchTables {
         is_shared: bench.shared_table,
         indexes,
         partitions: partitions(bench, inserted, clients)?,
         exceed_cache: bench.io_bound,
     };
     let all_rows = first * u64::from(clients);
-    let sizes = QueueSizes {
+    let sizes = IbenchSizes {
         tables,
         rows: [first, second, third],
         query_s,
@@ -133,7 +133,7 @@ pub(crate) fn plan(
     let tables = if sizes.tables.is_shared { 1 } else { clients };
     let setup = Setup { clients, tables, rows };
     let cells: Vec<PlannedCell> =
-        queue_steps(&sizes).into_iter().map(|test| planned_cell(test, setup)).collect();
+        ibench_steps(&sizes).into_iter().map(|test| planned_cell(test, setup)).collect();
     let specs: Vec<_> = systems.iter().map(|system| &system.spec).collect();
     let terms = Terms::or_default(Some(&request.terms));
     if let Some(footprint) = Footprint::of_steps(&cells, terms) {
@@ -156,7 +156,7 @@ pub(crate) fn plan(
 }
 
 fn planned_cell(test: Test, setup: Setup) -> PlannedCell {
-    let step_ms = test.queue().map_or(0.0, |step| 1000.0 * paced_s(step).unwrap_or(0.0)) as u32;
+    let step_ms = test.ibench().map_or(0.0, |step| 1000.0 * paced_s(step).unwrap_or(0.0)) as u32;
     PlannedCell {
         id: CellId { test, setup },
         warm_ms: 0,
@@ -169,7 +169,7 @@ fn planned_cell(test: Test, setup: Setup) -> PlannedCell {
 }
 
 /// Duration of a step with a background rate, if the server keeps it, seconds.
-fn paced_s(step: &assay_model::QueueStep) -> Option<f64> {
+fn paced_s(step: &assay_model::IbenchStep) -> Option<f64> {
     Some(step.rows as f64 / f64::from(step.per_second?))
 }
 
@@ -182,7 +182,7 @@ const INDEXED: f64 = 200_000.0;
 
 /// Duration of a step, about, seconds.
 fn expected_s(cell: &PlannedCell) -> f64 {
-    let Some(step) = cell.id.test.queue() else { return 0.0 };
+    let Some(step) = cell.id.test.ibench() else { return 0.0 };
     let rows = step.rows as f64 * f64::from(cell.id.setup.clients);
     if let Some(seconds) = paced_s(step) {
         return seconds;

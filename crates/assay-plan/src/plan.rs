@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use assay_model::{
-    CellId, Class, CpuPlacement, DataSet, Dialect, Experiment, IdKey, OwnData, PgsqlVariant,
-    PlannedCell, Profiling, Setup, Study, Suite, SystemSpec, Test,
+    CellId, Class, CpuPlacement, DataSet, Dialect, Experiment, IdKey, PgsqlVariant, PlannedCell,
+    Profiling, Setup, Study, Suite, SystemSpec, Test, UserData,
 };
 use assay_terms::Terms;
 use assay_workloads::OltpOptions;
@@ -58,9 +58,9 @@ fn plan_tests(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Res
     at_most("systems", systems.len(), SYSTEMS, FEWER_SYSTEMS)?;
     let fewer = "use fewer client counts in `--clients` or fewer tests in `--tests`";
     at_most("tests times setups", tests.len() * setups.len(), CELLS, fewer)?;
-    let own = tests.iter().find_map(|test| test.own());
+    let own = tests.iter().find_map(|test| test.user_data());
     let setups = match own {
-        Some(data) => own_setups(request, &effort, &setups, data, &systems)?,
+        Some(data) => user_setups(request, &effort, &setups, data, &systems)?,
         None => setups,
     };
     check_running(&systems, effort.experiment, request.placement)?;
@@ -226,7 +226,7 @@ fn setups(request: &Request, effort: &Effort) -> Result<Vec<Setup>, Error> {
 /// Checks that the machine is large enough.
 fn check_room(
     footprint: &Footprint,
-    own: Option<&OwnData>,
+    own: Option<&UserData>,
     systems: &[&SystemSpec],
     experiment: Experiment,
     machine: MachineFacts,
@@ -237,11 +237,11 @@ fn check_room(
 }
 
 /// The setups of a user's workload, which has the rows that its file says, if all systems can make its tables.
-fn own_setups(
+fn user_setups(
     request: &Request,
     effort: &Effort,
     setups: &[Setup],
-    data: &OwnData,
+    data: &UserData,
     systems: &[PlannedSystem],
 ) -> Result<Vec<Setup>, Error> {
     if effort.experiment == Experiment::Sequential {

@@ -3,7 +3,7 @@
 //! An option is a field: its documentation is the help of the option and its row in the reference of the command line,
 //! its reader reads the option and the key of the same name in study files, and its place is the place in both.
 
-use assay_model::limits::queue::{INDEXES, PARTITIONS, QUERY_S, TRANSACTION_S};
+use assay_model::limits::ibench::{INDEXES, PARTITIONS, QUERY_S, TRANSACTION_S};
 use assay_model::{
     CpuPlacement, IdKey, Preset, Profiling, StatementMode, Suite, Test, TestSet, Words as _,
 };

@@ -1,6 +1,6 @@
 //! How much memory and disk a plan needs.
 
-use assay_model::{Generator, OwnData, OwnRows, PlannedCell, QueueStep, Setup, Study};
+use assay_model::{Generator, IbenchStep, PlannedCell, Setup, Study, UserData, UserRows};
 use assay_terms::Terms;
 
 /// Loaded size of one row with its primary key, secondary index and page overhead, bytes.
@@ -16,11 +16,11 @@ const BUFFER_POOL_MIN_MB: u64 = 256;
 
 /// The same for a row of a user's table besides its values, and for each statement that follows the load, which may
 /// create an index.
-const OWN_ROW_BYTES: u64 = 80;
-const OWN_INDEX_BYTES: u64 = 40;
+const USER_ROW_BYTES: u64 = 80;
+const USER_INDEX_BYTES: u64 = 40;
 
 /// The same for a row of the Insert Benchmark, with its three secondary indexes.
-const QUEUE_ROW_BYTES: u64 = 230;
+const IBENCH_ROW_BYTES: u64 = 230;
 
 /// The part of the tables that the cache holds if they are to exceed it, and the smallest cache, MB.
 const EXCEEDED_PART: u64 = 4;
@@ -41,7 +41,7 @@ pub(crate) struct Footprint {
 
 impl Footprint {
     /// The footprint of sysbench's tables, or of a user's.
-    pub(crate) fn of(setups: &[Setup], own: Option<&OwnData>, terms: &'static Terms) -> Self {
+    pub(crate) fn of(setups: &[Setup], own: Option<&UserData>, terms: &'static Terms) -> Self {
         let setups = match own {
             None => setups.to_vec(),
             Some(data) => alike(setups, own_bytes(data)),
@@ -53,13 +53,13 @@ impl Footprint {
     /// rows of the first one, or grow where nothing is deleted.
     pub(crate) fn of_steps(cells: &[PlannedCell], terms: &'static Terms) -> Option<Self> {
         let setup = cells.first()?.id.setup;
-        let steps: Vec<&QueueStep> = cells.iter().filter_map(|it| it.id.test.queue()).collect();
+        let steps: Vec<&IbenchStep> = cells.iter().filter_map(|it| it.id.test.ibench()).collect();
         let tables = steps.first()?.tables;
         let of_client: u64 = match tables.is_shared {
             true => steps.iter().map(|step| step.rows).sum(),
             false => setup.rows.into(),
         };
-        let bytes = u64::from(setup.clients).saturating_mul(of_client) * QUEUE_ROW_BYTES;
+        let bytes = u64::from(setup.clients).saturating_mul(of_client) * IBENCH_ROW_BYTES;
         let setups = alike(&[setup], bytes);
         Some(Self { setups, exceeds_cache: tables.exceed_cache, has_templates: false, terms })
     }
@@ -68,7 +68,7 @@ impl Footprint {
     pub(crate) fn of_study(study: &Study) -> Self {
         let terms = Terms::or_default(study.terms.as_deref());
         Self::of_steps(&study.cells, terms)
-            .unwrap_or_else(|| Self::of(&study.setups, study.own(), terms))
+            .unwrap_or_else(|| Self::of(&study.setups, study.user_data(), terms))
     }
 
     /// The setup with the most data: servers are configured for it.
@@ -124,15 +124,15 @@ pub fn log_mb(study: &Study) -> u64 {
 }
 
 /// Expected size of a user's tables, bytes. Rows that a script makes are not known, so they count as nothing.
-fn own_bytes(data: &OwnData) -> u64 {
-    let of_table = |table: &assay_model::OwnTable| {
+fn own_bytes(data: &UserData) -> u64 {
+    let of_table = |table: &assay_model::UserTable| {
         let row = match &table.rows {
-            OwnRows::Generated { columns, .. } => {
-                columns.iter().map(|it| value_bytes(&it.values)).sum::<u64>() + OWN_ROW_BYTES
+            UserRows::Generated { columns, .. } => {
+                columns.iter().map(|it| value_bytes(&it.values)).sum::<u64>() + USER_ROW_BYTES
             }
-            OwnRows::Csv { .. } | OwnRows::Script(_) => ROW_BYTES,
+            UserRows::Csv { .. } | UserRows::Script(_) => ROW_BYTES,
         };
-        let indexes = OWN_INDEX_BYTES.saturating_mul(table.after.len() as u64);
+        let indexes = USER_INDEX_BYTES.saturating_mul(table.after.len() as u64);
         row.saturating_add(indexes).saturating_mul(table.count().unwrap_or(0).into())
     };
     data.tables.iter().map(of_table).fold(0, u64::saturating_add)

@@ -63,7 +63,7 @@ fn pages() -> Vec<(&'static str, String)> {
         ("several-setups", page(&failed(study(&["11.4", "11.8"], TestSet::Set27, &FOUR, true), 4))),
         ("twelve", page(&twelve())),
         ("sweep", page(&with_setups(record(&["11.4", "11.8"]), &sweep))),
-        ("insert-bench", page(&common::queue::benchmark())),
+        ("insert-bench", page(&common::ibench::benchmark())),
         ("hostile", page(&hostile())),
         ("beside", beside((&two, &judged), &other).render(Format::HTML, &OPTIONS).unwrap()),
         ("trend", trend(&course).render(Format::HTML, &OPTIONS).unwrap()),
@@ -170,7 +170,7 @@ fn names_can_be_read_in_a_narrow_window() {
     let heights = "[...document.querySelectorAll('.shaded th')].map((it) => it.getBoundingClientRect().height)";
     let tall = browser.value(&format!("Math.max(...{heights})")).as_f64().unwrap();
     assert!(tall < 80.0, "{tall}");
-    let mut benchmark = common::queue::benchmark();
+    let mut benchmark = common::ibench::benchmark();
     for (number, system) in benchmark.systems.iter_mut().enumerate() {
         system.name = format!("my8036_rel.cz11{number}_bee_with_a_long_name");
     }

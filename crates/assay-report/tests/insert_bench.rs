@@ -7,7 +7,7 @@ mod common;
 use assay_model::*;
 use assay_report::{Format, TextOptions, render, report};
 use assay_verdict::judge;
-use common::queue::benchmark;
+use common::ibench::benchmark;
 
 fn rendered(format: Format) -> String {
     let record = benchmark();

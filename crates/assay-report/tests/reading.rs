@@ -7,7 +7,7 @@ mod common;
 use assay_model::{StudyRecord, TestSet};
 use assay_report::{Format, TextOptions, render};
 use assay_verdict::{Judgement, judge};
-use common::queue::benchmark;
+use common::ibench::benchmark;
 use common::record;
 use common::studies::{ONE, study};
 

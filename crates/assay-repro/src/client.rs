@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use assay_model::{Class, Dialect, OwnStep, StatementMode};
+use assay_model::{Class, Dialect, StatementMode, UserStep};
 use assay_workloads::sql::first_word;
 use assay_workloads::{Argument, Client, EventBuf, Operation, Program, push_quoted};
 
 use crate::finding::{Finding, Refused, ReproFile};
-use crate::own::push_statement;
 use crate::safe;
+use crate::user::push_statement;
 
 /// Turns with statements of their own, if these change data. More turns repeat them on new data.
 const TURNS: u32 = 12;
@@ -78,13 +78,13 @@ pub(crate) fn statements(finding: &Finding<'_>) -> Result<Statements, Refused> {
         }
     }
     let kinds = || test.roles.iter().flat_map(|role| &role.script.mix);
-    let has = |is: fn(&OwnStep) -> bool| kinds().flat_map(|kind| &kind.steps).any(is);
+    let has = |is: fn(&UserStep) -> bool| kinds().flat_map(|kind| &kind.steps).any(is);
     Ok(Statements {
         files,
         events: events * u64::from(clients),
         turns,
-        without_pauses: has(|step| matches!(step, OwnStep::Sleep { .. })),
-        keeps: has(|step| matches!(step, OwnStep::Send { keep, .. } if !keep.is_empty())),
+        without_pauses: has(|step| matches!(step, UserStep::Sleep { .. })),
+        keeps: has(|step| matches!(step, UserStep::Send { keep, .. } if !keep.is_empty())),
     })
 }
 

@@ -1,7 +1,7 @@
 //! A finding, and what is made of it.
 
 use assay_model::{
-    Artifact, CellId, Dialect, Estimate, Hint, OwnFile, Schema, StudyRecord, System, printable,
+    Artifact, CellId, Dialect, Estimate, Hint, Schema, StudyRecord, System, UserRowsFile, printable,
 };
 use assay_verdict::{CellJudgement, Judgement};
 use assay_workloads::OltpOptions;
@@ -22,7 +22,7 @@ pub struct Finding<'a> {
     /// The options of sysbench's scripts, if the test is one of them.
     pub oltp: Option<&'a OltpOptions>,
     /// Reads a file with rows that belongs to a workload; the error says why it cannot.
-    pub read_file: &'a dyn Fn(&OwnFile) -> Result<Vec<u8>, String>,
+    pub read_file: &'a dyn Fn(&UserRowsFile) -> Result<Vec<u8>, String>,
 }
 
 /// A file of the directory.
@@ -94,7 +94,7 @@ impl<'a> Finding<'a> {
                 "assay knows only their results; compare the systems yourself, and then use the new study",
             ));
         }
-        if matches!(test.schema, Schema::Queue(_)) {
+        if matches!(test.schema, Schema::Ibench(_)) {
             return Err(Refused::new(
                 format!(
                     "`{test}` is a step of the Insert Benchmark, which sysbench, pgbench and the plain \

@@ -6,13 +6,13 @@ mod client;
 mod config;
 mod finding;
 mod lua;
-mod own;
 mod pgbench;
 mod readme;
 mod run;
 mod safe;
 mod sbtest;
 mod tool;
+mod user;
 
 use std::fmt::Write as _;
 
@@ -33,8 +33,8 @@ pub fn files(finding: &Finding<'_>) -> Result<Vec<ReproFile>, Refused> {
         ReproFile { is_program: true, ..text("run.sh", run::script(finding, &tool)) },
     ];
     files.extend(config::files(finding));
-    match finding.cell.test.own() {
-        Some(own) => files.extend(own::files(finding, own)?),
+    match finding.cell.test.user_data() {
+        Some(own) => files.extend(user::files(finding, own)?),
         None => files.extend(sbtest::files(finding)?),
     }
     files.push(text("statements.sql", statements(finding)));

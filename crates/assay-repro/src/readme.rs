@@ -122,7 +122,7 @@ fn figures(finding: &Finding<'_>) -> String {
     let mut text = "## What was measured\n\n".to_owned();
     let study = &finding.record.study;
     let setup = finding.cell.setup;
-    let data = match finding.cell.test.own() {
+    let data = match finding.cell.test.user_data() {
         Some(own) => format!("{} rows in {} tables", thousands(own.rows()), own.tables.len()),
         None => {
             format!("tables × rows: {} × {}", setup.tables, thousands(u64::from(setup.rows)))
@@ -294,10 +294,10 @@ fn differences(finding: &Finding<'_>, tool: &Tool) -> String {
         "The client's own time is part of both sides, so a slower client brings the ratio nearer to 1.".to_owned(),
         "Nothing is pinned to CPUs, and turns last seconds, not milliseconds: expect a wider spread.".to_owned(),
     ];
-    if test.own().is_none() {
+    if test.user_data().is_none() {
         lines.push("The rows have the same distribution as assay's, but other values.".to_owned());
     }
-    if test.own().is_none() && test.start_from == StartFrom::Aged {
+    if test.user_data().is_none() && test.start_from == StartFrom::Aged {
         lines.push(
             "assay measured this test on data that writes had changed before; the script measures it on rows that were \
              just loaded."

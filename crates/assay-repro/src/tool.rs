@@ -30,7 +30,7 @@ impl Tool {
     /// pgbench comes with Postgres, if it can draw the values.
     pub(crate) fn of(finding: &Finding<'_>) -> Result<Self, Refused> {
         let test = finding.cell.test;
-        if test.own().is_some() {
+        if test.user_data().is_some() {
             return Ok(Self::Client(client::statements(finding)?));
         }
         if test.name() == "bulk_insert" {

@@ -20,7 +20,7 @@ use crate::site::Site;
 use crate::sparse::{check_room, free_zeros};
 use crate::spent_log::free_spent_logs;
 use crate::supervise::{
-    Ending, Job, RunAs, Sandbox, below, create_own, is_called_for, unique_name,
+    Ending, Job, RunAs, Sandbox, below, create_user_data, is_called_for, unique_name,
 };
 use crate::{refused, run_root, threads};
 
@@ -99,7 +99,7 @@ impl Server {
             fs::create_dir_all(&site.data_root)?;
             check_room(template, &site.data_root)?;
             // Only this user can reach data and temporary files, whatever their own permissions are.
-            create_own(&instance_dir)?;
+            create_user_data(&instance_dir)?;
             fs::create_dir(&places.tmp_dir)?;
             sandbox.hold()?;
             copy_whole(template, &places.data_dir, &site.stop)

@@ -84,7 +84,7 @@ impl Sample {
             SliceOutcome::Unanswered(_) => Fitness::Unanswered,
             _ if slice.misses_sla() => Fitness::Missed,
             // A step takes so long that the machine is always in some trouble, and it cannot be repeated alone.
-            _ if slice.cell.test.queue().is_some() => Fitness::Good,
+            _ if slice.cell.test.ibench().is_some() => Fitness::Good,
             _ if slice.trouble.contains(&Trouble::ClockJump) => Fitness::Mistimed,
             SliceOutcome::Troubled => Fitness::Troubled,
             SliceOutcome::Good => Fitness::Good,
@@ -95,7 +95,7 @@ impl Sample {
             cell: slice.cell,
             block: slice.block,
             // Steps of the Insert Benchmark number their attempts, of which one counts in each block.
-            round: if slice.cell.test.queue().is_some() { 0 } else { slice.round },
+            round: if slice.cell.test.ibench().is_some() { 0 } else { slice.round },
             fitness,
             rate,
             seconds: rate.map_or(0.0, |rate| slice.ops() / rate),

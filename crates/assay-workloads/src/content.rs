@@ -43,7 +43,7 @@ pub fn row_checksum(table: u32, columns: [&[u8]; 4], scratch: &mut Vec<u8>) -> u
 
 /// The part of a row in the checksum of a user's table, as the server sends its values. A NULL differs from an empty
 /// text.
-pub fn own_row_checksum<'v>(
+pub fn user_row_checksum<'v>(
     table: u32,
     values: impl Iterator<Item = Option<&'v [u8]>>,
     scratch: &mut Vec<u8>,

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use assay_model::{
-    Definition, Dialect, Engine, IdKey, OwnData, OwnRows, Pacing, PerDialect, Product, QueueStep,
-    Role, Schema, Setup, StatementMode, TableForm, Unit,
+    Definition, Dialect, Engine, IbenchStep, IdKey, Pacing, PerDialect, Product, Role, Schema,
+    Setup, StatementMode, TableForm, Unit, UserData, UserRows,
 };
 use sha2::{Digest, Sha256};
 
 use crate::event::{Argument, Client, EventBuf, Operation};
+use crate::ibench::{IbenchQueryText, IbenchRows, IbenchTable, Ids, RandomText};
 use crate::program::Program;
-use crate::queue::{Ids, QueueQueryText, QueueRows, QueueTable, RandomText};
 use crate::rows::Row;
 use crate::schema::create_table;
 use crate::statement::{Mode, ParamType};
@@ -77,33 +77,33 @@ fn add_data(schema: &Schema, all: &mut Sha256) {
                 all.update(pad);
             }
         }
-        Schema::Own(data) => add_own_data(data, all),
-        Schema::Queue(step) => add_queue(step, all),
+        Schema::User(data) => add_user_data(data, all),
+        Schema::Ibench(step) => add_queue(step, all),
     }
 }
 
 /// All that a user's tables are, except where files lie. Examples would miss what is rare.
-fn add_own_data(data: &OwnData, all: &mut Sha256) {
+fn add_user_data(data: &UserData, all: &mut Sha256) {
     let mut data = data.clone();
     data.name.clear();
     for table in &mut data.tables {
         match &mut table.rows {
-            OwnRows::Csv { file, .. } => file.path.clear(),
-            OwnRows::Script(PerDialect { mysql, postgres }) => {
+            UserRows::Csv { file, .. } => file.path.clear(),
+            UserRows::Script(PerDialect { mysql, postgres }) => {
                 mysql.iter_mut().chain(postgres).for_each(|file| file.path.clear());
             }
-            OwnRows::Generated { .. } => {}
+            UserRows::Generated { .. } => {}
         }
     }
     all.update(serde_json::to_vec(&data).unwrap_or_default());
 }
 
 /// What a step of the Insert Benchmark does, with the first statements of each kind.
-fn add_queue(step: &QueueStep, all: &mut Sha256) {
+fn add_queue(step: &IbenchStep, all: &mut Sha256) {
     all.update(serde_json::to_vec(step).unwrap_or_default());
     let text = RandomText::new(1);
     for dialect in Dialect::ALL {
-        let table = QueueTable::new(dialect, 1);
+        let table = IbenchTable::new(dialect, 1);
         let engine = Product::of_dialect(dialect).default_engine();
         let created = table.create(engine, &step.tables);
         let indexes = table.create_indexes(engine, step.tables.indexes);
@@ -111,10 +111,11 @@ fn add_queue(step: &QueueStep, all: &mut Sha256) {
         for statement in created.iter().chain(&indexes).chain(&reads) {
             all.update(statement);
         }
-        let rows = QueueRows::new(&table, 1, "step", 1, Arc::clone(&text));
+        let rows = IbenchRows::new(&table, 1, "step", 1, Arc::clone(&text));
         let place = (1, "step", 1);
         let queries = step.queries;
-        let queries = queries.map(|it| QueueQueryText::new(&table, step.tables.indexes, it, place));
+        let queries =
+            queries.map(|it| IbenchQueryText::new(&table, step.tables.indexes, it, place));
         let mut statement = Vec::new();
         for number in 0..u64::from(EXAMPLES) {
             rows.write(number, step.rows_per_statement(), "2026-05-01 12:00:00", &mut statement);

@@ -13,14 +13,13 @@ mod distribution;
 mod event;
 mod expression;
 mod generate;
+mod ibench;
 mod micro;
 mod mix;
 mod oltp;
 mod oltp_options;
 mod outline;
-mod own_rows;
 mod program;
-mod queue;
 mod random;
 mod repeat;
 mod rows;
@@ -30,23 +29,23 @@ pub mod sql;
 mod statement;
 mod steps;
 mod text;
+mod user_rows;
 mod value;
 
 pub use answers::{Answer, LoadedData, is_ordered};
-pub use content::{ContentQuery, content_query, own_row_checksum, row_checksum};
+pub use content::{ContentQuery, content_query, row_checksum, user_row_checksum};
 pub use csv_rows::{CsvError, CsvRows};
 pub use event::{Argument, Arguments, Client, EventBuf, Operation};
 pub use expression::{Number, constant};
+pub use ibench::{
+    IbenchQueryText, IbenchRows, IbenchSizes, IbenchStatement, IbenchTable, Ids, Pace, RandomText,
+    ibench_statements, ibench_steps,
+};
 pub use micro::{WARMS_LOAD, WARMS_READS, published_test, test_by_name, tests_of};
 pub use oltp::{OLTP_SCRIPTS, oltp_tests};
 pub use oltp_options::{HEADING as OLTP_HEADING, OltpOptions};
 pub use outline::{outline, outline_of};
-pub use own_rows::{CsvBatches, OwnBatches, quoted_name};
 pub use program::Program;
-pub use queue::{
-    Ids, Pace, QueueQueryText, QueueRows, QueueSizes, QueueStatement, QueueTable, RandomText,
-    queue_statements, queue_steps,
-};
 pub use repeat::{column_names, unrepeatable};
 pub use rows::{Batch, InsertBatches, Row};
 pub use schema::{cache_queries, create_index, create_table};
@@ -54,3 +53,4 @@ pub use script::{ScriptError, check_script, script_statements};
 pub use statement::{Mode, ParamType, Statement};
 pub use steps::{define, needs_numbering};
 pub use text::push_quoted;
+pub use user_rows::{CsvBatches, UserBatches, quoted_name};

@@ -1,6 +1,6 @@
 //! The kinds of events of a user's workload, bound to the statements of a dialect.
 
-use assay_model::{Dialect, Generator, OwnStep, Scalar, Sql, StatementMode, Transaction};
+use assay_model::{Dialect, Generator, Scalar, Sql, StatementMode, Transaction, UserStep};
 
 use crate::generate::Source;
 use crate::statement::{Mode, ParamType, Statement};
@@ -48,10 +48,10 @@ pub(crate) fn kinds(
         up_to += kind.weight / total;
         let variables = kind.variables.iter().map(|it| it.values.as_ref());
         let steps = (0..).zip(&kind.steps).filter_map(|(number, step)| match step {
-            OwnStep::Sleep { us, when } => {
+            UserStep::Sleep { us, when } => {
                 Some(KindStep::Sleep { step: number, us: Source::new(us), when: *when })
             }
-            OwnStep::Send { sql, times, keep, when } => {
+            UserStep::Send { sql, times, keep, when } => {
                 let sql = sql.of(dialect)?;
                 statements.push(statement(dialect, kind, sql, keep, mode));
                 let statement = statements.len() - 1;

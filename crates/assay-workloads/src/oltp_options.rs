@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use assay_model::limits::oltp::{DELETE_INSERTS, DELTA, LISTED, RANGE, TIMES};
-use assay_model::limits::own::{PARETO_H, ZIPF_S};
+use assay_model::limits::user::{PARETO_H, ZIPF_S};
 use assay_model::{Distribution, PgsqlVariant, RandType, TableForm};
 use assay_options::{count, fraction, on_off, word};
 use clap::ArgAction::Set;

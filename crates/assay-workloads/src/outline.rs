@@ -1,6 +1,6 @@
 //! The statements of a test, for people.
 
-use assay_model::{Definition, Dialect, OwnStep, Schema};
+use assay_model::{Definition, Dialect, Schema, UserStep};
 
 /// The statements of one event on MariaDB and MySQL in order, with `?` for parameters, on a table `sbtest`. Repeated
 /// statements are listed once, and long lists are shortened. Those of a user's test are listed by kind of event.
@@ -11,7 +11,7 @@ pub fn outline(test: &Definition) -> Vec<String> {
         None => sql.to_owned(),
     };
     let all = outline_of(test, Dialect::MySql);
-    if matches!(test.schema, Schema::Own(_)) {
+    if matches!(test.schema, Schema::User(_)) {
         all
     } else {
         all.iter().map(|it| short(it)).collect()
@@ -23,19 +23,19 @@ pub fn outline(test: &Definition) -> Vec<String> {
 pub fn outline_of(test: &Definition, dialect: Dialect) -> Vec<String> {
     let steps = test.roles.iter().flat_map(|role| &role.script.steps);
     let own = test.roles.iter().flat_map(|role| &role.script.mix).flat_map(|kind| &kind.steps);
-    let own = own.map(|step| own_step(step, dialect));
+    let own = own.map(|step| user_step(step, dialect));
     steps.map(|step| step.sql(dialect).to_owned()).chain(own).collect()
 }
 
 /// A step of a user's test.
-fn own_step(step: &OwnStep, dialect: Dialect) -> String {
+fn user_step(step: &UserStep, dialect: Dialect) -> String {
     match step {
-        OwnStep::Send { sql, .. } => {
+        UserStep::Send { sql, .. } => {
             let sql = sql.of(dialect).or(sql.mysql.as_ref()).or(sql.postgres.as_ref());
             let text = sql.map(|sql| sql.with_marks(|_| "?".to_owned())).unwrap_or_default();
             text.split_whitespace().collect::<Vec<_>>().join(" ")
         }
-        OwnStep::Sleep { .. } => "a pause".to_owned(),
+        UserStep::Sleep { .. } => "a pause".to_owned(),
     }
 }
 

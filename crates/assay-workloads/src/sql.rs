@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use assay_model::{Dialect, OwnStep, Sql, Transaction};
+use assay_model::{Dialect, Sql, Transaction, UserStep};
 
 /// A variable in a statement: its name and the place of colon and name in the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -323,8 +323,8 @@ pub fn leading_name(text: &str) -> &str {
 #[must_use]
 pub fn outline(transaction: &Transaction) -> String {
     const WORDS_MAX: usize = 8;
-    let word = |step: &OwnStep| match step {
-        OwnStep::Send { sql, .. } => {
+    let word = |step: &UserStep| match step {
+        UserStep::Send { sql, .. } => {
             let (sql, syntax) = match (&sql.mysql, &sql.postgres) {
                 (Some(sql), _) => (sql, Dialect::MySql),
                 (None, sql) => (sql.as_ref()?, Dialect::Postgres),
@@ -332,7 +332,7 @@ pub fn outline(transaction: &Transaction) -> String {
             let text = sql.with_marks(|_| String::new());
             Some(leading_name(first_word(&text, syntax)).to_ascii_uppercase())
         }
-        OwnStep::Sleep { .. } => Some("pause".to_owned()),
+        UserStep::Sleep { .. } => Some("pause".to_owned()),
     };
     let words: Vec<String> = transaction.steps.iter().filter_map(word).collect();
     let shown = words.iter().take(WORDS_MAX).map(String::as_str).collect::<Vec<_>>().join(", ");

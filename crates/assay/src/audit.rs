@@ -50,7 +50,7 @@ pub(crate) fn run(args: &Audit, cache_dir: Option<&Path>) -> Result<Exit> {
     let tests = workload::suite(&request)?;
     let plan = assay_plan::plan_of(&request, unlimited, tests.clone())?;
     let specs: Vec<_> = plan.systems.iter().map(|it| &it.spec).collect();
-    let data = plan.study.own().map_or(DATA, |_| assay_plan::largest(&plan.study).data());
+    let data = plan.study.user_data().map_or(DATA, |_| assay_plan::largest(&plan.study).data());
     assay_plan::check_audit(&plan.study, &specs, data, machine)
         .map_err(|error| on_disk(error, &env.cache_dir))?;
     let participants = participants(&plan, &env)?;

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use assay_load::{OwnTables, Tables};
+use assay_load::{Tables, UserTables};
 use assay_model::{DataSet, Dialect, IdKey, Product, counted};
 use assay_plan::parse_engine;
 use assay_wire::{ConnectOptions, Stop};
@@ -99,13 +99,13 @@ fn load_workload(
     progress: &Progress,
 ) -> Result<Loaded> {
     let read = workload::read(file)?;
-    let own = read.tests.first().and_then(|test| test.own());
+    let own = read.tests.first().and_then(|test| test.user_data());
     let data = own.context("the workload has no tables")?;
     if let Some(table) = data.lacks(dialect) {
         anyhow::bail!("`{}` does not say how to create table `{}` there", read.name, table.name);
     }
-    let tables = OwnTables { dialect, data, seed: args.seed, files: &workload::read_again };
-    let report = assay_load::fill_own(options, tables, args.replace, &mut |done| {
+    let tables = UserTables { dialect, data, seed: args.seed, files: &workload::read_again };
+    let report = assay_load::fill_user_data(options, tables, args.replace, &mut |done| {
         progress.update(&format!("loading, {done}"));
     })?;
     Ok(Loaded {

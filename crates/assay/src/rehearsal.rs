@@ -5,8 +5,8 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use assay_load::{Error as LoadError, Session, Work};
 use assay_model::{
-    Definition, Dialect, OwnRows, OwnStep, OwnTable, Prefix, Product, Setup, StatementMode, Test,
-    Transaction,
+    Definition, Dialect, Prefix, Product, Setup, StatementMode, Test, Transaction, UserRows,
+    UserStep, UserTable,
 };
 use assay_plan::{MachineFacts, Plan, Request};
 use assay_servers::Server;
@@ -30,8 +30,8 @@ pub(crate) enum Rehearsed {
 
 /// Tries the tests of a workload file.
 pub(crate) fn rehearse(path: &str, tests: &[Test], cache_dir: Option<&Path>) -> Result<Rehearsed> {
-    let of_script = |table: &&OwnTable| matches!(table.rows, OwnRows::Script(_));
-    let own = tests.first().and_then(|test| test.own());
+    let of_script = |table: &&UserTable| matches!(table.rows, UserRows::Script(_));
+    let own = tests.first().and_then(|test| test.user_data());
     if let Some(table) = own.and_then(|own| own.tables.iter().find(of_script)) {
         let why = format!("the rows of `{}` come from a script", table.name);
         return Ok(Rehearsed::Not(why));
@@ -92,7 +92,7 @@ fn faults(
     let mut refused: Vec<LoadError> = Vec::new();
     let dialect = system.spec.product.dialect();
     let mut control = Connection::connect(&options)?;
-    for table in plan.study.own().iter().flat_map(|own| &own.tables) {
+    for table in plan.study.user_data().iter().flat_map(|own| &own.tables) {
         for (told, sql) in making(table, dialect) {
             if let Err(cause) = control.query(&sql) {
                 refused.push(LoadError::Query { sql: told, cause });
@@ -135,7 +135,7 @@ fn steps(test: Test) -> Vec<Test> {
     let mut all = Vec::new();
     for role in &definition.roles {
         for transaction in &role.script.mix {
-            let is_sent = |step: &&OwnStep| matches!(step, OwnStep::Send { .. });
+            let is_sent = |step: &&UserStep| matches!(step, UserStep::Send { .. });
             all.extend(transaction.steps.iter().filter(is_sent).map(|step| {
                 let mut role = role.clone();
                 role.script.mix =
@@ -149,13 +149,13 @@ fn steps(test: Test) -> Vec<Test> {
 
 /// The statements that make a table, and one that names the columns of its rows and inserts none; each with the words
 /// that stand for it.
-fn making(table: &OwnTable, dialect: Dialect) -> Vec<(String, String)> {
+fn making(table: &UserTable, dialect: Dialect) -> Vec<(String, String)> {
     let of_dialect = |list: &[assay_model::PerDialect<String>]| -> Vec<(String, String)> {
         let texts = list.iter().filter_map(|it| it.of(dialect));
         texts.map(|sql| (sql.clone(), sql.clone())).collect()
     };
     let mut made = of_dialect(&table.create);
-    if let OwnRows::Generated { columns, .. } = &table.rows {
+    if let UserRows::Generated { columns, .. } = &table.rows {
         let quote = dialect.quote();
         let names: Vec<String> =
             columns.iter().map(|it| format!("{quote}{}{quote}", it.name)).collect();

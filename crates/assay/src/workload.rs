@@ -4,7 +4,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
-use assay_model::{OwnFile, Test};
+use assay_model::{Test, UserRowsFile};
 use assay_plan::{Request, UserFile, Workload, read_workload};
 use sha2::{Digest as _, Sha256};
 
@@ -36,7 +36,7 @@ pub(crate) fn suite(request: &Request) -> Result<Vec<Test>> {
 }
 
 /// Reads a file with rows that must be the one that the workload was planned with.
-pub(crate) fn read_again(file: &OwnFile) -> Result<Vec<u8>, String> {
+pub(crate) fn read_again(file: &UserRowsFile) -> Result<Vec<u8>, String> {
     let found = user_file(Path::new(&file.path))?;
     match found.sha256 == file.sha256 {
         true => Ok(found.content),

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::ops::RangeInclusive;
 
 use assay_model::Distribution;
-use assay_model::limits::own::{PARETO_H, ZIPF_S};
+use assay_model::limits::user::{PARETO_H, ZIPF_S};
 
 /// Checks that a value lies in its range.
 pub(crate) fn within<T: PartialOrd + Display>(

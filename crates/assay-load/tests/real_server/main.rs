@@ -5,10 +5,10 @@
 mod bed;
 mod content;
 mod functional;
+mod ibench;
+mod ibench_acceptance;
 mod oltp;
 mod postgres;
-mod queue;
-mod queue_acceptance;
 mod session;
 mod survey;
 

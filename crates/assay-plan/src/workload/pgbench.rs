@@ -6,10 +6,10 @@ mod tables;
 
 use std::ops::Range;
 
-use assay_model::limits::own::{STEPS, VARIABLES};
+use assay_model::limits::user::{STEPS, VARIABLES};
 use assay_model::{
-    Class, Dialect, Function, Generator, OwnData, OwnStep, PerDialect, Scalar, Sql, Term, Test,
-    Transaction, Variable,
+    Class, Dialect, Function, Generator, PerDialect, Scalar, Sql, Term, Test, Transaction,
+    UserData, UserStep, Variable,
 };
 use assay_workloads::sql::{
     backslash, leading_name, leaves_open, marks, only_reads, outline, quoted_use, statement,
@@ -60,7 +60,7 @@ pub(super) fn tests(name: &str, text: &str) -> Result<Vec<Test>, Fault> {
     }
     let does = outline(&transaction);
     let class = if is_write { Class::Write } else { Class::Read };
-    let data = OwnData { name: name.to_owned(), tables: tables::tables() };
+    let data = UserData { name: name.to_owned(), tables: tables::tables() };
     Ok(vec![define(definition(name, does, class, vec![transaction], &data))])
 }
 
@@ -69,7 +69,7 @@ struct Script<'t> {
     text: &'t str,
     known: Variables,
     variables: Vec<Variable>,
-    steps: Vec<OwnStep>,
+    steps: Vec<UserStep>,
     is_write: bool,
     /// The places of the statements that are always sent, by step.
     places: Vec<(usize, Range<usize>)>,
@@ -143,8 +143,8 @@ impl<'t> Script<'t> {
     /// Refuses a script that leaves a transaction open for the next event, as pgbench does.
     fn refuse_open_transaction(&mut self) {
         let sent = self.steps.iter().filter_map(|step| match step {
-            OwnStep::Send { sql, .. } => sql.postgres.as_ref()?.pieces.first(),
-            OwnStep::Sleep { .. } => None,
+            UserStep::Send { sql, .. } => sql.postgres.as_ref()?.pieces.first(),
+            UserStep::Sleep { .. } => None,
         });
         if leaves_open(sent.map(String::as_str), Dialect::Postgres) {
             let fault = Fault::of_file("a transaction begins in the script and does not end");
@@ -261,7 +261,7 @@ impl<'t> Script<'t> {
         let us = us.filter(|us| (0..=SLEEP_MAX_US).contains(us));
         let us = us.ok_or_else(|| fail("`\\sleep` takes a whole number, up to 60 seconds"))?;
         let us = Generator::Constant(Scalar::Integer(us));
-        self.steps.push(OwnStep::Sleep { us, when: self.when });
+        self.steps.push(UserStep::Sleep { us, when: self.when });
         Ok(())
     }
 
@@ -290,7 +290,7 @@ impl<'t> Script<'t> {
             kept.push(self.variables.len() as u32 - 1);
             self.known.insert(name, Known::Kept(self.variables.len() as u32 - 1));
         }
-        if let Some(OwnStep::Send { keep, .. }) = self.steps.get_mut(step) {
+        if let Some(UserStep::Send { keep, .. }) = self.steps.get_mut(step) {
             *keep = kept;
         }
         Ok(())
@@ -369,7 +369,7 @@ impl<'t> Script<'t> {
             }
             self.last = Some((self.steps.len(), place));
             let sql = PerDialect { mysql: None, postgres: Some(sql) };
-            self.steps.push(OwnStep::Send { sql, times: 1, keep: Vec::new(), when: self.when });
+            self.steps.push(UserStep::Send { sql, times: 1, keep: Vec::new(), when: self.when });
         }
     }
 

@@ -1,6 +1,6 @@
 //! pgbench scripts: what is read, and how mistakes are shown.
 
-use assay_model::{Dialect, Distribution, Hint as _, OwnRows, Schema};
+use assay_model::{Dialect, Distribution, Hint as _, Schema, UserRows};
 
 use super::*;
 
@@ -33,13 +33,13 @@ fn a_script_is_a_test_on_the_tables_of_pgbench() {
     assert_eq!(test.name(), "tpcb");
     assert_eq!(test.does, "BEGIN, UPDATE, SELECT, UPDATE, UPDATE, INSERT, END");
     assert_eq!(test.class, assay_model::Class::Write);
-    let Schema::Own(data) = &test.definition().schema else { panic!("{test:?}") };
+    let Schema::User(data) = &test.definition().schema else { panic!("{test:?}") };
     let rows: Vec<_> = data.tables.iter().map(|table| table.count()).collect();
     assert_eq!(rows, [Some(1), Some(10), Some(100_000), Some(0)]);
-    assert!(data.tables.iter().all(|it| matches!(it.rows, OwnRows::Generated { .. })));
+    assert!(data.tables.iter().all(|it| matches!(it.rows, UserRows::Generated { .. })));
     let transaction = &test.definition().roles[0].script.mix[0];
     assert_eq!(transaction.variables.len(), 4);
-    let assay_model::OwnStep::Send { sql, .. } = &transaction.steps[1] else { panic!() };
+    let assay_model::UserStep::Send { sql, .. } = &transaction.steps[1] else { panic!() };
     assert!(sql.of(Dialect::MySql).is_none());
     assert_eq!(sql.of(Dialect::Postgres).unwrap().variables, [3, 0]);
 }
@@ -60,7 +60,7 @@ fn constants_become_part_of_the_statement_and_draws_do_not() {
                 \\set z random_zipfian(:m, :n * 1000, 1.5)\n\\sleep :n ms\nSELECT :n, :m, :z";
     let workload = read(text).unwrap();
     let transaction = &workload.tests[0].definition().roles[0].script.mix[0];
-    let [_, assay_model::OwnStep::Send { sql, .. }] = transaction.steps.as_slice() else {
+    let [_, assay_model::UserStep::Send { sql, .. }] = transaction.steps.as_slice() else {
         panic!("{transaction:?}")
     };
     assert_eq!(sql.postgres.as_ref().unwrap().pieces, ["SELECT 1, (-2), ", ""]);
@@ -212,7 +212,7 @@ fn columns_of_a_result_become_variables() {
                   UPDATE pgbench_branches SET bbalance = :x_b WHERE bid = :x_bid;";
     let workload = read(script).unwrap();
     let transaction = &workload.tests[0].definition().roles[0].script.mix[0];
-    let assay_model::OwnStep::Send { keep, .. } = &transaction.steps[0] else { panic!() };
+    let assay_model::UserStep::Send { keep, .. } = &transaction.steps[0] else { panic!() };
     assert_eq!(keep, &[1, 2]);
     assert!(events(script, 0).iter().any(|it| it.ends_with("kept 2 kept 1")));
 }

@@ -1,9 +1,9 @@
 //! From the text of a workload file to tests.
 
-use assay_model::limits::own::KINDS;
+use assay_model::limits::user::KINDS;
 use assay_model::{
-    Class, Definition, Distribution, Group, OwnData, Pacing, PlanningFacts, Role, Schema, Script,
-    StartFrom, Test, Transaction, Unit,
+    Class, Definition, Distribution, Group, Pacing, PlanningFacts, Role, Schema, Script, StartFrom,
+    Test, Transaction, Unit, UserData,
 };
 use assay_workloads::define;
 
@@ -82,7 +82,7 @@ pub(super) fn tests(name: &str, text: &str, files: ReadFile<'_>) -> Result<Vec<T
             return Err(Fault::of_all(faults).unwrap_or_else(|| Fault::of_file("a mistake")));
         }
     };
-    let data = OwnData { name: name.to_owned(), tables };
+    let data = UserData { name: name.to_owned(), tables };
     let defined = |it: &Written<'_>| {
         let (mix, only_reads) = kinds(it, &written)?;
         let class = match it.writes.unwrap_or(!only_reads) {
@@ -101,7 +101,7 @@ pub(super) fn definition(
     does: String,
     class: Class,
     mix: Vec<Transaction>,
-    data: &OwnData,
+    data: &UserData,
 ) -> Definition {
     let script =
         Script { steps: Vec::new(), draw: Distribution::Uniform, rows: None, mix, scratch: None };
@@ -114,7 +114,7 @@ pub(super) fn definition(
         // Nobody knows which writes precede which reads in the user's life.
         start_from: StartFrom::Fresh,
         unit: Unit::Query,
-        schema: Schema::Own(data.clone()),
+        schema: Schema::User(data.clone()),
         roles: vec![Role { script, clients: None, pacing: Pacing::Closed }],
         planning: PlanningFacts { rows_per_event: 1, ..PlanningFacts::default() },
         digest: String::new(),

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use assay_model::limits::own::{COLUMNS, ROW_BYTES, TABLES};
-use assay_model::{OwnColumn, OwnFile, OwnRows, OwnTable, PerDialect};
+use assay_model::limits::user::{COLUMNS, ROW_BYTES, TABLES};
+use assay_model::{PerDialect, UserColumn, UserRows, UserRowsFile, UserTable};
 use assay_workloads::{CsvRows, ScriptError, check_script, script_statements};
 
 use super::fields::{all_per_product, check_name, per_product, try_each};
@@ -25,7 +25,7 @@ pub(super) type Counts = BTreeMap<String, Option<u32>>;
 pub(super) fn tables(
     file: &Table<'_>,
     files: ReadFile<'_>,
-) -> Result<(Result<Vec<OwnTable>, Fault>, Counts), Fault> {
+) -> Result<(Result<Vec<UserTable>, Fault>, Counts), Fault> {
     let Some(tables) = file.get("table") else {
         return Err(Fault::of_file("the workload has no tables")
             .hint("`[table.NAME]` defines one: with `create`, `rows` and `columns`"));
@@ -56,7 +56,7 @@ fn count(value: &Value<'_>, files: ReadFile<'_>) -> Result<Option<u32>, Fault> {
     table.get("csv").map(|csv| Ok(csv_file(&csv, files)?.1)).transpose()
 }
 
-fn table(value: &Value<'_>, counts: &Counts, files: ReadFile<'_>) -> Result<OwnTable, Fault> {
+fn table(value: &Value<'_>, counts: &Counts, files: ReadFile<'_>) -> Result<UserTable, Fault> {
     let (name, table) = (value.key, value.table(EXPECTED)?);
     // Only `columns` is a table, however it is misspelt.
     let is_columns = |it: &Value<'_>| !KEYS.contains(&it.key) && it.table("").is_ok();
@@ -75,16 +75,16 @@ fn table(value: &Value<'_>, counts: &Counts, files: ReadFile<'_>) -> Result<OwnT
                     .hint("for example `rows = \"100k\"`")
             };
             let count = counts.get(name).copied().flatten().ok_or_else(lacks)?;
-            OwnRows::Generated { count, columns: self::columns(&columns, counts)? }
+            UserRows::Generated { count, columns: self::columns(&columns, counts)? }
         }
         (None, Some(csv), None) => {
             refuse_beside(&table, "csv")?;
             let (file, count) = csv_file(&csv, files)?;
-            OwnRows::Csv { file, count }
+            UserRows::Csv { file, count }
         }
         (None, None, Some(script)) => {
             refuse_beside(&table, "script")?;
-            OwnRows::Script(script_files(&script, files)?)
+            UserRows::Script(script_files(&script, files)?)
         }
         (None, None, None) => {
             return Err(Fault::at(
@@ -100,12 +100,12 @@ fn table(value: &Value<'_>, counts: &Counts, files: ReadFile<'_>) -> Result<OwnT
         }
     };
     let create = statements_of(table.get("create"))?;
-    if create.is_empty() && !matches!(rows, OwnRows::Script(_)) {
+    if create.is_empty() && !matches!(rows, UserRows::Script(_)) {
         return Err(Fault::at(value.key_span.clone(), format!("table `{name}` lacks `create`"))
             .hint("it is the `CREATE TABLE` statement, in quotes"));
     }
     let after = statements_of(table.get("after"))?;
-    Ok(OwnTable { name: name.to_owned(), create, after, rows })
+    Ok(UserTable { name: name.to_owned(), create, after, rows })
 }
 
 /// Refuses `rows` where a file has them.
@@ -126,7 +126,7 @@ fn statements_of(value: Option<Value<'_>>) -> Result<Vec<PerDialect<String>>, Fa
     Ok(all(texts.iter().map(all_per_product))?.into_iter().flatten().collect())
 }
 
-fn columns(value: &Value<'_>, counts: &Counts) -> Result<Vec<OwnColumn>, Fault> {
+fn columns(value: &Value<'_>, counts: &Counts) -> Result<Vec<UserColumn>, Fault> {
     let values = value.table("a table of columns and their values")?.values();
     if values.is_empty() || values.len() > COLUMNS {
         return Err(value.fault(format!("a table has 1 to {COLUMNS} columns")));
@@ -134,9 +134,9 @@ fn columns(value: &Value<'_>, counts: &Counts) -> Result<Vec<OwnColumn>, Fault> 
     let context = Context { tables: counts, is_column: true };
     let column = |it: &Value<'_>| {
         check_name(it, "column", "_$")?;
-        Ok(OwnColumn { name: it.key.to_owned(), values: generator(it, context)? })
+        Ok(UserColumn { name: it.key.to_owned(), values: generator(it, context)? })
     };
-    let columns: Vec<OwnColumn> = all(values.iter().map(column))?;
+    let columns: Vec<UserColumn> = all(values.iter().map(column))?;
     let bytes = columns.iter().map(|it| it.values.most_bytes()).fold(0, u64::saturating_add);
     if bytes > ROW_BYTES {
         return Err(value.fault("a row may have at most 16 MiB"));
@@ -151,20 +151,20 @@ fn file(value: &Value<'_>, files: ReadFile<'_>) -> Result<UserFile, Fault> {
 }
 
 /// A CSV file and its number of rows.
-fn csv_file(value: &Value<'_>, files: ReadFile<'_>) -> Result<(OwnFile, u32), Fault> {
+fn csv_file(value: &Value<'_>, files: ReadFile<'_>) -> Result<(UserRowsFile, u32), Fault> {
     let UserFile { path, sha256, content } = file(value, files)?;
     let count = CsvRows::new(&content).and_then(CsvRows::count_all);
     let count = count.map_err(|error| value.fault(error.to_string()))?;
-    Ok((OwnFile { path, sha256 }, count))
+    Ok((UserRowsFile { path, sha256 }, count))
 }
 
 /// An SQL script for all products, or one for each.
-fn script_files(value: &Value<'_>, files: ReadFile<'_>) -> Result<PerDialect<OwnFile>, Fault> {
+fn script_files(value: &Value<'_>, files: ReadFile<'_>) -> Result<PerDialect<UserRowsFile>, Fault> {
     type Checked = Result<(), ScriptError>;
     let read = |value: &Value<'_>, check: &dyn Fn(&[u8]) -> Checked| {
         let UserFile { path, sha256, content } = file(value, files)?;
         check(&content).map_err(|error| value.fault(error.to_string()))?;
-        Ok(OwnFile { path, sha256 })
+        Ok(UserRowsFile { path, sha256 })
     };
     if value.value.is_str() {
         return Ok(PerDialect::all(read(value, &check_script)?));

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::Distribution;
 use assay_model::{
-    Dialect, Generator, OwnStep, PerDialect, Range as Integers, Scalar, Sql, Transaction, Variable,
+    Dialect, Generator, PerDialect, Range as Integers, Scalar, Sql, Transaction, UserStep, Variable,
 };
 use toml::de::DeValue;
 
@@ -13,7 +13,7 @@ use super::table::Counts;
 use super::values::{Context, generator, weight};
 use crate::document::{Fault, Table, Value, all};
 use crate::nearest::nearest;
-use assay_model::limits::own::{EVENT_BYTES, STATEMENTS, STEPS, TIMES, USES, VARIABLES};
+use assay_model::limits::user::{EVENT_BYTES, STATEMENTS, STEPS, TIMES, USES, VARIABLES};
 use assay_options::parse_duration_s;
 use assay_workloads::sql::{
     Use, leading_name, leaves_open, only_reads, other_mark, quoted_use, statement, uses,
@@ -124,7 +124,7 @@ fn steps_of<'t>(
         return Err(steps.fault(format!("a test may have at most {STEPS} steps")));
     }
     let read = all(listed.iter().map(|value| reader.step(value)));
-    let read: Vec<OwnStep> = match read {
+    let read: Vec<UserStep> = match read {
         Ok(read) if faults.is_empty() => read,
         read => {
             let all = Fault::of_all(faults.into_iter().chain(read.err()));
@@ -169,8 +169,8 @@ fn leaves_transaction_open(transaction: &Transaction) -> bool {
     ];
     products.into_iter().any(|(syntax, of)| {
         let begins = transaction.steps.iter().filter_map(|step| match step {
-            OwnStep::Send { sql, .. } => of(sql)?.pieces.first(),
-            OwnStep::Sleep { .. } => None,
+            UserStep::Send { sql, .. } => of(sql)?.pieces.first(),
+            UserStep::Sleep { .. } => None,
         });
         leaves_open(begins.map(String::as_str), syntax)
     })
@@ -203,17 +203,17 @@ impl Reader<'_> {
         self.numbers.get(name).copied()
     }
 
-    fn step(&mut self, value: &Value<'_>) -> Result<OwnStep, Fault> {
+    fn step(&mut self, value: &Value<'_>) -> Result<UserStep, Fault> {
         if value.value.is_str() {
             let parts = PerDialect::all(value.clone());
             let sql = try_each(parts, |part, syntax| self.sql(&part, syntax))?;
-            return Ok(OwnStep::Send { sql, times: 1, keep: Vec::new(), when: None });
+            return Ok(UserStep::Send { sql, times: 1, keep: Vec::new(), when: None });
         }
         let table = value.table("SQL in quotes, or a table such as `{ sql = \"...\" }`")?;
         table.refuse_unknown(&STEP_KEYS)?;
         if let Some(think) = table.get("think") {
             return match table.values().len() {
-                1 => Ok(OwnStep::Sleep { us: pause(&think)?, when: None }),
+                1 => Ok(UserStep::Sleep { us: pause(&think)?, when: None }),
                 _ => Err(Fault::at(think.key_span, "`think` is a step of its own")
                     .hint("for example `{ think = \"10ms\" }`")),
             };
@@ -231,7 +231,7 @@ impl Reader<'_> {
         let times = table.get("times").map(|it| it.number(&(1..=TIMES))).transpose()?;
         let keep = table.get("keep").map(|it| self.keep(&it)).transpose()?;
         let (times, keep) = (times.unwrap_or(1), keep.unwrap_or_default());
-        Ok(OwnStep::Send { sql, times, keep, when: None })
+        Ok(UserStep::Send { sql, times, keep, when: None })
     }
 
     /// A statement whose variables are known.
@@ -303,19 +303,19 @@ impl Reader<'_> {
 }
 
 /// The numbers of the variables that statements use.
-fn used(steps: &[OwnStep]) -> BTreeSet<u32> {
-    let of_step = |step: &OwnStep| match step {
-        OwnStep::Send { sql, .. } => {
+fn used(steps: &[UserStep]) -> BTreeSet<u32> {
+    let of_step = |step: &UserStep| match step {
+        UserStep::Send { sql, .. } => {
             let statements = [&sql.mysql, &sql.postgres].into_iter().flatten();
             statements.flat_map(|sql| sql.variables.clone()).collect()
         }
-        OwnStep::Sleep { .. } => Vec::new(),
+        UserStep::Sleep { .. } => Vec::new(),
     };
     steps.iter().flat_map(of_step).collect()
 }
 
 /// Refuses steps that only the first event can carry out.
-fn refuse_unrepeatable(steps: &[OwnStep], written: &[Value<'_>]) -> Result<(), Fault> {
+fn refuse_unrepeatable(steps: &[UserStep], written: &[Value<'_>]) -> Result<(), Fault> {
     type OfProduct = fn(&PerDialect<Sql>) -> Option<&Sql>;
     let products: [(Dialect, OfProduct); 2] = [
         (Dialect::MySql, |sql| sql.mysql.as_ref()),
@@ -323,8 +323,8 @@ fn refuse_unrepeatable(steps: &[OwnStep], written: &[Value<'_>]) -> Result<(), F
     ];
     for (syntax, of) in products {
         let texts = (0..).zip(steps).filter_map(|(number, step)| match step {
-            OwnStep::Send { sql, .. } => Some((number, of(sql)?.with_marks(|_| "?".to_owned()))),
-            OwnStep::Sleep { .. } => None,
+            UserStep::Send { sql, .. } => Some((number, of(sql)?.with_marks(|_| "?".to_owned()))),
+            UserStep::Sleep { .. } => None,
         });
         let texts: Vec<(usize, String)> = texts.collect();
         let found = unrepeatable(texts.iter().map(|(_, text)| text.as_str()), syntax);

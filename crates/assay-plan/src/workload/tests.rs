@@ -1,8 +1,8 @@
 //! Workload files: what is read, and how mistakes are shown.
 
 use assay_model::{
-    Class, Dialect, Distribution, Generator, Hint as _, OwnData, OwnRows, OwnStep, Range, Scalar,
-    Schema, Transaction,
+    Class, Dialect, Distribution, Generator, Hint as _, Range, Scalar, Schema, Transaction,
+    UserData, UserRows, UserStep,
 };
 use proptest::prelude::*;
 
@@ -66,10 +66,10 @@ fn read(text: &str) -> Workload {
     read_workload("dir/shop.toml", text, &files).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn data(workload: &Workload) -> &'static OwnData {
+fn data(workload: &Workload) -> &'static UserData {
     match &workload.tests[0].definition().schema {
-        Schema::Own(data) => data,
-        Schema::Sbtest | Schema::Queue(_) => panic!("not a user's"),
+        Schema::User(data) => data,
+        Schema::Sbtest | Schema::Ibench(_) => panic!("not a user's"),
     }
 }
 
@@ -94,7 +94,7 @@ fn tables_have_rows_of_all_kinds() {
     let tables = &data(&workload).tables;
     let counts: Vec<_> = tables.iter().map(|table| table.count()).collect();
     assert_eq!(counts, [Some(20_000), Some(2), None]);
-    let OwnRows::Generated { columns, .. } = &tables[0].rows else { panic!("{:?}", tables[0]) };
+    let UserRows::Generated { columns, .. } = &tables[0].rows else { panic!("{:?}", tables[0]) };
     let [id, _, joined, balance] = columns.as_slice() else { panic!("{columns:?}") };
     assert_eq!(id.values, Generator::Sequence { first: 1 });
     let (low, high) = (1_577_836_800, 1_767_268_800);
@@ -148,19 +148,19 @@ fn tests_are_transactions_and_mixes_of_them() {
     let range =
         Range { low: 1, high: 20_000, draw: Distribution::Zipfian { s: 0.9 }, is_reversed: true };
     assert_eq!(browse.variables[0].values, Some(Generator::Integer(range)));
-    let OwnStep::Send { sql, times, keep, .. } = &browse.steps[1] else { panic!("{browse:?}") };
+    let UserStep::Send { sql, times, keep, .. } = &browse.steps[1] else { panic!("{browse:?}") };
     assert_eq!((*times, keep.as_slice()), (3, &[][..]));
     assert_eq!(sql.mysql, sql.postgres);
     let range = Range { low: 1000, high: 3000, draw: Distribution::Uniform, is_reversed: false };
-    assert_eq!(browse.steps[2], OwnStep::Sleep { us: Generator::Integer(range), when: None });
+    assert_eq!(browse.steps[2], UserStep::Sleep { us: Generator::Integer(range), when: None });
     let buy = &kinds(&workload, 1)[0];
     let constant = Generator::Constant(Scalar::Text("9.50".to_owned()));
     assert_eq!(buy.variables[1].values, Some(constant));
     assert_eq!((buy.variables[2].name.as_str(), &buy.variables[2].values), ("balance", &None));
-    let OwnStep::Send { sql, .. } = &buy.steps[2] else { panic!("{buy:?}") };
+    let UserStep::Send { sql, .. } = &buy.steps[2] else { panic!("{buy:?}") };
     assert_eq!(sql.mysql.as_ref().unwrap().variables, [0, 2]);
     assert_eq!(sql.postgres.as_ref().unwrap().pieces[2], "::int");
-    let OwnStep::Send { sql, .. } = &buy.steps[4] else { panic!("{buy:?}") };
+    let UserStep::Send { sql, .. } = &buy.steps[4] else { panic!("{buy:?}") };
     assert_eq!(sql.mysql.as_ref().unwrap().pieces, ["COMMIT"]);
     let day: Vec<_> = kinds(&workload, 2).iter().map(|it| (it.name.as_str(), it.weight)).collect();
     assert_eq!(day, [("browse", 80.0), ("buy", 20.5)]);
@@ -197,7 +197,7 @@ fn definitions_may_have_several_statements() {
     let of = |product| table.create.iter().filter_map(|it| it.of(product)).count();
     assert_eq!((of(Dialect::MySql), of(Dialect::Postgres)), (1, 2));
     assert_eq!(table.after.len(), 3);
-    let OwnRows::Generated { columns, .. } = &table.rows else { panic!("{table:?}") };
+    let UserRows::Generated { columns, .. } = &table.rows else { panic!("{table:?}") };
     assert!(matches!(columns[0].values, Generator::Nullable { share: 1.0, .. }));
     let of = |share: &str| {
         format!(
@@ -313,7 +313,9 @@ fn a_text_for_all_products_may_have_the_quotes_of_one() {
         let create = &data(&workload).tables[1].create;
         assert_eq!(create.len(), 1);
         assert_eq!(create[0].mysql, create[0].postgres);
-        let OwnStep::Send { sql, .. } = &kinds(&workload, 0)[0].steps[0] else { panic!("a pause") };
+        let UserStep::Send { sql, .. } = &kinds(&workload, 0)[0].steps[0] else {
+            panic!("a pause")
+        };
         let both = [&sql.mysql, &sql.postgres].map(|sql| sql.as_ref().unwrap().variables.clone());
         assert_eq!(both, [[0], [0]]);
     }

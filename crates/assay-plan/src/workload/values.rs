@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-use assay_model::limits::own::{PARETO_H, TEXT, VALUES, ZIPF_S};
+use assay_model::limits::user::{PARETO_H, TEXT, VALUES, ZIPF_S};
 use assay_model::{Distribution, Generator, Range, Scalar};
 use jiff::civil;
 use toml::de::DeValue;

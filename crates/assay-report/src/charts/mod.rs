@@ -4,12 +4,12 @@ pub(crate) mod colours;
 pub(crate) mod curves;
 mod file;
 pub(crate) mod flame;
+mod ibench;
 mod key;
 pub(crate) mod marks;
 mod matrix;
 mod panel;
 pub(crate) mod published;
-mod queue;
 pub(crate) mod scatter;
 mod sheet;
 mod strips;
@@ -24,7 +24,7 @@ pub(crate) use file::{Place, compared, noted, setup_word, stem};
 
 /// All charts of a study, in the order of a report.
 pub(crate) fn charts(report: &Report) -> Vec<ChartFile> {
-    let mut charts: Vec<ChartFile> = queue::charts(report);
+    let mut charts: Vec<ChartFile> = ibench::charts(report);
     charts.extend(strips::groups(report));
     charts.extend(curves::charts(report));
     charts.extend(sweep::charts(report));

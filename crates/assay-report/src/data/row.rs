@@ -140,7 +140,7 @@ struct LowestRow {
 }
 
 fn step_of_bench(judged: &CellJudgement) -> Option<StepOfBench> {
-    judged.cell.test.queue()?;
+    judged.cell.test.ibench()?;
     let seconds = |ns: u64| Number::from(ns as f64 / 1e9);
     let statements = |it: &Statements| StatementsRow {
         statements: it.statements,

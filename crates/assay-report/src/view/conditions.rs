@@ -203,7 +203,7 @@ fn study_facts(record: &StudyRecord) -> StudyFacts<'_> {
     StudyFacts {
         id: &study.id,
         preset: study.preset,
-        workload: study.own().map(|own| own.name.as_str()),
+        workload: study.user_data().map(|own| own.name.as_str()),
         setups: &study.setups,
         experiment: study.experiment,
         statements: study.statements,

@@ -45,7 +45,7 @@ impl<'a> InsertBench<'a> {
         let systems: Vec<usize> = (0..study.record.systems.len()).collect();
         let steps = study.record.study.cells.iter().map(|planned| Step {
             name: planned.id.test.name(),
-            has_queries: planned.id.test.queue().is_some_and(|step| step.queries.is_some()),
+            has_queries: planned.id.test.ibench().is_some_and(|step| step.queries.is_some()),
             cells: systems.iter().filter_map(|&it| study.cell(planned.id, it)).collect(),
         });
         let steps: Vec<Step> = steps.collect();

@@ -1,7 +1,7 @@
 //! Tests of a user's workload whose statements return or change no rows on any server: they measure little, and rarely
 //! what was meant.
 
-use assay_model::{Class, OwnStep, Script, SliceOutcome, StudyRecord, Test, WorkCounters};
+use assay_model::{Class, Script, SliceOutcome, StudyRecord, Test, UserStep, WorkCounters};
 
 /// Statements are shown up to so many characters.
 const SHOWN: usize = 80;
@@ -11,7 +11,7 @@ pub(super) fn warnings(record: &StudyRecord) -> Vec<String> {
     let mut told: Vec<Test> = Vec::new();
     let mut warnings = Vec::new();
     for test in record.study.cells.iter().map(|cell| cell.id.test) {
-        if test.own().is_some() && !told.contains(&test) {
+        if test.user_data().is_some() && !told.contains(&test) {
             told.push(test);
             warnings.extend(warning(record, test));
         }
@@ -44,11 +44,11 @@ const WRITES: [&str; 5] = ["INSERT", "UPDATE", "DELETE", "REPLACE", "MERGE"];
 fn statement(script: &Script, first: &[&str]) -> Option<String> {
     let steps = script.mix.iter().flat_map(|it| &it.steps);
     let texts = steps.filter_map(|step| match step {
-        OwnStep::Send { sql, .. } => {
+        UserStep::Send { sql, .. } => {
             let sql = sql.mysql.as_ref().or(sql.postgres.as_ref())?;
             Some(sql.with_marks(|_| "?".to_owned()))
         }
-        OwnStep::Sleep { .. } => None,
+        UserStep::Sleep { .. } => None,
     });
     let is_one = |text: &String| {
         let text = text.trim_start().to_ascii_uppercase();

@@ -165,7 +165,7 @@ fn published(slice: &Slice, name: &str) -> ShadedCell {
 fn metrics(slice: &Slice, series: &[&Series], cpus: f64) -> Option<[Option<f64>; COLUMNS.len()]> {
     let step = slice.step.as_ref()?;
     let seconds = slice.work.elapsed_ns as f64 / 1e9;
-    let has_queries = slice.cell.test.queue()?.queries.is_some();
+    let has_queries = slice.cell.test.ibench()?.queries.is_some();
     let headline = if has_queries { &step.query } else { &step.insert };
     let operations = if has_queries { step.query.statements } else { step.insert.rows } as f64;
     let ratio = |amount: f64, by: f64| (by > 0.0).then(|| amount / by);

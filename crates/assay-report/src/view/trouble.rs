@@ -113,7 +113,7 @@ pub(crate) fn slices(record: &StudyRecord, judgement: &Judgement) -> String {
 /// The trouble of one system in one test; `None` if there was none.
 pub(crate) fn of_cell(cell: &CellJudgement) -> Option<String> {
     let kinds = named(cell.troubled_by)?;
-    let (all, fate) = if cell.cell.test.queue().is_some() {
+    let (all, fate) = if cell.cell.test.ibench().is_some() {
         (cell.slices, "judged all the same")
     } else if cell.is_disturbed {
         (cell.slices.max(cell.troubled), "judged because too few undisturbed slices remain")

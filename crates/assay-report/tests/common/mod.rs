@@ -3,7 +3,7 @@
 #[allow(dead_code, reason = "not every test has a browser")]
 pub(crate) mod browser;
 #[allow(dead_code, reason = "not every test has steps")]
-pub(crate) mod queue;
+pub(crate) mod ibench;
 #[allow(dead_code, reason = "not every test looks at large studies")]
 pub(crate) mod studies;
 

@@ -29,6 +29,6 @@ pub use process::{kill_descendants, main};
 pub use protocol::{Ending, Supervisor};
 pub(crate) use protocol::{Job, RunAs, StopBy};
 pub use run_dir::{collect_garbage, narrow_umask};
-pub(crate) use run_dir::{create_own, create_private, is_own, prepare_root};
+pub(crate) use run_dir::{create_private, create_user_data, is_own, prepare_root};
 pub(crate) use sandbox::{Sandbox, unique_name};
 pub(crate) use unprivileged::{hand_over, is_called_for};

@@ -86,7 +86,7 @@ pub fn narrow_umask() {
 }
 
 /// Creates a directory that only this user may enter, whatever the umask is.
-pub(crate) fn create_own(path: &Path) -> io::Result<()> {
+pub(crate) fn create_user_data(path: &Path) -> io::Result<()> {
     create_private(path, false)?;
     fs::set_permissions(path, std::fs::Permissions::from_mode(0o700))
 }

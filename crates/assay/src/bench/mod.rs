@@ -75,12 +75,12 @@ fn prepare(args: &Bench, interrupt: &Interrupt, progress: &Progress) -> Result<P
     let reconnects = args.reconnect.is_some() || args.ignore_errors.is_some();
     Demand::of_bench(args.clients, reconnects).raise()?;
     let options = connect_options(&url, interrupt.stop());
-    let data = match test.own() {
+    let data = match test.user_data() {
         // The statements say what tables they need, and the server refuses them where there is none.
         Some(own) => DataSet { tables: 1, rows: own.rows().try_into().unwrap_or(u32::MAX) },
         None => data_set(args, url.dialect, &options)?,
     };
-    if test.class == Class::Write && test.own().is_none() {
+    if test.class == Class::Write && test.user_data().is_none() {
         assay_load::survey(&options, url.dialect, data.tables, IdKey::Primary)?
             .refuse_other_tables()?;
         if assay_workloads::needs_numbering(test) {

@@ -86,7 +86,7 @@ pub(super) fn measured(
         clients: setup.clients,
         tables: setup.tables,
         rows_per_table: setup.rows,
-        data: match test.own() {
+        data: match test.user_data() {
             Some(own) => {
                 let (rows, tables) = (own.rows(), own.tables.len() as u64);
                 format!("{} in {}", counted(rows, "row"), counted(tables, "table"))

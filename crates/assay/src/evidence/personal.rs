@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use assay_ledger::{StudyRows, TextPlace};
-use assay_model::{Artifact, Origin, OwnFile, OwnRows, StudyRecord};
+use assay_model::{Artifact, Origin, StudyRecord, UserRows, UserRowsFile};
 use assay_plan::{Request, SystemRequest};
 
 use super::neutral::Neutral;
@@ -58,13 +58,13 @@ fn known(rows: &StudyRows, record: &StudyRecord, here: &Here, keep_host: bool) -
     for file in files.chain(&request.workload) {
         neutral.path(file);
     }
-    for table in record.study.own().into_iter().flat_map(|own| &own.tables) {
-        let files: Vec<&OwnFile> = match &table.rows {
-            OwnRows::Csv { file, .. } => vec![file],
-            OwnRows::Script(files) => {
+    for table in record.study.user_data().into_iter().flat_map(|own| &own.tables) {
+        let files: Vec<&UserRowsFile> = match &table.rows {
+            UserRows::Csv { file, .. } => vec![file],
+            UserRows::Script(files) => {
                 [&files.mysql, &files.postgres].into_iter().flatten().collect()
             }
-            OwnRows::Generated { .. } => Vec::new(),
+            UserRows::Generated { .. } => Vec::new(),
         };
         files.into_iter().for_each(|file| neutral.path(&file.path));
     }

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use assay_import::{
-    Gathered, QueueResult, RawRun, iostat, queue_run, run_metrics, step_seconds,
-    study_of_queue_runs, study_of_raw_runs, sysbench_run, vmstat, without_size,
+    Gathered, IbenchResult, RawRun, ibench_run, iostat, run_metrics, step_seconds,
+    study_of_ibench_runs, study_of_raw_runs, sysbench_run, vmstat, without_size,
 };
 use assay_model::Setup;
 
@@ -89,11 +89,11 @@ pub(super) fn of_steps(directories: &[PathBuf], origin: String, setup: Setup) ->
                 steps.extend(found);
             }
         }
-        steps.sort_by_key(|result: &QueueResult| order(&result.step));
+        steps.sort_by_key(|result: &IbenchResult| order(&result.step));
         results.extend(steps);
     }
     let about = about(origin, setup);
-    study_of_queue_runs(&results, &about).map_err(|_| {
+    study_of_ibench_runs(&results, &about).map_err(|_| {
         let hint = "the steps are the names of directories, such as `l.i0` and `qr100.L1`";
         Advised::new("there is no output of a step of the Insert Benchmark", hint).into()
     })
@@ -108,17 +108,17 @@ fn order(step: &str) -> (bool, u32, String) {
 }
 
 /// What the clients of a step did; `None` without their outputs.
-fn result(directory: &Path, step: String, server: String) -> Result<Option<QueueResult>> {
+fn result(directory: &Path, step: String, server: String) -> Result<Option<IbenchResult>> {
     let mut clients = Vec::new();
     let mut seconds = None;
     for (file, path) in files(directory)? {
         if file.starts_with(CLIENT) {
-            let (run, faults) = queue_run(&path.display().to_string(), open(&path)?)?;
+            let (run, faults) = ibench_run(&path.display().to_string(), open(&path)?)?;
             tell(&faults);
             clients.push(run);
         } else if file.starts_with("o.res.dop") {
             seconds = step_seconds(open(&path)?)?;
         }
     }
-    Ok((!clients.is_empty()).then_some(QueueResult { step, server, seconds, clients }))
+    Ok((!clients.is_empty()).then_some(IbenchResult { step, server, seconds, clients }))
 }

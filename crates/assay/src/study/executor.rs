@@ -179,7 +179,7 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
         for cell in study.cells.iter().filter(|cell| cell.events.is_some()) {
             let rate = self.templates.rate(cell.id);
             // Nobody knows how fast a user's events are before they have run. Only its user resumes such a study.
-            let rate = match cell.id.test.own() {
+            let rate = match cell.id.test.user_data() {
                 Some(_) if rate <= 0.0 => continue,
                 _ => rate.max(SLOW_EVENTS),
             };

@@ -101,7 +101,7 @@ pub(super) fn check(record: &StudyRecord, more_s: Option<f64>) -> Result<(), NoR
         None if record.finished => return Err(NoResume::Finished(study.id.clone())),
         _ => {}
     }
-    let own = study.own();
+    let own = study.user_data();
     // The tests of a user's workload are what the study says, all on the same tables.
     let is_benchmark = study.is_insert_benchmark();
     let is_defined = |test: Test| assay_workloads::define(test.definition().clone()) == test;
@@ -109,7 +109,7 @@ pub(super) fn check(record: &StudyRecord, more_s: Option<f64>) -> Result<(), NoR
     // a test of the ledger must equal one that this assay makes of these options.
     let request = assay_plan::request_of(study);
     let shipped = request.map(|request| request.shipped_tests()).unwrap_or_default();
-    let is_known = |test: Test| match (test.own(), test.queue()) {
+    let is_known = |test: Test| match (test.user_data(), test.ibench()) {
         (Some(data), _) => own == Some(data) && is_defined(test),
         (None, Some(_)) => is_benchmark && is_defined(test),
         (None, None) => {

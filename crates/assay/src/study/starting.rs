@@ -116,7 +116,7 @@ impl StudyExecutor<'_, '_> {
         let mut tests: Vec<Test> = Vec::new();
         for test in study.cells.iter().map(|cell| cell.id.test) {
             // The tables of the Insert Benchmark do not exist yet.
-            if test.queue().is_none() && !tests.contains(&test) {
+            if test.ibench().is_none() && !tests.contains(&test) {
                 tests.push(test);
             }
         }

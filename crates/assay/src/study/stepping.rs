@@ -3,16 +3,16 @@
 use std::time::{Duration, Instant as Clock};
 
 use anyhow::{Context, Result};
-use assay_load::{QueueProgress, QueueRun, QueueSession, QueueWork, create_queue_tables};
+use assay_load::{IbenchProgress, IbenchRun, IbenchSession, IbenchWork, create_ibench_tables};
 use assay_model::{
-    Attachment, CpuPlacement, PlannedCell, Preparation, QueueStep, Series, Slice, SliceOutcome,
+    Attachment, CpuPlacement, IbenchStep, PlannedCell, Preparation, Series, Slice, SliceOutcome,
 };
 use assay_probe::{DeviceStatistics, Probe, ProbeConfig};
 use assay_servers::audit::Plan;
 use assay_study::Outcome;
 use assay_verdict::Sample;
 use assay_wire::Connection;
-use assay_workloads::QueueTable;
+use assay_workloads::IbenchTable;
 
 use super::executor::StudyExecutor;
 use super::sizes::sizes;
@@ -69,13 +69,13 @@ impl StudyExecutor<'_, '_> {
 
     fn carry_out(&mut self, planned: &PlannedCell, slot: Slot) -> Result<Measured> {
         let test = planned.id.test;
-        let step = *test.queue().context("not a step of the Insert Benchmark")?;
+        let step = *test.ibench().context("not a step of the Insert Benchmark")?;
         let participant = self.participants.get(slot.system).context("no such system")?;
         let spec = &participant.system.spec;
         let (dialect, engine) = (spec.product.dialect(), spec.engine);
         let clients = planned.id.setup.clients;
         let options = self.server(slot.system)?.connect_options();
-        create_queue_tables(&options, (dialect, engine), &step, clients)?;
+        create_ibench_tables(&options, (dialect, engine), &step, clients)?;
         let plans = match step.before {
             Preparation::Maintain { least_s } => {
                 self.maintain_queues(slot.system, planned, Duration::from_secs(least_s.into()))?
@@ -83,8 +83,8 @@ impl StudyExecutor<'_, '_> {
             Preparation::Create | Preparation::CreateIndexed | Preparation::Nothing => Vec::new(),
         };
         let seed = self.recorder.study().seed;
-        let work = QueueWork { dialect, engine, name: test.name(), step, clients, seed };
-        let mut session = QueueSession::open(&options, &work)?;
+        let work = IbenchWork { dialect, engine, name: test.name(), step, clients, seed };
+        let mut session = IbenchSession::open(&options, &work)?;
         let server = self.servers.get(&slot.system).context("its server is not running")?;
         let watched = server.watched(&session.connection_ids(), |connection, count| {
             Ok(session.round_trips(connection, count)?)
@@ -116,7 +116,7 @@ impl StudyExecutor<'_, '_> {
         let trouble = usage.trouble();
         let mut counters = usage.counters;
         counters.extend(used.iter().flat_map(|used| used.counters.named()));
-        let QueueRun { work, step: done, mut series, histograms } = run;
+        let IbenchRun { work, step: done, mut series, histograms } = run;
         let server = self.servers.get(&slot.system).context("its server is not running")?;
         series.extend(sizes(server, dialect, &options)?);
         series.extend(used.iter().flat_map(device_series));
@@ -168,13 +168,13 @@ impl StudyExecutor<'_, '_> {
 
     fn explain_queues(&self, system: usize, control: &mut Connection) -> Result<Vec<Plan>> {
         let participant = self.participants.get(system).context("no such system")?;
-        let table = QueueTable::new(participant.system.spec.product.dialect(), 1);
+        let table = IbenchTable::new(participant.system.spec.product.dialect(), 1);
         // This query is slow where many deleted rows lie at the low end.
         control.set_timeout(EXPLAIN_LIMIT)?;
         let lowest = control.query(&table.lowest())?;
         let lowest = lowest.first_string().and_then(|key| key.parse().ok()).unwrap_or(0);
         let cells = &self.recorder.study().cells;
-        let steps = cells.iter().filter_map(|cell| cell.id.test.queue());
+        let steps = cells.iter().filter_map(|cell| cell.id.test.ibench());
         explain_queue(control, &table, steps, lowest)
     }
 }
@@ -193,7 +193,7 @@ fn device_series(used: &DeviceStatistics) -> [Series; 6] {
 }
 
 /// Progress of a step: how much is done, time left, and the rate against its target.
-fn in_words(step: &QueueStep, done: &QueueProgress, clients: u32, target: Option<f64>) -> String {
+fn in_words(step: &IbenchStep, done: &IbenchProgress, clients: u32, target: Option<f64>) -> String {
     let all = step.rows as f64 * f64::from(clients);
     let elapsed_s = done.elapsed.as_secs_f64().max(1e-3);
     let rate = done.inserted as f64 / elapsed_s;

@@ -191,7 +191,7 @@ pub(crate) fn vouched(record: &StudyRecord) -> anyhow::Result<Vec<Vouched>> {
         let named = system.spec.to_string();
         all.push(Vouched { what, text: named.clone(), named });
     }
-    if let Some(data) = study.own() {
+    if let Some(data) = study.user_data() {
         let tests = study.cells.iter().map(|cell| cell.id.test.definition());
         let text = serde_json::to_string(&(data, tests.collect::<Vec<_>>()))?;
         let what = "a workload with statements and files of its own";

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context as _, Result};
 use assay_load::{Session, Work};
-use assay_model::{DataSet, Dialect, QueueStep, StartFrom, System, Test};
+use assay_model::{DataSet, Dialect, IbenchStep, StartFrom, System, Test};
 use assay_servers::audit::{Facts, Plan};
 use assay_wire::Connection;
 use assay_workloads::sql::is_control;
-use assay_workloads::{QueueStatement, QueueTable, queue_statements};
+use assay_workloads::{IbenchStatement, IbenchTable, ibench_statements};
 
 use super::explained;
 use super::instance::Instance;
@@ -101,15 +101,15 @@ fn unprepared(server: &Instance, system: &System, asked: &Questions) -> Result<U
     Ok(refused)
 }
 
-/// The plans of [`queue_statements`].
+/// The plans of [`ibench_statements`].
 pub(crate) fn explain_queue<'a>(
     control: &mut Connection,
-    table: &QueueTable,
-    steps: impl IntoIterator<Item = &'a QueueStep>,
+    table: &IbenchTable,
+    steps: impl IntoIterator<Item = &'a IbenchStep>,
     lowest: u64,
 ) -> Result<Vec<Plan>> {
     let mut plans = Vec::new();
-    for QueueStatement { purpose, shape, sql } in queue_statements(table, steps, lowest) {
+    for IbenchStatement { purpose, shape, sql } in ibench_statements(table, steps, lowest) {
         if let Some(found) = assay_servers::explain(control, &sql)? {
             let (test, plan, notes) = (purpose.to_owned(), found.plan, found.warnings);
             plans.push(Plan { test, statement: shape, plan, notes });

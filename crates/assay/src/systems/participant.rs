@@ -73,7 +73,7 @@ pub(crate) fn sizes(study: &Study, cpus: u32) -> Sizes {
 /// The largest number of connections at the same time. A client of the Insert Benchmark has several.
 pub(crate) fn most_clients(study: &Study) -> u32 {
     let clients = study.setups.iter().map(|setup| setup.clients).max().unwrap_or(1);
-    let each = if study.is_insert_benchmark() { assay_load::QUEUE_CONNECTIONS } else { 1 };
+    let each = if study.is_insert_benchmark() { assay_load::IBENCH_CONNECTIONS } else { 1 };
     clients * each
 }
 
@@ -163,7 +163,7 @@ pub(crate) fn refuse_foreign_tables(
         let name = &participant.system.name;
         let options = attached.connect_options();
         let dialect = attached.product().dialect();
-        if let Some(own) = study.own() {
+        if let Some(own) = study.user_data() {
             assay_load::refuse_others_tables(options, dialect, own)
                 .with_context(|| format!("cannot load the tables into `{name}`"))?;
             continue;

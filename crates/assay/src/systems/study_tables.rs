@@ -1,9 +1,9 @@
 //! The tables that a study works on: sysbench's, those of a user's workload, or those of the Insert Benchmark.
 
 use anyhow::Result;
-use assay_load::{Content, LoadProgress, LoadReport, OwnTables, Tables};
+use assay_load::{Content, LoadProgress, LoadReport, Tables, UserTables};
 use assay_model::{
-    DataSet, Dialect, Engine, IdKey, OwnData, Study, SystemSpec, TableForm, counted, thousands,
+    DataSet, Dialect, Engine, IdKey, Study, SystemSpec, TableForm, UserData, counted, thousands,
 };
 use assay_wire::ConnectOptions;
 
@@ -31,9 +31,9 @@ pub(crate) struct StudyTables<'a> {
 #[derive(Clone, Copy)]
 enum Kind {
     Sbtest,
-    Own(&'static OwnData),
+    User(&'static UserData),
     /// Those of the Insert Benchmark, whose first step creates them.
-    Queue,
+    Ibench,
 }
 
 /// A server has read all tables once. Plans depend on what is cached, so who asks for them has to show that the caches
@@ -50,9 +50,9 @@ impl<'a> StudyTables<'a> {
             form: &study.table_form,
             data,
             seed: study.seed,
-            kind: match study.own() {
-                Some(own) => Kind::Own(own),
-                None if study.is_insert_benchmark() => Kind::Queue,
+            kind: match study.user_data() {
+                Some(own) => Kind::User(own),
+                None if study.is_insert_benchmark() => Kind::Ibench,
                 None => Kind::Sbtest,
             },
         }
@@ -67,8 +67,8 @@ impl<'a> StudyTables<'a> {
     pub(crate) fn content_key(&self) -> Result<Option<String>> {
         Ok(match self.kind {
             Kind::Sbtest => None,
-            Kind::Own(own) => Some(serde_json::to_string(own)?),
-            Kind::Queue => Some("no tables".to_owned()),
+            Kind::User(own) => Some(serde_json::to_string(own)?),
+            Kind::Ibench => Some("no tables".to_owned()),
         })
     }
 
@@ -76,8 +76,8 @@ impl<'a> StudyTables<'a> {
     pub(crate) fn in_words(&self) -> String {
         match self.kind {
             Kind::Sbtest => format!("{} rows", self.data),
-            Kind::Own(own) => format!("the tables of {}", own.name),
-            Kind::Queue => "an empty database".to_owned(),
+            Kind::User(own) => format!("the tables of {}", own.name),
+            Kind::Ibench => "an empty database".to_owned(),
         }
     }
 
@@ -85,18 +85,18 @@ impl<'a> StudyTables<'a> {
     pub(crate) fn names(&self) -> Vec<String> {
         let numbered = |name| (1..=self.data.tables).map(move |number| format!("{name}{number}"));
         match self.kind {
-            Kind::Own(own) => assay_load::own_names(self.dialect, own),
+            Kind::User(own) => assay_load::user_names(self.dialect, own),
             Kind::Sbtest => numbered("sbtest").collect(),
-            Kind::Queue => numbered("pi").collect(),
+            Kind::Ibench => numbered("pi").collect(),
         }
     }
 
     /// Rows of all tables, as far as they are known.
     pub(crate) fn rows(&self) -> u64 {
         match self.kind {
-            Kind::Own(own) => own.rows(),
+            Kind::User(own) => own.rows(),
             Kind::Sbtest => u64::from(self.data.tables) * u64::from(self.data.rows),
-            Kind::Queue => 0,
+            Kind::Ibench => 0,
         }
     }
 
@@ -112,11 +112,11 @@ impl<'a> StudyTables<'a> {
         let Self { dialect, engine, id_key, form, data, seed, kind } = *self;
         match kind {
             Kind::Sbtest => {}
-            Kind::Own(data) => {
-                let tables = OwnTables { dialect, data, seed, files: &workload::read_again };
-                return Ok(assay_load::fill_own(options, tables, is_ours, progress)?);
+            Kind::User(data) => {
+                let tables = UserTables { dialect, data, seed, files: &workload::read_again };
+                return Ok(assay_load::fill_user_data(options, tables, is_ours, progress)?);
             }
-            Kind::Queue => return Ok(LoadReport::default()),
+            Kind::Ibench => return Ok(LoadReport::default()),
         }
         let tables = Tables { dialect, engine, id_key, form: form.clone(), data, seed };
         let report = assay_load::fill(options, &tables, progress)?;
@@ -134,21 +134,21 @@ impl<'a> StudyTables<'a> {
     /// What the tables hold.
     pub(crate) fn content(&self, options: &ConnectOptions) -> Result<Content> {
         Ok(match self.kind {
-            Kind::Own(own) => assay_load::own_content(options, self.dialect, own)?,
+            Kind::User(own) => assay_load::user_content(options, self.dialect, own)?,
             Kind::Sbtest => assay_load::content(options, self.dialect, self.data)?,
-            Kind::Queue => Content::default(),
+            Kind::Ibench => Content::default(),
         })
     }
 
     /// Makes the server read all of them once, so that they are in its cache.
     pub(crate) fn fill_cache(&self, options: &ConnectOptions) -> Result<Warm> {
         match self.kind {
-            Kind::Own(own) => assay_load::fill_own_cache(options, self.dialect, own)?,
+            Kind::User(own) => assay_load::fill_user_data_cache(options, self.dialect, own)?,
             Kind::Sbtest => {
                 let Self { dialect, id_key, form, data, .. } = *self;
                 assay_load::fill_cache(options, dialect, id_key, form, data)?;
             }
-            Kind::Queue => {}
+            Kind::Ibench => {}
         }
         Ok(Warm(()))
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use assay_model::limits::own::{TERMS, ZIPF_S};
+use assay_model::limits::user::{TERMS, ZIPF_S};
 use assay_model::{Distribution, Function, Range as Integers, Term};
 use assay_workloads::sql::leading_name;
 use assay_workloads::{Number, constant};

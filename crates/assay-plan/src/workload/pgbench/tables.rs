@@ -1,13 +1,13 @@
 //! The tables that `pgbench -i` makes.
 
-use assay_model::{Generator, OwnColumn, OwnRows, OwnTable, PerDialect, Scalar};
+use assay_model::{Generator, PerDialect, Scalar, UserColumn, UserRows, UserTable};
 
 /// Rows at scale 1.
 const TELLERS: u32 = 10;
 const ACCOUNTS: u32 = 100_000;
 
 /// The four tables at scale 1.
-pub(super) fn tables() -> Vec<OwnTable> {
+pub(super) fn tables() -> Vec<UserTable> {
     let zero = || Generator::Constant(Scalar::Integer(0));
     let branch = || Generator::Constant(Scalar::Integer(1));
     let number = || Generator::Sequence { first: 1 };
@@ -50,14 +50,14 @@ fn table(
     key: Option<&str>,
     count: u32,
     values: Vec<(&str, Generator)>,
-) -> OwnTable {
+) -> UserTable {
     let of_postgres = |sql: String| PerDialect { mysql: None, postgres: Some(sql) };
-    let column = |(name, values): (&str, Generator)| OwnColumn { name: name.to_owned(), values };
+    let column = |(name, values): (&str, Generator)| UserColumn { name: name.to_owned(), values };
     let add_key = |key| of_postgres(format!("ALTER TABLE {name} ADD PRIMARY KEY ({key})"));
-    OwnTable {
+    UserTable {
         name: name.to_owned(),
         create: vec![of_postgres(format!("CREATE TABLE {name} ({columns})"))],
         after: key.map(add_key).into_iter().collect(),
-        rows: OwnRows::Generated { count, columns: values.into_iter().map(column).collect() },
+        rows: UserRows::Generated { count, columns: values.into_iter().map(column).collect() },
     }
 }

@@ -1,8 +1,8 @@
 //! Creates the tables.
 
-use assay_model::{Dialect, Engine, Preparation, QueueStep};
+use assay_model::{Dialect, Engine, IbenchStep, Preparation};
 use assay_wire::{ConnectOptions, Connection};
-use assay_workloads::QueueTable;
+use assay_workloads::IbenchTable;
 
 use crate::error::{Error, Result};
 use crate::share::for_whole_tables;
@@ -11,10 +11,10 @@ use crate::share::for_whole_tables;
 ///
 /// # Errors
 /// When the server cannot be reached or refuses a statement.
-pub fn create_queue_tables(
+pub fn create_ibench_tables(
     options: &ConnectOptions,
     (dialect, engine): (Dialect, Engine),
-    step: &QueueStep,
+    step: &IbenchStep,
     clients: u32,
 ) -> Result<()> {
     let indexes = match step.before {
@@ -25,7 +25,7 @@ pub fn create_queue_tables(
     let mut control = Connection::connect(&for_whole_tables(options))
         .map_err(|source| Error::Connect { client: 0, source })?;
     for number in 1..=numbers_of(step, clients) {
-        let table = QueueTable::new(dialect, number);
+        let table = IbenchTable::new(dialect, number);
         let statements = [table.drop()]
             .into_iter()
             .chain(table.create(engine, &step.tables))
@@ -38,11 +38,11 @@ pub fn create_queue_tables(
 }
 
 /// Number of tables.
-fn numbers_of(step: &QueueStep, clients: u32) -> u32 {
+fn numbers_of(step: &IbenchStep, clients: u32) -> u32 {
     if step.tables.is_shared { 1 } else { clients }
 }
 
 /// The table of a client, which counts from 0.
-pub(super) fn table_of(dialect: Dialect, step: &QueueStep, client: u32) -> QueueTable {
-    QueueTable::new(dialect, if step.tables.is_shared { 1 } else { client + 1 })
+pub(super) fn table_of(dialect: Dialect, step: &IbenchStep, client: u32) -> IbenchTable {
+    IbenchTable::new(dialect, if step.tables.is_shared { 1 } else { client + 1 })
 }

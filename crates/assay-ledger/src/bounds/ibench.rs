@@ -1,15 +1,15 @@
 //! The ranges of what a step of the Insert Benchmark says.
 
-use assay_model::limits::queue::{
+use assay_model::limits::ibench::{
     INDEXES, PARTITIONS, PER_SECOND, ROWS, ROWS_PER_COMMIT, TRANSACTION_S,
 };
-use assay_model::{QueueStep, Statements, StepWork};
+use assay_model::{IbenchStep, Statements, StepWork};
 
 use super::range::within;
 use crate::limits::{COUNT_MAX, COUNTER_MAX};
 
 /// Checks the description of a step.
-pub(super) fn step(step: &QueueStep) -> Result<(), String> {
+pub(super) fn step(step: &IbenchStep) -> Result<(), String> {
     within("rows", step.rows, &(0..=*ROWS.end()))?;
     within("rows_per_commit", step.rows_per_commit, &ROWS_PER_COMMIT)?;
     within("per_second", step.per_second.unwrap_or(1), &PER_SECOND)?;

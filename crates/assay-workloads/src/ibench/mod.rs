@@ -8,11 +8,11 @@ mod schema;
 mod steps;
 
 pub use pace::Pace;
-pub use planned::{QueueStatement, queue_statements};
-pub use query::{Ids, QueueQueryText};
-pub use rows::{QueueRows, RandomText};
-pub use schema::QueueTable;
-pub use steps::{QueueSizes, queue_steps};
+pub use planned::{IbenchStatement, ibench_statements};
+pub use query::{IbenchQueryText, Ids};
+pub use rows::{IbenchRows, RandomText};
+pub use schema::IbenchTable;
+pub use steps::{IbenchSizes, ibench_steps};
 
 /// Exclusive upper bounds of the random columns.
 const CASH_REGISTERS: u64 = 1000;

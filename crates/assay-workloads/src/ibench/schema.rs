@@ -1,6 +1,6 @@
 //! The tables `pi1`, `pi2`, ... and their secondary indexes.
 
-use assay_model::{Dialect, Engine, Partitions, QueueTables};
+use assay_model::{Dialect, Engine, IbenchTables, Partitions};
 
 /// The secondary indexes, in the order in which a number of them is taken: the end of the name, and the columns.
 pub(super) const INDEXES: [(&str, &str); 3] = [
@@ -11,12 +11,12 @@ pub(super) const INDEXES: [(&str, &str); 3] = [
 
 /// A table of the Insert Benchmark on a family of servers: the source of all statements that do not depend on chance.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct QueueTable {
+pub struct IbenchTable {
     dialect: Dialect,
     name: String,
 }
 
-impl QueueTable {
+impl IbenchTable {
     /// Table number `number`, from 1.
     #[must_use]
     pub fn new(dialect: Dialect, number: u32) -> Self {
@@ -43,7 +43,7 @@ impl QueueTable {
 
     /// Statements that create it, empty and without secondary indexes.
     #[must_use]
-    pub fn create(&self, engine: Engine, tables: &QueueTables) -> Vec<String> {
+    pub fn create(&self, engine: Engine, tables: &IbenchTables) -> Vec<String> {
         let name = &self.name;
         let columns = "cashregisterid int NOT NULL, customerid int NOT NULL, productid int NOT NULL, \
                        price int NOT NULL, data varchar(4000)";
@@ -169,12 +169,12 @@ fn of_mysql(partitions: &Partitions, key: &str) -> String {
 mod tests {
     use super::*;
 
-    const PLAIN: QueueTables =
-        QueueTables { is_shared: false, indexes: 3, partitions: None, exceed_cache: false };
+    const PLAIN: IbenchTables =
+        IbenchTables { is_shared: false, indexes: 3, partitions: None, exceed_cache: false };
 
     #[test]
     fn every_product_and_engine_gets_the_published_schema() {
-        let table = QueueTable::new(Dialect::MySql, 2);
+        let table = IbenchTable::new(Dialect::MySql, 2);
         assert_eq!(
             table.create(Engine::InnoDb, &PLAIN),
             [
@@ -188,7 +188,7 @@ mod tests {
         assert!(indexes[0].ends_with(", ADD INDEX pi2_pdc (price, dateandtime, customerid)"));
         assert_eq!(table.create_indexes(Engine::RocksDb, 3).len(), 3);
         assert_eq!(table.create_indexes(Engine::InnoDb, 0), [] as [&str; 0]);
-        let table = QueueTable::new(Dialect::Postgres, 1);
+        let table = IbenchTable::new(Dialect::Postgres, 1);
         assert_eq!(table.create(Engine::Heap, &PLAIN).len(), 2);
         let indexes = table.create_indexes(Engine::Heap, 1);
         let expected = "CREATE INDEX pi1_marketsegment ON pi1 (productid, customerid, price)";
@@ -198,13 +198,13 @@ mod tests {
     #[test]
     fn partitions_cover_all_keys() {
         let partitions = Some(Partitions { count: 3, rows: 100 });
-        let tables = QueueTables { partitions, ..PLAIN };
-        let mysql = QueueTable::new(Dialect::MySql, 1).create(Engine::InnoDb, &tables);
+        let tables = IbenchTables { partitions, ..PLAIN };
+        let mysql = IbenchTable::new(Dialect::MySql, 1).create(Engine::InnoDb, &tables);
         assert!(mysql[0].ends_with(
             "PARTITION BY RANGE (transactionid) (PARTITION p0 VALUES LESS THAN (100), PARTITION p1 VALUES LESS THAN \
              (200), PARTITION p2 VALUES LESS THAN MAXVALUE)"
         ));
-        let postgres = QueueTable::new(Dialect::Postgres, 1).create(Engine::Heap, &tables);
+        let postgres = IbenchTable::new(Dialect::Postgres, 1).create(Engine::Heap, &tables);
         assert_eq!(postgres.len(), 5);
         assert!(postgres[1].ends_with("FOR VALUES FROM (MINVALUE) TO (100)"));
         assert!(postgres[3].ends_with("FOR VALUES FROM (200) TO (MAXVALUE)"));
@@ -213,11 +213,11 @@ mod tests {
     #[test]
     fn deletes_take_the_oldest_rows() {
         let mut statement = Vec::new();
-        QueueTable::new(Dialect::MySql, 1).delete(7, 50, &mut statement);
+        IbenchTable::new(Dialect::MySql, 1).delete(7, 50, &mut statement);
         let expected =
             "DELETE FROM pi1 WHERE transactionid >= 7 ORDER BY transactionid ASC LIMIT 50";
         assert_eq!(String::from_utf8(statement.clone()).unwrap(), expected);
-        QueueTable::new(Dialect::Postgres, 2).delete(8, 5, &mut statement);
+        IbenchTable::new(Dialect::Postgres, 2).delete(8, 5, &mut statement);
         let expected = "DELETE FROM pi2 WHERE transactionid IN (SELECT transactionid FROM pi2 WHERE transactionid >= 8 \
                         ORDER BY transactionid ASC LIMIT 5)";
         assert_eq!(String::from_utf8(statement).unwrap(), expected);

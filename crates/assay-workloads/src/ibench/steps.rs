@@ -1,8 +1,8 @@
 //! The ten steps.
 
 use assay_model::{
-    Class, Definition, Group, PlanningFacts, Preparation, QueueQueries, QueueQuery, QueueStep,
-    QueueTables, Schema, StartFrom, Test, Unit,
+    Class, Definition, Group, IbenchQueries, IbenchQuery, IbenchStep, IbenchTables, PlanningFacts,
+    Preparation, Schema, StartFrom, Test, Unit,
 };
 
 use crate::define;
@@ -12,9 +12,9 @@ const RATES: [u32; 3] = [100, 500, 1000];
 
 /// The amount of work of the ten steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct QueueSizes {
+pub struct IbenchSizes {
     /// The tables.
-    pub tables: QueueTables,
+    pub tables: IbenchTables,
     /// Rows that each client inserts in l.i0, l.i1 and l.i2: X, Y and Z of the published studies.
     pub rows: [u64; 3],
     /// Duration of each query step on a server that keeps the background rate, seconds.
@@ -25,16 +25,16 @@ pub struct QueueSizes {
     pub indexed_at_start: bool,
     /// Whether Postgres prepares queries.
     pub is_prepared: bool,
-    /// See [`QueueStep::transaction_s`].
+    /// See [`IbenchStep::transaction_s`].
     pub transaction_s: Option<u32>,
 }
 
 /// The steps in order. Steps that would have nothing to do are left out: l.x and the range queries without secondary
 /// indexes, l.x with indexes that exist, deletes and all that depends on them with a shared table.
 #[must_use]
-pub fn queue_steps(sizes: &QueueSizes) -> Vec<Test> {
+pub fn ibench_steps(sizes: &IbenchSizes) -> Vec<Test> {
     let [first, second, third] = sizes.rows;
-    let load = QueueStep {
+    let load = IbenchStep {
         tables: sizes.tables,
         before: Preparation::Nothing,
         rows: first,
@@ -54,14 +54,14 @@ pub fn queue_steps(sizes: &QueueSizes) -> Vec<Test> {
     let mut steps = vec![(
         "l.i0".to_owned(),
         "inserts rows in the order of the primary key",
-        QueueStep { before: created, ..load },
+        IbenchStep { before: created, ..load },
     )];
     if created == Preparation::Create && has_indexes {
         // An open transaction would keep the table from being altered.
-        let step = QueueStep { rows: 100, builds_indexes: true, transaction_s: None, ..load };
+        let step = IbenchStep { rows: 100, builds_indexes: true, transaction_s: None, ..load };
         steps.push(("l.x".to_owned(), "creates the secondary indexes", step));
     }
-    let load = QueueStep { deletes, ..load };
+    let load = IbenchStep { deletes, ..load };
     steps.push((
         "l.i1".to_owned(),
         if deletes {
@@ -69,7 +69,7 @@ pub fn queue_steps(sizes: &QueueSizes) -> Vec<Test> {
         } else {
             "inserts 50 rows in each transaction"
         },
-        QueueStep { rows: second, rows_per_commit: 50, ..load },
+        IbenchStep { rows: second, rows_per_commit: 50, ..load },
     ));
     steps.push((
         "l.i2".to_owned(),
@@ -78,7 +78,7 @@ pub fn queue_steps(sizes: &QueueSizes) -> Vec<Test> {
         } else {
             "inserts 5 rows in each transaction"
         },
-        QueueStep { rows: third, rows_per_commit: 5, ..load },
+        IbenchStep { rows: third, rows_per_commit: 5, ..load },
     ));
     steps.extend(query_steps(sizes, load));
     steps.into_iter().map(|(name, does, step)| test(name, does, step)).collect()
@@ -86,27 +86,27 @@ pub fn queue_steps(sizes: &QueueSizes) -> Vec<Test> {
 
 /// The steps with queries. The servers come to rest before the first of them.
 fn query_steps(
-    sizes: &QueueSizes,
-    load: QueueStep,
-) -> impl Iterator<Item = (String, &'static str, QueueStep)> {
+    sizes: &IbenchSizes,
+    load: IbenchStep,
+) -> impl Iterator<Item = (String, &'static str, IbenchStep)> {
     const RANGE: &str =
         "reads ten rows of a secondary index in each query, while rows are inserted and deleted";
     const POINT: &str =
         "reads ten rows by primary key in each query, while rows are inserted and deleted";
-    let kinds = [("qr", QueueQuery::Range, RANGE), ("qp", QueueQuery::Point, POINT)];
+    let kinds = [("qr", IbenchQuery::Range, RANGE), ("qp", IbenchQuery::Point, POINT)];
     let kinds: Vec<_> = kinds
         .into_iter()
-        .filter(|(_, kind, _)| *kind == QueueQuery::Point || sizes.tables.indexes > 0)
+        .filter(|(_, kind, _)| *kind == IbenchQuery::Point || sizes.tables.indexes > 0)
         .collect();
     let maintained = Preparation::Maintain { least_s: sizes.maintain_s };
     let (query_s, is_prepared) = (sizes.query_s, sizes.is_prepared);
     let steps = RATES.into_iter().flat_map(move |rate| {
         let step = move |(word, kind, does)| {
-            let step = QueueStep {
+            let step = IbenchStep {
                 rows: u64::from(query_s) * u64::from(rate),
                 rows_per_commit: 50,
                 per_second: Some(rate),
-                queries: Some(QueueQueries { kind, is_prepared }),
+                queries: Some(IbenchQueries { kind, is_prepared }),
                 ..load
             };
             (format!("{word}{rate}"), does, step)
@@ -115,21 +115,21 @@ fn query_steps(
     });
     steps.enumerate().map(move |(number, (name, does, step))| {
         let before = if number == 0 { maintained } else { Preparation::Nothing };
-        (name, does, QueueStep { before, ..step })
+        (name, does, IbenchStep { before, ..step })
     })
 }
 
-fn test(name: String, does: &str, step: QueueStep) -> Test {
+fn test(name: String, does: &str, step: IbenchStep) -> Test {
     let group = |rank, word: &str, title: &str| Group {
         rank,
         word: word.to_owned(),
         title: title.to_owned(),
     };
     let (group, unit) = match step.queries.map(|queries| queries.kind) {
-        Some(QueueQuery::Range) => {
+        Some(IbenchQuery::Range) => {
             (group(1, "range", "range queries with background writes"), Unit::Query)
         }
-        Some(QueueQuery::Point) => {
+        Some(IbenchQuery::Point) => {
             (group(2, "point", "point queries with background writes"), Unit::Query)
         }
         None if step.builds_indexes => (group(0, "load", "load"), Unit::IndexedRow),
@@ -143,7 +143,7 @@ fn test(name: String, does: &str, step: QueueStep) -> Test {
         class: Class::Write,
         start_from: StartFrom::Fresh,
         unit,
-        schema: Schema::Queue(step),
+        schema: Schema::Ibench(step),
         roles: Vec::new(),
         planning: PlanningFacts::default(),
         digest: String::new(),
@@ -154,8 +154,13 @@ fn test(name: String, does: &str, step: QueueStep) -> Test {
 mod tests {
     use super::*;
 
-    const SIZES: QueueSizes = QueueSizes {
-        tables: QueueTables { is_shared: false, indexes: 3, partitions: None, exceed_cache: false },
+    const SIZES: IbenchSizes = IbenchSizes {
+        tables: IbenchTables {
+            is_shared: false,
+            indexes: 3,
+            partitions: None,
+            exceed_cache: false,
+        },
         rows: [10_000, 8000, 2000],
         query_s: 60,
         maintain_s: 5,
@@ -164,12 +169,12 @@ mod tests {
         transaction_s: None,
     };
 
-    fn steps(sizes: &QueueSizes) -> Vec<(&'static str, QueueStep)> {
+    fn steps(sizes: &IbenchSizes) -> Vec<(&'static str, IbenchStep)> {
         let step = |test: &Test| match &test.definition().schema {
-            Schema::Queue(step) => (test.name(), *step),
+            Schema::Ibench(step) => (test.name(), *step),
             other => panic!("{other:?}"),
         };
-        queue_steps(sizes).iter().map(step).collect()
+        ibench_steps(sizes).iter().map(step).collect()
     }
 
     #[test]
@@ -192,16 +197,16 @@ mod tests {
 
     #[test]
     fn what_cannot_be_done_is_left_out() {
-        let none = QueueTables { indexes: 0, ..SIZES.tables };
-        let names = |sizes: &QueueSizes| -> Vec<&str> {
+        let none = IbenchTables { indexes: 0, ..SIZES.tables };
+        let names = |sizes: &IbenchSizes| -> Vec<&str> {
             steps(sizes).iter().map(|(name, _)| *name).collect()
         };
-        let without = names(&QueueSizes { tables: none, ..SIZES });
+        let without = names(&IbenchSizes { tables: none, ..SIZES });
         assert_eq!(without, ["l.i0", "l.i1", "l.i2", "qp100", "qp500", "qp1000"]);
-        let at_start = QueueSizes { indexed_at_start: true, ..SIZES };
+        let at_start = IbenchSizes { indexed_at_start: true, ..SIZES };
         assert!(!names(&at_start).contains(&"l.x"));
-        let shared = QueueTables { is_shared: true, ..SIZES.tables };
-        let shared = steps(&QueueSizes { tables: shared, ..SIZES });
+        let shared = IbenchTables { is_shared: true, ..SIZES.tables };
+        let shared = steps(&IbenchSizes { tables: shared, ..SIZES });
         assert!(shared.iter().all(|(_, step)| !step.deletes));
     }
 }

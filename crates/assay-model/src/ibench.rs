@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// The tables `pi1`, `pi2`, ... of the Insert Benchmark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct QueueTables {
+pub struct IbenchTables {
     /// Whether all clients share one table, instead of each having its own.
     pub is_shared: bool,
     /// Number of secondary indexes, 0 to 3.
@@ -29,9 +29,9 @@ pub struct Partitions {
 /// A step of the Insert Benchmark: the tables and what every client does with its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct QueueStep {
+pub struct IbenchStep {
     /// The tables.
-    pub tables: QueueTables,
+    pub tables: IbenchTables,
     /// What is done before the inserts.
     pub before: Preparation,
     /// Rows that each client inserts, rounded up to whole statements.
@@ -43,7 +43,7 @@ pub struct QueueStep {
     /// Rows that each client inserts in a second; `None` if it inserts as fast as it can.
     pub per_second: Option<u32>,
     /// The queries that run meanwhile.
-    pub queries: Option<QueueQueries>,
+    pub queries: Option<IbenchQueries>,
     /// Whether the secondary indexes are created after the inserts.
     pub builds_indexes: bool,
     /// How long another connection of each client keeps every one of its transactions open, seconds; `None` if there
@@ -71,9 +71,9 @@ pub enum Preparation {
 /// The queries that run while rows are inserted and deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct QueueQueries {
+pub struct IbenchQueries {
     /// Their kind.
-    pub kind: QueueQuery,
+    pub kind: IbenchQuery,
     /// Whether Postgres prepares them (`PREPARE` and `EXECUTE` as text). MySQL and MariaDB get text in any case.
     pub is_prepared: bool,
 }
@@ -81,7 +81,7 @@ pub struct QueueQueries {
 /// A kind of queries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum QueueQuery {
+pub enum IbenchQuery {
     /// Ten rows of a secondary index, in its order, from a random value on.
     Range,
     /// Ten random rows by primary key.
@@ -181,7 +181,7 @@ impl Statements {
     }
 }
 
-impl QueueStep {
+impl IbenchStep {
     /// Statements that insert the rows of a client.
     #[must_use]
     pub fn statements(&self) -> u64 {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
-use assay_model::QueueStep;
+use assay_model::IbenchStep;
 use assay_wire::Connection;
 
 use crate::error::{Error, Result};
@@ -28,7 +28,7 @@ pub(super) struct ClientShared {
 }
 
 impl ClientShared {
-    pub(super) fn new(common: &Arc<Common>, step: &QueueStep) -> Arc<Self> {
+    pub(super) fn new(common: &Arc<Common>, step: &IbenchStep) -> Arc<Self> {
         let writers = 1 + u32::from(step.deletes);
         let (lowest, writers) = (AtomicU64::new(0), AtomicU32::new(writers));
         Arc::new(Self { common: Arc::clone(common), lowest, writers })
@@ -59,7 +59,7 @@ impl ClientShared {
 /// A client, as each of its threads knows it.
 #[derive(Debug, Clone)]
 pub(super) struct Client {
-    pub(super) step: QueueStep,
+    pub(super) step: IbenchStep,
     pub(super) shared: Arc<ClientShared>,
 }
 

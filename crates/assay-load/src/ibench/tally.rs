@@ -14,7 +14,7 @@ const SECONDS: usize = 4096;
 
 /// Statements of one kind, counted by one thread.
 #[derive(Debug, Clone)]
-pub(super) struct QueueTally {
+pub(super) struct IbenchTally {
     pub(super) statements: Statements,
     pub(super) latency: Histogram<u64>,
     /// Sum of the response times, nanoseconds.
@@ -24,7 +24,7 @@ pub(super) struct QueueTally {
     counts_rows: bool,
 }
 
-impl QueueTally {
+impl IbenchTally {
     /// `counts_rows` says whether a second's count is of rows or of statements.
     pub(super) fn new(counts_rows: bool) -> Result<Self> {
         Ok(Self {
@@ -79,13 +79,13 @@ mod tests {
     fn statements_belong_to_the_second_in_which_they_end() {
         let start = Instant::now();
         let at = |ms| start + Duration::from_millis(ms);
-        let mut tally = QueueTally::new(true).unwrap();
+        let mut tally = IbenchTally::new(true).unwrap();
         tally.count(start, at(10), at(20), 50);
         tally.count(start, at(900), at(2100), 50);
         tally.count(start, at(2100), at(2101), 50);
         assert_eq!(tally.seconds, [(50, 10_000), (0, 0), (100, 1_200_000)]);
         assert_eq!(tally.statements.rows, 150);
-        let mut queries = QueueTally::new(false).unwrap();
+        let mut queries = IbenchTally::new(false).unwrap();
         queries.count(start, at(0), at(1), 10);
         assert_eq!(queries.seconds, [(1, 1000)]);
     }

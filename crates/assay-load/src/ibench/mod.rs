@@ -14,7 +14,7 @@ mod tally;
 mod thread;
 
 /// Connections of a client at most: inserts, deletes, queries, the lowest key, and an open transaction.
-pub const QUEUE_CONNECTIONS: u32 = 5;
+pub const IBENCH_CONNECTIONS: u32 = 5;
 
-pub use session::{QueueProgress, QueueRun, QueueSession, QueueWork};
-pub use tables::create_queue_tables;
+pub use session::{IbenchProgress, IbenchRun, IbenchSession, IbenchWork};
+pub use tables::create_ibench_tables;

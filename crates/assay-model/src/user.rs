@@ -7,17 +7,17 @@ use crate::{Dialect, Generator, Scalar};
 /// The tables of a user's workload.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct OwnData {
+pub struct UserData {
     /// The name of the workload.
     pub name: String,
     /// Its tables, in the order in which they are created and loaded.
-    pub tables: Vec<OwnTable>,
+    pub tables: Vec<UserTable>,
 }
 
 /// A table of a user's workload.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct OwnTable {
+pub struct UserTable {
     /// Its name.
     pub name: String,
     /// The statements that create it, with what it needs; none if the script with its rows does.
@@ -25,35 +25,35 @@ pub struct OwnTable {
     /// Statements that follow when its rows are loaded, such as those that create indexes.
     pub after: Vec<PerDialect<String>>,
     /// Where its rows come from.
-    pub rows: OwnRows,
+    pub rows: UserRows,
 }
 
 /// The rows of a table.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub enum OwnRows {
+pub enum UserRows {
     /// Made by generators.
     Generated {
         /// How many.
         count: u32,
         /// The columns that get values, in order. The others get their default.
-        columns: Vec<OwnColumn>,
+        columns: Vec<UserColumn>,
     },
     /// The lines of a CSV file, whose first line names the columns.
     Csv {
         /// The file.
-        file: OwnFile,
+        file: UserRowsFile,
         /// How many.
         count: u32,
     },
     /// Made by the statements of an SQL script.
-    Script(PerDialect<OwnFile>),
+    Script(PerDialect<UserRowsFile>),
 }
 
 /// A file that belongs to a workload.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct OwnFile {
+pub struct UserRowsFile {
     /// Where it is.
     pub path: String,
     /// Its checksum. Another content is other work.
@@ -63,7 +63,7 @@ pub struct OwnFile {
 /// A column that gets values.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct OwnColumn {
+pub struct UserColumn {
     /// Its name.
     pub name: String,
     /// Its values.
@@ -91,7 +91,7 @@ pub struct Transaction {
     /// The values that its statements use, drawn in this order when an event begins.
     pub variables: Vec<Variable>,
     /// The steps of an event, in order.
-    pub steps: Vec<OwnStep>,
+    pub steps: Vec<UserStep>,
 }
 
 /// A value that statements use.
@@ -107,7 +107,7 @@ pub struct Variable {
 /// A step of an event.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub enum OwnStep {
+pub enum UserStep {
     /// A statement.
     Send {
         /// The statement. A dialect that has none skips the step.
@@ -140,21 +140,21 @@ pub struct Sql {
     pub variables: Vec<u32>,
 }
 
-impl OwnData {
+impl UserData {
     /// Rows of all tables after the load, as far as they are known: not of tables that scripts fill.
     #[must_use]
     pub fn rows(&self) -> u64 {
-        self.tables.iter().filter_map(OwnTable::count).map(u64::from).sum()
+        self.tables.iter().filter_map(UserTable::count).map(u64::from).sum()
     }
 
     /// The first table that has no statement in a dialect, if there is one.
     #[must_use]
-    pub fn lacks(&self, dialect: Dialect) -> Option<&OwnTable> {
+    pub fn lacks(&self, dialect: Dialect) -> Option<&UserTable> {
         self.tables.iter().find(|table| {
             let has_create = table.create.iter().any(|it| it.of(dialect).is_some());
             let has_script = match &table.rows {
-                OwnRows::Script(script) => script.of(dialect).is_some(),
-                OwnRows::Generated { .. } | OwnRows::Csv { .. } => false,
+                UserRows::Script(script) => script.of(dialect).is_some(),
+                UserRows::Generated { .. } | UserRows::Csv { .. } => false,
             };
             !has_create && !has_script
         })
@@ -166,8 +166,8 @@ impl Transaction {
     #[must_use]
     pub fn statements(&self) -> u64 {
         let times = self.steps.iter().map(|step| match step {
-            OwnStep::Send { times, .. } => u64::from(*times),
-            OwnStep::Sleep { .. } => 0,
+            UserStep::Send { times, .. } => u64::from(*times),
+            UserStep::Sleep { .. } => 0,
         });
         times.fold(0, u64::saturating_add)
     }
@@ -179,14 +179,14 @@ impl Transaction {
         let bytes = self.variables.iter().filter_map(|it| Some(it.values.as_ref()?.most_bytes()));
         let drawn = bytes.fold(VALUE_BYTES * self.variables.len() as u64, u64::saturating_add);
         let uses = |sql: &Option<Sql>| sql.as_ref().map_or(0, |sql| sql.variables.len() as u64);
-        let of_step = |step: &OwnStep| match step {
-            OwnStep::Send { sql, times, .. } => {
+        let of_step = |step: &UserStep| match step {
+            UserStep::Send { sql, times, .. } => {
                 let uses = uses(&sql.mysql).max(uses(&sql.postgres));
                 uses.saturating_mul(VALUE_BYTES)
                     .saturating_add(drawn)
                     .saturating_mul((*times).into())
             }
-            OwnStep::Sleep { .. } => 0,
+            UserStep::Sleep { .. } => 0,
         };
         self.steps.iter().map(of_step).fold(drawn, u64::saturating_add)
     }
@@ -194,12 +194,12 @@ impl Transaction {
     /// Microseconds that the pauses of an event may last in all.
     #[must_use]
     pub fn most_pause_us(&self) -> u64 {
-        let pause = |step: &OwnStep| match step {
-            OwnStep::Sleep { us: Generator::Constant(Scalar::Integer(us)), .. } => {
+        let pause = |step: &UserStep| match step {
+            UserStep::Sleep { us: Generator::Constant(Scalar::Integer(us)), .. } => {
                 us.unsigned_abs()
             }
-            OwnStep::Sleep { us: Generator::Integer(range), .. } => range.high.unsigned_abs(),
-            OwnStep::Sleep { .. } | OwnStep::Send { .. } => 0,
+            UserStep::Sleep { us: Generator::Integer(range), .. } => range.high.unsigned_abs(),
+            UserStep::Sleep { .. } | UserStep::Send { .. } => 0,
         };
         self.steps.iter().map(pause).fold(0, u64::saturating_add)
     }
@@ -238,13 +238,13 @@ impl<T: Clone> PerDialect<T> {
     }
 }
 
-impl OwnTable {
+impl UserTable {
     /// Whether every statement that makes it is one of Postgres.
     #[must_use]
     pub fn is_for_postgres_only(&self) -> bool {
         let script = match &self.rows {
-            OwnRows::Script(script) => script.mysql.is_none(),
-            OwnRows::Generated { .. } | OwnRows::Csv { .. } => true,
+            UserRows::Script(script) => script.mysql.is_none(),
+            UserRows::Generated { .. } | UserRows::Csv { .. } => true,
         };
         script && self.create.iter().all(|it| it.mysql.is_none())
     }
@@ -253,8 +253,8 @@ impl OwnTable {
     #[must_use]
     pub fn count(&self) -> Option<u32> {
         match self.rows {
-            OwnRows::Generated { count, .. } | OwnRows::Csv { count, .. } => Some(count),
-            OwnRows::Script(_) => None,
+            UserRows::Generated { count, .. } | UserRows::Csv { count, .. } => Some(count),
+            UserRows::Script(_) => None,
         }
     }
 }

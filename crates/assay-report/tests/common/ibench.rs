@@ -1,7 +1,7 @@
 //! A study of the Insert Benchmark.
 
 use assay_model::*;
-use assay_workloads::{QueueSizes, queue_steps};
+use assay_workloads::{IbenchSizes, ibench_steps};
 
 /// Rows per second of a step whose queries run at this rate, by system.
 type Rates = [f64; 3];
@@ -9,8 +9,8 @@ type Rates = [f64; 3];
 /// l.i1 and qr100 of three systems. The third one misses its SLA.
 pub(crate) fn benchmark() -> StudyRecord {
     let tables =
-        QueueTables { is_shared: false, indexes: 3, partitions: None, exceed_cache: false };
-    let sizes = QueueSizes {
+        IbenchTables { is_shared: false, indexes: 3, partitions: None, exceed_cache: false };
+    let sizes = IbenchSizes {
         tables,
         rows: [10_000, 40_000, 5000],
         query_s: 10,
@@ -22,7 +22,7 @@ pub(crate) fn benchmark() -> StudyRecord {
     let mut record = super::record(&["11.4", "11.8"]);
     let setup = Setup { clients: 1, tables: 1, rows: 10_000 };
     let template = record.study.cells[0].clone();
-    let steps = queue_steps(&sizes).into_iter();
+    let steps = ibench_steps(&sizes).into_iter();
     let steps = steps.filter(|test| ["l.i1", "qr100"].contains(&test.name()));
     let planned = |test| PlannedCell { id: CellId { test, setup }, ..template.clone() };
     record.study.cells = steps.map(planned).collect();
@@ -43,7 +43,7 @@ pub(crate) fn benchmark() -> StudyRecord {
 }
 
 fn slice(cell: CellId, rate: f64, is_slow: bool, like: &Slice) -> Slice {
-    let has_queries = cell.test.queue().unwrap().queries.is_some();
+    let has_queries = cell.test.ibench().unwrap().queries.is_some();
     let seconds = if is_slow && has_queries { 20.0 } else { 10.0 };
     let units = (rate * seconds) as u64;
     let mut insert = Statements::default();

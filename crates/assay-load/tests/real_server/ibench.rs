@@ -2,18 +2,20 @@
 
 use std::time::Duration;
 
-use assay_load::{Error, QueueProgress, QueueRun, QueueSession, QueueWork, create_queue_tables};
-use assay_model::{Product, QueueTables};
+use assay_load::{
+    Error, IbenchProgress, IbenchRun, IbenchSession, IbenchWork, create_ibench_tables,
+};
+use assay_model::{IbenchTables, Product};
 use assay_wire::Stop;
-use assay_workloads::{QueueSizes, queue_steps};
+use assay_workloads::{IbenchSizes, ibench_steps};
 
 use crate::bed::{Bed, SEED};
 
 pub(crate) const PRODUCTS: [(Product, &str); 3] =
     [(Product::MariaDb, "10.11"), (Product::MySql, "8.0"), (Product::Postgres, "16")];
 
-pub(crate) const SIZES: QueueSizes = QueueSizes {
-    tables: QueueTables { is_shared: false, indexes: 3, partitions: None, exceed_cache: false },
+pub(crate) const SIZES: IbenchSizes = IbenchSizes {
+    tables: IbenchTables { is_shared: false, indexes: 3, partitions: None, exceed_cache: false },
     rows: [5000, 3000, 505],
     query_s: 3,
     maintain_s: 0,
@@ -25,29 +27,29 @@ pub(crate) const SIZES: QueueSizes = QueueSizes {
 /// Inserts of a step that runs with a rate of 100 for three seconds, in statements of 50 rows.
 const PACED: u64 = 300;
 
-pub(crate) fn work(product: Product, sizes: &QueueSizes, name: &str, clients: u32) -> QueueWork {
-    let test = queue_steps(sizes).into_iter().find(|test| test.name() == name).unwrap();
-    QueueWork {
+pub(crate) fn work(product: Product, sizes: &IbenchSizes, name: &str, clients: u32) -> IbenchWork {
+    let test = ibench_steps(sizes).into_iter().find(|test| test.name() == name).unwrap();
+    IbenchWork {
         dialect: product.dialect(),
         engine: product.default_engine(),
         name: test.name(),
-        step: *test.queue().unwrap(),
+        step: *test.ibench().unwrap(),
         clients,
         seed: SEED,
     }
 }
 
-pub(crate) fn run(bed: &Bed, work: &QueueWork) -> QueueRun {
+pub(crate) fn run(bed: &Bed, work: &IbenchWork) -> IbenchRun {
     let engine = (work.dialect, work.engine);
-    create_queue_tables(&bed.options, engine, &work.step, work.clients).unwrap();
-    let mut last = QueueProgress::default();
-    let mut session = QueueSession::open(&bed.options, work).unwrap();
+    create_ibench_tables(&bed.options, engine, &work.step, work.clients).unwrap();
+    let mut last = IbenchProgress::default();
+    let mut session = IbenchSession::open(&bed.options, work).unwrap();
     let run = session.run(&Stop::default(), &mut |progress| last = progress).unwrap();
     assert!(last.inserted <= run.step.insert.rows);
     run
 }
 
-fn step(bed: &Bed, product: Product, name: &str) -> QueueRun {
+fn step(bed: &Bed, product: Product, name: &str) -> IbenchRun {
     run(bed, &work(product, &SIZES, name, 2))
 }
 
@@ -57,7 +59,7 @@ fn rows_and_lowest(bed: &mut Bed, table: u32) -> (i64, i64) {
 }
 
 /// All rows of a series, by the beginning of its name.
-fn sum_of(run: &QueueRun, kind: &str) -> u64 {
+fn sum_of(run: &IbenchRun, kind: &str) -> u64 {
     let series = run.series.iter().filter(|series| series.name.starts_with(kind));
     series.flat_map(|series| &series.counts).sum()
 }
@@ -103,12 +105,12 @@ fn every_step_leaves_as_many_rows_as_it_found() {
 
 #[test]
 fn a_table_may_be_partitioned_and_shared_and_a_transaction_open() {
-    let tables = QueueTables {
+    let tables = IbenchTables {
         is_shared: true,
         partitions: Some(assay_model::Partitions { count: 3, rows: 4000 }),
         ..SIZES.tables
     };
-    let sizes = QueueSizes { tables, transaction_s: Some(1), ..SIZES };
+    let sizes = IbenchSizes { tables, transaction_s: Some(1), ..SIZES };
     for (product, version) in [(Product::MariaDb, "10.11"), (Product::Postgres, "16")] {
         let mut bed = Bed::of(product, version);
         for name in ["l.i0", "l.x", "l.i1", "l.i2", "qp100"] {
@@ -123,17 +125,17 @@ fn a_table_may_be_partitioned_and_shared_and_a_transaction_open() {
 fn a_step_ends_when_it_is_asked_to_and_when_a_statement_fails() {
     let mut bed = Bed::new();
     step(&bed, Product::MariaDb, "l.i0");
-    let long = work(Product::MariaDb, &QueueSizes { query_s: 600, ..SIZES }, "qp100", 2);
+    let long = work(Product::MariaDb, &IbenchSizes { query_s: 600, ..SIZES }, "qp100", 2);
     let stop = Stop::default();
-    let mut session = QueueSession::open(&bed.options, &long).unwrap();
+    let mut session = IbenchSession::open(&bed.options, &long).unwrap();
     assert_eq!(session.connection_ids().len(), 8);
-    let ask = &mut |progress: QueueProgress| {
+    let ask = &mut |progress: IbenchProgress| {
         if progress.elapsed > Duration::from_millis(500) {
             stop.ask();
         }
     };
     assert!(matches!(session.run(&stop, ask), Err(Error::Stopped)));
-    let mut session = QueueSession::open(&bed.options, &long).unwrap();
+    let mut session = IbenchSession::open(&bed.options, &long).unwrap();
     bed.control.query("DROP TABLE pi2").unwrap();
     let error = session.run(&Stop::default(), &mut |_| ()).unwrap_err();
     assert!(error.to_string().contains("pi2"), "{error}");
@@ -147,10 +149,10 @@ fn a_deadlock_is_counted_and_the_statement_sent_again() {
     step(&bed, Product::MariaDb, "l.i0");
     bed.control.query("CREATE TABLE ballast (a INT)").unwrap();
     let long =
-        work(Product::MariaDb, &QueueSizes { rows: [5000, 100_000, 505], ..SIZES }, "l.i1", 1);
+        work(Product::MariaDb, &IbenchSizes { rows: [5000, 100_000, 505], ..SIZES }, "l.i1", 1);
     let options = bed.options.clone();
     let running = std::thread::spawn(move || {
-        let mut session = QueueSession::open(&options, &long).unwrap();
+        let mut session = IbenchSession::open(&options, &long).unwrap();
         session.run(&Stop::default(), &mut |_| ()).unwrap()
     });
     while !running.is_finished() {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::schema::QueueTable;
+use super::schema::IbenchTable;
 use super::{CASH_REGISTERS, CUSTOMERS, PRICES, PRODUCTS};
 use crate::decimal::push_decimal;
 use crate::random::{Stream, mix, mix_word};
@@ -38,17 +38,17 @@ impl RandomText {
 
 /// The rows that a client inserts in a step: a pure function of seed, step, client and number of the statement.
 #[derive(Debug)]
-pub struct QueueRows {
+pub struct IbenchRows {
     head: String,
     key: u64,
     text: Arc<RandomText>,
 }
 
-impl QueueRows {
+impl IbenchRows {
     /// The rows of client `client`, from 0, in the step with this name.
     #[must_use]
     pub fn new(
-        table: &QueueTable,
+        table: &IbenchTable,
         seed: u64,
         step: &str,
         client: u32,
@@ -103,12 +103,12 @@ mod tests {
 
     use super::*;
 
-    fn rows() -> QueueRows {
-        let table = QueueTable::new(Dialect::MySql, 1);
-        QueueRows::new(&table, 1, "l.i0", 0, RandomText::new(1))
+    fn rows() -> IbenchRows {
+        let table = IbenchTable::new(Dialect::MySql, 1);
+        IbenchRows::new(&table, 1, "l.i0", 0, RandomText::new(1))
     }
 
-    fn statement(rows: &QueueRows, number: u64, count: u32) -> String {
+    fn statement(rows: &IbenchRows, number: u64, count: u32) -> String {
         let mut text = Vec::new();
         rows.write(number, count, "2026-05-01 12:00:00", &mut text);
         String::from_utf8(text).unwrap()

@@ -6,10 +6,10 @@ use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 
 use assay_model::{
-    Dialect, Engine, LowestQueries, QueueStep, Series, Statements, StepWork, WorkCounters,
+    Dialect, Engine, IbenchStep, LowestQueries, Series, Statements, StepWork, WorkCounters,
 };
 use assay_wire::{Breaker, ConnectOptions, Connection, Stop};
-use assay_workloads::{QueueRows, RandomText};
+use assay_workloads::{IbenchRows, RandomText};
 
 use super::client::{Client, ClientShared, Common};
 use super::generator::{AHEAD, Generator};
@@ -17,7 +17,7 @@ use super::precision::relative_error;
 use super::roles::{Counted, Deleter, Done, Holder, Inserter, Querier, Role, query_text};
 use super::sla::broke;
 use super::tables::table_of;
-use super::tally::QueueTally;
+use super::tally::IbenchTally;
 use super::thread::RoleThread;
 use crate::error::{Error, Result};
 use crate::tally::{nanoseconds, serialized};
@@ -36,7 +36,7 @@ const GRACE: Duration = Duration::from_secs(2);
 
 /// The work of a step on one server.
 #[derive(Debug, Clone, Copy)]
-pub struct QueueWork {
+pub struct IbenchWork {
     /// Family of the server.
     pub dialect: Dialect,
     /// Engine of the tables.
@@ -44,7 +44,7 @@ pub struct QueueWork {
     /// Name of the step.
     pub name: &'static str,
     /// The step.
-    pub step: QueueStep,
+    pub step: IbenchStep,
     /// Number of clients.
     pub clients: u32,
     /// Seed of all values.
@@ -53,7 +53,7 @@ pub struct QueueWork {
 
 /// Progress of a step, all clients together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct QueueProgress {
+pub struct IbenchProgress {
     /// Time since the start.
     pub elapsed: Duration,
     /// Rows inserted.
@@ -66,7 +66,7 @@ pub struct QueueProgress {
 
 /// What a step did.
 #[derive(Debug, Clone, PartialEq)]
-pub struct QueueRun {
+pub struct IbenchRun {
     /// The statements that its rate counts: queries, or inserts where there are no queries.
     pub work: WorkCounters,
     /// All statements.
@@ -79,18 +79,18 @@ pub struct QueueRun {
 }
 
 /// The connected clients of a step. Dropping it closes the connections.
-pub struct QueueSession {
+pub struct IbenchSession {
     threads: Vec<(u32, RoleThread)>,
     common: Arc<Common>,
-    work: QueueWork,
+    work: IbenchWork,
 }
 
-impl QueueSession {
+impl IbenchSession {
     /// Connects all threads of all clients.
     ///
     /// # Errors
     /// When a thread cannot be started, connect, or prepare its statements.
-    pub fn open(options: &ConnectOptions, work: &QueueWork) -> Result<Self> {
+    pub fn open(options: &ConnectOptions, work: &IbenchWork) -> Result<Self> {
         let options = ConnectOptions { timeout: options.timeout.max(SILENCE), ..options.clone() };
         let mut session = Self { threads: Vec::new(), common: Arc::default(), work: *work };
         let text = RandomText::new(work.seed);
@@ -103,11 +103,11 @@ impl QueueSession {
     fn open_client(
         &mut self,
         options: &ConnectOptions,
-        work: &QueueWork,
+        work: &IbenchWork,
         number: u32,
         text: &Arc<RandomText>,
     ) -> Result<()> {
-        let QueueWork { dialect, engine, name, step, seed, .. } = *work;
+        let IbenchWork { dialect, engine, name, step, seed, .. } = *work;
         let client = Client { step, shared: ClientShared::new(&self.common, &step) };
         let table = table_of(dialect, &step, number);
         let connect = move |options: &ConnectOptions| {
@@ -118,7 +118,7 @@ impl QueueSession {
         // The generator sends an insert before the deletion of the same number, so inserts can get one statement
         // further ahead than the capacity of this channel.
         let (delete, keys) = sync_channel(AHEAD - 1);
-        let rows = QueueRows::new(&table, seed, name, number, Arc::clone(text));
+        let rows = IbenchRows::new(&table, seed, name, number, Arc::clone(text));
         // A table that all clients share gets its indexes once.
         let builds = step.builds_indexes && (number == 0 || !step.tables.is_shared);
         let indexes = builds.then(|| table.create_indexes(engine, step.tables.indexes));
@@ -195,7 +195,7 @@ impl QueueSession {
         self.threads.iter().map(|(_, thread)| thread.tid).collect()
     }
 
-    /// Makes a connection, given by its index in [`QueueSession::connection_ids`], answer `count` empty statements.
+    /// Makes a connection, given by its index in [`IbenchSession::connection_ids`], answer `count` empty statements.
     ///
     /// # Errors
     /// When there is no such connection, or it is lost.
@@ -216,7 +216,11 @@ impl QueueSession {
     /// # Errors
     /// When a statement fails in a way that is not retried, a server falls silent, or `stop` is asked:
     /// [`Error::Stopped`].
-    pub fn run(&mut self, stop: &Stop, report: &mut dyn FnMut(QueueProgress)) -> Result<QueueRun> {
+    pub fn run(
+        &mut self,
+        stop: &Stop,
+        report: &mut dyn FnMut(IbenchProgress),
+    ) -> Result<IbenchRun> {
         let start = Instant::now();
         self.threads.iter().try_for_each(|(_, thread)| thread.work(start))?;
         let mut summed = Summed::new()?;
@@ -267,8 +271,8 @@ impl QueueSession {
         summed.into_run(end.saturating_duration_since(start), &self.work)
     }
 
-    fn progress(&self, elapsed: Duration) -> QueueProgress {
-        QueueProgress {
+    fn progress(&self, elapsed: Duration) -> IbenchProgress {
+        IbenchProgress {
             elapsed,
             inserted: self.common.inserted.load(Ordering::Relaxed),
             deleted: self.common.deleted.load(Ordering::Relaxed),
@@ -277,7 +281,7 @@ impl QueueSession {
     }
 }
 
-impl Drop for QueueSession {
+impl Drop for IbenchSession {
     fn drop(&mut self) {
         self.common.is_stopped.store(true, Ordering::Relaxed);
     }
@@ -287,7 +291,7 @@ impl Drop for QueueSession {
 struct Summed {
     step: StepWork,
     /// Response times of inserts, deletes and queries.
-    tallies: [QueueTally; 3],
+    tallies: [IbenchTally; 3],
     series: Vec<Series>,
 }
 
@@ -296,7 +300,7 @@ const KINDS: [&str; 3] = ["insert", "delete", "query"];
 
 impl Summed {
     fn new() -> Result<Self> {
-        let tallies = [QueueTally::new(true)?, QueueTally::new(true)?, QueueTally::new(false)?];
+        let tallies = [IbenchTally::new(true)?, IbenchTally::new(true)?, IbenchTally::new(false)?];
         Ok(Self { step: StepWork::default(), tallies, series: Vec::new() })
     }
 
@@ -330,7 +334,7 @@ impl Summed {
         let _ = all.latency.add(&tally.latency);
     }
 
-    fn into_run(mut self, elapsed: Duration, work: &QueueWork) -> Result<QueueRun> {
+    fn into_run(mut self, elapsed: Duration, work: &IbenchWork) -> Result<IbenchRun> {
         let [insert, delete, query] = self.tallies;
         let target = work.step.per_second.map(|rate| f64::from(rate) * f64::from(work.clients));
         let first = f64::from(work.step.rows_per_statement()) * f64::from(work.clients);
@@ -358,7 +362,7 @@ impl Summed {
         self.step.insert = insert.statements;
         self.step.delete = delete.statements;
         self.step.query = query.statements;
-        Ok(QueueRun { work, step: self.step, series: self.series, histograms })
+        Ok(IbenchRun { work, step: self.step, series: self.series, histograms })
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use assay_model::LowestQueries;
 use assay_wire::Connection;
-use assay_workloads::{Pace, QueueTable};
+use assay_workloads::{IbenchTable, Pace};
 
 use super::client::{Client, number};
 use crate::error::Result;
@@ -24,7 +24,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 pub(super) struct Generator {
     pub(super) client: Client,
     pub(super) wire: Connection,
-    pub(super) table: QueueTable,
+    pub(super) table: IbenchTable,
     pub(super) inserts: SyncSender<u64>,
     /// Takes the key at which each delete begins to look.
     pub(super) deletes: Option<SyncSender<u64>>,

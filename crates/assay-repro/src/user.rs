@@ -1,7 +1,7 @@
 //! The tables of a user's workload as SQL.
 
-use assay_model::{OwnData, OwnFile, OwnRows, OwnTable};
-use assay_workloads::{CsvBatches, CsvRows, OwnBatches, quoted_name, script_statements};
+use assay_model::{UserData, UserRows, UserRowsFile, UserTable};
+use assay_workloads::{CsvBatches, CsvRows, UserBatches, quoted_name, script_statements};
 
 use crate::finding::{Finding, Refused, ReproFile};
 use crate::safe;
@@ -12,11 +12,11 @@ const BYTES_MAX: usize = 1 << 30;
 
 /// The files that create the tables and fill them. Tables that an SQL script makes are among the data, and so are those
 /// after them, which may refer to them.
-pub(crate) fn files(finding: &Finding<'_>, own: &OwnData) -> Result<Vec<ReproFile>, Refused> {
+pub(crate) fn files(finding: &Finding<'_>, own: &UserData) -> Result<Vec<ReproFile>, Refused> {
     let dialect = finding.dialect();
     let mut schema = Vec::new();
     let mut data = Vec::new();
-    let is_script = |table: &OwnTable| matches!(table.rows, OwnRows::Script(_));
+    let is_script = |table: &UserTable| matches!(table.rows, UserRows::Script(_));
     let scripted = own.tables.iter().position(is_script).unwrap_or(own.tables.len());
     for (number, table) in own.tables.iter().enumerate() {
         let place = if number < scripted { &mut schema } else { &mut data };
@@ -39,19 +39,20 @@ pub(crate) fn files(finding: &Finding<'_>, own: &OwnData) -> Result<Vec<ReproFil
 }
 
 /// Appends the statements that make the rows of a table.
-fn rows(finding: &Finding<'_>, table: &OwnTable, data: &mut Vec<u8>) -> Result<(), Refused> {
+fn rows(finding: &Finding<'_>, table: &UserTable, data: &mut Vec<u8>) -> Result<(), Refused> {
     let dialect = finding.dialect();
-    let read = |file: &OwnFile| (finding.read_file)(file).map_err(|why| unreadable(file, &why));
+    let read =
+        |file: &UserRowsFile| (finding.read_file)(file).map_err(|why| unreadable(file, &why));
     let mut statement = Vec::new();
     match &table.rows {
-        OwnRows::Generated { count, columns } => {
+        UserRows::Generated { count, columns } => {
             let seed = finding.record.study.seed;
-            let mut batches = OwnBatches::new(dialect, seed, &table.name, columns, *count);
+            let mut batches = UserBatches::new(dialect, seed, &table.name, columns, *count);
             while batches.next_into(&mut statement) > 0 {
                 push_rows(data, &statement)?;
             }
         }
-        OwnRows::Csv { file, .. } => {
+        UserRows::Csv { file, .. } => {
             let content = read(file)?;
             let fail = |why: assay_workloads::CsvError| unreadable(file, &why.to_string());
             let rows = CsvRows::new(&content).map_err(fail)?;
@@ -60,7 +61,7 @@ fn rows(finding: &Finding<'_>, table: &OwnTable, data: &mut Vec<u8>) -> Result<(
                 push_rows(data, &statement)?;
             }
         }
-        OwnRows::Script(script) => {
+        UserRows::Script(script) => {
             let Some(file) = script.of(dialect) else { return Ok(()) };
             let content = read(file)?;
             let statements = script_statements(&content, dialect);
@@ -73,7 +74,7 @@ fn rows(finding: &Finding<'_>, table: &OwnTable, data: &mut Vec<u8>) -> Result<(
     Ok(())
 }
 
-fn unreadable(file: &OwnFile, why: &str) -> Refused {
+fn unreadable(file: &UserRowsFile, why: &str) -> Refused {
     Refused::new(
         format!("cannot read `{}`, which has rows of the workload: {why}", file.path),
         "put the file back as it was when the study was planned",

@@ -2,10 +2,11 @@
 
 use std::time::Instant;
 
-use assay_model::{Dialect, OwnData, OwnFile, OwnRows, OwnTable};
+use assay_model::{Dialect, UserData, UserRows, UserRowsFile, UserTable};
 use assay_wire::{ConnectOptions, Connection, Error as WireError, Protocol};
 use assay_workloads::{
-    CsvBatches, CsvRows, OwnBatches, own_row_checksum, push_quoted, quoted_name, script_statements,
+    CsvBatches, CsvRows, UserBatches, push_quoted, quoted_name, script_statements,
+    user_row_checksum,
 };
 
 use crate::content::{Content, Sum};
@@ -17,19 +18,19 @@ use crate::share::{for_rows, for_whole_tables};
 const NOTES: &str = "assay_workload";
 
 /// Reads a file that belongs to a workload; the error says why it cannot.
-pub type ReadOwnFile<'a> = &'a dyn Fn(&OwnFile) -> Result<Vec<u8>, String>;
+pub type ReadUserFile<'a> = &'a dyn Fn(&UserRowsFile) -> Result<Vec<u8>, String>;
 
 /// The tables of a workload on a server.
 #[derive(Clone, Copy)]
-pub struct OwnTables<'a> {
+pub struct UserTables<'a> {
     /// Family of the server.
     pub dialect: Dialect,
     /// What the tables are.
-    pub data: &'a OwnData,
+    pub data: &'a UserData,
     /// Seed of all generated rows.
     pub seed: u64,
     /// Reads the files with rows.
-    pub files: ReadOwnFile<'a>,
+    pub files: ReadUserFile<'a>,
 }
 
 /// Drops the tables of an earlier load, creates and loads new ones, one after the other in the order of the workload,
@@ -39,15 +40,15 @@ pub struct OwnTables<'a> {
 /// [`Error::NotOurs`] where a table with one of the names exists that no load of this workload has made, unless
 /// `replaces`: then nothing was changed. Also when a file cannot be read, the server refuses a statement, or a table
 /// does not hold the rows that were sent.
-pub fn fill_own(
+pub fn fill_user_data(
     options: &ConnectOptions,
-    tables: OwnTables<'_>,
+    tables: UserTables<'_>,
     replaces: bool,
     progress: &mut dyn FnMut(LoadProgress),
 ) -> Result<LoadReport> {
     let start = Instant::now();
     let options = for_whole_tables(options);
-    let OwnTables { dialect, data, .. } = tables;
+    let UserTables { dialect, data, .. } = tables;
     let mut control = connect(&options)?;
     let existing = existing(&mut control, dialect, data)?;
     if !replaces {
@@ -78,7 +79,7 @@ pub fn fill_own(
 pub fn refuse_others_tables(
     options: &ConnectOptions,
     dialect: Dialect,
-    data: &OwnData,
+    data: &UserData,
 ) -> Result<()> {
     let mut control = connect(options)?;
     let existing = existing(&mut control, dialect, data)?;
@@ -89,7 +90,11 @@ pub fn refuse_others_tables(
 ///
 /// # Errors
 /// When the server cannot be reached or a table is missing.
-pub fn own_content(options: &ConnectOptions, dialect: Dialect, data: &OwnData) -> Result<Content> {
+pub fn user_content(
+    options: &ConnectOptions,
+    dialect: Dialect,
+    data: &UserData,
+) -> Result<Content> {
     read_back(&for_whole_tables(options), dialect, data).map(|(content, _)| content)
 }
 
@@ -97,7 +102,11 @@ pub fn own_content(options: &ConnectOptions, dialect: Dialect, data: &OwnData) -
 ///
 /// # Errors
 /// When the server cannot be reached or a table is missing.
-pub fn fill_own_cache(options: &ConnectOptions, dialect: Dialect, data: &OwnData) -> Result<()> {
+pub fn fill_user_data_cache(
+    options: &ConnectOptions,
+    dialect: Dialect,
+    data: &UserData,
+) -> Result<()> {
     let is_known = data.tables.iter().all(|table| table.count().is_some());
     let options = if is_known { for_rows(options, data.rows()) } else { for_whole_tables(options) };
     let mut control = connect(&options)?;
@@ -123,8 +132,8 @@ const HIDDEN_INDEX: u32 = 1176;
 
 /// The names of the tables, as the dialect has them.
 #[must_use]
-pub fn own_names(dialect: Dialect, data: &OwnData) -> Vec<String> {
-    let name = |table: &OwnTable| match dialect {
+pub fn user_names(dialect: Dialect, data: &UserData) -> Vec<String> {
+    let name = |table: &UserTable| match dialect {
         Dialect::Postgres => table.name.to_ascii_lowercase(),
         Dialect::MySql => table.name.clone(),
     };
@@ -134,7 +143,7 @@ pub fn own_names(dialect: Dialect, data: &OwnData) -> Vec<String> {
 struct Loader<'a, 'p> {
     options: &'p ConnectOptions,
     control: Connection,
-    tables: OwnTables<'a>,
+    tables: UserTables<'a>,
     /// Rows sent to each table; none where a script makes them.
     sent: Vec<Option<u64>>,
     rows: u64,
@@ -159,7 +168,7 @@ impl Loader<'_, '_> {
 
     /// Notes that a table was made.
     fn note(&mut self, table: &str) -> Result<()> {
-        let OwnTables { dialect, data, .. } = self.tables;
+        let UserTables { dialect, data, .. } = self.tables;
         if notes(&mut self.control, dialect, &data.name)?.iter().any(|it| it == table) {
             return Ok(());
         }
@@ -167,8 +176,8 @@ impl Loader<'_, '_> {
         run(&mut self.control, &format!("INSERT INTO {NOTES} VALUES ({values})"))
     }
 
-    fn load(&mut self, table: &OwnTable) -> Result<()> {
-        let OwnTables { dialect, seed, files, .. } = self.tables;
+    fn load(&mut self, table: &UserTable) -> Result<()> {
+        let UserTables { dialect, seed, files, .. } = self.tables;
         let create: Vec<&String> = table.create.iter().filter_map(|it| it.of(dialect)).collect();
         for sql in &create {
             run(&mut self.control, sql)?;
@@ -176,15 +185,15 @@ impl Loader<'_, '_> {
         if !create.is_empty() {
             self.note(&table.name)?;
         }
-        let read = |file: &OwnFile| {
+        let read = |file: &UserRowsFile| {
             files(file).map_err(|why| Error::File { path: file.path.clone(), why })
         };
         match &table.rows {
-            OwnRows::Generated { count, columns } => {
-                let mut batches = OwnBatches::new(dialect, seed, &table.name, columns, *count);
+            UserRows::Generated { count, columns } => {
+                let mut batches = UserBatches::new(dialect, seed, &table.name, columns, *count);
                 self.send_all(|statement| Ok(batches.next_into(statement)))?;
             }
-            OwnRows::Csv { file, .. } => {
+            UserRows::Csv { file, .. } => {
                 let content = read(file)?;
                 let fail = |why: assay_workloads::CsvError| Error::File {
                     path: file.path.clone(),
@@ -194,7 +203,7 @@ impl Loader<'_, '_> {
                 let mut batches = CsvBatches::new(dialect, &table.name, rows);
                 self.send_all(|statement| batches.next_into(statement).map_err(fail))?;
             }
-            OwnRows::Script(script) => {
+            UserRows::Script(script) => {
                 if let Some(file) = script.of(dialect) {
                     self.run_script(&read(file)?, file)?;
                     self.note(&table.name)?;
@@ -209,7 +218,7 @@ impl Loader<'_, '_> {
     }
 
     /// Runs a script on a connection of its own, whose settings end with it.
-    fn run_script(&self, content: &[u8], file: &OwnFile) -> Result<()> {
+    fn run_script(&self, content: &[u8], file: &UserRowsFile) -> Result<()> {
         let dialect = self.tables.dialect;
         let statements = script_statements(content, dialect).map_err(|why| Error::Script {
             path: file.path.clone(),
@@ -224,7 +233,7 @@ impl Loader<'_, '_> {
 
     /// Sends statements until there are no more.
     fn send_all(&mut self, mut next: impl FnMut(&mut Vec<u8>) -> Result<u32>) -> Result<()> {
-        let counts = self.tables.data.tables.iter().filter_map(OwnTable::count);
+        let counts = self.tables.data.tables.iter().filter_map(UserTable::count);
         let rows_total = counts.map(u64::from).sum();
         let mut statement = Vec::new();
         loop {
@@ -300,7 +309,7 @@ fn relations(control: &mut Connection, dialect: Dialect) -> Result<Vec<String>> 
 }
 
 /// The names of the workload's tables that exist, whatever is in them.
-fn existing(control: &mut Connection, dialect: Dialect, data: &OwnData) -> Result<Vec<String>> {
+fn existing(control: &mut Connection, dialect: Dialect, data: &UserData) -> Result<Vec<String>> {
     let there = relations(control, dialect)?;
     let ignores_case = match dialect {
         Dialect::Postgres => false,
@@ -312,14 +321,14 @@ fn existing(control: &mut Connection, dialect: Dialect, data: &OwnData) -> Resul
         true => there.iter().any(|it| it.eq_ignore_ascii_case(name)),
         false => there.contains(name),
     };
-    Ok(own_names(dialect, data).into_iter().filter(is_there).collect())
+    Ok(user_names(dialect, data).into_iter().filter(is_there).collect())
 }
 
 /// Fails if one of these tables was made by no load of the workload.
 fn refuse_others(
     control: &mut Connection,
     dialect: Dialect,
-    data: &OwnData,
+    data: &UserData,
     existing: &[String],
 ) -> Result<()> {
     if existing.is_empty() {
@@ -349,7 +358,7 @@ fn notes(control: &mut Connection, dialect: Dialect, name: &str) -> Result<Vec<S
 fn read_back(
     options: &ConnectOptions,
     dialect: Dialect,
-    data: &OwnData,
+    data: &UserData,
 ) -> Result<(Content, Vec<u64>)> {
     let mut control = connect(options)?;
     let (mut sum, mut counts) = (Sum::default(), Vec::with_capacity(data.tables.len()));
@@ -402,7 +411,7 @@ fn sum_rows(control: &mut Connection, number: u32, table: &str) -> Result<(u64, 
     let read = control.query_rows(&sql, &mut |values| {
         let mut error = None;
         let values = values.map_while(|value| value.map_err(|why| error = Some(why)).ok());
-        checksum = checksum.wrapping_add(own_row_checksum(number, values, &mut scratch));
+        checksum = checksum.wrapping_add(user_row_checksum(number, values, &mut scratch));
         rows += 1;
         error.map_or(Ok(()), Err)
     });
@@ -410,7 +419,7 @@ fn sum_rows(control: &mut Connection, number: u32, table: &str) -> Result<(u64, 
     Ok((rows, checksum))
 }
 
-fn check_counts(data: &OwnData, sent: &[Option<u64>], found: &[u64]) -> Result<()> {
+fn check_counts(data: &UserData, sent: &[Option<u64>], found: &[u64]) -> Result<()> {
     for ((table, sent), found) in data.tables.iter().zip(sent).zip(found) {
         if let Some(sent) = sent.filter(|sent| sent != found) {
             return Err(Error::RowsDiffer { table: table.name.clone(), sent, found: *found });

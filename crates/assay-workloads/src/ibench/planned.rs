@@ -1,13 +1,13 @@
 //! The statements of the Insert Benchmark that have a plan.
 
-use assay_model::{QueueQuery, QueueStep};
+use assay_model::{IbenchQuery, IbenchStep};
 
 use super::query::Kind;
-use super::schema::QueueTable;
+use super::schema::IbenchTable;
 
 /// A statement, for a comparison of its plans.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct QueueStatement {
+pub struct IbenchStatement {
     /// The kind of work that it belongs to: `range queries`, `point queries` or `deletes`.
     pub purpose: &'static str,
     /// Its text with `?` in place of its values.
@@ -19,17 +19,17 @@ pub struct QueueStatement {
 /// The deletions of these steps, the queries for the lowest key, and the range and point queries, once each. `lowest`
 /// is the lowest key in the table.
 #[must_use]
-pub fn queue_statements<'a>(
-    table: &QueueTable,
-    steps: impl IntoIterator<Item = &'a QueueStep>,
+pub fn ibench_statements<'a>(
+    table: &IbenchTable,
+    steps: impl IntoIterator<Item = &'a IbenchStep>,
     lowest: u64,
-) -> Vec<QueueStatement> {
-    let mut statements: Vec<QueueStatement> = Vec::new();
+) -> Vec<IbenchStatement> {
+    let mut statements: Vec<IbenchStatement> = Vec::new();
     for step in steps {
         let deletes = step.deletes.then(|| deletes(table, step.rows_per_statement(), lowest));
         let queries = step.queries.map(|queries| match queries.kind {
-            QueueQuery::Range => ("range queries", Kind::ranges(table, step.tables.indexes)),
-            QueueQuery::Point => ("point queries", vec![Kind::point(table)]),
+            IbenchQuery::Range => ("range queries", Kind::ranges(table, step.tables.indexes)),
+            IbenchQuery::Point => ("point queries", vec![Kind::point(table)]),
         });
         let queries = queries.into_iter().flat_map(|(purpose, kinds)| {
             kinds.into_iter().map(move |kind| query(purpose, &kind, lowest))
@@ -44,14 +44,14 @@ pub fn queue_statements<'a>(
 }
 
 /// A deletion, and the query for the key from which it starts.
-fn deletes(table: &QueueTable, rows: u32, lowest: u64) -> [QueueStatement; 2] {
+fn deletes(table: &IbenchTable, rows: u32, lowest: u64) -> [IbenchStatement; 2] {
     let mut text = Vec::new();
     table.delete(lowest, rows, &mut text);
     let sql = String::from_utf8_lossy(&text).into_owned();
     let (from, limit) = (format!(">= {lowest} "), format!("LIMIT {rows}"));
     let shape = sql.replacen(&from, ">= ? ", 1).replacen(&limit, "LIMIT ?", 1);
     let find = table.lowest();
-    [(shape, sql), (find.clone(), find)].map(|(shape, sql)| QueueStatement {
+    [(shape, sql), (find.clone(), find)].map(|(shape, sql)| IbenchStatement {
         purpose: "deletes",
         shape,
         sql,
@@ -59,7 +59,7 @@ fn deletes(table: &QueueTable, rows: u32, lowest: u64) -> [QueueStatement; 2] {
 }
 
 /// A query with values from the middle of their range. Keys follow the lowest one.
-fn query(purpose: &'static str, kind: &Kind, lowest: u64) -> QueueStatement {
+fn query(purpose: &'static str, kind: &Kind, lowest: u64) -> IbenchStatement {
     let value = |number: u32| match kind.below {
         0 => lowest + u64::from(number),
         below => below / 2,
@@ -67,20 +67,20 @@ fn query(purpose: &'static str, kind: &Kind, lowest: u64) -> QueueStatement {
     let values: Vec<_> = (0..kind.values).map(|number| value(number).to_string()).collect();
     let around = |values: &str| format!("{}{values}{}", kind.before, kind.after);
     let marks = if kind.values > 1 { "?, ..." } else { "?" };
-    QueueStatement { purpose, shape: around(marks), sql: around(&values.join(",")) }
+    IbenchStatement { purpose, shape: around(marks), sql: around(&values.join(",")) }
 }
 
 #[cfg(test)]
 mod tests {
-    use assay_model::{Dialect, QueueTables};
+    use assay_model::{Dialect, IbenchTables};
 
     use super::*;
-    use crate::queue::{QueueSizes, queue_steps};
+    use crate::ibench::{IbenchSizes, ibench_steps};
 
-    fn of(dialect: Dialect, indexes: u32) -> Vec<QueueStatement> {
+    fn of(dialect: Dialect, indexes: u32) -> Vec<IbenchStatement> {
         let tables =
-            QueueTables { is_shared: false, indexes, partitions: None, exceed_cache: false };
-        let sizes = QueueSizes {
+            IbenchTables { is_shared: false, indexes, partitions: None, exceed_cache: false };
+        let sizes = IbenchSizes {
             tables,
             rows: [1000, 1000, 1000],
             query_s: 1,
@@ -89,9 +89,9 @@ mod tests {
             is_prepared: true,
             transaction_s: None,
         };
-        let tests = queue_steps(&sizes);
-        let steps = tests.iter().filter_map(|test| test.queue());
-        queue_statements(&QueueTable::new(dialect, 1), steps, 77)
+        let tests = ibench_steps(&sizes);
+        let steps = tests.iter().filter_map(|test| test.ibench());
+        ibench_statements(&IbenchTable::new(dialect, 1), steps, 77)
     }
 
     #[test]

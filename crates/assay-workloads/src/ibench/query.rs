@@ -1,8 +1,8 @@
 //! The queries that run while rows are inserted and deleted.
 
-use assay_model::{Dialect, QueueQueries, QueueQuery};
+use assay_model::{Dialect, IbenchQueries, IbenchQuery};
 
-use super::schema::{INDEXES, QueueTable};
+use super::schema::{INDEXES, IbenchTable};
 use super::{CASH_REGISTERS, PRICES, PRODUCTS};
 use crate::decimal::push_decimal;
 use crate::random::{Stream, mix, mix_word};
@@ -22,28 +22,28 @@ pub struct Ids {
 /// The text of a client's queries: a pure function of seed, step, client, number and, for point queries, the keys that
 /// exist.
 #[derive(Debug)]
-pub struct QueueQueryText {
-    kind: QueueQuery,
+pub struct IbenchQueryText {
+    kind: IbenchQuery,
     key: u64,
     /// By kind of query: its text before the value, the bound of its values, and the text after the value.
     kinds: Vec<(String, u64, &'static str)>,
     prepare: Vec<String>,
 }
 
-impl QueueQueryText {
+impl IbenchQueryText {
     /// The queries of client `client`, from 0, in the step with this name, on a table with `indexes` secondary indexes.
     #[must_use]
     pub fn new(
-        table: &QueueTable,
+        table: &IbenchTable,
         indexes: u32,
-        queries: QueueQueries,
+        queries: IbenchQueries,
         (seed, step, client): (u64, &str, u32),
     ) -> Self {
         let key = mix(mix_word(mix_word(seed, "queue queries"), step), client.into());
         let prepares = queries.is_prepared && table.dialect() == Dialect::Postgres;
         let kinds = match queries.kind {
-            QueueQuery::Range => Kind::ranges(table, indexes),
-            QueueQuery::Point => vec![Kind::point(table)],
+            IbenchQuery::Range => Kind::ranges(table, indexes),
+            IbenchQuery::Point => vec![Kind::point(table)],
         };
         let mut prepare = Vec::new();
         let kinds = kinds.into_iter().map(|kind: Kind| {
@@ -71,8 +71,8 @@ impl QueueQueryText {
         let Some((before, below, after)) = self.kinds.get(index) else { return };
         text.extend_from_slice(before.as_bytes());
         match self.kind {
-            QueueQuery::Range => push_decimal(text, stream.below(*below)),
-            QueueQuery::Point => {
+            IbenchQuery::Range => push_decimal(text, stream.below(*below)),
+            IbenchQuery::Point => {
                 for place in 0..ROWS_PER_QUERY {
                     if place > 0 {
                         text.push(b',');
@@ -99,12 +99,12 @@ pub(super) struct Kind {
 
 impl Kind {
     /// The queries that read the first `indexes` secondary indexes.
-    pub(super) fn ranges(table: &QueueTable, indexes: u32) -> Vec<Self> {
+    pub(super) fn ranges(table: &IbenchTable, indexes: u32) -> Vec<Self> {
         (0..indexes as usize).map(|index| range(table, index)).collect()
     }
 
     /// The query for rows by their keys.
-    pub(super) fn point(table: &QueueTable) -> Self {
+    pub(super) fn point(table: &IbenchTable) -> Self {
         let before = format!(
             "SELECT transactionid, productid, data FROM {} WHERE transactionid IN (",
             table.name()
@@ -123,7 +123,7 @@ impl Kind {
 }
 
 /// The query that reads the index with that number.
-fn range(table: &QueueTable, index: usize) -> Kind {
+fn range(table: &IbenchTable, index: usize) -> Kind {
     let (end, _) = INDEXES[index];
     let name = table.name();
     let forced = match table.dialect() {
@@ -162,10 +162,10 @@ fn range(table: &QueueTable, index: usize) -> Kind {
 mod tests {
     use super::*;
 
-    fn texts(dialect: Dialect, kind: QueueQuery, count: u64) -> Vec<String> {
-        let table = QueueTable::new(dialect, 1);
-        let queries = QueueQueries { kind, is_prepared: true };
-        let queries = QueueQueryText::new(&table, 3, queries, (1, "qr100", 0));
+    fn texts(dialect: Dialect, kind: IbenchQuery, count: u64) -> Vec<String> {
+        let table = IbenchTable::new(dialect, 1);
+        let queries = IbenchQueries { kind, is_prepared: true };
+        let queries = IbenchQueryText::new(&table, 3, queries, (1, "qr100", 0));
         let (mut text, ids) = (Vec::new(), Ids { lowest: 100, highest: 110 });
         let write = |number| {
             queries.write(number, ids, &mut text);
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn range_queries_read_each_index_equally_often() {
-        let texts = texts(Dialect::MySql, QueueQuery::Range, 3000);
+        let texts = texts(Dialect::MySql, IbenchQuery::Range, 3000);
         for (end, _) in INDEXES {
             let forced = format!("FORCE INDEX (pi1_{end})");
             let count = texts.iter().filter(|text| text.contains(&forced)).count();
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn point_queries_draw_ten_keys() {
-        let texts = texts(Dialect::MySql, QueueQuery::Point, 100);
+        let texts = texts(Dialect::MySql, IbenchQuery::Point, 100);
         for text in texts {
             let (_, ids) = text.split_once("IN (").unwrap();
             let ids: Vec<u64> =
@@ -201,17 +201,17 @@ mod tests {
 
     #[test]
     fn postgres_prepares_what_it_executes() {
-        let table = QueueTable::new(Dialect::Postgres, 1);
-        let queries = QueueQueries { kind: QueueQuery::Range, is_prepared: true };
-        let queries = QueueQueryText::new(&table, 3, queries, (1, "qr100", 0));
+        let table = IbenchTable::new(Dialect::Postgres, 1);
+        let queries = IbenchQueries { kind: IbenchQuery::Range, is_prepared: true };
+        let queries = IbenchQueryText::new(&table, 3, queries, (1, "qr100", 0));
         assert_eq!(
             queries.prepare()[2],
             "PREPARE pdc (bigint) AS SELECT price, dateandtime, customerid FROM pi1 WHERE (price >= $1) ORDER BY \
              price, dateandtime, customerid LIMIT 10"
         );
-        let executed = texts(Dialect::Postgres, QueueQuery::Range, 50);
+        let executed = texts(Dialect::Postgres, IbenchQuery::Range, 50);
         assert!(executed.iter().all(|text| text.starts_with("EXECUTE ") && text.ends_with(')')));
-        let point = &texts(Dialect::Postgres, QueueQuery::Point, 1)[0];
+        let point = &texts(Dialect::Postgres, IbenchQuery::Point, 1)[0];
         assert!(point.starts_with("EXECUTE point(1"), "{point}");
     }
 }

@@ -6,13 +6,13 @@ use std::collections::btree_map::Entry;
 use assay_model::{CellId, Series, Setup, Slice, SliceId, Statements, StepWork, WorkCounters};
 
 use crate::NoStudy;
-use crate::queue::{QueueRun, QueueSecond, ResponseTimes};
+use crate::ibench::{IbenchRun, IbenchSecond, ResponseTimes};
 use crate::step_study::step_of;
 use crate::study::{About, Gathered, empty, reported};
 
 /// What the clients of a server did in a step.
 #[derive(Debug, Clone, PartialEq)]
-pub struct QueueResult {
+pub struct IbenchResult {
     /// Name of the step, such as `l.i0` or `qr100.L1`.
     pub step: String,
     /// Name of the server: that of its directory.
@@ -20,7 +20,7 @@ pub struct QueueResult {
     /// Duration, whole seconds; `None` if only the clients tell.
     pub seconds: Option<u32>,
     /// The output of each client.
-    pub clients: Vec<QueueRun>,
+    pub clients: Vec<IbenchRun>,
 }
 
 /// A slice and its series.
@@ -30,7 +30,7 @@ type WithSeries = (Slice, Vec<(SliceId, Series)>);
 ///
 /// # Errors
 /// [`NoStudy::NoTests`] without a step of the Insert Benchmark.
-pub fn study_of_queue_runs(results: &[QueueResult], about: &About) -> Result<Gathered, NoStudy> {
+pub fn study_of_ibench_runs(results: &[IbenchResult], about: &About) -> Result<Gathered, NoStudy> {
     let mut repeated = Vec::new();
     let mut steps: Vec<(&str, CellId)> = Vec::new();
     let mut servers: Vec<String> = Vec::new();
@@ -69,13 +69,13 @@ pub fn study_of_queue_runs(results: &[QueueResult], about: &About) -> Result<Gat
 }
 
 /// Rows of the table of a client after `l.i0`.
-fn rows_loaded(results: &[QueueResult]) -> Option<u32> {
+fn rows_loaded(results: &[IbenchResult]) -> Option<u32> {
     let load = results.iter().find(|it| it.step == "l.i0")?;
     let last = load.clients.first()?.seconds.last()?;
     u32::try_from(last.totals[0]).ok().filter(|rows| *rows > 0)
 }
 
-fn slice(cell: CellId, system: usize, result: &QueueResult, about: &About) -> Slice {
+fn slice(cell: CellId, system: usize, result: &IbenchResult, about: &About) -> Slice {
     let mut step = StepWork::default();
     for client in &result.clients {
         let done = client.seconds.last().map_or([0; 3], |last| last.totals);
@@ -108,7 +108,7 @@ fn statements(times: &ResponseTimes, rows: u64) -> Statements {
 }
 
 /// A quantity of a series: the word before the number of the client, and its value in a second.
-type Quantity = (&'static str, fn(&QueueSecond) -> f64);
+type Quantity = (&'static str, fn(&IbenchSecond) -> f64);
 
 const QUANTITIES: [Quantity; 6] = [
     ("insert", |it| it.inserts * it.seconds),
@@ -120,8 +120,8 @@ const QUANTITIES: [Quantity; 6] = [
 ];
 
 /// The seconds of all clients.
-fn series(result: &QueueResult) -> Vec<Series> {
-    let of_client = |(client, number): (&QueueRun, u32)| {
+fn series(result: &IbenchResult) -> Vec<Series> {
+    let of_client = |(client, number): (&IbenchRun, u32)| {
         QUANTITIES.map(|(word, value)| Series {
             name: format!("{word}.{number}"),
             step_ms: 1000,
@@ -134,17 +134,17 @@ fn series(result: &QueueResult) -> Vec<Series> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queue_run;
+    use crate::ibench_run;
 
-    fn result(step: &str, totals: &[&str]) -> QueueResult {
+    fn result(step: &str, totals: &[&str]) -> IbenchResult {
         let mut text = String::new();
         for totals in totals {
             text += &format!("1.0\t1.0\t100\t100\t100\t100\t7\t7\t5\t6\t7\t{totals}\t0\t0\t0\n");
         }
         text += "Insert rt:  0  2  0  0  0  0  0  0  0  0  0.007\nQuery rt:  9  0  0  0  0  0  0  0  0  0  0.001\n";
-        let (run, faults) = queue_run("o.ib", text.as_bytes()).unwrap();
+        let (run, faults) = ibench_run("o.ib", text.as_bytes()).unwrap();
         assert_eq!(faults, []);
-        QueueResult {
+        IbenchResult {
             step: step.to_owned(),
             server: "pg1520.cxa".to_owned(),
             seconds: Some(2),
@@ -162,7 +162,7 @@ mod tests {
             result("qr100.L1", &["100\t100\t4", "200\t200\t9"]),
             result("x", &[]),
         ];
-        let record = study_of_queue_runs(&results, &about).unwrap().record;
+        let record = study_of_ibench_runs(&results, &about).unwrap().record;
         let names: Vec<_> = record.study.cells.iter().map(|it| it.id.test.name()).collect();
         assert_eq!((names, record.study.setups[0].rows), (vec!["l.i0", "qr100"], 200));
         let rates: Vec<_> = record.slices.iter().map(|it| it.ops_per_second()).collect();

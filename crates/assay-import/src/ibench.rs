@@ -12,9 +12,9 @@ pub const BUCKETS: usize = 10;
 
 /// What a client did in a step.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct QueueRun {
+pub struct IbenchRun {
     /// About one entry for each second.
-    pub seconds: Vec<QueueSecond>,
+    pub seconds: Vec<IbenchSecond>,
     /// Response times of the statements that insert.
     pub inserts: ResponseTimes,
     /// Response times of the statements that delete.
@@ -25,7 +25,7 @@ pub struct QueueRun {
 
 /// What a client did in a second.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct QueueSecond {
+pub struct IbenchSecond {
     /// Its duration, seconds.
     pub seconds: f64,
     /// Rows inserted per second.
@@ -53,8 +53,8 @@ pub struct ResponseTimes {
 ///
 /// # Errors
 /// When the content cannot be read. Lines that make no sense are faults.
-pub fn queue_run(file: &str, content: impl BufRead) -> Result<(QueueRun, Vec<Fault>)> {
-    let mut run = QueueRun::default();
+pub fn ibench_run(file: &str, content: impl BufRead) -> Result<(IbenchRun, Vec<Fault>)> {
+    let mut run = IbenchRun::default();
     let faults = each_line(file, content, |_, line| {
         if let Some((kind, numbers)) = line.trim().split_once(" rt:") {
             let times = response_times(numbers)?;
@@ -76,14 +76,14 @@ pub fn queue_run(file: &str, content: impl BufRead) -> Result<(QueueRun, Vec<Fau
     Ok((run, faults))
 }
 
-fn second(cells: &[&str]) -> std::result::Result<QueueSecond, String> {
+fn second(cells: &[&str]) -> std::result::Result<IbenchSecond, String> {
     let number = |at: usize| {
         let text = cells.get(at).copied().unwrap_or_default();
         let number = text.parse::<f64>().ok().filter(|it| it.is_finite() && *it >= 0.0);
         number.ok_or_else(|| format!("`{}` is not a number", assay_model::shortened(text)))
     };
     let count = |at: usize| number(at).map(|number| number as u64);
-    Ok(QueueSecond {
+    Ok(IbenchSecond {
         seconds: number(0)?,
         inserts: number(2)?,
         deletes: number(4)?,
@@ -153,7 +153,7 @@ mod tests {
             Insert rt:     256us       1ms       4ms      16ms      64ms     256ms   1s   4s   16s   gt   max\n\
             Insert rt:         0         0        55         5         0         0   0    0    0     0    0.007142\n\
             \x20Query rt:    1 2\nTotals: 30.0 secs\n";
-        let (run, faults) = queue_run("o.ib", text.as_bytes()).unwrap();
+        let (run, faults) = ibench_run("o.ib", text.as_bytes()).unwrap();
         let told: Vec<String> = faults.iter().map(ToString::to_string).collect();
         assert_eq!(told, ["o.ib:6: `x` is not a number", "o.ib:9: 1 of 10 buckets"]);
         let [second] = run.seconds.as_slice() else { panic!("{run:?}") };

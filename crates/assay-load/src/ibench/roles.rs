@@ -5,15 +5,15 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
-use assay_model::{LowestQueries, QueueQuery, QueueStep};
+use assay_model::{IbenchQuery, IbenchStep, LowestQueries};
 use assay_wire::{Connection, Reply};
-use assay_workloads::{Ids, QueueQueryText, QueueRows, QueueTable};
+use assay_workloads::{IbenchQueryText, IbenchRows, IbenchTable, Ids};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::client::{Client, number};
 use super::generator::Generator;
-use super::tally::QueueTally;
+use super::tally::IbenchTally;
 use crate::error::{Error, Result, sqlstate};
 use crate::worker::EMPTY;
 
@@ -50,9 +50,9 @@ pub(super) struct Done {
 /// What a thread counted, by its role.
 #[derive(Debug)]
 pub(super) enum Counted {
-    Inserts { tally: QueueTally, indexes: Option<Duration> },
-    Deletes(QueueTally),
-    Queries(QueueTally),
+    Inserts { tally: IbenchTally, indexes: Option<Duration> },
+    Deletes(IbenchTally),
+    Queries(IbenchTally),
     Lowest(LowestQueries),
     Nothing,
 }
@@ -145,7 +145,7 @@ impl Role {
 pub(super) struct Inserter {
     pub(super) client: Client,
     pub(super) wire: Connection,
-    pub(super) rows: QueueRows,
+    pub(super) rows: IbenchRows,
     /// The numbers of statements; `None` if it inserts without a generator.
     pub(super) numbers: Option<Receiver<u64>>,
     /// Statements that create the secondary indexes, with a connection of their own.
@@ -156,8 +156,8 @@ pub(super) struct Inserter {
 }
 
 impl Inserter {
-    fn work(&mut self, start: Instant) -> Result<QueueTally> {
-        let mut tally = QueueTally::new(true)?;
+    fn work(&mut self, start: Instant) -> Result<IbenchTally> {
+        let mut tally = IbenchTally::new(true)?;
         let numbers = self.numbers.take();
         // Dropping the numbers at the end, or on an error, ends the generator.
         match &numbers {
@@ -175,7 +175,7 @@ impl Inserter {
     }
 
     /// Sends a statement; `false` if the step was stopped.
-    fn insert(&mut self, number: u64, start: Instant, tally: &mut QueueTally) -> Result<bool> {
+    fn insert(&mut self, number: u64, start: Instant, tally: &mut IbenchTally) -> Result<bool> {
         let Self { client, wire, rows, second, text, .. } = self;
         if client.shared.is_stopped() {
             return Ok(false);
@@ -203,14 +203,14 @@ impl Inserter {
 pub(super) struct Deleter {
     pub(super) client: Client,
     pub(super) wire: Connection,
-    pub(super) table: QueueTable,
+    pub(super) table: IbenchTable,
     /// The keys at which deletes begin to look.
     pub(super) keys: Option<Receiver<u64>>,
 }
 
 impl Deleter {
-    fn work(&mut self, start: Instant) -> Result<QueueTally> {
-        let mut tally = QueueTally::new(true)?;
+    fn work(&mut self, start: Instant) -> Result<IbenchTally> {
+        let mut tally = IbenchTally::new(true)?;
         let mut text = Vec::new();
         let rows = self.client.step.rows_per_statement();
         for lowest in self.keys.take().into_iter().flatten() {
@@ -230,16 +230,16 @@ impl Deleter {
 pub(super) struct Querier {
     pub(super) client: Client,
     pub(super) wire: Connection,
-    pub(super) table: QueueTable,
-    pub(super) queries: QueueQueryText,
+    pub(super) table: IbenchTable,
+    pub(super) queries: IbenchQueryText,
 }
 
 impl Querier {
-    fn work(&mut self, start: Instant) -> Result<QueueTally> {
-        let mut tally = QueueTally::new(false)?;
+    fn work(&mut self, start: Instant) -> Result<IbenchTally> {
+        let mut tally = IbenchTally::new(false)?;
         let mut text = Vec::new();
         let draws_keys =
-            self.client.step.queries.is_some_and(|queries| queries.kind == QueueQuery::Point);
+            self.client.step.queries.is_some_and(|queries| queries.kind == IbenchQuery::Point);
         let mut highest = 0;
         let mut number_of_query = 0;
         while !self.client.shared.is_over() {
@@ -260,7 +260,7 @@ impl Querier {
 pub(super) struct Holder {
     pub(super) client: Client,
     pub(super) wire: Connection,
-    pub(super) table: QueueTable,
+    pub(super) table: IbenchTable,
     pub(super) time: Duration,
 }
 
@@ -288,7 +288,7 @@ fn send(
     wire: &mut Connection,
     text: &[u8],
     start: Instant,
-    tally: &mut QueueTally,
+    tally: &mut IbenchTally,
     rows: impl Fn(&Reply) -> u64,
 ) -> Result<u64> {
     let sent = Instant::now();
@@ -334,9 +334,9 @@ impl WholeSecond {
 
 /// The queries of a client, if the step has any. `place` is the seed, the name of the step and the client.
 pub(super) fn query_text(
-    table: &QueueTable,
-    step: &QueueStep,
+    table: &IbenchTable,
+    step: &IbenchStep,
     place: (u64, &str, u32),
-) -> Option<QueueQueryText> {
-    Some(QueueQueryText::new(table, step.tables.indexes, step.queries?, place))
+) -> Option<IbenchQueryText> {
+    Some(IbenchQueryText::new(table, step.tables.indexes, step.queries?, place))
 }

@@ -1,6 +1,6 @@
 //! The rows of a user's tables and the statements that load them.
 
-use assay_model::{Dialect, OwnColumn};
+use assay_model::{Dialect, UserColumn};
 
 use crate::csv_rows::{CsvError, CsvRows};
 use crate::decimal::push_integer;
@@ -15,7 +15,7 @@ const STATEMENT_ROWS: u32 = 2000;
 
 /// The `INSERT` statements that load one of a user's tables, in order.
 #[derive(Debug)]
-pub struct OwnBatches {
+pub struct UserBatches {
     has_escapes: bool,
     /// `INSERT INTO table (columns) VALUES `.
     head: String,
@@ -27,14 +27,14 @@ pub struct OwnBatches {
     bytes: Vec<u8>,
 }
 
-impl OwnBatches {
+impl UserBatches {
     /// The statements for `count` rows of a table: a pure function of the arguments.
     #[must_use]
     pub fn new(
         dialect: Dialect,
         seed: u64,
         table: &str,
-        columns: &[OwnColumn],
+        columns: &[UserColumn],
         count: u32,
     ) -> Self {
         Self {
@@ -87,7 +87,7 @@ impl OwnBatches {
 #[derive(Debug)]
 pub struct CsvBatches<'f> {
     has_escapes: bool,
-    /// As that of [`OwnBatches`].
+    /// As that of [`UserBatches`].
     head: String,
     rows: CsvRows<'f>,
 }
@@ -100,7 +100,7 @@ impl<'f> CsvBatches<'f> {
         Self { has_escapes: dialect.has_escapes(), head, rows }
     }
 
-    /// Replaces `statement` with the next one and returns its number of rows, as [`OwnBatches::next_into`] does. An
+    /// Replaces `statement` with the next one and returns its number of rows, as [`UserBatches::next_into`] does. An
     /// empty value becomes the default of its column.
     ///
     /// # Errors
@@ -149,12 +149,12 @@ mod tests {
 
     use super::*;
 
-    fn column(name: &str, values: Generator) -> OwnColumn {
-        OwnColumn { name: name.to_owned(), values }
+    fn column(name: &str, values: Generator) -> UserColumn {
+        UserColumn { name: name.to_owned(), values }
     }
 
-    fn statements(dialect: Dialect, columns: &[OwnColumn], count: u32) -> Vec<(u32, String)> {
-        let mut batches = OwnBatches::new(dialect, 1, "t", columns, count);
+    fn statements(dialect: Dialect, columns: &[UserColumn], count: u32) -> Vec<(u32, String)> {
+        let mut batches = UserBatches::new(dialect, 1, "t", columns, count);
         let (mut all, mut statement) = (Vec::new(), Vec::new());
         loop {
             let rows = batches.next_into(&mut statement);

@@ -1,10 +1,10 @@
 //! The ranges of what a user's workload says.
 
-use assay_model::limits::own::{
+use assay_model::limits::user::{
     COLUMNS, EVENT_BYTES, KINDS, ROW_BYTES, STATEMENTS, STEPS, TABLES, TERMS, TEXT, TIMES, USES,
     VALUES, VARIABLES,
 };
-use assay_model::{Generator, OwnData, OwnRows, OwnStep, Range, Transaction};
+use assay_model::{Generator, Range, Transaction, UserData, UserRows, UserStep};
 
 use super::range::{distribution, within};
 
@@ -26,11 +26,11 @@ pub(super) fn mix(mix: &[Transaction]) -> Result<(), String> {
         let last = kind.variables.len().saturating_sub(1) as u32;
         for step in &kind.steps {
             let (sql, times, keep) = match step {
-                OwnStep::Send { sql, times, keep, when } => {
+                UserStep::Send { sql, times, keep, when } => {
                     when.iter().try_for_each(|it| within("when", *it, &(0..=last)))?;
                     (sql, times, keep)
                 }
-                OwnStep::Sleep { us, when } => {
+                UserStep::Sleep { us, when } => {
                     when.iter().try_for_each(|it| within("when", *it, &(0..=last)))?;
                     generator(us, 0)?;
                     continue;
@@ -60,10 +60,10 @@ pub(super) fn mix(mix: &[Transaction]) -> Result<(), String> {
 }
 
 /// Checks the tables of a workload.
-pub(super) fn data(data: &OwnData) -> Result<(), String> {
+pub(super) fn data(data: &UserData) -> Result<(), String> {
     within("tables", data.tables.len(), &(1..=TABLES))?;
     for table in &data.tables {
-        let OwnRows::Generated { columns, .. } = &table.rows else { continue };
+        let UserRows::Generated { columns, .. } = &table.rows else { continue };
         within("columns", columns.len(), &(1..=COLUMNS))?;
         columns.iter().try_for_each(|column| generator(&column.values, 0))?;
         let bytes = columns.iter().map(|it| it.values.most_bytes()).fold(0, u64::saturating_add);

@@ -3,15 +3,15 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use assay_load::{Error, QueueProgress, QueueSession};
+use assay_load::{Error, IbenchProgress, IbenchSession};
 use assay_model::{Dialect, Product};
 use assay_wire::Stop;
-use assay_workloads::QueueSizes;
+use assay_workloads::IbenchSizes;
 
 use crate::bed::Bed;
-use crate::queue::{PRODUCTS, SIZES, run, work};
+use crate::ibench::{PRODUCTS, SIZES, run, work};
 
-const SIZE: QueueSizes = QueueSizes { rows: [20_000, 5000, 500], ..SIZES };
+const SIZE: IbenchSizes = IbenchSizes { rows: [20_000, 5000, 500], ..SIZES };
 
 /// The columns of every index of `pi1`, sorted by the name of the index.
 fn indexes(bed: &mut Bed, product: Product) -> Vec<Vec<String>> {
@@ -95,7 +95,7 @@ fn check_values(bed: &mut Bed, product: Product) {
 #[test]
 fn a_paced_step_sends_whole_statements_and_lasts_its_time() {
     let bed = Bed::new();
-    let sizes = QueueSizes { query_s: 2, ..SIZE };
+    let sizes = IbenchSizes { query_s: 2, ..SIZE };
     for name in ["l.i0", "l.x"] {
         run(&bed, &work(Product::MariaDb, &sizes, name, 1));
     }
@@ -113,12 +113,12 @@ fn a_paced_step_sends_whole_statements_and_lasts_its_time() {
 /// Runs `l.i1` until another transaction's lock stops it. Returns the statements by which inserts are ahead then, once
 /// that is `expected` or does not change any more.
 fn ahead(bed: &Bed, product: Product, expected: i64) -> i64 {
-    let work = work(product, &QueueSizes { rows: [20_000, 10_000, 500], ..SIZE }, "l.i1", 1);
+    let work = work(product, &IbenchSizes { rows: [20_000, 10_000, 500], ..SIZE }, "l.i1", 1);
     let (options, stop) = (bed.options.clone(), Stop::default());
-    let progress = Arc::new(Mutex::new(QueueProgress::default()));
+    let progress = Arc::new(Mutex::new(IbenchProgress::default()));
     let (told, asked) = (Arc::clone(&progress), stop.clone());
     let running = std::thread::spawn(move || {
-        let mut session = QueueSession::open(&options, &work).unwrap();
+        let mut session = IbenchSession::open(&options, &work).unwrap();
         session.run(&asked, &mut |now| *told.lock().unwrap() = now)
     });
     let (mut last, mut calm, mut ahead) = ((0, 0), 0, 0);
