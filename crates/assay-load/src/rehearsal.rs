@@ -7,8 +7,8 @@ use assay_wire::{ConnectOptions, Connection};
 use assay_workloads::{Operation, Program};
 
 use crate::error::{Error, Result};
-use crate::user::begin_session;
 use crate::prepared::PreparedConnection;
+use crate::user::begin_session;
 
 /// A connection like those of the clients of a test, with the statements of its program prepared.
 pub struct Rehearsal(PreparedConnection);

@@ -109,7 +109,10 @@ fn study(study: &StudyFacts) -> String {
         format!("assay {}", study.assay_version),
         format!("started {}", study.started.as_deref().unwrap_or("at an unknown time")),
         match &study.budget {
-            Some(budget) => format!("took {} of {budget}", study.took),
+            Some(budget) => format!(
+                "took {}; the budget of {budget} counts neither fetching nor loading",
+                study.took
+            ),
             None => format!("took {}", study.took),
         },
     ]);
