@@ -6,6 +6,7 @@ mod bounds;
 mod conclusions;
 mod copy;
 mod counters;
+mod definitions;
 mod error;
 mod histogram;
 mod limits;
@@ -21,7 +22,6 @@ mod schema;
 mod settings;
 mod shape;
 mod study_rows;
-mod tests;
 mod values;
 #[cfg(test)]
 mod work_tests;

@@ -11,10 +11,10 @@ use rusqlite::{Connection, Transaction};
 
 use crate::bounds;
 use crate::counters::{CounterNames, visit_work};
+use crate::definitions::Tests;
 use crate::manage::names;
 use crate::rows::{Fields, rows};
 use crate::runs::{self, RunIds};
-use crate::tests::Tests;
 use crate::{Error, Ledger, Problem};
 
 impl Ledger {

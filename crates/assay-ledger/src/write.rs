@@ -13,7 +13,7 @@ use crate::bounds;
 use crate::counters;
 use crate::limits::COUNT_MAX;
 use crate::values::{index, integer, json, storable, word};
-use crate::{Error, Ledger, Problem, conclusions, manage, runs, tests};
+use crate::{Error, Ledger, Problem, conclusions, definitions, manage, runs};
 
 impl Ledger {
     /// Adds a study with all its cells, its first run on `host`, and its systems, in the order of
@@ -171,7 +171,7 @@ pub(crate) fn insert_study(
     for (number, system) in systems.iter().enumerate() {
         add_system(connection, &study.id, number, system)?;
     }
-    tests::add(connection, &study.id, study.cells.iter().map(|cell| cell.id.test))?;
+    definitions::add(connection, &study.id, study.cells.iter().map(|cell| cell.id.test))?;
     for (number, cell) in study.cells.iter().enumerate() {
         add_cell(connection, &study.id, number, cell)?;
     }
