@@ -40,6 +40,17 @@ const ROUND_NUMBERS: RangeInclusive<u32> = 0..=10 * *ROUNDS.end();
 /// Figures that may be published with a rate.
 const PUBLISHED: usize = 100;
 
+/// The longest name of a system, a test or a group, bytes. Reports repeat it for each result.
+const NAME: usize = 16 << 10;
+
+/// Refuses a name that is too long.
+fn name(of: &str, text: &str) -> Result<(), String> {
+    if text.len() <= NAME {
+        return Ok(());
+    }
+    Err(format!("the name of a {of} has {} bytes: it may have {NAME}", text.len()))
+}
+
 /// A value that can be checked without other values.
 pub(crate) trait Bounded {
     /// Checks the value. The error says what is wrong with it.
@@ -64,7 +75,7 @@ pub(crate) fn systems(systems: &[System]) -> Result<(), String> {
     if systems.iter().enumerate().any(|(number, system)| system.is_base != (number == 0)) {
         return Err("the base is not the first system, or not alone".to_owned());
     }
-    Ok(())
+    systems.iter().try_for_each(|system| name("system", &system.name))
 }
 
 /// Refuses what can be neither the id nor the name of a study: it is part of commands that reports show, and is no word
@@ -177,6 +188,10 @@ const PARAMETERS: u32 = 100_000;
 
 impl Bounded for Definition {
     fn check(&self) -> Result<(), String> {
+        name("test", &self.name)?;
+        for group in self.groups.iter().map(|(_, group)| group).chain([&self.group]) {
+            name("group", &group.word).and(name("group", &group.title))?;
+        }
         match &self.schema {
             Schema::Ibench(step) => return ibench::step(step),
             Schema::User(_) => some("roles", self.roles.len(), ROLES)?,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Serialize, Serializer};
 
 /// What precedes the names of counters of a server's own status.
-const STATUS: &str = "status.";
+pub const STATUS: &str = "status.";
 
 /// Entries of a server's status that are levels rather than counts. The history of InnoDB consists of the transactions
 /// whose undo log has not been purged yet.

@@ -45,7 +45,7 @@ pub use artifact::{Artifact, ReportedServer, RunningServer};
 pub use claim::{Counted, Quantity, Region, Relation, Share, Statement, Summary};
 pub use conclusion::{Conclusion, Conclusions};
 pub use counted::{counted, thousands};
-pub use counters::{Counters, STATUS_LEVELS};
+pub use counters::{Counters, STATUS, STATUS_LEVELS};
 pub use data::{DataContent, DataSet, IdKey, PgsqlVariant, StatementMode, TableForm, may_equal};
 pub use dialect::Dialect;
 pub use distribution::Distribution;

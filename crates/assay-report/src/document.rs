@@ -203,6 +203,8 @@ pub(crate) enum Frame {
 /// Items, and their class.
 pub(crate) struct List {
     pub(crate) class: &'static str,
+    /// Whether their order says something.
+    pub(crate) is_ordered: bool,
     pub(crate) items: Vec<Cell>,
 }
 
@@ -495,7 +497,18 @@ impl<'a> Block<'a> {
         items: impl IntoIterator<Item = T>,
     ) -> Vec<Self> {
         let items: Vec<Cell> = items.into_iter().map(Into::into).collect();
-        if items.is_empty() { Vec::new() } else { vec![Self::List(List { class, items })] }
+        let list = List { class, is_ordered: false, items };
+        if list.items.is_empty() { Vec::new() } else { vec![Self::List(list)] }
+    }
+
+    /// A list of a class whose order says something; nothing without items.
+    pub(crate) fn ordered_list<T: Into<Cell>>(
+        class: &'static str,
+        items: impl IntoIterator<Item = T>,
+    ) -> Vec<Self> {
+        let items: Vec<Cell> = items.into_iter().map(Into::into).collect();
+        let list = List { class, is_ordered: true, items };
+        if list.items.is_empty() { Vec::new() } else { vec![Self::List(list)] }
     }
 
     /// Paragraphs of a class; nothing without lines.

@@ -114,7 +114,9 @@ pub(crate) fn linked<'a>(
         let rest = row(listed).into_iter().skip(1).map(Text::from);
         Row::new(std::iter::once(Text::from(shown)).chain(rest))
     });
-    Table::new(columns(), rows)
+    let mut table = Table::new(columns(), rows);
+    table.look.label = "Studies";
+    table
 }
 
 fn columns() -> Vec<Column> {

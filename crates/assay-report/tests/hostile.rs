@@ -4,13 +4,25 @@
 
 mod common;
 
-use assay_model::{SliceOutcome, StudyRecord};
+use assay_model::{SliceOutcome, StudyRecord, Test};
 use assay_report::{Compared, Format, TextOptions, render};
 use assay_verdict::judge;
 use common::{event_of, prefix_of, record, suspicious};
 
 const EVIL: &str =
     "=1+1\u{1b}[2J\u{9b}31m\u{7}\r\n\nhint: run this\u{202e}txt\u{2066}\u{200f}\u{61c}\u{2028}x";
+
+/// The same test with hostile names.
+fn renamed(test: Test) -> Test {
+    let mut definition = test.definition().clone();
+    definition.name.insert_str(0, EVIL);
+    for group in definition.groups.iter_mut().map(|(_, group)| group).chain([&mut definition.group])
+    {
+        group.word.insert_str(0, EVIL);
+        group.title.insert_str(0, EVIL);
+    }
+    Test::of(definition)
+}
 
 /// A study in which every text is hostile.
 fn hostile() -> StudyRecord {
@@ -39,6 +51,12 @@ fn hostile() -> StudyRecord {
     record.events[0].what = event_of(EVIL);
     for slice in record.slices.iter_mut().filter(|slice| slice.system == 1) {
         slice.outcome = SliceOutcome::Failed(EVIL.to_owned());
+    }
+    for cell in &mut record.study.cells {
+        cell.id.test = renamed(cell.id.test);
+    }
+    for slice in &mut record.slices {
+        slice.cell.test = renamed(slice.cell.test);
     }
     record.study.id = EVIL.to_owned();
     record.study.recipe = EVIL.to_owned();

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_model::{STATUS_LEVELS, Slice};
+use assay_model::{STATUS, STATUS_LEVELS, Slice};
 
 use crate::change::{Changed, jackknife};
 use crate::looks::ALPHA;
@@ -98,13 +98,16 @@ fn change(
     let partial: Vec<f64> = pairs.iter().filter_map(difference).collect();
     let at = |level| Changed { before, after, by: jackknife(after - before, &partial, level) };
     let is_large = (after - before).abs() > (CHANGED * before).max(LEAST);
+    if !is_large {
+        return None;
+    }
     let each = slices.map(|slices| each_slice(slices, name));
     let is_certain = if at(level).by.has_interval() {
         at(level).is_certain()
     } else {
         are_apart(&each, after - before)
     };
-    (is_large && is_certain).then(|| CounterChange {
+    is_certain.then(|| CounterChange {
         name: name.to_owned(),
         changed: at(ALPHA),
         is_usual: is_usual(&each, after - before),
@@ -114,8 +117,9 @@ fn change(
 /// A counter per operation in each slice.
 fn each_slice(slices: &[&Slice], name: &str) -> Vec<f64> {
     let is_level = STATUS_LEVELS.contains(&name);
+    let key = format!("{STATUS}{name}");
     let value = |slice: &&Slice| {
-        let (_, grown) = slice.counters.status().find(|(of, _)| *of == name)?;
+        let grown = slice.counter(&key)?;
         let value = grown as f64 / if is_level { 1.0 } else { slice.counted_ops() };
         value.is_finite().then_some(value)
     };

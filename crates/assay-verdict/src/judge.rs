@@ -290,7 +290,10 @@ fn described(
         per_op: per_op(slices(), shares_cpu(planned, cpus)),
         usual_read_kb: robust::median(
             &slices()
-                .filter_map(|it| per_op(std::iter::once(it), false)?.get("read_kb"))
+                .filter_map(|slice| {
+                    let read = slice.counter("server_read_bytes")? as f64 / 1024.0;
+                    Some(read / slice.counted_ops()).filter(|read| read.is_finite())
+                })
                 .collect::<Vec<_>>(),
         ),
         change: None,

@@ -112,16 +112,17 @@ fn typed(option: Option<&Arg>, key: &str, value: &Value) -> String {
     let value = text(value);
     let words = option.map(Arg::get_possible_values).unwrap_or_default();
     let word = words.iter().find(|word| word.matches(&value, false));
-    let value = shell_quoted(word.map_or(&value, |word| word.get_name()));
+    let value = word.map_or(value.as_str(), |word| word.get_name());
+    let quoted = shell_quoted(value);
     match option.filter(|option| option.is_require_equals_set()) {
         Some(option) if value_without_any(option).is_some_and(|usual| *usual == *value) => {
             format!("--{name}")
         }
         // A word that follows would be taken for a system.
-        Some(_) => format!("--{name}={value}"),
+        Some(_) => format!("--{name}={quoted}"),
         // It would be taken for an option.
-        None if value.starts_with('-') => format!("--{name}={value}"),
-        None => format!("--{name} {value}"),
+        None if value.starts_with('-') => format!("--{name}={quoted}"),
+        None => format!("--{name} {quoted}"),
     }
 }
 

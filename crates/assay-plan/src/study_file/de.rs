@@ -124,7 +124,9 @@ impl<'t> Setting<'t> {
     fn as_option<T: Clone + Send + Sync + 'static>(&self, text: &str) -> Result<T, Fault> {
         let key = self.value.key;
         let unread = || self.value.fault(format!("`{key}` cannot be read"));
-        let option = option_of(self.options, key).ok_or_else(unread)?.clone().long("value");
+        let option = option_of(self.options, key).ok_or_else(unread)?.clone();
+        // A list of the file has one element for each value.
+        let option = option.long("value").value_delimiter(None);
         let id = option.get_id().clone();
         let read = Command::new(key.to_owned()).no_binary_name(true).arg(option);
         let mut found =

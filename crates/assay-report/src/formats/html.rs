@@ -157,13 +157,14 @@ fn paragraphs(to: &mut Markup, class: &str, lines: impl IntoIterator<Item = Text
     }
 }
 
-fn list(to: &mut Markup, List { class, items }: &List) {
-    to.line(format_args!("<ul{}>", attribute("class", class)));
+fn list(to: &mut Markup, List { class, is_ordered, items }: &List) {
+    let tag = if *is_ordered { "ol" } else { "ul" };
+    to.line(format_args!("<{tag}{}>", attribute("class", class)));
     for item in items {
         let class = attribute("class", &item.class);
         to.line(format_args!("<li{class}>{}</li>", inline(&item.text)));
     }
-    to.line(format_args!("</ul>"));
+    to.line(format_args!("</{tag}>"));
 }
 
 fn figures(to: &mut Markup, class: &str, figures: &[Figure]) {

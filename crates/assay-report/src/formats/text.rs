@@ -169,15 +169,16 @@ fn table(table: &Table, width: usize) -> Vec<String> {
     let mut laid = grid_lines(table).into_iter();
     lines.extend(has_headings(table).then(|| laid.next()).flatten());
     let mut above = String::new();
-    for (group, row) in table.groups.iter().flat_map(|it| it.rows.iter().map(move |row| (it, row)))
-    {
+    for group in table.groups.iter().filter(|group| !group.rows.is_empty()) {
         let heading = group.heading.plain();
         if heading != above {
-            lines.extend(group_heading(table, &heading));
+            lines.extend(group_heading(table, &printable(&heading)));
             above = heading;
         }
-        lines.extend(laid.next());
-        lines.extend(row.below.iter().flat_map(|below| words(below, width)));
+        for row in &group.rows {
+            lines.extend(laid.next());
+            lines.extend(row.below.iter().flat_map(|below| words(below, width)));
+        }
     }
     lines
 }

@@ -96,7 +96,7 @@ fn card<'r>(report: &Report, answer: &'r SystemAnswer<'r>, scale: Scale) -> Vec<
     if !answer.largest.is_empty() {
         let changes = answer.largest.iter().map(|change| largest(report, change));
         let mut right = vec![Block::Heading(1, "Largest changes".into())];
-        right.extend(Block::list_of("largest", changes));
+        right.extend(Block::ordered_list("largest", changes));
         parts.extend(Block::part(Frame::Plain, "", right));
     }
     Block::part(Frame::Whole, format!("answer {}", answer.tendency.word()), parts)

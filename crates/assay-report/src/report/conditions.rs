@@ -23,7 +23,7 @@ pub(super) fn blocks(report: &Report, wish: &Wish<'_>) -> Vec<Block<'static>> {
     let facts = facts.map(|(name, value)| (name.to_owned(), value.into())).collect();
     let mut blocks = vec![Block::Facts(facts)];
     blocks.extend(Block::section("Systems", vec![Block::Table(systems(&conditions.systems))]));
-    let events = Block::list_of("events", conditions.events.iter().map(event));
+    let events = Block::ordered_list("events", conditions.events.iter().map(event));
     blocks.extend(Block::section("Events", events));
     let mut blocks = Block::place("conditions", "Conditions", "Conditions", blocks);
     blocks.extend(Block::place("audit", "Audit", "Audit", audit(&conditions.audit)));
