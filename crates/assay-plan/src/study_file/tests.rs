@@ -509,6 +509,22 @@ fn the_command_that_says_the_same_stands_on_top() {
 }
 
 #[test]
+fn a_value_that_begins_with_a_dash_is_typed_with_its_option() {
+    let words = ["mariadb@10.11", "mariadb@11.8"].map(str::to_owned);
+    let workload = Some("-x y.toml".to_owned());
+    let request = Request { workload, ..Request::of_systems(&words) };
+    let written = write_study(&request);
+    assert!(written.lines().next().unwrap().contains("--workload='-x y.toml'"), "{written}");
+}
+
+#[test]
+fn each_element_of_a_list_is_one_value() {
+    let bench = "compare = [\"mysql@8.0\", \"mysql@9.7\"]\n[insert-bench]\n";
+    let told = shown(&format!("{bench}rows = [\"10M,4M\", \"4M\", \"400k\"]\n"));
+    assert!(told.contains("10M,4M"), "{told}");
+}
+
+#[test]
 fn the_login_of_a_repository_is_in_no_recipe() {
     let words = ["postgres@git:https://me:canary@h/x.git#v1", "mysql://me:canary@h/db"];
     let request = Request::of_systems(&words.map(str::to_owned));
