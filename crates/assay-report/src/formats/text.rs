@@ -172,7 +172,7 @@ fn table(table: &Table, width: usize) -> Vec<String> {
     for group in table.groups.iter().filter(|group| !group.rows.is_empty()) {
         let heading = group.heading.plain();
         if heading != above {
-            lines.extend(group_heading(table, &printable(&heading)));
+            lines.extend(group_heading(table, &heading));
             above = heading;
         }
         for row in &group.rows {
