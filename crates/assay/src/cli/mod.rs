@@ -255,8 +255,8 @@ pub(crate) struct Resume {
 pub(crate) struct SourceArg {
     /// Use servers only from this source, such as `apt` or `maven`
     ///
-    /// A source is `apt`, `dnf`, `maven`, `npm`, `pip`, `tarball`, or a vendor, such as `mysql.com`. [default: one source
-    /// with all versions of a product, otherwise the best source for each]
+    /// A source is `apt`, `dnf`, `maven`, `npm`, `pip`, `tarball`, or a vendor, such as `mysql.com`. [default: one
+    /// source with all versions of a product, otherwise the best source for each]
     #[arg(long, value_name = "SOURCE")]
     #[arg(help_heading = SERVERS)]
     pub(crate) source: Option<String>,
