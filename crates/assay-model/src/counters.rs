@@ -1,4 +1,4 @@
-//! Counters by name, whoever read them.
+//! Counters by name. Clients, the probe and the server's status share one form.
 
 use std::sync::Arc;
 

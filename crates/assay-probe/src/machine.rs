@@ -98,7 +98,7 @@ impl Machine {
         let mut counts = counts.unwrap_or_default();
         if let Some(usage) = &self.usage {
             let busy_ns = usage.read(buffer, "number", |text| numbers(text).next()?)?;
-            counts = [busy_ns.unwrap_or_default(), counts[1], counts[2]];
+            counts = [busy_ns.unwrap_or(counts[0]), counts[1], counts[2]];
         }
         Ok(Reading(counts))
     }

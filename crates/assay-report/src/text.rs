@@ -19,7 +19,7 @@ pub(crate) enum Mark {
     Code,
     Bold,
     Small(&'static str),
-    /// Of a class.
+    /// Words that a style sheet selects by a class.
     Class(String),
     /// A text of a class.
     Within(&'static str, Text),
@@ -27,7 +27,7 @@ pub(crate) enum Mark {
     Folded(String),
     /// A symbol that the words next to it explain.
     Symbol,
-    /// For those who do not see the symbol or drawing next to it.
+    /// Words that screen readers read in place of the symbol or drawing next to them.
     Hidden,
     Time,
     Badge,
