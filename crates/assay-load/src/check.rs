@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use assay_model::{Class, DataSet, Dialect, Schema, Setup, StatementMode, Test, counted};
+use assay_model::{Class, DataSet, Dialect, Schema, Setup, StatementMode, Test};
 use assay_wire::{ConnectOptions, Connection, ResultSet};
 use assay_workloads::{Answer, Client, EventBuf, LoadedData, Operation, Program, is_ordered};
 
 use crate::content::{Content, content};
 use crate::error::{Error, Result};
-use crate::prepared::PreparedConnection;
+use crate::prepared::Prepared;
 
 /// Events of each test that are checked.
 const EVENTS: u64 = 10;
@@ -50,14 +50,7 @@ pub fn check_loaded(
 ) -> Result<()> {
     let (rows, checksum) = loaded.content();
     let expected = Content { rows, checksum: format!("{checksum:016x}") };
-    let found = content(options, check.dialect, check.data)?;
-    if found != expected {
-        let words = |it: &Content| {
-            let Content { rows, checksum } = it;
-            format!("{} with checksum {checksum}", counted(*rows, "row"))
-        };
-        return Err(Error::WrongContent { found: words(&found), expected: words(&expected) });
-    }
+    content(options, check.dialect, check.data)?.check(&expected)?;
     for test in reads(check) {
         let mut asked = Asked::new(options, check, test)?;
         for sequence in 0..EVENTS {
@@ -104,7 +97,9 @@ struct Asked {
     test: Test,
     as_text: Client,
     as_prepared: Client,
-    prepared: PreparedConnection,
+    prepared: Prepared,
+    /// The connection on which they are prepared.
+    wire: Connection,
     control: Connection,
     event: EventBuf,
 }
@@ -115,13 +110,18 @@ impl Asked {
         let setup = Setup { clients: 1, tables, rows };
         let program = |mode| Arc::new(Program::new(check.dialect, test, setup, mode));
         let prepared = program(StatementMode::Prepared);
-        let control =
-            Connection::connect(options).map_err(|source| Error::Connect { client: 0, source })?;
+        let connect =
+            || Connection::connect(options).map_err(|source| Error::Connect { client: 0, source });
+        let (mut wire, control) = (connect()?, connect()?);
+        let as_prepared = Client::new(Arc::clone(&prepared), check.seed, 0);
+        let mut prepared = Prepared::new(prepared);
+        prepared.prepare(&mut wire)?;
         Ok(Self {
             test,
             as_text: Client::new(program(StatementMode::Text), check.seed, 0),
-            as_prepared: Client::new(Arc::clone(&prepared), check.seed, 0),
-            prepared: PreparedConnection::open(options, prepared, 0)?,
+            as_prepared,
+            prepared,
+            wire,
             control,
             event: EventBuf::default(),
         })
@@ -138,7 +138,7 @@ impl Asked {
         self.prepared.begin_event();
         for operation in self.event.operations() {
             let number = operation.statement().unwrap_or_default();
-            let result = self.prepared.query(operation);
+            let result = self.prepared.query(&mut self.wire, operation);
             let sql = self.prepared.sql(number);
             let result = result.map_err(|error| Error::query(sql.as_bytes(), error))?;
             answers.push(answer(&result, is_ordered(sql)));

@@ -1,6 +1,6 @@
 //! The content of a server's tables: rows and a checksum.
 
-use assay_model::{DataSet, Dialect, IdKey, TableForm};
+use assay_model::{DataSet, Dialect, IdKey, TableForm, counted};
 use assay_wire::Error as WireError;
 use assay_wire::{ConnectOptions, Connection};
 use assay_workloads::{Batch, ContentQuery, cache_queries, content_query, row_checksum};
@@ -16,6 +16,23 @@ pub struct Content {
     pub rows: u64,
     /// Checksum of all columns of all rows, hexadecimal. For a user's tables, a prefix says how it was computed.
     pub checksum: String,
+}
+
+impl Content {
+    /// Fails if the tables hold something else than was loaded.
+    ///
+    /// # Errors
+    /// [`Error::WrongContent`].
+    pub fn check(&self, loaded: &Self) -> Result<()> {
+        let words = |it: &Self| {
+            let Self { rows, checksum } = it;
+            format!("{} with checksum {checksum}", counted(*rows, "row"))
+        };
+        if self == loaded {
+            return Ok(());
+        }
+        Err(Error::WrongContent { found: words(self), expected: words(loaded) })
+    }
 }
 
 /// Adds up the content of tables, or of parts of them.

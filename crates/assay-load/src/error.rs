@@ -63,6 +63,11 @@ pub enum Error {
     /// Tables with names of the workload's that no load of it has made.
     #[error("the database already has tables with these names, which no load of this workload made: {}", some_of(.0))]
     NotOurs(Vec<String>),
+    /// The next load could not replace the tables, because options of the user gave them another form.
+    #[error(
+        "with these `--create-table-options`, assay could not replace the tables in the next block"
+    )]
+    UnknownForm(#[source] Box<Self>),
     /// Nothing made a table of the workload.
     #[error("nothing in the workload creates its table `{0}`")]
     NotMade(String),
@@ -341,6 +346,9 @@ impl Hint for Error {
             (Self::NotOurs(_), _) => {
                 "name another database in the URL; `assay load URL --workload FILE --replace` drops these tables, with \
                  their contents"
+            }
+            (Self::UnknownForm(_), _) => {
+                "leave that part of the text out, or compare servers that assay starts; drop the tables by hand"
             }
             (Self::File { .. }, _) => "start a new study with the file as it is now",
             (Self::Script { .. }, _) => {

@@ -4,6 +4,7 @@
 //! what they hold. A [`Session`] keeps the clients of one test on one server connected and prepared, and runs slice
 //! after slice.
 
+mod actor;
 mod bound;
 mod cancel;
 mod check;
@@ -24,8 +25,11 @@ mod tally;
 mod unfit;
 mod user;
 mod watchdog;
+mod work;
 mod worker;
+mod workloads;
 
+pub use actor::{Actor, EventNumber, Line, Refused};
 pub use bound::Bound;
 pub use check::{Check, TestAnswers, answers, check_loaded};
 pub use content::{Content, content, fill_cache};
@@ -37,12 +41,11 @@ pub use ibench::{
 pub use live::{IntervalLatencies, RunProgress};
 pub use policy::{ClientPolicy, Ignored};
 pub use rehearsal::{Rehearsal, connect_as_client};
-pub use session::{Finished, Session, Stretch, TurnWork, Work};
+pub use session::{Finished, Session, Stretch, TurnWork};
 pub use survey::{Survey, check_engine, check_numbering, numbers, survey};
 pub use tally::latencies;
 pub use unfit::UnfitReason;
-pub use user::{
-    ReadUserFile, UserTables, fill_user_data, fill_user_data_cache, refuse_others_tables,
-    user_content, user_names,
-};
+pub use user::{ReadUserFile, UserTables, fill_user_data};
 pub use watchdog::RunMonitor;
+pub use work::Work;
+pub use workloads::{Place, Workload, workload_of};

@@ -9,10 +9,11 @@ use crate::error::{Error, TOO_MANY_CONNECTIONS as FULL, sqlstate};
 /// Errors after which an event is started again, as sysbench does. MySQL and MariaDB: record changed, lock wait
 /// timeout, deadlock. Postgres: deadlock, serialization failure, and a unique key that a deleted and reinserted row
 /// violates.
-const USUAL: [u32; 6] = [1020, 1205, 1213, sqlstate("40P01"), sqlstate("40001"), sqlstate("23505")];
+pub(crate) const USUAL: [u32; 6] =
+    [1020, 1205, 1213, sqlstate("40P01"), sqlstate("40001"), sqlstate("23505")];
 
 /// The same for a user's events: a unique key that is violated is a mistake, on every server.
-const USUAL_OWN: [u32; 6] =
+pub(crate) const USUAL_OWN: [u32; 6] =
     [1020, 1205, 1213, sqlstate("40P01"), sqlstate("40001"), sqlstate("55P03")];
 
 /// MySQL's codes for a lost connection, which the client library gives. The client connects again if the codes that are
@@ -59,8 +60,8 @@ pub(crate) enum Remedy {
 }
 
 impl ClientPolicy {
-    /// What to do about an error of an event, which a user wrote or not.
-    pub(crate) fn remedy(&self, error: &WireError, is_own: bool) -> Remedy {
+    /// What to do about an error of an event that is usually started again after errors with these codes.
+    pub(crate) fn remedy(&self, error: &WireError, usual: &[u32]) -> Remedy {
         let reconnects = match &self.ignored {
             Ignored::Usual => false,
             Ignored::All => true,
@@ -70,7 +71,7 @@ impl ClientPolicy {
             WireError::Server { code, .. } if reconnects && ENDING.contains(code) => {
                 Remedy::Reconnect
             }
-            WireError::Server { code, .. } if self.ignores(*code, is_own) => Remedy::Retry(*code),
+            WireError::Server { code, .. } if self.ignores(*code, usual) => Remedy::Retry(*code),
             WireError::Connect { .. } | WireError::Io { .. } | WireError::Timeout { .. }
                 if reconnects =>
             {
@@ -87,13 +88,12 @@ impl ClientPolicy {
             return false;
         };
         let is_full = source.server_code().is_some_and(|code| FULL.contains(&code));
-        is_full || self.remedy(source, false) == Remedy::Reconnect
+        is_full || self.remedy(source, &[]) == Remedy::Reconnect
     }
 
-    fn ignores(&self, code: u32, is_own: bool) -> bool {
+    fn ignores(&self, code: u32, usual: &[u32]) -> bool {
         match &self.ignored {
-            Ignored::Usual if is_own => USUAL_OWN.contains(&code),
-            Ignored::Usual => USUAL.contains(&code),
+            Ignored::Usual => usual.contains(&code),
             Ignored::All => true,
             Ignored::These(codes) => codes.contains(&code),
         }
@@ -116,13 +116,13 @@ mod tests {
     #[test]
     fn deadlocks_are_retried_and_lost_connections_end_the_run() {
         let usual = ClientPolicy::default();
-        assert_eq!(usual.remedy(&refused(1213), false), Remedy::Retry(1213));
+        assert_eq!(usual.remedy(&refused(1213), &USUAL), Remedy::Retry(1213));
         let (unique, locked) = (sqlstate("23505"), sqlstate("55P03"));
-        assert_eq!(usual.remedy(&refused(unique), false), Remedy::Retry(unique));
-        assert_eq!(usual.remedy(&refused(unique), true), Remedy::Fail);
-        assert_eq!(usual.remedy(&refused(locked), true), Remedy::Retry(locked));
-        assert_eq!(usual.remedy(&refused(1062), false), Remedy::Fail);
-        assert_eq!(usual.remedy(&lost(), false), Remedy::Fail);
+        assert_eq!(usual.remedy(&refused(unique), &USUAL), Remedy::Retry(unique));
+        assert_eq!(usual.remedy(&refused(unique), &USUAL_OWN), Remedy::Fail);
+        assert_eq!(usual.remedy(&refused(locked), &USUAL_OWN), Remedy::Retry(locked));
+        assert_eq!(usual.remedy(&refused(1062), &USUAL), Remedy::Fail);
+        assert_eq!(usual.remedy(&lost(), &USUAL), Remedy::Fail);
     }
 
     #[test]
@@ -131,14 +131,14 @@ mod tests {
             ignored: Ignored::These(codes.to_vec()),
             ..ClientPolicy::default()
         };
-        assert_eq!(of(&[1062]).remedy(&refused(1062), false), Remedy::Retry(1062));
-        assert_eq!(of(&[1062]).remedy(&refused(1213), false), Remedy::Fail);
-        assert_eq!(of(&[1062]).remedy(&lost(), false), Remedy::Fail);
-        assert_eq!(of(&[2013]).remedy(&lost(), false), Remedy::Reconnect);
-        assert_eq!(of(&[2013]).remedy(&refused(1927), false), Remedy::Reconnect);
-        assert_eq!(of(&[1927]).remedy(&refused(1927), false), Remedy::Retry(1927));
+        assert_eq!(of(&[1062]).remedy(&refused(1062), &USUAL), Remedy::Retry(1062));
+        assert_eq!(of(&[1062]).remedy(&refused(1213), &USUAL), Remedy::Fail);
+        assert_eq!(of(&[1062]).remedy(&lost(), &USUAL), Remedy::Fail);
+        assert_eq!(of(&[2013]).remedy(&lost(), &USUAL), Remedy::Reconnect);
+        assert_eq!(of(&[2013]).remedy(&refused(1927), &USUAL), Remedy::Reconnect);
+        assert_eq!(of(&[1927]).remedy(&refused(1927), &USUAL), Remedy::Retry(1927));
         let all = ClientPolicy { ignored: Ignored::All, ..ClientPolicy::default() };
-        assert_eq!(all.remedy(&refused(1146), false), Remedy::Retry(1146));
-        assert_eq!(all.remedy(&lost(), false), Remedy::Reconnect);
+        assert_eq!(all.remedy(&refused(1146), &USUAL), Remedy::Retry(1146));
+        assert_eq!(all.remedy(&lost(), &USUAL), Remedy::Reconnect);
     }
 }

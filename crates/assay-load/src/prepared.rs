@@ -1,11 +1,9 @@
-//! A connection on which the statements of a program are prepared.
+//! The statements of a program, prepared on a connection.
 
 use std::sync::Arc;
 
 use assay_wire::Error as WireError;
-use assay_wire::{
-    ConnectOptions, Connection, Param, ParamType, Protocol, Reply, ResultSet, StatementId,
-};
+use assay_wire::{Connection, Param, ParamType, Protocol, Reply, ResultSet, StatementId};
 use assay_workloads::{Argument, Arguments, Mode, Operation, Program, Statement};
 
 use crate::error::{Error, NO_SUCH_TABLE, Result};
@@ -14,9 +12,8 @@ use crate::user::begin_session;
 /// The server cannot prepare this statement (MySQL: `BEGIN`).
 const CANNOT_PREPARE: u32 = 1295;
 
-/// Sends the operations of a program.
-pub(crate) struct PreparedConnection {
-    pub(crate) wire: Connection,
+/// Sends the operations of a program on the connection on which its statements were prepared.
+pub(crate) struct Prepared {
     program: Arc<Program>,
     /// By statement index; `None` for a statement that is sent as text.
     handles: Vec<Option<StatementId>>,
@@ -28,37 +25,36 @@ pub(crate) struct PreparedConnection {
     text: Vec<u8>,
 }
 
-impl PreparedConnection {
-    /// Connects client number `client` and prepares every statement of the program.
-    pub(crate) fn open(
-        options: &ConnectOptions,
-        program: Arc<Program>,
-        client: u32,
-    ) -> Result<Self> {
-        let mut wire =
-            Connection::connect(options).map_err(|source| Error::Connect { client, source })?;
-        if program.is_own() {
-            begin_session(&mut wire)?;
-        }
-        let prepare = |statement| prepare(&mut wire, statement);
-        let handles = program.statements().iter().map(prepare).collect::<Result<_>>()?;
+impl Prepared {
+    /// The statements of a program, which no connection has prepared yet.
+    pub(crate) fn new(program: Arc<Program>) -> Self {
         let places = program.statements().iter().flat_map(|it| &it.keep);
         let kept = places.max().map_or(0, |last| *last as usize + 1);
-        Ok(Self {
-            wire,
-            handles,
+        Self {
+            handles: vec![None; program.statements().len()],
             params: Vec::new(),
             kept: vec![None; kept],
             text: Vec::new(),
             program,
-        })
+        }
+    }
+
+    /// Begins the session of a client and prepares every statement of the program.
+    pub(crate) fn prepare(&mut self, wire: &mut Connection) -> Result<()> {
+        if self.program.is_own() {
+            begin_session(wire)?;
+        }
+        for (handle, statement) in self.handles.iter_mut().zip(self.program.statements()) {
+            *handle = prepare(wire, statement)?;
+        }
+        Ok(())
     }
 
     /// Creates the client's own table, if the program has one, replacing one that an earlier run left.
-    pub(crate) fn create_scratch(&mut self, client: u32) -> Result<()> {
+    pub(crate) fn create_scratch(&self, wire: &mut Connection, client: u32) -> Result<()> {
         let Some((name, columns)) = self.program.scratch(client) else { return Ok(()) };
         let there = format!("SELECT * FROM {name} LIMIT 0");
-        match self.wire.query(&there) {
+        match wire.query(&there) {
             Ok(found) => {
                 let names = columns.iter().map(|(name, _)| name);
                 if !found.columns.iter().eq(names) {
@@ -70,33 +66,15 @@ impl PreparedConnection {
         }
         let columns: Vec<String> =
             columns.iter().map(|(name, sql)| format!("{name} {sql}")).collect();
-        let engine = self.engine_of_tables()?;
+        let engine = engine_of_tables(wire)?;
         for sql in [
             format!("DROP TABLE IF EXISTS {name}"),
             format!("CREATE TABLE {name} ({}){engine}", columns.join(", ")),
         ] {
-            let sent = self.wire.execute_text(sql.as_bytes());
+            let sent = wire.execute_text(sql.as_bytes());
             sent.map_err(|error| Error::query(sql.as_bytes(), error))?;
         }
         Ok(())
-    }
-
-    /// The end of a `CREATE TABLE` that names the storage engine of `sbtest1`; empty where there is none.
-    fn engine_of_tables(&mut self) -> Result<String> {
-        if self.wire.protocol() == Protocol::Postgres {
-            return Ok(String::new());
-        }
-        let sql = "SELECT ENGINE FROM information_schema.TABLES \
-                   WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'sbtest1'";
-        let found = self.wire.query(sql).map_err(|error| Error::query(sql.as_bytes(), error))?;
-        let is_name = |engine: &&str| engine.chars().all(|c| c.is_ascii_alphanumeric());
-        let engine = found.text(0, 0).filter(is_name);
-        Ok(engine.map_or_else(String::new, |engine| format!(" ENGINE = {engine}")))
-    }
-
-    /// Whether a user wrote the events.
-    pub(crate) fn is_own(&self) -> bool {
-        self.program.is_own()
     }
 
     /// Forgets what the statements of another event have returned.
@@ -118,60 +96,68 @@ impl PreparedConnection {
 
     /// Sends one operation and receives its reply.
     #[inline]
-    pub(crate) fn send(&mut self, operation: Operation<'_>) -> Result<Reply, WireError> {
+    pub(crate) fn send(
+        &mut self,
+        wire: &mut Connection,
+        operation: Operation<'_>,
+    ) -> Result<Reply, WireError> {
         let (statement, arguments) = match operation {
-            Operation::Query { sql, .. } => return self.wire.execute_text(sql),
+            Operation::Query { sql, .. } => return wire.execute_text(sql),
             Operation::Execute { statement, arguments } => (statement, arguments),
             // The worker sleeps.
             Operation::Sleep(_) => return Ok(Reply::default()),
         };
         let Some(handle) = self.handles[statement] else {
-            return self.send_text(statement, arguments);
+            return self.send_text(wire, statement, arguments);
         };
         let mut params = recycle(std::mem::take(&mut self.params));
         params.extend(arguments.map(|argument| param(argument, &self.kept)));
-        let reply = self.wire.execute(handle, &params);
+        let reply = wire.execute(handle, &params);
         self.params = recycle(params);
         reply
     }
 
     /// Sends one operation of a shipped test and keeps the rows that it returns.
-    pub(crate) fn query(&mut self, operation: Operation<'_>) -> Result<ResultSet, WireError> {
+    pub(crate) fn query(
+        &mut self,
+        wire: &mut Connection,
+        operation: Operation<'_>,
+    ) -> Result<ResultSet, WireError> {
         let text = |sql| {
             std::str::from_utf8(sql).map_err(|_| WireError::Usage("a text that is not UTF-8"))
         };
         let (statement, arguments) = match operation {
-            Operation::Query { sql, .. } => return self.wire.query(text(sql)?),
+            Operation::Query { sql, .. } => return wire.query(text(sql)?),
             Operation::Execute { statement, arguments } => (statement, arguments),
             Operation::Sleep(_) => return Ok(ResultSet::default()),
         };
         let Some(handle) = self.handles[statement] else {
-            return self.wire.query(&self.program.statements()[statement].sql);
+            return wire.query(&self.program.statements()[statement].sql);
         };
         let params: Vec<_> = arguments.map(|argument| param(argument, &self.kept)).collect();
-        self.wire.query_prepared(handle, &params)
+        wire.query_prepared(handle, &params)
     }
 
     /// Sends a statement that is not prepared, and keeps what later statements need of its result.
     fn send_text(
         &mut self,
+        wire: &mut Connection,
         statement: usize,
         arguments: Arguments<'_>,
     ) -> Result<Reply, WireError> {
         let statement = &self.program.statements()[statement];
         let keep = &statement.keep;
         if statement.pieces.is_empty() {
-            return self.wire.execute_text(statement.sql.as_bytes());
+            return wire.execute_text(statement.sql.as_bytes());
         }
         self.text.clear();
-        let has_escapes = self.wire.protocol() == Protocol::MySql;
+        let has_escapes = wire.protocol() == Protocol::MySql;
         statement.push_text(has_escapes, arguments, &self.kept, &mut self.text);
         if keep.is_empty() {
-            return self.wire.execute_text(&self.text);
+            return wire.execute_text(&self.text);
         }
         let sql = std::str::from_utf8(&self.text);
-        let result =
-            self.wire.query(sql.map_err(|_| WireError::Usage("a text that is not UTF-8"))?)?;
+        let result = wire.query(sql.map_err(|_| WireError::Usage("a text that is not UTF-8"))?)?;
         let reply = Reply {
             result_set: !result.columns.is_empty(),
             rows: result.rows.len() as u64,
@@ -187,11 +173,11 @@ impl PreparedConnection {
     /// Makes the connection ready for a retry of the event. MySQL and MariaDB have rolled back what must be, and
     /// `BEGIN` commits the rest. Postgres needs a `ROLLBACK`; the reference client (sysbench) sends one even if the
     /// event is no transaction.
-    pub(crate) fn give_up_event(&mut self) -> Result<(), WireError> {
-        match self.wire.protocol() {
+    pub(crate) fn give_up_event(&self, wire: &mut Connection) -> Result<(), WireError> {
+        match wire.protocol() {
             // The next event of a user's workload may not begin a transaction.
             Protocol::MySql if !self.program.is_own() => Ok(()),
-            Protocol::MySql | Protocol::Postgres => self.wire.execute_text(b"ROLLBACK").map(drop),
+            Protocol::MySql | Protocol::Postgres => wire.execute_text(b"ROLLBACK").map(drop),
         }
     }
 
@@ -207,6 +193,19 @@ impl PreparedConnection {
     pub(crate) fn sql(&self, statement: usize) -> &str {
         &self.program.statements()[statement].sql
     }
+}
+
+/// The end of a `CREATE TABLE` that names the storage engine of `sbtest1`; empty where there is none.
+fn engine_of_tables(wire: &mut Connection) -> Result<String> {
+    if wire.protocol() == Protocol::Postgres {
+        return Ok(String::new());
+    }
+    let sql = "SELECT ENGINE FROM information_schema.TABLES \
+               WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'sbtest1'";
+    let found = wire.query(sql).map_err(|error| Error::query(sql.as_bytes(), error))?;
+    let is_name = |engine: &&str| engine.chars().all(|c| c.is_ascii_alphanumeric());
+    let engine = found.text(0, 0).filter(is_name);
+    Ok(engine.map_or_else(String::new, |engine| format!(" ENGINE = {engine}")))
 }
 
 /// Prepares a statement, unless its mode is text. A statement without parameters that the server refuses to prepare is

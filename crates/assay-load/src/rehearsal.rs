@@ -7,11 +7,14 @@ use assay_wire::{ConnectOptions, Connection};
 use assay_workloads::{Operation, Program};
 
 use crate::error::{Error, Result};
-use crate::prepared::PreparedConnection;
+use crate::prepared::Prepared;
 use crate::user::begin_session;
 
 /// A connection like those of the clients of a test, with the statements of its program prepared.
-pub struct Rehearsal(PreparedConnection);
+pub struct Rehearsal {
+    wire: Connection,
+    prepared: Prepared,
+}
 
 impl Rehearsal {
     /// Connects and prepares the statements; `None` if the server refuses one of them.
@@ -19,8 +22,10 @@ impl Rehearsal {
     /// # Errors
     /// When it cannot connect, or the connection is lost.
     pub fn open(options: &ConnectOptions, program: Arc<Program>) -> Result<Option<Self>> {
-        match PreparedConnection::open(options, program, 0) {
-            Ok(connection) => Ok(Some(Self(connection))),
+        let mut wire = connect(options)?;
+        let mut prepared = Prepared::new(program);
+        match prepared.prepare(&mut wire) {
+            Ok(()) => Ok(Some(Self { wire, prepared })),
             Err(Error::Prepare { source, .. }) if source.server_code().is_some() => Ok(None),
             Err(error) => Err(error),
         }
@@ -28,13 +33,13 @@ impl Rehearsal {
 
     /// The connection, for other statements.
     pub fn wire(&mut self) -> &mut Connection {
-        &mut self.0.wire
+        &mut self.wire
     }
 
     /// Whether the server has prepared a statement of the program.
     #[must_use]
     pub fn has_prepared(&self, statement: usize) -> bool {
-        self.0.has_prepared(statement)
+        self.prepared.has_prepared(statement)
     }
 
     /// Sends an operation with these values of earlier statements, and receives its reply.
@@ -46,8 +51,8 @@ impl Rehearsal {
         operation: Operation<'_>,
         kept: &[Option<Vec<u8>>],
     ) -> Result<(), WireError> {
-        self.0.keep(kept);
-        self.0.send(operation).map(drop)
+        self.prepared.keep(kept);
+        self.prepared.send(&mut self.wire, operation).map(drop)
     }
 }
 
@@ -56,10 +61,13 @@ impl Rehearsal {
 /// # Errors
 /// When it cannot connect.
 pub fn connect_as_client(options: &ConnectOptions, program: &Program) -> Result<Connection> {
-    let mut wire =
-        Connection::connect(options).map_err(|source| Error::Connect { client: 0, source })?;
+    let mut wire = connect(options)?;
     if program.is_own() {
         begin_session(&mut wire)?;
     }
     Ok(wire)
+}
+
+fn connect(options: &ConnectOptions) -> Result<Connection> {
+    Connection::connect(options).map_err(|source| Error::Connect { client: 0, source })
 }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use assay_model::{Dialect, Pacing, Role, Setup, StatementMode, Test, WorkCounters};
-use assay_wire::{ConnectOptions, Connection};
-use assay_workloads::Program;
+use assay_model::{Dialect, WorkCounters};
+use assay_wire::ConnectOptions;
 
+use crate::actor::Actor;
 use crate::bound::Bound;
 use crate::cancel::cancel;
 use crate::client_thread::{ClientThread, Command, RunResult};
@@ -15,10 +15,11 @@ use crate::error::{Error, Result};
 use crate::live::{self, Gauge, IntervalLatencies, RunProgress};
 use crate::policy::ClientPolicy;
 use crate::run::{Part, Run};
-use crate::share::for_whole_tables;
 use crate::tally::{Tallies, Tally};
 use crate::watchdog::{Action, RunMonitor, Watchdog};
+use crate::work::Work;
 use crate::worker::Worker;
+use crate::workloads::workload_of;
 
 /// The result of a monitored run.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,21 +58,6 @@ pub struct TurnWork {
     pub elapsed: Duration,
 }
 
-/// The work of a session's clients.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Work {
-    /// Family of the server.
-    pub dialect: Dialect,
-    /// The test.
-    pub test: Test,
-    /// How many clients, on what data.
-    pub setup: Setup,
-    /// How statements are sent.
-    pub statements: StatementMode,
-    /// Seed of all parameters.
-    pub seed: u64,
-}
-
 /// Connected, prepared clients, one thread each. Dropping it closes the connections.
 pub struct Session {
     clients: Vec<ClientThread>,
@@ -100,32 +86,6 @@ struct Ended {
 /// A run may stall for this many times the timeout of its connections.
 const TIMEOUTS_PER_STALL: u32 = 10;
 
-/// Removes the rows that an earlier run has added, part by part: there may be millions of them.
-fn remove_added_rows(options: &ConnectOptions, program: &Program) -> Result<()> {
-    let mut tables = program.tables_to_clear().peekable();
-    if tables.peek().is_none() {
-        return Ok(());
-    }
-    let options = for_whole_tables(options);
-    let mut control =
-        Connection::connect(&options).map_err(|source| Error::Connect { client: 0, source })?;
-    for sql in tables.flat_map(removals) {
-        let removed = control.execute_text(sql.as_bytes());
-        removed.map_err(|error| Error::query(sql.as_bytes(), error))?;
-    }
-    Ok(())
-}
-
-/// The statements that remove the rows with negative ids. Ids are spread evenly over all of them.
-fn removals(table: String) -> impl Iterator<Item = String> {
-    const PARTS: i64 = 64;
-    const LENGTH: i64 = (1 << 31) / PARTS;
-    (1..=PARTS).map(move |part| {
-        let (low, high) = (-part * LENGTH, -(part - 1) * LENGTH - 1);
-        format!("DELETE FROM {table} WHERE id BETWEEN {low} AND {high}")
-    })
-}
-
 impl Session {
     /// Connects the clients of `work`, each in a thread of its own, and prepares their statements. The clients take
     /// turns in `cpus` and stay there; without any, they run anywhere.
@@ -146,27 +106,37 @@ impl Session {
         cpus: &[usize],
         policy: &ClientPolicy,
     ) -> Result<Self> {
-        let Work { dialect, test, setup, statements, seed } = *work;
-        let [Role { clients: None, pacing: Pacing::Closed, .. }] = test.roles.as_slice() else {
-            return Err(Error::Roles(test.name()));
-        };
-        let program = Arc::new(Program::new(dialect, test, setup, statements));
-        remove_added_rows(options, &program)?;
+        let actors = workload_of(&work.test.schema).actors(options, work)?;
+        Self::of_actors(options, work.dialect, actors, cpus, policy)
+    }
+
+    /// Connects clients that do what these actors do, one each.
+    ///
+    /// # Errors
+    /// As [`Session::open`].
+    pub fn of_actors(
+        options: &ConnectOptions,
+        dialect: Dialect,
+        actors: Vec<Box<dyn Actor>>,
+        cpus: &[usize],
+        policy: &ClientPolicy,
+    ) -> Result<Self> {
         let policy = Arc::new(policy.clone());
         let gauge = || match policy.shows_latencies {
             true => Arc::new(Gauge::with_latencies()),
             false => Arc::default(),
         };
-        let gauges: Vec<Arc<Gauge>> = (0..setup.clients.max(1)).map(|_| gauge()).collect();
-        let open_client = |(number, gauge): (u32, &Arc<Gauge>)| {
-            let (options, program) = (options.clone(), Arc::clone(&program));
+        let gauges: Vec<Arc<Gauge>> = actors.iter().map(|_| gauge()).collect();
+        let open_client = |((number, actor), gauge): ((u32, Box<dyn Actor>), &Arc<Gauge>)| {
+            let options = options.clone();
             let (gauge, policy) = (Arc::clone(gauge), Arc::clone(&policy));
             let cpu = cpus.iter().cycle().nth(number as usize).copied();
             ClientThread::open(number, cpu, move || {
-                Worker::connect(options, program, seed, number, gauge, policy)
+                Worker::connect(options, actor, number, gauge, policy)
             })
         };
-        let clients: Vec<_> = (0..).zip(&gauges).map(open_client).collect::<Result<_>>()?;
+        let clients = (0..).zip(actors).zip(&gauges).map(open_client);
+        let clients: Vec<_> = clients.collect::<Result<_>>()?;
         let tallies = clients.iter().map(|_| Tallies::new(clients.len()));
         let tallies = tallies.collect::<Result<_>>()?;
         let stall_limit = options.timeout * TIMEOUTS_PER_STALL;

@@ -76,7 +76,7 @@ pub fn fill_user_data(
 ///
 /// # Errors
 /// [`Error::NotOurs`]. Also when the server cannot be asked.
-pub fn refuse_others_tables(
+pub(crate) fn refuse_others_tables(
     options: &ConnectOptions,
     dialect: Dialect,
     data: &UserData,
@@ -90,7 +90,7 @@ pub fn refuse_others_tables(
 ///
 /// # Errors
 /// When the server cannot be reached or a table is missing.
-pub fn user_content(
+pub(crate) fn user_content(
     options: &ConnectOptions,
     dialect: Dialect,
     data: &UserData,
@@ -102,7 +102,7 @@ pub fn user_content(
 ///
 /// # Errors
 /// When the server cannot be reached or a table is missing.
-pub fn fill_user_data_cache(
+pub(crate) fn fill_user_data_cache(
     options: &ConnectOptions,
     dialect: Dialect,
     data: &UserData,
@@ -131,8 +131,7 @@ pub fn fill_user_data_cache(
 const HIDDEN_INDEX: u32 = 1176;
 
 /// The names of the tables, as the dialect has them.
-#[must_use]
-pub fn user_names(dialect: Dialect, data: &UserData) -> Vec<String> {
+pub(crate) fn user_names(dialect: Dialect, data: &UserData) -> Vec<String> {
     let name = |table: &UserTable| match dialect {
         Dialect::Postgres => table.name.to_ascii_lowercase(),
         Dialect::MySql => table.name.clone(),

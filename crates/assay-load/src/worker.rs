@@ -4,18 +4,14 @@ use std::num::NonZeroU64;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use assay_wire::{Breaker, ConnectOptions, Error as WireError};
-use assay_workloads::{Client, EventBuf, Operation, Program};
+use assay_wire::{Breaker, ConnectOptions, Connection};
 
+use crate::actor::{Actor, EventNumber, Line, Refused};
 use crate::error::{Error, Result};
 use crate::live::Gauge;
 use crate::policy::{ClientPolicy, Remedy};
-use crate::prepared::PreparedConnection;
 use crate::run::{Due, Part, Run};
 use crate::tally::{Tallies, Tally};
-
-/// The longest pause before a check of whether the run was stopped.
-const PAUSE: Duration = Duration::from_millis(100);
 
 /// A statement that is valid on every server and does no work.
 pub(crate) const EMPTY: &[u8] = b"SELECT 1";
@@ -46,9 +42,8 @@ impl ConnectionBreaker {
     }
 }
 
-/// The result of sending an event.
-enum Sent {
-    Whole,
+/// How an event ended that was not carried out.
+enum Ended {
     /// It has to be started again, because of an error with this code.
     Refused(u32),
     /// It has to be started again on a new connection.
@@ -58,13 +53,11 @@ enum Sent {
 /// One client and everything it reuses from event to event.
 pub(crate) struct Worker {
     number: u32,
-    client: Client,
-    connection: PreparedConnection,
-    event: EventBuf,
+    actor: Box<dyn Actor>,
+    wire: Connection,
     gauge: Arc<Gauge>,
     policy: Arc<ClientPolicy>,
     options: ConnectOptions,
-    program: Arc<Program>,
     breaker: ConnectionBreaker,
     /// Bytes sent and received on the connection that have been counted.
     counted: (u64, u64),
@@ -73,40 +66,25 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    /// Connects client `number` and prepares its statements.
+    /// Connects client `number` and prepares it for its events.
     pub(crate) fn connect(
         options: ConnectOptions,
-        program: Arc<Program>,
-        seed: u64,
+        mut actor: Box<dyn Actor>,
         number: u32,
         gauge: Arc<Gauge>,
         policy: Arc<ClientPolicy>,
     ) -> Result<Self> {
         // In an open loop the kernel should wake the client when an event is due, not up to 50 µs later.
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
-        let client = Client::new(Arc::clone(&program), seed, number);
-        let mut connection = PreparedConnection::open(&options, Arc::clone(&program), number)?;
-        connection.create_scratch(number)?;
-        let breaker = ConnectionBreaker(Arc::new(Mutex::new(connection.wire.breaker())));
-        let event = EventBuf::default();
+        let mut wire = open(&options, actor.as_mut(), number)?;
+        actor.settle(&mut wire)?;
+        let breaker = ConnectionBreaker(Arc::new(Mutex::new(wire.breaker())));
         let (counted, events) = ((0, 0), 0);
-        Ok(Self {
-            number,
-            client,
-            connection,
-            event,
-            gauge,
-            policy,
-            options,
-            program,
-            breaker,
-            counted,
-            events,
-        })
+        Ok(Self { number, actor, wire, gauge, policy, options, breaker, counted, events })
     }
 
     pub(crate) fn connection_id(&self) -> u64 {
-        u64::from(self.connection.wire.connection_id())
+        u64::from(self.wire.connection_id())
     }
 
     pub(crate) fn breaker(&self) -> ConnectionBreaker {
@@ -114,7 +92,7 @@ impl Worker {
     }
 
     pub(crate) fn unprepared(&self) -> Vec<String> {
-        self.connection.unprepared()
+        self.actor.unprepared()
     }
 
     /// Sends an empty statement so many times.
@@ -124,7 +102,7 @@ impl Worker {
 
     /// Executes a statement that is no part of the work.
     pub(crate) fn execute(&mut self, sql: &[u8]) -> Result<()> {
-        self.connection.wire.execute_text(sql).map_err(|error| Error::query(sql, error))?;
+        self.wire.execute_text(sql).map_err(|error| Error::query(sql, error))?;
         Ok(())
     }
 
@@ -150,7 +128,7 @@ impl Worker {
 
     /// Bytes sent and received on the connection.
     fn bytes(&self) -> (u64, u64) {
-        (self.connection.wire.bytes_sent(), self.connection.wire.bytes_received())
+        (self.wire.bytes_sent(), self.wire.bytes_received())
     }
 
     fn count_bytes(&mut self, tally: &mut Tally) {
@@ -166,11 +144,10 @@ impl Worker {
         // The server may then give its place to the new connection.
         self.breaker.end();
         loop {
-            let program = Arc::clone(&self.program);
-            match PreparedConnection::open(&self.options, program, self.number) {
-                Ok(connection) => {
-                    self.breaker.replace(connection.wire.breaker());
-                    self.connection = connection;
+            match open(&self.options, self.actor.as_mut(), self.number) {
+                Ok(wire) => {
+                    self.breaker.replace(wire.breaker());
+                    self.wire = wire;
                     break;
                 }
                 Err(_) if run.is_over(part, Instant::now()) => return Ok(false),
@@ -233,15 +210,17 @@ impl Worker {
         }
         let mut attempt = 0;
         loop {
-            self.client.write_event(sequence, attempt, &mut self.event);
-            match self.send_event(run, tally)? {
-                Sent::Whole => {
+            let mut line = Line { wire: &mut self.wire, tally: &mut *tally, run };
+            match self.actor.event(EventNumber { sequence, attempt }, &mut line) {
+                Ok(()) => {
                     self.events += 1;
                     return Ok(true);
                 }
-                Sent::Refused(code) => tally.count_error(code),
-                Sent::Lost if self.reconnect(run, part, tally)? => {}
-                Sent::Lost => return Ok(false),
+                Err(refused) => match self.ended(refused)? {
+                    Ended::Refused(code) => tally.count_error(code),
+                    Ended::Lost if self.reconnect(run, part, tally)? => {}
+                    Ended::Lost => return Ok(false),
+                },
             }
             tally.show(&self.gauge);
             if run.is_over(part, Instant::now()) {
@@ -251,42 +230,27 @@ impl Worker {
         }
     }
 
-    /// Sends the operations of the event.
-    fn send_event(&mut self, run: &Run, tally: &mut Tally) -> Result<Sent> {
-        self.connection.begin_event();
-        for operation in self.event.operations() {
-            if let Operation::Sleep(time) = operation {
-                let end = Instant::now() + time;
-                while !run.is_stopped() && Instant::now() < end {
-                    std::thread::sleep(PAUSE.min(end.saturating_duration_since(Instant::now())));
+    /// What an error of a statement means for the event. Makes the connection ready to start the event again.
+    fn ended(&mut self, Refused { sql, source }: Refused) -> Result<Ended> {
+        let usual = self.actor.retried();
+        match self.policy.remedy(&source, usual) {
+            Remedy::Reconnect => Ok(Ended::Lost),
+            Remedy::Fail => Err(Error::query(&sql, source)),
+            Remedy::Retry(code) => match self.actor.give_up(&mut self.wire) {
+                Ok(()) => Ok(Ended::Refused(code)),
+                Err(cause) if self.policy.remedy(&cause, usual) == Remedy::Reconnect => {
+                    Ok(Ended::Lost)
                 }
-                continue;
-            }
-            let statement = operation.statement().unwrap_or_default();
-            match self.connection.send(operation) {
-                Ok(reply) => tally.count_reply(&reply),
-                Err(error) => return failed(&mut self.connection, &self.policy, error, statement),
-            }
+                Err(cause) => Err(Error::query(b"ROLLBACK", cause)),
+            },
         }
-        Ok(Sent::Whole)
     }
 }
 
-/// What an error of a statement means for the event. Makes the connection ready to start the event again.
-fn failed(
-    connection: &mut PreparedConnection,
-    policy: &ClientPolicy,
-    error: WireError,
-    statement: usize,
-) -> Result<Sent> {
-    let is_own = connection.is_own();
-    match policy.remedy(&error, is_own) {
-        Remedy::Reconnect => Ok(Sent::Lost),
-        Remedy::Fail => Err(Error::query(connection.sql(statement).as_bytes(), error)),
-        Remedy::Retry(code) => match connection.give_up_event() {
-            Ok(()) => Ok(Sent::Refused(code)),
-            Err(cause) if policy.remedy(&cause, is_own) == Remedy::Reconnect => Ok(Sent::Lost),
-            Err(cause) => Err(Error::query(b"ROLLBACK", cause)),
-        },
-    }
+/// Connects client `number` and prepares the connection for its events.
+fn open(options: &ConnectOptions, actor: &mut dyn Actor, number: u32) -> Result<Connection> {
+    let connected = Connection::connect(options);
+    let mut wire = connected.map_err(|source| Error::Connect { client: number, source })?;
+    actor.prepare(&mut wire)?;
+    Ok(wire)
 }

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use crate::limits::BLOCKS;
 use crate::{
     Artifact, CellId, CellProfile, DataContent, DataSet, EventKind, Examination, Gate, IdKey,
-    Preset, Series, Setup, Slice, SliceId, SliceOutcome, StartFrom, StatementMode, SystemSpec,
-    TableForm, TestSet, UserData, words,
+    Preset, Schema, Series, Setup, Slice, SliceId, SliceOutcome, StartFrom, StatementMode,
+    SystemSpec, TableForm, TestSet, UserData, words,
 };
 
 words! {
@@ -196,6 +196,13 @@ pub struct Study {
 }
 
 impl Study {
+    /// The tables that its tests work on, which all share them. Those of a study without tests are sysbench's.
+    #[must_use]
+    pub fn schema(&self) -> &'static Schema {
+        let test = self.cells.first().map(|cell| cell.id.test.definition());
+        test.map_or(&Schema::Sbtest, |test| &test.schema)
+    }
+
     /// The tables of the user's workload that it measures; `None` if it measures sysbench's tests.
     #[must_use]
     pub fn user_data(&self) -> Option<&'static UserData> {

@@ -221,19 +221,13 @@ impl Test {
     /// The tables of the user's workload that it belongs to; `None` for the other tests.
     #[must_use]
     pub fn user_data(self) -> Option<&'static UserData> {
-        match &self.0.schema {
-            Schema::User(data) => Some(data),
-            Schema::Sbtest | Schema::Ibench(_) => None,
-        }
+        if let Schema::User(data) = &self.0.schema { Some(data) } else { None }
     }
 
     /// What it does, if it is a step of the Insert Benchmark.
     #[must_use]
     pub fn ibench(self) -> Option<&'static IbenchStep> {
-        match &self.0.schema {
-            Schema::Ibench(step) => Some(step),
-            Schema::Sbtest | Schema::User(_) => None,
-        }
+        if let Schema::Ibench(step) = &self.0.schema { Some(step) } else { None }
     }
 
     /// The definition, which outlives everything.

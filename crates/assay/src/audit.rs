@@ -130,7 +130,7 @@ fn load(
     server.create_database()?;
     let tables = StudyTables::of(study, &system.spec, data);
     let options = server.connect_options();
-    let report = tables.fill(&system.name, &options, true, &mut |_| {})?;
+    let report = tables.fill(&options, true, &mut |_| {})?;
     // Only statistics are needed, so this does not wait for pages to be written.
     let mut control = Connection::connect(&options)?;
     assay_servers::maintain(&mut control, &tables.names(), Duration::ZERO)?;

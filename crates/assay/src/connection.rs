@@ -2,13 +2,9 @@
 
 use std::io::ErrorKind;
 
-use assay_load::Survey;
 use assay_model::Dialect;
 use assay_plan::{Place, ServerUrl};
 use assay_wire::{Address, ConnectOptions, Error as WireError, Protocol, Stop};
-
-/// Maximum number of tables of an earlier load that a message names.
-const NAMED: usize = 8;
 
 /// The environment variable for the password, so that the URL, which others can see, need not have it.
 const PASSWORD: &str = "ASSAY_PASSWORD";
@@ -65,21 +61,6 @@ pub(crate) fn connection_hint(error: &WireError) -> Option<String> {
         _ => return None,
     };
     Some(hint.to_owned())
-}
-
-/// The objects that a load drops, such as `tables: sbtest1, sbtest2`; `None` if there are none. It names every object
-/// that no load has made.
-pub(crate) fn listed(there: &Survey) -> Option<String> {
-    let all = there.described();
-    let bare: Option<Vec<&str>> = all.iter().map(|it| it.strip_prefix("table ")).collect();
-    let (what, names) = match &bare {
-        Some(names) => ("tables", names.clone()),
-        None => ("objects", all.iter().map(String::as_str).collect()),
-    };
-    let shown = names.get(..NAMED.max(there.foreign())).unwrap_or(&names);
-    let more = names.len() - shown.len();
-    let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
-    (!names.is_empty()).then(|| format!("{what}: {}{rest}", shown.join(", ")))
 }
 
 #[cfg(test)]

@@ -11,11 +11,10 @@ use assay_wire::{ConnectOptions, Stop};
 use serde::Serialize;
 
 use crate::cli::Load;
-use crate::connection::{connect_options, listed};
+use crate::connection::connect_options;
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::progress::{Progress, print, seconds};
-use crate::systems::check_content;
 use crate::{machine_lock, report, workload};
 
 /// Raised when the shape below breaks.
@@ -67,7 +66,7 @@ fn load_tables(args: &Load) -> Result<Exit> {
     }
     there.refuse_referenced()?;
     // A warning, not progress.
-    if let Some(names) = listed(&there) {
+    if let Some(names) = there.listed() {
         print(&format!("dropping existing {names}"));
     }
     let report = assay_load::fill_over(&options, &tables, &there, &mut |done| {
@@ -76,7 +75,7 @@ fn load_tables(args: &Load) -> Result<Exit> {
     progress.update("reading the tables back");
     let found = assay_load::content(&options, dialect, data)?;
     progress.finish();
-    check_content("the server", &found, &report)?;
+    found.check(&report.content)?;
     let loaded = Loaded {
         schema: SCHEMA,
         tables: data.tables,

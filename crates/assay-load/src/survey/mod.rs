@@ -87,6 +87,9 @@ pub fn check_engine(options: &ConnectOptions, engine: Engine) -> Result<()> {
     }
 }
 
+/// Maximum number of tables of an earlier load that a message names.
+const NAMED: usize = 8;
+
 impl Survey {
     /// The objects to be dropped, such as `table sbtest1` or `index k_1 of mine`. Objects that no load has made come
     /// first.
@@ -99,6 +102,22 @@ impl Survey {
             format!("{} {}{of}", it.kind.sql().to_lowercase(), it.name)
         };
         all.iter().map(described).collect()
+    }
+
+    /// The objects to be dropped, such as `tables: sbtest1, sbtest2`; `None` if there are none. It names every object
+    /// that no load has made.
+    #[must_use]
+    pub fn listed(&self) -> Option<String> {
+        let all = self.described();
+        let bare: Option<Vec<&str>> = all.iter().map(|it| it.strip_prefix("table ")).collect();
+        let (what, names) = match &bare {
+            Some(names) => ("tables", names.clone()),
+            None => ("objects", all.iter().map(String::as_str).collect()),
+        };
+        let shown = names.get(..NAMED.max(self.foreign())).unwrap_or(&names);
+        let more = names.len() - shown.len();
+        let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
+        (!names.is_empty()).then(|| format!("{what}: {}{rest}", shown.join(", ")))
     }
 
     /// How many of the objects to be dropped no load has made.

@@ -39,7 +39,7 @@ pub(crate) use self::questions::Questions;
 pub(crate) use self::room::{described, last_used, limit, size, templates};
 pub(crate) use self::shortened::shortened;
 pub(crate) use self::site::{LocalSite, sandbox_site};
-pub(crate) use self::study_tables::{StudyTables, Warm, check_content};
+pub(crate) use self::study_tables::{StudyTables, Warm};
 pub(crate) use self::template::{
     Templates, key, load_beforehand, start_instance, start_on_empty, still_to_age_s,
 };

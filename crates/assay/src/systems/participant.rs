@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
-use assay_model::{Artifact, EventKind, Origin, Prefix, Product, Study, System, SystemSpec};
+use assay_load::workload_of;
+use assay_model::{
+    Artifact, DataSet, EventKind, Origin, Prefix, Product, Study, System, SystemSpec,
+};
 use assay_plan::{Plan, ServerUrl};
 use assay_provision::Hold;
 use assay_servers::Attached;
@@ -12,8 +15,9 @@ use assay_terms::{Sizes, Terms};
 use super::environment::Environment;
 use super::fetching::{fetch_all, provisioner};
 use super::site::LocalSite;
+use super::study_tables::StudyTables;
 use crate::advice::Advised;
-use crate::connection::{connect_options, listed};
+use crate::connection::connect_options;
 use crate::open_files::Demand;
 
 /// Connections that a server must accept in addition to the clients: control connections, and those of the last cell
@@ -73,8 +77,7 @@ pub(crate) fn sizes(study: &Study, cpus: u32) -> Sizes {
 /// The largest number of connections at the same time. A client of the Insert Benchmark has several.
 pub(crate) fn most_clients(study: &Study) -> u32 {
     let clients = study.setups.iter().map(|setup| setup.clients).max().unwrap_or(1);
-    let each = if study.is_insert_benchmark() { assay_load::IBENCH_CONNECTIONS } else { 1 };
-    clients * each
+    clients * workload_of(study.schema()).connections()
 }
 
 /// Gets the binaries of all systems and renders their configuration.
@@ -157,26 +160,15 @@ pub(crate) fn refuse_foreign_tables(
     env: &Environment,
 ) -> Result<()> {
     let tables = study.setups.iter().map(|setup| setup.tables).max().unwrap_or(1);
+    let data = DataSet { tables, ..assay_plan::largest(study).data() };
     for participant in participants {
         let Some(attached) = &participant.attached else { continue };
         env.interrupt.check()?;
         let name = &participant.system.name;
-        let options = attached.connect_options();
-        let dialect = attached.product().dialect();
-        if let Some(own) = study.user_data() {
-            assay_load::refuse_others_tables(options, dialect, own)
-                .with_context(|| format!("cannot load the tables into `{name}`"))?;
-            continue;
-        }
-        let look = || {
-            let there = assay_load::survey(options, dialect, tables, study.id_key)?;
-            there.refuse_foreign()?;
-            // The first block creates tables that the second one replaces.
-            there.refuse_blindness()?;
-            there.refuse_referenced().map(|()| there)
-        };
-        let there = look().with_context(|| format!("cannot load the tables into `{name}`"))?;
-        if let Some(names) = listed(&there) {
+        let tables = StudyTables::of(study, &participant.system.spec, data);
+        let replaced = tables.claim(attached.connect_options());
+        let replaced = replaced.with_context(|| format!("cannot load the tables into `{name}`"))?;
+        if let Some(names) = replaced {
             let what = format!("replaces the objects of an earlier load: {names}");
             env.progress.done(name, &what);
         }

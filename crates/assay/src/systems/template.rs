@@ -329,7 +329,7 @@ impl Maker<'_> {
 
     /// What decides what the tables hold besides their number and size: the user's tables, or the aging tests.
     fn content_key(&self) -> Result<String> {
-        if let Some(key) = self.tables().content_key()? {
+        if let Some(key) = self.tables().content_key() {
             return Ok(key);
         }
         let form = &self.study.table_form;
@@ -481,9 +481,12 @@ impl Maker<'_> {
     fn fill(&self, server: &Instance) -> Result<LoadReport> {
         let name = &self.participant.system.name;
         let is_ours = matches!(server, Instance::Started(_));
-        self.tables().fill(name, &server.connect_options(), is_ours, &mut |done| {
+        let progress = &mut |done| {
             self.env.progress.update(&format!("{name}: loading, {done}"));
-        })
+        };
+        self.tables()
+            .fill(&server.connect_options(), is_ours, progress)
+            .with_context(|| format!("cannot load the tables into `{name}`"))
     }
 
     /// Notes what a data directory holds that is never aged.

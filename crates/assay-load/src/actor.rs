@@ -1,0 +1,135 @@
+//! What a client does: the seam between the clients of a session, which keep time and count, and kinds of work.
+
+use std::time::{Duration, Instant};
+
+use assay_wire::{Connection, Error as WireError, Param, Reply, ResultSet, StatementId};
+
+use crate::error::Result;
+use crate::run::Run;
+use crate::tally::Tally;
+
+/// The longest pause before a check of whether the run was stopped.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// What a client does. It carries out one event after the other on the connection that it is given, and may decide
+/// after each reply what to send next.
+///
+/// The client's thread calls it, so that it may keep what it likes between events.
+pub trait Actor: Send {
+    /// Prepares a new connection: the first one, and each that replaces a lost one.
+    ///
+    /// # Errors
+    /// When the server refuses a statement that every event needs.
+    fn prepare(&mut self, wire: &mut Connection) -> Result<()>;
+
+    /// Makes what this client alone uses. It is called once, on the first connection.
+    ///
+    /// # Errors
+    /// When the server refuses it.
+    fn settle(&mut self, wire: &mut Connection) -> Result<()> {
+        let _ = wire;
+        Ok(())
+    }
+
+    /// Carries out an event.
+    ///
+    /// # Errors
+    /// The first statement that fails, which ends the event. The session decides whether it is started again.
+    fn event(&mut self, number: EventNumber, line: &mut Line<'_>) -> Result<(), Refused>;
+
+    /// Makes the connection ready to start an event again after one that was ended by an error.
+    ///
+    /// # Errors
+    /// When the server refuses that or the connection is lost.
+    fn give_up(&mut self, wire: &mut Connection) -> Result<(), WireError>;
+
+    /// The codes of errors after which an event is started again, unless the user names others.
+    fn retried(&self) -> &'static [u32];
+
+    /// Statements that should be prepared but that the server refuses to prepare. They are sent as text each time.
+    fn unprepared(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// Which event of a client it is. The same numbers stand for the same work on every system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EventNumber {
+    /// The place of the event in the client's stream.
+    pub sequence: u64,
+    /// Counts from 0 and rises when the event is started again after an error.
+    pub attempt: u32,
+}
+
+/// A statement that failed, and with it the event.
+#[derive(Debug)]
+pub struct Refused {
+    /// The statement.
+    pub sql: Vec<u8>,
+    /// Why it failed.
+    pub source: WireError,
+}
+
+impl Refused {
+    /// Says which statement an error is about.
+    pub fn by(sql: impl Into<Vec<u8>>) -> impl FnOnce(WireError) -> Self {
+        move |source| Self { sql: sql.into(), source }
+    }
+}
+
+/// A client's connection during an event. It counts every reply.
+pub struct Line<'a> {
+    pub(crate) wire: &'a mut Connection,
+    pub(crate) tally: &'a mut Tally,
+    pub(crate) run: &'a Run,
+}
+
+impl Line<'_> {
+    /// Sends a statement as text and counts its reply.
+    ///
+    /// # Errors
+    /// When the server refuses it or the connection is lost.
+    #[inline]
+    pub fn execute_text(&mut self, sql: &[u8]) -> Result<Reply, WireError> {
+        let reply = self.wire.execute_text(sql)?;
+        self.tally.count_reply(&reply);
+        Ok(reply)
+    }
+
+    /// Executes a prepared statement and counts its reply.
+    ///
+    /// # Errors
+    /// When the server refuses it or the connection is lost.
+    #[inline]
+    pub fn execute(
+        &mut self,
+        statement: StatementId,
+        params: &[Param<'_>],
+    ) -> Result<Reply, WireError> {
+        let reply = self.wire.execute(statement, params)?;
+        self.tally.count_reply(&reply);
+        Ok(reply)
+    }
+
+    /// Sends a statement as text, counts its reply, and keeps the rows that it returns.
+    ///
+    /// # Errors
+    /// When the server refuses it or the connection is lost.
+    pub fn query(&mut self, sql: &str) -> Result<ResultSet, WireError> {
+        let result = self.wire.query(sql)?;
+        self.tally.count_reply(&Reply {
+            result_set: !result.columns.is_empty(),
+            rows: result.rows.len() as u64,
+            affected: result.affected,
+        });
+        Ok(result)
+    }
+
+    /// Sends nothing for some time, or until the run is stopped.
+    pub fn pause(&self, time: Duration) {
+        let end = Instant::now() + time;
+        while !self.run.is_stopped() && Instant::now() < end {
+            std::thread::sleep(PAUSE.min(end.saturating_duration_since(Instant::now())));
+        }
+    }
+}

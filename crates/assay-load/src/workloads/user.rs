@@ -1,0 +1,62 @@
+//! The workload of a user, whose file says what the tables are.
+
+use assay_model::{DataSet, Dialect, UserData};
+use assay_wire::ConnectOptions;
+
+use super::{Place, Workload, sql};
+use crate::actor::Actor;
+use crate::content::Content;
+use crate::error::Result;
+use crate::fill::{LoadProgress, LoadReport};
+use crate::user::{
+    UserTables, fill_user_data, fill_user_data_cache, refuse_others_tables, user_content,
+    user_names,
+};
+use crate::work::Work;
+
+impl Workload for UserData {
+    fn in_words(&self, _: DataSet) -> String {
+        format!("the tables of {}", self.name)
+    }
+
+    fn content_key(&self) -> Option<String> {
+        // It has only texts, numbers and lists, which always become JSON.
+        Some(serde_json::to_string(self).unwrap_or_default())
+    }
+
+    fn tables(&self, dialect: Dialect, _: DataSet) -> Vec<String> {
+        user_names(dialect, self)
+    }
+
+    fn rows(&self, _: DataSet) -> u64 {
+        self.rows()
+    }
+
+    fn claim(&self, place: &Place<'_>) -> Result<Option<String>> {
+        refuse_others_tables(place.options, place.dialect, self)?;
+        Ok(None)
+    }
+
+    fn fill(
+        &self,
+        place: &Place<'_>,
+        is_ours: bool,
+        progress: &mut dyn FnMut(LoadProgress),
+    ) -> Result<LoadReport> {
+        let Place { options, dialect, seed, files, .. } = *place;
+        let tables = UserTables { dialect, data: self, seed, files };
+        fill_user_data(options, tables, is_ours, progress)
+    }
+
+    fn content(&self, place: &Place<'_>) -> Result<Content> {
+        user_content(place.options, place.dialect, self)
+    }
+
+    fn fill_cache(&self, place: &Place<'_>) -> Result<()> {
+        fill_user_data_cache(place.options, place.dialect, self)
+    }
+
+    fn actors(&self, options: &ConnectOptions, work: &Work) -> Result<Vec<Box<dyn Actor>>> {
+        sql::actors(options, work)
+    }
+}
