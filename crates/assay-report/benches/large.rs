@@ -8,10 +8,12 @@
 #[allow(dead_code, reason = "tests use the rest")]
 mod common;
 
+use std::collections::BTreeMap;
 use std::hint::black_box;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use assay_model::{Setup, TestSet};
+use assay_model::{Counters, Setup, StudyRecord, TestSet};
 use assay_report::{Format, TextOptions, render};
 use assay_verdict::judge;
 use common::studies::{ONE, study};
@@ -33,11 +35,23 @@ fn median(mut act: impl FnMut()) -> Duration {
     times[TIMES / 2]
 }
 
+/// Slices that are read from a ledger have the names of their counters in common.
+fn share_names(record: &mut StudyRecord) {
+    let mut known: BTreeMap<Vec<String>, Arc<[String]>> = BTreeMap::new();
+    for slice in &mut record.slices {
+        let all = slice.counters.iter().map(|(name, value)| (name.to_owned(), value));
+        let (names, values): (Vec<String>, Vec<u64>) = all.unzip();
+        let shared = known.entry(names).or_insert_with_key(|names| names.as_slice().into());
+        slice.counters = Counters::new(Arc::clone(shared), values).unwrap();
+    }
+}
+
 fn main() {
     let others: Vec<String> = (0..11).map(|number| format!("11.{number}")).collect();
     let others: Vec<&str> = others.iter().map(String::as_str).collect();
     let setups = [1, 4, 16].map(|clients| Setup { clients, ..ONE });
-    let record = study(&others, TestSet::Set47, &setups, false);
+    let mut record = study(&others, TestSet::Set47, &setups, false);
+    share_names(&mut record);
     let options = TextOptions { width: 80, color: false, verbose: true };
     let judgement = judge(&record);
     let judging = median(|| drop(black_box(judge(&record))));

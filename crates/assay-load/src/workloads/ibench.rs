@@ -3,7 +3,7 @@
 use assay_model::{DataSet, Dialect, IbenchStep};
 use assay_wire::ConnectOptions;
 
-use super::{Place, Workload};
+use super::kind::{Place, Workload};
 use crate::actor::Actor;
 use crate::content::Content;
 use crate::error::{Error, Result};

@@ -3,98 +3,14 @@
 //! A kind is a file here, a line in [`workload_of`], and a variant of [`Schema`], which holds what a test of it is.
 
 mod ibench;
+mod kind;
 mod sbtest;
 mod sql;
 mod user;
 
-use assay_model::{DataSet, Dialect, Engine, IdKey, Schema, TableForm};
-use assay_wire::ConnectOptions;
+use assay_model::Schema;
 
-use crate::actor::Actor;
-use crate::content::Content;
-use crate::error::Result;
-use crate::fill::{LoadProgress, LoadReport};
-use crate::user::ReadUserFile;
-use crate::work::Work;
-
-/// The server that the tables of a workload are on, and the form that they have there.
-#[derive(Clone, Copy)]
-pub struct Place<'a> {
-    /// How to connect.
-    pub options: &'a ConnectOptions,
-    /// Family of the server.
-    pub dialect: Dialect,
-    /// Engine of the tables.
-    pub engine: Engine,
-    /// How rows are identified.
-    pub id_key: IdKey,
-    /// What users changed in the form of the tables.
-    pub form: &'a TableForm,
-    /// Number of tables and rows, where the workload does not say that itself.
-    pub data: DataSet,
-    /// Seed of all generated rows.
-    pub seed: u64,
-    /// Reads the files that belong to the workload.
-    pub files: ReadUserFile<'a>,
-}
-
-/// A kind of work.
-pub trait Workload: Sync {
-    /// What the tables are, for those who look at the cache.
-    fn in_words(&self, data: DataSet) -> String;
-
-    /// What decides what the tables hold besides their number, their size and their form. `None` if that is nothing,
-    /// and writes may age the data.
-    fn content_key(&self) -> Option<String>;
-
-    /// The names of the tables, as SQL takes them.
-    fn tables(&self, dialect: Dialect, data: DataSet) -> Vec<String>;
-
-    /// Rows of all tables, as far as they are known.
-    fn rows(&self, data: DataSet) -> u64;
-
-    /// Connections that each client keeps open at most.
-    fn connections(&self) -> u32 {
-        1
-    }
-
-    /// Refuses to load into a database of somebody else that has tables with the same names, unless an earlier load
-    /// made them. Returns what a load would replace, in words, if that is worth telling.
-    ///
-    /// # Errors
-    /// When tables of somebody else are in the way, or the server cannot be asked.
-    fn claim(&self, place: &Place<'_>) -> Result<Option<String>>;
-
-    /// Creates and loads the tables, and makes sure that they hold what was sent. Tables that no load has made are
-    /// replaced only if the server `is_ours`.
-    ///
-    /// # Errors
-    /// When a file cannot be read, the server refuses a statement, or a table does not hold what was sent.
-    fn fill(
-        &self,
-        place: &Place<'_>,
-        is_ours: bool,
-        progress: &mut dyn FnMut(LoadProgress),
-    ) -> Result<LoadReport>;
-
-    /// Reads every row of the tables once and sums them up.
-    ///
-    /// # Errors
-    /// When the server cannot be reached or a table is missing.
-    fn content(&self, place: &Place<'_>) -> Result<Content>;
-
-    /// Makes the server read all tables once, so that they are in its cache.
-    ///
-    /// # Errors
-    /// When the server cannot be reached or a table is missing.
-    fn fill_cache(&self, place: &Place<'_>) -> Result<()>;
-
-    /// What the clients of a test do, by client.
-    ///
-    /// # Errors
-    /// When its clients do not work in turns, or what an earlier run left cannot be removed.
-    fn actors(&self, options: &ConnectOptions, work: &Work) -> Result<Vec<Box<dyn Actor>>>;
-}
+pub use kind::{Place, Workload};
 
 /// The kind of work of tests on these tables.
 #[must_use]

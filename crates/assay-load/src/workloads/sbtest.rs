@@ -3,7 +3,8 @@
 use assay_model::{DataSet, Dialect};
 use assay_wire::ConnectOptions;
 
-use super::{Place, Workload, sql};
+use super::kind::{Place, Workload};
+use super::sql;
 use crate::actor::Actor;
 use crate::content::{Content, content, fill_cache};
 use crate::error::{Error, Result};

@@ -3,7 +3,8 @@
 use assay_model::{DataSet, Dialect, UserData};
 use assay_wire::ConnectOptions;
 
-use super::{Place, Workload, sql};
+use super::kind::{Place, Workload};
+use super::sql;
 use crate::actor::Actor;
 use crate::content::Content;
 use crate::error::Result;
