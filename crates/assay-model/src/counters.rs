@@ -39,6 +39,21 @@ impl Counters {
         self.values.get(at).copied()
     }
 
+    /// Adds the values of the same counters elsewhere. A counter that only one of both has is missing afterwards.
+    pub fn add(&mut self, other: &Self) {
+        if Arc::ptr_eq(&self.names, &other.names) || self.names == other.names {
+            for (value, more) in self.values.iter_mut().zip(&other.values) {
+                *value = value.saturating_add(*more);
+            }
+            return;
+        }
+        let both = |(name, value): (&str, u64)| {
+            Some((name.to_owned(), value.saturating_add(other.get(name)?)))
+        };
+        let all: (Vec<String>, Vec<u64>) = self.iter().filter_map(both).unzip();
+        *self = Self { names: all.0.into(), values: all.1 };
+    }
+
     /// Sets a counter, or removes it.
     pub fn set(&mut self, name: &str, value: Option<u64>) {
         let others = self.iter().filter(|(known, _)| *known != name);
@@ -90,6 +105,15 @@ impl Serialize for Counters {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sums_have_the_counters_that_both_have() {
+        let mut sum = Counters::from_iter([("b", 1), ("a", 2)]);
+        sum.add(&Counters::from_iter([("a", 3), ("b", u64::MAX)]));
+        assert_eq!(sum, Counters::from_iter([("a", 5), ("b", u64::MAX)]));
+        sum.add(&Counters::from_iter([("a", 1), ("c", 1)]));
+        assert_eq!(sum, Counters::from_iter([("a", 6)]));
+    }
 
     #[test]
     fn counters_are_found_by_name_whatever_their_order_was() {

@@ -132,8 +132,8 @@ impl TimeChange {
 /// slices are in order of block. `shares_cpu` is that of [`Totals::per_op`].
 pub(crate) fn change(base: &[&Slice], other: &[&Slice], shares_cpu: bool) -> Option<TimeChange> {
     let (base, other) = (by_block(base), by_block(other));
-    let pairs = base.iter().filter_map(|(block, base)| Some([*base, *other.get(block)?]));
-    let pairs: Vec<[Totals; 2]> = pairs.collect();
+    let pairs = base.iter().filter_map(|(block, base)| Some([base, other.get(block)?]));
+    let pairs: Vec<[&Totals; 2]> = pairs.collect();
     let of_pair = |side: usize, left_out: Option<usize>| {
         let kept = pairs.iter().enumerate().filter(|(at, _)| Some(*at) != left_out);
         let totals = kept.filter_map(|(_, pair)| pair.get(side).copied());
@@ -169,7 +169,7 @@ pub(crate) fn change(base: &[&Slice], other: &[&Slice], shares_cpu: bool) -> Opt
 fn by_block(slices: &[&Slice]) -> BTreeMap<u32, Totals> {
     let blocks = slices.chunk_by(|one, next| one.block == next.block);
     let of_block = |slices: &[&Slice]| {
-        let totals = Totals::sum(slices.iter().map(|slice| Totals::of(slice)))?;
+        let totals = Totals::of_all(slices.iter().copied())?;
         Some((slices.first()?.block, totals))
     };
     blocks.filter_map(of_block).collect()

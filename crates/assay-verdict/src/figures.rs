@@ -1,10 +1,9 @@
 //! The figures of a system in a cell. A row is all that there is of a figure: JSON, CSV, the exported tables, the page
 //! and the reference follow from the rows.
 
-use assay_model::Slice;
-
 use crate::CellJudgement;
 use crate::account::{Latency, Rest};
+use crate::totals::Totals;
 
 /// A figure of a system in a cell.
 #[derive(Debug, Clone, Copy)]
@@ -37,8 +36,8 @@ pub enum Place {
 pub(crate) enum Of {
     /// The distribution of all events.
     Latency(fn(&Latency) -> Option<f64>),
-    /// The sum of what each slice counted, divided by the operations. Known if all slices have counted it.
-    Counted(fn(&Slice) -> Option<f64>),
+    /// From what the slices counted together, to be divided by the operations. Known if all slices have counted it.
+    Counted(fn(&Totals) -> Option<f64>),
     /// Computed from the figures above it, and from the rest of the time per operation, if the counters tell it.
     Follows(fn(&PerOp, Option<&Rest>) -> Option<f64>),
 }
@@ -108,7 +107,7 @@ const fn counted(
     key: &'static str,
     unit: &'static str,
     about: &'static str,
-    of: fn(&Slice) -> Option<f64>,
+    of: fn(&Totals) -> Option<f64>,
 ) -> Figure {
     Figure::row(key, unit, about, Of::Counted(of))
 }
@@ -136,27 +135,27 @@ pub const LATENCIES: &[Figure] = &[
 
 /// Time and hardware per operation. For `scan`, an operation is a thousand rows read by any client.
 pub const PER_OP: &[Figure] = &[
-    counted("time_us", "µs", "clients × time per operation", |slice| {
-        Some(f64::from(slice.cell.setup.clients.max(1)) * us(slice.counted_ns()))
+    counted("time_us", "µs", "clients × time per operation", |total| {
+        Some(f64::from(total.clients) * us(total.ns))
     }),
-    counted("client_cpu_us", "µs", "CPU time per operation of assay's clients", |slice| {
-        slice.counter("client_cpu_ns").map(us)
+    counted("client_cpu_us", "µs", "CPU time per operation of assay's clients", |total| {
+        total.counters.get("client_cpu_ns").map(us)
     })
     .headed("client µs/op"),
     counted(
         "server_cpu_us",
         "µs",
         "CPU time per operation of the threads that serve connections",
-        |slice| slice.counter("connection_cpu_ns").map(us),
+        |total| total.counters.get("connection_cpu_ns").map(us),
     ),
-    counted("server_user_us", "µs", "the part of `server_cpu_us` outside the kernel", |slice| {
-        slice.counter("connection_user_ns").map(us)
+    counted("server_user_us", "µs", "the part of `server_cpu_us` outside the kernel", |total| {
+        total.counters.get("connection_user_ns").map(us)
     }),
-    counted("server_sys_us", "µs", "the part of `server_cpu_us` in the kernel", |slice| {
-        slice.counter("connection_sys_ns").map(us)
+    counted("server_sys_us", "µs", "the part of `server_cpu_us` in the kernel", |total| {
+        total.counters.get("connection_sys_ns").map(us)
     }),
-    counted("scheduled_runq_us", "µs", "time of these threads on the run queue", |slice| {
-        slice.counter("connection_runq_ns").map(us)
+    counted("scheduled_runq_us", "µs", "time of these threads on the run queue", |total| {
+        total.counters.get("connection_runq_ns").map(us)
     })
     .at(Place::Nowhere),
     follows(
@@ -169,7 +168,7 @@ pub const PER_OP: &[Figure] = &[
         "disk_wait_us",
         "µs",
         "time that these threads waited for disks, per operation",
-        |slice| slice.counter("connection_disk_wait_ns").map(us),
+        |total| total.counters.get("connection_disk_wait_ns").map(us),
     ),
     follows(
         "other_wait_us",
@@ -196,7 +195,7 @@ pub const PER_OP: &[Figure] = &[
         "background_cpu_us",
         "µs",
         "CPU time per operation of the server's threads that serve no connection",
-        |slice| slice.counter("background_cpu_ns").map(us),
+        |total| total.counters.get("background_cpu_ns").map(us),
     )
     .headed("backgr. µs/op"),
     follows(
@@ -217,35 +216,35 @@ pub const PER_OP: &[Figure] = &[
     )
     .at(Place::Nowhere)
     .headed("other wait µs/op"),
-    counted("client_cs", "", "context switches of assay's clients per operation", |slice| {
-        slice.counter("client_context_switches").map(number)
+    counted("client_cs", "", "context switches of assay's clients per operation", |total| {
+        total.counters.get("client_context_switches").map(number)
     })
     .at(Place::Nowhere),
-    counted("cs", "", "context switches of the server per operation", |slice| {
-        let background = slice.counter("background_context_switches").map(number)?;
-        Some(slice.counter("connection_context_switches").map(number)? + background)
+    counted("cs", "", "context switches of the server per operation", |total| {
+        let background = total.counters.get("background_context_switches").map(number)?;
+        Some(total.counters.get("connection_context_switches").map(number)? + background)
     })
     .headed("cs/op"),
     counted(
         "reads",
         "",
         "reads that the block device completed per operation, for any process",
-        |slice| slice.counter("host_device_reads").map(number),
+        |total| total.counters.get("host_device_reads").map(number),
     )
     .headed("reads/op"),
-    counted("device_read_kb", "", "KiB read from this device per operation", |slice| {
-        slice.counter("host_device_read_kb").map(number)
+    counted("device_read_kb", "", "KiB read from this device per operation", |total| {
+        total.counters.get("host_device_read_kb").map(number)
     })
     .at(Place::Nowhere),
-    counted("device_write_kb", "", "KiB written to this device per operation", |slice| {
-        slice.counter("host_device_write_kb").map(number)
+    counted("device_write_kb", "", "KiB written to this device per operation", |total| {
+        total.counters.get("host_device_write_kb").map(number)
     })
     .at(Place::Nowhere),
-    counted("read_kb", "", "KiB that the server read from block devices per operation", |slice| {
-        slice.counter("server_read_bytes").map(kb)
+    counted("read_kb", "", "KiB that the server read from block devices per operation", |total| {
+        total.counters.get("server_read_bytes").map(kb)
     }),
-    counted("write_kb", "", "KiB sent to block devices per operation", |slice| {
-        slice.counter("server_write_bytes").map(kb)
+    counted("write_kb", "", "KiB sent to block devices per operation", |total| {
+        total.counters.get("server_write_bytes").map(kb)
     })
     .headed("wKB/op"),
 ];

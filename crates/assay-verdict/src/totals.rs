@@ -1,43 +1,66 @@
 //! What slices counted, added up and divided by their operations.
 
-use assay_model::Slice;
+use std::borrow::Borrow;
+
+use assay_model::{Counters, Slice};
 
 use crate::account::Account;
 use crate::figures::{Of, PER_OP, PerOp};
 
-/// Sums over slices, in the order of [`PER_OP`]. A counter that one of them lacks is `None`, because the share of the
-/// others is not known.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// Sums over slices of a cell. A counter that one of them lacks is missing, because the share of the others is not
+/// known.
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Totals {
     ops: f64,
-    sums: PerOp,
+    /// The clients of the cell.
+    pub(crate) clients: u32,
+    /// Time for which they worked, nanoseconds.
+    pub(crate) ns: u64,
+    pub(crate) counters: Counters,
 }
 
 impl Totals {
     /// The counters of a slice.
     pub(crate) fn of(slice: &Slice) -> Self {
-        let value = |at: usize| match PER_OP.get(at)?.of {
-            Of::Counted(of) => of(slice),
-            Of::Latency(_) | Of::Follows(_) => None,
-        };
-        Self { ops: slice.counted_ops(), sums: PerOp(std::array::from_fn(value)) }
+        Self {
+            ops: slice.counted_ops(),
+            clients: slice.cell.setup.clients.max(1),
+            ns: slice.counted_ns(),
+            counters: slice.counters.clone(),
+        }
     }
 
     /// The sum of several; `None` of nothing.
-    pub(crate) fn sum(all: impl Iterator<Item = Self>) -> Option<Self> {
-        all.reduce(|mut one, other| {
-            one.ops += other.ops;
-            for (sum, more) in one.sums.0.iter_mut().zip(other.sums.0) {
-                *sum = sum.zip(more).map(|(sum, more)| sum + more);
-            }
-            one
-        })
+    pub(crate) fn sum<T: Borrow<Self>>(mut all: impl Iterator<Item = T>) -> Option<Self> {
+        let mut sum = all.next()?.borrow().clone();
+        for more in all {
+            let Self { ops, ns, counters, .. } = more.borrow();
+            sum.ops += ops;
+            sum.ns = sum.ns.saturating_add(*ns);
+            sum.counters.add(counters);
+        }
+        Some(sum)
+    }
+
+    /// The sum of several slices; `None` of nothing.
+    pub(crate) fn of_all<'a>(mut slices: impl Iterator<Item = &'a Slice>) -> Option<Self> {
+        let mut sum = Self::of(slices.next()?);
+        for slice in slices {
+            sum.ops += slice.counted_ops();
+            sum.ns = sum.ns.saturating_add(slice.counted_ns());
+            sum.counters.add(&slice.counters);
+        }
+        Some(sum)
     }
 
     /// Means per operation; `None` without operations. `shares_cpu` says whether a single client shares a CPU with the
     /// threads that serve it.
     pub(crate) fn per_op(&self, shares_cpu: bool) -> Option<PerOp> {
-        let means = PerOp(self.sums.0.map(|sum| sum.map(|sum| sum / self.ops)));
+        let mean = |at: usize| match PER_OP.get(at)?.of {
+            Of::Counted(of) => Some(of(self)? / self.ops),
+            Of::Latency(_) | Of::Follows(_) => None,
+        };
+        let means = PerOp(std::array::from_fn(mean));
         (self.ops > 0.0).then(|| followed(means, shares_cpu))
     }
 }
@@ -47,7 +70,7 @@ pub(crate) fn per_op<'a>(
     slices: impl Iterator<Item = &'a Slice>,
     shares_cpu: bool,
 ) -> Option<PerOp> {
-    Totals::sum(slices.map(Totals::of))?.per_op(shares_cpu)
+    Totals::of_all(slices)?.per_op(shares_cpu)
 }
 
 /// These figures, and those that follow from them. `shares_cpu` is that of [`Totals::per_op`].

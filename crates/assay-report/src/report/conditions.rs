@@ -58,11 +58,8 @@ fn facts(conditions: &Conditions) -> Vec<(&'static str, String)> {
         1 => "one run".to_owned(),
         runs => format!("{runs} runs"),
     };
-    let of = study
-        .budget
-        .as_ref()
-        .map(|budget| format!("; the budget of {budget} counts neither fetching nor loading"));
-    let took = format!("{}, in {runs}{}", study.took, of.unwrap_or_default());
+    let of_budget = study.of_budget.as_deref().unwrap_or_default();
+    let took = format!("{}{of_budget}, in {runs}", study.took);
     let began = if conditions.is_reported { "Imported" } else { "Started" };
     let started = study.started.clone().unwrap_or_else(|| NONE.to_owned());
     let workload = study.workload.map(|name| format!("{name}; rows of all tables together"));

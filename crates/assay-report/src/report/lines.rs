@@ -108,13 +108,7 @@ fn study(study: &StudyFacts) -> String {
         format!("workload version {}", study.workload_version),
         format!("assay {}", study.assay_version),
         format!("started {}", study.started.as_deref().unwrap_or("at an unknown time")),
-        match &study.budget {
-            Some(budget) => format!(
-                "took {}; the budget of {budget} counts neither fetching nor loading",
-                study.took
-            ),
-            None => format!("took {}", study.took),
-        },
+        format!("took {}{}", study.took, study.of_budget.as_deref().unwrap_or_default()),
     ]);
     parts.join(", ")
 }

@@ -91,8 +91,8 @@ pub(crate) struct StudyFacts<'a> {
     /// RFC 3339; `None` if it is unknown.
     pub(crate) started: Option<String>,
     pub(crate) took: String,
-    /// `None` if it is only an estimate.
-    pub(crate) budget: Option<String>,
+    /// What its time says of its budget; `None` if that is only an estimate.
+    pub(crate) of_budget: Option<String>,
 }
 
 /// The differences between the systems.
@@ -217,11 +217,20 @@ fn study_facts(record: &StudyRecord) -> StudyFacts<'_> {
         assay_version: &study.assay_version,
         started: rfc3339(study.started_ms),
         took: duration(record.elapsed_s()),
-        budget: match study.experiment {
-            Experiment::Stepwise => None,
-            Experiment::Interleaved | Experiment::Sequential => Some(duration(record.budget_s())),
-        },
+        of_budget: of_budget(record),
     }
+}
+
+/// How the time that a study took compares with its budget.
+fn of_budget(record: &StudyRecord) -> Option<String> {
+    if record.study.experiment == Experiment::Stepwise {
+        return None;
+    }
+    let budget = duration(record.budget_s());
+    Some(match record.elapsed_s() <= record.budget_s() {
+        true => format!(" of {budget}"),
+        false => format!("; the budget of {budget} counts neither fetching nor loading"),
+    })
 }
 
 /// The times between the runs of an interrupted study, when nothing was measured.
