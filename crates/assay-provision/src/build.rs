@@ -30,7 +30,7 @@ const RUNTIME: &str = "runtime";
 const TREE: u32 = 1;
 
 /// Downloaded packages of a distribution. The directory goes with it.
-struct Downloaded {
+pub(crate) struct Downloaded {
     _directory: TempDir,
     files: Vec<PathBuf>,
 }
@@ -173,7 +173,7 @@ impl Provisioner {
     }
 
     /// Downloads and verifies packages of a distribution.
-    fn packages(
+    pub(crate) fn packages(
         &self,
         archives: &dyn Archives,
         release: &Release,
@@ -217,7 +217,7 @@ fn registry_of(packaged: Packaged<'_>) -> Result<&'static dyn Registry, Error> {
     sources::registry(source).ok_or_else(|| Error::Catalog(format!("no source `{source}`")))
 }
 
-fn unpack(
+pub(crate) fn unpack(
     archives: &dyn Archives,
     downloaded: &Downloaded,
     tree: &mut Tree,
@@ -231,7 +231,7 @@ fn unpack(
 }
 
 /// SHA-256 over names, versions and checksums, one package a line, sorted by name.
-fn identity(packages: &[Package]) -> String {
+pub(crate) fn identity(packages: &[Package]) -> String {
     let mut lines: Vec<_> = (packages.iter())
         .map(|package| format!("{} {} {}\n", package.name, package.version, package.sha256))
         .collect();

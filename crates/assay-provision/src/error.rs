@@ -105,6 +105,15 @@ pub enum Error {
         /// Versions in the cache.
         cached: Vec<String>,
     },
+    /// No distribution of this machine has valgrind, and the machine has none of its own.
+    #[error("this machine has no valgrind{}", without(.unread))]
+    NoValgrind {
+        /// Why each distribution could not provide it.
+        unread: Vec<Error>,
+    },
+    /// Offline, neither the cache nor the machine has valgrind.
+    #[error("valgrind is not in the cache, and this machine has none of its own")]
+    ValgrindNotCached,
     /// An index is past its validity (`Valid-Until`).
     #[error("package index of `{release}` has expired: {detail}")]
     ExpiredIndex {
@@ -416,6 +425,14 @@ fn quoted(items: &[String]) -> String {
 fn why(errors: &[Error]) -> String {
     let errors: Vec<_> = errors.iter().map(ToString::to_string).collect();
     list("; not searched:", &errors)
+}
+
+fn without(errors: &[Error]) -> String {
+    if errors.is_empty() {
+        return ", and no archive of packages that assay can use".to_owned();
+    }
+    let errors: Vec<_> = errors.iter().map(ToString::to_string).collect();
+    format!(", and none can be fetched: {}", errors.join("; "))
 }
 
 #[cfg(test)]

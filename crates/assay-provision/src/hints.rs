@@ -60,10 +60,15 @@ impl Error {
 
 /// Where versions are listed, and what keeps sources from being searched, each hint once.
 fn where_else(product: Product, unread: &[Error]) -> Vec<String> {
-    let mut hints = vec![format!(
+    let listed = vec![format!(
         "`assay server list --available {product}` lists all available versions and their sources"
     )];
-    for hint in unread.iter().flat_map(Error::hints) {
+    unread.iter().fold(listed, with_hints)
+}
+
+/// The hints, and those of an error that are not among them.
+fn with_hints(mut hints: Vec<String>, error: &Error) -> Vec<String> {
+    for hint in error.hints() {
         if !hints.contains(&hint) {
             hints.push(hint);
         }
@@ -128,6 +133,13 @@ impl Hint for Error {
             | Self::NoArchive { hint, .. }
             | Self::UnverifiedIndex { hint, .. } => hint,
             Self::NoVersion { .. } => return self.hints_for_version(),
+            Self::NoValgrind { unread } => {
+                let install = vec!["install the package `valgrind`".to_owned()];
+                return unread.iter().fold(install, with_hints);
+            }
+            Self::ValgrindNotCached => {
+                "run once without `--offline` to fetch it, or install the package `valgrind`"
+            }
             Self::NoSource { .. } => {
                 "a package name works too; `assay server list --available PRODUCT` shows them"
             }

@@ -33,6 +33,7 @@ mod store;
 mod typo;
 mod unpack;
 mod upkeep;
+mod valgrind;
 mod version;
 
 pub use agree::maker;
@@ -42,4 +43,5 @@ pub use programs::halt;
 pub use provisioner::{Options, Progress, Provisioner};
 pub use reference::version_table;
 pub use upkeep::{Cleaned, Cleaning, Entry, EntryKind, Hold};
+pub use valgrind::Valgrind;
 pub use version::answers;

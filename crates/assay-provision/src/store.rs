@@ -41,8 +41,10 @@ pub(crate) struct Resolution {
     pub(crate) expired: bool,
 }
 
-/// A file in every finished prefix. A process that uses the prefix holds a lock on it.
+/// The record in every finished tree, such as a prefix. A process that uses the tree holds a lock on it.
 pub(crate) const MANIFEST: &str = "prefix.json";
+/// The directory of the cache with tools.
+pub(crate) const TOOLS: &str = "tools";
 /// A file in the directory of a build. The building process holds a lock on it.
 pub(crate) const BUILDING: &str = "lock";
 /// Prefix of the names of unfinished directories.
@@ -133,29 +135,45 @@ impl Store {
     /// The prefix in a directory of that name, if it exists and is complete.
     pub(crate) fn prefix(&self, directory: &str) -> Option<Prefix> {
         let path = self.path("prefixes").join(directory);
-        let stored: Prefix = read_json(&path.join(MANIFEST))?;
+        let stored: Prefix = self.kept(&path)?;
         let layout = layout::under(&path, &stored.layout);
+        let prefix = Prefix { layout, path, ..stored };
+        prefix.layout.server.exists().then_some(prefix)
+    }
+
+    /// The record of a tree in the cache, if the tree exists and is complete.
+    pub(crate) fn kept<T: DeserializeOwned>(&self, path: &Path) -> Option<T> {
+        let stored = read_json(&path.join(MANIFEST))?;
         let lost = match read_json::<Census>(&path.join(CENSUS)) {
             // Kept before there was a census.
             None => false,
-            Some(census) => Census::of(&path).ok() != Some(census),
+            Some(census) => Census::of(path).ok() != Some(census),
         };
-        let lost = lost || !layout.server.exists();
         if lost {
             log::warn!("`{}` is damaged: files are missing or have another length", path.display());
         }
-        (!lost).then_some(Prefix { layout, path, ..stored })
+        (!lost).then_some(stored)
     }
 
     /// All prefixes, by directory name.
     pub(crate) fn prefixes(&self) -> Result<Vec<Prefix>, Error> {
+        let names = self.names("prefixes")?;
+        Ok(names.iter().filter_map(|name| self.prefix(name)).collect())
+    }
+
+    /// The names of the finished trees in a directory of the cache, in order.
+    pub(crate) fn names(&self, directory: &str) -> Result<Vec<String>, Error> {
         let mut names = Vec::new();
-        for entry in fs::read_dir(self.path("prefixes"))? {
+        let path = self.path(directory);
+        if !path.exists() {
+            return Ok(names);
+        }
+        for entry in fs::read_dir(path)? {
             names.push(entry?.file_name().to_string_lossy().into_owned());
         }
+        names.retain(|name| !name.starts_with('.'));
         names.sort();
-        let finished = names.iter().filter(|name| !name.starts_with('.'));
-        Ok(finished.filter_map(|name| self.prefix(name)).collect())
+        Ok(names)
     }
 
     /// A directory to build a prefix in; removed unless kept.
@@ -172,20 +190,32 @@ impl Store {
 
     /// Turns a built tree into the prefix of that name. `stored` has paths relative to the tree.
     pub(crate) fn keep(&self, tree: TempDir, name: &str, stored: &Prefix) -> Result<Prefix, Error> {
+        self.keep_tree(tree, &self.path("prefixes"), name, stored)?;
+        self.prefix(name)
+            .ok_or_else(|| Error::malformed(format!("prefix `{name}`"), "cannot be read"))
+    }
+
+    /// Moves a built tree into a directory of the cache, with its record.
+    pub(crate) fn keep_tree(
+        &self,
+        tree: TempDir,
+        directory: &Path,
+        name: &str,
+        stored: &impl Serialize,
+    ) -> Result<(), Error> {
         write_json(&tree.path().join(CENSUS), &Census::of(tree.path())?)?;
         write_json(&tree.path().join(MANIFEST), stored)?;
         sync_tree(tree.path())?;
-        let target = self.path("prefixes").join(name);
+        let target = directory.join(name);
         if target.exists() {
             // It is incomplete, otherwise it would have been used.
             remove_tree(&target)?;
         }
         fs::rename(tree.path(), &target)?;
-        fs::File::open(self.path("prefixes"))?.sync_all()?;
+        fs::File::open(directory)?.sync_all()?;
         // Gone from its old name: nothing is left for it to remove.
         let _ = tree.keep();
-        self.prefix(name)
-            .ok_or_else(|| Error::malformed(format!("prefix `{name}`"), "cannot be read"))
+        Ok(())
     }
 
     /// Earlier answer to a request.

@@ -15,7 +15,7 @@ use crate::pins::PINS;
 use crate::provisioner::Provisioner;
 use crate::sources;
 use crate::sources::kind::Registry;
-use crate::store::{BUILDING, MANIFEST, UNFINISHED};
+use crate::store::{BUILDING, MANIFEST, TOOLS, UNFINISHED};
 use crate::unpack::remove_tree;
 
 /// Something the cache keeps.
@@ -27,7 +27,7 @@ pub struct Entry {
     pub path: PathBuf,
     /// Lengths of its files together, bytes.
     pub bytes: u64,
-    /// When a prefix was last held, or anything else written.
+    /// When a prefix or a tool was last held, or anything else written.
     pub last_used: SystemTime,
     /// Whether a running process holds it.
     pub in_use: bool,
@@ -43,7 +43,12 @@ pub enum EntryKind {
         /// Its upstream version.
         version: String,
     },
-    /// A prefix with missing files or parts. It is never used.
+    /// Valgrind.
+    Valgrind {
+        /// Its upstream version.
+        version: String,
+    },
+    /// A prefix or a tool with missing files or parts. It is never used.
     Damaged,
     /// Downloads and trees of a run that was killed or is still in progress.
     Unfinished,
@@ -56,7 +61,7 @@ pub enum EntryKind {
 /// The entries to remove.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cleaning {
-    /// Prefixes that were not used for this long, and everything damaged or unfinished.
+    /// Prefixes and tools that were not used for this long, and everything damaged or unfinished.
     Unused(Duration),
     /// Everything, including the indexes.
     Everything,
@@ -71,8 +76,8 @@ pub struct Cleaned {
     pub in_use: Vec<Entry>,
 }
 
-/// Keeps a prefix from being removed, by this and by other processes, until it is dropped or the
-/// process ends.
+/// Keeps a prefix or a tool from being removed, by this and by other processes, until it is dropped or the process
+/// ends.
 #[derive(Debug)]
 pub struct Hold {
     _manifest: fs::File,
@@ -84,16 +89,7 @@ impl Provisioner {
     /// # Errors
     /// When the prefix has been removed.
     pub fn hold(&self, prefix: &Prefix) -> Result<Hold, Error> {
-        let path = prefix.path.join(MANIFEST);
-        let manifest = fs::File::open(&path)?;
-        manifest.file().lock_shared()?;
-        // Removed between the two: the file is locked, but is no longer that of this prefix.
-        if fs::metadata(&path)?.ino() != manifest.metadata()?.ino() {
-            return Err(std::io::Error::from(ErrorKind::NotFound).into());
-        }
-        // Another user's cache may be used, but its times are not to be changed.
-        let _ = manifest.file().set_modified(SystemTime::now());
-        Ok(Hold { _manifest: manifest })
+        hold_tree(&prefix.path)
     }
 
     /// All of this crate's entries in the cache: prefixes by name, then the rest.
@@ -108,6 +104,12 @@ impl Provisioner {
                 None => EntryKind::Damaged,
                 Some(Prefix { product, version, .. }) => EntryKind::Prefix { product, version },
             };
+            entries.extend(entry(kind, path)?);
+        }
+        for (name, path) in listed(&self.store.path(TOOLS))? {
+            let found = self.cached_tool(&name);
+            let kind = found
+                .map_or(EntryKind::Damaged, |tool| EntryKind::Valgrind { version: tool.version });
             entries.extend(entry(kind, path)?);
         }
         for (_, path) in listed(&self.store.path("builds"))? {
@@ -143,7 +145,10 @@ impl Provisioner {
                 (Cleaning::Everything, _) => true,
                 (_, EntryKind::Damaged | EntryKind::Unfinished) => true,
                 (_, EntryKind::Indexes | EntryKind::Pins) => false,
-                (Cleaning::Unused(limit), EntryKind::Prefix { .. }) => unused(limit),
+                (
+                    Cleaning::Unused(limit),
+                    EntryKind::Prefix { .. } | EntryKind::Valgrind { .. },
+                ) => unused(limit),
             };
             if !wanted {
                 continue;
@@ -158,13 +163,14 @@ impl Provisioner {
         Ok(cleaned)
     }
 
-    /// Removes an entry unless it is in use. A prefix is removed atomically, so no process sees a part of it.
+    /// Removes an entry unless it is in use. Prefixes and tools are removed atomically, so no process sees a part of
+    /// one.
     fn remove(&self, entry: &Entry) -> Result<bool, Error> {
         if !entry.path.is_dir() {
             fs::remove_file(&entry.path)?;
             return Ok(true);
         }
-        if !matches!(entry.kind, EntryKind::Prefix { .. }) {
+        if !matches!(entry.kind, EntryKind::Prefix { .. } | EntryKind::Valgrind { .. }) {
             // A build in progress.
             if !entry.in_use {
                 remove_tree(&entry.path)?;
@@ -183,6 +189,20 @@ impl Provisioner {
         remove_tree(grave.path())?;
         Ok(true)
     }
+}
+
+/// Holds a tree of the cache, and notes the time as its last use.
+pub(crate) fn hold_tree(tree: &Path) -> Result<Hold, Error> {
+    let path = tree.join(MANIFEST);
+    let manifest = fs::File::open(&path)?;
+    manifest.file().lock_shared()?;
+    // Removed between the two: the file is locked, but is no longer that of this tree.
+    if fs::metadata(&path)?.ino() != manifest.metadata()?.ino() {
+        return Err(std::io::Error::from(ErrorKind::NotFound).into());
+    }
+    // Another user's cache may be used, but its times are not to be changed.
+    let _ = manifest.file().set_modified(SystemTime::now());
+    Ok(Hold { _manifest: manifest })
 }
 
 /// Names and paths in a directory, by name.

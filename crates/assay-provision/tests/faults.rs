@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 
-use assay_model::{Hint as _, Origin, Product, SystemSpec};
+use assay_model::{Build, Hint as _, Origin, Product, SystemSpec};
 use assay_provision::{Cleaning, EntryKind, Error, Options, Progress, Provisioner};
 use assay_testkit::{run_tests, tests};
 use fs_err as fs;
@@ -23,16 +23,22 @@ use tempfile::TempDir;
 const CACHE: &str = "ASSAY_FAULTS_CACHE";
 const ACCEPT_EXPIRED: &str = "ASSAY_FAULTS_ACCEPT_EXPIRED";
 const SYSTEM: &str = "ASSAY_FAULTS_SYSTEM";
+/// The name of what is no server.
+const VALGRIND: &str = "valgrind";
 const SOURCE: &str = "ASSAY_FAULTS_SOURCE";
 
 /// A proxy that does not answer: nothing but the mirror can be reached.
 const NOBODY: &str = "http://127.0.0.1:9";
 
-/// Gets a server, in a process of its own.
+/// Gets a server or valgrind, in a process of its own.
 fn get_into(cache: OsString) {
     let accept_expired_index = std::env::var_os(ACCEPT_EXPIRED).is_some();
     let options = Options { offline: false, accept_expired_index };
     let named = std::env::var(SYSTEM).ok();
+    if named.as_deref() == Some(VALGRIND) {
+        let found = Provisioner::new(cache, options).and_then(|it| it.valgrind(&mut told));
+        return say(found.map(|it| (it.build, it.path)));
+    }
     let named = named.as_ref().and_then(|name| name.split_once('@'));
     let spec = named.map_or_else(mariadb, |(product, version)| {
         let product = Product::ALL.into_iter().find(|it| it.word() == product);
@@ -41,10 +47,14 @@ fn get_into(cache: OsString) {
     let got = Provisioner::new(cache, options)
         .and_then(|provisioner| provisioner.with_source(std::env::var(SOURCE).ok()))
         .and_then(|provisioner| provisioner.get(&spec, &mut told));
+    say(got.map(|prefix| (prefix.build, prefix.path)));
+}
+
+fn say(got: Result<(Build, PathBuf), Error>) {
     match got {
-        Ok(prefix) => {
-            println!("\nFROM {} {}", prefix.build.channel, prefix.build.package_version);
-            println!("GOT {}", prefix.path.display());
+        Ok((build, path)) => {
+            println!("\nFROM {} {}", build.channel, build.package_version);
+            println!("GOT {}", path.display());
         }
         Err(error) => println!("\nERROR {error}\nHINT {}", error.hints().join(" ")),
     }
@@ -437,6 +447,49 @@ fn what_is_held_is_kept_by_cleaning() {
     assert_eq!(machine.get(), Ok(path));
 }
 
+/// A directory of programs like that of the machine, but without valgrind.
+fn programs_without_valgrind() -> TempDir {
+    let place = TempDir::new().unwrap();
+    for name in names(Path::new("/usr/bin")).into_iter().filter(|name| name != VALGRIND) {
+        let link = place.path().join(&name);
+        std::os::unix::fs::symlink(Path::new("/usr/bin").join(name), link).unwrap();
+    }
+    place
+}
+
+fn valgrind_is_verified_like_a_server_and_its_absence_is_explained() {
+    let machine = Machine::new(CONTENT);
+    let programs = programs_without_valgrind();
+    let get = || {
+        let mut command = machine.command();
+        command.env(SYSTEM, VALGRIND).env("PATH", programs.path());
+        result(&checked(command.output().unwrap()).stdout)
+    };
+    machine.mirror.set(Fault::Altered);
+    let (message, hint) = get().unwrap_err();
+    assert!(message.contains("does not match its signed index"), "{message}");
+    assert!(hint.contains("change the mirror"), "{hint}");
+    assert_eq!(names(&machine.cache.path().join("prefixes")), [""; 0]);
+    machine.mirror.set(Fault::None);
+    let path = get().unwrap();
+    assert!(path.starts_with(machine.cache.path().join("tools")), "{}", path.display());
+    // What is there is used as long as nothing newer can be had.
+    fs::remove_file(machine.cache.path().join("resolved.json")).unwrap();
+    fs::remove_dir_all(machine.cache.path().join("apt")).unwrap();
+    machine.mirror.unreachable();
+    assert_eq!(get().unwrap(), path);
+    let cleaner = Provisioner::new(machine.cache.path(), Options::default()).unwrap();
+    cleaner.clean(Cleaning::Everything, || {}).unwrap();
+    let (message, hint) = get().unwrap_err();
+    assert!(
+        message.starts_with(
+            "this machine has no valgrind, and none can be fetched: package archive for"
+        ),
+        "{message}"
+    );
+    assert!(hint.starts_with("install the package `valgrind` check the network"), "{hint}");
+}
+
 fn main() -> ExitCode {
     if let Some(cache) = std::env::var_os(CACHE) {
         get_into(cache);
@@ -463,6 +516,7 @@ fn main() -> ExitCode {
         a_damaged_index_is_fetched_again,
         two_that_fill_one_cache_download_once,
         what_is_held_is_kept_by_cleaning,
+        valgrind_is_verified_like_a_server_and_its_absence_is_explained,
     ];
     let root = tests![
         a_disk_that_is_full_in_the_middle_of_unpacking,

@@ -2,11 +2,14 @@
 
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use assay_model::{Hint as _, Origin, Prefix, Product, SystemSpec};
-use assay_provision::{Error, Options, Progress, Provisioner};
+use assay_provision::{Cleaning, EntryKind, Error, Options, Progress, Provisioner, Valgrind};
 
 const ONLINE: Options = Options { offline: false, accept_expired_index: false };
 const OFFLINE: Options = Options { offline: true, accept_expired_index: false };
@@ -239,4 +242,62 @@ fn a_requested_source_is_the_only_one_used() {
             .contains("`oracle` is not a source; the sources are apt, dnf, maven, npm"),
         "{error}"
     );
+}
+
+/// The instructions that callgrind counts in a program without work, as `command` starts it.
+fn counted(valgrind: &Valgrind, mut command: Command) -> u64 {
+    let place = tempfile::tempdir().unwrap();
+    fs_err::set_permissions(place.path(), Permissions::from_mode(0o777)).unwrap();
+    let out = place.path().join("out");
+    command.arg(&valgrind.launcher).arg("--tool=callgrind");
+    command.arg(format!("--callgrind-out-file={}", out.display())).arg("true");
+    said(command);
+    let text = fs_err::read_to_string(out).unwrap();
+    let total = text.lines().find_map(|line| line.strip_prefix("totals: ")).unwrap();
+    total.parse().unwrap()
+}
+
+#[test]
+fn valgrind_counts_and_is_then_cached_and_held() {
+    let cache = tempfile::tempdir().unwrap();
+    fs_err::set_permissions(cache.path(), Permissions::from_mode(0o755)).unwrap();
+    let valgrind = |options| {
+        let provisioner = Provisioner::new(cache.path(), options).unwrap();
+        let mut steps = Vec::new();
+        let found = provisioner.valgrind(&mut |step| steps.push(step)).unwrap();
+        (found, steps)
+    };
+    let (found, _) = valgrind(ONLINE);
+    for part in [&found.launcher, &found.library, &found.vgdb] {
+        assert!(
+            part.starts_with(fs_err::canonicalize(cache.path()).unwrap()),
+            "{}",
+            part.display()
+        );
+    }
+    assert!(found.version.starts_with("3."), "{}", found.version);
+    assert_eq!(found.packages[0].name, "valgrind");
+    let mut plainly = Command::new("env");
+    plainly.arg(format!("VALGRIND_LIB={}", found.library.display()));
+    assert!(counted(&found, plainly) > 10_000);
+    if rustix::process::geteuid().is_root() {
+        let mut as_nobody = Command::new("setpriv");
+        as_nobody.args(["--reuid=65534", "--regid=65534", "--clear-groups", "env"]);
+        as_nobody.arg(format!("VALGRIND_LIB={}", found.library.display()));
+        assert!(counted(&found, as_nobody) > 10_000);
+    }
+    for options in [ONLINE, OFFLINE] {
+        let (again, steps) = valgrind(options);
+        assert_eq!((again.path, steps), (found.path.clone(), vec![Progress::Cached]));
+    }
+    let cleaner = Provisioner::new(cache.path(), OFFLINE).unwrap();
+    let kinds = || cleaner.entries().unwrap().into_iter().map(|it| (it.kind, it.in_use));
+    let kind = EntryKind::Valgrind { version: found.version.clone() };
+    assert!(kinds().any(|it| it == (kind.clone(), true)));
+    let cleaned = cleaner.clean(Cleaning::Unused(Duration::ZERO), || {}).unwrap();
+    assert_eq!((cleaned.removed.len(), cleaned.in_use.len()), (0, 1));
+    drop(found);
+    let cleaned = cleaner.clean(Cleaning::Unused(Duration::ZERO), || {}).unwrap();
+    assert_eq!((cleaned.removed.len(), cleaned.removed[0].kind.clone()), (1, kind));
+    assert_eq!(fs_err::read_dir(cache.path().join("tools")).unwrap().count(), 0);
 }

@@ -84,6 +84,7 @@ fn everything(env: &Environment) -> Result<Vec<Kept>> {
                 EntryKind::Prefix { product, version } => {
                     ("server", format!("{product} {version}"))
                 }
+                EntryKind::Valgrind { version } => ("tool", format!("valgrind {version}")),
                 EntryKind::Damaged => ("damaged", file_name(&entry.path)),
                 EntryKind::Unfinished => ("unfinished", file_name(&entry.path)),
                 EntryKind::Indexes => ("index", file_name(&entry.path)),

@@ -117,10 +117,10 @@ impl Hint for Untrusted {
 }
 
 /// Parts of the cache from which assay runs programs, or from which servers get their data.
-const TRUSTED: [&str; 6] = ["", "prefixes", "templates", "instances", "apt", "dnf"];
+const TRUSTED: [&str; 7] = ["", "prefixes", "tools", "templates", "instances", "apt", "dnf"];
 
 /// Those whose entries may have been put there before the part was this user's alone.
-const FILLED: [&str; 2] = ["prefixes", "templates"];
+const FILLED: [&str; 3] = ["prefixes", "tools", "templates"];
 
 /// Refuses a cache that everybody can write to, that belongs to another user than this one or root, or that this user
 /// cannot write to. Returns a warning for one that some other users can write to. `may_change` a directory: whether

@@ -163,7 +163,8 @@ fn fill(root: &Path, suite: &str, content: Content) -> PathBuf {
     let pool = root.join("pool");
     fs::create_dir_all(&pool).unwrap();
     fs::write(pool.join("server.deb"), &package).unwrap();
-    let names = std::iter::once("mariadb-server-core".to_owned()).chain(libraries());
+    let roots = ["mariadb-server-core", "valgrind"].map(str::to_owned);
+    let names = roots.into_iter().chain(libraries());
     let index: String =
         names.map(|name| record(&name, "1:10.11.99-1", "server.deb", &package)).collect();
     let suite = Suite { origin: content.origin, name: suite, valid_hours: content.valid_hours };
@@ -204,7 +205,7 @@ impl Suite<'_> {
     }
 }
 
-/// A package with a server and a loader, compressed as the name of its member says.
+/// A package with a server, a loader and valgrind, compressed as the name of its member says.
 fn package(server: &str, member: &str, content: Content) -> Vec<u8> {
     let mut noise = vec![0; 300 << 10];
     let mut state = 1_u64;
@@ -224,6 +225,9 @@ fn package(server: &str, member: &str, content: Content) -> Vec<u8> {
         add(&format!("./{server}"), &mut noise.as_slice(), noise.len() as u64);
         add("./usr/share/mysql/charsets/Index.xml", &mut b"<x/>".as_slice(), 4);
         add("./usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2", &mut b"ld".as_slice(), 2);
+        for name in ["bin/valgrind", "bin/vgdb", "libexec/valgrind/callgrind-amd64-linux"] {
+            add(&format!("./usr/{name}"), &mut b"#!/bin/sh".as_slice(), 9);
+        }
         add("./usr/share/mysql/zeros", &mut std::io::repeat(0).take(zeros), zeros);
         builder.finish().unwrap();
     };

@@ -1,0 +1,353 @@
+//! Valgrind, whose tool callgrind counts the instructions of servers: from a distribution of this machine, else the
+//! machine's own.
+//!
+//! It runs on the machine's C library: its tools are linked statically, and only its launcher and `vgdb` need one. So
+//! its package alone is enough, and the release that the machine runs comes first.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+
+use assay_model::{Build, Package};
+use fs_err as fs;
+use serde::{Deserialize, Serialize};
+use tempfile::TempDir;
+
+use crate::build::{identity, unpack};
+use crate::catalog::Release;
+use crate::error::Error;
+use crate::host;
+use crate::programs;
+use crate::provisioner::{Progress, Provisioner};
+use crate::reach::Read;
+use crate::sources::kind::{Archives, Record};
+use crate::store::{CURRENT_FOR, Resolution, TOOLS, age, now_seconds};
+use crate::unpack::{Limits, Tree};
+use crate::upkeep::{Hold, hold_tree};
+use crate::version::{compare, upstream};
+
+/// The request that an answer is recorded for.
+const REQUEST: &str = "valgrind";
+
+/// The package, and the one of the same version that has `vgdb` in newer releases of Fedora.
+const PACKAGE: &str = "valgrind";
+const WITH_VGDB: &str = "valgrind-gdb";
+
+/// The tool that counts, as its file is named on this architecture.
+const CALLGRIND: &str =
+    if cfg!(target_arch = "aarch64") { "callgrind-arm64-linux" } else { "callgrind-amd64-linux" };
+
+/// Directories of tools below that of the launcher's `bin`: Debian's and Fedora's, then older ones.
+const LIBRARIES: [&str; 5] = [
+    "libexec/valgrind",
+    "lib/valgrind",
+    "lib64/valgrind",
+    "lib/x86_64-linux-gnu/valgrind",
+    "lib/aarch64-linux-gnu/valgrind",
+];
+
+/// Valgrind, ready to run. One of the cache is not removed from it while this exists.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Valgrind {
+    /// The root of its tree in the cache; empty for the machine's own.
+    #[serde(skip)]
+    pub path: PathBuf,
+    /// The program to run in front of a server's. It is not the script that Debian puts before it, which changes
+    /// the environment.
+    pub launcher: PathBuf,
+    /// The directory of its tools: the value of `VALGRIND_LIB`.
+    pub library: PathBuf,
+    /// The program that talks to it while it runs.
+    pub vgdb: PathBuf,
+    /// Its upstream version, such as `3.19.0`.
+    pub version: String,
+    /// Where it comes from; the source `machine` is this machine's own.
+    pub build: Build,
+    /// Its packages; none for the machine's own.
+    pub packages: Vec<Package>,
+    #[serde(skip)]
+    _hold: Option<Arc<Hold>>,
+}
+
+/// What is known of an unpacked tree.
+struct Known {
+    version: String,
+    build: Build,
+    packages: Vec<Package>,
+}
+
+impl Provisioner {
+    /// Valgrind from a distribution of this machine, fetched, verified and unpacked into the cache. An answer is reused
+    /// without network for a day. Without a distribution that can be reached, it is the newest of the cache, else the
+    /// machine's own.
+    ///
+    /// # Errors
+    /// When there is none, or fetching, verifying or unpacking fails.
+    pub fn valgrind(&self, progress: &mut dyn FnMut(Progress)) -> Result<Valgrind, Error> {
+        let lack = if self.offline() {
+            Error::ValgrindNotCached
+        } else {
+            match self.fetched_valgrind(progress) {
+                Err(error @ Error::NoValgrind { .. }) => error,
+                other => return other,
+            }
+        };
+        let Some(found) = self.newest_tool()?.or_else(of_this_machine) else { return Err(lack) };
+        if let Error::NoValgrind { unread } = &lack {
+            for error in unread {
+                progress(Progress::PassedOver { why: error.to_string() });
+            }
+        }
+        progress(Progress::Cached);
+        Ok(found)
+    }
+
+    /// The same from a distribution. [`Error::NoValgrind`] if none has it, or none can be reached.
+    fn fetched_valgrind(&self, progress: &mut dyn FnMut(Progress)) -> Result<Valgrind, Error> {
+        if let Some(found) = self.answered_tool() {
+            progress(Progress::Cached);
+            return Ok(found);
+        }
+        let lock = self.store.lock(|| progress(Progress::Waiting))?;
+        // The previous holder of the lock may have fetched the same.
+        if let Some(found) = self.answered_tool() {
+            progress(Progress::Cached);
+            return Ok(found);
+        }
+        let sources = self.sources(lock)?;
+        let mut unread = Vec::new();
+        let os_release = fs::read_to_string("/etc/os-release").unwrap_or_default();
+        for release in self.own_first(&codenames(&os_release)) {
+            let Some(archives) = sources.archives(release) else { continue };
+            match self.valgrind_of(archives, release, progress) {
+                Ok(found) => return Ok(found),
+                Err(error) if is_of_release(&error) => {
+                    let is_cut_off = matches!(error, Error::Network { .. });
+                    unread.push(error);
+                    // The other releases are in the same place, and each waits for it.
+                    if is_cut_off {
+                        break;
+                    }
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Err(Error::NoValgrind { unread })
+    }
+
+    /// The releases that this machine can have, its own first, then the released ones, the newest first: the catalog
+    /// has those of a distribution in the order of their age.
+    fn own_first(&self, own: &[String]) -> Vec<&Release> {
+        let mut releases: Vec<_> =
+            self.catalog.releases.iter().rev().filter(|it| self.reaches(it)).collect();
+        releases.sort_by_key(|release| (!own.contains(&release.name), !release.released));
+        releases
+    }
+
+    /// Valgrind of a release.
+    fn valgrind_of(
+        &self,
+        archives: &dyn Archives,
+        release: &Release,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Valgrind, Error> {
+        let Read { index, refreshed } = self.open(archives, release, progress)?;
+        let versions = |package| index.versions(package).into_iter();
+        let newest = versions(PACKAGE).max_by(|a, b| compare(&a.version, &b.version));
+        let missing = || Error::MissingPackage(PACKAGE.to_owned(), release.name.clone());
+        let newest = newest.ok_or_else(missing)?;
+        let with_vgdb = versions(WITH_VGDB).find(|it| it.version == newest.version);
+        let records: Vec<&Record> = [newest].into_iter().chain(with_vgdb).collect();
+        let packages: Vec<_> = records.iter().map(|record| record.as_package()).collect();
+        let (sha256, version) = (identity(&packages), upstream(&newest.version));
+        let directory = format!("valgrind-{version}-{}", sha256.get(..16).unwrap_or(&sha256));
+        if let Some(found) = self.cached_tool(&directory) {
+            progress(Progress::Cached);
+            runs(&found)?;
+        } else {
+            let build = Build {
+                source: release.source.clone(),
+                channel: newest.channel.clone(),
+                package_version: newest.version.clone(),
+                released: release.released,
+                notes: refreshed.notes.clone(),
+            };
+            let downloaded = self.packages(archives, release, &records, progress)?;
+            let tree = self.store.new_tree()?;
+            unpack(archives, &downloaded, &mut Tree::new(tree.path(), Limits::SERVER), progress)?;
+            self.keep_tool(tree, &directory, Known { version, build, packages })?;
+        }
+        let unreadable = || Error::malformed(format!("tool `{directory}`"), "cannot be read");
+        let found = held(self.cached_tool(&directory).ok_or_else(unreadable)?)?;
+        let (at, expired) = (now_seconds(), refreshed.expired.is_some());
+        self.store.remember(REQUEST, Resolution { directory, at, expired })?;
+        Ok(found)
+    }
+
+    /// Moves an unpacked tree that runs on this machine into the cache.
+    fn keep_tool(&self, tree: TempDir, name: &str, known: Known) -> Result<(), Error> {
+        let Known { version, build, packages } = known;
+        let relative = |path: PathBuf| path.strip_prefix(tree.path()).map(Path::to_owned);
+        let parts = parts(&tree.path().join("usr"))?.map(relative);
+        let [Ok(launcher), Ok(library), Ok(vgdb)] = parts else {
+            return Err(Error::Incomplete(format!("`{PACKAGE}`")));
+        };
+        for program in [&launcher, &vgdb] {
+            host::check(&tree.path().join(program))?;
+        }
+        let (path, _hold) = (PathBuf::new(), None);
+        let stored = Valgrind { path, launcher, library, vgdb, version, build, packages, _hold };
+        Tree::new(tree.path(), Limits::SERVER).seal()?;
+        let directory = self.store.path(TOOLS);
+        fs::create_dir_all(&directory)?;
+        self.store.keep_tree(tree, &directory, name, &stored)
+    }
+
+    /// The tool in a directory of that name, if it exists and is complete.
+    pub(crate) fn cached_tool(&self, name: &str) -> Option<Valgrind> {
+        let path = self.store.path(TOOLS).join(name);
+        let stored: Valgrind = self.store.kept(&path)?;
+        let [launcher, library, vgdb] =
+            [&stored.launcher, &stored.library, &stored.vgdb].map(|part| path.join(part));
+        let is_whole = [&launcher, &library, &vgdb].iter().all(|part| part.exists());
+        is_whole.then_some(Valgrind { path, launcher, library, vgdb, ..stored })
+    }
+
+    /// That of an earlier answer, if the answer is less than a day old.
+    fn answered_tool(&self) -> Option<Valgrind> {
+        let resolution = self.store.resolution(REQUEST)?;
+        let fit = !resolution.expired || self.options.accept_expired_index;
+        let current = fit && age(resolution.at) < CURRENT_FOR;
+        let found =
+            self.cached_tool(&resolution.directory).filter(|it| current && runs(it).is_ok());
+        held(found?).ok()
+    }
+
+    /// The newest of the cache that runs on this machine: machines with other C libraries may share the cache.
+    fn newest_tool(&self) -> Result<Option<Valgrind>, Error> {
+        let names = self.store.names(TOOLS)?;
+        let all =
+            names.iter().filter_map(|name| self.cached_tool(name)).filter(|it| runs(it).is_ok());
+        let newest = all.max_by(|a, b| compare(&a.version, &b.version));
+        newest.map(held).transpose()
+    }
+}
+
+/// Whether it is only this release that cannot provide it.
+fn is_of_release(error: &Error) -> bool {
+    error.is_of_reach()
+        || matches!(
+            error,
+            Error::MissingPackage(..) | Error::HostLibraries { .. } | Error::NoLoader(_)
+        )
+}
+
+fn held(found: Valgrind) -> Result<Valgrind, Error> {
+    let hold = Some(Arc::new(hold_tree(&found.path)?));
+    Ok(Valgrind { _hold: hold, ..found })
+}
+
+/// An error unless its programs find their libraries on this machine.
+fn runs(found: &Valgrind) -> Result<(), Error> {
+    [&found.launcher, &found.vgdb].into_iter().try_for_each(|program| host::check(program))
+}
+
+/// The launcher, the directory of tools and `vgdb` below a directory such as `usr`.
+fn parts(root: &Path) -> Result<[PathBuf; 3], Error> {
+    let lacking = |what: &str| Error::Incomplete(format!("`{what}`"));
+    let program = |name: &str| Some(root.join("bin").join(name)).filter(|it| it.is_file());
+    // Debian's `valgrind` is a script before this program.
+    let launcher = program("valgrind.bin").or_else(|| program("valgrind"));
+    let mut libraries = LIBRARIES.iter().map(|library| root.join(library));
+    Ok([
+        launcher.ok_or_else(|| lacking("valgrind"))?,
+        libraries.find(|it| it.join(CALLGRIND).is_file()).ok_or_else(|| lacking(CALLGRIND))?,
+        program("vgdb").ok_or_else(|| lacking("vgdb"))?,
+    ])
+}
+
+/// The valgrind that is installed on this machine.
+fn of_this_machine() -> Option<Valgrind> {
+    let mut command = Command::new("sh");
+    let output =
+        programs::output(command.args(["-c", "command -v valgrind && valgrind --version"]));
+    let output = output.ok().filter(|output| output.status.success())?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    let (launcher, version) = text.trim_end().split_once('\n')?;
+    let version = version.strip_prefix("valgrind-")?.to_owned();
+    let (named, real) = (PathBuf::from(launcher), fs::canonicalize(launcher).ok()?);
+    // A link to it may be in a directory of its own.
+    let roots = [&named, &real].map(|launcher| launcher.parent().and_then(Path::parent));
+    let [launcher, library, vgdb] =
+        roots.into_iter().flatten().find_map(|root| parts(root).ok())?;
+    let build = Build {
+        source: "machine".to_owned(),
+        channel: named.display().to_string(),
+        package_version: version.clone(),
+        released: true,
+        notes: Vec::new(),
+    };
+    let (path, packages, _hold) = (PathBuf::new(), Vec::new(), None);
+    Some(Valgrind { path, launcher, library, vgdb, version, build, packages, _hold })
+}
+
+/// The names that a file `os-release` has for a machine's release, and for the one that it is derived from.
+fn codenames(text: &str) -> Vec<String> {
+    let fields = text.lines().filter_map(|line| line.split_once('='));
+    let names = fields.filter(|(key, _)| key.ends_with("_CODENAME"));
+    names.map(|(_, value)| value.trim_matches(['"', '\'']).to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::provisioner::Options;
+
+    #[test]
+    fn the_program_behind_a_script_is_the_launcher() {
+        let place = tempfile::tempdir().unwrap();
+        let put = |name: &str| {
+            let path = place.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, "").unwrap();
+            path
+        };
+        let lacks = |what: &str| {
+            let error = parts(place.path()).unwrap_err().to_string();
+            assert_eq!(error, format!("the unpacked tree has no `{what}`"));
+        };
+        lacks("valgrind");
+        let launcher = put("bin/valgrind");
+        put("libexec/valgrind/default.supp");
+        lacks(CALLGRIND);
+        let tool = put(&format!("lib/valgrind/{CALLGRIND}"));
+        lacks("vgdb");
+        let vgdb = put("bin/vgdb");
+        let library = tool.parent().unwrap().to_owned();
+        assert_eq!(parts(place.path()).unwrap(), [launcher, library.clone(), vgdb.clone()]);
+        let launcher = put("bin/valgrind.bin");
+        assert_eq!(parts(place.path()).unwrap(), [launcher, library, vgdb]);
+    }
+
+    #[test]
+    fn the_release_of_the_machine_comes_first() {
+        let cache = tempfile::tempdir().unwrap();
+        let provisioner = Provisioner::new(cache.path(), Options::default()).unwrap();
+        let reachable = ["bookworm", "trixie", "sid", "noble"].map(str::to_owned).to_vec();
+        provisioner.reachable.set(reachable).unwrap();
+        let order = |own: &[&str]| {
+            let own: Vec<_> = own.iter().map(|&name| name.to_owned()).collect();
+            let names = provisioner.own_first(&own).into_iter().map(|it| it.name.clone());
+            names.collect::<Vec<_>>()
+        };
+        assert_eq!(order(&["bookworm"]), ["bookworm", "noble", "trixie", "sid"]);
+        assert_eq!(order(&["wilma", "noble"]), ["noble", "trixie", "bookworm", "sid"]);
+        assert_eq!(order(&["sid"]), ["sid", "noble", "trixie", "bookworm"]);
+    }
+
+    #[test]
+    fn names_of_a_release_are_those_of_its_file() {
+        let text = "NAME=\"Linux Mint\"\nVERSION_CODENAME=wilma\nUBUNTU_CODENAME='noble'\n";
+        assert_eq!(codenames(text), ["wilma", "noble"]);
+    }
+}
