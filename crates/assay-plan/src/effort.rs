@@ -80,8 +80,7 @@ fn sweep(cpus: u32) -> Vec<u32> {
 const SLICE_S_FREE: f64 = 60.0;
 
 /// The longest slice of a study, seconds.
-#[must_use]
-pub fn longest_slice_s(budget_s: f64) -> f64 {
+fn longest_slice_s(budget_s: f64) -> f64 {
     budget_s.max(SLICE_S_FREE)
 }
 

@@ -37,7 +37,6 @@ pub use assay_options::{
 pub use claims::{Claim, ClaimFile, ClaimPart, read_claims};
 pub use config_file::{ConfigFault, ConfigLine, config_lines, repeated_options};
 pub use document::FileError;
-pub use effort::longest_slice_s;
 pub use error::{Error, Refusal, SearchedTests};
 pub use fits::{MachineFacts, check_audit, check_memory, told_disk};
 pub use gate::{gate, parse_limit};
@@ -58,7 +57,7 @@ pub use size::{cache_mb, largest, log_mb};
 pub use study::request_of;
 pub use study_file::{read_study, shell_quoted, write_study};
 pub use sysbench::is_script;
-pub use system_name::{check_system, parse_engine, parse_system, repository_login};
+pub use system_name::{parse_engine, parse_system, repository_login};
 pub use tests_glob::{name_matcher, select_of, select_tests};
 pub use url::{Password, Place, ServerUrl, parse_url};
 pub use workload::{ReadFile, UserFile, Workload, read_workload};

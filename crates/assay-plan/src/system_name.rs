@@ -34,31 +34,6 @@ fn is_system_name(name: &str) -> bool {
     read(name).is_ok()
 }
 
-/// Checks a system that was not read from its name, such as one from a ledger. A name must be able to express it.
-///
-/// # Errors
-/// The same as [`parse_system`].
-pub fn check_system(spec: &SystemSpec) -> Result<(), Error> {
-    let name = without_secret_options(&spec.to_string());
-    let fail = |why| Error::SystemName { name: name.clone(), at: 0..0, why, hint: None };
-    match &spec.origin {
-        Origin::Version(version) => check_version(version).map_err(fail)?,
-        Origin::Url(url) => drop(parse_url(url)?),
-        Origin::Dir(_) | Origin::Git(_) => {}
-    }
-    parse_engine(spec.product, spec.engine.word()).map_err(fail)?;
-    for (option, value) in &spec.overrides {
-        let is_sound = server_option(option, value)
-            .is_some_and(|(name, text)| name == *option && text == *value);
-        if !is_sound {
-            let value = if may_be_secret(option) { "..." } else { value };
-            return Err(fail(format!("`+{option}={value}` is not an option for a server")));
-        }
-        check_option(spec.product, option, value)?;
-    }
-    Ok(())
-}
-
 fn read(name: &str) -> Result<SystemSpec, Error> {
     if is_url(name) {
         let url = parse_url(name)?;
@@ -331,25 +306,6 @@ mod tests {
         ] {
             assert!(parse_system(name).is_err(), "{name}");
         }
-    }
-
-    #[test]
-    fn specs_that_no_name_can_express_are_refused() {
-        let spec = parse_system("mariadb@10.11+innodb_doublewrite=OFF").unwrap();
-        assert_eq!(check_system(&spec), Ok(()));
-        let changed = |change: fn(&mut SystemSpec)| {
-            let mut spec = spec.clone();
-            change(&mut spec);
-            check_system(&spec).is_err()
-        };
-        assert!(changed(|it| it.origin = Origin::Version("1/../../evil".to_owned())));
-        assert!(changed(|it| it.origin = Origin::Url("mysql://h".to_owned())));
-        assert!(changed(|it| it.engine = Engine::Heap));
-        assert!(changed(|it| it.overrides[0].0 = "-init-file".to_owned()));
-        assert!(changed(|it| it.overrides[0].0 = "a-b".to_owned()));
-        assert!(changed(|it| it.overrides[0].0 = "datadir".to_owned()));
-        assert!(changed(|it| it.overrides[0].1 = "../x".to_owned()));
-        assert!(changed(|it| it.overrides[0].1 = "OFF\n--x".to_owned()));
     }
 
     #[test]

@@ -44,4 +44,3 @@ pub use provisioner::{Options, Progress, Provisioner};
 pub use reference::version_table;
 pub use upkeep::{Cleaned, Cleaning, Entry, EntryKind, Hold};
 pub use valgrind::Valgrind;
-pub use version::answers;

@@ -25,8 +25,7 @@ pub(crate) fn in_series(version: &str, series: &str) -> bool {
 
 /// Whether a server of that version is what `wanted`, a version or a series, asks for. One with the
 /// number of a vendor's own build (`8.0.36-28`) answers to nothing without it.
-#[must_use]
-pub fn answers(version: &str, wanted: &str) -> bool {
+pub(crate) fn answers(version: &str, wanted: &str) -> bool {
     in_series(version, wanted) && (wanted.contains('-') || !version.contains('-'))
 }
 

@@ -27,5 +27,5 @@ pub use driver::{Driver, Executor, carry_out, forecast};
 pub use forecast::Forecast;
 pub use phase::Phase;
 pub use shard::Shard;
-pub use sizing::{mean_rate, write_events};
+pub use sizing::mean_rate;
 pub use turn_length::{TurnLength, TurnTrace, turn_length};

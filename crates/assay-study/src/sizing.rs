@@ -27,7 +27,7 @@ pub(crate) fn is_untimed(cell: &PlannedCell) -> bool {
 /// The number of events of a write slice that takes the planned time at `rate` events per second. It is smaller if the
 /// test would use up too many rows, and never below a minimum for each client.
 #[must_use]
-pub fn write_events(study: &Study, cell: &PlannedCell, rate: f64) -> u64 {
+pub(crate) fn write_events(study: &Study, cell: &PlannedCell, rate: f64) -> u64 {
     let mut events = rate * f64::from(cell.slice_ms) / 1000.0;
     if cell.id.test.planning.uses_up_rows {
         let rounds = f64::from(ROUNDS_MIN);

@@ -13,7 +13,7 @@ use crate::errors::print_error;
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::progress::{Progress, print};
-use crate::study::{self, Distrust, Stopped, Unfinished};
+use crate::study::{self, Changed, Stopped, Unfinished};
 use crate::systems::{Environment, machine_facts, on_disk};
 use crate::written::Written;
 use crate::{config_file, feeds, paths, recorded, report, stacks, study_id, workload};
@@ -257,7 +257,7 @@ fn measure(
         Err(stopped) => {
             // A study that is refused does not continue.
             let goes_on = |id: &String| {
-                !stopped.error.is::<Distrust>()
+                !stopped.error.is::<Changed>()
                     && !is_gone(&stopped.error)
                     && kept(ledger, id).is_ok_and(|it| !it.slices.is_empty())
             };

@@ -49,7 +49,7 @@ const ALL: [Asked; 34] = [
     of::<form::NoFormat>,
     of::<report::NoPlace>,
     of::<report::NotWritten>,
-    of::<study::Distrust>,
+    of::<study::Changed>,
     of::<study::NoRoom>,
     of::<study::OtherMachine>,
     of::<study::StillMeasured>,

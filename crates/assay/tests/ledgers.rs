@@ -3,10 +3,9 @@
 
 mod common;
 
-use std::io::{ErrorKind, Read as _, Write as _};
+use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
-use std::os::unix::fs::PermissionsExt as _;
-use std::process::{Child, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 use assay_ledger::Ledger;
 use common::Place;
@@ -62,124 +61,6 @@ fn told(output: &Output) -> (Option<i32>, String) {
 
 fn harmful(c: char) -> bool {
     c != '\n' && (c.is_control() || "\u{202e}\u{2066}".contains(c))
-}
-
-/// Changes the second system of the ledger and resumes, which must be refused.
-#[track_caller]
-fn refused_with(place: &Place, change: &str, values: &[&str], message: &str, hint: &str) {
-    let slices = place.slices();
-    let ledger = Connection::open(place.ledger()).unwrap();
-    ledger.execute_batch("CREATE TEMP TABLE kept AS SELECT * FROM system").unwrap();
-    let sql = format!("UPDATE system SET {change} WHERE number = 1");
-    assert_eq!(ledger.execute(&sql, rusqlite::params_from_iter(values)).unwrap(), 1);
-    drop(ledger);
-    let (code, stderr) = told(&place.run_to_end(&["resume", "--offline", "--quiet"]));
-    assert_eq!(code, Some(2), "{change}: {stderr}");
-    assert!(stderr.contains(message) && stderr.contains(hint), "{change}: {stderr}");
-    assert!(!stderr.contains("panicked"), "{stderr}");
-    assert_eq!(place.slices(), slices);
-    place.assert_nothing_left();
-}
-
-fn restore(place: &Place, spec: &str, options: &str, prefix: &str) {
-    let ledger = Connection::open(place.ledger()).unwrap();
-    let sql = "UPDATE system SET spec = ?, options = ?, artifact = ? WHERE number = 1";
-    ledger.execute(sql, [spec, options, prefix]).unwrap();
-}
-
-/// The columns of the second system.
-fn columns(place: &Place) -> [String; 3] {
-    let ledger = Connection::open(place.ledger()).unwrap();
-    let sql = "SELECT spec, options, artifact FROM system WHERE number = 1";
-    ledger.query_row(sql, [], |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?])).unwrap()
-}
-
-fn changed(json: &str, change: impl FnOnce(&mut Value)) -> String {
-    let mut value: Value = serde_json::from_str(json).unwrap();
-    change(&mut value);
-    value.to_string()
-}
-
-#[test]
-fn a_study_is_resumed_only_if_assay_would_plan_it_itself() {
-    let place = Place::new();
-    interrupt(start(&place));
-    let [spec, options, prefix] = columns(&place);
-    let folder = tempfile::tempdir().unwrap();
-    let (mark, program) = (folder.path().join("mark"), folder.path().join("bin/mariadbd"));
-    fs_err::create_dir(folder.path().join("bin")).unwrap();
-    fs_err::write(&program, format!("#!/bin/sh\ntouch '{}'\n", mark.display())).unwrap();
-    fs_err::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let place_of = || restore(&place, &spec, &options, &prefix);
-
-    // An option besides those of its name, and a changed one.
-    let added = changed(&options, |it| it.as_array_mut().unwrap().push("--init-file=/x".into()));
-    refused_with(&place, "options = ?", &[&added], "`--init-file=/x`, but", "hint: slices with");
-    place_of();
-    let other = changed(&options, |it| it[0] = format!("--{EVIL}").into());
-    refused_with(&place, "options = ?", &[&other], "was measured with `--", "hint: slices with");
-    place_of();
-
-    // A program, a repository and a server that no user has named.
-    let dir = folder.path().to_str().unwrap().to_owned();
-    let origin = |key: &str, value: &str| {
-        changed(&spec, |it| it["origin"] = serde_json::json!({ key: value }))
-    };
-    let elsewhere = "was not started here by you, and it names";
-    let unknown = changed(&prefix, |it| it["sha256"] = "0".repeat(64).into());
-    for (key, value) in [("dir", &dir), ("git", &dir)] {
-        let values = [&origin(key, value)[..], &unknown];
-        refused_with(&place, "spec = ?, artifact = ?", &values, elsewhere, "start a new study");
-        place_of();
-    }
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.set_nonblocking(true).unwrap();
-    let url = format!("mysql://root@{}/sbtest", listener.local_addr().unwrap());
-    refused_with(&place, "spec = ?", &[&origin("url", &url)], elsewhere, "start a new study");
-    place_of();
-    assert!(listener.accept().is_err_and(|error| error.kind() == ErrorKind::WouldBlock));
-
-    // An option that no name can express, and other binaries.
-    let option =
-        |name: &str| changed(&spec, |it| it["overrides"] = serde_json::json!([[name, "/x"]]));
-    refused_with(&place, "spec = ?", &[&option("-init-file")], "is not an option", "");
-    place_of();
-    let reserved = "option `init_file` cannot be set";
-    refused_with(&place, "spec = ?", &[&option("init_file")], reserved, "hint: leave");
-    place_of();
-    let version = origin("version", "11.8/../../x");
-    refused_with(&place, "spec = ?", &[&version], "is not a version", "");
-    place_of();
-    let product = changed(&spec, |it| it["product"] = "mysql".into());
-    refused_with(&place, "spec = ?", &[&product], "are those of mariadb", "start a new study");
-    place_of();
-    refused_with(&place, "artifact = ?", &[&unknown], "is no longer available", "");
-    place_of();
-    let other_path = changed(&prefix, |it| {
-        it["path"] = dir.clone().into();
-        it["layout"]["server"] = program.to_str().unwrap().into();
-    });
-    restore(&place, &spec, &options, &other_path);
-    assert!(!mark.exists(), "a program of the ledger's was run");
-
-    // A part of a statement that no user has named.
-    let ledger = Connection::open(place.ledger()).unwrap();
-    let form = r#"{"create_table_options":"ROW_FORMAT=COMPACT"}"#;
-    ledger.execute("UPDATE study SET table_form = ?", [form]).unwrap();
-    let (code, stderr) = told(&place.run_to_end(&["resume", "--offline", "--quiet"]));
-    assert_eq!(code, Some(2), "{stderr}");
-    assert!(stderr.contains(elsewhere) && stderr.contains("`ROW_FORMAT=COMPACT`"), "{stderr}");
-    ledger.execute("UPDATE study SET table_form = NULL", []).unwrap();
-    drop(ledger);
-
-    // The cache determines the place of the binaries, so the rest continues.
-    let ledger = Connection::open(place.ledger()).unwrap();
-    ledger.execute("UPDATE study SET budget_s = 1", []).unwrap();
-    drop(ledger);
-    let (code, stderr) = told(&place.run_to_end(&["resume", "--offline"]));
-    assert_eq!(code, Some(0), "{stderr}");
-    assert!(!mark.exists(), "a program of the ledger's was run");
-    place.assert_nothing_left();
 }
 
 #[test]
@@ -335,32 +216,61 @@ fn a_study_file_is_run_with_other_tests_and_another_budget() {
     place.assert_nothing_left();
 }
 
-/// Only the ledger names the running server, unless this user's assay began the study.
+/// Where the mark of the study is missing, or the plan is not what it was, a ledger is only read.
 #[test]
-fn a_study_of_a_running_server_is_resumed_only_where_it_started() {
+fn a_study_is_resumed_only_by_the_assay_that_began_it_and_as_it_was_planned() {
     let place = Place::new();
     let words = ["server", "start", "mariadb@11.8", "--offline", "--format", "json"];
     let server: Value = serde_json::from_slice(&place.run_to_end(&words).stdout).unwrap();
     let word = |name: &str| server[name].as_str().unwrap().to_owned();
     let url = word("url");
-    let study = ["compare", &url, "mariadb@10.11", "--rows", "1k", "--tests", "point-query"];
+    let study = ["compare", &url, "mariadb@10.11", "--rows", "1k", "--tests", "point-query,insert"];
     let mut command = place
         .command(&[&study[..], &["--preset", "smoke", "--budget", "600", "--offline"]].concat());
     let mut child = command.stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
     place.wait_for_slices(4, &mut child);
     interrupt(child);
-    let ledger = Connection::open(place.ledger()).unwrap();
-    ledger.execute("UPDATE study SET budget_s = 1", []).unwrap();
-    drop(ledger);
+
     let resume = ["resume", "--offline"];
-    let mut elsewhere = place.command(&resume);
-    let elsewhere = elsewhere.env("XDG_STATE_HOME", place.run().join("other")).output().unwrap();
-    let (code, stderr) = told(&elsewhere);
-    assert_eq!(code, Some(2), "{stderr}");
-    assert!(stderr.contains("was not started here by you, and it names a server"), "{stderr}");
-    let (code, stderr) = told(&place.run_to_end(&resume));
-    assert_eq!(code, Some(0), "{stderr}");
-    let stopped = place.run_to_end(&["server", "stop", &word("name")]);
-    assert!(stopped.status.success());
+    let refused = |command: &mut Command| {
+        let (code, stderr) = told(&command.output().unwrap());
+        assert_eq!(code, Some(2), "{stderr}");
+        assert!(stderr.contains("was not started here by you"), "{stderr}");
+        assert!(
+            stderr.contains("hint: `assay report ") && !stderr.contains("panicked"),
+            "{stderr}"
+        );
+    };
+    refused(place.command(&resume).env("XDG_STATE_HOME", place.run().join("other")));
+    let edit = |sql: &str| {
+        let ledger = Connection::open(place.ledger()).unwrap();
+        assert_ne!(ledger.execute(sql, []).unwrap(), 0, "{sql}");
+    };
+    for (there, back) in [
+        ("study SET budget_s = budget_s + 1", "study SET budget_s = budget_s - 1"),
+        (
+            "study SET table_form = '{\"create_table_options\":\"X=1\"}'",
+            "study SET table_form = NULL",
+        ),
+        (
+            "system SET options = json_insert(options, '$[#]', '--init-file=/x') WHERE number = 1",
+            "system SET options = json_remove(options, '$[#-1]') WHERE number = 1",
+        ),
+        (
+            "system SET spec = json_set(spec, '$.origin', json_object('dir', '/x')) WHERE number = 1",
+            "system SET spec = json_set(spec, '$.origin', json_object('version', '10.11')) WHERE number = 1",
+        ),
+        ("cell SET slice_ms = slice_ms + 1", "cell SET slice_ms = slice_ms - 1"),
+    ] {
+        edit(&format!("UPDATE {there}"));
+        refused(&mut place.command(&resume));
+        edit(&format!("UPDATE {back}"));
+    }
+    let slices = place.slices();
+    let mut child =
+        place.command(&resume).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    place.wait_for_slices(slices + 1, &mut child);
+    interrupt(child);
+    assert!(place.run_to_end(&["server", "stop", &word("name")]).status.success());
     place.assert_nothing_left();
 }

@@ -1,18 +1,61 @@
 //! The systems of a study that is resumed.
 
 use anyhow::Result;
-use assay_model::{Artifact, Origin, StudyRecord, System};
+use assay_model::{Artifact, Hint, Origin, Prefix, StudyRecord, System, SystemSpec};
 use assay_plan::parse_url;
 
-use super::trust::{self, Distrust};
 use crate::open_files::Demand;
 use crate::systems::{
     Environment, Participant, attach, fetch_one, most_clients, provisioner, refuse_the_same_twice,
     sizes, terms_of,
 };
 
+/// A system is no longer what the study has measured.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Changed {
+    /// This assay starts its server with other options.
+    #[error(
+        "`{system}` was measured with {}, but this assay uses {}",
+        shown(recorded),
+        shown(rendered)
+    )]
+    Options {
+        /// The system.
+        system: String,
+        /// The first option that differs, as the ledger has it.
+        recorded: Option<String>,
+        /// The same as it is rendered.
+        rendered: Option<String>,
+    },
+    /// What it was measured with is not there any more.
+    #[error("`{system}` was measured with {was}")]
+    Replaced {
+        /// The system.
+        system: String,
+        /// What it was, and what is there now.
+        was: String,
+    },
+}
+
+fn shown(option: &Option<String>) -> String {
+    option.as_ref().map_or_else(|| "no such option".to_owned(), |option| format!("`{option}`"))
+}
+
+impl Hint for Changed {
+    fn hints(&self) -> Vec<String> {
+        vec![match self {
+            Self::Options { .. } => {
+                "slices with different options are never mixed: resume it with the assay that \
+                 started it, or start a new study"
+                    .to_owned()
+            }
+            Self::Replaced { .. } => "start a new study with the current version".to_owned(),
+        }]
+    }
+}
+
 /// Gets the very binaries that an interrupted study was begun with, and renders their configuration again: it must be
-/// what the ledger has. What it names must have passed [`trust::check_named`].
+/// what the ledger has.
 pub(super) fn get_again(record: &StudyRecord, env: &Environment) -> Result<Vec<Participant>> {
     let is_started = |system: &System| !matches!(system.spec.origin, Origin::Url(_));
     let starts_any = record.systems.iter().any(is_started);
@@ -28,19 +71,19 @@ pub(super) fn get_again(record: &StudyRecord, env: &Environment) -> Result<Vec<P
             let (found, was) = (participant.system.artifact.version(), system.artifact.version());
             if found != was {
                 let was = format!("version {was} and is now {found}");
-                return Err(Distrust::Replaced { system: system.name.clone(), was }.into());
+                return Err(Changed::Replaced { system: system.name.clone(), was }.into());
             }
             participants.push(participant);
             continue;
         }
-        let measured = trust::binaries(system)?;
+        let Some(measured) = system.artifact.prefix() else { continue };
         let wanted = &measured.sha256;
         let cached = provisioner.cached()?.into_iter().find(|prefix| prefix.sha256 == *wanted);
         let prefix = match cached {
             Some(prefix) => prefix,
             None => {
                 let spec = match system.spec.origin {
-                    Origin::Version(_) => trust::exactly(system, measured),
+                    Origin::Version(_) => exactly(system, measured),
                     _ => system.spec.clone(),
                 };
                 // No other build has the same checksum.
@@ -53,16 +96,34 @@ pub(super) fn get_again(record: &StudyRecord, env: &Environment) -> Result<Vec<P
                 "a build of {} that is no longer available: it has been replaced by another build ({} {})",
                 measured.version, prefix.build.source, prefix.build.package_version,
             );
-            return Err(Distrust::Replaced { system: system.name.clone(), was }.into());
+            return Err(Changed::Replaced { system: system.name.clone(), was }.into());
         }
         let _hold = Some(provisioner.hold(&prefix)?);
         let spec = &system.spec;
         let options = terms.render(&sizes, &prefix, spec.engine, &spec.overrides).options;
-        trust::check_options(system, &prefix, &options)?;
+        check_options(system, &options)?;
         let artifact = Artifact::Prefix(prefix);
         let system = System { artifact, options, ..system.clone() };
         participants.push(Participant { system, left_out: Vec::new(), attached: None, _hold });
     }
     refuse_the_same_twice(&participants)?;
     Ok(participants)
+}
+
+/// The very version that a system was measured in, with these binaries.
+fn exactly(system: &System, binaries: &Prefix) -> SystemSpec {
+    let exact = Origin::Version(binaries.version.clone());
+    SystemSpec { origin: exact, ..system.spec.clone() }
+}
+
+/// Checks that the options that a system was measured with are those that this assay renders.
+fn check_options(system: &System, rendered: &[String]) -> Result<(), Changed> {
+    let recorded = &system.options;
+    let differs =
+        (0..recorded.len().max(rendered.len())).find(|&at| recorded.get(at) != rendered.get(at));
+    differs.map_or(Ok(()), |at| {
+        let of = |options: &[String]| options.get(at).cloned();
+        let system = system.name.clone();
+        Err(Changed::Options { system, recorded: of(recorded), rendered: of(rendered) })
+    })
 }

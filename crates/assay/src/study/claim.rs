@@ -1,8 +1,8 @@
 //! What this user's assay knows of studies outside of their ledger: which it began itself, which are being measured.
 //!
-//! One file per study among the user's own state, locked while the study is measured. Its name is a digest of the study
-//! and of what it names, so that no ledger can claim a study of the user's with other systems or statements. The file
-//! goes when the study is finished, unless only the user can vouch for what the study names: it may get more time.
+//! One file per study among the user's own state, locked while the study is measured. Its name is a digest of the whole
+//! plan, so an edited ledger is not the user's any more. The file goes when the study has ended, unless the study may
+//! get more time.
 
 use std::collections::BTreeSet;
 use std::fs::{File, Permissions, TryLockError};
@@ -12,12 +12,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use assay_ledger::Ledger;
-use assay_model::{Hint, StudyRecord, StudySummary};
+use assay_model::{Hint, PlannedCell, Study, StudyRecord, StudySummary};
 use assay_servers::is_at;
 use fs_err as fs;
 use fs_err::os::unix::fs::OpenOptionsExt as _;
 
-use super::{resumable, trust};
+use super::resumable;
 use crate::paths;
 use crate::systems::key;
 
@@ -25,7 +25,7 @@ use crate::systems::key;
 pub(crate) struct Claim {
     file: File,
     path: PathBuf,
-    /// Whether the study, once it has ended, cannot get more time without it.
+    /// Whether the study may get more time once it has ended.
     outlives: bool,
 }
 
@@ -44,14 +44,12 @@ impl Hint for StillMeasured {
 }
 
 impl Claim {
-    /// Notes that a study is measured. Without a place for the note it is measured all the same, but not resumed where
-    /// that would take the ledger's word.
+    /// Notes that a study is measured. Without a place for the note it is measured all the same, but cannot be resumed.
     pub(crate) fn begin(record: &StudyRecord) -> Option<Self> {
         let made = path(record).and_then(|path| Self::locked(record, path, true));
         made.unwrap_or_else(|error| {
-            let level = if is_needed(record) { log::Level::Warn } else { log::Level::Info };
             let study = &record.study.id;
-            log::log!(level, "cannot record that study `{study}` was started here: {error:#}");
+            log::warn!("study `{study}` cannot be resumed: cannot record that it was started here: {error:#}");
             None
         })
     }
@@ -95,16 +93,11 @@ impl Claim {
         file.set_len(0)?;
         file.rewind()?;
         writeln!(file, "{}", std::process::id())?;
-        let outlives = is_needed(record) && resumable::takes_more(&record.study);
+        let outlives = resumable::takes_more(&record.study);
         Ok(Some(Self { file, path, outlives }))
     }
 
-    /// Whether this is the claim of that study, with all that the record names.
-    pub(crate) fn is_of(&self, record: &StudyRecord) -> bool {
-        path(record).is_ok_and(|path| path == self.path)
-    }
-
-    /// The study has run to its end. It may still get more time, for which its file is kept where it is needed.
+    /// The study has run to its end.
     pub(crate) fn end(self) {
         if !self.outlives {
             self.withdraw();
@@ -141,11 +134,6 @@ pub(crate) fn is_measured(record: &StudyRecord) -> bool {
     path(record).is_ok_and(|path| is_held(&path))
 }
 
-/// Whether the study names what only the user can vouch for.
-fn is_needed(record: &StudyRecord) -> bool {
-    trust::vouched(record).map_or(true, |all| !all.is_empty())
-}
-
 fn is_any_held() -> bool {
     let Ok(directory) = directory() else { return false };
     let claims = fs::read_dir(directory).into_iter().flatten().flatten();
@@ -162,11 +150,13 @@ fn directory() -> Result<PathBuf> {
 }
 
 fn path(record: &StudyRecord) -> Result<PathBuf> {
-    let mut parts = vec![record.study.id.clone()];
-    for system in &record.systems {
-        parts.push(serde_json::to_string(&system.spec)?);
-    }
-    parts.extend(trust::vouched(record)?.into_iter().map(|it| it.text));
-    let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
-    Ok(directory()?.join(key(&parts)))
+    let cells = record.study.cells.iter().cloned();
+    // What is chosen while the study is measured is no part of its plan.
+    let cells =
+        cells.map(|cell| PlannedCell { warm_us: None, turn_ms: 0, events: None, ..cell }).collect();
+    let plan = serde_json::to_string(&Study { cells, ..record.study.clone() })?;
+    let tests: Vec<_> = record.study.cells.iter().map(|cell| cell.id.test.definition()).collect();
+    let (tests, systems) =
+        (serde_json::to_string(&tests)?, serde_json::to_string(&record.systems)?);
+    Ok(directory()?.join(key(&[&plan, &tests, &systems])))
 }

@@ -9,14 +9,13 @@ use assay_model::{
 };
 use assay_plan::Request;
 use assay_profile::Symbols;
-use assay_study::{Action, End, Executor, Outcome, write_events};
+use assay_study::{Action, End, Executor, Outcome};
 use assay_wire::Connection;
 use assay_workloads::LoadedData;
 
 use super::others::Others;
 use super::outlook::OutlookText;
 use super::recorder::Recorder;
-use super::trust;
 use crate::interrupt::is_asked;
 use crate::progress::{Standing, Tally, minutes};
 use crate::systems::{
@@ -30,9 +29,6 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// Part of the budget from which the time for loading changes what can be decided.
 const LOADING_TOLD: f64 = 0.1;
-
-/// The rate, events per second, at which the events of a test without a known rate are bounded.
-const SLOW_EVENTS: f64 = 100.0;
 
 /// The study did what it could, and may be resumed for the rest.
 #[derive(Debug, thiserror::Error)]
@@ -176,15 +172,6 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
         }
         let study = recorder.study();
         let rates = study.cells.iter().map(|cell| self.templates.rate(cell.id)).collect();
-        for cell in study.cells.iter().filter(|cell| cell.events.is_some()) {
-            let rate = self.templates.rate(cell.id);
-            // Nobody knows how fast a user's events are before they have run. Only its user resumes such a study.
-            let rate = match cell.id.test.user_data() {
-                Some(_) if rate <= 0.0 => continue,
-                _ => rate.max(SLOW_EVENTS),
-            };
-            trust::check_events(&study.id, cell, write_events(study, cell, rate))?;
-        }
         Ok(Outcome::Loaded { rates })
     }
 

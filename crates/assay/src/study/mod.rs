@@ -15,14 +15,13 @@ mod sampling;
 mod sizes;
 mod starting;
 mod stepping;
-mod trust;
 
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use assay_ledger::Ledger;
-use assay_model::{Examination, Hint, Host, Setup, Study, StudyRecord, System};
+use assay_model::{Examination, Hint, Host, Study, StudyRecord};
 use assay_plan::Plan;
 use assay_study::{Driver, End, Shard, carry_out};
 
@@ -34,6 +33,7 @@ use crate::systems::{
     machine_facts, participants, refuse_foreign_tables, still_to_age_s,
 };
 
+pub(crate) use self::again::Changed;
 use self::claim::Claim;
 pub(crate) use self::claim::{StillMeasured, is_measured, measured};
 use self::executor::StudyExecutor;
@@ -42,7 +42,6 @@ pub(crate) use self::machine::OtherMachine;
 use self::outlook::OutlookText;
 use self::recorder::Recorder;
 pub(crate) use self::resumable::NoResume;
-pub(crate) use self::trust::Distrust;
 
 /// A study that did not reach its end, and its name if anything of it is in the ledger.
 pub(crate) struct Stopped {
@@ -67,10 +66,8 @@ pub(crate) fn run(plan: Plan, env: &Environment, ledger: &mut Ledger) -> Result<
     finish(&participants, env, &mut recorder, claim)
 }
 
-/// Goes on with an interrupted study where it stopped, or with one that gets more time. Servers are fetched and data
-/// loaded before the wait.
-///
-/// Read again once nobody else measures: what was unfinished may have been what another assay measured.
+/// Goes on with an interrupted study of this user's where it stopped, or with one that gets more time. Servers are
+/// fetched and data loaded before the wait.
 pub(crate) fn resume(
     id: &str,
     more_s: Option<f64>,
@@ -79,33 +76,22 @@ pub(crate) fn resume(
 ) -> Result<String, Stopped> {
     let unnamed = |error| Stopped { study: None, error };
     let begun = ledger.read(id).map_err(|error| unnamed(error.into()))?;
-    resumable::check(&begun, more_s).map_err(|error| unnamed(error.into()))?;
     let claim = Claim::again(&begun).map_err(unnamed)?;
-    let is_own = claim.is_some();
-    trust::check_named(&begun, is_own).map_err(unnamed)?;
-    trust::check_plan(&begun).map_err(|error| unnamed(error.into()))?;
-    let claim = claim.or_else(|| Claim::begin(&begun));
-    let here = host(None, env).map_err(unnamed)?;
-    machine::changes(&begun, &here).map_err(|error| unnamed(error.into()))?;
-    resumable::check_time(&begun, more_s).map_err(|error| unnamed(error.into()))?;
-    let named = |error| Stopped { study: Some(id.to_owned()), error };
-    let ready = ready_again(&begun, env).map_err(named)?;
-    let _lock = MachineLock::wait(env.progress, &env.interrupt).map_err(unnamed)?;
+    // What was unfinished may have been what another assay measured, which cannot go on now.
     let record = ledger.read(id).map_err(|error| unnamed(error.into()))?;
     resumable::check(&record, more_s).map_err(|error| unnamed(error.into()))?;
-    trust::check_plan(&record).map_err(|error| unnamed(error.into()))?;
-    // The ledger may be another one by now.
-    let is_own = is_own && claim.as_ref().is_some_and(|claim| claim.is_of(&record));
-    trust::check_named(&record, is_own).map_err(unnamed)?;
-    resumable::check_time(&record, more_s).map_err(|error| unnamed(error.into()))?;
-    fits_here(&record, env).map_err(unnamed)?;
+    if claim.is_none() {
+        return Err(unnamed(NoResume::Elsewhere(id.to_owned()).into()));
+    }
+    let here = host(None, env).map_err(unnamed)?;
     let changes = machine::changes(&record, &here).map_err(|error| unnamed(error.into()))?;
+    resumable::check_time(&record, more_s).map_err(|error| unnamed(error.into()))?;
+    let named = |error| Stopped { study: Some(id.to_owned()), error };
+    let (participants, _data) = ready_again(&record, env).map_err(named)?;
+    let _lock = MachineLock::wait(env.progress, &env.interrupt).map_err(unnamed)?;
+    fits_here(&record, env).map_err(unnamed)?;
     let here = Host { doctor: examine_before(&record.study, env), ..here };
     env.interrupt.check().map_err(|error| unnamed(error.into()))?;
-    let (participants, _data) = match needs_the_same(&begun, &record) {
-        true => ready,
-        false => ready_again(&record, env).map_err(named)?,
-    };
     let more = more_s.map(|more_s| resumable::extension(&record, more_s));
     let mut recorder = Recorder::resume(ledger, record, here, changes, more).map_err(named)?;
     finish(&participants, env, &mut recorder, claim)
@@ -121,15 +107,6 @@ fn ready_again(
     refuse_foreign_tables(&participants, &record.study, env)?;
     let data = beforehand(&participants, &record.study, env)?;
     Ok((participants, data))
-}
-
-/// Whether the systems of one record of a study are those of another, with the same options.
-fn needs_the_same(one: &StudyRecord, other: &StudyRecord) -> bool {
-    fn of(record: &StudyRecord) -> (&[System], &[Setup], Option<&str>, u32) {
-        let Study { setups, terms, .. } = &record.study;
-        (&record.systems, setups, terms.as_deref(), record.host().cpus)
-    }
-    of(one) == of(other)
 }
 
 /// Loading that took longer than this is told.

@@ -8,6 +8,9 @@ use assay_verdict::Samples;
 /// Why a study cannot be resumed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NoResume {
+    /// Somebody else's assay began it, the ledger was edited, or what this assay knows of its studies is lost.
+    #[error("study `{0}` was not started here by you, so it can be read, but not resumed")]
+    Elsewhere(String),
     /// There is nothing left to do.
     #[error("study `{0}` is already finished")]
     Finished(String),
@@ -61,6 +64,10 @@ fn left_in_words(left_s: f64) -> String {
 impl Hint for NoResume {
     fn hints(&self) -> Vec<String> {
         vec![match self {
+            Self::Elsewhere(study) => format!(
+                "`assay report {study} --verbose` shows how to measure it anew, under \"reproduce\": look at its \
+                 systems first"
+            ),
             Self::Finished(study) => {
                 format!(
                     "`assay report {study}` shows it; `assay resume {study} --more 10m` measures longer"
@@ -86,7 +93,7 @@ pub(super) fn takes_more(study: &Study) -> bool {
     study.experiment == Experiment::Interleaved && study.gate.is_none()
 }
 
-/// Checks that a study has something left to do, and that this assay defines its tests as the study does.
+/// Checks that a study has something left to do, and that this assay sends the same for its tests.
 pub(super) fn check(record: &StudyRecord, more_s: Option<f64>) -> Result<(), NoResume> {
     let study = &record.study;
     let is_open = || Samples::of(record).standings().iter().any(|standing| standing.is_open);
@@ -101,24 +108,7 @@ pub(super) fn check(record: &StudyRecord, more_s: Option<f64>) -> Result<(), NoR
         None if record.finished => return Err(NoResume::Finished(study.id.clone())),
         _ => {}
     }
-    let own = study.user_data();
-    // The tests of a user's workload are what the study says, all on the same tables.
-    let is_benchmark = study.is_insert_benchmark();
-    let is_defined = |test: Test| assay_workloads::define(test.definition().clone()) == test;
-    // The recipe has the options of sysbench's scripts. It cannot bring in other statements, so it is safe to trust:
-    // a test of the ledger must equal one that this assay makes of these options.
-    let request = assay_plan::request_of(study);
-    let shipped = request.map(|request| request.shipped_tests()).unwrap_or_default();
-    let is_known = |test: Test| match (test.user_data(), test.ibench()) {
-        (Some(data), _) => own == Some(data) && is_defined(test),
-        (None, Some(_)) => is_benchmark && is_defined(test),
-        (None, None) => {
-            own.is_none()
-                && !is_benchmark
-                && (assay_workloads::test_by_name(test.name()) == Some(test)
-                    || shipped.contains(&test))
-        }
-    };
+    let is_known = |test: Test| assay_workloads::define(test.definition().clone()) == test;
     let mut tests: Vec<String> = Vec::new();
     for test in study.cells.iter().map(|cell| cell.id.test).filter(|test| !is_known(*test)) {
         if !tests.contains(&test.name) {
@@ -178,16 +168,32 @@ pub(super) fn extension(record: &StudyRecord, more_s: f64) -> EventKind {
 
 #[cfg(test)]
 mod tests {
-    use assay_model::{Definition, Host};
-    use assay_plan::{MachineFacts, Request};
+    use assay_model::{Artifact, Block, BlockCell, Definition, Host, RunningServer, System};
+    use assay_plan::{MachineFacts, ROUNDS_MIN, Request};
 
     use super::*;
 
     fn record() -> StudyRecord {
         let words = ["mariadb@10.11".to_owned(), "mariadb@11.8".to_owned()];
         let machine = MachineFacts { cpus: 4, memory_mb: 1 << 16, disk_mb: 1 << 20 };
-        let plan = assay_plan::plan(&Request::of_systems(&words), machine).unwrap();
-        StudyRecord::new(plan.study, Host::default(), Vec::new())
+        let request = Request { blocks: Some(4), ..Request::of_systems(&words) };
+        let plan = assay_plan::plan(&request, machine).unwrap();
+        let system = |planned: assay_plan::PlannedSystem| System {
+            name: planned.name,
+            artifact: Artifact::Running(RunningServer {
+                url: String::new(),
+                product: planned.spec.product,
+                version: String::new(),
+                program: None,
+                notes: Vec::new(),
+            }),
+            spec: planned.spec,
+            is_base: false,
+            is_twin: false,
+            options: Vec::new(),
+        };
+        let systems = plan.systems.into_iter().map(system).collect();
+        StudyRecord::new(plan.study, Host::default(), systems)
     }
 
     #[test]
@@ -204,7 +210,10 @@ mod tests {
     /// What is not enough for another block adds nothing. What the hint names is.
     #[test]
     fn a_time_that_is_too_short_for_a_block_is_refused_with_one_that_is_not() {
-        let mut record = super::super::trust::tests::broken_off(4, 0);
+        let mut record = record();
+        let cells = record.study.cells.iter();
+        let cells = cells.map(|cell| BlockCell { id: cell.id, rounds: ROUNDS_MIN }).collect();
+        record.blocks.push(Block { number: 0, run: 0, left: 1, cells });
         // The block that was begun goes on.
         assert!(check_time(&record, Some(1.0)).is_ok());
         record.finished = true;
