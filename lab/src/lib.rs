@@ -27,9 +27,6 @@ interrupted \"half a CPU\" leaves behind are in `assay server list`.
 --short measures little, to see that everything works, and writes to target/calibration";
 
 /// Carries out one of the commands.
-///
-/// # Errors
-/// When a study fails, or results cannot be read or written.
 #[expect(clippy::print_stdout, reason = "a task reports on stdout")]
 pub fn run(words: &[String]) -> Result<()> {
     let root = root()?;

@@ -16,9 +16,6 @@ pub(super) struct Lines {
 
 impl Lines {
     /// Reads a file, which need not exist. What an interruption left of a last line is removed.
-    ///
-    /// # Errors
-    /// A line before the last one cannot be read.
     pub(super) fn open(path: &Path) -> Result<Self> {
         let text = if path.exists() { fs::read_to_string(path)? } else { String::new() };
         let whole = text.rfind('\n').map_or("", |end| text.get(..=end).unwrap_or_default());

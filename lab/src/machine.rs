@@ -32,9 +32,6 @@ pub(super) fn today() -> Result<String> {
 }
 
 /// What a program prints on stdout. Its stderr is passed on.
-///
-/// # Errors
-/// It fails.
 pub(super) fn done(command: &mut Command) -> Result<String> {
     let output = command.stdin(Stdio::null()).stderr(Stdio::inherit()).output();
     let output = output.with_context(|| format!("cannot start {command:?}"))?;

@@ -45,9 +45,6 @@ const SCRIPTS: [&str; 2] = [".ci/run", ".github/gate.sh"];
 
 /// Checks formatting, lints, scripts and workflows, the documentation's tests, and all tests as a plain user. If root
 /// runs it, root then runs those of [`OF_ROOT`], and the one that sets the clock.
-///
-/// # Errors
-/// The first of these that fails, with all test programs that failed in it.
 #[expect(clippy::print_stdout, reason = "a task reports on stdout")]
 pub fn run() -> Result<()> {
     let lints = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
@@ -71,9 +68,6 @@ pub fn run() -> Result<()> {
 /// What takes too long for every change: all tests as a plain user and as root, beside two threads that keep the CPUs
 /// busy, because no test may depend on a quiet machine; then those of the lab, and studies that are
 /// killed and resumed at random moments.
-///
-/// # Errors
-/// When somebody else runs it, or what failed. Tests that fail for one user do not hide those of the other.
 pub fn nightly() -> Result<()> {
     ensure!(is_root()?, "only root can run the tests of what assay does for root");
     let programs = timed("building the tests", || suite::build(suite::Selection::default()))?;
@@ -123,7 +117,6 @@ impl Drop for Hogs {
     }
 }
 
-/// The programs of [`OF_ROOT`].
 fn of_root(programs: &[TestProgram]) -> Result<Vec<TestProgram>> {
     let wanted = |(package, test, arguments): &(&str, &str, &[&str])| {
         let found = find(programs, package, test)?.only(arguments);

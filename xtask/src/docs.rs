@@ -17,9 +17,6 @@ const MDBOOK: &str = "0.5.4";
 
 /// Writes the generated parts of all pages, or with `--check` compares them; checks the pages; builds the book in
 /// `target/book`.
-///
-/// # Errors
-/// A part has no source, pages break a rule, a link leads nowhere, or the book cannot be built.
 #[expect(clippy::print_stdout, reason = "a task reports on stdout")]
 pub fn run(words: &[String]) -> Result<()> {
     let is_check = match words {
@@ -53,9 +50,6 @@ pub fn run(words: &[String]) -> Result<()> {
 }
 
 /// What is wrong with the pages: links, rules of style, figures that are not those of the data.
-///
-/// # Errors
-/// A page cannot be read.
 pub fn offences(root: &Path) -> Result<Vec<String>> {
     let pages = pages(root)?;
     let mut offences = links::offences(root, &pages)?;

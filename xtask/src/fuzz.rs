@@ -23,9 +23,6 @@ const HOST: &str = "x86_64-unknown-linux-gnu";
 const SECONDS: &str = "60";
 
 /// Builds all fuzzers and runs one or all of them: `[TARGET] [--seconds N]`.
-///
-/// # Errors
-/// A wrong argument, a fuzzer that does not build, or the first that finds something.
 pub fn run(arguments: &[String]) -> Result<()> {
     let (target, seconds) = match arguments {
         [] => (None, SECONDS),

@@ -25,9 +25,6 @@ const COMPARE: [&str; 8] = [
 const FOLDER: &str = "crates/assay-ledger/tests/recorded";
 
 /// Measures the study, and writes the ledger and the snapshots of what is shown of it.
-///
-/// # Errors
-/// The program does not build, or a study, a file or a test fails.
 pub fn run() -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("no parent folder")?;
     let temporary = tempfile::tempdir()?;

@@ -54,18 +54,12 @@ pub enum User {
 
 impl User {
     /// A plain user: root becomes one.
-    ///
-    /// # Errors
-    /// When `id` cannot be started.
     pub fn plain() -> Result<Self> {
         Ok(if is_root()? { Self::Nobody } else { Self::Me })
     }
 }
 
 /// Whether root runs this.
-///
-/// # Errors
-/// When `id` cannot be started.
 pub fn is_root() -> Result<bool> {
     let me = Command::new("id").arg("-u").output().context("cannot start id")?;
     Ok(me.stdout.trim_ascii() == b"0")
@@ -111,9 +105,6 @@ impl<'a> Selection<'a> {
 }
 
 /// Builds tests.
-///
-/// # Errors
-/// When cargo cannot build them.
 pub fn build(wanted: Selection<'_>) -> Result<Vec<TestProgram>> {
     let mut command = Command::new(cargo());
     command.args(["test", "--no-run", "--message-format=json"]);
@@ -165,9 +156,6 @@ impl TestProgram {
     }
 
     /// Fails if the program has no test for one of the words that it is told.
-    ///
-    /// # Errors
-    /// The words without a test, or why the program cannot be started.
     pub fn has_what_it_is_told(&self) -> Result<()> {
         for word in &self.arguments {
             let listed = Command::new(&self.program).args(["--list", word]).output()?;
@@ -179,11 +167,8 @@ impl TestProgram {
     }
 }
 
-/// Runs test programs as a user.
-///
-/// # Errors
-/// All of them that failed.
 #[expect(clippy::print_stdout, reason = "a task reports on stdout")]
+/// Runs test programs as a user.
 pub fn run(programs: &[TestProgram], user: User) -> Result<()> {
     let home = Home::new(user)?;
     let failed = Mutex::new(Vec::new());

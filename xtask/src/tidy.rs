@@ -130,9 +130,6 @@ const LICENCES: &[&str] = &[
 ];
 
 /// Checks every rule and reports every offence at once.
-///
-/// # Errors
-/// All offences, one per line. Also when the repository cannot be read.
 pub fn check() -> Result<()> {
     let root = root()?;
     let metadata = metadata(&root)?;

@@ -13,10 +13,6 @@ const WINDOW: u64 = 128 << 20;
 
 /// The content of a stream whose name ends in `end`, such as `.gz`, or the stream itself if `end` is empty; `None` if
 /// the compression is unknown.
-///
-/// # Errors
-/// When the first bytes are not those of the compression, or ask for more memory than a package needs. Reading from
-/// the result can fail for the same reasons.
 pub fn decompressed<'a>(
     end: &str,
     stream: Box<dyn Read + 'a>,

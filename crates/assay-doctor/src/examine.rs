@@ -16,9 +16,6 @@ const WARM_STEPS: usize = 500;
 /// Examines this machine, of which this process may use `cpus`, and records the noise of its speed for this long.
 /// `data_dir` exists and will hold the data of servers. The recording ends early once it `should_stop`. The busiest
 /// processes are left to the caller.
-///
-/// # Errors
-/// The machine cannot be measured. Facts that it does not state are `None` instead.
 pub fn examine(
     cpus: &[usize],
     data_dir: &Path,

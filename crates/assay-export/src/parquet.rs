@@ -22,9 +22,6 @@ pub struct Error {
 
 impl Table {
     /// Its rows as a Parquet file. The same rows give the same bytes.
-    ///
-    /// # Errors
-    /// The library refuses the table.
     pub fn parquet(&self) -> Result<Vec<u8>, Error> {
         self.written().map_err(|source| Error { table: self.name, source })
     }

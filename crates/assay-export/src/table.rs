@@ -55,7 +55,6 @@ impl Kind {
     }
 }
 
-/// A value.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Value {
     /// Never measured, or does not apply.

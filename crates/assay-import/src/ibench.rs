@@ -113,9 +113,6 @@ fn response_times(text: &str) -> std::result::Result<Option<ResponseTimes>, Stri
 
 /// The duration of a step, whole seconds, as the first line of its summary `o.res.dop<n>` tells it:
 /// `1 processes, 3000 rows-per-process, 31 seconds, ...`. `None` if it does not.
-///
-/// # Errors
-/// When the content cannot be read.
 pub fn step_seconds(content: impl BufRead) -> Result<Option<u32>> {
     let mut seconds = None;
     each_line("", content, |number, line| {

@@ -27,9 +27,6 @@ pub struct IbenchResult {
 type WithSeries = (Slice, Vec<(SliceId, Series)>);
 
 /// The study that results tell of, with the series of every client. The rows of the tables are those of `l.i0`.
-///
-/// # Errors
-/// [`NoStudy::NoTests`] without a step of the Insert Benchmark.
 pub fn study_of_ibench_runs(results: &[IbenchResult], about: &About) -> Result<Gathered, NoStudy> {
     let mut repeated = Vec::new();
     let mut steps: Vec<(&str, CellId)> = Vec::new();

@@ -30,9 +30,6 @@ impl fmt::Display for Fault {
 
 /// Calls `each` with the number and the text of every line, without its end, which may be CRLF. What `each` refuses, or
 /// what is too long or no text, is a fault.
-///
-/// # Errors
-/// When the file cannot be read.
 pub(crate) fn each_line(
     file: &str,
     mut content: impl BufRead,
@@ -92,9 +89,6 @@ fn skip_rest(content: &mut impl BufRead) -> Result<()> {
 }
 
 /// A name of a server, a test or a step.
-///
-/// # Errors
-/// When it is longer than any name of assay.
 pub(crate) fn name(text: &str) -> std::result::Result<String, String> {
     match text.len() {
         ..=NAME_BYTES => Ok(text.to_owned()),
@@ -103,9 +97,6 @@ pub(crate) fn name(text: &str) -> std::result::Result<String, String> {
 }
 
 /// A value of a table: a number, or `None` for `NA`, `-`, `inf` and other words that stand for no number.
-///
-/// # Errors
-/// When the text is neither.
 pub(crate) fn value(text: &str) -> std::result::Result<Option<f64>, String> {
     match text {
         "" | "-" | "NA" | "N/A" | "na" | "nan" | "NaN" | "-nan" | "inf" => Ok(None),

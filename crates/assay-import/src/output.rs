@@ -130,9 +130,6 @@ const WORDS: [(&str, OtherOutput); 24] = [
 const CSV_NUMBERS: usize = 10;
 
 /// Recognises an output by its lines.
-///
-/// # Errors
-/// When the content cannot be read.
 pub fn output(content: impl BufRead) -> Result<Output> {
     let (mut is_report, mut is_old, mut is_pgbench) = (false, false, false);
     let (mut is_sysbench, mut is_sql) = (false, false);

@@ -64,9 +64,6 @@ const RESERVATIONS: usize = 20;
 
 /// The study that runs tell of. Setups are those of their command lines; runs that failed or contradict themselves are
 /// left out, and so are those that only fill caches.
-///
-/// # Errors
-/// [`NoStudy::NoTests`] if no run is left.
 pub fn study_of_raw_runs(runs: &[RawRun], about: &About) -> std::result::Result<Gathered, NoStudy> {
     let mut repeated = Vec::new();
     let mut tests = Tests::default();

@@ -44,9 +44,6 @@ pub enum NoRuns {
 
 /// The study that compares runs of one script with those of the first system. What outputs tell of clients, tables and
 /// rows replaces what `about` says.
-///
-/// # Errors
-/// [`NoRuns`].
 pub fn study_of_runs(runs: &[SystemRun], about: &About) -> Result<StudyRecord, NoRuns> {
     for (number, SystemRun { run, .. }) in runs.iter().enumerate() {
         if !run.is_complete() || run.fatal.is_some() {

@@ -119,9 +119,6 @@ pub fn summary_results(rates: &RateTable, inserts: Option<&RateTable>) -> Vec<St
 }
 
 /// The study that results tell of; steps and servers are in the order in which they first appear.
-///
-/// # Errors
-/// [`NoStudy::NoTests`] without a step of the Insert Benchmark.
 pub fn study_of_steps(results: &[StepResult], about: &About) -> Result<Gathered, NoStudy> {
     let mut repeated = Vec::new();
     let mut steps: Vec<(&str, CellId)> = Vec::new();

@@ -54,9 +54,6 @@ pub enum NoStudy {
 
 /// The study that a table of queries per second tells of, with the metrics of the same runs if there are any. Each
 /// value is the only slice of its cell.
-///
-/// # Errors
-/// [`NoStudy`].
 pub fn study_of(
     table: &QpsTable,
     metrics: Option<&Metrics>,

@@ -31,7 +31,6 @@ const BUDGETS_S: RangeInclusive<f64> = 0.0..=1e19;
 /// The smallest relative change of interest.
 const THRESHOLDS: RangeInclusive<f64> = 0.0..=1.0;
 
-/// Numbers of blocks.
 const BLOCK_NUMBERS: RangeInclusive<u32> = 0..=*BLOCKS.end() - 1;
 
 /// Numbers of rounds. Spoilt rounds are repeated, so there may be more of them than were planned.

@@ -10,17 +10,11 @@ use crate::{Error, Ledger, Problem};
 
 impl Ledger {
     /// Replaces the conclusions of a study.
-    ///
-    /// # Errors
-    /// The study, or one of the cells or systems, is not in the ledger.
     pub fn set_conclusions(&mut self, study: &str, concluded: &Conclusions) -> Result<(), Error> {
         self.written(set(&self.connection, study, concluded))
     }
 
     /// The conclusions of a study; `None` if none were recorded.
-    ///
-    /// # Errors
-    /// There is no such study, the file is damaged, or a row holds something that assay never writes.
     pub fn conclusions(&self, study: &str) -> Result<Option<Conclusions>, Error> {
         self.reading(|connection| read(connection, study))
     }

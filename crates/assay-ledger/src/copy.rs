@@ -12,9 +12,6 @@ use crate::{Error, Ledger, Problem, manage, read, schema, shape};
 
 impl Ledger {
     /// The bytes of a ledger file that has only these studies. The same studies give the same bytes.
-    ///
-    /// # Errors
-    /// A value is invalid.
     pub fn bytes_of(studies: &[StudyRows]) -> Result<Vec<u8>, Error> {
         let mut ledger = Self::in_memory()?;
         ledger.add_rows(studies)?;
@@ -24,9 +21,6 @@ impl Ledger {
 
     /// All rows of a study. Every value of them is checked: the rows are read once, from a copy of them everything that
     /// a study can have is read, and they are returned.
-    ///
-    /// # Errors
-    /// There is no such study, the file is damaged, or a row holds something that assay never writes.
     pub fn rows(&self, study: &str) -> Result<StudyRows, Error> {
         let rows = self.reading(|connection| all(connection, study))?;
         let mut copy = Self::opened(&self.path, schema::in_memory())?;
@@ -51,9 +45,6 @@ impl Ledger {
     }
 
     /// Whether the ledger holds these rows and nothing else: no other studies, no rows that belong to none, no names.
-    ///
-    /// # Errors
-    /// The file is damaged.
     pub fn holds_only(&self, study: &StudyRows) -> Result<bool, Error> {
         self.reading(|connection| {
             let expected = study.tables.iter().map(|table| (table.name, table.rows.len()));
@@ -70,9 +61,6 @@ impl Ledger {
     }
 
     /// Adds studies of another ledger. Either all of them are written or nothing.
-    ///
-    /// # Errors
-    /// There is a study with one of the ids or names already, or a value is invalid.
     pub fn add_rows(&mut self, studies: &[StudyRows]) -> Result<(), Error> {
         self.written(add_all(&self.connection, studies))
     }
@@ -122,7 +110,6 @@ fn all(connection: &Connection, study: &str) -> Result<StudyRows, Problem> {
     Ok(StudyRows { study: study.to_owned(), tables })
 }
 
-/// A value of a row.
 fn value(row: &Row<'_>, at: usize) -> FromSqlResult<Value> {
     Value::column_result(row.get_ref(at).map_err(|error| FromSqlError::Other(error.into()))?)
 }
@@ -131,7 +118,6 @@ fn wrong(table: &'static str, row: usize, column: &str, error: FromSqlError) -> 
     Problem::Row { table, row: row.to_string(), what: format!("`{column}` {error}") }
 }
 
-/// Adds all rows of a study.
 fn add(transaction: &Transaction<'_>, study: &StudyRows) -> Result<(), Problem> {
     let mut last = BTreeMap::new();
     for table in ["run", "instance", "audit", "event", "slice"] {

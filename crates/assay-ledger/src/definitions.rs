@@ -30,7 +30,6 @@ impl Tests {
         Ok(Self(tests.into_iter().collect()))
     }
 
-    /// A test by its name.
     pub(crate) fn by_name(&self, name: &str) -> Option<Test> {
         self.0.get(name).copied()
     }

@@ -52,34 +52,22 @@ pub struct Ledger {
 
 impl Ledger {
     /// Opens a ledger for reading and writing. Creates the file and its directory if they are missing.
-    ///
-    /// # Errors
-    /// The file cannot be opened, is not a ledger, has an altered schema, is locked, or is of another version.
     pub fn open(path: &Path) -> Result<Self, Error> {
         let ledger = Self::opened(path, schema::open(path))?;
         Ok(Self { file: identity(path), ..ledger })
     }
 
     /// Opens an existing ledger read-only.
-    ///
-    /// # Errors
-    /// Those of [`Self::open`]. Also when the file is missing.
     pub fn open_read_only(path: &Path) -> Result<Self, Error> {
         Self::opened(path, schema::open_read_only(path))
     }
 
     /// Opens the bytes of a ledger file, read-only and in memory. `path` is the name that errors give.
-    ///
-    /// # Errors
-    /// Those of [`Self::open_read_only`].
     pub fn of_bytes(bytes: &[u8], path: &Path) -> Result<Self, Error> {
         Self::opened(path, schema::of_bytes(bytes))
     }
 
     /// An empty ledger in memory.
-    ///
-    /// # Errors
-    /// There is no memory.
     pub fn in_memory() -> Result<Self, Error> {
         Self::opened(Path::new("in memory"), schema::in_memory())
     }

@@ -11,25 +11,16 @@ const VACUUM_PAGES: i64 = 1 << 16;
 impl Ledger {
     /// Removes studies with everything that belongs to them: all of them, or none if there is an error. The file
     /// shrinks unless it is very large.
-    ///
-    /// # Errors
-    /// One of them is not in the ledger, or the removal cannot be written to the disk.
     pub fn remove(&mut self, studies: &[String]) -> Result<(), Error> {
         self.named(remove(&self.connection, studies))
     }
 
     /// Gives a study a name, in place of the one that it may have.
-    ///
-    /// # Errors
-    /// The study is not in the ledger, another study has this name or id, or it cannot be a name.
     pub fn set_name(&mut self, study: &str, name: &str) -> Result<(), Error> {
         self.named(set_name(&self.connection, study, name))
     }
 
     /// The bytes that the values of a study take.
-    ///
-    /// # Errors
-    /// The file is damaged.
     pub fn size(&self, study: &str) -> Result<u64, Error> {
         self.reading(|connection| size(connection, study))
     }

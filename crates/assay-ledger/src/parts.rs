@@ -10,9 +10,6 @@ use crate::{Error, Ledger, Problem};
 
 impl Ledger {
     /// Adds a series to a slice.
-    ///
-    /// # Errors
-    /// The slice is not in the ledger, it has a series with this name already, or the series is invalid.
     pub fn add_series(
         &mut self,
         study: &str,
@@ -23,17 +20,11 @@ impl Ledger {
     }
 
     /// The series of a slice, by name.
-    ///
-    /// # Errors
-    /// There is no such slice, the file is damaged, or a row holds something that assay never writes.
     pub fn series(&self, study: &str, slice: SliceId) -> Result<Vec<Series>, Error> {
         self.reading(|connection| series(connection, row_of(connection, study, slice)?))
     }
 
     /// Adds a file to a slice.
-    ///
-    /// # Errors
-    /// The slice is not in the ledger, it has an attachment with this name already, or the attachment is too large.
     pub fn add_attachment(
         &mut self,
         study: &str,
@@ -44,9 +35,6 @@ impl Ledger {
     }
 
     /// The names of a slice's attachments.
-    ///
-    /// # Errors
-    /// There is no such slice, or the file is damaged.
     pub fn attachments(&self, study: &str, slice: SliceId) -> Result<Vec<String>, Error> {
         self.reading(|connection| {
             let sql = "SELECT name FROM attachment WHERE slice = ? ORDER BY name";
@@ -56,9 +44,6 @@ impl Ledger {
     }
 
     /// An attachment of a slice.
-    ///
-    /// # Errors
-    /// There is no such slice or attachment, the file is damaged, or the row holds something that assay never writes.
     pub fn attachment(&self, study: &str, slice: SliceId, name: &str) -> Result<Attachment, Error> {
         self.reading(|connection| attachment(connection, row_of(connection, study, slice)?, name))
     }

@@ -13,17 +13,11 @@ use crate::{Error, Ledger, Problem};
 impl Ledger {
     /// Adds profiles, in place of earlier ones of the same systems and cells: all of them, or none if there is an
     /// error.
-    ///
-    /// # Errors
-    /// The study, a system or a cell is not in the ledger, or a profile is too large.
     pub fn set_profiles(&mut self, study: &str, profiles: &[CellProfile]) -> Result<(), Error> {
         self.named(set(&self.connection, study, profiles))
     }
 
     /// Removes the events that say why profiles were not taken: whoever tries again notes them anew.
-    ///
-    /// # Errors
-    /// The ledger cannot be written.
     pub fn forget_not_profiled(&mut self, study: &str) -> Result<(), Error> {
         let sql = format!("DELETE FROM event WHERE study = ? AND {IS_NOT_PROFILED}");
         let removed = self.connection.execute(&sql, [study]).map_err(Problem::from);
@@ -31,9 +25,6 @@ impl Ledger {
     }
 
     /// The profiles of a study, by cell and system.
-    ///
-    /// # Errors
-    /// There is no such study, the file is damaged, or a row holds something that assay never writes.
     pub fn profiles(&self, study: &str) -> Result<Vec<CellProfile>, Error> {
         self.reading(|connection| read(connection, study))
     }

@@ -19,17 +19,11 @@ use crate::{Error, Ledger, Problem};
 
 impl Ledger {
     /// All studies, the oldest first.
-    ///
-    /// # Errors
-    /// The file is damaged or holds something that assay never writes.
     pub fn studies(&self) -> Result<Vec<StudySummary>, Error> {
         self.reading(studies)
     }
 
     /// Whether there is a study with exactly this id.
-    ///
-    /// # Errors
-    /// The file is damaged.
     pub fn contains(&self, id: &str) -> Result<bool, Error> {
         let sql = "SELECT id FROM study WHERE id = ?";
         self.reading(|connection| {
@@ -39,9 +33,6 @@ impl Ledger {
     }
 
     /// The id of the study that began last.
-    ///
-    /// # Errors
-    /// The file is damaged.
     pub fn latest(&self) -> Result<Option<String>, Error> {
         let sql = "SELECT id FROM study ORDER BY started_ms DESC, rowid DESC LIMIT 1";
         self.reading(|connection| {
@@ -51,17 +42,11 @@ impl Ledger {
     }
 
     /// The id of the study with this name, or of the only study whose name begins with it.
-    ///
-    /// # Errors
-    /// There is no such study, there are several, or the file is damaged.
     pub fn find(&self, name: &str) -> Result<String, Error> {
         self.reading(|connection| find(names(connection)?, name))
     }
 
     /// A study as of one moment, in the order in which it was written, without series, attachments and settings.
-    ///
-    /// # Errors
-    /// There is no such study, the file is damaged, or a row holds something that assay never writes.
     pub fn read(&self, study: &str) -> Result<StudyRecord, Error> {
         self.reading(|connection| read(connection, study))
     }

@@ -10,9 +10,6 @@ use crate::{Error, Ledger, Problem};
 impl Ledger {
     /// Adds a finished study of published results with its systems, cells, slices, events and series. Either all of it
     /// is written or nothing.
-    ///
-    /// # Errors
-    /// Those of [`Ledger::create_study`] and [`Ledger::add_slice`].
     pub fn add_record(&mut self, record: &StudyRecord) -> Result<(), Error> {
         self.written(add_record(&self.connection, record))
     }

@@ -26,9 +26,6 @@ fn updated_ms() -> String {
 
 impl Ledger {
     /// Adds a run that continues the study. Its `updated_ms` is not stored: it follows from the rows written later.
-    ///
-    /// # Errors
-    /// The study is not in the ledger.
     pub fn add_run(&mut self, study: &str, run: &Run) -> Result<(), Error> {
         self.named(add_with_transaction(&self.connection, study, run))
     }

@@ -11,9 +11,6 @@ use crate::{Error, Ledger, Problem};
 
 impl Ledger {
     /// Replaces the settings of a system. They must not contain secrets.
-    ///
-    /// # Errors
-    /// The study or system is not in the ledger.
     pub fn set_settings(
         &mut self,
         study: &str,
@@ -25,9 +22,6 @@ impl Ledger {
 
     /// The settings of every system by name, in the order of the systems. They are empty for a system that was not
     /// audited.
-    ///
-    /// # Errors
-    /// There is no such study, the file is damaged, or a row holds something that assay never writes.
     pub fn settings(&self, study: &str) -> Result<Vec<BTreeMap<String, String>>, Error> {
         self.reading(|connection| settings(connection, study))
     }

@@ -18,9 +18,6 @@ use crate::{Error, Ledger, Problem, conclusions, definitions, manage, runs};
 impl Ledger {
     /// Adds a study with all its cells, its first run on `host`, and its systems, in the order of
     /// [`assay_model::StudyRecord::systems`]. Either all of it is written or nothing.
-    ///
-    /// # Errors
-    /// There is a study with this id already, it contains a cell twice, or one of its values is invalid.
     pub fn create_study(
         &mut self,
         study: &Study,
@@ -31,58 +28,36 @@ impl Ledger {
     }
 
     /// Adds a block before it is measured.
-    ///
-    /// # Errors
-    /// The study has such a block already, or one of the cells is not in its plan.
     pub fn add_block(&mut self, study: &str, block: &Block) -> Result<(), Error> {
         self.written(add_block(&self.connection, study, block))
     }
 
     /// Sets the content of a system's tables. Replaces the earlier content of the same data set.
-    ///
-    /// # Errors
-    /// Its study or system is not in the ledger.
     pub fn set_content(&mut self, study: &str, content: &DataContent) -> Result<(), Error> {
         self.named(set_content(&self.connection, study, content))
     }
 
     /// Adds a server process.
-    ///
-    /// # Errors
-    /// Its study or system is not in the ledger.
     pub fn add_instance(&mut self, study: &str, instance: &Instance) -> Result<(), Error> {
         self.named(add_instance(&self.connection, study, instance))
     }
 
     /// Adds a slice. After this returns, the slice is not lost even if assay is killed or the machine fails.
-    ///
-    /// # Errors
-    /// Its study, system or cell is not in the ledger, the slice is in the ledger already, a value is invalid, or the
-    /// disk does not accept it.
     pub fn add_slice(&mut self, study: &str, slice: &Slice) -> Result<(), Error> {
         self.written(add_slice(&self.connection, study, slice))
     }
 
     /// Adds an event.
-    ///
-    /// # Errors
-    /// Its study or system is not in the ledger.
     pub fn add_event(&mut self, study: &str, event: &StudyEvent) -> Result<(), Error> {
         self.written(add_event(&self.connection, study, event))
     }
 
     /// Replaces the study's audit findings.
-    ///
-    /// # Errors
-    /// The study is not in the ledger.
     pub fn set_audit(&mut self, study: &str, findings: &[AuditFinding]) -> Result<(), Error> {
         self.named(set_audit(&self.connection, study, findings))
     }
 
     /// Sets how many events each slice of a write cell has.
-    ///
-    /// # Errors
-    /// The study has no such cell.
     pub fn set_calibrated_events(
         &mut self,
         study: &str,
@@ -93,9 +68,6 @@ impl Ledger {
     }
 
     /// Sets the measured part, milliseconds, and the warm part, microseconds, of the turns of a cell.
-    ///
-    /// # Errors
-    /// The study has no such cell.
     pub fn set_turn(
         &mut self,
         study: &str,
@@ -107,33 +79,21 @@ impl Ledger {
     }
 
     /// Removes a study without slices. Returns whether it did: a study with slices always stays.
-    ///
-    /// # Errors
-    /// The removal cannot be written to the disk.
     pub fn withdraw(&mut self, study: &str) -> Result<bool, Error> {
         self.named(withdraw(&self.connection, study))
     }
 
     /// Marks a study as finished.
-    ///
-    /// # Errors
-    /// The study is not in the ledger.
     pub fn finish(&mut self, study: &str) -> Result<(), Error> {
         self.written(finish(&self.connection, study))
     }
 
     /// Marks a study as finished and keeps what is concluded from it, both or neither.
-    ///
-    /// # Errors
-    /// The study, or one of the cells or systems, is not in the ledger.
     pub fn conclude(&mut self, study: &str, concluded: &Conclusions) -> Result<(), Error> {
         self.written(conclude(&self.connection, study, concluded))
     }
 
     /// Notes that a study is measured further, although it was finished. Its conclusions no longer hold.
-    ///
-    /// # Errors
-    /// The ledger cannot be written.
     pub fn reopen(&mut self, study: &str) -> Result<(), Error> {
         self.written(reopen(&self.connection, study))
     }

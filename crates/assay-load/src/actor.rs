@@ -17,15 +17,9 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// The client's thread calls it, so that it may keep what it likes between events.
 pub trait Actor: Send {
     /// Prepares a new connection: the first one, and each that replaces a lost one.
-    ///
-    /// # Errors
-    /// When the server refuses a statement that every event needs.
     fn prepare(&mut self, wire: &mut Connection) -> Result<()>;
 
     /// Makes what this client alone uses. It is called once, on the first connection.
-    ///
-    /// # Errors
-    /// When the server refuses it.
     fn settle(&mut self, wire: &mut Connection) -> Result<()> {
         let _ = wire;
         Ok(())
@@ -38,9 +32,6 @@ pub trait Actor: Send {
     fn event(&mut self, number: EventNumber, line: &mut Line<'_>) -> Result<(), Refused>;
 
     /// Makes the connection ready to start an event again after one that was ended by an error.
-    ///
-    /// # Errors
-    /// When the server refuses that or the connection is lost.
     fn give_up(&mut self, wire: &mut Connection) -> Result<(), WireError>;
 
     /// The codes of errors after which an event is started again, unless the user names others.
@@ -86,9 +77,6 @@ pub struct Line<'a> {
 
 impl Line<'_> {
     /// Sends a statement as text and counts its reply.
-    ///
-    /// # Errors
-    /// When the server refuses it or the connection is lost.
     #[inline]
     pub fn execute_text(&mut self, sql: &[u8]) -> Result<Reply, WireError> {
         let reply = self.wire.execute_text(sql)?;
@@ -97,9 +85,6 @@ impl Line<'_> {
     }
 
     /// Executes a prepared statement and counts its reply.
-    ///
-    /// # Errors
-    /// When the server refuses it or the connection is lost.
     #[inline]
     pub fn execute(
         &mut self,
@@ -112,9 +97,6 @@ impl Line<'_> {
     }
 
     /// Sends a statement as text, counts its reply, and keeps the rows that it returns.
-    ///
-    /// # Errors
-    /// When the server refuses it or the connection is lost.
     pub fn query(&mut self, sql: &str) -> Result<ResultSet, WireError> {
         let result = self.wire.query(sql)?;
         self.tally.count_reply(&Reply {

@@ -20,9 +20,6 @@ const NO_SUCH_THREAD: u32 = 1094;
 /// Ends these connections of the server, and waits until their statements have ended and what they did is undone: until
 /// then, the server is busy with it, and the next slice would be slow. To undo may take as long as it took to do, which
 /// is `done_in`; a statement that takes longer than that is left alone.
-///
-/// # Errors
-/// When the server does not answer, or refuses.
 pub(crate) fn cancel(
     options: &ConnectOptions,
     dialect: Dialect,

@@ -39,10 +39,6 @@ pub struct TestAnswers {
 /// test correctly, whether statements are prepared or sent as text.
 ///
 /// `loaded` is that data. It may be used again.
-///
-/// # Errors
-/// [`Error::WrongContent`], [`Error::WrongAnswer`], [`Error::AnswersDiffer`], [`Error::UnknownAnswer`], and those of
-/// the connection.
 pub fn check_loaded(
     options: &ConnectOptions,
     check: &Check<'_>,
@@ -68,10 +64,6 @@ pub fn check_loaded(
 }
 
 /// The answers to the events of every test, to be compared with those of another server that holds the same.
-///
-/// # Errors
-/// Those of the connection, and [`Error::AnswersDiffer`] if prepared statements return other values than statements
-/// sent as text.
 pub fn answers(options: &ConnectOptions, check: &Check<'_>) -> Result<Vec<TestAnswers>> {
     let answers_of = |test| {
         let mut answer = Answer::default();

@@ -20,9 +20,6 @@ pub struct Content {
 
 impl Content {
     /// Fails if the tables hold something else than was loaded.
-    ///
-    /// # Errors
-    /// [`Error::WrongContent`].
     pub fn check(&self, loaded: &Self) -> Result<()> {
         let words = |it: &Self| {
             let Self { rows, checksum } = it;
@@ -62,9 +59,6 @@ impl Sum {
 }
 
 /// Reads every row of the tables once and sums them up.
-///
-/// # Errors
-/// When the server cannot be reached or a table is missing.
 pub fn content(options: &ConnectOptions, dialect: Dialect, data: DataSet) -> Result<Content> {
     let options = for_whole_tables(options);
     let connect =
@@ -84,9 +78,6 @@ pub fn content(options: &ConnectOptions, dialect: Dialect, data: DataSet) -> Res
 }
 
 /// Makes the server read every table and its indexes once, so that they are in its cache.
-///
-/// # Errors
-/// When the server cannot be reached or a table is missing.
 pub fn fill_cache(
     options: &ConnectOptions,
     dialect: Dialect,

@@ -77,7 +77,6 @@ const PART_BITS: u32 = 6;
 /// Enough buckets for more than an hour.
 const BUCKETS: usize = 2048;
 
-/// The bucket of a latency.
 fn bucket(latency: Duration) -> usize {
     let units = u64::try_from(latency.as_nanos() >> UNIT_BITS).unwrap_or(u64::MAX);
     let octave = (u64::BITS - units.leading_zeros()).saturating_sub(PART_BITS + 1);

@@ -18,9 +18,6 @@ pub struct Rehearsal {
 
 impl Rehearsal {
     /// Connects and prepares the statements; `None` if the server refuses one of them.
-    ///
-    /// # Errors
-    /// When it cannot connect, or the connection is lost.
     pub fn open(options: &ConnectOptions, program: Arc<Program>) -> Result<Option<Self>> {
         let mut wire = connect(options)?;
         let mut prepared = Prepared::new(program);
@@ -43,9 +40,6 @@ impl Rehearsal {
     }
 
     /// Sends an operation with these values of earlier statements, and receives its reply.
-    ///
-    /// # Errors
-    /// When the server refuses it or the connection is lost.
     pub fn execute(
         &mut self,
         operation: Operation<'_>,
@@ -57,9 +51,6 @@ impl Rehearsal {
 }
 
 /// A connection whose session is like those of the clients of a program.
-///
-/// # Errors
-/// When it cannot connect.
 pub fn connect_as_client(options: &ConnectOptions, program: &Program) -> Result<Connection> {
     let mut wire = connect(options)?;
     if program.is_own() {

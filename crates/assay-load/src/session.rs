@@ -89,17 +89,11 @@ const TIMEOUTS_PER_STALL: u32 = 10;
 impl Session {
     /// Connects the clients of `work`, each in a thread of its own, and prepares their statements. The clients take
     /// turns in `cpus` and stay there; without any, they run anywhere.
-    ///
-    /// # Errors
-    /// When a thread cannot be started, a client cannot connect or a statement cannot be prepared.
     pub fn open(options: &ConnectOptions, work: &Work, cpus: &[usize]) -> Result<Self> {
         Self::open_with(options, work, cpus, &ClientPolicy::default())
     }
 
     /// As [`Session::open`], with a policy other than sysbench's.
-    ///
-    /// # Errors
-    /// As [`Session::open`].
     pub fn open_with(
         options: &ConnectOptions,
         work: &Work,
@@ -111,9 +105,6 @@ impl Session {
     }
 
     /// Connects clients that do what these actors do, one each.
-    ///
-    /// # Errors
-    /// As [`Session::open`].
     pub fn of_actors(
         options: &ConnectOptions,
         dialect: Dialect,
@@ -171,9 +162,6 @@ impl Session {
     }
 
     /// Makes one client send so many empty requests, each after the answer to the one before.
-    ///
-    /// # Errors
-    /// When there is no such client or its connection is lost.
     pub fn round_trips(&self, client: usize, count: u32) -> Result<()> {
         let client = self.clients.get(client).ok_or(Error::ClientLost)?;
         let (done, is_done) = channel();
@@ -182,9 +170,6 @@ impl Session {
     }
 
     /// Makes every client execute a statement that is no part of its work, all at the same time.
-    ///
-    /// # Errors
-    /// When the server refuses the statement or a connection is lost.
     pub fn execute_on_all(&self, sql: &'static str) -> Result<()> {
         let mut asked = Vec::with_capacity(self.clients.len());
         for client in &self.clients {
@@ -225,9 +210,6 @@ impl Session {
     }
 
     /// Like [`Session::run`], with a monitor. What was done is returned even if clients had to be cut off.
-    ///
-    /// # Errors
-    /// When a statement fails in a way that is not retried.
     pub fn run_monitored(
         &mut self,
         start_sequence: u64,
@@ -249,9 +231,6 @@ impl Session {
 
     /// Carries out the warm part, if there is one, and at once the measured part. The counts are added to those of the
     /// turns before, until [`Session::take_work`].
-    ///
-    /// # Errors
-    /// As [`Session::run`].
     pub fn turn(&mut self, warm: Option<Stretch>, measured: Stretch) -> Result<TurnWork> {
         let (began, before) = (Instant::now(), self.progress());
         let ended = match self.carry_out(warm, measured, None) {
@@ -288,9 +267,6 @@ impl Session {
 
     /// Runs events as [`Session::run`] does. Returns when each of them ended, counted from the common start: ascending,
     /// of all clients together.
-    ///
-    /// # Errors
-    /// As [`Session::run`].
     pub fn trace(&mut self, stretch: Stretch) -> Result<Vec<Duration>> {
         self.forget();
         self.tallies.iter_mut().for_each(|it| it.measured.ends = Some(Vec::new()));
@@ -303,9 +279,6 @@ impl Session {
     }
 
     /// The work of the measured parts of all turns since it was last taken.
-    ///
-    /// # Errors
-    /// When the latencies cannot be encoded.
     pub fn take_work(&mut self) -> Result<WorkCounters> {
         let work = Tally::total(self.tallies.iter().map(|it| &it.measured))?;
         let work = work.to_counters(self.elapsed)?;

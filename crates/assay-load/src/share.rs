@@ -32,9 +32,6 @@ pub(crate) struct Reports<T>(Sender<Result<T>>);
 
 impl<T> Reports<T> {
     /// Reports a part of the work.
-    ///
-    /// # Errors
-    /// When another thread has failed, so that nobody listens any more.
     pub(crate) fn send(&self, part: T) -> Result<()> {
         self.0.send(Ok(part)).map_err(|_| Error::ClientLost)
     }
@@ -42,9 +39,6 @@ impl<T> Reports<T> {
 
 /// Calls `work` for each table from 1 to `tables`, in several threads with one connection each, and `take` with every
 /// part that they report.
-///
-/// # Errors
-/// The first error of a thread. The others end at their next report.
 pub(crate) fn share_tables<C, T: Send>(
     tables: u32,
     connect: impl Fn(u32) -> Result<C> + Sync,

@@ -173,15 +173,11 @@ pub(crate) fn serialized(latency: &Histogram<u64>) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// A duration in nanoseconds.
 pub(crate) fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// The latencies of a run's events, nanoseconds, decoded from [`WorkCounters::latency_hdr`].
-///
-/// # Errors
-/// [`Error::Histogram`] when the bytes are no histogram.
 pub fn latencies(latency_hdr: &[u8]) -> Result<Histogram<u64>> {
     Deserializer::new().deserialize(&mut &*latency_hdr).map_err(histogram_error)
 }

@@ -73,9 +73,6 @@ pub fn fill_user_data(
 }
 
 /// Fails if the database has tables with names from the workload that no load of the workload has made.
-///
-/// # Errors
-/// [`Error::NotOurs`]. Also when the server cannot be asked.
 pub(crate) fn refuse_others_tables(
     options: &ConnectOptions,
     dialect: Dialect,
@@ -87,9 +84,6 @@ pub(crate) fn refuse_others_tables(
 }
 
 /// Reads every row of the tables once and sums them up.
-///
-/// # Errors
-/// When the server cannot be reached or a table is missing.
 pub(crate) fn user_content(
     options: &ConnectOptions,
     dialect: Dialect,
@@ -99,9 +93,6 @@ pub(crate) fn user_content(
 }
 
 /// Makes the server read every table and its indexes once, so that they are in its cache.
-///
-/// # Errors
-/// When the server cannot be reached or a table is missing.
 pub(crate) fn fill_user_data_cache(
     options: &ConnectOptions,
     dialect: Dialect,
@@ -278,7 +269,6 @@ fn ask(control: &mut Connection, sql: &str) -> Result<Vec<String>> {
     Ok(texts.map(|text| String::from_utf8_lossy(&text).into_owned()).collect())
 }
 
-/// A text as a string of a dialect.
 fn literal(dialect: Dialect, text: &str) -> String {
     let mut quoted = Vec::with_capacity(text.len() + 2);
     push_quoted(&mut quoted, dialect.has_escapes(), text.as_bytes());

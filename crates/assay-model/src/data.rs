@@ -83,9 +83,6 @@ impl Default for TableForm {
 
 impl TableForm {
     /// Whether the text may follow the columns in `CREATE TABLE`.
-    ///
-    /// # Errors
-    /// Why it may not.
     pub fn check_options(text: &str) -> Result<(), &'static str> {
         if text.len() > TABLE_OPTIONS_BYTES {
             return Err("must have at most 1,000 bytes");

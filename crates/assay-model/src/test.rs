@@ -52,9 +52,6 @@ impl TestSet {
     pub const PUBLISHED: [Self; 4] = [Self::Set27, Self::Set32, Self::Set42, Self::Set47];
 
     /// Writes its name as study files and documents have it: that of a published set is a number.
-    ///
-    /// # Errors
-    /// Those of the serializer.
     pub fn serialize_name<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         match self.word().parse() {
             Ok(size) => to.serialize_u32(size),

@@ -10,9 +10,6 @@ const LONGEST_S: f64 = 1e9;
 
 /// Reads a duration; gives seconds. A number without unit is seconds; units are `ms`, `s`, `m`, `h` and `d`, and may
 /// follow each other: `90`, `100ms`, `10m`, `1h30m`, `30d`.
-///
-/// # Errors
-/// [`Error::Unreadable`] when it is not a duration, [`Error::Bounds`] when it is not positive or too long.
 pub fn parse_duration_s(text: &str) -> Result<f64, Error> {
     let fail = || Error::Unreadable {
         value: text.to_owned(),
@@ -36,9 +33,6 @@ pub fn parse_duration_s(text: &str) -> Result<f64, Error> {
 const BARE_BUDGET_S: f64 = 30.0;
 
 /// Reads the time limit of a study as [`parse_duration_s`] does, but takes no small number without a unit.
-///
-/// # Errors
-/// Those of [`parse_duration_s`], and [`Error::NoUnit`].
 pub fn parse_budget_s(text: &str) -> Result<f64, Error> {
     let seconds = parse_duration_s(text)?;
     match number(text) {
@@ -66,9 +60,6 @@ fn with_units(text: &str) -> Option<f64> {
 }
 
 /// Reads a count such as `100000`, `100_000`, `100k`, `1M` or `1.5M`.
-///
-/// # Errors
-/// [`Error::Unreadable`] when it is not a whole number. Whether it is in range is for the caller to say.
 pub fn parse_count(text: &str) -> Result<u64, Error> {
     let fail = || Error::Unreadable {
         value: text.to_owned(),
@@ -96,9 +87,6 @@ pub fn parse_count(text: &str) -> Result<u64, Error> {
 }
 
 /// Reads client counts: one, `8`, or all of a range, `1-8`.
-///
-/// # Errors
-/// [`Error::Unreadable`] when it is neither.
 pub fn parse_clients(text: &str) -> Result<Vec<u32>, Error> {
     let fail = || Error::Unreadable {
         value: text.to_owned(),
@@ -117,10 +105,6 @@ pub fn parse_clients(text: &str) -> Result<Vec<u32>, Error> {
 }
 
 /// Reads a percentage such as `2%` or `0.5%`; gives the fraction, `0.02`.
-///
-/// # Errors
-/// [`Error::Unreadable`] when it is not a percentage, [`Error::NoPercentSign`] when it lacks the sign,
-/// [`Error::Bounds`] when it is not above 0% and below 100%.
 pub fn parse_percent(text: &str) -> Result<f64, Error> {
     let fail = || Error::Unreadable { value: text.to_owned(), what: "a percentage such as `2%`" };
     let Some(digits) = text.trim().strip_suffix('%') else {

@@ -15,9 +15,6 @@ type Zip<'a> = ZipArchive<Cursor<&'a [u8]>>;
 
 impl Pack {
     /// The pack with these bytes. Its members may differ from the manifest: [`Pack::altered`] names them.
-    ///
-    /// # Errors
-    /// The bytes are no pack, or its members are larger than the manifest or [`crate::SIZE_MAX`] allow.
     pub fn read(bytes: &[u8]) -> Result<Self, Error> {
         let mut zip = ZipArchive::new(Cursor::new(bytes))?;
         check_layout(bytes, &mut zip)?;

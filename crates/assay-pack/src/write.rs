@@ -13,9 +13,6 @@ const MODE: u32 = 0o644;
 
 impl Pack {
     /// A pack of a study, written by this version of assay, with the contents of [`MEMBERS`].
-    ///
-    /// # Errors
-    /// The contents are larger than [`SIZE_MAX`] together.
     pub fn new(
         study: &str,
         assay: &str,
@@ -32,9 +29,6 @@ impl Pack {
     }
 
     /// The file.
-    ///
-    /// # Errors
-    /// A member cannot be compressed.
     pub fn bytes(&self) -> Result<Vec<u8>, Error> {
         let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
         let manifest = self.manifest.text();

@@ -21,9 +21,6 @@ pub struct MachineFacts {
 
 /// Checks that a study that was planned earlier, perhaps elsewhere, fits into the memory of this machine. It does not
 /// check the disk, where the data may be already.
-///
-/// # Errors
-/// [`Error::TooLittle`].
 pub fn check_memory(
     study: &Study,
     systems: &[&SystemSpec],
@@ -37,9 +34,6 @@ pub fn check_memory(
 }
 
 /// Checks that an audit fits: an empty template of each system, and one server at a time with a small table.
-///
-/// # Errors
-/// [`Error::TooLittle`].
 pub fn check_audit(
     study: &Study,
     systems: &[&SystemSpec],

@@ -58,9 +58,6 @@ fn closest<'a>(text: &str, groups: &[&'a str], tests: &[Test]) -> Option<&'a str
 
 /// The limit of each cell. The last limit that applies to a test counts; without one, the default does. A limit may
 /// name a microbenchmark of the set, or a script, that the study leaves out.
-///
-/// # Errors
-/// [`Error::Glob`], [`Error::NoSuchTest`], [`Error::TooMany`].
 pub fn gate(request: &GateRequest, set: TestSet, cells: &[PlannedCell]) -> Result<Gate, Error> {
     let mut tests: Vec<Test> = cells.iter().map(|cell| cell.id.test).collect();
     let is_micro = |test: &Test| test_by_name(test.name()) == Some(*test);
@@ -91,9 +88,6 @@ pub(crate) fn check_scope(text: &str, set: TestSet, tests: &[Test]) -> Result<()
 }
 
 /// Reads `GLOB-OR-GROUP=PERCENT`. Names of tests may have an equals sign, so the last one counts.
-///
-/// # Errors
-/// [`Error::Value`] without an equals sign, and those of [`parse_percent`].
 pub fn parse_limit(text: &str) -> Result<(String, f64), Error> {
     let what = "a limit such as `point*=1%` or `writes=5%`";
     let unreadable =

@@ -25,17 +25,11 @@ use crate::tests_glob::select_of;
 use crate::url::parse_url;
 
 /// Turns a request into a checked plan.
-///
-/// # Errors
-/// Any [`Error`]: names that cannot be read, numbers that make no sense, a machine that is too small.
 pub fn plan(request: &Request, machine: MachineFacts) -> Result<Plan, Error> {
     plan_of(request, machine, request.shipped_tests())
 }
 
 /// The same with tests of any definition: those that the request selects from `suite`, in their order.
-///
-/// # Errors
-/// The same as [`plan`].
 pub fn plan_of(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Result<Plan, Error> {
     match &request.insert_bench {
         Some(bench) => insert_bench::plan(request, bench, machine),
@@ -146,9 +140,6 @@ fn check_form(request: &Request, systems: &[PlannedSystem]) -> Result<(), Error>
 }
 
 /// Refuses a variant of Postgres for another product.
-///
-/// # Errors
-/// [`Error::Conflict`].
 pub fn check_variant(variant: PgsqlVariant, dialect: Dialect) -> Result<(), Error> {
     if variant == PgsqlVariant::Redshift && dialect != Dialect::Postgres {
         return Err(Error::Conflict("`--pgsql-variant redshift` applies only to Postgres"));

@@ -6,9 +6,6 @@ use assay_model::{Dialect, Product, may_be_secret};
 use crate::error::{Error, Refusal};
 
 /// Checks that an option may be passed to a server, so that the server stays where assay puts it.
-///
-/// # Errors
-/// [`Error::ReservedOption`].
 pub(crate) fn check_option(product: Product, name: &str, value: &str) -> Result<(), Error> {
     match refusal(product, name, value) {
         None => Ok(()),

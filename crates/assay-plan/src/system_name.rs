@@ -14,11 +14,6 @@ use crate::reserved::check_option;
 use crate::url::{parse_url, shown};
 
 /// Reads a system name, or the URL of a server that already runs.
-///
-/// # Errors
-/// [`Error::Url`] for a URL that cannot be read, [`Error::SystemName`]
-/// when the name is not of the form `product@version[/engine][+option=value]...`, [`Error::ReservedOption`] for an
-/// option that only assay sets.
 pub fn parse_system(name: &str) -> Result<SystemSpec, Error> {
     read(name).map_err(|error| match error {
         Error::SystemName { name, at, why, .. } => {
@@ -195,9 +190,6 @@ fn check_version(version: &str) -> Result<(), String> {
 }
 
 /// The storage engine of a product that a word names.
-///
-/// # Errors
-/// A text that names the mistake and the engines of the product.
 pub fn parse_engine(product: Product, word: &str) -> Result<Engine, String> {
     let engines = product.facts().engines;
     engines.iter().copied().find(|engine| engine.word() == word).ok_or_else(|| {

@@ -17,10 +17,6 @@ const LENGTH_MAX: usize = 200;
 const PATTERNS: usize = 1000;
 
 /// The tests of `set` that match any of `globs`, in the order of the set; all of them when there are no globs.
-///
-/// # Errors
-/// [`Error::Glob`] for a pattern that cannot be read, [`Error::NoSuchTest`] for one that matches nothing,
-/// [`Error::TooMany`].
 pub fn select_tests(set: TestSet, globs: &[String]) -> Result<Vec<Test>, Error> {
     select_of(tests_of(set), globs)
 }
@@ -31,9 +27,6 @@ pub(crate) fn bounded_patterns(count: usize) -> Result<(), Error> {
 }
 
 /// The same for any list of tests.
-///
-/// # Errors
-/// The same as [`select_tests`].
 pub fn select_of(tests: Vec<Test>, globs: &[String]) -> Result<Vec<Test>, Error> {
     if globs.is_empty() {
         return Ok(tests);
@@ -48,9 +41,6 @@ pub fn select_of(tests: Vec<Test>, globs: &[String]) -> Result<Vec<Test>, Error>
 }
 
 /// Says which names match a pattern.
-///
-/// # Errors
-/// [`Error::Glob`] for a pattern that cannot be read.
 pub fn name_matcher(text: &str) -> Result<impl Fn(&str) -> bool, Error> {
     let fail = |why| Error::Glob { glob: text.to_owned(), why };
     let length = text.chars().count();

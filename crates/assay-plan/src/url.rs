@@ -101,9 +101,6 @@ const WORD: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.')
 const PATH: &AsciiSet = &WORD.remove(b'/');
 
 /// Reads the URL of a running server. Errors leave the password out.
-///
-/// # Errors
-/// [`Error::Url`].
 pub fn parse_url(text: &str) -> Result<ServerUrl, Error> {
     read(text).map_err(|why| Error::Url { url: shown(text), why })
 }

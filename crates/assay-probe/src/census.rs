@@ -51,9 +51,6 @@ impl From<Busy> for BusyProcess {
 
 impl Census {
     /// Reads every process; one that ends meanwhile is left out.
-    ///
-    /// # Errors
-    /// The list of processes cannot be read.
     pub fn take() -> Result<Self, Error> {
         let all = procfs::process::all_processes()?;
         let stats = all.filter_map(|process| process.and_then(|it| it.stat()).ok());

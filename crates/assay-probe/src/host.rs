@@ -17,9 +17,6 @@ const HYPERVISOR_CLOCKS: [(&str, &str); 3] =
     [("kvm-clock", "KVM"), ("hyperv", "Hyper-V"), ("xen", "Xen")];
 
 /// The machine as a report describes it; `data_dir` must exist.
-///
-/// # Errors
-/// Files under `/proc` cannot be read. Facts that a machine does not provide are empty instead.
 pub fn host(data_dir: &Path) -> Result<Host, Error> {
     let cpu = CpuInfo::current()?;
     Ok(Host {
@@ -37,9 +34,6 @@ pub fn host(data_dir: &Path) -> Result<Host, Error> {
 }
 
 /// Memory that can be used without swapping, KiB.
-///
-/// # Errors
-/// `/proc/meminfo` cannot be read or does not say.
 pub fn available_memory_kb() -> Result<u64, Error> {
     let available = Meminfo::current()?.mem_available;
     available
@@ -48,9 +42,6 @@ pub fn available_memory_kb() -> Result<u64, Error> {
 }
 
 /// Space that this user can still write below `path`, KiB.
-///
-/// # Errors
-/// `path` does not exist, or its file system does not answer.
 pub fn free_disk_kb(path: &Path) -> Result<u64, Error> {
     let space = rustix::fs::statvfs(path).map_err(|source| Error::Kernel {
         question: format!("the free space at `{}`", path.display()),
@@ -60,9 +51,6 @@ pub fn free_disk_kb(path: &Path) -> Result<u64, Error> {
 }
 
 /// Numbers of the CPUs that this process may use, ascending.
-///
-/// # Errors
-/// The kernel does not answer.
 pub fn cpus_allowed() -> Result<Vec<usize>, Error> {
     let allowed = sched_getaffinity(None).map_err(|source| Error::Kernel {
         question: "the CPUs that this process may use".to_owned(),
@@ -73,9 +61,6 @@ pub fn cpus_allowed() -> Result<Vec<usize>, Error> {
 
 /// The same CPUs in the order in which threads that must not disturb each other get them: one of each core before the
 /// second one of any core, the last numbers first, because machines do most other work on the first ones.
-///
-/// # Errors
-/// The kernel does not answer.
 pub fn cpus_by_core() -> Result<Vec<usize>, Error> {
     let core = |cpu| {
         first_line(&format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list"))

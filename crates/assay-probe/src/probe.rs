@@ -167,17 +167,11 @@ impl Probe {
         })
     }
     /// Counters of the block device that holds the data, if it is known. Cheaper than a snapshot.
-    ///
-    /// # Errors
-    /// The kernel's file cannot be read or understood.
     pub fn device(&mut self) -> Result<Option<DeviceCounters>, Error> {
         Ok(self.device_statistics()?.map(|it| it.counters))
     }
 
     /// All counters of the block device that holds the data, if it is known.
-    ///
-    /// # Errors
-    /// Those of [`Probe::device`].
     pub fn device_statistics(&mut self) -> Result<Option<DeviceStatistics>, Error> {
         self.machine.read_device(&mut self.buffer)
     }

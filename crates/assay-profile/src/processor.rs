@@ -40,9 +40,6 @@ impl ProcessorCounters {
     }
 
     /// Instructions and cycles since they are counted.
-    ///
-    /// # Errors
-    /// The kernel does not tell them.
     pub fn read(&mut self) -> io::Result<[u64; 2]> {
         let mut sums = [0; 2];
         for counters in &mut self.counters {

@@ -58,9 +58,6 @@ pub struct Sampler {
 impl Sampler {
     /// Begins to sample where all threads of the process `root` and its descendants spend CPU time. `serving` are the
     /// threads that serve connections; without them, every thread counts as one.
-    ///
-    /// # Errors
-    /// The kernel does not permit it, or the server has ended.
     pub fn cpu(root: i32, serving: Option<&[i32]>, symbols: &mut Symbols) -> Result<Self, Error> {
         let found = threads(root)?;
         let most = fs_err::read_to_string("/proc/sys/kernel/perf_event_max_sample_rate");
@@ -84,9 +81,6 @@ impl Sampler {
 
     /// Begins to sample what the threads `serving` of the process `root` and its descendants wait for. To record each
     /// switch from thread to thread costs CPU time, so this is not done while CPU time is sampled.
-    ///
-    /// # Errors
-    /// The kernel does not permit it, or the server has ended.
     pub fn waits(root: i32, serving: &[i32], symbols: &mut Symbols) -> Result<Self, Error> {
         let kernel = ShowsKernel(true);
         let kind = Kind::Switches { period: SWITCH_PERIOD };
@@ -122,9 +116,6 @@ impl Sampler {
     }
 
     /// Ends sampling and names what was seen.
-    ///
-    /// # Errors
-    /// The thread that reads the samples panicked.
     pub fn stop(mut self) -> Result<Sampled, Error> {
         self.stop.store(true, Ordering::Relaxed);
         let reader = self.reader.take().ok_or(Error::Thread("has ended"))?;

@@ -118,9 +118,6 @@ fn wants<'a>(specs: &[&'a SystemSpec], product: Product) -> Vec<Want<'a>> {
 impl Provisioner {
     /// For each product, the source that all systems of a study should come from, so that their builds are
     /// equal. No entry for a product for which the usual choice does that, or which no source has completely.
-    ///
-    /// # Errors
-    /// When the cache cannot be read.
     pub fn agree(
         &self,
         specs: &[&SystemSpec],
@@ -152,9 +149,6 @@ impl Provisioner {
     }
 
     /// The source that has all systems of a product, even if it has no known checksums.
-    ///
-    /// # Errors
-    /// When the cache cannot be read.
     pub fn has_all(
         &self,
         specs: &[&SystemSpec],

@@ -30,9 +30,6 @@ impl Provisioner {
     /// Every available version, oldest first; offline, those in the cache.
     ///
     /// Unreleased channels whose index cannot be used are left out.
-    ///
-    /// # Errors
-    /// When the index of a released channel cannot be fetched or verified.
     pub fn available(&self, product: Product) -> Result<Vec<Available>, Error> {
         let mut available: Vec<_> = if self.offline() {
             let cached = self.cached()?.into_iter().filter(|prefix| prefix.product == product);
@@ -57,9 +54,6 @@ impl Provisioner {
 
 /// Names of systems that the built-in catalog has, such as `mariadb@11.8` and `mysql@8.0.40`, for completing a word.
 /// Nothing is fetched.
-///
-/// # Errors
-/// When the catalog cannot be read.
 pub fn catalog_names() -> Result<Vec<String>, Error> {
     let catalog = Catalog::built_in()?;
     let mut names = Vec::new();

@@ -28,9 +28,6 @@ pub(crate) struct Extensions {
 
 impl Extensions {
     /// Reads what a raw entry says of the next one. Returns false if it is an ordinary entry.
-    ///
-    /// # Errors
-    /// When it is too long, or the second of its kind.
     pub(crate) fn take(&mut self, stored: &mut tar::Entry<'_, impl Read>) -> io::Result<bool> {
         let (place, limit) = match stored.header().entry_type() {
             EntryType::GNULongName => (&mut self.path, NAME),
@@ -52,9 +49,6 @@ impl Extensions {
     }
 
     /// The entry that they belong to, without its content.
-    ///
-    /// # Errors
-    /// When its header or the records are not well formed, or contradict each other.
     pub(crate) fn entry(self, stored: &tar::Entry<'_, impl Read>) -> io::Result<Entry> {
         let header = stored.header();
         let records = Records::read(self.records.as_deref().unwrap_or_default())?;

@@ -15,9 +15,6 @@ impl Provisioner {
     /// The prefix of a system: from the cache, or fetched, verified and unpacked into it.
     ///
     /// An answer is reused without network for a day. Offline, any fitting prefix in the cache is used.
-    ///
-    /// # Errors
-    /// When no source has it, or fetching, verifying or unpacking fails.
     pub fn get(
         &self,
         spec: &SystemSpec,
@@ -27,9 +24,6 @@ impl Provisioner {
     }
 
     /// The same from one source, such as [`Provisioner::agree`] names.
-    ///
-    /// # Errors
-    /// When it does not have it, or fetching, verifying or unpacking fails.
     pub fn get_from(
         &self,
         spec: &SystemSpec,

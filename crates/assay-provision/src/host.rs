@@ -15,9 +15,6 @@ const LOADER: &str = if cfg!(target_arch = "aarch64") {
 };
 
 /// Asks the machine's loader for the libraries of a server, as `ldd` does. The server does not run.
-///
-/// # Errors
-/// When the machine lacks the loader or libraries.
 pub(crate) fn check(server: &Path) -> Result<(), Error> {
     with(LOADER, server)
 }

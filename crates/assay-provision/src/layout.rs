@@ -73,9 +73,6 @@ pub(crate) enum Libraries {
 }
 
 /// The layout of a server of the given version, all paths relative to the root of its tree.
-///
-/// # Errors
-/// When a part is missing.
 pub(crate) fn find(
     root: &Path,
     candidates: &Candidates,
@@ -134,9 +131,6 @@ fn loading(root: &Path, libraries: Libraries) -> Result<(Option<PathBuf>, Vec<Pa
 /// Makes what a server needs besides its files: its plugin directory, which it insists on, and for
 /// each of `programs` a script that starts it by the tree's loader, since such programs run each
 /// other. The program itself gets the suffix `.real`.
-///
-/// # Errors
-/// When the tree cannot be written to.
 pub(crate) fn complete(root: &Path, layout: &mut Layout, programs: &[String]) -> Result<(), Error> {
     fs::create_dir_all(root.join(&layout.plugin_dir))?;
     let Some(loader) = &layout.loader else { return Ok(()) };

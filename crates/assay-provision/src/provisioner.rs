@@ -78,9 +78,6 @@ pub struct Provisioner {
 
 impl Provisioner {
     /// A provisioner that keeps everything under `cache_dir`, which it creates if necessary.
-    ///
-    /// # Errors
-    /// When the directory cannot be used.
     pub fn new(cache_dir: impl AsRef<Path>, options: Options) -> Result<Self, Error> {
         let store = Store::open(cache_dir.as_ref())?;
         let catalog = Catalog::built_in()?.for_this_machine();
@@ -100,9 +97,6 @@ impl Provisioner {
     }
 
     /// Every prefix in the cache.
-    ///
-    /// # Errors
-    /// When the cache directory cannot be read.
     pub fn cached(&self) -> Result<Vec<Prefix>, Error> {
         self.store.prefixes()
     }

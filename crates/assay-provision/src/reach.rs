@@ -23,7 +23,6 @@ pub(crate) struct Sources<'a> {
 }
 
 impl Sources<'_> {
-    /// The archives that have a release.
     pub(crate) fn archives(&self, release: &Release) -> Option<&dyn Archives> {
         let mut of_source = self.archives.iter().filter(|(word, _)| *word == release.source);
         of_source.find(|(_, it)| it.has(release)).map(|(_, it)| it.as_ref())
@@ -32,9 +31,6 @@ impl Sources<'_> {
 
 impl Provisioner {
     /// The same, with the rows of a user's catalog file before the built-in ones.
-    ///
-    /// # Errors
-    /// When the file cannot be read or is not a catalog.
     pub fn with_catalog(self, path: &Path) -> Result<Self, Error> {
         Ok(Self {
             catalog: self.catalog.with(path, sources::check, sources::check_release)?,
@@ -44,9 +40,6 @@ impl Provisioner {
 
     /// The same, but takes servers from one source only: a kind, such as `maven`, a vendor, such as `mysql.com`, or
     /// the name of a package.
-    ///
-    /// # Errors
-    /// When there is no such source.
     pub fn with_source(self, source: Option<String>) -> Result<Self, Error> {
         let known = sources::words(&self.catalog);
         match source {

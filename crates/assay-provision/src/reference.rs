@@ -17,9 +17,6 @@ struct Row {
 }
 
 /// The series of a product that the built-in catalog knows, newest first, as a table in Markdown.
-///
-/// # Errors
-/// The built-in catalog cannot be read.
 pub fn version_table(product: Product) -> Result<String, Error> {
     let catalog = Catalog::built_in()?;
     let mut rows: BTreeMap<String, Row> = BTreeMap::new();

@@ -7,9 +7,6 @@ use fs_err as fs;
 use sha2::{Digest as _, Sha256};
 
 /// The SHA-256 of a file, in hexadecimal.
-///
-/// # Errors
-/// When the file cannot be read.
 pub(crate) fn of_file(path: &Path) -> io::Result<String> {
     let mut hasher = Sha256::new();
     io::copy(&mut fs::File::open(path)?, &mut HashWriter(&mut hasher))?;

@@ -85,17 +85,11 @@ pub struct Hold {
 
 impl Provisioner {
     /// Holds a prefix for use, and notes the time as its last use.
-    ///
-    /// # Errors
-    /// When the prefix has been removed.
     pub fn hold(&self, prefix: &Prefix) -> Result<Hold, Error> {
         hold_tree(&prefix.path)
     }
 
     /// All of this crate's entries in the cache: prefixes by name, then the rest.
-    ///
-    /// # Errors
-    /// When a directory of the cache cannot be read.
     pub fn entries(&self) -> Result<Vec<Entry>, Error> {
         let mut entries = Vec::new();
         for (name, path) in listed(&self.store.path("prefixes"))? {

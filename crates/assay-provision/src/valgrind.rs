@@ -80,9 +80,6 @@ impl Provisioner {
     /// Valgrind from a distribution of this machine, fetched, verified and unpacked into the cache. An answer is reused
     /// without network for a day. Without a distribution that can be reached, it is the newest of the cache, else the
     /// machine's own.
-    ///
-    /// # Errors
-    /// When there is none, or fetching, verifying or unpacking fails.
     pub fn valgrind(&self, progress: &mut dyn FnMut(Progress)) -> Result<Valgrind, Error> {
         let lack = if self.offline() {
             Error::ValgrindNotCached

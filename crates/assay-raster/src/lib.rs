@@ -49,9 +49,6 @@ impl Default for Rasterizer {
 
 impl Rasterizer {
     /// The picture of a drawing, as the bytes of a PNG.
-    ///
-    /// # Errors
-    /// The drawing is no SVG, or too large.
     pub fn png(&self, svg: &str) -> Result<Vec<u8>, Error> {
         let tree = Tree::from_str(svg, &self.options)?;
         let size = tree.size().to_int_size();

@@ -296,7 +296,6 @@ pub(crate) enum Indent {
     Rows,
     /// Its rows; the headings of groups stand close above them.
     Close,
-    /// All of it.
     Whole,
     /// By a single space.
     Little,
@@ -447,7 +446,6 @@ impl Table {
         Self { look, caption, ..self }
     }
 
-    /// All rows.
     pub(crate) fn rows(&self) -> impl Iterator<Item = &Row> {
         self.groups.iter().flat_map(|group| &group.rows)
     }

@@ -152,7 +152,6 @@ pub(crate) fn change(ratio: f64, digits: usize) -> String {
     if is_none { "0%".to_owned() } else { text.replace('-', "−") }
 }
 
-/// A share: `2%`, `0.5%`.
 pub(crate) fn share(share: f64) -> String {
     let percent = (1000.0 * share).round() / 10.0;
     format!("{percent}%")

@@ -56,7 +56,6 @@ impl Hint for Refused {
     }
 }
 
-/// A file of text.
 pub(crate) fn text(name: &str, content: String) -> ReproFile {
     ReproFile { name: name.to_owned(), content: content.into_bytes(), is_program: false }
 }

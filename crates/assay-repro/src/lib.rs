@@ -22,9 +22,6 @@ use crate::finding::{line, text};
 use crate::tool::Tool;
 
 /// The files that show a finding.
-///
-/// # Errors
-/// [`Refused`] if the tools that others have cannot do the work of the test.
 pub fn files(finding: &Finding<'_>) -> Result<Vec<ReproFile>, Refused> {
     finding.check()?;
     let tool = Tool::of(finding)?;

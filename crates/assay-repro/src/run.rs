@@ -22,7 +22,6 @@ const TAIL: &str = include_str!("run/tail.sh");
 const TURNS: u64 = 20;
 const LASTS: u32 = 10;
 
-/// The script.
 pub(crate) fn script(finding: &Finding<'_>, tool: &Tool) -> String {
     let mut script = opening(finding, tool);
     script += &settings(finding, tool);

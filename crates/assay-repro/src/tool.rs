@@ -14,12 +14,10 @@ pub(crate) enum Tool {
     Shipped {
         /// The name of the script.
         script: String,
-        /// Its options.
         options: Vec<String>,
     },
     /// sysbench, with a script of ours.
     Script(ReproFile),
-    /// pgbench.
     Pgbench(Pgbench),
     /// The plain client.
     Client(Statements),
@@ -52,7 +50,6 @@ impl Tool {
         Ok(Self::Script(lua::file(finding)?))
     }
 
-    /// Its name.
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Shipped { .. } | Self::Script(_) => "sysbench",

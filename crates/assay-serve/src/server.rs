@@ -45,9 +45,6 @@ pub struct Server {
 impl Server {
     /// Listens on a port of 127.0.0.1; on any free one for 0. Whoever asks for a page must know the token, because
     /// every user of the machine can connect.
-    ///
-    /// # Errors
-    /// The port is taken, or this user may not listen on it.
     pub fn bind(port: u16, token: String) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
         let address = listener.local_addr()?;

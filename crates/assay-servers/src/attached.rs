@@ -30,9 +30,6 @@ pub struct Attached {
 
 impl Attached {
     /// Connects to a server and identifies its product, version and process.
-    ///
-    /// # Errors
-    /// When the connection fails.
     pub fn connect(options: ConnectOptions) -> Result<Self, Error> {
         let control = Connection::connect(&options)?;
         let version = control.server_version();
@@ -62,9 +59,6 @@ impl Attached {
 
     /// A text that is the same for every way to connect to the same database of the same server, and different
     /// otherwise.
-    ///
-    /// # Errors
-    /// When the server cannot be asked.
     pub fn identity(&self) -> Result<String, Error> {
         let mut control = Connection::connect(&self.options)?;
         let found = control.query_catalog(products::of(self.product)?.identity())?;
@@ -78,9 +72,6 @@ impl Attached {
     }
 
     /// Threads that serve connections; see [`crate::Server::connection_tids`]. Also `None` without a process.
-    ///
-    /// # Errors
-    /// Those of [`crate::Server::connection_tids`].
     pub fn connection_tids<E: From<Error>>(
         &self,
         connections: &[u64],

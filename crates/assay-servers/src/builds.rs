@@ -25,9 +25,6 @@ const C_LIBRARY: &[u8] = b"GNU C Library (";
 
 /// The build of a running server. Each fact has the prefix `build.`, and comes from the server's catalog, its files or
 /// its memory. For a server that was running already, the builder and its packages are not known.
-///
-/// # Errors
-/// When the process or a file it uses cannot be read.
 pub fn build_facts(pid: i32, artifact: &Artifact) -> Result<Settings, Error> {
     let files = mapped_files(pid)?;
     let program = artifact.program().and_then(|server| program(&files, server));
@@ -71,9 +68,6 @@ fn listed<T: AsRef<str>>(words: &[T]) -> String {
 }
 
 /// Every file from which the process has mapped code.
-///
-/// # Errors
-/// When the process is gone or belongs to somebody else.
 pub fn mapped_files(pid: i32) -> Result<BTreeSet<PathBuf>, Error> {
     let maps = Process::new(pid).and_then(|it| it.maps()).map_err(|it| Error::Io(other(it)))?;
     let code = maps.into_iter().filter(|map| map.perms.contains(MMPermissions::EXECUTE));

@@ -16,9 +16,6 @@ fn servers(control: &Connection) -> Result<&'static dyn Servers, Error> {
 }
 
 /// Collects the statistics of `tables` (of the connection's database) and drains the server.
-///
-/// # Errors
-/// When the server cannot be asked or refuses a table.
 pub fn maintain(
     control: &mut Connection,
     tables: &[String],
@@ -29,27 +26,18 @@ pub fn maintain(
 
 /// Collects the statistics of `tables` (of the connection's database); on Postgres it also removes their dead rows.
 /// This is all the maintenance that a server in use by others should get.
-///
-/// # Errors
-/// When the server cannot be asked or refuses a table.
 pub fn take_statistics(control: &mut Connection, tables: &[String]) -> Result<(), Error> {
     servers(control)?.take_statistics(control, tables)
 }
 
 /// Waits until old row versions are purged and changed pages are written, but at most for `limit`. Then removes the
 /// binary log.
-///
-/// # Errors
-/// When the server cannot be asked.
 pub fn drain(control: &mut Connection, limit: Duration) -> Result<Drained, Error> {
     servers(control)?.drain(control, limit)
 }
 
 /// Removes all files of the binary log but the newest one, and those that the server still needs. Postgres has none:
 /// its log is reused. Only for servers that assay has started.
-///
-/// # Errors
-/// When the server cannot be asked.
 pub fn remove_binary_logs(control: &mut Connection) -> Result<(), Error> {
     servers(control)?.remove_binary_logs(control)
 }
@@ -58,9 +46,6 @@ pub fn remove_binary_logs(control: &mut Connection) -> Result<(), Error> {
 /// `session.`, its database below `schema.`, and the properties of its tables below `table.`.
 ///
 /// The connection is made like those of the clients, so its session is like theirs.
-///
-/// # Errors
-/// When the server cannot be asked.
 pub fn effective_settings(control: &mut Connection) -> Result<Settings, Error> {
     let mut settings = servers(control)?.settings(control)?;
     settings.insert("session.auth_plugin".to_owned(), control.auth_method().to_owned());
@@ -68,9 +53,6 @@ pub fn effective_settings(control: &mut Connection) -> Result<Settings, Error> {
 }
 
 /// The server's answers, by name ([`crate::audit::ANSWER`]). `log` is what the server has logged, if that is known.
-///
-/// # Errors
-/// When the connection is lost.
 pub fn answers(
     control: &mut Connection,
     spec: &SystemSpec,
@@ -80,9 +62,6 @@ pub fn answers(
 }
 
 /// The plan of a statement (with its values in it). `None` where this version cannot explain it.
-///
-/// # Errors
-/// When the connection is lost.
 pub fn explain(control: &mut Connection, sql: &str) -> Result<Option<Explained>, Error> {
     match servers(control)?.explain(control, sql) {
         // Some versions have no plan for an insert.

@@ -22,9 +22,6 @@ const LIMIT: Duration = Duration::from_secs(180);
 /// Makes an empty data directory at `target`, with the user `root` and no password, ready to be a template.
 ///
 /// `options` are those that servers on it will run with. After a failure nothing is left behind.
-///
-/// # Errors
-/// When the server program fails; its last log lines are in the error.
 pub fn initialize(
     site: &Site,
     prefix: &Prefix,

@@ -69,9 +69,6 @@ pub(crate) fn record(run_dir: &Path, kept: &KeptServer) -> Result<(), Error> {
 }
 
 /// The servers that were left running below `run_root`, by name.
-///
-/// # Errors
-/// When the directory is not private to this user or cannot be read.
 pub fn kept(run_root: &Path) -> Result<Vec<FoundServer>, Error> {
     prepare_root(run_root)?;
     let mut found = Vec::new();
@@ -117,9 +114,6 @@ impl FoundServer {
 
 /// Removes data of servers that were running when the machine was shut down: directories of `site.data_root` that no
 /// supervisor holds and that belong to no run directory.
-///
-/// # Errors
-/// When something cannot be removed.
 pub fn collect_kept_data(site: &Site) -> Result<(), Error> {
     collect_unheld(&site.data_root, |name| !site.run_root.join(name).exists())?;
     Ok(())

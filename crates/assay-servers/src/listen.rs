@@ -18,9 +18,6 @@ pub enum Listen {
 
 impl Listen {
     /// Fails if another program listens on the port. To be called before anything is started.
-    ///
-    /// # Errors
-    /// [`Error::Port`].
     pub fn check(self) -> Result<(), Error> {
         let Self::Loopback(port) = self else { return Ok(()) };
         match TcpListener::bind((Ipv4Addr::LOCALHOST, port)) {

@@ -69,9 +69,6 @@ impl RefusedOption {
 /// reads its command line and ends, so this takes a fraction of a second for each refused option.
 ///
 /// MySQL 8.0 up to 8.0.15 does not say which options it does not know until it starts.
-///
-/// # Errors
-/// When the program cannot be run.
 pub fn refused_options(
     site: &Site,
     prefix: &Prefix,

@@ -52,9 +52,6 @@ impl Server {
     /// Starts a server on a copy of the data directory `template`. Returns once it answers a query.
     ///
     /// `options` are added to those for paths; see [`assay_terms::Terms::render`].
-    ///
-    /// # Errors
-    /// When it ends or does not answer in time. The error contains its last log lines.
     pub fn start(
         site: &Site,
         prefix: &Prefix,
@@ -68,9 +65,6 @@ impl Server {
     ///
     /// It gets the password in a first run, in which only this user can reach it. A server started by root listens as
     /// an unprivileged user.
-    ///
-    /// # Errors
-    /// Those of [`Server::start`]. Also when the port is in use, or root cannot become another user.
     pub fn start_listening(
         site: &Site,
         prefix: &Prefix,
@@ -158,9 +152,6 @@ impl Server {
     }
 
     /// Keeps the server running when this program ends. [`crate::kept`] finds it again.
-    ///
-    /// # Errors
-    /// When the supervisor cannot keep running.
     pub fn keep(mut self, kept: &KeptServer) -> Result<(), Error> {
         kept::record(self.sandbox.run_dir(), kept)?;
         self.sandbox.stay()
@@ -210,9 +201,6 @@ impl Server {
     }
 
     /// Connects as the superuser.
-    ///
-    /// # Errors
-    /// When the connection fails.
     pub fn connect(&self) -> Result<Connection, Error> {
         Ok(Connection::connect(&self.connect_options())?)
     }
@@ -231,18 +219,12 @@ impl Server {
     }
 
     /// Stops every thread of the server. Returns when none runs any more.
-    ///
-    /// # Errors
-    /// When the server has ended.
     pub fn freeze(&mut self) -> Result<(), Error> {
         let frozen = self.sandbox.freeze();
         self.or_ended(frozen)
     }
 
     /// Resumes a frozen server.
-    ///
-    /// # Errors
-    /// When the server has ended.
     pub fn thaw(&mut self) -> Result<(), Error> {
         let thawed = self.sandbox.thaw();
         self.or_ended(thawed)
@@ -300,9 +282,6 @@ impl Server {
     /// The threads that serve `connections` (connection ids), in the same order. If the server does not report them,
     /// its threads are observed: `round_trips` makes a connection, given by its index, answer so many empty requests.
     /// `None` where connections share the threads of a pool.
-    ///
-    /// # Errors
-    /// When a connection does not exist, its thread cannot be identified, or a query fails.
     pub fn connection_tids<E: From<Error>>(
         &self,
         connections: &[u64],
@@ -317,9 +296,6 @@ impl Server {
     ///
     /// A thread that starts later runs where its parent does. If threads are confined to a single CPU, so is the
     /// server's supervisor.
-    ///
-    /// # Errors
-    /// When the server may not use a CPU.
     pub fn place(
         &self,
         placement: CpuPlacement,

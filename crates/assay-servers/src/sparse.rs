@@ -31,9 +31,6 @@ const MARGIN: u64 = 64 << 20;
 const ZEROS: [u8; BLOCK] = [0; BLOCK];
 
 /// Frees all blocks of zeros in the files below a directory.
-///
-/// # Errors
-/// When a file cannot be read or changed, and [`Error::Stopped`] soon after a stop.
 pub(crate) fn free_zeros(dir: &Path, stop: &Stop) -> Result<(), Error> {
     each_file(dir, &mut |path| {
         let file = fs::OpenOptions::new().read(true).write(true).open(path)?;
@@ -101,9 +98,6 @@ pub(crate) fn punch(file: &File, from: u64, to: u64) -> io::Result<()> {
 }
 
 /// Bytes that a disk lacks for a copy of `template` below `place`; 0 if there is room, or if a copy shares its blocks.
-///
-/// # Errors
-/// When something cannot be inspected.
 pub fn missing_room(template: &Path, place: &Path) -> Result<u64, Error> {
     let (needed, free) = needed_and_free(template, place)?;
     Ok(needed.saturating_sub(free))

@@ -23,9 +23,6 @@ pub struct Status {
 impl Status {
     /// Connects to a server that is not frozen. `None` for a Postgres before version 15, whose processes publish their
     /// counters only now and then.
-    ///
-    /// # Errors
-    /// If it refuses the connection.
     pub fn open(options: &ConnectOptions, product: Product) -> Result<Option<Self>, Error> {
         let mut control = Connection::connect(options)?;
         let Some(counters) = products::of(product)?.counters(&mut control)? else {
@@ -47,9 +44,6 @@ impl Status {
     }
 
     /// The counters since the server started, by name.
-    ///
-    /// # Errors
-    /// When the connection is lost.
     pub fn read(&mut self) -> Result<BTreeMap<String, u64>, Error> {
         let mut all = BTreeMap::new();
         for query in &self.counters.queries {

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use assay_model::{CellId, Slice, SliceOutcome, StudyRecord};
 
-/// The systems that failed in a cell.
 pub(crate) fn failed_systems(record: &StudyRecord, cell: CellId) -> BTreeSet<usize> {
     let slices = record
         .slices

@@ -39,9 +39,6 @@ pub struct Ended {
 }
 
 /// Carries out a study to its end, resuming it whenever a fault stops it.
-///
-/// # Errors
-/// The invariant that was broken, in words.
 pub fn simulate(scenario: Scenario) -> Result<Ended, String> {
     let mut machine = Machine::new(scenario, Shard::WHOLE);
     let mut runs = 0;

@@ -154,9 +154,6 @@ impl Machine {
     }
 
     /// A study may be abandoned only if nothing is lost.
-    ///
-    /// # Errors
-    /// Something had been measured.
     pub(crate) fn check_abandoned(&self) -> Result<(), String> {
         let is_whole = |slice: &Slice| !matches!(slice.outcome, SliceOutcome::Failed(_));
         match self.scenario.is_sequential() || !self.record().slices.iter().any(is_whole) {

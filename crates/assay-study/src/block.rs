@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, VecDeque};
 use crate::rounds::RoundsLeft;
 use crate::{Action, Phase};
 
-/// The state of a block.
 #[derive(Debug, Clone)]
 pub(crate) struct BlockState {
     pub(crate) number: u32,

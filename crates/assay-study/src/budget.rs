@@ -40,7 +40,6 @@ pub(crate) struct Budget {
     budget_s: f64,
 }
 
-/// The next block.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct NextBlock {
     /// Blocks that are expected to fit, this one included.

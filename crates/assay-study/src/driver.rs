@@ -105,9 +105,6 @@ pub trait Executor {
 }
 
 /// Carries out a study to its end.
-///
-/// # Errors
-/// Those of the executor.
 pub fn carry_out<E: Executor>(driver: &mut Driver, executor: &mut E) -> Result<End, E::Error> {
     loop {
         match driver.next() {

@@ -96,7 +96,6 @@ impl Terms {
     }
 }
 
-/// The default terms.
 fn default_terms() -> &'static Terms {
     Terms::named(DEFAULT).expect("a test finds them")
 }

@@ -14,7 +14,6 @@ use crate::uneven::{Surplus, Totals, surplus};
 /// is marked: on a machine that is always busy, a marked answer is better than none.
 pub const QUIET_SHARE: f64 = 0.25;
 
-/// The samples of one cell.
 #[derive(Debug, Clone)]
 pub(crate) struct CellSamples {
     pub(crate) id: CellId,

@@ -47,9 +47,6 @@ impl ReadBudget {
     }
 
     /// Takes a message of `length` bytes from the budget. The reply may take `limit` from its first message on.
-    ///
-    /// # Errors
-    /// [`Error::Protocol`] where the budget is exceeded.
     pub(crate) fn begin_message(&mut self, length: usize, limit: Duration) -> Result<(), Error> {
         if self.is_renewed {
             (self.bytes, self.until) = (REPLY, None);
@@ -61,9 +58,6 @@ impl ReadBudget {
     }
 
     /// Takes the overhead of a row of so many values from the budget.
-    ///
-    /// # Errors
-    /// [`Error::Protocol`] where the budget is exceeded.
     pub(crate) fn keep_row(&mut self, values: usize) -> Result<(), Error> {
         self.spend((values + 1).saturating_mul(VALUE))
     }

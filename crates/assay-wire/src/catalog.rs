@@ -28,17 +28,11 @@ const CATALOG_ONLY: &str = "pg_catalog, pg_temp";
 impl Connection {
     /// Like [`Connection::query`], for one query of catalogs or settings. On Postgres only names of `pg_catalog` count,
     /// so functions and operators that other users have created cannot change the query.
-    ///
-    /// # Errors
-    /// Those of [`Connection::query`].
     pub fn query_catalog(&mut self, sql: &str) -> Result<ResultSet, Error> {
         self.query_along(CATALOG_ONLY, sql)
     }
 
     /// Like [`Connection::query_catalog`], for a query that also names tables: those of `schema`, on Postgres.
-    ///
-    /// # Errors
-    /// Those of [`Connection::query`].
     pub fn query_tables(&mut self, schema: Option<&Schema>, sql: &str) -> Result<ResultSet, Error> {
         let path = schema.map(|it| format!("pg_catalog, {}, pg_temp", it.quoted()));
         self.query_along(path.as_deref().unwrap_or(CATALOG_ONLY), sql)
@@ -59,9 +53,6 @@ impl Connection {
     }
 
     /// The schema in which a Postgres server creates tables: the first of the search path that exists.
-    ///
-    /// # Errors
-    /// Those of [`Connection::query`].
     pub fn schema(&mut self) -> Result<Option<Schema>, Error> {
         if self.protocol() == Protocol::MySql {
             return Ok(None);

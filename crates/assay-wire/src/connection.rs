@@ -26,10 +26,6 @@ enum Session {
 
 impl Connection {
     /// Connects and logs in.
-    ///
-    /// # Errors
-    /// [`Error::Connect`], [`Error::Timeout`], [`Error::Auth`], or [`Error::Server`] where the server refuses the user
-    /// or the database.
     pub fn connect(options: &ConnectOptions) -> Result<Self, Error> {
         let mut channel = Channel::connect(options)?;
         let (session, identity) = match options.protocol {
@@ -92,9 +88,6 @@ impl Connection {
     }
 
     /// Changes how long the server may stay silent, for example while it builds a large index.
-    ///
-    /// # Errors
-    /// [`Error::Io`] where the operating system refuses the limit, as it does zero.
     pub fn set_timeout(&mut self, limit: Duration) -> Result<(), Error> {
         self.channel.stream.set_limit(limit)
     }
@@ -112,10 +105,6 @@ impl Connection {
     }
 
     /// Like [`Connection::query`], but hands each row to `take` as it comes and keeps none. For Postgres only.
-    ///
-    /// # Errors
-    /// Those of [`Connection::query`]; [`Error::Usage`] where the server is no Postgres server; and those of `take`,
-    /// after which the connection is lost.
     pub fn query_rows(
         &mut self,
         sql: &str,
@@ -155,10 +144,6 @@ impl Connection {
 
     /// Executes a prepared statement and keeps the rows of its result, as text. On Postgres, the result has no names of
     /// columns.
-    ///
-    /// # Errors
-    /// Those of [`Connection::execute`]; on MySQL, [`Error::Unsupported`] where a column holds anything but whole
-    /// numbers, decimals and strings.
     pub fn query_prepared(
         &mut self,
         id: StatementId,
@@ -171,9 +156,6 @@ impl Connection {
     }
 
     /// Runs one statement as text and counts its reply, at the cost of [`Connection::execute`].
-    ///
-    /// # Errors
-    /// Those of [`Connection::query`].
     #[inline]
     pub fn execute_text(&mut self, sql: &[u8]) -> Result<Reply, Error> {
         match &mut self.session {

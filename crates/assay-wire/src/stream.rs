@@ -78,7 +78,6 @@ impl Stream {
             .map_err(|errno| self.failed("set the timeout of", errno))
     }
 
-    /// Sends all of `bytes`.
     pub(crate) fn send(&mut self, mut bytes: &[u8]) -> Result<(), Error> {
         while !bytes.is_empty() {
             match send(&self.socket, bytes, SendFlags::NOSIGNAL) {

@@ -24,9 +24,6 @@ pub struct Progress {
 /// The messages of a protocol's replies.
 pub trait Grammar {
     /// Looks at the message at the front of `bytes`. Returns its whole length, or `None` if more of it is needed.
-    ///
-    /// # Errors
-    /// [`Error::Protocol`] where it cannot be part of a reply.
     fn message(&mut self, bytes: &[u8], progress: &mut Progress) -> Result<Option<usize>, Error>;
 }
 
@@ -38,9 +35,6 @@ impl<G: Grammar> Walker<G> {
 
     /// Walks as far as `bytes` go and returns how many were used. The rest, at most `MAX_REST` bytes, must stand at
     /// the front of the next piece.
-    ///
-    /// # Errors
-    /// [`Error::Protocol`] where the bytes are no reply.
     pub fn advance(&mut self, bytes: &[u8]) -> Result<usize, Error> {
         let mut rest = bytes;
         loop {

@@ -19,9 +19,6 @@ pub struct CsvError(String);
 
 impl<'f> CsvRows<'f> {
     /// The rows of a file with this content.
-    ///
-    /// # Errors
-    /// The file has no line with the names of the columns, or it is no UTF-8.
     pub fn new(content: &'f [u8]) -> Result<Self, CsvError> {
         if let Err(error) = std::str::from_utf8(content) {
             let line = content[..error.valid_up_to()].iter().filter(|it| **it == b'\n').count() + 1;
@@ -43,18 +40,12 @@ impl<'f> CsvRows<'f> {
     }
 
     /// The values of the next row, if there is one. An empty one stands for the default of its column.
-    ///
-    /// # Errors
-    /// The row has more or fewer values than there are columns.
     pub fn next_row(&mut self) -> Result<Option<impl Iterator<Item = &[u8]>>, CsvError> {
         let has_row = self.reader.read_byte_record(&mut self.record).map_err(told)?;
         Ok(has_row.then(|| self.record.iter()))
     }
 
     /// The number of rows.
-    ///
-    /// # Errors
-    /// A row has more or fewer values than there are columns, or there are none or too many.
     pub fn count_all(mut self) -> Result<u32, CsvError> {
         let mut count = 0_u32;
         while self.next_row()?.is_some() {

@@ -48,7 +48,6 @@ impl Sampler {
         Self { low: 0, size, shape }
     }
 
-    /// One draw.
     #[inline]
     pub(crate) fn draw(&self, stream: &mut Stream) -> u32 {
         self.low + self.offset(stream) as u32

@@ -146,7 +146,6 @@ impl Program {
     }
 }
 
-/// The text with the number of a table.
 fn numbered(text: &str, table: u32) -> String {
     text.replace("sbtest", &format!("sbtest{table}"))
 }

@@ -13,9 +13,6 @@ pub struct ScriptError {
 }
 
 /// The statements of an SQL script, without comments at the end and without semicolons.
-///
-/// # Errors
-/// It is no UTF-8, it has none, or it has commands of a client program.
 pub fn script_statements(content: &[u8], syntax: Dialect) -> Result<Vec<&str>, ScriptError> {
     let line_at = |end: usize| {
         content.get(..end).map_or(1, |before| 1 + before.iter().filter(|it| **it == b'\n').count())
@@ -42,9 +39,6 @@ pub fn script_statements(content: &[u8], syntax: Dialect) -> Result<Vec<&str>, S
 
 /// Checks a script that is for all dialects: one syntax at least must take it. A dump of one dialect is seldom a script
 /// of another.
-///
-/// # Errors
-/// Neither does. The error is that of the syntax that goes further.
 pub fn check_script(content: &[u8]) -> Result<(), ScriptError> {
     let mysql = script_statements(content, Dialect::MySql);
     match (mysql, script_statements(content, Dialect::Postgres)) {

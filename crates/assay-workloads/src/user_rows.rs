@@ -102,9 +102,6 @@ impl<'f> CsvBatches<'f> {
 
     /// Replaces `statement` with the next one and returns its number of rows, as [`UserBatches::next_into`] does. An
     /// empty value becomes the default of its column.
-    ///
-    /// # Errors
-    /// A row has more or fewer values than there are columns.
     pub fn next_into(&mut self, statement: &mut Vec<u8>) -> Result<u32, CsvError> {
         statement.clear();
         let mut count = 0;

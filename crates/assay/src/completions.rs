@@ -18,9 +18,6 @@ const VARIABLE: &str = "COMPLETE";
 const SHELLS: Shells<'_> = Shells(&[&Bash, &Zsh, &Fish]);
 
 /// Answers a shell that asks for completions; `false` if none does.
-///
-/// # Errors
-/// The shell is unknown, or does not take the answer.
 pub(crate) fn answered() -> Result<bool> {
     if std::env::var_os(VARIABLE).is_none() {
         return Ok(false);

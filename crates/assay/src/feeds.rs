@@ -49,7 +49,6 @@ pub(crate) fn check(output: &Output) -> Result<()> {
     }
 }
 
-/// One study.
 pub(crate) fn of_study(feed: &Feed, record: &StudyRecord, judgement: &Judgement) -> Result<String> {
     match feed.made {
         Made::Study(render) => Ok(told(feed, render(record, judgement))),

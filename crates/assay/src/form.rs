@@ -9,7 +9,6 @@ use crate::cli::{FormatWord, Output};
 /// The form of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// One text.
     Text(Format),
     /// Charts, which are files of a directory.
     Charts(ChartForm),

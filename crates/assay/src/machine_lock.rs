@@ -88,9 +88,6 @@ fn lock_file() -> PathBuf {
 
 impl MachineLock {
     /// Waits until no other assay measures on this machine.
-    ///
-    /// # Errors
-    /// When another one measures for too long, the user asks to stop, or the file cannot be locked.
     pub(crate) fn wait(progress: &Progress, interrupt: &Interrupt) -> Result<Self> {
         let told = |holder: &str| {
             let hours = WAIT_LIMIT.as_secs() / 3600;

@@ -10,9 +10,6 @@ use assay_pack::{LEDGER, Pack, SIZE_MAX};
 use crate::advice::Advised;
 
 /// Opens a ledger file, or the ledger of a pack, to read it.
-///
-/// # Errors
-/// The file is neither, or the pack was altered.
 pub(crate) fn open_ledger(file: &Path) -> Result<Ledger> {
     if !is_pack(file) {
         return Ok(Ledger::open_read_only(file)?);

@@ -14,7 +14,6 @@ pub(crate) fn cache_dir(given: Option<&Path>) -> Result<PathBuf> {
     absolute(given, CACHE, ".cache", "assay")
 }
 
-/// The ledger file.
 pub(crate) fn ledger_file(given: Option<&Path>) -> Result<PathBuf> {
     let file = absolute(given, LEDGER, ".local/share", "assay/ledger.db")?;
     if file.is_dir() {

@@ -12,9 +12,6 @@ use crate::cli::Cli;
 use crate::exit::Exit;
 
 /// Prints one part.
-///
-/// # Errors
-/// There is no part of this name.
 #[expect(clippy::print_stdout, reason = "the result")]
 pub(crate) fn run(name: &str) -> Result<Exit> {
     let text = match name.split_once(':') {

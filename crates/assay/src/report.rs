@@ -374,13 +374,11 @@ fn is_same(one: &Path, other: &Path) -> bool {
 /// The file of `-o` cannot take a result.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NoPlace {
-    /// It is a directory.
     #[error("`{}` is a directory; `{}` takes a file", .0.display(), .1)]
     Directory(PathBuf, &'static str),
     /// Its directory does not exist.
     #[error("`{}` cannot be written: `{}` names a file in a directory that exists", .0.display(), .1)]
     NoDirectory(PathBuf, &'static str),
-    /// It is the ledger.
     #[error("`{}` is the ledger, which `{}` would overwrite", .0.display(), .1)]
     Ledger(PathBuf, &'static str),
     /// Both options name it.

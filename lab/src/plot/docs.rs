@@ -17,9 +17,6 @@ pub(super) struct Table {
 const END: &str = "<!-- end -->";
 
 /// Replaces the tables that a page has markers for. Tables without data stay as they are.
-///
-/// # Errors
-/// A marker names no table, or has no end.
 pub(super) fn replace(page: &Path, tables: &[Table]) -> Result<()> {
     let before = fs::read_to_string(page)?;
     let after = replaced(&before, tables).with_context(|| page.display().to_string())?;

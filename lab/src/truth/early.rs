@@ -119,9 +119,6 @@ impl EarlyCase {
 }
 
 /// Simulates the study of a case with this seed and adds what it found to a tally.
-///
-/// # Errors
-/// An invariant of studies is broken.
 pub fn add_early(tally: &mut EarlyTally, case: &EarlyCase, seed: u64) -> Result<(), String> {
     let (word, cell, log) = case.change(seed);
     let ended = simulate(case.scenario(seed))?;

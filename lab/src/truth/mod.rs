@@ -19,9 +19,6 @@ use assay_sim::{Ended, simulate};
 const REFERENCE: [(&str, u64); 2] = [("virtual/one-3/5m", 1), ("stalls/null/5m", 2)];
 
 /// Simulates the study of a case with this seed and adds what it found to a tally.
-///
-/// # Errors
-/// An invariant of studies is broken.
 pub fn add_study(tally: &mut Tally, case: &Case, seed: u64) -> Result<(), String> {
     let scenario = case.scenario(seed);
     let changes = case.changes(seed);
@@ -71,9 +68,6 @@ fn decided_s(ended: &Ended, cell: usize, verdict: Verdict) -> Option<f64> {
 
 /// A number that changes whenever the statistics, the driver or the simulation do: results with different ones must not
 /// be added up.
-///
-/// # Errors
-/// An invariant of studies is broken.
 pub fn fingerprint() -> Result<u64, String> {
     let mut hasher = DefaultHasher::new();
     for (name, seed) in REFERENCE {

@@ -69,9 +69,6 @@ pub(super) struct Contents {
 }
 
 /// Makes the files of the architectures that are named: `x86_64` (the default), `aarch64`.
-///
-/// # Errors
-/// What is missing, such as a toolchain; a program that is too large or needs too new a C library.
 #[expect(clippy::print_stdout, reason = "a task reports on stdout")]
 pub fn run(words: &[String]) -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");

@@ -49,9 +49,6 @@ const SHELLS: [(&str, &str); 3] = [
 ];
 
 /// Installs the package and the wheel in the releases that are named, by default in all, and measures with them.
-///
-/// # Errors
-/// What could not be installed, did not measure, or took too long.
 #[expect(clippy::print_stdout, reason = "a task reports on stdout")]
 pub fn run(words: &[String]) -> Result<()> {
     let releases = releases(words)?;

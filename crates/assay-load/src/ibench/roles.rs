@@ -58,7 +58,6 @@ pub(super) enum Counted {
 }
 
 impl Role {
-    /// Its connections.
     pub(super) fn wires(&self) -> impl Iterator<Item = &Connection> {
         let (wire, other) = match self {
             Self::Inserter(it) => (&it.wire, it.indexes.as_ref().map(|(wire, _)| wire)),

@@ -87,9 +87,6 @@ pub struct IbenchSession {
 
 impl IbenchSession {
     /// Connects all threads of all clients.
-    ///
-    /// # Errors
-    /// When a thread cannot be started, connect, or prepare its statements.
     pub fn open(options: &ConnectOptions, work: &IbenchWork) -> Result<Self> {
         let options = ConnectOptions { timeout: options.timeout.max(SILENCE), ..options.clone() };
         let mut session = Self { threads: Vec::new(), common: Arc::default(), work: *work };
@@ -196,9 +193,6 @@ impl IbenchSession {
     }
 
     /// Makes a connection, given by its index in [`IbenchSession::connection_ids`], answer `count` empty statements.
-    ///
-    /// # Errors
-    /// When there is no such connection, or it is lost.
     pub fn round_trips(&self, connection: usize, count: u32) -> Result<()> {
         let mut before = 0;
         for (_, thread) in &self.threads {
@@ -212,10 +206,6 @@ impl IbenchSession {
     }
 
     /// Carries out the step. Connections stay open until the session is dropped.
-    ///
-    /// # Errors
-    /// When a statement fails in a way that is not retried, a server falls silent, or `stop` is asked:
-    /// [`Error::Stopped`].
     pub fn run(
         &mut self,
         stop: &Stop,

@@ -8,9 +8,6 @@ use crate::error::{Error, Result};
 use crate::share::for_whole_tables;
 
 /// Drops the tables of the Insert Benchmark and creates them again, if the step begins with that.
-///
-/// # Errors
-/// When the server cannot be reached or refuses a statement.
 pub fn create_ibench_tables(
     options: &ConnectOptions,
     (dialect, engine): (Dialect, Engine),

@@ -32,9 +32,6 @@ pub struct Survey {
 
 /// Lists every object named like one of the first `tables` tables, or like an index that they need with this key of
 /// `id`. Changes nothing.
-///
-/// # Errors
-/// [`Error::Unfit`] for a system database, a replica or a read-only server. Also when a query fails.
 pub fn survey(
     options: &ConnectOptions,
     dialect: Dialect,
@@ -53,9 +50,6 @@ pub fn survey(
 }
 
 /// The numbers of the existing tables `sbtest1`, `sbtest2`, ..., whatever is in them.
-///
-/// # Errors
-/// When a query fails.
 pub fn numbers(control: &mut Connection, dialect: Dialect) -> Result<Vec<u32>> {
     let rows = match dialect {
         Dialect::MySql => ask(
@@ -70,9 +64,6 @@ pub fn numbers(control: &mut Connection, dialect: Dialect) -> Result<Vec<u32>> {
 }
 
 /// Fails if a server does not have a storage engine. To be called before anything is dropped.
-///
-/// # Errors
-/// [`Error::NoEngine`]. Also when a query fails.
 pub fn check_engine(options: &ConnectOptions, engine: Engine) -> Result<()> {
     if options.protocol == Protocol::Postgres {
         return Ok(());
@@ -127,18 +118,12 @@ impl Survey {
     }
 
     /// Fails unless every object is a table as an earlier load has left it.
-    ///
-    /// # Errors
-    /// [`Error::Foreign`] with each other object.
     pub fn refuse_foreign(&self) -> Result<()> {
         let foreign = self.said_of_foreign(|_| true);
         if foreign.is_empty() { Ok(()) } else { Err(Error::Foreign(foreign)) }
     }
 
     /// Like [`Survey::refuse_foreign`], for work that would change the rows of a user's own tables.
-    ///
-    /// # Errors
-    /// [`Error::OtherTables`] with each other object.
     pub fn refuse_other_tables(&self) -> Result<()> {
         // No index is created: its name may belong to anything.
         let foreign = self.said_of_foreign(|it| it.name.starts_with("sbtest"));
@@ -151,9 +136,6 @@ impl Survey {
     }
 
     /// Fails if the tables could be loaded once but not again, because the user may not see their triggers.
-    ///
-    /// # Errors
-    /// [`Error::Blind`].
     pub fn refuse_blindness(&self) -> Result<()> {
         if self.sees_triggers {
             Ok(())
@@ -163,9 +145,6 @@ impl Survey {
     }
 
     /// Fails if an object that stays refers to a table that would be dropped.
-    ///
-    /// # Errors
-    /// [`Error::Referenced`].
     pub fn refuse_referenced(&self) -> Result<()> {
         if let Some((it, by)) = self.objects.iter().find_map(|it| Some((it, it.referrer.as_ref()?)))
         {

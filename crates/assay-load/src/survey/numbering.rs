@@ -8,9 +8,6 @@ use crate::error::{Error, Result};
 
 /// Fails if the server does not number the rows of each of the first `tables` tables. To be called before a test that
 /// inserts rows without ids: where none is unique, the rows would all get the id 0.
-///
-/// # Errors
-/// [`Error::NotNumbered`]. Also when a query fails.
 pub fn check_numbering(options: &ConnectOptions, dialect: Dialect, tables: u32) -> Result<()> {
     let mut control = connect(options)?;
     let numbered = match dialect {

@@ -53,16 +53,10 @@ pub trait Workload: Sync {
 
     /// Refuses to load into a database of somebody else that has tables with the same names, unless an earlier load
     /// made them. Returns what a load would replace, in words, if that is worth telling.
-    ///
-    /// # Errors
-    /// When tables of somebody else are in the way, or the server cannot be asked.
     fn claim(&self, place: &Place<'_>) -> Result<Option<String>>;
 
     /// Creates and loads the tables, and makes sure that they hold what was sent. Tables that no load has made are
     /// replaced only if the server `is_ours`.
-    ///
-    /// # Errors
-    /// When a file cannot be read, the server refuses a statement, or a table does not hold what was sent.
     fn fill(
         &self,
         place: &Place<'_>,
@@ -71,20 +65,11 @@ pub trait Workload: Sync {
     ) -> Result<LoadReport>;
 
     /// Reads every row of the tables once and sums them up.
-    ///
-    /// # Errors
-    /// When the server cannot be reached or a table is missing.
     fn content(&self, place: &Place<'_>) -> Result<Content>;
 
     /// Makes the server read all tables once, so that they are in its cache.
-    ///
-    /// # Errors
-    /// When the server cannot be reached or a table is missing.
     fn fill_cache(&self, place: &Place<'_>) -> Result<()>;
 
     /// What the clients of a test do, by client.
-    ///
-    /// # Errors
-    /// When its clients do not work in turns, or what an earlier run left cannot be removed.
     fn actors(&self, options: &ConnectOptions, work: &Work) -> Result<Vec<Box<dyn Actor>>>;
 }

@@ -14,9 +14,6 @@ pub use types::{Claim, ClaimFile, ClaimPart};
 use crate::document::FileError;
 
 /// Reads a file of statements; `name` is what errors call it, `text` its content.
-///
-/// # Errors
-/// [`FileError`] for the first mistake found: its text shows the line and marks the place.
 pub fn read_claims(name: &str, text: &str) -> Result<ClaimFile, FileError> {
     read::claims(text).map_err(|fault| fault.shown_in(name, text))
 }

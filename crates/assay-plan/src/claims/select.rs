@@ -6,9 +6,6 @@ use super::types::{ClaimPart, SystemWords, TestWords, Than};
 
 impl ClaimPart {
     /// The systems that it is about, each with the one that it is compared with; `None` for a figure that needs none.
-    ///
-    /// # Errors
-    /// The words of the claim that name no system of the study.
     pub fn pairs(&self, systems: &[System]) -> Result<Vec<(usize, Option<usize>)>, &str> {
         let others = match &self.than {
             _ if !self.statement.quantity.is_ratio() => vec![],
@@ -73,9 +70,6 @@ impl ClaimPart {
     }
 
     /// The systems that it claims to have the smallest or largest value; empty if it claims no such thing.
-    ///
-    /// # Errors
-    /// Its words, if they name no system of the study.
     pub fn extremes(&self, systems: &[System]) -> Result<Vec<usize>, &str> {
         self.extreme.as_ref().map_or(Ok(Vec::new()), |it| named(std::slice::from_ref(it), systems))
     }

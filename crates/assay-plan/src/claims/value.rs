@@ -125,7 +125,6 @@ fn words<'t>(value: &Value<'t>, expected: &str) -> Result<Vec<(&'t str, Value<'t
     values.into_iter().map(word).collect()
 }
 
-/// Words for systems.
 pub(super) fn systems(value: &Value<'_>) -> Result<Vec<SystemWords>, Fault> {
     let words = words(value, "a system such as `\"8.0\"`, or a list of them")?;
     let system = |(text, value): (&str, Value<'_>)| {

@@ -59,9 +59,6 @@ impl Hint for ConfigFault {
 /// Reads the lines of a config file, in order; a later line overrides an earlier one.
 ///
 /// In a `my.cnf`, only the groups count that this server reads.
-///
-/// # Errors
-/// [`ConfigFault`] for the first line that cannot be read.
 pub fn config_lines(spec: &SystemSpec, text: &str) -> Result<Vec<ConfigLine>, ConfigFault> {
     let mut found = Vec::new();
     let dialect = spec.product.dialect();

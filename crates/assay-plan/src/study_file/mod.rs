@@ -18,9 +18,6 @@ use crate::document::FileError;
 use crate::request::Request;
 
 /// Reads a study file; `name` is what errors call it, `text` its content.
-///
-/// # Errors
-/// [`FileError`] for the first mistake found: its text shows the line and marks the place.
 pub fn read_study(name: &str, text: &str) -> Result<Request, FileError> {
     read::request(text).map_err(|fault| fault.shown_in(name, text))
 }

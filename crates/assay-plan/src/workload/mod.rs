@@ -28,9 +28,6 @@ pub struct Workload {
 }
 
 /// Reads a workload: `path` is what errors call the file. Its content says what it is.
-///
-/// # Errors
-/// [`FileError`] for the mistakes found: its text shows their lines and marks the places.
 pub fn read_workload(path: &str, text: &str, files: ReadFile<'_>) -> Result<Workload, FileError> {
     let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
     let name = file.rsplit_once('.').map_or(file, |(name, _)| name);

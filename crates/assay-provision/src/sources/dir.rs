@@ -41,9 +41,6 @@ impl Named for Directory {
 }
 
 /// The server in a directory, which runs on this machine's libraries.
-///
-/// # Errors
-/// When the directory has no server, or one of another family.
 fn prefix(catalog: &Catalog, product: Product, path: &Path) -> Result<Prefix, Error> {
     let wrong = |detail: String| Error::NotAServer { path: path.to_owned(), detail };
     let path = fs::canonicalize(path)?;

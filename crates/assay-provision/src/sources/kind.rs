@@ -28,7 +28,6 @@ pub(crate) trait Source: Debug + Sync {
         &[]
     }
 
-    /// Its kind.
     fn kind(&self) -> Kind<'_>;
 }
 
@@ -46,9 +45,6 @@ pub(crate) trait Distribution {
     fn reachable(&self, catalog: &Catalog) -> Vec<String>;
 
     /// The archives of this machine. State goes under `directory`, guarded by `lock`.
-    ///
-    /// # Errors
-    /// [`Error::is_lack`] if the machine has none, so that only the other sources remain.
     fn open<'a>(
         &self,
         catalog: &'a Catalog,
@@ -94,13 +90,9 @@ pub(crate) trait Archives: Debug {
 
 /// The packages of a release.
 pub(crate) trait Index {
-    /// All versions of a package.
     fn versions(&self, package: &str) -> Vec<&Record>;
 
     /// The roots at the given version (if `None`, each at its newest) and every library that they need, by name.
-    ///
-    /// # Errors
-    /// When a root or a library is missing.
     fn closure(
         &self,
         roots: &[String],

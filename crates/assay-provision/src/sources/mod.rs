@@ -35,7 +35,6 @@ pub(crate) fn distributions() -> impl Iterator<Item = (&'static str, &'static dy
     })
 }
 
-/// The registries.
 pub(crate) fn registries() -> impl Iterator<Item = (&'static str, &'static dyn Registry)> {
     ALL.iter().filter_map(|source| match source.kind() {
         Kind::Registry(it) => Some((source.word(), it)),

@@ -22,7 +22,6 @@ pub(super) const FORMAT: Format = Format {
 /// A text with more lines than this repeats its answer at the end, next to the prompt.
 const SCREEN: usize = 40;
 
-/// Renders a document.
 pub(crate) fn render(document: &Document<'_>, options: TextOptions) -> String {
     let mut lines = blocks(&document.blocks, options.width, 0);
     if document.repeats_answer && lines.len() > SCREEN {

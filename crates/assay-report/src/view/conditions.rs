@@ -36,7 +36,6 @@ pub(crate) struct Conditions<'a> {
     pub(crate) events: Vec<Event<'a>>,
 }
 
-/// The machine.
 pub(crate) struct Machine {
     /// Number and model of the CPUs.
     pub(crate) cpus: String,
@@ -49,7 +48,6 @@ pub(crate) struct Machine {
     pub(crate) state: Vec<String>,
 }
 
-/// One system.
 pub(crate) struct SystemFacts<'a> {
     pub(crate) label: &'a str,
     /// The whole name, where the label is shorter. People find it nowhere else.

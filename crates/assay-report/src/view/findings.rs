@@ -76,7 +76,6 @@ pub(crate) struct TopicFindings<'a> {
 }
 
 impl TopicFindings<'_> {
-    /// The word for their class.
     pub(crate) fn class_word(&self) -> &'static str {
         word(self.class)
     }
@@ -126,7 +125,6 @@ fn shown(value: &str) -> &str {
     if value.is_empty() { "(empty)" } else { value }
 }
 
-/// The word for a class.
 pub(crate) fn word(class: AuditClass) -> &'static str {
     match class {
         AuditClass::Expected => "expected",

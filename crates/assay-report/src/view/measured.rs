@@ -49,7 +49,6 @@ pub(crate) struct TestSection<'a> {
     pub(crate) rows: Vec<TestRow<'a>>,
 }
 
-/// One test.
 pub(crate) struct TestRow<'a> {
     /// Number of the cell in the study, from 1.
     pub(crate) cell: usize,

@@ -115,7 +115,6 @@ pub(crate) struct Calls {
     pub(crate) is_compared: bool,
 }
 
-/// The profile of a system in a cell.
 fn of<'a>(study: &'a JudgedStudy, cell: CellId, system: usize) -> Option<&'a Profile> {
     let mut all = study.record.profiles.iter();
     all.find(|it| it.cell == cell && it.system == system).map(|it| &it.profile)

@@ -9,7 +9,6 @@ use crate::number::figure;
 /// Nanoseconds in a second.
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// The charts of one step.
 pub(crate) struct StepCharts<'a> {
     pub(crate) step: &'a str,
     pub(crate) charts: Vec<Chart>,

@@ -54,7 +54,6 @@ impl<'a> JudgedStudy<'a> {
         }
     }
 
-    /// The judgement of one cell and system.
     pub(crate) fn cell(&self, cell: CellId, system: usize) -> Option<&'a CellJudgement> {
         self.judgement.cells.get(*self.judged.get(&(cell, system))?)
     }

@@ -25,7 +25,6 @@ pub(crate) struct Sweep<'a> {
     pub(crate) is_wide: bool,
 }
 
-/// The curves of a test.
 pub(crate) struct TestCurves<'a> {
     pub(crate) test: &'a str,
     pub(crate) group: &'static Group,

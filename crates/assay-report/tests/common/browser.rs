@@ -20,7 +20,6 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// Where screenshots are wanted: a directory.
 const SCREENSHOTS: &str = "ASSAY_SCREENSHOTS";
 
-/// A window.
 #[derive(Clone, Copy)]
 pub(crate) struct Window {
     pub(crate) width: u32,

@@ -23,10 +23,6 @@ pub(crate) fn all() -> impl Iterator<Item = &'static dyn Servers> {
     ALL.iter().map(|(_, servers)| *servers)
 }
 
-/// The servers of a product.
-///
-/// # Errors
-/// [`Error::NoServers`].
 pub(crate) fn of(product: Product) -> Result<&'static dyn Servers, Error> {
     let found = ALL.iter().find(|(known, _)| *known == product);
     found.map(|(_, servers)| *servers).ok_or(Error::NoServers(product))

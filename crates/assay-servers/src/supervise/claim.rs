@@ -44,9 +44,6 @@ impl Claim {
     }
 
     /// Claims a directory whose parent exists. `None` if somebody else holds it.
-    ///
-    /// # Errors
-    /// When its lock file cannot be created or locked.
     pub fn try_take(directory: &Path) -> io::Result<Option<Self>> {
         let mut lock = directory.as_os_str().to_owned();
         lock.push(ENDING);
@@ -100,9 +97,6 @@ impl Claim {
     }
 
     /// Removes the directory, if it exists, then its lock file.
-    ///
-    /// # Errors
-    /// When either cannot be removed.
     pub fn remove(self) -> io::Result<()> {
         remove(&self.directory)?;
         // The cache may have been emptied meanwhile, and the path may hold another process' lock file.
@@ -121,9 +115,6 @@ impl Drop for Claim {
 }
 
 /// Whether a locked file is still the one at its path. It may have been removed before it was locked.
-///
-/// # Errors
-/// When the files cannot be inspected.
 pub fn is_at(file: &std::fs::File, path: &Path) -> io::Result<bool> {
     let locked = file.metadata()?;
     match fs::symlink_metadata(path) {
@@ -134,9 +125,6 @@ pub fn is_at(file: &std::fs::File, path: &Path) -> io::Result<bool> {
 }
 
 /// Removes the directories of `root` that no supervisor holds and whose names `may_go`. Returns how many.
-///
-/// # Errors
-/// When something cannot be locked or removed.
 pub fn collect_unheld(root: &Path, may_go: impl Fn(&str) -> bool) -> io::Result<usize> {
     if !root.is_dir() {
         return Ok(0);

@@ -72,9 +72,6 @@ const KEPT: [CapabilitySet; 3] =
 /// necessary.
 ///
 /// To be called before the threads that work with servers start.
-///
-/// # Errors
-/// When root cannot become another user either.
 pub fn leave_root_where_needed() -> io::Result<bool> {
     if !geteuid().is_root() || is_available()? {
         return Ok(false);

@@ -344,9 +344,6 @@ fn ending(status: &WaitIdStatus) -> Option<Ending> {
 
 /// Kills all descendants of this process until none is left. SIGKILL also ends stopped processes. Only for a process
 /// that is about to end, because other threads that wait for a child may miss its end.
-///
-/// # Errors
-/// When the processes of the machine cannot be listed.
 pub fn kill_descendants() -> io::Result<()> {
     set_child_subreaper(Some(getpid()))?;
     loop {

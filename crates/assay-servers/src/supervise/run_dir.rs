@@ -99,9 +99,6 @@ pub(crate) fn create_private(path: &Path, recursive: bool) -> io::Result<()> {
 }
 
 /// Removes processes and directories of killed supervisors below `run_root`. Returns how many supervisors there were.
-///
-/// # Errors
-/// When `run_root` is not private, or something cannot be removed.
 pub fn collect_garbage(run_root: &Path) -> Result<usize, Error> {
     prepare_root(run_root)?;
     let _root_lock = lock_root(run_root)?;

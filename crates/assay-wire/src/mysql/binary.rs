@@ -30,9 +30,6 @@ const OTHER: &str =
 const UNSIGNED: u16 = 32;
 
 /// Parses the description of a column. Returns its type.
-///
-/// # Errors
-/// [`Error::Protocol`] where the packet is malformed.
 pub fn parse_column_type(payload: &[u8]) -> Result<ColumnType, Error> {
     const WHAT: &str = "the description of a column";
     let mut cursor = Cursor(payload);
@@ -48,10 +45,6 @@ pub fn parse_column_type(payload: &[u8]) -> Result<ColumnType, Error> {
 
 /// Parses a row of the binary protocol into the values that the text protocol would have, but without leading zeros;
 /// `None` is NULL.
-///
-/// # Errors
-/// [`Error::Protocol`] where the row is malformed or has another number of columns, [`Error::Unsupported`] where a
-/// column holds anything but whole numbers, decimals and strings, such as dates.
 pub fn parse_binary_row(
     payload: &[u8],
     columns: &[ColumnType],

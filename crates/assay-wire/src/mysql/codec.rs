@@ -123,10 +123,6 @@ fn text(bytes: &[u8]) -> String {
 }
 
 /// Parses the server's first packet.
-///
-/// # Errors
-/// [`Error::Server`] where the server refuses the connection, [`Error::Protocol`] where the packet
-/// is malformed or of a protocol other than 10.
 pub fn parse_greeting(payload: &[u8]) -> Result<Greeting, Error> {
     const WHAT: &str = "the server's greeting";
     let mut cursor = Cursor(payload);
@@ -157,9 +153,6 @@ pub fn parse_greeting(payload: &[u8]) -> Result<Greeting, Error> {
 }
 
 /// Parses the request to log in by another method: its name and nonce.
-///
-/// # Errors
-/// [`Error::Protocol`] where the packet is no such request, [`Error::Auth`] where it is one of servers before 4.1.
 pub fn parse_auth_switch(payload: &[u8]) -> Result<(String, Vec<u8>), Error> {
     match payload {
         [0xfe] => Err(Error::Auth {
@@ -188,9 +181,6 @@ pub fn parse_error(payload: &[u8]) -> Error {
 }
 
 /// Parses the packet that ends a statement without rows.
-///
-/// # Errors
-/// [`Error::Protocol`] where the packet is malformed.
 pub fn parse_ok(payload: &[u8]) -> Result<Completion, Error> {
     const WHAT: &str = "an OK packet";
     let mut cursor = Cursor(payload);
@@ -210,9 +200,6 @@ pub fn is_eof(payload: &[u8]) -> bool {
 }
 
 /// Parses the packet that ends a list of columns or rows.
-///
-/// # Errors
-/// [`Error::Protocol`] where the packet is malformed.
 pub fn parse_eof(payload: &[u8]) -> Result<Completion, Error> {
     match payload {
         [0xfe, _, _, low, high, ..] if is_eof(payload) => {
@@ -223,9 +210,6 @@ pub fn parse_eof(payload: &[u8]) -> Result<Completion, Error> {
 }
 
 /// Parses the first packet of the reply to a statement.
-///
-/// # Errors
-/// [`Error::Server`] where the statement failed, [`Error::Protocol`] where the packet is malformed.
 pub fn parse_head(payload: &[u8]) -> Result<Head, Error> {
     const WHAT: &str = "the head of a reply";
     match payload {
@@ -240,9 +224,6 @@ pub fn parse_head(payload: &[u8]) -> Result<Head, Error> {
 }
 
 /// Parses the first packet of the reply to a request to prepare a statement.
-///
-/// # Errors
-/// [`Error::Server`] where the server refused, [`Error::Protocol`] where the packet is malformed.
 pub fn parse_prepared(payload: &[u8]) -> Result<Prepared, Error> {
     const WHAT: &str = "the answer to a prepare";
     let mut cursor = Cursor(payload);
@@ -258,9 +239,6 @@ pub fn parse_prepared(payload: &[u8]) -> Result<Prepared, Error> {
 }
 
 /// Parses the description of a column. Returns its name.
-///
-/// # Errors
-/// [`Error::Protocol`] where the packet is malformed.
 pub fn parse_column(payload: &[u8]) -> Result<String, Error> {
     const WHAT: &str = "the description of a column";
     let mut cursor = Cursor(payload);
@@ -272,9 +250,6 @@ pub fn parse_column(payload: &[u8]) -> Result<String, Error> {
 }
 
 /// Parses a row of the text protocol; `None` is NULL.
-///
-/// # Errors
-/// [`Error::Protocol`] where the row is malformed or has another number of columns.
 pub fn parse_row(payload: &[u8], columns: usize) -> Result<Vec<Option<Vec<u8>>>, Error> {
     const WHAT: &str = "a row";
     let mut cursor = Cursor(payload);

@@ -44,9 +44,6 @@ pub struct Login<'a> {
 
 impl<'a> Login<'a> {
     /// Reads the server's greeting. Returns it with the payload to answer with.
-    ///
-    /// # Errors
-    /// Those of [`parse_greeting`], and [`Error::Protocol`] for a server that is too old.
     pub fn start(
         options: &'a ConnectOptions,
         greeting: &[u8],
@@ -84,10 +81,6 @@ impl<'a> Login<'a> {
     }
 
     /// Takes a packet. Returns the payload to answer with, if one is due.
-    ///
-    /// # Errors
-    /// [`Error::Server`] where the server refuses, [`Error::Auth`] where it requires what this client will not do,
-    /// [`Error::Protocol`] where the packet is malformed.
     pub fn step(&mut self, payload: &[u8]) -> Result<Option<Vec<u8>>, Error> {
         match payload {
             [0, ..] => {

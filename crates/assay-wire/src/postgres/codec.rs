@@ -57,9 +57,6 @@ pub struct Completion {
 }
 
 /// Kind and body length of the message that begins with these bytes.
-///
-/// # Errors
-/// [`Error::Protocol`] where the length is impossible.
 pub fn parse_header(header: [u8; HEADER]) -> Result<(u8, usize), Error> {
     let [kind, a, b, c, d] = header;
     let length = i32::from_be_bytes([a, b, c, d]);
@@ -99,9 +96,6 @@ pub fn parse_error(body: &[u8]) -> Error {
 }
 
 /// Parses the tag of a complete statement, such as `UPDATE 3` or `SELECT 100`.
-///
-/// # Errors
-/// [`Error::Protocol`] where the tag is not text.
 pub fn parse_complete(body: &[u8]) -> Result<Completion, Error> {
     let (tag, _) = text(body)?;
     let word = tag.split(' ').next().unwrap_or_default();
@@ -116,9 +110,6 @@ pub fn parse_complete(body: &[u8]) -> Result<Completion, Error> {
 }
 
 /// The names of the columns that follow.
-///
-/// # Errors
-/// [`Error::Protocol`] where the body is malformed.
 pub fn parse_columns(body: &[u8]) -> Result<Vec<String>, Error> {
     /// Table, column, type, size, modifier, format.
     const FACTS: usize = 4 + 2 + 4 + 2 + 4 + 2;
@@ -133,17 +124,11 @@ pub fn parse_columns(body: &[u8]) -> Result<Vec<String>, Error> {
 }
 
 /// The number of types that a statement's parameters have.
-///
-/// # Errors
-/// [`Error::Protocol`] where the body is malformed.
 pub fn parse_parameters(body: &[u8]) -> Result<usize, Error> {
     number(body).map(|(count, _)| usize::from(count))
 }
 
 /// The values of a row in order; `None` is NULL. After an error there are no more.
-///
-/// # Errors
-/// [`Error::Protocol`] where the body is malformed.
 pub fn parse_row(body: &[u8]) -> Result<Values<'_>, Error> {
     number(body).map(|(left, rest)| Values { left, rest })
 }
@@ -190,18 +175,12 @@ impl<'a> Values<'a> {
 }
 
 /// Name and value of a setting that the server reports.
-///
-/// # Errors
-/// [`Error::Protocol`] where the body is malformed.
 pub fn parse_parameter(body: &[u8]) -> Result<(&str, Cow<'_, str>), Error> {
     let (name, rest) = text(body)?;
     Ok((name, String::from_utf8_lossy(bytes(rest)?.0)))
 }
 
 /// Process id of the backend.
-///
-/// # Errors
-/// [`Error::Protocol`] where the body is malformed.
 pub fn parse_backend(body: &[u8]) -> Result<u32, Error> {
     let id = body.first_chunk::<4>().ok_or(Error::Protocol("a backend without process id"))?;
     Ok(u32::from_be_bytes(*id))
@@ -229,9 +208,6 @@ fn number(bytes: &[u8]) -> Result<(u16, &[u8]), Error> {
 }
 
 /// Appends a message whose body `put` appends.
-///
-/// # Errors
-/// [`Error::Usage`] where the body is longer than the protocol allows.
 pub(crate) fn put_message(
     kind: u8,
     out: &mut Vec<u8>,
@@ -242,9 +218,6 @@ pub(crate) fn put_message(
 }
 
 /// Appends a length that counts itself and what `put` appends.
-///
-/// # Errors
-/// Those of [`put_message`].
 pub(crate) fn put_length(out: &mut Vec<u8>, put: impl FnOnce(&mut Vec<u8>)) -> Result<(), Error> {
     let start = out.len();
     out.extend_from_slice(&[0; 4]);

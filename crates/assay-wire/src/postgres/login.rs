@@ -33,9 +33,6 @@ pub struct Login<'a> {
 
 impl<'a> Login<'a> {
     /// Starts a login. Returns it with the first message to send.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] where a name holds a zero byte.
     pub fn start(options: &'a ConnectOptions) -> Result<(Self, Vec<u8>), Error> {
         let user = checked(&options.user)?;
         let database = options.database.as_deref().map(checked).transpose()?;
@@ -64,10 +61,6 @@ impl<'a> Login<'a> {
     }
 
     /// Takes the body of an authentication message. Returns the message to answer with, if one is due.
-    ///
-    /// # Errors
-    /// [`Error::Auth`] where the server requires what this client will not do, [`Error::Protocol`] where the message is
-    /// malformed.
     pub fn step(&mut self, body: &[u8]) -> Result<Option<Vec<u8>>, Error> {
         let Some((asked, data)) = body.split_first_chunk::<4>() else {
             return Err(Error::Protocol("a step of the login that is cut off"));

@@ -29,7 +29,6 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Logs in.
     pub(crate) fn log_in(
         channel: &mut Channel,
         options: &ConnectOptions,

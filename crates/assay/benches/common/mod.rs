@@ -80,7 +80,6 @@ impl From<assay_servers::Error> for Error {
     }
 }
 
-/// The CPU of the clients.
 pub(crate) fn client_cpu() -> usize {
     *assay_probe::cpus_allowed().unwrap().last().unwrap()
 }

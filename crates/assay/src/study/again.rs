@@ -20,7 +20,6 @@ pub(crate) enum Changed {
         shown(rendered)
     )]
     Options {
-        /// The system.
         system: String,
         /// The first option that differs, as the ledger has it.
         recorded: Option<String>,
@@ -30,7 +29,6 @@ pub(crate) enum Changed {
     /// What it was measured with is not there any more.
     #[error("`{system}` was measured with {was}")]
     Replaced {
-        /// The system.
         system: String,
         /// What it was, and what is there now.
         was: String,

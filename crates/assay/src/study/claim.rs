@@ -55,9 +55,6 @@ impl Claim {
     }
 
     /// The claim of a study that was begun here by this user, if it is one.
-    ///
-    /// # Errors
-    /// [`StillMeasured`].
     pub(crate) fn again(record: &StudyRecord) -> Result<Option<Self>> {
         Self::locked(record, path(record)?, false)
     }

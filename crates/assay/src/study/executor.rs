@@ -94,9 +94,6 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
     }
 
     /// The result of a study for the user.
-    ///
-    /// # Errors
-    /// [`Unfinished`] where tests were left out, and the failure that ended the study.
     pub(crate) fn end(self, end: End) -> Result<()> {
         let why = match end {
             End::Complete => return Ok(()),

@@ -23,9 +23,6 @@ impl Hint for OtherMachine {
 }
 
 /// The facts about the machine that have changed since the study began.
-///
-/// # Errors
-/// It is another machine: another processor, another number of CPUs, or more or less memory.
 pub(crate) fn changes(record: &StudyRecord, here: &Host) -> Result<Vec<EventKind>, OtherMachine> {
     let began = record.host();
     let other = |there, here| OtherMachine { study: record.study.id.clone(), there, here };

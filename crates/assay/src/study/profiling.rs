@@ -16,9 +16,6 @@ use crate::stacks::NONE_CHANGED;
 impl StudyExecutor<'_, '_> {
     /// Takes the profiles that the user asked for and that the study does not have yet. What prevents one is noted, and
     /// the study is as good without it.
-    ///
-    /// # Errors
-    /// The user asked to stop, or the ledger cannot be written.
     pub(crate) fn profile(&mut self) -> Result<()> {
         self.recorder.forget_not_profiled()?;
         let known = self.recorder.profiled()?;
@@ -166,7 +163,6 @@ fn is_refused(error: &anyhow::Error) -> bool {
     matches!(found, Some(NotPermitted(_) | NotProvided | LockedMemory))
 }
 
-/// The cells of which profiles are wanted.
 fn cells(record: &StudyRecord, wanted: Profiling) -> Vec<PlannedCell> {
     let planned = record.study.cells.iter();
     match wanted {

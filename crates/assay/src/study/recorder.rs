@@ -127,7 +127,6 @@ impl<'a> Recorder<'a> {
         Ok(self.ledger.forget_not_profiled(&self.record.study.id)?)
     }
 
-    /// The cells that have profiles.
     pub(crate) fn profiled(&self) -> Result<BTreeSet<CellId>> {
         let profiles = self.ledger.profiles(&self.record.study.id)?;
         Ok(profiles.into_iter().map(|profile| profile.cell).collect())

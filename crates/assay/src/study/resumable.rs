@@ -29,7 +29,6 @@ pub(crate) enum NoResume {
         duration_text(*.asked_s), duration_text(.needed_s.ceil()), left_in_words(*.left_s)
     )]
     TooShort {
-        /// The study.
         study: String,
         /// What would be measured.
         what: String,
@@ -47,7 +46,6 @@ pub(crate) enum NoResume {
         .tests.join(", ")
     )]
     Workload {
-        /// The study.
         study: String,
         /// Names of the tests that this assay defines otherwise, or not at all.
         tests: Vec<String>,

@@ -76,7 +76,6 @@ impl StudyExecutor<'_, '_> {
         self.recorder.facts(system, data, facts)
     }
 
-    /// Starts an instance and records it.
     fn start_recorded(&mut self, system: usize, block: u32, phase: Phase) -> Result<Instance> {
         self.env.interrupt.check()?;
         self.env.progress.update(&format!("starting {}", self.name(system)));

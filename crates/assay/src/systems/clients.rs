@@ -376,7 +376,6 @@ impl Clients {
         }
     }
 
-    /// Begins a slice.
     pub(crate) fn begin(&mut self, cell: &PlannedCell, slot: Slot) -> Result<OpenSlice> {
         let slice = unmeasured(cell.id, slot);
         let before = self.probe.snapshot()?;

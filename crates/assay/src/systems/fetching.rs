@@ -10,7 +10,6 @@ use super::environment::Environment;
 use super::room::make_room;
 use crate::paths;
 
-/// The provisioner of an environment.
 pub(crate) fn provisioner(env: &Environment) -> Result<Provisioner> {
     let options = Options { offline: env.offline, accept_expired_index: env.accept_expired_index };
     let provisioner = Provisioner::new(&env.cache_dir, options)?;

@@ -40,9 +40,6 @@ pub(crate) struct Participant {
 
 impl Participant {
     /// The binaries, if assay starts the system.
-    ///
-    /// # Errors
-    /// When assay does not start it.
     pub(crate) fn prefix(&self) -> Result<&Prefix> {
         let System { name, artifact, .. } = &self.system;
         artifact.prefix().with_context(|| format!("`{name}` has no binaries to start"))
@@ -50,9 +47,6 @@ impl Participant {
 }
 
 /// The terms that the servers of a study are started on.
-///
-/// # Errors
-/// When this assay does not know them.
 pub(crate) fn terms_of(study: &Study) -> Result<&'static Terms> {
     let name = study.terms.as_deref().context("the study has no terms")?;
     Terms::named(name).ok_or_else(|| {

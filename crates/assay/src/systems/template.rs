@@ -114,7 +114,6 @@ impl Templates {
         Ok(Self { by_data })
     }
 
-    /// The template of a system for a data set.
     pub(crate) fn of(&self, system: usize, data: DataSet) -> Result<&Template> {
         let found = self.by_data.get(&data).and_then(|templates| templates.get(system));
         found.with_context(|| format!("no data of {data} was loaded"))

@@ -448,7 +448,6 @@ impl<'a> Expression<'a> {
     }
 }
 
-/// The constant that a term is.
 pub(super) fn to_constant(term: &Term) -> Option<Number> {
     match *term {
         Term::Integer(value) => Some(Number::Integer(value)),

@@ -21,9 +21,6 @@ fn is_library(name: &str) -> bool {
 const NOT_NEEDED: [&str; 4] = ["libc-bin", "libpam-", "libllvm", "libperl"];
 
 /// The roots at the given version (if `None`, each at its newest) and every library that they need, by name.
-///
-/// # Errors
-/// When a root is missing, or a dependency on a library has no alternative that exists.
 pub(crate) fn closure<'a>(
     index: &'a Index,
     roots: &[String],

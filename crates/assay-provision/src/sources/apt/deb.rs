@@ -11,9 +11,6 @@ use crate::error::Error;
 use crate::unpack::Tree;
 
 /// Unpacks the files of a package into a tree.
-///
-/// # Errors
-/// When the package is not well formed, or has an entry that the tree refuses.
 pub(crate) fn unpack(package: &Path, tree: &mut Tree) -> Result<(), Error> {
     let name = package.file_name().unwrap_or_default().to_string_lossy().into_owned();
     unpack_from(&name, fs::File::open(package)?, tree)

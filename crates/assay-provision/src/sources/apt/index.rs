@@ -31,9 +31,6 @@ pub(super) struct Dependency {
 
 impl Index {
     /// Adds the text of a suite's `Packages` file.
-    ///
-    /// # Errors
-    /// When a record lacks its version or checksum.
     pub(crate) fn add(&mut self, suite: &str, text: &str) -> Result<(), Error> {
         for stanza in text.split("\n\n").filter(|stanza| !stanza.trim().is_empty()) {
             let number = self.records.len();

@@ -18,8 +18,6 @@ pub(super) struct Suites {
 }
 
 impl Suites {
-    /// # Errors
-    /// When the row says something else.
     pub(super) fn of(release: &Release) -> Result<Self, Error> {
         let parts = release.parts.clone().try_into();
         parts.map_err(|error: toml::de::Error| {

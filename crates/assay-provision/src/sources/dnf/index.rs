@@ -23,7 +23,6 @@ struct Listed {
 }
 
 impl Index {
-    /// Adds the packages of a repository.
     pub(super) fn add(&mut self, repository: &str, packages: Vec<Package>) {
         for package in packages {
             let number = self.listed.len();

@@ -52,9 +52,6 @@ pub(super) struct Repository {
 }
 
 /// The enabled repositories of a row of the catalog.
-///
-/// # Errors
-/// When the row is wrong, or a file cannot be read.
 pub(super) fn repositories(release: &Release) -> Result<Vec<Repository>, Error> {
     let row: Row = release.parts.clone().try_into().map_err(|error: toml::de::Error| {
         Error::Catalog(format!("release `{}`: {}", release.name, error.message()))

@@ -37,7 +37,6 @@ pub(super) struct Mirrors {
     pub(super) sha256: Vec<String>,
 }
 
-/// A package.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) struct Package {
     pub(super) name: String,

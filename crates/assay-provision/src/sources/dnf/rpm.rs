@@ -44,9 +44,6 @@ const WAITING: usize = 10_000;
 const UNWANTED: [&str; 2] = ["usr/lib/.build-id", "usr/share/licenses"];
 
 /// Unpacks the files of a package into a tree.
-///
-/// # Errors
-/// When the package is not well formed, or has an entry that the tree refuses.
 pub(super) fn unpack(package: &Path, tree: &mut Tree) -> Result<(), Error> {
     let name = package.file_name().unwrap_or_default().to_string_lossy().into_owned();
     unpack_from(&name, io::BufReader::new(fs::File::open(package)?), tree)
@@ -66,9 +63,6 @@ pub(crate) fn unpack_from(
 }
 
 /// The name and the version that a package says it has, as an index writes them.
-///
-/// # Errors
-/// When the package is not well formed.
 pub(super) fn identity(package: &Path) -> io::Result<(String, String)> {
     let header = main_header(&mut io::BufReader::new(fs::File::open(package)?))?;
     let texts = IDENTITY.map(|tag| header.text(tag).map(String::from_utf8_lossy));

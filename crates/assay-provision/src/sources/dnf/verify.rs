@@ -42,9 +42,6 @@ impl<'a> Keys<'a> {
     }
 
     /// Checks the signature of an index, in a file beside it.
-    ///
-    /// # Errors
-    /// When it is not signed with one of the keys.
     pub(super) fn check_index(
         &self,
         release: &str,
@@ -80,9 +77,6 @@ impl<'a> Keys<'a> {
 
     /// Checks the signature of a package. Keys that are not in files must be in the machine's database, where their
     /// user has put them.
-    ///
-    /// # Errors
-    /// When it is not signed with one of the keys.
     pub(super) fn check_packages(&self, release: &str, packages: &[PathBuf]) -> Result<(), Error> {
         let rpmkeys = || {
             let mut command = Command::new("rpmkeys");

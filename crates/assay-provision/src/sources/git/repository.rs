@@ -166,9 +166,6 @@ impl Commit {
 
     /// Writes its files to a directory that does not exist yet. Returns the submodules that are left out because
     /// they are missing. git also holds the `lock` while it writes there.
-    ///
-    /// # Errors
-    /// When one of the `needed` submodules is missing.
     pub(super) fn check_out(
         &self,
         to: &Path,

@@ -47,9 +47,6 @@ pub(super) struct Workshop<'a> {
 
 impl Workshop<'_> {
     /// Runs one program to its end.
-    ///
-    /// # Errors
-    /// When it is not installed or fails. The error has the lines of the log that explain the failure.
     pub(super) fn run(&mut self, step: &Step, environment: &[(&str, &str)]) -> Result<(), Error> {
         let mut log = fs::OpenOptions::new().create(true).append(true).open(&self.log)?;
         writeln!(log, "$ {} {}", step.program, step.arguments.join(" "))?;

@@ -26,9 +26,6 @@ trait Seekable: Read + Seek {}
 impl<T: Read + Seek> Seekable for T {}
 
 /// Unpacks the wanted parts of a package into a tree.
-///
-/// # Errors
-/// When it is not in the form that the catalog says, or has an entry that the tree refuses.
 pub(crate) fn unpack(
     registry: &dyn Registry,
     file: &Path,

@@ -29,10 +29,6 @@ use verify::verified;
 /// `known` is the SHA-256 that it must have, if that is known beforehand. `state` is the client's
 /// own, kept between calls; `lock`, of the cache, is held by the client too. `progress` gets the
 /// bytes so far and those in all, 0 where the client does not say.
-///
-/// # Errors
-/// When the client is not installed or fails, the registry does not have the package or publishes
-/// no checksum, or the file does not match its checksum or the known one.
 pub(crate) fn fetch(
     registry: &dyn Registry,
     packaged: Packaged<'_>,

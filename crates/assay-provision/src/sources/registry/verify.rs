@@ -29,9 +29,6 @@ pub(crate) enum Published {
 }
 
 /// The SHA-256 of a downloaded file, after the file was checked against the published and the known checksum.
-///
-/// # Errors
-/// When the file cannot be read, or does not match one of them.
 pub(crate) fn verified(
     name: &str,
     fetched: &Fetched,

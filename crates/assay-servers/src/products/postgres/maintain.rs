@@ -20,9 +20,6 @@ const CHECKS: u32 = 10;
 const AGAIN_AFTER: Duration = Duration::from_millis(100);
 
 /// Collects the statistics of `tables`, removes their dead rows and writes all changed pages.
-///
-/// # Errors
-/// When the server cannot be asked or refuses a table.
 pub(super) fn maintain(
     control: &mut Connection,
     tables: &[String],
@@ -36,9 +33,6 @@ pub(super) fn maintain(
 }
 
 /// Collects the statistics of `tables` and removes their dead rows.
-///
-/// # Errors
-/// When the server cannot be asked or refuses a table.
 pub(super) fn clean(control: &mut Connection, tables: &[String]) -> Result<(), Error> {
     control.set_timeout(MAINTENANCE_TIMEOUT)?;
     let options =
@@ -52,9 +46,6 @@ pub(super) fn clean(control: &mut Connection, tables: &[String]) -> Result<(), E
 /// Removes dead rows of all tables and writes all changed pages.
 ///
 /// Dead rows that a transaction still sees stay. `limit` is how long to wait for them.
-///
-/// # Errors
-/// When the server cannot be asked.
 pub(super) fn drain(control: &mut Connection, limit: Duration) -> Result<Drained, Error> {
     let began = Instant::now();
     control.set_timeout(MAINTENANCE_TIMEOUT)?;

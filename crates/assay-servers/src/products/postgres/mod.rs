@@ -37,7 +37,6 @@ const PORT: u16 = 5432;
 /// First version that allocates shared memory after its start.
 const DYNAMIC_MEMORY: Version = (9, 4, 0);
 
-/// Postgres.
 #[derive(Debug)]
 pub(super) struct Postgres;
 
