@@ -70,6 +70,8 @@ pub struct Machine {
     recorded: BTreeSet<(usize, CellId, u32, u32)>,
     /// Blocks in which tests were left out.
     left_out: BTreeSet<u32>,
+    /// Seconds used when each block began.
+    begun_s: BTreeMap<u32, f64>,
     /// Attempts of this phase to start the servers that have failed, one after the other.
     failed_starts: u32,
     /// The failed attempts that were noted.
@@ -102,6 +104,7 @@ impl Machine {
             shifts: BTreeMap::new(),
             recorded: BTreeSet::new(),
             left_out: BTreeSet::new(),
+            begun_s: BTreeMap::new(),
             failed_starts: 0,
             noted_starts: 0,
             has_left_out: false,
@@ -146,6 +149,18 @@ impl Machine {
     /// Blocks in which tests were left out.
     pub(crate) fn left_out(&self) -> &BTreeSet<u32> {
         &self.left_out
+    }
+
+    /// Whether a block has used the part of the budget that was left for it when it began: a block whose rounds take
+    /// longer than planned takes fewer of them, so that the later ones keep their time. The rounds that fit nowhere may
+    /// take the rest.
+    pub(crate) fn has_used_its_part(&self, block: &Block) -> bool {
+        const PART: f64 = 0.6;
+        let Some(begun_s) = self.begun_s.get(&block.number) else { return false };
+        let later = self.begun_s.range(block.number.saturating_add(1)..).next();
+        let end_s = later.map_or(self.used_s, |(_, begun_s)| *begun_s);
+        let part_s = (self.record().budget_s() - begun_s) / f64::from(block.left.max(1));
+        end_s - begun_s >= PART * part_s
     }
 
     /// Whether tests were left out in this run.
@@ -225,6 +240,7 @@ impl Machine {
             self.ensure_decided(&cells, so_far)?;
             self.commit()?;
             self.looks.push((self.used_s, so_far.to_vec()));
+            self.begun_s.insert(block.number, self.used_s);
             self.scenario.record.blocks.push(block.clone());
         }
         self.block = block.number;
