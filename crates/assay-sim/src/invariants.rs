@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::{BlockCell, CellId, SliceOutcome, StudyRecord, Verdict};
+use assay_plan::ROUNDS_MIN;
 use assay_study::Executor as _;
 use assay_verdict::{Samples, Standing, judge};
 
@@ -110,8 +111,12 @@ fn complete_blocks(machine: &Machine) -> Result<(), String> {
             // Spoiled rounds are repeated only where there is time.
             let is_complete = good >= wanted as usize || most.next_multiple_of(2) >= wanted;
             let is_enough = cell.test.planning.uses_up_rows && most >= 2;
-            if !is_complete && !is_enough && !machine.has_used_its_part(block) {
-                return Err(format!("block {} lacks rounds of {}", block.number, cell.test));
+            let is_short = most >= ROUNDS_MIN && machine.may_shorten(block);
+            if !is_complete && !is_enough && !is_short {
+                return Err(format!(
+                    "block {} lacks rounds of {}: {good} of {wanted} are good after {most}",
+                    block.number, cell.test
+                ));
             }
         }
     }

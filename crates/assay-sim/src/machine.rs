@@ -72,6 +72,8 @@ pub struct Machine {
     left_out: BTreeSet<u32>,
     /// Seconds used when each block began.
     begun_s: BTreeMap<u32, f64>,
+    /// Whether assay was started again.
+    is_restarted: bool,
     /// Attempts of this phase to start the servers that have failed, one after the other.
     failed_starts: u32,
     /// The failed attempts that were noted.
@@ -105,6 +107,7 @@ impl Machine {
             recorded: BTreeSet::new(),
             left_out: BTreeSet::new(),
             begun_s: BTreeMap::new(),
+            is_restarted: false,
             failed_starts: 0,
             noted_starts: 0,
             has_left_out: false,
@@ -115,6 +118,7 @@ impl Machine {
     pub fn restart(&mut self) {
         self.servers.clear();
         self.connected = None;
+        self.is_restarted = true;
         (self.failed_starts, self.noted_starts) = (0, 0);
         self.has_left_out = false;
     }
@@ -151,11 +155,15 @@ impl Machine {
         &self.left_out
     }
 
-    /// Whether a block has used the part of the budget that was left for it when it began: a block whose rounds take
-    /// longer than planned takes fewer of them, so that the later ones keep their time. The rounds that fit nowhere may
-    /// take the rest.
-    pub(crate) fn has_used_its_part(&self, block: &Block) -> bool {
+    /// Whether a block may take fewer rounds than planned, but at least two of each test. It does so to leave later
+    /// tests and blocks their time: when most of its own part of the budget is used, and when restarts and failures,
+    /// each with another start of the servers, let the driver expect starts that take longer than they then do.
+    pub(crate) fn may_shorten(&self, block: &Block) -> bool {
         const PART: f64 = 0.6;
+        let is_failed = |slice: &Slice| matches!(slice.outcome, SliceOutcome::Failed(_));
+        if self.is_restarted || self.record().slices.iter().any(is_failed) {
+            return true;
+        }
         let Some(begun_s) = self.begun_s.get(&block.number) else { return false };
         let later = self.begun_s.range(block.number.saturating_add(1)..).next();
         let end_s = later.map_or(self.used_s, |(_, begun_s)| *begun_s);

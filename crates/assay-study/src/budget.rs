@@ -307,7 +307,10 @@ impl Budget {
             let part = (study_s - least_s).max(0.0) / (planned_s - least_s).max(f64::MIN_POSITIVE);
             let beyond = f64::from(wanted.saturating_sub(ROUNDS_MIN));
             let wanted = in_twos(f64::from(ROUNDS_MIN) + part.min(1.0) * beyond).min(wanted);
-            return RoundsLeft { wanted, most: wanted.min(most), ..rounds };
+            // One whose rounds were all spoiled takes two more, if that leaves the others two each.
+            let is_unmeasured = rounds.good < ROUNDS_MIN && least_s <= study_s;
+            let again = if is_unmeasured { rounds.next.saturating_add(ROUNDS_MIN) } else { 0 };
+            return RoundsLeft { wanted, most: wanted.max(again).min(most), ..rounds };
         }
         // Rounds that are spoiled are repeated where that takes nothing from the others.
         let repeated = in_twos(f64::from(wanted) * (block_s / planned_s).max(1.0));
