@@ -135,6 +135,14 @@ pub enum Error {
     /// The supervisor could not carry out a request.
     #[error("the supervisor of a server failed: {0}")]
     Supervisor(String),
+    /// A process under valgrind does not obey.
+    #[error("valgrind cannot be asked for the counts of process {pid}: {said}")]
+    Valgrind {
+        /// The process.
+        pid: i32,
+        /// What valgrind said.
+        said: String,
+    },
     /// Somebody asked to stop.
     #[error("interrupted before it was finished")]
     Stopped,

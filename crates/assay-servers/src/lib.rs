@@ -7,12 +7,14 @@ mod attached;
 pub mod audit;
 mod binary;
 mod builds;
+mod callgrind;
 mod connected;
 mod copy;
 mod drained;
 mod error;
 mod explained;
 mod initialize;
+mod interpreter;
 mod kept;
 mod listen;
 mod name_value;
@@ -32,6 +34,7 @@ mod threads;
 
 pub use attached::Attached;
 pub use builds::{build_facts, mapped_files};
+pub use callgrind::{Counting, ThreadCounts, Valgrind};
 pub use connected::{
     answers, drain, effective_settings, explain, maintain, remove_binary_logs, take_statistics,
 };

@@ -9,6 +9,7 @@ use fs_err as fs;
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
+use crate::callgrind::{Counting, Valgrind};
 use crate::copy::copy_whole;
 use crate::error::Error;
 use crate::kept::{self, KeptServer};
@@ -58,7 +59,27 @@ impl Server {
         options: &[String],
         template: &Path,
     ) -> Result<Self, Error> {
-        Self::start_listening(site, prefix, options, template, Listen::Socket)
+        Self::start_with(site, prefix, options, template, (Listen::Socket, None))
+    }
+
+    /// Like [`Server::start`], but under valgrind, which counts instructions.
+    ///
+    /// # Errors
+    /// Those of [`Server::start`].
+    pub fn start_counted(
+        site: &Site,
+        prefix: &Prefix,
+        options: &[String],
+        template: &Path,
+        valgrind: &Valgrind,
+    ) -> Result<Self, Error> {
+        Self::start_with(site, prefix, options, template, (Listen::Socket, Some(valgrind)))
+    }
+
+    /// The counts of a server that was started with [`Server::start_counted`] and this valgrind.
+    #[must_use]
+    pub fn counting<'a>(&'a self, valgrind: &'a Valgrind) -> Counting<'a> {
+        Counting::of(self, valgrind, self.sandbox.run_dir().to_owned())
     }
 
     /// Like [`Server::start`], but the server may listen on a port too. Then `root` has a [`Server::password`].
@@ -71,6 +92,16 @@ impl Server {
         options: &[String],
         template: &Path,
         listen: Listen,
+    ) -> Result<Self, Error> {
+        Self::start_with(site, prefix, options, template, (listen, None))
+    }
+
+    fn start_with(
+        site: &Site,
+        prefix: &Prefix,
+        options: &[String],
+        template: &Path,
+        (listen, valgrind): (Listen, Option<&Valgrind>),
     ) -> Result<Self, Error> {
         if !run_root::socket_fits(&site.run_root) {
             return Err(Error::SocketPath(site.run_root.clone()));
@@ -109,8 +140,19 @@ impl Server {
             password: None,
             stop: site.stop.clone(),
         };
+        let mut options = options.to_vec();
+        if valgrind.is_some() {
+            let counted = servers.counted_options(&options);
+            options.extend(counted);
+        }
+        let options = options.as_slice();
+        let job = servers.run(prefix, &places, Listen::Socket, options, None);
+        let job = match valgrind {
+            Some(valgrind) => valgrind.around(job, &run_dir, &places.tmp_dir)?,
+            None => job,
+        };
         server
-            .launch(servers.run(prefix, &places, Listen::Socket, options, None))
+            .launch(job)
             .map_err(|error| refused::explained(&mut server.sandbox, prefix, error))?;
         if listen != Listen::Socket {
             server.protect()?;

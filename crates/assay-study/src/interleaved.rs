@@ -178,6 +178,9 @@ impl Interleaved {
 
     /// Takes the outcome of an action; `false` if the action cannot have it.
     pub(crate) fn came(&mut self, asked: &Action, outcome: &Outcome, used_s: f64) -> bool {
+        if matches!(outcome, Outcome::Failed { .. }) {
+            self.budget.only_now(used_s - self.used_s);
+        }
         self.used_s = used_s;
         // Something is measured in any case.
         self.is_over = used_s >= self.ends_s && self.has_measured;

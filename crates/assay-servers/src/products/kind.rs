@@ -40,6 +40,11 @@ pub(crate) trait Servers: Debug + Sync {
         run_as: Option<RunAs>,
     ) -> Job;
 
+    /// Options that a server needs besides these to run under valgrind.
+    fn counted_options(&self, _options: &[String]) -> Vec<String> {
+        Vec::new()
+    }
+
     /// The path of the socket in its directory.
     fn socket_in(&self, socket_dir: &Path, listen: Listen) -> PathBuf;
 

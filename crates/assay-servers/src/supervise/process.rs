@@ -203,6 +203,7 @@ impl SupervisorProcess {
         command.args(args).env_clear().env("LC_ALL", "C").current_dir(run_dir.path());
         // MySQL and MariaDB set their own umask; MariaDB's default makes files writable for the group.
         command.env("UMASK", "0640");
+        command.envs(job.env.iter().map(|(name, value)| (name, value)));
         command.stdin(stdin).stdout(log.try_clone()?).stderr(log);
         match job.run_as {
             RunAs::Caller => {}

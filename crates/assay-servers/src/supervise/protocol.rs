@@ -38,6 +38,8 @@ impl fmt::Display for Ending {
 pub(crate) struct Job {
     /// Program and arguments.
     pub(crate) argv: Vec<OsString>,
+    /// What its environment has besides what all have.
+    pub(crate) env: Vec<(String, OsString)>,
     /// File to read as standard input; empty input if there is none.
     pub(crate) stdin: Option<PathBuf>,
     /// File that standard output and standard error are written to.
@@ -51,7 +53,8 @@ pub(crate) struct Job {
 impl Job {
     /// A program that runs as the caller, reads nothing, and ends on SIGTERM.
     pub(crate) fn new(argv: Vec<OsString>, log: PathBuf) -> Self {
-        Self { argv, stdin: None, log, run_as: RunAs::Caller, stop_by: StopBy::Terminate }
+        let (run_as, stop_by) = (RunAs::Caller, StopBy::Terminate);
+        Self { argv, env: Vec::new(), stdin: None, log, run_as, stop_by }
     }
 }
 

@@ -1,0 +1,253 @@
+//! Servers under valgrind, whose tool callgrind counts the instructions that their threads execute.
+//!
+//! Such a server runs some twenty times slower while it counts, and one thread at a time. It counts nothing until
+//! [`Counting::count`], and [`Counting::take`] hands out what was counted since the last time, thread by thread.
+
+use std::ffi::OsString;
+use std::fs::Permissions;
+use std::io;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use fs_err as fs;
+use rustix::process::Pid;
+
+use crate::error::Error;
+use crate::interpreter::with_loader;
+use crate::server::Server;
+use crate::supervise::{Job, below};
+
+/// A valgrind that runs on this machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Valgrind {
+    /// The program `valgrind`. A traced program that executes another one goes by way of it.
+    pub launcher: PathBuf,
+    /// The directory of its tools.
+    pub library: PathBuf,
+    /// The program `vgdb`, which sends commands to a running tool.
+    pub vgdb: PathBuf,
+}
+
+/// The tool, a static program in valgrind's directory.
+#[cfg(target_arch = "x86_64")]
+const TOOL: &str = "callgrind-amd64-linux";
+#[cfg(not(target_arch = "x86_64"))]
+const TOOL: &str = "callgrind-arm64-linux";
+
+/// How the names of the tool's files begin: counts, and pipes for commands.
+const COUNTS: &str = "counts.";
+const PIPES: &str = "pipes";
+
+/// What was counted for a thread since the last time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ThreadCounts {
+    /// The process.
+    pub pid: i32,
+    /// The thread's number in valgrind, from 1. A thread keeps it until it ends.
+    pub thread: u32,
+    /// The tool's report: instructions by function and call.
+    pub report: Vec<u8>,
+}
+
+/// The counts of a server that runs under callgrind.
+#[derive(Debug)]
+pub struct Counting<'a> {
+    server: &'a Server,
+    valgrind: &'a Valgrind,
+    directory: PathBuf,
+}
+
+impl Valgrind {
+    /// The same job under the tool, whose files lie in `directory`. A changed copy of the program may lie in `room`.
+    ///
+    /// # Errors
+    /// When the program cannot be copied.
+    pub(crate) fn around(&self, job: Job, directory: &Path, room: &Path) -> Result<Job, Error> {
+        let job = without_loader(job, room)?;
+        let file = |option: &str, name: &str| {
+            let mut argument = OsString::from(option);
+            argument.push(directory.join(name));
+            argument
+        };
+        let mut argv = vec![self.library.join(TOOL).into_os_string()];
+        let words = [
+            "--tool=callgrind",
+            "--quiet",
+            "--instr-atstart=no",
+            "--cache-sim=no",
+            "--branch-sim=no",
+            // A process of Postgres serves a connection.
+            "--trace-children=yes",
+            "--separate-threads=yes",
+            "--max-threads=5000",
+            // A thread's stack that is larger than this would be taken for a switch of stacks.
+            "--max-stackframe=16000000",
+        ];
+        argv.extend(words.map(OsString::from));
+        argv.push(file("--callgrind-out-file=", &format!("{COUNTS}%p")));
+        argv.push(file("--vgdb-prefix=", PIPES));
+        argv.push(file("--log-file=", "valgrind.%p"));
+        argv.extend(job.argv);
+        let own = [
+            ("VALGRIND_LIB", self.library.as_os_str()),
+            ("VALGRIND_LAUNCHER", self.launcher.as_os_str()),
+            ("TMPDIR", directory.as_os_str()),
+        ];
+        let own = own.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let env = job.env.into_iter().chain(own).collect();
+        Ok(Job { argv, env, ..job })
+    }
+}
+
+/// The same job without a loader on its command line, if its program has a fixed address: where valgrind runs the loader
+/// as the program, it keeps that address for the loader's heap.
+fn without_loader(job: Job, room: &Path) -> Result<Job, Error> {
+    let [loader, option, libraries, program, rest @ ..] = job.argv.as_slice() else {
+        return Ok(job);
+    };
+    if option != "--library-path" {
+        return Ok(job);
+    }
+    let program = Path::new(program);
+    let Some(changed) = with_loader(&fs::read(program)?, Path::new(loader)) else {
+        return Ok(job);
+    };
+    let copy = room.join(program.file_name().unwrap_or_default());
+    fs::write(&copy, changed)?;
+    fs::set_permissions(&copy, Permissions::from_mode(0o700))?;
+    // Libraries may also lie beside the program.
+    let mut libraries = libraries.clone();
+    if let Some(beside) = program.parent() {
+        libraries.push(":");
+        libraries.push(beside);
+    }
+    let argv = std::iter::once(copy.into_os_string()).chain(rest.iter().cloned()).collect();
+    let mut env = job.env;
+    env.push(("LD_LIBRARY_PATH".to_owned(), libraries));
+    Ok(Job { argv, env, ..job })
+}
+
+impl<'a> Counting<'a> {
+    pub(crate) fn of(server: &'a Server, valgrind: &'a Valgrind, directory: PathBuf) -> Self {
+        Self { server, valgrind, directory }
+    }
+
+    /// Begins or ends counting in all processes of the server.
+    ///
+    /// # Errors
+    /// When a process does not obey within a minute, or the server has ended.
+    pub fn count(&self, counts: bool) -> Result<(), Error> {
+        let word = if counts { "on" } else { "off" };
+        self.command(&self.processes()?, &["instrumentation", word]).map(drop)
+    }
+
+    /// The number that a thread of a process has in valgrind, given the kernel's; `None` if there is no such thread.
+    ///
+    /// # Errors
+    /// As [`Counting::count`].
+    pub fn thread(&self, pid: i32, tid: i32) -> Result<Option<u32>, Error> {
+        // By default the answer goes to the log, with the stack of every thread.
+        self.command(&[pid], &["v.set", "gdb_output"])?;
+        let said = self.command(&[pid], &["v.info", "scheduler"])?.concat();
+        Ok(said.lines().filter_map(thread_of).find(|(_, of)| *of == tid).map(|(thread, _)| thread))
+    }
+
+    /// What the threads of a process, or of all processes of the server, have counted since the last time.
+    ///
+    /// # Errors
+    /// As [`Counting::count`].
+    pub fn take(&self, pid: Option<i32>) -> Result<Vec<ThreadCounts>, Error> {
+        let pids = match pid {
+            Some(pid) => vec![pid],
+            None => self.processes()?,
+        };
+        self.command(&pids, &["dump"])?;
+        let mut taken = Vec::new();
+        for entry in fs::read_dir(&self.directory)? {
+            let path = entry?.path();
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            let Some((pid, thread)) = place_of(name) else { continue };
+            // The file of another process may not be complete yet.
+            if pids.contains(&pid) {
+                taken.push(ThreadCounts { pid, thread, report: fs::read(&path)? });
+                fs::remove_file(&path)?;
+            }
+        }
+        taken.sort_by_key(|counts| (counts.pid, counts.thread));
+        Ok(taken)
+    }
+
+    /// The processes of the server, the first one first.
+    fn processes(&self) -> Result<Vec<i32>, Error> {
+        let first = self.server.pid();
+        let Some(pid) = Pid::from_raw(first) else { return Ok(Vec::new()) };
+        let others = below(pid)?.into_iter().map(|pid| pid.as_raw_nonzero().get());
+        Ok(std::iter::once(first).chain(others).collect())
+    }
+
+    /// Sends a command to these processes at the same time. One that has ended meanwhile is left out, unless it is the
+    /// server's first. Returns their answers.
+    fn command(&self, pids: &[i32], words: &[&str]) -> Result<Vec<String>, Error> {
+        let mut pipes = OsString::from("--vgdb-prefix=");
+        pipes.push(self.directory.join(PIPES));
+        let send = |pid: &i32| -> io::Result<_> {
+            let mut command = Command::new(&self.valgrind.vgdb);
+            command.env_clear().env("LC_ALL", "C").arg(&pipes).arg(format!("--pid={pid}"));
+            // Seconds for which it tries to reach the process.
+            command.arg("--cmd-time-out=60").args(words);
+            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+            Ok((*pid, command.spawn()?))
+        };
+        let sent: Vec<_> = pids.iter().map(send).collect::<io::Result<_>>()?;
+        // Waits for all of them before an error is returned, so that none is left running.
+        let ended = sent.into_iter().map(|(pid, child)| (pid, child.wait_with_output()));
+        let ended: Vec<(i32, io::Result<Output>)> = ended.collect();
+        let mut answers = Vec::with_capacity(ended.len());
+        for (pid, output) in ended {
+            let output = output?;
+            let is_gone = !Path::new(&format!("/proc/{pid}")).exists();
+            if !output.status.success() && !(is_gone && pid != self.server.pid()) {
+                let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+                return Err(Error::Valgrind { pid, said });
+            }
+            answers.push(String::from_utf8_lossy(&output.stdout).into_owned());
+        }
+        Ok(answers)
+    }
+}
+
+/// Process and thread of a file of counts: `counts.PID.PART-THREAD`. The part is a number that rises.
+fn place_of(name: &str) -> Option<(i32, u32)> {
+    let (pid, rest) = name.strip_prefix(COUNTS)?.split_once('.')?;
+    let (part, thread) = rest.split_once('-')?;
+    part.parse::<u32>().ok()?;
+    Some((pid.parse().ok()?, thread.parse().ok()?))
+}
+
+/// The thread of a line such as `Thread 9: status = VgTs_WaitSys syscall 7 (lwpid 123)`, in valgrind and in the kernel.
+fn thread_of(line: &str) -> Option<(u32, i32)> {
+    let (thread, rest) = line.strip_prefix("Thread ")?.split_once(':')?;
+    let (_, tid) = rest.rsplit_once("(lwpid ")?;
+    Some((thread.parse().ok()?, tid.split(')').next()?.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_the_scheduler_has_both_numbers_of_a_thread() {
+        let line = "Thread 9: status = VgTs_WaitSys syscall 7 (lwpid 12933)";
+        assert_eq!(thread_of(line), Some((9, 12933)));
+        assert_eq!(thread_of("   at 0x4B3A: poll (poll.c:29)"), None);
+    }
+
+    #[test]
+    fn the_name_of_a_file_has_process_and_thread() {
+        assert_eq!(place_of("counts.123.4-09"), Some((123, 9)));
+        assert_eq!(place_of("counts.123.4"), None);
+        assert_eq!(place_of("counts.123"), None);
+        assert_eq!(place_of("valgrind.123"), None);
+    }
+}

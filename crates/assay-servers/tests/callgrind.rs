@@ -1,0 +1,103 @@
+//! Servers under callgrind: what a connection's thread counts depends on its work alone.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use assay_model::Product;
+use assay_servers::{Counting, Error, Server, ThreadCounts, Valgrind};
+use assay_testkit::{options, product_prefix, site, template};
+use assay_wire::Connection;
+
+assay_testkit::supervisor_entry!();
+
+/// The machine's own valgrind; `None` without one.
+fn valgrind() -> Option<Valgrind> {
+    let found =
+        |paths: &[&str]| paths.iter().map(std::path::PathBuf::from).find(|path| path.exists());
+    Some(Valgrind {
+        launcher: found(&["/usr/bin/valgrind"])?,
+        library: found(&["/usr/libexec/valgrind", "/usr/lib/x86_64-linux-gnu/valgrind"])?,
+        vgdb: found(&["/usr/bin/vgdb"])?,
+    })
+}
+
+/// The instructions of a report, as it sums them up.
+fn instructions(counts: &ThreadCounts) -> u64 {
+    let report = String::from_utf8_lossy(&counts.report);
+    let sums = report.lines().filter_map(|line| line.strip_prefix("totals:"));
+    sums.last().and_then(|sum| sum.trim().parse().ok()).unwrap_or(0)
+}
+
+/// A connection, and the thread that serves it.
+struct Served<'a> {
+    counting: Counting<'a>,
+    control: Connection,
+    pid: i32,
+    thread: u32,
+}
+
+impl<'a> Served<'a> {
+    fn new(server: &'a Server, valgrind: &'a Valgrind) -> Self {
+        let (counting, mut control) = (server.counting(valgrind), server.connect().unwrap());
+        let id = u64::from(control.connection_id());
+        let ask = |_, count| {
+            (0..count).for_each(|_| drop(control.query("SELECT 1 + 1").unwrap()));
+            Ok::<_, Error>(())
+        };
+        let tids = server.connection_tids(&[id], ask).unwrap().unwrap();
+        // A connection of Postgres has a process.
+        let is_process = std::path::Path::new(&format!("/proc/{}/stat", tids[0])).exists()
+            && std::fs::read_to_string(format!("/proc/{}/status", tids[0]))
+                .unwrap()
+                .contains(&format!("Tgid:\t{}\n", tids[0]));
+        let pid = if is_process { tids[0] } else { server.pid() };
+        let thread = counting.thread(pid, tids[0]).unwrap().unwrap();
+        Self { counting, control, pid, thread }
+    }
+
+    /// What the thread counts while the connection answers so many statements.
+    fn counted(&mut self, statements: u32) -> u64 {
+        self.counting.take(Some(self.pid)).unwrap();
+        (0..statements).for_each(|_| drop(self.control.query("SELECT 1 + 1").unwrap()));
+        let taken = self.counting.take(Some(self.pid)).unwrap();
+        taken.iter().filter(|counts| counts.thread == self.thread).map(instructions).sum()
+    }
+}
+
+fn repeats(product: Product, version: &str) {
+    let Some(valgrind) = valgrind() else {
+        eprintln!("valgrind is not installed");
+        return;
+    };
+    let prefix = product_prefix(product, version);
+    let root = tempfile::tempdir().unwrap();
+    let (site, template) = (site(root.path()), template(&prefix));
+    let server =
+        Server::start_counted(&site, &prefix, &options(&prefix), &template, &valgrind).unwrap();
+    let mut served = Served::new(&server, &valgrind);
+    served.counting.count(true).unwrap();
+    served.counted(10);
+    let mut slope = || {
+        let (few, many) = (served.counted(50) as f64, served.counted(150) as f64);
+        (many - few) / 100.0
+    };
+    let (one, other) = (slope(), slope());
+    eprintln!("{product}@{version}: {one:.0} and {other:.0} instructions for a statement");
+    assert!(one > 2000.0 && (one / other - 1.0).abs() < 0.02, "{one} and {other}");
+    served.counting.count(false).unwrap();
+    drop(served);
+    server.stop().unwrap();
+}
+
+#[test]
+fn mariadb_counts_the_same_work_alike() {
+    repeats(Product::MariaDb, "10.11");
+}
+
+#[test]
+fn mysql_counts_the_same_work_alike() {
+    repeats(Product::MySql, "8.0");
+}
+
+#[test]
+fn postgres_counts_the_same_work_alike() {
+    repeats(Product::Postgres, "16");
+}
