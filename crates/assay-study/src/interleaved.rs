@@ -178,9 +178,13 @@ impl Interleaved {
 
     /// Takes the outcome of an action; `false` if the action cannot have it.
     pub(crate) fn came(&mut self, asked: &Action, outcome: &Outcome, used_s: f64) -> bool {
-        if matches!(outcome, Outcome::Failed { .. }) {
-            self.budget.only_now(used_s - self.used_s);
-        }
+        // What fails, and what a clock that jumped adds to a round, takes time that no other block needs.
+        let usual_s = match outcome {
+            Outcome::Failed { .. } => 0.0,
+            Outcome::Measured { seconds, .. } => *seconds,
+            _ => f64::INFINITY,
+        };
+        self.budget.only_now((used_s - self.used_s - usual_s).max(0.0));
         self.used_s = used_s;
         // Something is measured in any case.
         self.is_over = used_s >= self.ends_s && self.has_measured;
