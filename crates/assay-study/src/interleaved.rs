@@ -179,9 +179,10 @@ impl Interleaved {
     /// Takes the outcome of an action; `false` if the action cannot have it.
     pub(crate) fn came(&mut self, asked: &Action, outcome: &Outcome, used_s: f64) -> bool {
         // What fails, and what a clock that jumped adds to a round, takes time that no other block needs.
-        let usual_s = match outcome {
-            Outcome::Failed { .. } => 0.0,
-            Outcome::Measured { seconds, .. } => *seconds,
+        let usual_s = match (asked, outcome) {
+            (Action::RecordFailure { .. } | Action::RecordSilence { .. }, _)
+            | (_, Outcome::Failed { .. }) => 0.0,
+            (_, Outcome::Measured { seconds, .. }) => *seconds,
             _ => f64::INFINITY,
         };
         self.budget.only_now((used_s - self.used_s - usual_s).max(0.0));
