@@ -202,13 +202,16 @@ impl StudyRows {
         }
     }
 
-    /// The effective settings of all systems: names and values.
-    pub fn settings(&self) -> impl Iterator<Item = (&str, &str)> {
-        let settings = self.tables.iter().filter(|table| table.name == "setting");
-        settings.flat_map(|table| &table.rows).filter_map(|row| match row.as_slice() {
-            [_, _, Value::Text(name), Value::Text(value)] => Some((name.as_str(), value.as_str())),
-            _ => None,
-        })
+    /// Leaves out the effective settings whose names `keeps` does not accept.
+    pub fn retain_settings(&mut self, keeps: impl Fn(&str) -> bool) {
+        for table in self.tables.iter_mut().filter(|table| table.name == "setting") {
+            let name = table.columns.iter().position(|column| column == "name");
+            let is_kept = |row: &[Value]| match name.and_then(|at| row.get(at)) {
+                Some(Value::Text(name)) => keeps(name),
+                _ => false,
+            };
+            table.rows.retain(|row| is_kept(row));
+        }
     }
 
     /// The contents of all attachments.

@@ -22,7 +22,8 @@ pub(crate) use self::facts::{JIT, NO_JIT};
 
 use self::asked::Asked;
 use self::difference::{differ, finding};
-use self::rules::{Own, Rule, is_ignored, spelling};
+pub use self::rules::is_ignored;
+use self::rules::{Own, Rule, spelling};
 
 /// Why a difference is expected.
 const ASKED: &str = "requested in a system's name, options or config file";

@@ -21,10 +21,6 @@ pub(crate) struct PackArgs {
     #[arg(value_name = "FILE")]
     pub(crate) pack: PathBuf,
 
-    /// Keep the name of the machine
-    #[arg(long)]
-    pub(crate) host_name: bool,
-
     #[command(flatten)]
     pub(crate) ledger: LedgerArg,
 }

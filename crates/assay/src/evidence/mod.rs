@@ -2,7 +2,6 @@
 //! everything in it again.
 
 mod differences;
-mod neutral;
 mod pack;
 mod personal;
 mod render;

@@ -7,7 +7,7 @@ use assay_ledger::{Ledger, StudyRows};
 use assay_model::{StudyRecord, printable};
 use assay_pack::{MEMBERS, Pack};
 
-use super::personal::{self, Here};
+use super::personal::{self, directories};
 use super::render::reports;
 use crate::advice::Advised;
 use crate::cli::PackArgs;
@@ -32,8 +32,8 @@ pub(crate) fn pack(args: &PackArgs, cache_dir: Option<&Path>) -> Result<Exit> {
             "pack it when it has ended, or interrupt it first"
         ));
     }
-    let here = Here::now(paths::cache_dir(cache_dir).ok().as_deref());
-    let pack = packed(judged(&ledger, &id)?, &record, &here, args.host_name)?;
+    let directories = directories(paths::cache_dir(cache_dir).ok().as_deref());
+    let pack = packed(judged(&ledger, &id)?, &record, &directories)?;
     let cannot = || format!("cannot write `{}`", args.pack.display());
     whole_file::write(&args.pack, &pack.bytes()?).with_context(cannot)?;
     let name = args.pack.display();
@@ -55,30 +55,23 @@ pub(super) fn judged(ledger: &Ledger, id: &str) -> Result<StudyRows> {
     Ok(copy.rows(id)?)
 }
 
-/// Whether a study of a ledger, packed, has these rows. A pack lacks what is personal.
+/// Whether a study of a ledger, packed, has these rows. A pack lacks places of the machine.
 pub(crate) fn is_packed(ledger: &Ledger, rows: &StudyRows) -> Result<bool> {
     let id = rows.study();
     let record = ledger.read(id)?;
-    let here = Here::now(paths::cache_dir(None).ok().as_deref());
-    for keep_host in [false, true] {
-        let pack = packed(judged(ledger, id)?, &record, &here, keep_host)?;
-        let kept =
-            Ledger::of_bytes(pack.member(assay_pack::LEDGER), Path::new("the packed ledger"))?;
-        if kept.rows(id).is_ok_and(|it| it.is_same(rows)) {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+    let directories = directories(paths::cache_dir(None).ok().as_deref());
+    let pack = packed(judged(ledger, id)?, &record, &directories)?;
+    let kept = Ledger::of_bytes(pack.member(assay_pack::LEDGER), Path::new("the packed ledger"))?;
+    Ok(kept.rows(id).is_ok_and(|kept| kept.is_same(rows)))
 }
 
 /// The pack of a study.
 pub(super) fn packed(
     mut rows: StudyRows,
     record: &StudyRecord,
-    here: &Here,
-    keep_host: bool,
+    directories: &[String],
 ) -> Result<Pack> {
-    personal::remove(&mut rows, record, here, keep_host);
+    personal::remove(&mut rows, record, directories);
     if rows.is_published() {
         let id = published_id(&rows);
         rows = rows.renamed(id);
@@ -97,7 +90,7 @@ pub(super) fn packed(
         _ => reports.next().unwrap_or_default(),
     });
     for (name, content) in MEMBERS.iter().zip(&contents) {
-        personal::check(name, content, here)?;
+        personal::check(name, content, directories)?;
     }
     Ok(Pack::new(&id, env!("CARGO_PKG_VERSION"), contents)?)
 }

@@ -1,192 +1,222 @@
-//! Makes a copy of a study that says nothing about the person who measured it.
+//! Makes a copy of a study without the places of the machine that measured it.
+//!
+//! Settings that tell where a server is are left out. In the texts that remain, the places that the study itself names
+//! and the directories of the user get neutral names. Nothing is searched for by its form.
 
 use std::path::Path;
 
 use anyhow::{Result, bail};
-use assay_ledger::{StudyRows, TextPlace};
-use assay_model::{Artifact, Origin, StudyRecord, UserRows, UserRowsFile};
-use assay_plan::{Request, SystemRequest};
+use assay_ledger::StudyRows;
+use assay_model::{Artifact, Origin, StudyRecord, UserRows, without_secrets};
+use assay_servers::audit::is_ignored;
+use serde_json::Value;
 
-use super::neutral::Neutral;
 use crate::advice::Advised;
 
-/// Places and names of this machine.
-pub(super) struct Here {
-    /// Directories, such as that of the user and the cache.
-    pub(super) directories: Vec<String>,
-    pub(super) user: Option<String>,
-    pub(super) host: Option<String>,
+/// The directories of this user: the home directory and the cache.
+pub(super) fn directories(cache: Option<&Path>) -> Vec<String> {
+    let home = std::env::home_dir().filter(|home| home.is_absolute());
+    let directories = home.as_deref().into_iter().chain(cache);
+    let directories = directories.map(|directory| directory.to_string_lossy().into_owned());
+    // A home directory such as `/` says nothing.
+    directories.filter(|directory| directory.trim_matches('/').len() > 1).collect()
 }
 
-/// Replaces what is personal in the rows of a study.
-pub(super) fn remove(rows: &mut StudyRows, record: &StudyRecord, here: &Here, keep_host: bool) {
-    let mut neutral = known(rows, record, here, keep_host);
-    rows.change_texts(|place, text| {
-        let TextPlace { table, column, is_json } = place;
-        Some(match (table, column) {
-            ("study", "recipe") => recipe(&mut neutral, text),
-            // Not the statements and generators of a workload.
-            ("test", "definition") => definition(&mut neutral, text),
-            _ if is_json => neutral.json(text)?,
-            _ => neutral.text(text),
-        })
+/// Removes what a pack does not have from the rows of a study.
+pub(super) fn remove(rows: &mut StudyRows, record: &StudyRecord, directories: &[String]) {
+    rows.retain_settings(|name| !is_ignored(name.strip_prefix("session.").unwrap_or(name)));
+    let places = Places::of(record, directories);
+    rows.change_texts(|place, text| match (place.is_json, place.table) {
+        (false, _) => Some(places.text(text)),
+        // Names of tests and statements stay.
+        (true, "test") => places.json(text, |field| field == "path"),
+        (true, _) => places.json(text, |_| true),
     });
     for bytes in rows.attachments() {
         if let Ok(text) = str::from_utf8(bytes) {
-            *bytes = neutral.text(text).into_bytes();
+            *bytes = places.text(text).into_bytes();
         }
     }
 }
 
-/// What is known to be personal, before any text is read.
-fn known(rows: &StudyRows, record: &StudyRecord, here: &Here, keep_host: bool) -> Neutral {
-    let mut neutral = Neutral::default();
-    for system in &record.systems {
-        if let Artifact::Prefix(prefix) = &system.artifact {
-            neutral.root(&prefix.path.to_string_lossy());
-        }
-        match &system.spec.origin {
-            Origin::Dir(path) => neutral.path(&path.to_string_lossy()),
-            Origin::Git(reference) if !is_remote(reference) => {
-                neutral.path(reference.split('#').next().unwrap_or_default());
-            }
-            Origin::Version(_) | Origin::Git(_) | Origin::Url(_) => {}
-        }
-    }
-    let request = assay_plan::request_of(&record.study).unwrap_or_default();
-    let files = request.systems.iter().filter_map(|system| system.config.as_ref());
-    for file in files.chain(&request.workload) {
-        neutral.path(file);
-    }
-    for table in record.study.user_data().into_iter().flat_map(|own| &own.tables) {
-        let files: Vec<&UserRowsFile> = match &table.rows {
-            UserRows::Csv { file, .. } => vec![file],
-            UserRows::Script(files) => {
-                [&files.mysql, &files.postgres].into_iter().flatten().collect()
-            }
-            UserRows::Generated { .. } => Vec::new(),
-        };
-        files.into_iter().for_each(|file| neutral.path(&file.path));
-    }
-    for directory in &here.directories {
-        neutral.home(directory);
-    }
-    if let Some(user) = &here.user {
-        neutral.word(user, "user");
-    }
-    if !keep_host {
-        let is_host = |(name, _): &(&str, &str)| ["hostname", "report_host"].contains(name);
-        let of_servers = rows.settings().filter(is_host).map(|(_, value)| value);
-        for host in of_servers.chain(here.host.as_deref()) {
-            neutral.word(host, "host");
-            neutral.word(host.split('.').next().unwrap_or_default(), "host");
-        }
-    }
-    neutral
+/// Places that a study names, with their neutral names.
+#[derive(Debug, Default)]
+struct Places {
+    /// The longest come first.
+    known: Vec<(String, String)>,
+    paths: usize,
+    servers: usize,
 }
 
-/// Whether a repository is somewhere else than on this machine.
-fn is_remote(reference: &str) -> bool {
-    reference.contains("://") && !reference.starts_with("file:")
-}
-
-/// The study file with neutral names, or nothing if it cannot be read.
-fn recipe(neutral: &mut Neutral, text: &str) -> String {
-    let Ok(request) = assay_plan::read_study("recipe", text) else { return String::new() };
-    let system = |system: SystemRequest, neutral: &mut Neutral| SystemRequest {
-        words: neutral.text(&system.words),
-        name: system.name.map(|name| neutral.text(&name)),
-        config: system.config.map(|file| neutral.text(&file)),
-        without: system.without,
-        options: (system.options.into_iter())
-            .map(|(option, value)| (option, neutral.text(&value)))
-            .collect(),
-    };
-    let systems = request.systems.into_iter().map(|it| system(it, neutral)).collect();
-    let workload = request.workload.map(|file| neutral.text(&file));
-    assay_plan::write_study(&Request { systems, workload, ..request })
-}
-
-/// The definition of a test with neutral names of files.
-fn definition(neutral: &mut Neutral, text: &str) -> String {
-    fn files(value: &mut serde_json::Value, neutral: &mut Neutral) {
-        match value {
-            serde_json::Value::Array(values) => values.iter_mut().for_each(|it| files(it, neutral)),
-            serde_json::Value::Object(fields) => {
-                let is_file = fields.contains_key("sha256");
-                for (key, value) in fields {
-                    match value {
-                        serde_json::Value::String(path) if is_file && key == "path" => {
-                            *path = neutral.text(path);
-                        }
-                        other => files(other, neutral),
-                    }
+impl Places {
+    fn of(record: &StudyRecord, directories: &[String]) -> Self {
+        let mut places = Self::default();
+        for system in &record.systems {
+            match &system.spec.origin {
+                Origin::Dir(path) => places.path(&path.to_string_lossy()),
+                Origin::Git(reference) if !reference.contains("://") => {
+                    places.path(reference.split('#').next().unwrap_or_default());
                 }
+                Origin::Url(url) => places.server(url),
+                Origin::Version(_) | Origin::Git(_) => {}
             }
-            _ => {}
+            match &system.artifact {
+                // In the cache, in a directory of its own below one for all.
+                Artifact::Prefix(prefix) if !matches!(system.spec.origin, Origin::Dir(_)) => {
+                    let cache = prefix.path.parent().and_then(Path::parent).unwrap_or(&prefix.path);
+                    places.name(&cache.to_string_lossy(), "/cache".to_owned());
+                }
+                Artifact::Running(running) => {
+                    running.program.iter().for_each(|file| places.path(&file.to_string_lossy()));
+                }
+                Artifact::Prefix(_) | Artifact::Reported(_) => {}
+            }
+        }
+        let request = assay_plan::request_of(&record.study).unwrap_or_default();
+        let configs = request.systems.iter().filter_map(|system| system.config.as_ref());
+        configs.chain(&request.workload).for_each(|file| places.path(file));
+        for table in record.study.user_data().into_iter().flat_map(|data| &data.tables) {
+            match &table.rows {
+                UserRows::Csv { file, .. } => places.path(&file.path),
+                UserRows::Script(files) => {
+                    let files = [&files.mysql, &files.postgres].into_iter().flatten();
+                    files.for_each(|file| places.path(&file.path));
+                }
+                UserRows::Generated { .. } => {}
+            }
+        }
+        directories.iter().for_each(|directory| places.name(directory, "/home".to_owned()));
+        places
+    }
+
+    fn name(&mut self, place: &str, instead: String) {
+        let place = place.trim_end_matches('/');
+        if place.trim_matches('/').len() > 1 && self.known.iter().all(|(known, _)| known != place) {
+            self.known.push((place.to_owned(), instead));
+            self.known.sort_by_key(|(known, _)| std::cmp::Reverse(known.len()));
         }
     }
-    let Ok(mut value) = serde_json::from_str(text) else { return text.to_owned() };
-    files(&mut value, neutral);
-    serde_json::to_string(&value).unwrap_or_default()
+
+    /// The name of a file alone stays.
+    fn path(&mut self, path: &str) {
+        if path.contains('/') {
+            self.paths += 1;
+            self.name(path, format!("/path{}", self.paths));
+        }
+    }
+
+    /// Its login and address, and the path of its socket.
+    fn server(&mut self, url: &str) {
+        let address = url.split_once("://").map_or(url, |(_, address)| address);
+        let (address, more) = address.split_once('/').unwrap_or((address, ""));
+        let host = address.rsplit_once('@').map_or(address, |(_, host)| host);
+        let host = host.rsplit_once(':').map_or(host, |(host, _)| host);
+        self.servers += 1;
+        // A host such as `mysql` is a word that stands elsewhere, too.
+        if address != host || host.contains('.') {
+            self.name(address, format!("user@server{}", self.servers));
+        }
+        if host.contains('.') && host != "127.0.0.1" {
+            self.name(host, format!("server{}", self.servers));
+        }
+        more.split_once("socket=").into_iter().for_each(|(_, socket)| self.path(socket));
+    }
+
+    /// A text with neutral names.
+    fn text(&self, text: &str) -> String {
+        let mut text = without_secrets(text);
+        for (place, instead) in &self.known {
+            text = replaced(&text, place, instead);
+        }
+        text
+    }
+
+    /// JSON in which the texts of these fields have neutral names; `None` if it is no JSON.
+    fn json(&self, json: &str, fields: impl Fn(&str) -> bool) -> Option<String> {
+        let mut value = serde_json::from_str(json).ok()?;
+        self.change(&mut value, "", &fields);
+        serde_json::to_string(&value).ok()
+    }
+
+    fn change(&self, value: &mut Value, field: &str, fields: &impl Fn(&str) -> bool) {
+        match value {
+            Value::String(text) if fields(field) => *text = self.text(text),
+            Value::Array(values) => {
+                values.iter_mut().for_each(|value| self.change(value, field, fields));
+            }
+            Value::Object(values) => {
+                values.iter_mut().for_each(|(field, value)| self.change(value, field, fields));
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
 }
 
-/// Refuses bytes in which a directory of this machine, or of any user, is left.
-pub(super) fn check(name: &str, bytes: &[u8], here: &Here) -> Result<()> {
-    let left = here.directories.iter().find(|it| has(bytes, it)).cloned();
-    if let Some(path) = left.or_else(|| home_in(bytes)) {
+/// Replaces a place where it is not a part of a longer word.
+fn replaced(text: &str, place: &str, instead: &str) -> String {
+    let mut clean = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(place) {
+        let (before, from) = rest.split_at(at);
+        let after = from.get(place.len()..).unwrap_or_default();
+        let is_part = before.ends_with(char::is_alphanumeric) && !place.starts_with('/')
+            || after.starts_with(char::is_alphanumeric);
+        clean.push_str(before);
+        clean.push_str(if is_part { place } else { instead });
+        rest = after;
+    }
+    clean + rest
+}
+
+/// Refuses bytes in which a directory of this user is left.
+pub(super) fn check(name: &str, bytes: &[u8], directories: &[String]) -> Result<()> {
+    let is_left = |directory: &&String| {
+        let mut windows = bytes.windows(directory.len() + 1);
+        windows.any(|it| it.starts_with(directory.as_bytes()) && it.ends_with(b"/"))
+    };
+    if let Some(path) = directories.iter().find(is_left) {
         bail!(Advised::new(
             format!("the study cannot be packed: `{name}` would contain the path `{path}`"),
-            "names of tests, statements of workloads and attachments that are no text stay as they are: change them, \
-             or pack a study without them"
+            "names of tests and attachments that are no text stay as they are: change them, or pack a study without \
+             them"
         ));
     }
     Ok(())
 }
 
-fn has(bytes: &[u8], directory: &str) -> bool {
-    let wanted = directory.as_bytes();
-    let mut windows = bytes.windows(wanted.len() + 1);
-    windows.any(|it| it.starts_with(wanted) && !it.ends_with(b"-") && !is_of_name(it.last()))
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// The directory of a user of any machine.
-fn home_in(bytes: &[u8]) -> Option<String> {
-    // Names of users are shorter.
-    const NAME_MAX: usize = 64;
-    let name = |rest: &[u8]| {
-        let rest = rest.get(..NAME_MAX).unwrap_or(rest);
-        let end =
-            rest.iter().position(|byte| !(is_of_name(Some(byte)) || b"._-".contains(byte)))?;
-        let name = rest.get(..end).filter(|name| !name.is_empty())?;
-        (rest.get(end) == Some(&b'/')).then(|| String::from_utf8_lossy(name).into_owned())
-    };
-    let starts = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
-    starts.into_iter().find_map(|at| {
-        let rest = bytes.get(at..)?;
-        ["/home/", "/Users/"].into_iter().find_map(|home| {
-            let name = name(rest.strip_prefix(home.as_bytes())?)?;
-            Some(format!("{home}{name}"))
-        })
-    })
-}
-
-fn is_of_name(byte: Option<&u8>) -> bool {
-    byte.is_some_and(u8::is_ascii_alphanumeric)
-}
-
-impl Here {
-    /// This machine, and this user.
-    pub(super) fn now(cache: Option<&Path>) -> Self {
-        let home = std::env::home_dir().filter(|home| home.is_absolute());
-        let name = |path: &Path| path.file_name().map(|it| it.to_string_lossy().into_owned());
-        let user = ["USER", "LOGNAME"].into_iter().find_map(|it| std::env::var(it).ok());
-        let user = user.or_else(|| home.as_deref().and_then(name));
-        let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
-        let directories = home.iter().map(std::path::PathBuf::as_path).chain(cache);
-        let directories = directories.map(|it| it.to_string_lossy().into_owned());
-        // A home directory such as `/` says nothing.
-        let directories = directories.filter(|it| it.trim_matches('/').len() > 1).collect();
-        Self { directories, user, host: Some(host) }
+    #[test]
+    fn places_get_neutral_names_and_nothing_else_does() {
+        let mut places = Places::default();
+        places.path("/srv/my builds/8.0");
+        places.path("../tree");
+        places.path("my.cnf");
+        places.server("mysql://me@db.example:3306/test?socket=/run/me/s");
+        places.server("mysql://me@mysql/test");
+        places.name("/root/", "/home".to_owned());
+        places.name("/root/.cache/assay", "/cache".to_owned());
+        for (text, clean) in [
+            ("mysql@dir:/srv/my builds/8.0", "mysql@dir:/path1"),
+            ("mysql@git:../tree#main, my.cnf", "mysql@git:/path2#main, my.cnf"),
+            (
+                "mysql://me@db.example:3306/test?socket=/run/me/s",
+                "mysql://user@server1/test?socket=/path3",
+            ),
+            ("mysql://me@mysql/test of mysql", "mysql://user@server2/test of mysql"),
+            ("no answer of db.example, db.examples", "no answer of server1, db.examples"),
+            ("-I/root/x /rooted x/root /root", "-I/home/x /rooted x/home /home"),
+            ("/root/.cache/assay/instances/1", "/cache/instances/1"),
+            ("/srv/other/x, 10.0.0.1", "/srv/other/x, 10.0.0.1"),
+        ] {
+            assert_eq!(places.text(text), clean);
+        }
+        let json = r#"{"error":"no `/root/x.cnf`","n":[1,"/root"]}"#;
+        let clean = r#"{"error":"no `/home/x.cnf`","n":[1,"/home"]}"#;
+        assert_eq!(places.json(json, |_| true).unwrap(), clean);
+        assert_eq!(places.json(json, |field| field == "path").unwrap(), json);
+        assert_eq!(places.json("{", |_| true), None);
     }
 }

@@ -3,6 +3,7 @@
 /// Settings that differ between any two instances, or that only repeat the version.
 const IGNORED: &[&str] = &[
     "basedir",
+    "bind_address",
     "character_sets_dir",
     "datadir",
     "gtid_binlog_pos",
@@ -31,6 +32,7 @@ const IGNORED: &[&str] = &[
     "license",
     "listen_addresses",
     "protocol_version",
+    "report_host",
     "server_version",
     "server_version_num",
     "statement_timeout",
@@ -63,7 +65,8 @@ const IGNORED_ENDINGS: &[&str] =
     &["_dir", "_file", "_path", "_basename", "_index", "_tmpdir", "ssl_ca", "ssl_cert", "ssl_key"];
 
 /// Whether a setting differs between any two servers, or does nothing.
-pub(crate) fn is_ignored(name: &str) -> bool {
+#[must_use]
+pub fn is_ignored(name: &str) -> bool {
     IGNORED.contains(&name)
         || IGNORED_BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
         || IGNORED_ENDINGS.iter().any(|ending| name.ends_with(ending))

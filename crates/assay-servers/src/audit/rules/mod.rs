@@ -7,7 +7,7 @@ mod postgres;
 mod rule;
 mod server;
 
-pub(super) use ignored::is_ignored;
+pub use ignored::is_ignored;
 pub(super) use rule::{Own, Rule, spelling};
 
 /// The rules of all products, server rules first.
