@@ -54,6 +54,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "assay-model",
             "assay-pack",
             "assay-plan",
+            "assay-profile",
             "assay-provision",
             "assay-report",
             "assay-serve",

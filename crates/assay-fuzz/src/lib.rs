@@ -4,6 +4,7 @@
 //! result. The fuzzer and the replay of its corpus call the same functions.
 
 mod archive;
+mod callgrind;
 mod ledger;
 mod pack;
 mod postgres;
@@ -18,6 +19,7 @@ pub type Target = (&'static str, fn(&[u8]));
 
 /// All targets.
 pub const TARGETS: &[Target] = &[
+    ("callgrind", callgrind::report),
     ("catalog", text::catalog),
     ("claim_file", text::claim_file),
     ("config_file", text::config_file),

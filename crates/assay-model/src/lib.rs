@@ -23,6 +23,7 @@ mod growing_tree;
 mod hint;
 mod histogram;
 mod ibench;
+mod instructions;
 pub mod limits;
 mod prefix;
 mod printable;
@@ -65,6 +66,7 @@ pub use ibench::{
     Broke, IbenchQueries, IbenchQuery, IbenchStep, IbenchTables, LowestQueries, Partitions,
     Preparation, RESPONSE_BOUNDS_US, SLA, Statements, StepWork,
 };
+pub use instructions::FunctionCount;
 pub use prefix::{Build, Layout, Package, Prefix};
 pub use printable::{no_formula, printable, printable_json, printable_lines, shortened};
 pub use products::{Product, ProductFacts};

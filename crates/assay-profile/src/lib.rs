@@ -6,6 +6,7 @@
 //! functions.
 
 mod binary;
+pub mod callgrind;
 mod debuginfod;
 mod error;
 mod kernel;

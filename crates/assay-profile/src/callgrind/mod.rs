@@ -1,0 +1,348 @@
+//! The instructions that valgrind's tool callgrind has counted, function by function.
+//!
+//! [`read`] reads what the tool writes: the format of
+//! <https://valgrind.org/docs/manual/cl-format.html>, with its compression of names and positions, in one part or
+//! several. A part has the counts of one thread, or of all threads. Names are made like those of sampled profiles, from
+//! symbols: the tool must be told not to demangle them (`--demangle=no`).
+
+mod costs;
+mod graph;
+#[cfg(test)]
+mod tests;
+mod tree;
+
+use std::collections::HashMap;
+
+use crate::names::{cut, plain};
+
+pub use costs::{Costs, Edge};
+use costs::{Function, Ids, Named};
+
+/// The longest report that is read, bytes. One of a server's thread takes some 0.1 to 1 MB.
+pub const REPORT_MAX: usize = 256 << 20;
+
+/// The longest line. Symbols of templates have some kilobytes, and command lines too.
+const LINE_MAX: usize = 64 << 10;
+
+/// The most functions and calls of a report: a hundred times those of a server.
+const FUNCTIONS_MAX: usize = 1 << 20;
+const CALLS_MAX: usize = 1 << 22;
+
+/// The event that is read.
+const INSTRUCTIONS: &[u8] = b"Ir";
+
+/// What holds code that no file has.
+const UNKNOWN: &str = "[unknown]";
+
+/// A report of callgrind is not in its format.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line} of a report of callgrind: {why}")]
+pub struct Malformed {
+    /// The line, from 1.
+    pub line: usize,
+    /// What is wrong with it.
+    pub why: &'static str,
+}
+
+/// A part of a report.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Part {
+    /// The process, if the part tells it.
+    pub pid: Option<u32>,
+    /// The thread's number in valgrind, from 1; `None` if the part is of all threads.
+    pub thread: Option<u32>,
+    /// The number of the part, which rises with each dump of a process.
+    pub number: Option<u32>,
+    /// The command line.
+    pub command: String,
+    /// Further statements on the part, such as `Trigger` and what made the tool write it.
+    pub notes: Vec<(String, String)>,
+    /// Instructions of all functions: those of the functions add up to it.
+    pub total: u64,
+    /// Instructions by function and call.
+    pub costs: Costs,
+}
+
+/// Reads a report. One without a byte has no part: the tool creates its file before it writes any.
+///
+/// # Errors
+/// When it is not in the format, or was cut off, or does not add up to what it states as its total.
+pub fn read(report: &[u8]) -> Result<Vec<Part>, Malformed> {
+    let wrong = |line, why| Malformed { line, why };
+    if report.len() > REPORT_MAX {
+        return Err(wrong(0, "it is too long"));
+    }
+    let mut reader = Reader::default();
+    let mut line = 0;
+    for text in report.split(|byte| *byte == b'\n') {
+        line += 1;
+        if text.len() > LINE_MAX {
+            return Err(wrong(line, "it is too long"));
+        }
+        let text = text.strip_suffix(b"\r").unwrap_or(text);
+        reader.line(text.trim_ascii_start()).map_err(|why| wrong(line, why))?;
+    }
+    reader.end_part().map_err(|why| wrong(line, why))?;
+    Ok(reader.parts)
+}
+
+/// Why a line is refused.
+type Refused = &'static str;
+
+#[derive(Default)]
+struct Reader {
+    parts: Vec<Part>,
+    part: Part,
+    /// Whether the current part has a header, and whether it has counts.
+    is_begun: bool,
+    has_body: bool,
+    stated: Option<u64>,
+    /// Numbers in front of the counts of a line, and the place of the instructions among these.
+    positions: usize,
+    event: Option<usize>,
+    names: Names,
+    ids: Ids,
+    here: Place,
+    /// Of the next call; `None` where it is that of the caller.
+    called_object: Option<u32>,
+    called: Option<u32>,
+    /// The call whose instructions the next line has.
+    call: Option<(Function, u64)>,
+}
+
+/// The function that lines are about.
+#[derive(Default)]
+struct Place {
+    object: Option<u32>,
+    function: Option<u32>,
+}
+
+/// The names of a report, by kind and number.
+#[derive(Default)]
+struct Names {
+    objects: Table,
+    functions: Table,
+    /// Files are not kept.
+    texts: Vec<Named>,
+}
+
+type Table = HashMap<u64, u32>;
+
+impl Reader {
+    fn line(&mut self, line: &[u8]) -> Result<(), Refused> {
+        match line.first() {
+            None | Some(b'#') => Ok(()),
+            Some(b'0'..=b'9' | b'+' | b'-' | b'*') => self.counts(line),
+            Some(_) => {
+                let is_end = |byte: &u8| matches!(byte, b'=' | b':');
+                let at = line.iter().position(is_end).ok_or("it is neither a count nor named")?;
+                let (name, rest) = line.split_at(at);
+                let (sign, value) = rest.split_first().ok_or("it is neither a count nor named")?;
+                match sign {
+                    b'=' => self.specification(name, value.trim_ascii()),
+                    _ => self.header(name, value.trim_ascii()),
+                }
+            }
+        }
+    }
+
+    fn header(&mut self, name: &[u8], value: &[u8]) -> Result<(), Refused> {
+        if self.has_body && !matches!(name, b"totals" | b"summary") {
+            self.end_part()?;
+        }
+        self.is_begun = true;
+        let small = || u32::try_from(number(value)?).map_err(|_| "the number is too large");
+        match name {
+            b"pid" => self.part.pid = Some(small()?),
+            b"thread" => self.part.thread = Some(small()?),
+            b"part" => self.part.number = Some(small()?),
+            b"cmd" => self.part.command = String::from_utf8_lossy(value).into_owned(),
+            b"desc" => {
+                let text = String::from_utf8_lossy(value);
+                let (name, value) = text.split_once(':').unwrap_or((&text, ""));
+                self.part.notes.push((name.trim().to_owned(), value.trim().to_owned()));
+            }
+            b"positions" => self.positions = words(value).count(),
+            b"events" => self.event = words(value).position(|word| word == INSTRUCTIONS),
+            // Of callgrind, `summary` may lack what `totals` has.
+            b"totals" => {
+                let event = self.event.ok_or("no event is `Ir`")?;
+                self.stated = Some(words(value).nth(event).map_or(Ok(0), number)?);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn specification(&mut self, name: &[u8], value: &[u8]) -> Result<(), Refused> {
+        self.has_body = true;
+        match name {
+            b"ob" => {
+                self.here.object = Some(self.names.object(value)?);
+                self.here.function = None;
+            }
+            b"fn" => self.here.function = Some(self.names.function(value)?),
+            b"cob" => self.called_object = Some(self.names.object(value)?),
+            b"cfn" => self.called = Some(self.names.function(value)?),
+            b"calls" => {
+                let count = words(value).next().ok_or("there is no number of calls")?;
+                let called = self.called.take().ok_or("the called function is not named")?;
+                let object = self.called_object.take().or(self.here.object);
+                let function = self.costs_of(object, called)?;
+                self.call = Some((function, number(count)?));
+            }
+            // Files and jumps.
+            b"fl" | b"fi" | b"fe" | b"cfi" | b"cfl" | b"jump" | b"jcnd" => {}
+            _ => return Err("it says nothing that is known"),
+        }
+        Ok(())
+    }
+
+    /// A line of counts: of the function itself, or of the call before it.
+    fn counts(&mut self, line: &[u8]) -> Result<(), Refused> {
+        self.has_body = true;
+        let mut words = words(line);
+        for _ in 0..self.positions.max(1) {
+            position(words.next().ok_or("it has too few numbers")?)?;
+        }
+        let event = self.event.ok_or("no event is `Ir`")?;
+        // Counts that are left out at the end are zeros.
+        let counted = words.nth(event).map_or(Ok(0), number)?;
+        let here = self.here.function.ok_or("the function is not named")?;
+        let here = self.costs_of(self.here.object, here)?;
+        match self.call.take() {
+            Some((called, calls)) => {
+                if self.ids.calls() >= CALLS_MAX {
+                    return Err("there are too many calls");
+                }
+                self.part.costs.call(&mut self.ids, [here, called], calls, counted)
+            }
+            None => self.part.costs.spend(here, counted),
+        }
+        .ok_or("the counts are too large")
+    }
+
+    /// The function of an object with a name, in the costs of the part.
+    fn costs_of(&mut self, object: Option<u32>, name: u32) -> Result<Function, Refused> {
+        if let Some(known) = self.ids.known(object, name) {
+            return Ok(known);
+        }
+        if self.ids.functions() >= FUNCTIONS_MAX {
+            return Err("there are too many functions");
+        }
+        let text = |index: u32| self.names.texts.get(index as usize);
+        let module = object.and_then(text).map_or(UNKNOWN, |it| it.plain.as_str());
+        let named = text(name).ok_or("the function is not named")?;
+        Ok(self.part.costs.function(&mut self.ids, (object, name), module, named))
+    }
+
+    fn end_part(&mut self) -> Result<(), Refused> {
+        let mut part = std::mem::take(&mut self.part);
+        let is_begun = std::mem::take(&mut self.is_begun);
+        if !std::mem::take(&mut self.has_body) && self.stated.is_none() {
+            // A header alone is that of the next part, unless the report ends there.
+            return if is_begun { Err("the report was cut off") } else { Ok(()) };
+        }
+        let stated = self.stated.take().ok_or("the report was cut off")?;
+        if self.call.take().is_some() {
+            return Err("the report was cut off");
+        }
+        part.total = part.costs.total().ok_or("the counts are too large")?;
+        if part.total != stated {
+            return Err("the counts do not add up to the total");
+        }
+        // What a later part does not repeat.
+        self.part = Part { pid: part.pid, command: part.command.clone(), ..Part::default() };
+        self.ids = Ids::default();
+        self.here = Place::default();
+        self.parts.push(part);
+        Ok(())
+    }
+}
+
+impl Names {
+    fn object(&mut self, value: &[u8]) -> Result<u32, Refused> {
+        let base = |path: &str| match path {
+            "???" => UNKNOWN.to_owned(),
+            path => cut(path.rsplit('/').next().unwrap_or(path)).to_owned(),
+        };
+        let named = |text: &str| Named { plain: base(text), nested: 0 };
+        named_by(&mut self.objects, &mut self.texts, value, named)
+    }
+
+    fn function(&mut self, value: &[u8]) -> Result<u32, Refused> {
+        named_by(&mut self.functions, &mut self.texts, value, |text| {
+            let (symbol, nested) = nested(text);
+            Named { plain: function_name(symbol), nested }
+        })
+    }
+}
+
+/// The index of the name that `(NUMBER) NAME`, `(NUMBER)` or `NAME` means.
+fn named_by(
+    table: &mut Table,
+    texts: &mut Vec<Named>,
+    value: &[u8],
+    named: impl Fn(&str) -> Named,
+) -> Result<u32, Refused> {
+    let mut add = |text: &[u8]| {
+        let index = u32::try_from(texts.len()).map_err(|_| "there are too many names")?;
+        texts.push(named(&String::from_utf8_lossy(text)));
+        Ok(index)
+    };
+    let Some(rest) = value.strip_prefix(b"(") else { return add(value) };
+    let end = rest.iter().position(|byte| *byte == b')');
+    let Some((inside, name)) = end.and_then(|end| rest.split_at_checked(end)) else {
+        return add(value);
+    };
+    // A name may begin with a bracket itself, such as `(below main)`.
+    let Ok(id) = number(inside) else { return add(value) };
+    let name = name.get(1..).unwrap_or_default().trim_ascii();
+    if name.is_empty() {
+        return table.get(&id).copied().ok_or("the number of the name is not known");
+    }
+    let index = add(name)?;
+    table.insert(id, index);
+    Ok(index)
+}
+
+/// A name without the level of recursion that the tool puts behind it: `walk'2` is `walk` inside of `walk`.
+fn nested(text: &str) -> (&str, u32) {
+    let found = text.rsplit_once('\'').and_then(|(name, level)| Some((name, level.parse().ok()?)));
+    found.filter(|(name, _)| !name.is_empty()).unwrap_or((text, 0))
+}
+
+/// The name of a function; the beginning of its code in the object, such as `0x8a40f0`, if it has none.
+fn function_name(symbol: &str) -> String {
+    let digits = symbol.strip_prefix("0x").and_then(|hex| u64::from_str_radix(hex, 16).ok());
+    match (digits, symbol) {
+        (Some(offset), _) => format!("{offset:#x}"),
+        (None, "???") => UNKNOWN.to_owned(),
+        (None, _) => plain(symbol),
+    }
+}
+
+/// The words of a line.
+fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
+    line.split(|byte| matches!(byte, b' ' | b'\t')).filter(|word| !word.is_empty())
+}
+
+/// A decimal number, or a hexadecimal one after `0x`.
+fn number(word: &[u8]) -> Result<u64, Refused> {
+    let wrong = "it has a number that is none";
+    let text = std::str::from_utf8(word).map_err(|_| wrong)?;
+    let (digits, radix) = text.strip_prefix("0x").map_or((text, 10), |digits| (digits, 16));
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Err(wrong);
+    }
+    u64::from_str_radix(digits, radix).map_err(|_| "it has a number that is none or too large")
+}
+
+/// A position: a number, its distance from the one before, or `*` for the same. Only its form matters.
+fn position(word: &[u8]) -> Result<(), Refused> {
+    match word.split_first() {
+        Some((b'*', [])) => Ok(()),
+        Some((b'+' | b'-', distance)) => number(distance).map(drop),
+        _ => number(word).map(drop),
+    }
+}
