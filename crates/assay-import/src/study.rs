@@ -4,10 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::{
-    Artifact, CellId, Class, Counters, CpuPlacement, Definition, EventKind, Experiment, Group,
-    Host, IdKey, Origin, PlannedCell, PlanningFacts, Preset, Product, ReportedServer, Schema,
-    Setup, Slice, SliceOutcome, StartFrom, StatementMode, Study, StudyEvent, StudyRecord, System,
-    SystemSpec, TableForm, Test, TestSet, Unit, WorkCounters,
+    Artifact, CellId, Class, Definition, EventKind, Group, Host, Origin, PlanningFacts, Product,
+    ReportedServer, Schema, Setup, Slice, StartFrom, Study, StudyEvent, StudyRecord, System,
+    SystemSpec, Test, TestSet, Unit, WorkCounters,
 };
 
 use crate::dbms::{Dbms, dbms};
@@ -213,45 +212,16 @@ fn names(servers: &[String], known: &[Option<Dbms>]) -> Vec<String> {
 /// The finished study of these cells, without slices.
 pub(crate) fn empty(servers: &[String], cells: Vec<CellId>, about: &About) -> StudyRecord {
     let systems = systems(servers, &about.reported_in);
-    let mut record = StudyRecord::new(study(cells, about), Host::default(), systems);
+    let mut record = StudyRecord::new(study(&cells, about), Host::default(), systems);
     record.finished = true;
     record
 }
 
-fn study(cells: Vec<CellId>, about: &About) -> Study {
+fn study(cells: &[CellId], about: &About) -> Study {
     let tests: BTreeSet<Test> = cells.iter().map(|cell| cell.test).collect();
-    let setups: BTreeSet<Setup> = cells.iter().map(|cell| cell.setup).collect();
-    let cell = |id| PlannedCell {
-        id,
-        warm_ms: 0,
-        warm_us: None,
-        turn_ms: 0,
-        slice_ms: 0,
-        events: None,
-        placement: CpuPlacement::Free,
-    };
-    Study {
-        id: about.id.clone(),
-        started_ms: about.imported_ms,
-        preset: Preset::Published,
-        set: set(tests.len()),
-        seed: 0,
-        threshold: 0.05,
-        budget_s: 0.0,
-        blocks: 1,
-        rounds: 1,
-        cells: cells.into_iter().map(cell).collect(),
-        setups: setups.into_iter().collect(),
-        experiment: Experiment::Sequential,
-        id_key: IdKey::Primary,
-        table_form: TableForm::default(),
-        terms: None,
-        statements: StatementMode::Prepared,
-        gate: None,
-        recipe: String::new(),
-        workload_version: 0,
-        assay_version: about.assay_version.clone(),
-    }
+    let assay_version = about.assay_version.clone();
+    let study = Study::of(about.id.clone(), about.imported_ms, cells);
+    Study { set: set(tests.len()), assay_version, ..study }
 }
 
 /// The smallest published set with at least so many tests, which decides their groups.
@@ -293,26 +263,14 @@ pub(crate) fn reservation(what: String, about: &About) -> StudyEvent {
 
 /// The only slice of a cell, of which nothing is known but the work.
 pub(crate) fn reported(cell: CellId, system: usize, work: WorkCounters, about: &About) -> Slice {
-    Slice {
-        system,
-        cell,
-        run: 0,
-        block: 0,
-        round: 0,
-        position: system as u32,
-        started_ms: about.imported_ms,
-        outcome: SliceOutcome::Good,
-        trouble: Vec::new(),
-        work,
-        turns: Vec::new(),
-        step: None,
-        published: Vec::new(),
-        counters: Counters::default(),
-    }
+    let position = system as u32;
+    Slice { position, started_ms: about.imported_ms, work, ..Slice::of(system, cell) }
 }
 
 #[cfg(test)]
 mod tests {
+    use assay_model::Counters;
+
     use super::*;
     use crate::qps::QpsRow;
 

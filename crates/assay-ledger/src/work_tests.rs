@@ -5,9 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use assay_model::{
-    Artifact, CellId, Counters, CpuPlacement, Engine, Experiment, Host, IdKey, Origin, PlannedCell,
-    Preset, Product, ReportedServer, Setup, Slice, SliceOutcome, StatementMode, Study, StudyRecord,
-    System, SystemSpec, TableForm, TestSet, WorkCounters,
+    Artifact, CellId, Host, Origin, Product, ReportedServer, Setup, Slice, Study, StudyRecord,
+    System, SystemSpec, WorkCounters,
 };
 
 use crate::{Ledger, StudyRows};
@@ -33,12 +32,7 @@ fn system(number: usize) -> System {
     let version = format!("8.0.{number}");
     System {
         name: format!("mysql@{version}"),
-        spec: SystemSpec {
-            product: Product::MySql,
-            origin: Origin::Version(version.clone()),
-            engine: Engine::InnoDb,
-            overrides: Vec::new(),
-        },
+        spec: SystemSpec::of(Product::MySql, Origin::Version(version.clone())),
         artifact: Artifact::Reported(ReportedServer {
             reported_in: "a.tsv".to_owned(),
             product: Some(Product::MySql),
@@ -56,62 +50,18 @@ fn record(cells: u32) -> StudyRecord {
     let test = assay_workloads::test_by_name("point-query").unwrap();
     let setup = |clients| Setup { clients, tables: 1, rows: 1000 };
     let ids = (1..=cells).map(|clients| CellId { test, setup: setup(clients) });
-    let planned = |id| PlannedCell {
-        id,
-        warm_ms: 0,
-        warm_us: None,
-        turn_ms: 0,
-        slice_ms: 0,
-        events: None,
-        placement: CpuPlacement::Free,
-    };
-    let study = Study {
-        id: "imported-1".to_owned(),
-        started_ms: 1,
-        preset: Preset::Published,
-        set: TestSet::Set47,
-        seed: 0,
-        threshold: 0.05,
-        budget_s: 0.0,
-        blocks: 1,
-        rounds: 1,
-        cells: ids.clone().map(planned).collect(),
-        setups: (1..=cells).map(setup).collect(),
-        experiment: Experiment::Sequential,
-        id_key: IdKey::Primary,
-        table_form: TableForm::default(),
-        terms: None,
-        statements: StatementMode::Prepared,
-        gate: None,
-        recipe: String::new(),
-        workload_version: 0,
-        assay_version: "0".to_owned(),
-    };
+    let ids: Vec<CellId> = ids.collect();
+    let study = Study::of("imported-1".to_owned(), 1, &ids);
     let mut record = StudyRecord::new(study, Host::default(), vec![system(0), system(1)]);
     record.finished = true;
-    let slices = ids.flat_map(|cell| [0, 1].map(|system| slice(cell, system)));
+    let slices = ids.into_iter().flat_map(|cell| [0, 1].map(|system| slice(cell, system)));
     record.slices.extend(slices);
     record
 }
 
 fn slice(cell: CellId, system: usize) -> Slice {
     let work = WorkCounters { read: 1000, elapsed_ns: 1_000_000_000, ..WorkCounters::default() };
-    Slice {
-        system,
-        cell,
-        run: 0,
-        block: 0,
-        round: 0,
-        position: system as u32,
-        started_ms: 1,
-        outcome: SliceOutcome::Good,
-        trouble: Vec::new(),
-        work,
-        turns: Vec::new(),
-        step: None,
-        published: Vec::new(),
-        counters: Counters::default(),
-    }
+    Slice { position: system as u32, started_ms: 1, work, ..Slice::of(system, cell) }
 }
 
 /// The work of adding a study, and of copying it into a ledger, as an import does.

@@ -33,7 +33,7 @@ pub struct Build {
 }
 
 /// Locations inside a prefix, and how programs are started. All paths are absolute.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Layout {
     /// The dynamic loader to start programs with, when the prefix carries its own C library.
     pub loader: Option<PathBuf>,

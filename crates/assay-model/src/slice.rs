@@ -159,6 +159,27 @@ pub struct Slice {
 }
 
 impl Slice {
+    /// One of which nothing is known yet.
+    #[must_use]
+    pub fn of(system: usize, cell: CellId) -> Self {
+        Self {
+            system,
+            cell,
+            run: 0,
+            block: 0,
+            round: 0,
+            position: 0,
+            started_ms: 0,
+            outcome: SliceOutcome::Good,
+            trouble: Vec::new(),
+            work: WorkCounters::default(),
+            turns: Vec::new(),
+            step: None,
+            published: Vec::new(),
+            counters: Counters::default(),
+        }
+    }
+
     /// Its identity, which no other slice of the study has.
     #[must_use]
     pub fn id(&self) -> SliceId {
@@ -282,22 +303,7 @@ mod tests {
             planning: PlanningFacts::default(),
             digest: String::new(),
         });
-        Slice {
-            system: 0,
-            cell: CellId { test, setup },
-            run: 0,
-            block: 0,
-            round: 0,
-            position: 0,
-            started_ms: 0,
-            outcome: SliceOutcome::Good,
-            trouble: Vec::new(),
-            work,
-            turns: Vec::new(),
-            step: None,
-            published: Vec::new(),
-            counters: Counters::default(),
-        }
+        Slice { work, ..Slice::of(0, CellId { test, setup }) }
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! A study: the question and everything measured for it, as the ledger stores it and verdict and report read it.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use crate::limits::BLOCKS;
@@ -134,6 +136,20 @@ pub struct PlannedCell {
 }
 
 impl PlannedCell {
+    /// One that takes no time.
+    #[must_use]
+    pub fn of(id: CellId) -> Self {
+        Self {
+            id,
+            warm_ms: 0,
+            warm_us: None,
+            turn_ms: 0,
+            slice_ms: 0,
+            events: None,
+            placement: CpuPlacement::Free,
+        }
+    }
+
     /// Warm part of each turn, microseconds.
     #[must_use]
     pub fn warm_time_us(&self) -> u64 {
@@ -196,6 +212,34 @@ pub struct Study {
 }
 
 impl Study {
+    /// One in which each cell was measured once, as in published results.
+    #[must_use]
+    pub fn of(id: String, started_ms: i64, cells: &[CellId]) -> Self {
+        let setups: BTreeSet<Setup> = cells.iter().map(|cell| cell.setup).collect();
+        Self {
+            id,
+            started_ms,
+            preset: Preset::Published,
+            set: TestSet::Set47,
+            seed: 0,
+            threshold: 0.05,
+            budget_s: 0.0,
+            blocks: 1,
+            rounds: 1,
+            cells: cells.iter().copied().map(PlannedCell::of).collect(),
+            setups: setups.into_iter().collect(),
+            experiment: Experiment::Sequential,
+            id_key: IdKey::Primary,
+            table_form: TableForm::default(),
+            statements: StatementMode::Prepared,
+            terms: None,
+            gate: None,
+            recipe: String::new(),
+            workload_version: 0,
+            assay_version: String::new(),
+        }
+    }
+
     /// The tables that its tests work on, which all share them. Those of a study without tests are sysbench's.
     #[must_use]
     pub fn schema(&self) -> &'static Schema {

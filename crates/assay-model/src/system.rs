@@ -34,6 +34,14 @@ pub struct SystemSpec {
     pub overrides: Vec<(String, String)>,
 }
 
+impl SystemSpec {
+    /// A system with its product's own engine and no options.
+    #[must_use]
+    pub fn of(product: Product, origin: Origin) -> Self {
+        Self { product, origin, engine: product.default_engine(), overrides: Vec::new() }
+    }
+}
+
 impl fmt::Display for SystemSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Origin::Url(url) = &self.origin {

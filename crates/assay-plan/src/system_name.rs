@@ -33,12 +33,7 @@ fn read(name: &str) -> Result<SystemSpec, Error> {
     if is_url(name) {
         let url = parse_url(name)?;
         let product = Product::of_dialect(url.dialect);
-        return Ok(SystemSpec {
-            product,
-            engine: product.default_engine(),
-            origin: Origin::Url(url.to_string()),
-            overrides: Vec::new(),
-        });
+        return Ok(SystemSpec::of(product, Origin::Url(url.to_string())));
     }
     // A mistyped URL may hold a password.
     if is_like_url(name) {

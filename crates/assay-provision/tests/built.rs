@@ -106,9 +106,7 @@ impl Home {
 }
 
 fn system(product: Product, place: &str) -> SystemSpec {
-    let origin = Origin::Git(place.to_owned());
-    let engine = product.default_engine();
-    SystemSpec { product, origin, engine, overrides: Vec::new() }
+    SystemSpec::of(product, Origin::Git(place.to_owned()))
 }
 
 fn write(directory: &Path, files: &[(&str, &str)]) {

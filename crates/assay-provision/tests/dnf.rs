@@ -8,7 +8,7 @@ mod web;
 
 use std::os::unix::fs::PermissionsExt as _;
 
-use assay_model::{Engine, Hint as _, Origin, Prefix, Product, SystemSpec};
+use assay_model::{Hint as _, Origin, Prefix, Product, SystemSpec};
 use assay_provision::{Error, Options, Provisioner};
 use fs_err as fs;
 use rpms::{Repository, Signed, VERSION};
@@ -17,9 +17,7 @@ use rpms::{Repository, Signed, VERSION};
 fn get(repository: &Repository, cache: &std::path::Path) -> Result<Prefix, Error> {
     let catalog = repository.catalog();
     let provisioner = Provisioner::new(cache, Options::default())?.with_catalog(&catalog)?;
-    let origin = Origin::Version(VERSION.to_owned());
-    let (product, engine) = (Product::MariaDb, Engine::InnoDb);
-    let spec = SystemSpec { product, origin, engine, overrides: Vec::new() };
+    let spec = SystemSpec::of(Product::MariaDb, Origin::Version(VERSION.to_owned()));
     provisioner.get_from(&spec, Some("dnf"), &mut |_| {})
 }
 

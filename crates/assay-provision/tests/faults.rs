@@ -71,9 +71,7 @@ fn mariadb() -> SystemSpec {
 }
 
 fn system(product: Product, version: &str) -> SystemSpec {
-    let origin = Origin::Version(version.to_owned());
-    let engine = product.default_engine();
-    SystemSpec { product, origin, engine, overrides: Vec::new() }
+    SystemSpec::of(product, Origin::Version(version.to_owned()))
 }
 
 /// A cache and the machine that fills it.

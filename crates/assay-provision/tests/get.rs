@@ -23,9 +23,7 @@ fn cache() -> PathBuf {
 }
 
 fn system(product: Product, version: &str) -> SystemSpec {
-    let origin = Origin::Version(version.to_owned());
-    let engine = product.default_engine();
-    SystemSpec { product, origin, engine, overrides: Vec::new() }
+    SystemSpec::of(product, Origin::Version(version.to_owned()))
 }
 
 fn mariadb(version: &str) -> SystemSpec {

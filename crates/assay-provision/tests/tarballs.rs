@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 
-use assay_model::{Engine, Hint as _, Origin, Prefix, Product, SystemSpec};
+use assay_model::{Hint as _, Origin, Prefix, Product, SystemSpec};
 use assay_provision::{Cleaning, Error, Options, Progress, Provisioner};
 use fs_err as fs;
 use tempfile::TempDir;
@@ -28,8 +28,7 @@ fn cache() -> PathBuf {
 }
 
 fn system(product: Product, version: &str) -> SystemSpec {
-    let origin = Origin::Version(version.to_owned());
-    SystemSpec { product, origin, engine: Engine::InnoDb, overrides: Vec::new() }
+    SystemSpec::of(product, Origin::Version(version.to_owned()))
 }
 
 /// A real MySQL in the cache that all tests share, together with the indexes that they need.

@@ -6,8 +6,8 @@ mod sizes;
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::{
-    Block, BlockCell, CellId, Class, Counters, EventKind, PlannedCell, Slice, SliceOutcome,
-    StudyEvent, StudyRecord, Trouble, Verdict, WorkCounters,
+    Block, BlockCell, CellId, Class, EventKind, PlannedCell, Slice, SliceOutcome, StudyEvent,
+    StudyRecord, Trouble, Verdict, WorkCounters,
 };
 use assay_study::{Action, Executor, Outcome, Phase, Shard, Silence};
 use assay_verdict::{Sample, Samples};
@@ -379,19 +379,10 @@ impl Machine {
         let warm_ms = f64::from(planned.turns()) * planned.warm_time_us() as f64 / 1000.0;
         self.used_s += (warm_ms + f64::from(planned.slice_ms)) / 1000.0 + OVERHEAD_S;
         let mut slice = Slice {
-            system,
-            cell: planned.id,
-            run: 0,
             block,
             round,
             position,
             started_ms: (self.used_s * 1000.0) as i64,
-            outcome: SliceOutcome::Good,
-            trouble: Vec::new(),
-            turns: Vec::new(),
-            step: None,
-            published: Vec::new(),
-            counters: Counters::default(),
             work: WorkCounters {
                 events: OPS,
                 read: OPS,
@@ -399,6 +390,7 @@ impl Machine {
                 event_ns_sum: elapsed_ns,
                 ..WorkCounters::default()
             },
+            ..Slice::of(system, planned.id)
         };
         let faults = self.scenario.faults;
         if self.noise.strikes(faults.slice) {

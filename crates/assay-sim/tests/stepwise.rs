@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 
 use assay_model::{
-    Block, BlockCell, Broke, Counters, EventKind, Slice, SliceOutcome, Statements, StepWork,
-    StudyRecord, Verdict, WorkCounters,
+    Block, BlockCell, Broke, EventKind, Slice, SliceOutcome, Statements, StepWork, StudyRecord,
+    Verdict, WorkCounters,
 };
 use assay_plan::{InsertBench, Request};
 use assay_sim::study;
@@ -88,20 +88,12 @@ fn slice(record: &StudyRecord, (block, cell, system, round, _): Asked, fails: bo
     let insert = Statements { rows: 10_000, ..Statements::default() };
     let step = StepWork { insert, ..StepWork::default() };
     Slice {
-        system,
-        cell: record.study.cells[cell].id,
-        run: 0,
         block,
         round,
-        position: 0,
-        started_ms: 0,
         outcome: if fails { failed() } else { SliceOutcome::Good },
-        trouble: Vec::new(),
         work: WorkCounters { read: 100, elapsed_ns: 1_000_000_000, ..WorkCounters::default() },
-        turns: Vec::new(),
         step: Some(Box::new(step)),
-        published: Vec::new(),
-        counters: Counters::default(),
+        ..Slice::of(system, record.study.cells[cell].id)
     }
 }
 

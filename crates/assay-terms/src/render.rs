@@ -131,7 +131,6 @@ fn plain_name(option: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
 
     use assay_model::{Build, Layout};
 
@@ -142,9 +141,8 @@ mod tests {
     }
 
     fn product_prefix(product: Product, version: &str) -> Prefix {
-        let path = PathBuf::from("/p");
         Prefix {
-            path: path.clone(),
+            path: "/p".into(),
             sha256: version.to_owned(),
             product,
             version: version.to_owned(),
@@ -156,15 +154,7 @@ mod tests {
                 notes: Vec::new(),
             },
             packages: Vec::new(),
-            layout: Layout {
-                loader: None,
-                library_path: Vec::new(),
-                server: path.clone(),
-                basedir: path.clone(),
-                share_dir: path.clone(),
-                charsets_dir: path.clone(),
-                plugin_dir: path,
-            },
+            layout: Layout::default(),
         }
     }
 

@@ -230,12 +230,7 @@ pub fn prefix(version: &str) -> Prefix {
 /// The binaries of a version or series of a product, from the cache if it has them.
 #[must_use]
 pub fn product_prefix(product: Product, version: &str) -> Prefix {
-    let spec = SystemSpec {
-        product,
-        origin: Origin::Version(version.to_owned()),
-        engine: product.default_engine(),
-        overrides: Vec::new(),
-    };
+    let spec = SystemSpec::of(product, Origin::Version(version.to_owned()));
     let get = |offline| {
         let options = Options { offline, accept_expired_index: false };
         Provisioner::new(cache_dir(), options).and_then(|it| it.get(&spec, &mut |_| {}))

@@ -6,9 +6,9 @@
 use assay_ledger::Ledger;
 use assay_load::{Bound, Session, Tables, Work, fill};
 use assay_model::{
-    Artifact, Class, Counters, Definition, Dialect, Distribution, Fill, Group, Host, Pacing,
-    PlanningFacts, Role, Schema, Script, Slice, SliceOutcome, StartFrom, Step, Study, StudyRecord,
-    System, Table, Test, TestSet, Unit,
+    Artifact, Class, Definition, Dialect, Distribution, Fill, Group, Host, Pacing, PlanningFacts,
+    Role, Schema, Script, Slice, StartFrom, Step, Study, StudyRecord, System, Table, Test, TestSet,
+    Unit,
 };
 use assay_plan::{MachineFacts, Request, SetupRequest, plan_of};
 use assay_report::{Format, TextOptions, render};
@@ -60,20 +60,12 @@ fn recorded(study: &Study, systems: &[System], session: &mut Session) -> StudyRe
     for (block, round) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
         for system in 0..systems.len() {
             let slice = Slice {
-                system,
-                cell: study.cells[0].id,
-                run: 0,
                 block,
                 round,
                 position: system as u32,
                 started_ms: 1_795_000_000_000,
-                outcome: SliceOutcome::Good,
-                trouble: Vec::new(),
-                turns: Vec::new(),
-                step: None,
-                published: Vec::new(),
                 work: session.run(0, Bound::Events(50)).unwrap(),
-                counters: Counters::default(),
+                ..Slice::of(system, study.cells[0].id)
             };
             assert_eq!((slice.work.read, slice.work.rows), (100, 100));
             ledger.add_slice(&study.id, &slice).unwrap();

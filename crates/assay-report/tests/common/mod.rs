@@ -24,13 +24,12 @@ pub(crate) fn record(others: &[&str]) -> StudyRecord {
         .into_iter()
         .filter_map(test_by_name)
         .map(|test| PlannedCell {
-            id: CellId { test, setup },
             warm_ms: 10,
             warm_us: Some(10_000),
             turn_ms: 50,
             slice_ms: 50,
-            events: None,
             placement: CpuPlacement::OneCpu,
+            ..PlannedCell::of(CellId { test, setup })
         })
         .collect();
     let mut systems = vec![system("10.11", "10.11.19", "bookworm-security", true)];
@@ -111,18 +110,10 @@ fn slice(system: usize, cell: CellId, block: u32, round: u32, qps: f64) -> Slice
         ("host_device_write_kb", 0),
     ];
     Slice {
-        system,
-        cell,
-        run: 0,
         block,
         round,
         position: system as u32,
         started_ms: 1_795_000_000_000,
-        outcome: SliceOutcome::Good,
-        trouble: Vec::new(),
-        turns: Vec::new(),
-        step: None,
-        published: Vec::new(),
         work: WorkCounters {
             events: (qps * 0.05) as u64,
             read: (qps * 0.05) as u64,
@@ -130,13 +121,12 @@ fn slice(system: usize, cell: CellId, block: u32, round: u32, qps: f64) -> Slice
             ..WorkCounters::default()
         },
         counters: counters.into_iter().collect(),
+        ..Slice::of(system, cell)
     }
 }
 
 fn study(cells: Vec<PlannedCell>, setup: Setup) -> Study {
     Study {
-        id: "20261118-0a1b".into(),
-        started_ms: 1_795_000_000_000,
         preset: Preset::Quick,
         set: TestSet::Set32,
         seed: 7,
@@ -147,15 +137,12 @@ fn study(cells: Vec<PlannedCell>, setup: Setup) -> Study {
         cells,
         setups: vec![setup],
         experiment: Experiment::Interleaved,
-        id_key: IdKey::Primary,
-        table_form: TableForm::default(),
         terms: Some("lean".to_owned()),
-        statements: StatementMode::Prepared,
-        gate: None,
         recipe: "# assay compare mariadb@10.11 mariadb@11.8 --seed 7\ncompare = [\"mariadb@10.11\", \"mariadb@11.8\"]\n"
             .into(),
         workload_version: 1,
         assay_version: "0.1.0".into(),
+        ..Study::of("20261118-0a1b".into(), 1_795_000_000_000, &[])
     }
 }
 
@@ -180,17 +167,11 @@ fn host() -> Host {
 }
 
 fn system(name: &str, version: &str, channel: &str, is_base: bool) -> System {
-    let prefix = || "/prefix".into();
     System {
         name: format!("mariadb@{name}"),
-        spec: SystemSpec {
-            product: Product::MariaDb,
-            origin: Origin::Version(name.into()),
-            engine: Engine::InnoDb,
-            overrides: Vec::new(),
-        },
+        spec: SystemSpec::of(Product::MariaDb, Origin::Version(name.into())),
         artifact: Artifact::Prefix(Prefix {
-            path: prefix(),
+            path: "/prefix".into(),
             sha256: "0123456789abcdef".repeat(4),
             product: Product::MariaDb,
             version: version.into(),
@@ -202,15 +183,7 @@ fn system(name: &str, version: &str, channel: &str, is_base: bool) -> System {
                 notes: Vec::new(),
             },
             packages: Vec::new(),
-            layout: Layout {
-                loader: None,
-                library_path: Vec::new(),
-                server: prefix(),
-                basedir: prefix(),
-                share_dir: prefix(),
-                charsets_dir: prefix(),
-                plugin_dir: prefix(),
-            },
+            layout: Layout::default(),
         }),
         is_base,
         is_twin: false,

@@ -80,22 +80,7 @@ impl Noise {
 }
 
 pub(crate) fn slice(system: usize, cell: CellId, block: u32, round: u32, speed: f64) -> Slice {
-    let mut slice = Slice {
-        system,
-        cell,
-        run: 0,
-        block,
-        round,
-        position: system as u32,
-        started_ms: 0,
-        outcome: SliceOutcome::Good,
-        trouble: Vec::new(),
-        turns: Vec::new(),
-        step: None,
-        published: Vec::new(),
-        work: Default::default(),
-        counters: Counters::default(),
-    };
+    let mut slice = Slice { block, round, position: system as u32, ..Slice::of(system, cell) };
     // A fixed amount of work, so that the time carries the speed without rounding.
     slice.work.events = 1000;
     slice.work.read = 1000;
@@ -119,17 +104,14 @@ pub(crate) fn slice(system: usize, cell: CellId, block: u32, round: u32, speed: 
 pub(crate) fn empty(seed: u64, preset: Preset, blocks: u32) -> StudyRecord {
     let setup = Setup { clients: 1, tables: 1, rows: 100_000 };
     let cells = tests_of(TestSet::Set32).into_iter().map(|test| PlannedCell {
-        id: CellId { test, setup },
         warm_ms: 10,
         warm_us: Some(10_000),
         turn_ms: 50,
         slice_ms: 50,
-        events: None,
         placement: CpuPlacement::OneCpu,
+        ..PlannedCell::of(CellId { test, setup })
     });
     let study = Study {
-        id: "simulated".into(),
-        started_ms: 0,
         preset,
         set: TestSet::Set32,
         seed,
@@ -140,14 +122,7 @@ pub(crate) fn empty(seed: u64, preset: Preset, blocks: u32) -> StudyRecord {
         cells: cells.collect(),
         setups: vec![setup],
         experiment: Experiment::Interleaved,
-        id_key: IdKey::Primary,
-        table_form: TableForm::default(),
-        terms: Some("lean".to_owned()),
-        statements: StatementMode::Prepared,
-        gate: None,
-        recipe: String::new(),
-        workload_version: 1,
-        assay_version: "0".into(),
+        ..Study::of("simulated".to_owned(), 0, &[])
     };
     let systems = vec![system("10.11", true), system("11.8", false)];
     StudyRecord { finished: true, ..StudyRecord::new(study, Host::default(), systems) }
@@ -156,12 +131,7 @@ pub(crate) fn empty(seed: u64, preset: Preset, blocks: u32) -> StudyRecord {
 pub(crate) fn system(version: &str, is_base: bool) -> System {
     System {
         name: format!("mariadb@{version}"),
-        spec: SystemSpec {
-            product: Product::MariaDb,
-            origin: Origin::Version(version.into()),
-            engine: Engine::InnoDb,
-            overrides: Vec::new(),
-        },
+        spec: SystemSpec::of(Product::MariaDb, Origin::Version(version.into())),
         artifact: Artifact::Prefix(Prefix {
             path: "/prefix".into(),
             sha256: "0".repeat(64),
@@ -175,15 +145,7 @@ pub(crate) fn system(version: &str, is_base: bool) -> System {
                 notes: Vec::new(),
             },
             packages: Vec::new(),
-            layout: Layout {
-                loader: None,
-                library_path: Vec::new(),
-                server: "/prefix/mariadbd".into(),
-                basedir: "/prefix".into(),
-                share_dir: "/prefix".into(),
-                charsets_dir: "/prefix".into(),
-                plugin_dir: "/prefix".into(),
-            },
+            layout: Layout::default(),
         }),
         is_base,
         is_twin: false,

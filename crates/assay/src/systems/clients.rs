@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use assay_load::{Bound, Session, Stretch, TurnWork, Work};
 use assay_model::{
-    CellId, Counters, PlannedCell, Slice, SliceOutcome, Study, System, Turn, Unit, WorkCounters,
+    CellId, PlannedCell, Slice, SliceOutcome, Study, System, Turn, Unit, WorkCounters,
 };
 use assay_probe::{DeviceCounters, Probe, ProbeConfig, Snapshot, Usage, WatchedServer};
 use assay_servers::Status;
@@ -251,22 +251,13 @@ fn cut_off_slice(cell: CellId, slot: Slot, error: &anyhow::Error) -> Slice {
 
 /// A slice without any measurement yet.
 pub(crate) fn unmeasured(cell: CellId, slot: Slot) -> Slice {
+    // The recorder sets the run.
     Slice {
-        system: slot.system,
-        cell,
-        // The recorder sets it.
-        run: 0,
         block: slot.block,
         round: slot.round,
         position: slot.position,
         started_ms: now_ms(),
-        outcome: SliceOutcome::Good,
-        trouble: Vec::new(),
-        work: WorkCounters::default(),
-        turns: Vec::new(),
-        step: None,
-        published: Vec::new(),
-        counters: Counters::default(),
+        ..Slice::of(slot.system, cell)
     }
 }
 
