@@ -170,7 +170,7 @@ pub struct FunctionKey<'a> {
     /// `None` for all functions of the module that have no name.
     pub function: Option<&'a str>,
     /// Empty for the server itself, whose program versions may name otherwise.
-    module: &'a str,
+    pub(crate) module: &'a str,
 }
 
 /// The modules of a profile, which tell which functions are the same in another one.
@@ -185,13 +185,18 @@ impl<'a> Modules<'a> {
     /// Those of the base and of the other system.
     #[must_use]
     pub fn of(base: &'a Profile, other: &'a Profile) -> [Self; 2] {
-        let stripped = |profile: &'a Profile| -> BTreeSet<&'a str> {
-            let modules = profile.limits.stripped.iter();
-            modules.map(|module| plain(module, &profile.server)).collect()
+        Self::between([base, other].map(|it| (it.server.as_str(), it.limits.stripped.as_slice())))
+    }
+
+    /// The same, of the module of each server's own code, and of the modules that do not name all their functions.
+    #[must_use]
+    pub fn between(sides: [(&'a str, &'a [String]); 2]) -> [Self; 2] {
+        let stripped = |(server, stripped): (&'a str, &'a [String])| -> BTreeSet<&'a str> {
+            stripped.iter().map(|module| plain(module, server)).collect()
         };
-        let (of_base, of_other) = (stripped(base), stripped(other));
+        let [of_base, of_other] = sides.map(stripped);
         let unequal: BTreeSet<&str> = of_base.symmetric_difference(&of_other).copied().collect();
-        [base, other].map(|it| Self { server: &it.server, unequal: unequal.clone() })
+        sides.map(|(server, _)| Self { server, unequal: unequal.clone() })
     }
 
     /// The function of a frame of this profile: the same one in both profiles has the same key.

@@ -1,0 +1,510 @@
+//! Counted instructions of two systems, function by function: which functions make up the change, to the last
+//! instruction.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use assay_model::FunctionCount;
+
+use crate::profile::{FunctionKey, Modules};
+
+/// What was counted of a system.
+#[derive(Debug, Clone, Copy)]
+pub struct Counted<'a> {
+    /// Operations meanwhile.
+    pub ops: u64,
+    /// The module of the server's own code.
+    pub server: &'a str,
+    /// Modules that do not name all their functions.
+    pub stripped: &'a [String],
+    /// The functions.
+    pub functions: &'a [FunctionCount],
+}
+
+/// A function in the base and in the other system.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FunctionCounts {
+    /// Its name; `None` for all functions of the module that have none.
+    pub function: Option<String>,
+    /// The file that holds its code.
+    pub module: String,
+    /// Whether each side has it.
+    pub is_in: [bool; 2],
+    /// Instructions of the function itself in each.
+    pub own: [u64; 2],
+    /// How often it was called in each.
+    pub calls: [u64; 2],
+}
+
+/// Why functions are told together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// It is one function.
+    One,
+    /// A function of the base alone and one of the other system alone, which probably is the same with another name:
+    /// no other function of either side alone has these callers, and the costs are alike.
+    Renamed,
+    /// Functions that only one side has, and their only caller, the first, whose cost in the other side changed by about
+    /// as much: they are probably a part of it there.
+    Inlined,
+}
+
+/// A line of the account: a function, or functions that are told together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CountChange {
+    /// Why there are several.
+    pub kind: Kind,
+    /// The functions; of [`Kind::Renamed`], that of the base first.
+    pub functions: Vec<FunctionCounts>,
+    /// By how many instructions per operation it changed, as the numerator of a fraction: the denominator is
+    /// [`Instructions::denominator`]. These add up to [`Instructions::by`] without any rounding.
+    pub by: i128,
+}
+
+/// The account of a change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Instructions {
+    /// Operations of the base and of the other system.
+    pub ops: [u64; 2],
+    /// Instructions of all functions of each.
+    pub totals: [u64; 2],
+    /// The lines, the largest change first.
+    pub changes: Vec<CountChange>,
+}
+
+/// The lines that are not shown, as one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rest {
+    /// Functions of these lines.
+    pub functions: usize,
+    /// Their own instructions on each side.
+    pub own: [u64; 2],
+    /// By how much they changed, as that of [`CountChange`].
+    pub by: i128,
+}
+
+impl CountChange {
+    /// Instructions of the functions themselves on each side.
+    #[must_use]
+    pub fn own(&self) -> [u64; 2] {
+        sum(self.functions.iter().map(|it| it.own))
+    }
+}
+
+impl Instructions {
+    /// The denominator of the changes: the operations of both sides multiplied.
+    #[must_use]
+    pub fn denominator(&self) -> i128 {
+        let [base, other] = self.ops.map(i128::from);
+        base * other
+    }
+
+    /// The change of all instructions per operation, as the numerator of a fraction.
+    #[must_use]
+    pub fn by(&self) -> i128 {
+        by(self.totals, self.ops)
+    }
+
+    /// A change in instructions per operation.
+    #[must_use]
+    pub fn per_op(&self, by: i128) -> f64 {
+        by as f64 / self.denominator().max(1) as f64
+    }
+
+    /// Instructions per operation of each side.
+    #[must_use]
+    pub fn each_per_op(&self, own: [u64; 2]) -> [f64; 2] {
+        let [base, other] = self.ops.map(|ops| ops.max(1) as f64);
+        [own[0] as f64 / base, own[1] as f64 / other]
+    }
+
+    /// The largest changes, at most so many, and the rest, which has what they lack of the whole; `None` if it is
+    /// nothing.
+    #[must_use]
+    pub fn largest(&self, most: usize) -> (&[CountChange], Option<Rest>) {
+        let (shown, others) = self.changes.split_at_checked(most).unwrap_or((&self.changes, &[]));
+        let rest = Rest {
+            functions: others.iter().map(|it| it.functions.len()).sum(),
+            own: sum(others.iter().map(CountChange::own)),
+            by: others.iter().map(|it| it.by).sum(),
+        };
+        (shown, (rest.functions > 0).then_some(rest))
+    }
+}
+
+fn sum(counts: impl Iterator<Item = [u64; 2]>) -> [u64; 2] {
+    counts.fold([0, 0], |[base, other], [a, b]| [base.saturating_add(a), other.saturating_add(b)])
+}
+
+/// after / ops of after − before / ops of before, multiplied by both.
+fn by([before, after]: [u64; 2], [ops_before, ops_after]: [u64; 2]) -> i128 {
+    i128::from(after) * i128::from(ops_before) - i128::from(before) * i128::from(ops_after)
+}
+
+/// Costs of functions that are taken for the same may differ by this factor.
+const ALIKE: f64 = 2.0;
+
+/// The part of the cost of inlined functions by which their caller changes, at least and at most.
+const INLINED: [f64; 2] = [0.25, 1.25];
+
+/// Compares the counts of the base and of another system. `is_same_build`: whether both run the same program, whose
+/// functions without a name are then known by the beginning of their code. Otherwise, they are told together, module by
+/// module. `None` if a side has no operations.
+///
+/// Functions are the same if name and module are, or if only one function of each side alone has the name.
+#[must_use]
+pub fn compare_counts(
+    base: Counted<'_>,
+    other: Counted<'_>,
+    is_same_build: bool,
+) -> Option<Instructions> {
+    let ops = [base.ops, other.ops];
+    if ops.contains(&0) {
+        return None;
+    }
+    let mut matched = Matched::of([base, other], is_same_build);
+    matched.join_moved();
+    let mut changes = matched.renamed(ops);
+    changes.extend(matched.inlined(ops));
+    changes.extend(
+        matched.found.into_values().map(|found| change(Kind::One, vec![found.counts], ops)),
+    );
+    // The order of equal changes is that of their names.
+    changes.sort_by_key(|change| std::cmp::Reverse(change.by.abs()));
+    let totals = sum(changes.iter().map(CountChange::own));
+    Some(Instructions { ops, totals, changes })
+}
+
+fn change(kind: Kind, functions: Vec<FunctionCounts>, ops: [u64; 2]) -> CountChange {
+    let own = sum(functions.iter().map(|it| it.own));
+    CountChange { kind, functions, by: by(own, ops) }
+}
+
+/// The functions of both sides by key.
+struct Matched<'a> {
+    found: BTreeMap<FunctionKey<'a>, Found<'a>>,
+}
+
+/// A function and its callers on each side.
+#[derive(Default)]
+struct Found<'a> {
+    counts: FunctionCounts,
+    callers: [BTreeSet<FunctionKey<'a>>; 2],
+}
+
+impl Default for FunctionCounts {
+    fn default() -> Self {
+        let (function, module) = (None, String::new());
+        Self { function, module, is_in: [false; 2], own: [0; 2], calls: [0; 2] }
+    }
+}
+
+impl FunctionCounts {
+    /// The only side that has it.
+    fn alone_in(&self) -> Option<usize> {
+        match self.is_in {
+            [true, false] => Some(0),
+            [false, true] => Some(1),
+            _ => None,
+        }
+    }
+}
+
+impl<'a> Matched<'a> {
+    fn of(sides: [Counted<'a>; 2], is_same_build: bool) -> Self {
+        let modules = Modules::between(sides.map(|side| (side.server, side.stripped)));
+        let mut found: BTreeMap<FunctionKey<'a>, Found<'a>> = BTreeMap::new();
+        for (at, (side, modules)) in sides.iter().zip(&modules).enumerate() {
+            let key = |function: &'a FunctionCount| {
+                let key = modules.key(&function.frame);
+                let offset = is_same_build.then_some(function.frame.function.as_str());
+                FunctionKey { function: key.function.or(offset), ..key }
+            };
+            for function in side.functions {
+                let key_of_caller = |caller: &u32| side.functions.get(*caller as usize).map(key);
+                let callers = function.callers.iter().filter_map(key_of_caller);
+                let key = key(function);
+                let entry = found.entry(key).or_default();
+                entry.counts.function = key.function.map(str::to_owned);
+                entry.counts.module.clone_from(&function.frame.module);
+                entry.counts.add(at, function);
+                if let Some(known) = entry.callers.get_mut(at) {
+                    known.extend(callers.filter(|caller| *caller != key));
+                }
+            }
+        }
+        Self { found }
+    }
+
+    /// Joins functions of one side alone that only moved to another module.
+    fn join_moved(&mut self) {
+        let mut by_name: BTreeMap<&'a str, [Vec<FunctionKey<'a>>; 2]> = BTreeMap::new();
+        for (key, found) in &self.found {
+            if let (Some(name), Some(side)) = (key.function, found.counts.alone_in())
+                && let Some(keys) = by_name.entry(name).or_default().get_mut(side)
+            {
+                keys.push(*key);
+            }
+        }
+        let mut moved: BTreeMap<FunctionKey<'a>, FunctionKey<'a>> = BTreeMap::new();
+        for keys in by_name.values() {
+            let [[before], [after]] = keys.each_ref().map(Vec::as_slice) else { continue };
+            let Some(old) = self.found.remove(before) else { continue };
+            if let Some(new) = self.found.get_mut(after) {
+                let [is_in, _] = old.counts.is_in;
+                new.counts.is_in[0] = is_in;
+                new.counts.own[0] = old.counts.own[0];
+                new.counts.calls[0] = old.counts.calls[0];
+                let [callers, _] = old.callers;
+                new.callers[0] = callers;
+                moved.insert(*before, *after);
+            }
+        }
+        for callers in self.found.values_mut().flat_map(|found| &mut found.callers) {
+            *callers = callers.iter().map(|key| *moved.get(key).unwrap_or(key)).collect();
+        }
+    }
+
+    /// The functions of one side alone.
+    fn alone(&self) -> impl Iterator<Item = (FunctionKey<'a>, usize, &Found<'a>)> {
+        let alone = |(key, found): (&FunctionKey<'a>, _)| {
+            let found: &Found<'a> = found;
+            // All functions without a name are no function.
+            key.function?;
+            Some((*key, found.counts.alone_in()?, found))
+        };
+        self.found.iter().filter_map(alone)
+    }
+
+    fn take(&mut self, keys: &[FunctionKey<'a>]) -> Vec<FunctionCounts> {
+        keys.iter().filter_map(|key| Some(self.found.remove(key)?.counts)).collect()
+    }
+
+    /// Takes out the pairs of functions that only changed their name.
+    fn renamed(&mut self, ops: [u64; 2]) -> Vec<CountChange> {
+        let mut by_callers: BTreeMap<&BTreeSet<FunctionKey<'a>>, [Vec<FunctionKey<'a>>; 2]> =
+            BTreeMap::new();
+        for (key, side, found) in self.alone() {
+            let Some(callers) = found.callers.get(side).filter(|it| !it.is_empty()) else {
+                continue;
+            };
+            if let Some(keys) = by_callers.entry(callers).or_default().get_mut(side) {
+                keys.push(key);
+            }
+        }
+        let cost =
+            |key: &FunctionKey<'a>, side: usize| self.found.get(key).map(|it| it.cost(side, ops));
+        let mut pairs = Vec::new();
+        for keys in by_callers.values() {
+            let [[before], [after]] = keys.each_ref().map(Vec::as_slice) else { continue };
+            if let (Some(old), Some(new)) = (cost(before, 0), cost(after, 1))
+                && old > 0.0
+                && (1.0 / ALIKE..=ALIKE).contains(&(new / old))
+            {
+                pairs.push([*before, *after]);
+            }
+        }
+        pairs.iter().map(|pair| change(Kind::Renamed, self.take(pair), ops)).collect()
+    }
+
+    /// Takes out callers with the functions that are a part of them on one side.
+    fn inlined(&mut self, ops: [u64; 2]) -> Vec<CountChange> {
+        // By caller and side, the functions that nothing else calls.
+        let mut by_caller: BTreeMap<FunctionKey<'a>, [Vec<FunctionKey<'a>>; 2]> = BTreeMap::new();
+        for (key, side, found) in self.alone() {
+            let callers = found.callers.get(side).map(|it| it.iter().collect::<Vec<_>>());
+            if let Some([caller]) = callers.as_deref()
+                && let Some(keys) = by_caller.entry(**caller).or_default().get_mut(side)
+            {
+                keys.push(key);
+            }
+        }
+        let mut groups = Vec::new();
+        for (caller, keys) in by_caller {
+            let Some(found) = self.found.get(&caller) else { continue };
+            // What the caller has more on the side that lacks the functions.
+            let (side, parts) = match keys {
+                [parts, none] if none.is_empty() => (0, parts),
+                [none, parts] if none.is_empty() => (1, parts),
+                _ => continue,
+            };
+            let more = found.cost(1 - side, ops) - found.cost(side, ops);
+            let lost = parts.iter().filter_map(|key| self.found.get(key));
+            let lost: f64 = lost.map(|part| part.cost(side, ops)).sum();
+            let [least, most] = INLINED;
+            let is_named = caller.function.is_some() && found.counts.is_in == [true; 2];
+            if is_named && lost > 0.0 && (least..=most).contains(&(more / lost)) {
+                groups.push([vec![caller], parts].concat());
+            }
+        }
+        // A function may be the caller of one group and a part of another.
+        let mut taken: BTreeSet<FunctionKey<'a>> = BTreeSet::new();
+        groups.retain(|group| group.iter().all(|key| taken.insert(*key)));
+        groups.iter().map(|group| change(Kind::Inlined, self.take(group), ops)).collect()
+    }
+}
+
+impl Found<'_> {
+    /// Own instructions per operation.
+    fn cost(&self, side: usize, ops: [u64; 2]) -> f64 {
+        let own = self.counts.own.get(side).copied().unwrap_or(0);
+        own as f64 / ops.get(side).copied().unwrap_or(1).max(1) as f64
+    }
+}
+
+impl FunctionCounts {
+    fn add(&mut self, side: usize, function: &FunctionCount) {
+        let (own, calls) = (self.own.get_mut(side), self.calls.get_mut(side));
+        if let (Some(own), Some(calls), Some(is_in)) = (own, calls, self.is_in.get_mut(side)) {
+            *own = own.saturating_add(function.own);
+            *calls = calls.saturating_add(function.calls);
+            *is_in = true;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_model::Frame;
+
+    use super::*;
+
+    /// A function: name, module, own instructions, calls, and the names of its callers.
+    type Row<'a> = (&'a str, &'a str, u64, u64, &'a [&'a str]);
+
+    fn counts(rows: &[Row<'_>]) -> Vec<FunctionCount> {
+        let place = |name: &&str| rows.iter().position(|row| row.0 == *name).unwrap() as u32;
+        let count = |&(name, module, own, calls, callers): &Row<'_>| FunctionCount {
+            frame: Frame { function: name.to_owned(), module: module.to_owned() },
+            own,
+            calls,
+            callers: callers.iter().map(place).collect(),
+        };
+        rows.iter().map(count).collect()
+    }
+
+    fn compared(base: (u64, &[Row<'_>]), other: (u64, &[Row<'_>]), is_same: bool) -> Instructions {
+        let sides = [base, other].map(|(ops, rows)| (ops, counts(rows)));
+        let [base, other] = sides.each_ref().map(|(ops, functions)| Counted {
+            ops: *ops,
+            server: "server",
+            stripped: &[],
+            functions,
+        });
+        let found = compare_counts(base, other, is_same).unwrap();
+        assert_eq!(found.changes.iter().map(|it| it.by).sum::<i128>(), found.by());
+        for (functions, total) in [base, other].iter().map(|it| it.functions).zip(found.totals) {
+            assert_eq!(functions.iter().map(|it| it.own).sum::<u64>(), total);
+        }
+        for most in [0, 1, 2, 100] {
+            let (shown, rest) = found.largest(most);
+            let shown: i128 = shown.iter().map(|it| it.by).sum();
+            assert_eq!(shown + rest.map_or(0, |rest| rest.by), found.by());
+        }
+        found
+    }
+
+    fn told(found: &Instructions) -> Vec<(Kind, Vec<&str>, f64)> {
+        let name = |it: &FunctionCounts| it.function.as_deref().unwrap_or("?").to_owned();
+        let leak = |text: String| -> &'static str { text.leak() };
+        let names = |it: &CountChange| it.functions.iter().map(|it| leak(name(it))).collect();
+        found.changes.iter().map(|it| (it.kind, names(it), found.per_op(it.by))).collect()
+    }
+
+    #[test]
+    fn changes_add_up_whatever_the_numbers_of_operations() {
+        let base: &[Row<'_>] =
+            &[("main", "server", 10, 0, &[]), ("parse", "server", 300, 3, &["main"])];
+        let other: &[Row<'_>] =
+            &[("main", "server", 23, 0, &[]), ("parse", "server", 1400, 14, &["main"])];
+        let found = compared((3, base), (7, other), false);
+        assert_eq!((found.totals, found.denominator()), ([310, 1423], 21));
+        assert_eq!(found.by(), 1423 * 3 - 310 * 7);
+        let [parse, main] = &found.changes[..] else { panic!("{found:?}") };
+        assert_eq!(parse.functions[0].function.as_deref(), Some("parse"));
+        assert_eq!((found.per_op(parse.by), parse.functions[0].calls), (100.0, [3, 14]));
+        assert_eq!(found.each_per_op(parse.own()), [100.0, 200.0]);
+        assert_eq!(main.by, 23 * 3 - 10 * 7);
+        let (shown, rest) = found.largest(1);
+        assert_eq!((shown.len(), rest), (1, Some(Rest { functions: 1, own: [10, 23], by: -1 })));
+        assert!(
+            compare_counts(
+                Counted { ops: 0, server: "", stripped: &[], functions: &[] },
+                Counted { ops: 1, server: "", stripped: &[], functions: &[] },
+                false
+            )
+            .is_none()
+        );
+    }
+
+    #[test]
+    fn a_function_that_moved_to_another_module_is_the_same() {
+        let base: &[Row<'_>] =
+            &[("lock", "libpthread.so.0", 5, 1, &[]), ("free", "libc.so.6", 3, 1, &[])];
+        let other: &[Row<'_>] = &[
+            ("lock", "libc.so.6", 7, 1, &[]),
+            ("free", "libc.so.7", 3, 1, &[]),
+            ("free", "libjemalloc.so.2", 4, 1, &[]),
+        ];
+        let found = compared((1, base), (1, other), false);
+        let one = |name| (Kind::One, vec![name]);
+        let expected = [one("free"), one("lock"), one("free")];
+        assert_eq!(
+            told(&found).into_iter().map(|(kind, names, _)| (kind, names)).collect::<Vec<_>>(),
+            expected
+        );
+        assert_eq!(found.changes[1].functions[0].own, [5, 7]);
+    }
+
+    #[test]
+    fn functions_without_a_name_are_one_unless_the_program_is_the_same() {
+        let base: &[Row<'_>] = &[("0x10", "server", 5, 1, &[]), ("0x20", "server", 3, 1, &[])];
+        let other: &[Row<'_>] = &[("0x10", "server", 9, 1, &[]), ("0x28", "server", 1, 1, &[])];
+        assert_eq!(told(&compared((1, base), (1, other), false)), [(Kind::One, vec!["?"], 2.0)]);
+        let found = compared((1, base), (1, other), true);
+        let expected = [("0x10", 4.0), ("0x20", -3.0), ("0x28", 1.0)];
+        assert_eq!(told(&found), expected.map(|(name, by)| (Kind::One, vec![name], by)));
+    }
+
+    #[test]
+    fn a_function_with_another_name_is_told_as_one() {
+        let base: &[Row<'_>] =
+            &[("main", "server", 1, 0, &[]), ("old_read", "server", 100, 1, &["main"])];
+        let other: &[Row<'_>] =
+            &[("main", "server", 1, 0, &[]), ("new_read", "server", 120, 1, &["main"])];
+        let found = compared((1, base), (1, other), false);
+        assert_eq!(told(&found)[0], (Kind::Renamed, vec!["old_read", "new_read"], 20.0));
+        // Two candidates, or costs that are not alike, prove nothing.
+        let more: &[Row<'_>] = &[
+            ("main", "server", 1, 0, &[]),
+            ("new_read", "server", 120, 1, &["main"]),
+            ("new_check", "server", 80, 1, &["main"]),
+        ];
+        let dear: &[Row<'_>] =
+            &[("main", "server", 1, 0, &[]), ("new_read", "server", 900, 1, &["main"])];
+        for other in [more, dear] {
+            let found = compared((1, base), (1, other), false);
+            assert!(found.changes.iter().all(|it| it.kind == Kind::One), "{found:?}");
+        }
+    }
+
+    #[test]
+    fn an_inlined_function_is_told_with_its_caller() {
+        let base: &[Row<'_>] = &[
+            ("main", "server", 1, 0, &[]),
+            ("scan", "server", 500, 1, &["main"]),
+            ("next", "server", 100, 9, &["scan"]),
+        ];
+        let other: &[Row<'_>] =
+            &[("main", "server", 1, 0, &[]), ("scan", "server", 580, 1, &["main"])];
+        for (base, other, by) in [(base, other, -20.0), (other, base, 20.0)] {
+            let found = compared((1, base), (1, other), false);
+            assert_eq!(told(&found)[0], (Kind::Inlined, vec!["scan", "next"], by));
+        }
+        // The caller did not change: the function is gone.
+        let gone: &[Row<'_>] =
+            &[("main", "server", 1, 0, &[]), ("scan", "server", 500, 1, &["main"])];
+        let found = compared((1, base), (1, gone), false);
+        assert_eq!(told(&found)[0], (Kind::One, vec!["next"], -100.0));
+        assert_eq!(found.changes[0].functions[0].is_in, [true, false]);
+    }
+}
