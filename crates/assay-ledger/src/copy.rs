@@ -35,6 +35,7 @@ impl Ledger {
         self.settings(study)?;
         self.conclusions(study)?;
         self.profiles(study)?;
+        self.counts(study)?;
         for slice in record.slices.iter().map(assay_model::Slice::id) {
             self.series(study, slice)?;
             for name in self.attachments(study, slice)? {

@@ -136,6 +136,7 @@ pub(crate) fn read_within(snapshot: &Transaction<'_>, id: &str) -> Result<StudyR
         slices,
         series: Vec::new(),
         profiles: Vec::new(),
+        counts: Vec::new(),
         finished,
         running: false,
     })

@@ -292,13 +292,14 @@ CREATE TABLE verdict (
     FOREIGN KEY (study, system) REFERENCES system (study, number)
 ) STRICT, WITHOUT ROWID;
 
--- Where a system spent its time in a cell, sampled apart from the slices.
-CREATE TABLE profile (
+-- What was found out about a system in a cell apart from the slices.
+CREATE TABLE document (
     study TEXT NOT NULL,
     cell INTEGER NOT NULL,              -- cell.number
     system INTEGER NOT NULL,
-    profile TEXT NOT NULL,              -- JSON: call trees of samples and of waits
-    PRIMARY KEY (study, cell, system),
+    name TEXT NOT NULL,                 -- profile: call trees of samples and of waits; count: instructions
+    document TEXT NOT NULL,             -- JSON
+    PRIMARY KEY (study, cell, system, name),
     FOREIGN KEY (study, cell) REFERENCES cell (study, number),
     FOREIGN KEY (study, system) REFERENCES system (study, number)
 ) STRICT;

@@ -77,7 +77,7 @@ pub(crate) const TABLES: [(&str, &str); 18] = [
     ("series", "slice, name"),
     ("attachment", "slice, name"),
     ("verdict", "cell, system"),
-    ("profile", "cell, system"),
+    ("document", "cell, system, name"),
 ];
 
 /// Columns with text that may come from anywhere: names, messages, settings. All others have numbers, digests and words
@@ -100,7 +100,8 @@ const TEXTS: &[TextPlace] = &[
     text("slice", "failure"),
     json("slice", "published"),
     json("counter_names", "names"),
-    json("profile", "profile"),
+    text("document", "name"),
+    json("document", "document"),
 ];
 
 const fn text(table: &'static str, column: &'static str) -> TextPlace {

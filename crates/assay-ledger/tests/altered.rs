@@ -95,7 +95,7 @@ fn every_other_schema_is_refused() {
         "CREATE TRIGGER mine AFTER INSERT ON Slice BEGIN DELETE FROM slice; END",
         "CREATE VIEW v AS SELECT 1 AS a; CREATE TRIGGER t INSTEAD OF INSERT ON v BEGIN SELECT 1; END",
         "DROP INDEX slice_once",
-        "DROP TABLE profile",
+        "DROP TABLE document",
         "ANALYZE",
         "INSERT INTO sqlite_schema VALUES ('table', 'mine', 'mine', 0, 'CREATE VIRTUAL TABLE mine USING nothing')",
         "INSERT INTO sqlite_schema SELECT * FROM sqlite_schema WHERE name = 'event'",

@@ -269,7 +269,7 @@ fn profiles_are_read_on_request_and_checked() {
     drop(ledger);
     let damaged = rusqlite::Connection::open(&path).unwrap();
     damaged
-        .execute("UPDATE profile SET profile = replace(profile, '[1,1,7]', '[9,1,7]')", [])
+        .execute("UPDATE document SET document = replace(document, '[1,1,7]', '[9,1,7]')", [])
         .unwrap();
     drop(damaged);
     let error = Ledger::open(&path).unwrap().profiles("sample").unwrap_err();

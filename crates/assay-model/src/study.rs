@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::limits::BLOCKS;
 use crate::{
-    Artifact, CellId, CellProfile, DataContent, DataSet, EventKind, Examination, Gate, IdKey,
-    Preset, Schema, Series, Setup, Slice, SliceId, SliceOutcome, StartFrom, StatementMode,
+    Artifact, CellCount, CellId, CellProfile, DataContent, DataSet, EventKind, Examination, Gate,
+    IdKey, Preset, Schema, Series, Setup, Slice, SliceId, SliceOutcome, StartFrom, StatementMode,
     SystemSpec, TableForm, TestSet, UserData, words,
 };
 
@@ -384,6 +384,8 @@ pub struct StudyRecord {
     /// Profiles of servers, if they were read.
     #[serde(skip)]
     pub profiles: Vec<CellProfile>,
+    /// Its counts of instructions, by cell and system. They are read separately from the rest.
+    pub counts: Vec<CellCount>,
     /// Everything else that happened.
     pub events: Vec<StudyEvent>,
     /// Settings that differ.
@@ -441,6 +443,7 @@ impl StudyRecord {
             slices: Vec::new(),
             series: Vec::new(),
             profiles: Vec::new(),
+            counts: Vec::new(),
             events: Vec::new(),
             audit: Vec::new(),
             finished: false,

@@ -13,6 +13,7 @@ pub(crate) fn read(ledger: &Ledger, id: &str) -> Result<StudyRecord> {
     let request = assay_plan::request_of(&record.study);
     record.study.recipe = request.as_ref().map(assay_plan::write_study).unwrap_or_default();
     record.profiles = ledger.profiles(id)?;
+    record.counts = ledger.counts(id)?;
     if record.study.is_insert_benchmark() {
         for slice in record.slices.iter().map(Slice::id) {
             let series = ledger.series(id, slice)?;

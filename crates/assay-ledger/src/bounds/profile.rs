@@ -1,7 +1,7 @@
-//! Bounds on profiles.
+//! Bounds on profiles and counts.
 
 use assay_model::limits::{DISPERSION_MAX, NAME_BYTES, PROFILE_NODES};
-use assay_model::{CallTree, Profile};
+use assay_model::{CallTree, Count, CountBatch, Profile};
 
 use super::Bounded;
 use super::range::within;
@@ -41,6 +41,29 @@ impl Bounded for CallTree {
         }
         let spent = self.nodes.iter().try_fold(0_u64, |all, node| all.checked_add(node.own));
         within("what was spent", spent.unwrap_or(u64::MAX), &(0..=COUNTER_MAX))
+    }
+}
+
+/// Fresh instances, and batches of each of them.
+const INSTANCES: usize = 100;
+const BATCHES: usize = 1000;
+
+impl Bounded for Count {
+    fn check(&self) -> Result<(), String> {
+        within("instances", self.instances.len(), &(0..=INSTANCES))?;
+        let version = self.version.as_ref().map_or(0, String::len);
+        within("length of a version", version, &(0..=NAME_BYTES))?;
+        for batches in &self.instances {
+            within("batches", batches.len(), &(0..=BATCHES))?;
+            for CountBatch { events, ops, serving, background } in batches {
+                within("events", *events, &(0..=COUNT_MAX))?;
+                within("ops", *ops, &(0.0..=COUNT_MAX as f64))?;
+                within("instructions", *serving, &(0..=COUNTER_MAX))?;
+                within("instructions", background.unwrap_or(0), &(0..=COUNTER_MAX))?;
+            }
+        }
+        within("ops", self.ops, &(0.0..=COUNT_MAX as f64))?;
+        self.calls.check()
     }
 }
 

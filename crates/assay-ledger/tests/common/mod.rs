@@ -459,6 +459,7 @@ pub(crate) fn record() -> impl Strategy<Value = StudyRecord> {
                     slices: slices.into_iter().filter(is_first).collect(),
                     series: Vec::new(),
                     profiles: Vec::new(),
+                    counts: Vec::new(),
                     events,
                     audit,
                     finished,

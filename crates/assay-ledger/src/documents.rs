@@ -1,0 +1,113 @@
+//! What was found out about systems in cells apart from slices: documents by name. They are read separately from their
+//! study.
+
+use assay_model::{CellCount, CellId, CellProfile, Count, Profile};
+use rusqlite::{Connection, params};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::bounds::Bounded;
+use crate::read::{read_study, read_systems};
+use crate::rows::{Fields, rows};
+use crate::runs::IS_NOT_PROFILED;
+use crate::values::{index, json, storable};
+use crate::write::cell_number;
+use crate::{Error, Ledger, Problem};
+
+/// A kind of documents.
+trait Document: Bounded + Serialize + DeserializeOwned {
+    /// Its name in the ledger.
+    const NAME: &'static str;
+}
+
+impl Document for Profile {
+    const NAME: &'static str = "profile";
+}
+
+impl Document for Count {
+    const NAME: &'static str = "count";
+}
+
+impl Ledger {
+    /// Adds profiles, in place of earlier ones of the same systems and cells: all of them, or none if there is an
+    /// error.
+    ///
+    /// # Errors
+    /// The study, a system or a cell is not in the ledger, or a profile is too large.
+    pub fn set_profiles(&mut self, study: &str, profiles: &[CellProfile]) -> Result<(), Error> {
+        let all = profiles.iter().map(|of| (of.system, of.cell, &of.profile));
+        self.named(set(&self.connection, study, all))
+    }
+
+    /// Adds counts of instructions in the same way.
+    ///
+    /// # Errors
+    /// As [`Ledger::set_profiles`].
+    pub fn set_counts(&mut self, study: &str, counts: &[CellCount]) -> Result<(), Error> {
+        let all = counts.iter().map(|of| (of.system, of.cell, &of.count));
+        self.named(set(&self.connection, study, all))
+    }
+
+    /// Removes the events that say why profiles were not taken: whoever tries again notes them anew.
+    ///
+    /// # Errors
+    /// The ledger cannot be written.
+    pub fn forget_not_profiled(&mut self, study: &str) -> Result<(), Error> {
+        let sql = format!("DELETE FROM event WHERE study = ? AND {IS_NOT_PROFILED}");
+        let removed = self.connection.execute(&sql, [study]).map_err(Problem::from);
+        self.named(removed.map(drop))
+    }
+
+    /// The profiles of a study, by cell and system.
+    ///
+    /// # Errors
+    /// There is no such study, the file is damaged, or a row holds something that assay never writes.
+    pub fn profiles(&self, study: &str) -> Result<Vec<CellProfile>, Error> {
+        let of = |(system, cell, profile)| CellProfile { system, cell, profile };
+        self.reading(|connection| Ok(read(connection, study)?.into_iter().map(of).collect()))
+    }
+
+    /// The counts of instructions of a study, by cell and system.
+    ///
+    /// # Errors
+    /// As [`Ledger::profiles`].
+    pub fn counts(&self, study: &str) -> Result<Vec<CellCount>, Error> {
+        let of = |(system, cell, count)| CellCount { system, cell, count };
+        self.reading(|connection| Ok(read(connection, study)?.into_iter().map(of).collect()))
+    }
+}
+
+fn set<'a, T: Document + 'a>(
+    connection: &Connection,
+    study: &str,
+    documents: impl Iterator<Item = (usize, CellId, &'a T)>,
+) -> Result<(), Problem> {
+    let transaction = connection.unchecked_transaction()?;
+    let sql = "INSERT OR REPLACE INTO document (study, cell, system, name, document) \
+               VALUES (?, ?, ?, ?, ?)";
+    for (system, cell, document) in documents {
+        storable(document)?;
+        let number = cell_number(&transaction, study, cell)?;
+        let values = params![study, number, index(system)?, T::NAME, json(document)?];
+        transaction.execute(sql, values)?;
+    }
+    Ok(transaction.commit()?)
+}
+
+fn read<T: Document>(
+    connection: &Connection,
+    study: &str,
+) -> Result<Vec<(usize, CellId, T)>, Problem> {
+    let snapshot = connection.unchecked_transaction()?;
+    let (planned, _) = read_study(&snapshot, study)?;
+    let systems = read_systems(&snapshot, study)?.len();
+    let sql = "SELECT * FROM document WHERE study = ? AND name = ? ORDER BY cell, system";
+    rows(&snapshot, sql, [study, T::NAME], |row| {
+        let fields = Fields::new("document", "cell", row);
+        let number = fields.index("cell", planned.cells.len())?;
+        let cell = planned.cells.get(number).map(|cell| cell.id);
+        let cell = cell.ok_or_else(|| fields.wrong("has a cell that is not planned"))?;
+        let document = fields.checked(fields.json::<T>("document")?)?;
+        Ok((fields.index("system", systems)?, cell, document))
+    })
+}

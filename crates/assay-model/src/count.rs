@@ -1,0 +1,56 @@
+//! Instructions that the operations of a test take on a system.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{CallTree, CellId, words};
+
+words! {
+    /// What counted instructions.
+    pub enum CountedBy (default: Callgrind) {
+        /// The processor's own counter.
+        Hardware = "hardware",
+        /// Valgrind's tool callgrind, which executes the server's code itself.
+        Callgrind = "callgrind",
+    }
+}
+
+/// What was counted while one client carried out so many events.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CountBatch {
+    /// Number of events. Batches of the same place among those of an instance have the same events on all systems.
+    pub events: u64,
+    /// Operations of these events.
+    pub ops: f64,
+    /// Instructions of the thread that serves the client, outside the kernel.
+    pub serving: u64,
+    /// Instructions of the server's other threads meanwhile; `None` if they were not counted.
+    pub background: Option<u64>,
+}
+
+/// The instructions of a system in a cell.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Count {
+    /// What counted.
+    pub by: CountedBy,
+    /// Its version, if it is a program.
+    pub version: Option<String>,
+    /// The batches of each fresh instance, in order.
+    pub instances: Vec<Vec<CountBatch>>,
+    /// Instructions of the serving thread by function and call, over all batches.
+    pub calls: CallTree,
+    /// Operations of these batches.
+    pub ops: f64,
+}
+
+/// The instructions of a system in a cell of a study.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CellCount {
+    /// Index into the systems.
+    pub system: usize,
+    /// The cell.
+    pub cell: CellId,
+    /// The count.
+    pub count: Count,
+}
