@@ -14,6 +14,20 @@ words! {
     }
 }
 
+words! {
+    /// A verdict on instructions per operation.
+    pub enum CountVerdict (default: Undecided) {
+        /// More than the base.
+        More = "more",
+        /// Fewer than the base.
+        Fewer = "fewer",
+        /// As many, within the threshold.
+        Same = "same",
+        /// The counts do not tell.
+        Undecided = "undecided",
+    }
+}
+
 /// What was counted while one client carried out so many events.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

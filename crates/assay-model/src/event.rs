@@ -79,6 +79,13 @@ pub enum EventKind {
         /// Why.
         why: String,
     },
+    /// The instructions of a test were not counted.
+    NotCounted {
+        /// The test's name.
+        test: String,
+        /// Why.
+        why: String,
+    },
     /// Other processes disturbed slices.
     OtherProcesses {
         /// The busiest first.
@@ -154,6 +161,9 @@ impl fmt::Display for EventKind {
             Self::TestFailed { test, why } => write!(f, "{test} failed: {why}"),
             Self::TestEnded { test, why } => write!(f, "{test} was ended: {why}"),
             Self::NotProfiled { test, why } => write!(f, "no profile of {test}: {why}"),
+            Self::NotCounted { test, why } => {
+                write!(f, "the instructions of {test} were not counted: {why}")
+            }
             Self::WritesRepeated => f.write_str(
                 "the writes measured before the interruption are repeated without being recorded",
             ),
@@ -224,6 +234,10 @@ mod tests {
             (
                 EventKind::NotProfiled { test: "scan".to_owned(), why: text() },
                 "no profile of scan: x",
+            ),
+            (
+                EventKind::NotCounted { test: "scan".to_owned(), why: text() },
+                "the instructions of scan were not counted: x",
             ),
             (
                 EventKind::WritesRepeated,

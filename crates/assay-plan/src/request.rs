@@ -116,6 +116,13 @@ pub struct Request {
     #[serde(skip_serializing_if = "is_default")]
     pub profile: Profiling,
 
+    /// Count the instructions that operations take, after the study
+    ///
+    /// Counts do not depend on how busy the machine is. Servers run under valgrind meanwhile.
+    #[arg(long, help_heading = EXPERIMENT)]
+    #[serde(skip_serializing_if = "is_default")]
+    pub count: bool,
+
     /// How clients and servers are pinned to CPUs [default: by test and clients]
     #[arg(long, value_parser = word::<CpuPlacement>())]
     #[arg(help_heading = EXPERIMENT, hide_short_help = true)]

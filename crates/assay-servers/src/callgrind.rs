@@ -50,6 +50,18 @@ pub struct ThreadCounts {
     pub report: Vec<u8>,
 }
 
+impl ThreadCounts {
+    /// All instructions of the report; `None` if it is cut off.
+    #[must_use]
+    pub fn instructions(&self) -> Option<u64> {
+        // The last line of the report.
+        let tail = self.report.get(self.report.len().saturating_sub(200)..)?;
+        let tail = String::from_utf8_lossy(tail);
+        let sums = tail.lines().rev().find_map(|line| line.strip_prefix("totals:"));
+        sums?.trim().parse().ok()
+    }
+}
+
 /// The counts of a server that runs under callgrind.
 #[derive(Debug)]
 pub struct Counting<'a> {
@@ -142,15 +154,19 @@ impl<'a> Counting<'a> {
         self.command(&self.processes()?, &["instrumentation", word]).map(drop)
     }
 
-    /// The number that a thread of a process has in valgrind, given the kernel's; `None` if there is no such thread.
+    /// The process of a thread and its number in valgrind, given the kernel's; `None` if there is no such thread.
     ///
     /// # Errors
     /// As [`Counting::count`].
-    pub fn thread(&self, pid: i32, tid: i32) -> Result<Option<u32>, Error> {
+    pub fn place(&self, tid: i32) -> Result<Option<(i32, u32)>, Error> {
+        let status = fs::read_to_string(format!("/proc/{tid}/status"))?;
+        let pid = status.lines().find_map(|line| line.strip_prefix("Tgid:")?.trim().parse().ok());
+        let Some(pid) = pid else { return Ok(None) };
         // By default the answer goes to the log, with the stack of every thread.
         self.command(&[pid], &["v.set", "gdb_output"])?;
         let said = self.command(&[pid], &["v.info", "scheduler"])?.concat();
-        Ok(said.lines().filter_map(thread_of).find(|(_, of)| *of == tid).map(|(thread, _)| thread))
+        let found = said.lines().filter_map(thread_of).find(|(_, of)| *of == tid);
+        Ok(found.map(|(thread, _)| (pid, thread)))
     }
 
     /// What the threads of a process, or of all processes of the server, have counted since the last time.

@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use assay_model::Product;
-use assay_servers::{Counting, Error, Server, ThreadCounts, Valgrind};
+use assay_servers::{Counting, Error, Server, Valgrind};
 use assay_testkit::{options, product_prefix, site, template};
 use assay_wire::Connection;
 
@@ -17,13 +17,6 @@ fn valgrind() -> Option<Valgrind> {
         library: found(&["/usr/libexec/valgrind", "/usr/lib/x86_64-linux-gnu/valgrind"])?,
         vgdb: found(&["/usr/bin/vgdb"])?,
     })
-}
-
-/// The instructions of a report, as it sums them up.
-fn instructions(counts: &ThreadCounts) -> u64 {
-    let report = String::from_utf8_lossy(&counts.report);
-    let sums = report.lines().filter_map(|line| line.strip_prefix("totals:"));
-    sums.last().and_then(|sum| sum.trim().parse().ok()).unwrap_or(0)
 }
 
 /// A connection, and the thread that serves it.
@@ -43,13 +36,7 @@ impl<'a> Served<'a> {
             Ok::<_, Error>(())
         };
         let tids = server.connection_tids(&[id], ask).unwrap().unwrap();
-        // A connection of Postgres has a process.
-        let is_process = std::path::Path::new(&format!("/proc/{}/stat", tids[0])).exists()
-            && std::fs::read_to_string(format!("/proc/{}/status", tids[0]))
-                .unwrap()
-                .contains(&format!("Tgid:\t{}\n", tids[0]));
-        let pid = if is_process { tids[0] } else { server.pid() };
-        let thread = counting.thread(pid, tids[0]).unwrap().unwrap();
+        let (pid, thread) = counting.place(tids[0]).unwrap().unwrap();
         Self { counting, control, pid, thread }
     }
 
@@ -58,7 +45,11 @@ impl<'a> Served<'a> {
         self.counting.take(Some(self.pid)).unwrap();
         (0..statements).for_each(|_| drop(self.control.query("SELECT 1 + 1").unwrap()));
         let taken = self.counting.take(Some(self.pid)).unwrap();
-        taken.iter().filter(|counts| counts.thread == self.thread).map(instructions).sum()
+        taken
+            .iter()
+            .filter(|counts| counts.thread == self.thread)
+            .map(|counts| counts.instructions().unwrap())
+            .sum()
     }
 }
 

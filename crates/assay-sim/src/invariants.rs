@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::{BlockCell, CellId, SliceOutcome, StudyRecord, Verdict};
-use assay_plan::ROUNDS_MIN;
+
 use assay_study::Executor as _;
 use assay_verdict::{Samples, Standing, judge};
 

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::{
-    CellId, Estimate, PlannedCell, Profile, Slice, SliceOutcome, StudyRecord, Trouble, Verdict,
+    CellId, Count, Estimate, PlannedCell, Profile, Slice, SliceOutcome, StudyRecord, Trouble,
+    Verdict,
 };
 
 use crate::account::{latency, operations, published, published_latency, shares_cpu};
@@ -15,7 +16,7 @@ use crate::samples::{Decided, Quantity, Samples};
 use crate::totals::per_op;
 use crate::uneven::Surplus;
 use crate::{
-    CellJudgement, Doubt, Judgement, Silence, SystemSummary, TroubledBy, change, counters,
+    CellJudgement, Doubt, Judgement, Silence, SystemSummary, TroubledBy, change, count, counters,
     crossover, group, profile, robust, step, steps, why,
 };
 
@@ -66,6 +67,8 @@ pub(crate) fn with_rates(record: &StudyRecord) -> (Judgement, Vec<Option<Reduced
     let slices = judged_slices(record, &samples);
     let profiles: BTreeMap<(CellId, usize), &Profile> =
         record.profiles.iter().map(|it| ((it.cell, it.system), &it.profile)).collect();
+    let instructions: BTreeMap<(CellId, usize), &Count> =
+        record.counts.iter().map(|it| ((it.cell, it.system), &it.count)).collect();
     let counts = counts(record);
     let cpus = record.host().cpus;
     forget_paced(record, &paced, base, &mut rqps, &mut decisions);
@@ -92,6 +95,10 @@ pub(crate) fn with_rates(record: &StudyRecord) -> (Judgement, Vec<Option<Reduced
         described.profile = profiles
             .filter(|_| system != base)
             .and_then(|(of_base, mine)| profile::compare(of_base, mine, described.change.as_ref()));
+        let of_base = instructions.get(&(cell.id, base)).filter(|_| system != base);
+        described.count = instructions
+            .get(&(cell.id, system))
+            .and_then(|mine| count::judge(mine, of_base.copied()));
         described.cpu_ratio = cpu.shown(index);
         let cpu_effect = cpu.effects.get(index).and_then(Option::as_ref);
         described.cpu_verdict =
@@ -299,6 +306,7 @@ fn described(
         change: None,
         counters: None,
         profile: None,
+        count: None,
         cause: None,
         detectable: None,
         doubt: None,

@@ -12,6 +12,7 @@ mod cause;
 mod cell;
 mod change;
 mod claim;
+mod count;
 mod counted;
 mod counters;
 mod crossover;
@@ -51,6 +52,7 @@ pub use cause::Cause;
 pub use cell::QUIET_SHARE;
 pub use change::{Changed, Term, TimeChange};
 pub use claim::{CheckedStatement, ClaimFigure, ClaimScope, ClaimSource, ClaimStatus, check_claim};
+pub use count::{COUNT_THRESHOLD, CountJudgement};
 pub use counted::{CountChange, Counted, FunctionCounts, Instructions, Kind, Rest, compare_counts};
 pub use counters::CounterChange;
 pub use crossover::Crossover;
@@ -159,6 +161,8 @@ pub struct CellJudgement {
     /// Counters of the server's own status that changed for certain against the base, the largest change first; `None`
     /// for the base, and if they were not read.
     pub counters: Option<Vec<CounterChange>>,
+    /// Its instructions per operation; `None` if they were not counted.
+    pub count: Option<CountJudgement>,
     /// Where the change of its CPU time comes from, function by function; `None` for the base, and without profiles.
     pub profile: Option<ProfileChange>,
     /// The smallest relative change for which 4 of 5 studies like this one would call this cell, if its other cells

@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use assay_model::{Estimate, Statements, StudyRecord, Verdict};
+use assay_model::{CountVerdict, Estimate, Statements, StudyRecord, Verdict};
 use assay_verdict::{
-    Cause, CellJudgement, Changed, CounterChange, Figure, FunctionChange, LATENCIES, Latency,
-    PER_OP, PerOp, ProfileChange, StepSummary, Term, TimeChange, Wait,
+    Cause, CellJudgement, Changed, CountJudgement, CounterChange, Figure, FunctionChange,
+    LATENCIES, Latency, PER_OP, PerOp, ProfileChange, StepSummary, Term, TimeChange, Wait,
 };
 use serde::{Serialize, Serializer};
 
@@ -81,6 +81,8 @@ pub(crate) struct CellRow<'a> {
     /// Only with profiles.
     #[serde(skip_serializing_if = "Option::is_none")]
     profile: Option<ProfileRow<'a>>,
+    /// Null where nothing was counted.
+    count: Option<CountRow>,
     cpu_ratio: Option<Interval>,
     cpu_verdict: Option<&'static str>,
     detectable: Option<Number>,
@@ -216,6 +218,29 @@ impl Serialize for FigureGroup {
 /// The name of a latency in its group: `p50` of `latency_p50_us`.
 pub(crate) fn latency_name(figure: &Figure) -> &'static str {
     figure.key.trim_start_matches("latency_").trim_end_matches("_us")
+}
+
+/// Instructions per operation.
+#[derive(Serialize)]
+struct CountRow {
+    instructions: Interval,
+    /// Null for the base.
+    ratio: Option<Interval>,
+    verdict: Option<&'static str>,
+    by: &'static str,
+    background: Option<Number>,
+}
+
+impl CountRow {
+    fn new(count: &CountJudgement) -> Self {
+        Self {
+            instructions: count.instructions.into(),
+            ratio: count.ratio.map(Interval::from),
+            verdict: count.verdict.map(CountVerdict::word),
+            by: count.by.word(),
+            background: count.background.map(Number::from),
+        }
+    }
 }
 
 /// The most functions of a profile: those that changed most.
@@ -369,6 +394,7 @@ impl<'a> CellRow<'a> {
                 all.iter().map(row).collect()
             }),
             profile: judged.profile.as_ref().map(profile),
+            count: judged.count.as_ref().map(CountRow::new),
             cpu_ratio: judged.cpu_ratio.map(Into::into),
             cpu_verdict: judged.cpu_verdict.map(Verdict::word),
             detectable: judged.detectable.map(Into::into),

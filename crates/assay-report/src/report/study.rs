@@ -104,6 +104,7 @@ fn blocks<'r>(report: &'r Report<'r>, wish: &Wish<'_>) -> Vec<Block<'r>> {
     }
     blocks.extend(table::blocks(report, wish));
     blocks.extend(wish.is_page().then(|| profiles::blocks(report)).into_iter().flatten());
+    blocks.extend(counts(report, wish));
     blocks.extend(responses(report, wish, if is_short { RESPONSES_SHORT } else { usize::MAX }));
     blocks.extend(versions::changes(
         report,
@@ -124,6 +125,16 @@ fn blocks<'r>(report: &'r Report<'r>, wish: &Wish<'_>) -> Vec<Block<'r>> {
 }
 
 /// Response times and errors of published results, for at most so many tests and systems.
+/// Instructions per operation.
+fn counts(report: &Report, wish: &Wish<'_>) -> Vec<Block<'static>> {
+    let Some(shown) = &report.counts else { return Vec::new() };
+    if wish.is_page() {
+        let table = Block::Table(shown.table());
+        return Block::place("counts", "", "Instructions per operation", vec![table]);
+    }
+    vec![Block::Table(shown.titled(wish))]
+}
+
 fn responses(report: &Report, wish: &Wish<'_>, most: usize) -> Vec<Block<'static>> {
     let Some(shown) = report.responses.as_ref().filter(|it| it.rows.len() <= most) else {
         return Vec::new();

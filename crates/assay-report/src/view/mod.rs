@@ -11,6 +11,7 @@ pub(crate) mod causes;
 pub(crate) mod caveats;
 pub(crate) mod certainty;
 pub(crate) mod conditions;
+pub(crate) mod counts;
 pub(crate) mod crossovers;
 pub(crate) mod drawing;
 pub(crate) mod figure;
@@ -82,6 +83,8 @@ pub(crate) struct Report<'a> {
     pub(crate) sweep: Option<Sweep<'a>>,
     /// Response times and errors of published results.
     pub(crate) responses: Option<ShadedTable>,
+    /// Instructions per operation, if they were counted.
+    pub(crate) counts: Option<ShadedTable>,
     /// Every test.
     pub(crate) tests: Tests<'a>,
     /// The steps of each line of versions.
@@ -121,6 +124,7 @@ impl<'a> Report<'a> {
             insert_bench: InsertBench::new(study),
             sweep: Sweep::new(study),
             responses: responses::table(study),
+            counts: counts::table(study),
             tests: Tests::new(study),
             steps: steps::tables(study),
             versions: versions::lines(study),

@@ -3,6 +3,7 @@
 mod again;
 mod checking;
 mod claim;
+mod counting;
 mod executor;
 mod machine;
 mod measuring;
@@ -201,6 +202,7 @@ fn measure(participants: &[Participant], env: &Environment, recorder: &mut Recor
     let end = carry_out(&mut driver, &mut executor)?;
     if matches!(end, End::Complete | End::Unfinished) {
         executor.profile()?;
+        executor.count()?;
     }
     executor.end(end)
 }

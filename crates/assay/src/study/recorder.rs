@@ -6,9 +6,9 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use assay_ledger::Ledger;
 use assay_model::{
-    Attachment, AuditFinding, Block, BlockCell, CellId, CellProfile, DataContent, DataSet,
-    EventKind, Host, Instance, Run, Series, Slice, SliceId, Study, StudyEvent, StudyRecord,
-    may_be_secret,
+    Attachment, AuditFinding, Block, BlockCell, CellCount, CellId, CellProfile, DataContent,
+    DataSet, EventKind, Host, Instance, Run, Series, Slice, SliceId, Study, StudyEvent,
+    StudyRecord, may_be_secret,
 };
 use assay_servers::audit::{Audited, Facts, Plan};
 use assay_study::TurnLength;
@@ -118,6 +118,17 @@ impl<'a> Recorder<'a> {
     /// Keeps the profiles of a cell.
     pub(crate) fn profiles(&mut self, profiles: &[CellProfile]) -> Result<()> {
         Ok(self.ledger.set_profiles(&self.record.study.id, profiles)?)
+    }
+
+    /// Keeps counts of instructions.
+    pub(crate) fn counts(&mut self, counts: &[CellCount]) -> Result<()> {
+        Ok(self.ledger.set_counts(&self.record.study.id, counts)?)
+    }
+
+    /// The cells that have counts.
+    pub(crate) fn counted(&self) -> Result<BTreeSet<CellId>> {
+        let counts = self.ledger.counts(&self.record.study.id)?;
+        Ok(counts.into_iter().map(|count| count.cell).collect())
     }
 
     /// Removes from the record what prevented profiles, because they are tried again.

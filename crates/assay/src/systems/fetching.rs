@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 use assay_model::{Origin, Prefix, Product, SystemSpec};
 use assay_provision::{Options, Progress as Fetching, Provisioner};
+use assay_servers::Valgrind;
 
 use super::environment::Environment;
 use super::room::make_room;
@@ -17,6 +18,24 @@ pub(crate) fn provisioner(env: &Environment) -> Result<Provisioner> {
         Some(path) => provisioner.with_catalog(&path)?,
         None => provisioner,
     })
+}
+
+/// Valgrind, and its version. It stays in the cache while this exists.
+pub(crate) fn fetch_valgrind(env: &Environment) -> Result<(Held, String)> {
+    let found = provisioner(env)?.valgrind(&mut telling("valgrind", "fetching it", env))?;
+    let paths = Valgrind {
+        launcher: found.launcher.clone(),
+        library: found.library.clone(),
+        vgdb: found.vgdb.clone(),
+    };
+    let version = found.version.clone();
+    Ok((Held { valgrind: paths, _found: found }, version))
+}
+
+/// A valgrind that is kept in the cache.
+pub(crate) struct Held {
+    pub(crate) valgrind: Valgrind,
+    _found: assay_provision::Valgrind,
 }
 
 /// The binaries of systems, in their order, and the sources that could not be reached.

@@ -27,7 +27,7 @@ pub(crate) use self::clients::{
     silent_slice, unmeasured,
 };
 pub(crate) use self::environment::{Environment, environment, machine_facts, on_disk};
-pub(crate) use self::fetching::{fetch_all, fetch_one, provisioner};
+pub(crate) use self::fetching::{fetch_all, fetch_one, fetch_valgrind, provisioner};
 pub(crate) use self::inspect::{data_fact, explain_queue, facts};
 pub(crate) use self::instance::{DATABASE, Instance};
 pub(crate) use self::options::{Asked, RefusedOptions, check_options, refuse_options};
@@ -41,5 +41,5 @@ pub(crate) use self::shortened::shortened;
 pub(crate) use self::site::{LocalSite, sandbox_site};
 pub(crate) use self::study_tables::{StudyTables, Warm};
 pub(crate) use self::template::{
-    Templates, key, load_beforehand, start_instance, start_on_empty, still_to_age_s,
+    Templates, key, load_beforehand, start_counted, start_instance, start_on_empty, still_to_age_s,
 };

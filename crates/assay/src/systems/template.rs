@@ -12,7 +12,7 @@ use assay_model::{
     CellId, CpuPlacement, DataContent, DataSet, Experiment, PlannedCell, Prefix, Setup, StartFrom,
     StatementMode, Study, System, TableForm, Test, counted, thousands,
 };
-use assay_servers::{Attached, Server};
+use assay_servers::{Attached, Server, Site, Valgrind};
 use assay_study::{Phase, mean_rate};
 use assay_wire::Connection;
 use serde::{Deserialize, Serialize};
@@ -248,6 +248,26 @@ pub(crate) fn start_instance(
         );
     }
     Ok(instance)
+}
+
+/// Starts an instance of a system that assay starts under valgrind, from one of its templates.
+pub(crate) fn start_counted(
+    participant: &Participant,
+    template: &Template,
+    phase: Phase,
+    valgrind: &Valgrind,
+    site: &Site,
+) -> Result<Server> {
+    let directory = match phase.start_from {
+        StartFrom::Fresh => &template.fresh,
+        StartFrom::Aged => &template.aged,
+    };
+    let name = &participant.system.name;
+    let start = || -> Result<Server> {
+        let (prefix, options) = (participant.prefix()?, &participant.system.options);
+        Ok(Server::start_counted(site, prefix, options, directory, valgrind)?)
+    };
+    start().with_context(|| format!("cannot start `{name}` under valgrind"))
 }
 
 /// A data directory without tables, for servers that run with these options. It is not removed while the file is open.

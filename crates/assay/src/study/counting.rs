@@ -1,0 +1,329 @@
+//! Counts the instructions that operations take, on instances of their own under valgrind.
+//!
+//! Counts do not depend on what else the machine does, so the systems are counted at the same time, and nothing waits
+//! for a quiet machine. All of them carry out the same events, by one client, in batches of N and of three times as
+//! many: what an event takes is the difference of two batches, without what a batch takes besides.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, anyhow};
+use assay_load::{Bound, Session, Work};
+use assay_model::{
+    CellCount, CellId, Class, Count, CountBatch, CountedBy, EventKind, PlannedCell, Setup, System,
+    WorkCounters, counted,
+};
+use assay_servers::{Counting, Server, Valgrind};
+use assay_study::Phase;
+use assay_wire::{ConnectOptions, Connection};
+
+use super::executor::StudyExecutor;
+use crate::systems::{DATABASE, StudyTables, fetch_valgrind, start_counted};
+
+/// Fresh instances of each system.
+const INSTANCES: usize = 2;
+
+/// Pairs of batches of an instance, of N and of 3 N events.
+const PAIRS: u64 = 3;
+
+/// About how long a batch of N events takes, and events of a batch at most.
+const BATCH: Duration = Duration::from_millis(250);
+const EVENTS_MOST: u64 = 3000;
+
+/// Events that are carried out before any is counted, as a part of N.
+const WARM: u64 = 2;
+
+/// The longest wait for an event under valgrind, and for background work to end.
+const EVENT_LIMIT: Duration = Duration::from_secs(300);
+const DRAIN_LIMIT: Duration = Duration::from_secs(120);
+
+/// Where the events of counts begin in a client's stream: after those of all blocks.
+const FIRST: u64 = 1 << 62;
+
+/// How a system counts a cell.
+struct Counter<'a> {
+    server: &'a Server,
+    valgrind: &'a Valgrind,
+    system: &'a System,
+    work: Work,
+}
+
+impl StudyExecutor<'_, '_> {
+    /// Counts the cells that the user asked for and that the study does not have yet. What prevents a count is noted,
+    /// and the study is as good without it.
+    ///
+    /// # Errors
+    /// The user asked to stop, valgrind cannot be had, or the ledger cannot be written.
+    pub(crate) fn count(&mut self) -> Result<()> {
+        let mut phases: BTreeMap<Phase, Vec<PlannedCell>> = BTreeMap::new();
+        for cell in self.cells_to_count()? {
+            phases.entry(Phase::of(cell.id)).or_default().push(cell);
+        }
+        let cells = phases.values().map(Vec::len).sum::<usize>() as u64;
+        if cells == 0 {
+            return Ok(());
+        }
+        let (held, version) = fetch_valgrind(self.env)?;
+        self.env.progress.note(&format!("counting instructions of {}", counted(cells, "test")));
+        if self.templates.is_empty() {
+            self.load()?;
+        }
+        for (phase, cells) in phases {
+            self.count_phase(phase, &cells, (&held.valgrind, &version))?;
+        }
+        Ok(())
+    }
+
+    /// The cells without a count on every system, each test on its data once: a count has one client.
+    fn cells_to_count(&self) -> Result<Vec<PlannedCell>> {
+        if !self.request.count {
+            return Ok(Vec::new());
+        }
+        let known = self.recorder.counted()?;
+        let mut chosen: BTreeSet<_> = BTreeSet::new();
+        let mut cells = Vec::new();
+        for cell in &self.recorder.study().cells {
+            let CellId { test, setup } = cell.id;
+            let is_new = test.ibench().is_none() && chosen.insert((test, setup.data()));
+            if is_new && !known.contains(&cell.id) {
+                cells.push(cell.clone());
+            }
+        }
+        // Writes come last: what they leave behind would be counted with reads.
+        cells.sort_by_key(|cell| cell.id.test.class == Class::Write);
+        Ok(cells)
+    }
+
+    fn count_phase(
+        &mut self,
+        phase: Phase,
+        cells: &[PlannedCell],
+        (valgrind, version): (&Valgrind, &str),
+    ) -> Result<()> {
+        let mut counts: Vec<Vec<Vec<Vec<CountBatch>>>> =
+            vec![vec![Vec::new(); self.participants.len()]; cells.len()];
+        let mut events: Vec<Option<u64>> = vec![None; cells.len()];
+        let mut failed: BTreeSet<usize> = BTreeSet::new();
+        for instance in 0..INSTANCES {
+            let servers = self.start_counted_all(phase, valgrind)?;
+            for (at, cell) in cells.iter().enumerate() {
+                self.env.interrupt.check()?;
+                if failed.contains(&at) {
+                    continue;
+                }
+                let name = &cell.id.test.name;
+                let number = instance + 1;
+                self.env
+                    .progress
+                    .update(&format!("counting {name}, instance {number} of {INSTANCES}"));
+                match self.count_cell(cell, &servers, valgrind, &mut events[at]) {
+                    Ok(batches) => {
+                        let of_systems = counts.get_mut(at).into_iter().flatten();
+                        of_systems.zip(batches).for_each(|(all, of)| all.push(of));
+                    }
+                    Err(error) => {
+                        self.env.interrupt.check()?;
+                        failed.insert(at);
+                        let why = format!("{error:#}");
+                        let what = EventKind::NotCounted { test: name.clone(), why };
+                        self.note(None, what)?;
+                    }
+                }
+            }
+        }
+        for (at, (cell, of_systems)) in cells.iter().zip(counts).enumerate() {
+            if failed.contains(&at) {
+                continue;
+            }
+            let count = |(system, instances): (usize, Vec<Vec<CountBatch>>)| CellCount {
+                system,
+                cell: cell.id,
+                count: Count {
+                    by: CountedBy::Callgrind,
+                    version: Some(version.to_owned()),
+                    ops: instances.iter().flatten().map(|batch| batch.ops).sum(),
+                    instances,
+                    calls: assay_model::CallTree::default(),
+                },
+            };
+            let all: Vec<CellCount> = of_systems.into_iter().enumerate().map(count).collect();
+            self.recorder.counts(&all)?;
+        }
+        Ok(())
+    }
+
+    /// An instance of each system that assay starts, under valgrind, with filled caches.
+    fn start_counted_all(&self, phase: Phase, valgrind: &Valgrind) -> Result<Vec<Server>> {
+        let (study, site) = (self.recorder.study(), &self.local.site);
+        self.env.progress.update("starting servers under valgrind");
+        let all = self.participants.iter().enumerate().map(|(system, participant)| {
+            let template = self.templates.of(system, phase.data);
+            move || -> Result<Server> {
+                let server = start_counted(participant, template?, phase, valgrind, site)?;
+                let tables = StudyTables::of(study, &participant.system.spec, phase.data);
+                tables.fill_cache(&patient(&server))?;
+                Ok(server)
+            }
+        });
+        at_once(all)
+    }
+
+    /// The batches of a cell on all systems, which carry out the same events. How many that are is found on the first
+    /// instance of the base.
+    fn count_cell(
+        &self,
+        cell: &PlannedCell,
+        servers: &[Server],
+        valgrind: &Valgrind,
+        events: &mut Option<u64>,
+    ) -> Result<Vec<Vec<CountBatch>>> {
+        let study = self.recorder.study();
+        let mut counters = Vec::with_capacity(servers.len());
+        for (server, participant) in servers.iter().zip(self.participants) {
+            let system = &participant.system;
+            let work = Work {
+                dialect: system.spec.product.dialect(),
+                test: cell.id.test,
+                setup: Setup { clients: 1, ..cell.id.setup },
+                statements: study.statements,
+                seed: study.seed,
+            };
+            counters.push(Counter { server, valgrind, system, work });
+        }
+        let mut opened = at_once(counters.iter().map(|counter| move || counter.open()))?;
+        let number = match *events {
+            Some(number) => number,
+            None => {
+                let base = counters.first().zip(opened.first_mut()).context("no system")?;
+                *events.insert(base.0.events(base.1)?)
+            }
+        };
+        let count = counters.iter().zip(&mut opened);
+        at_once(count.map(|(counter, opened)| move || counter.batches(opened, number)))
+    }
+}
+
+/// A client, and where its thread counts.
+struct Opened<'a> {
+    session: Session,
+    counting: Counting<'a>,
+    /// Process and thread.
+    serving: (i32, u32),
+    /// The next event.
+    next: u64,
+}
+
+impl<'a> Counter<'a> {
+    /// Connects the client and finds the thread that serves it.
+    fn open(&self) -> Result<Opened<'a>> {
+        let name = &self.system.name;
+        let open = || -> Result<Opened<'a>> {
+            let options = patient(self.server);
+            if self.work.test.class == Class::Write {
+                // What was written before would be counted with this test.
+                let mut control = Connection::connect(&options)?;
+                assay_servers::drain(&mut control, DRAIN_LIMIT)?;
+            }
+            let session = Session::open(&options, &self.work, &[])?;
+            let ids = session.connection_ids();
+            let round_trips =
+                |client, count| session.round_trips(client, count).map_err(anyhow::Error::from);
+            let tids = self.server.connection_tids(&ids, round_trips)?;
+            let tid = tids.and_then(|tids| tids.first().copied());
+            let tid = tid.context("connections share threads, so theirs cannot be counted")?;
+            let counting = self.server.counting(self.valgrind);
+            let serving = counting.place(tid)?.context("valgrind does not know the thread")?;
+            Ok(Opened { session, counting, serving, next: FIRST })
+        };
+        open().with_context(|| format!("`{name}`"))
+    }
+
+    /// How many events of the test a batch has: as many as take a quarter of a second while they are counted.
+    fn events(&self, opened: &mut Opened<'a>) -> Result<u64> {
+        opened.run(1)?;
+        opened.counting.count(true)?;
+        // The first events of a kind take long, because valgrind translates their code.
+        let (mut events, mut before) = (1, f64::INFINITY);
+        let each = loop {
+            let began = Instant::now();
+            opened.run(events)?;
+            let took = began.elapsed();
+            let each = took.as_secs_f64() / events as f64;
+            if events >= EVENTS_MOST || (took >= BATCH / 2 && each > 0.5 * before) {
+                break each.min(before);
+            }
+            before = each;
+            events *= 4;
+        };
+        opened.counting.count(false)?;
+        Ok(((BATCH.as_secs_f64() / each) as u64).clamp(1, EVENTS_MOST))
+    }
+
+    fn batches(&self, opened: &mut Opened<'a>, events: u64) -> Result<Vec<CountBatch>> {
+        let count = || -> Result<Vec<CountBatch>> {
+            // The same events on all systems, whatever was carried out to find their number.
+            opened.next = FIRST + (1 << 32);
+            opened.run(WARM * events)?;
+            opened.counting.count(true)?;
+            opened.batch(events)?;
+            let mut batches = Vec::new();
+            for pair in 0..PAIRS {
+                // The order changes, so that a drift takes no side.
+                let sizes = if pair % 2 == 0 { [1, 3] } else { [3, 1] };
+                for times in sizes {
+                    batches.push(opened.batch(times * events)?);
+                }
+            }
+            opened.counting.count(false)?;
+            Ok(batches)
+        };
+        let mut count = count;
+        count().with_context(|| format!("`{}`", self.system.name))
+    }
+}
+
+impl Opened<'_> {
+    fn run(&mut self, events: u64) -> Result<WorkCounters> {
+        let work = self.session.run(self.next, Bound::Events(events))?;
+        self.next += events;
+        Ok(work)
+    }
+
+    /// Carries out so many events and takes what was counted meanwhile.
+    fn batch(&mut self, events: u64) -> Result<CountBatch> {
+        let work = self.run(events)?;
+        let taken = self.counting.take(None)?;
+        let (mut serving, mut background) = (0, 0);
+        for counts in &taken {
+            let instructions = counts.instructions().context("valgrind tells no total")?;
+            match (counts.pid, counts.thread) == self.serving {
+                true => serving += instructions,
+                false => background += instructions,
+            }
+        }
+        let ops = (work.read + work.write + work.other) as f64;
+        Ok(CountBatch { events: work.events, ops, serving, background: Some(background) })
+    }
+}
+
+/// How to connect to a server that answers slowly.
+fn patient(server: &Server) -> ConnectOptions {
+    let options = server.connect_options();
+    ConnectOptions { database: Some(DATABASE.to_owned()), timeout: EVENT_LIMIT, ..options }
+}
+
+/// Does all of these at the same time, one thread for each. The results have their order.
+fn at_once<T: Send>(
+    acts: impl Iterator<Item = impl FnOnce() -> Result<T> + Send>,
+) -> Result<Vec<T>> {
+    thread::scope(|scope| {
+        let threads: Vec<_> =
+            acts.map(|act| thread::Builder::new().spawn_scoped(scope, act)).collect();
+        let join = |thread: std::io::Result<thread::ScopedJoinHandle<'_, Result<T>>>| {
+            let done = thread.context("cannot start a thread")?.join();
+            done.unwrap_or_else(|_| Err(anyhow!("internal error: a thread panicked")))
+        };
+        threads.into_iter().map(join).collect::<Vec<_>>().into_iter().collect()
+    })
+}
