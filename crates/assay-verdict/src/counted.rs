@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::FunctionCount;
 
-use crate::profile::{FunctionKey, Modules};
+use crate::profile::{FunctionKey, Modules, plain};
 
 /// What was counted of a system.
 #[derive(Debug, Clone, Copy)]
@@ -18,6 +18,13 @@ pub struct Counted<'a> {
     pub stripped: &'a [String],
     /// The functions.
     pub functions: &'a [FunctionCount],
+}
+
+impl<'a> Counted<'a> {
+    /// Its modules as other versions know them.
+    fn modules(&self) -> BTreeSet<&'a str> {
+        self.functions.iter().map(|it| plain(&it.frame.module, self.server)).collect()
+    }
 }
 
 /// A function in the base and in the other system.
@@ -43,8 +50,8 @@ pub enum Kind {
     /// A function of the base alone and one of the other system alone, which probably is the same with another name:
     /// no other function of either side alone has these callers, and the costs are alike.
     Renamed,
-    /// Functions that only one side has, and their only caller, the first, whose cost in the other side changed by about
-    /// as much: they are probably a part of it there.
+    /// Functions that only one side has, and their only caller, the first, whose cost on the other side is higher by
+    /// about as much: they are probably a part of it there.
     Inlined,
 }
 
@@ -211,7 +218,17 @@ impl FunctionCounts {
 
 impl<'a> Matched<'a> {
     fn of(sides: [Counted<'a>; 2], is_same_build: bool) -> Self {
-        let modules = Modules::between(sides.map(|side| (side.server, side.stripped)));
+        let [of_base, of_other] = sides.each_ref().map(Counted::modules);
+        // Of a module that only one side has, all names count.
+        let stripped = |side: &Counted<'a>, others: &BTreeSet<&str>| {
+            let stripped = side.stripped.iter().map(String::as_str);
+            stripped.filter(|module| others.contains(plain(module, side.server))).collect()
+        };
+        let [base, other] = &sides;
+        let modules = Modules::between([
+            (base.server, stripped(base, &of_other)),
+            (other.server, stripped(other, &of_base)),
+        ]);
         let mut found: BTreeMap<FunctionKey<'a>, Found<'a>> = BTreeMap::new();
         for (at, (side, modules)) in sides.iter().zip(&modules).enumerate() {
             let key = |function: &'a FunctionCount| {
@@ -463,6 +480,23 @@ mod tests {
         let found = compared((1, base), (1, other), true);
         let expected = [("0x10", 4.0), ("0x20", -3.0), ("0x28", 1.0)];
         assert_eq!(told(&found), expected.map(|(name, by)| (Kind::One, vec![name], by)));
+    }
+
+    #[test]
+    fn names_of_a_module_count_unless_only_one_of_both_sides_has_them() {
+        let rows: &[Row<'_>] =
+            &[("main", "server", 1, 0, &[]), ("SSL_read", "libssl.so.3", 7, 1, &[])];
+        let (with, without) = (counts(rows), counts(&rows[..1]));
+        let stripped = ["libssl.so.3".to_owned()];
+        let side = |functions, stripped| Counted { ops: 1, server: "server", stripped, functions };
+        let names = |base, other| -> Vec<Option<String>> {
+            let found = compare_counts(base, other, false).unwrap();
+            found.changes.into_iter().map(|it| it.functions[0].function.clone()).collect()
+        };
+        let name = Some("SSL_read".to_owned());
+        assert_eq!(names(side(&without, &[]), side(&with, &stripped))[0], name);
+        let both = names(side(&with, &[]), side(&with, &stripped));
+        assert!(!both.contains(&name) && both.contains(&None), "{both:?}");
     }
 
     #[test]

@@ -185,16 +185,19 @@ impl<'a> Modules<'a> {
     /// Those of the base and of the other system.
     #[must_use]
     pub fn of(base: &'a Profile, other: &'a Profile) -> [Self; 2] {
-        Self::between([base, other].map(|it| (it.server.as_str(), it.limits.stripped.as_slice())))
+        Self::between([base, other].map(|it| {
+            let stripped = it.limits.stripped.iter().map(String::as_str);
+            (it.server.as_str(), stripped.collect())
+        }))
     }
 
     /// The same, of the module of each server's own code, and of the modules that do not name all their functions.
     #[must_use]
-    pub fn between(sides: [(&'a str, &'a [String]); 2]) -> [Self; 2] {
-        let stripped = |(server, stripped): (&'a str, &'a [String])| -> BTreeSet<&'a str> {
+    pub fn between(sides: [(&'a str, Vec<&'a str>); 2]) -> [Self; 2] {
+        let stripped = |(server, stripped): &(&'a str, Vec<&'a str>)| -> BTreeSet<&'a str> {
             stripped.iter().map(|module| plain(module, server)).collect()
         };
-        let [of_base, of_other] = sides.map(stripped);
+        let [of_base, of_other] = sides.each_ref().map(stripped);
         let unequal: BTreeSet<&str> = of_base.symmetric_difference(&of_other).copied().collect();
         sides.map(|(server, _)| Self { server, unequal: unequal.clone() })
     }
@@ -209,7 +212,7 @@ impl<'a> Modules<'a> {
 }
 
 /// A module as other versions know it: without the version of a library.
-fn plain<'a>(module: &'a str, server: &str) -> &'a str {
+pub(crate) fn plain<'a>(module: &'a str, server: &str) -> &'a str {
     if module == server {
         return "";
     }

@@ -32,11 +32,12 @@ impl Costs {
         let graph = Graph::of(self);
         let mut growth = Growth::of(self);
         let all: f64 = self.functions.iter().map(|own| own.instructions as f64).sum();
-        let mut pending: BinaryHeap<Pending> = graph.entries(self).collect();
+        let least = (SMALLEST * all).max(1.0);
+        let mut pending: BinaryHeap<Pending> = graph.entries().collect();
         let mut order = pending.len();
         let mut calls = 0;
         while let Some(Pending { amount, caller, function, enters, .. }) = pending.pop() {
-            if calls >= CALLS_MAX || amount < 1.0 || amount < SMALLEST * all {
+            if calls >= CALLS_MAX || amount < least {
                 break;
             }
             calls += 1;
@@ -45,18 +46,20 @@ impl Costs {
             let part = enters.unwrap_or_else(|| amount / circle.whole.max(circle.called).max(1.0));
             let Some(node) = growth.call(caller, function) else { break };
             growth.spend(node, function, part);
-            let mut push = |amount: f64, function, enters| {
-                order += 1;
-                let caller = Some(node);
-                pending.push(Pending { amount, caller, function, enters, order });
-            };
-            for (callee, inclusive) in graph.callees(function) {
-                push(inclusive * part, *callee, None);
-            }
-            if enters.is_none() {
-                for member in circle.members.iter().filter(|member| **member != function) {
-                    push(graph.spent(self, *member) * part, *member, Some(part));
+            let mut push = |next: &[(Function, f64)], enters| {
+                // The largest come first.
+                let large = next.iter().map(|(next, spent)| (*next, spent * part));
+                for (next, amount) in large.take_while(|(_, amount)| *amount >= least) {
+                    if next != function {
+                        order += 1;
+                        let (caller, function) = (Some(node), next);
+                        pending.push(Pending { amount, caller, function, enters, order });
+                    }
                 }
+            };
+            push(graph.callees(function), None);
+            if enters.is_none() {
+                push(&circle.members, Some(part));
             }
         }
         growth.rest();
@@ -99,7 +102,7 @@ struct Graph {
     /// The circle of each function.
     circle_of: Vec<u32>,
     circles: Vec<Circle>,
-    /// What each function calls outside of its circle, with the instructions.
+    /// What each function calls outside of its circle, with the instructions, the most first.
     callees: Vec<Vec<(Function, f64)>>,
     nothing: Circle,
 }
@@ -107,7 +110,8 @@ struct Graph {
 /// Functions that call each other; mostly one that does not call itself.
 #[derive(Default)]
 struct Circle {
-    members: Vec<Function>,
+    /// Each with its instructions and those of what it calls outside of the circle, the most first.
+    members: Vec<(Function, f64)>,
     /// Instructions of its functions and of all that they call.
     whole: f64,
     /// Instructions of all calls from outside.
@@ -127,12 +131,6 @@ impl Graph {
         let mut circles: Vec<Circle> = Vec::new();
         circles.resize_with(number, Circle::default);
         let mut callees: Vec<Vec<(Function, f64)>> = vec![Vec::new(); costs.functions.len()];
-        for ((own, circle), function) in costs.functions.iter().zip(&circle_of).zip(0..) {
-            if let Some(circle) = circles.get_mut(*circle as usize) {
-                circle.members.push(function);
-                circle.whole += own.instructions as f64;
-            }
-        }
         for call in &costs.calls {
             let circle = |function: Function| circle_of.get(function as usize).copied();
             let [Some(from), Some(to)] = [call.caller, call.callee].map(circle) else { continue };
@@ -140,9 +138,6 @@ impl Graph {
                 continue;
             }
             let inclusive = call.inclusive as f64;
-            if let Some(circle) = circles.get_mut(from as usize) {
-                circle.whole += inclusive;
-            }
             if let Some(circle) = circles.get_mut(to as usize) {
                 circle.called += inclusive;
             }
@@ -150,6 +145,17 @@ impl Graph {
                 of_caller.push((call.callee, inclusive));
             }
         }
+        let functions = costs.functions.iter().zip(&mut callees).zip(&circle_of);
+        for (((own, callees), circle), function) in functions.zip(0..) {
+            let called: f64 = callees.iter().map(|(_, inclusive)| inclusive).sum();
+            sort(callees);
+            if let Some(circle) = circles.get_mut(*circle as usize) {
+                let spent = own.instructions as f64 + called;
+                circle.members.push((function, spent));
+                circle.whole += spent;
+            }
+        }
+        circles.iter_mut().for_each(|circle| sort(&mut circle.members));
         Self { circle_of, circles, callees, nothing: Circle::default() }
     }
 
@@ -162,24 +168,21 @@ impl Graph {
         self.callees.get(function as usize).map_or(&[], Vec::as_slice)
     }
 
-    /// Instructions of a function and of what it calls outside of its circle.
-    fn spent(&self, costs: &Costs, function: Function) -> f64 {
-        let own = costs.functions.get(function as usize).map_or(0, |own| own.instructions);
-        own as f64 + self.callees(function).iter().map(|(_, inclusive)| inclusive).sum::<f64>()
-    }
-
     /// The circles that were entered from elsewhere than from counted calls, such as the functions that were running
     /// when counting began. Of several functions, the one with the most instructions counts as the entry.
-    fn entries(&self, costs: &Costs) -> impl Iterator<Item = Pending> {
+    fn entries(&self) -> impl Iterator<Item = Pending> {
         let entered = self.circles.iter().filter(|circle| circle.whole > circle.called);
         entered.enumerate().filter_map(|(order, circle)| {
-            let spent = |function: &Function| self.spent(costs, *function);
-            let most = |a: &&Function, b: &&Function| spent(a).total_cmp(&spent(b));
-            let function = *circle.members.iter().max_by(most)?;
+            let (function, _) = *circle.members.first()?;
             let amount = circle.whole - circle.called;
             Some(Pending { amount, caller: None, function, enters: None, order })
         })
     }
+}
+
+/// The most first.
+fn sort(spent: &mut [(Function, f64)]) {
+    spent.sort_by(|(_, one), (_, next)| next.total_cmp(one));
 }
 
 /// The tree, and what is left of each function.
@@ -189,24 +192,23 @@ struct Growth<'a> {
     left: Vec<u64>,
     /// The call of each function that has the most of its own instructions.
     largest: Vec<Option<(u64, u32)>>,
-    frames: Vec<u32>,
 }
 
 impl<'a> Growth<'a> {
     fn of(costs: &'a Costs) -> Self {
-        let mut tree = GrowingTree::default();
         let functions = &costs.functions;
         Self {
-            frames: functions.iter().map(|own| tree.frame(own.frame.clone())).collect(),
             left: functions.iter().map(|own| own.instructions).collect(),
             largest: vec![None; functions.len()],
             costs,
-            tree,
+            tree: GrowingTree::default(),
         }
     }
 
     fn call(&mut self, caller: Option<u32>, function: Function) -> Option<u32> {
-        self.tree.call(caller, *self.frames.get(function as usize)?)
+        let own = self.costs.functions.get(function as usize)?;
+        let frame = self.tree.frame(own.frame.clone());
+        self.tree.call(caller, frame)
     }
 
     /// Gives a call so much of the function's own instructions.
@@ -227,11 +229,13 @@ impl<'a> Growth<'a> {
 
     /// Gives out what is left.
     fn rest(&mut self) {
-        let all = self.left.iter().zip(&self.largest).zip(&self.frames);
-        for ((left, largest), frame) in all.filter(|((left, _), _)| **left > 0) {
-            let node = largest.map(|(_, node)| node).or_else(|| self.tree.call(None, *frame));
-            // Only a report with more functions than any server has gets here with a full tree.
-            self.tree.spend(node.unwrap_or(0), *left);
+        let left = std::mem::take(&mut self.left);
+        for ((left, largest), function) in left.into_iter().zip(self.largest.clone()).zip(0..) {
+            if left > 0 {
+                let node = largest.map(|(_, node)| node).or_else(|| self.call(None, function));
+                // Only a report with more functions than any server has gets here with a full tree.
+                self.tree.spend(node.unwrap_or(0), left);
+            }
         }
     }
 }
