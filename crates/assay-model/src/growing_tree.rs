@@ -31,13 +31,19 @@ impl GrowingTree {
         if let Some(known) = self.calls.get(&(caller, frame)) {
             return Some(*known);
         }
-        let index = self.tree.nodes.len();
-        if index >= PROFILE_NODES {
+        if self.is_full() {
             return None;
         }
+        let index = self.tree.nodes.len();
         self.tree.nodes.push(CallNode { caller, frame, own: 0 });
         self.calls.insert((caller, frame), index as u32);
         Some(index as u32)
+    }
+
+    /// Whether no call can be added.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.tree.nodes.len() >= PROFILE_NODES
     }
 
     /// Adds what was spent in a call itself.

@@ -89,6 +89,8 @@ impl Valgrind {
             "--instr-atstart=no",
             "--cache-sim=no",
             "--branch-sim=no",
+            // Names are made from symbols, as for profiles.
+            "--demangle=no",
             // A process of Postgres serves a connection.
             "--trace-children=yes",
             "--separate-threads=yes",

@@ -206,7 +206,7 @@ impl<'a> Growth<'a> {
     }
 
     fn call(&mut self, caller: Option<u32>, function: Function) -> Option<u32> {
-        let own = self.costs.functions.get(function as usize)?;
+        let own = self.costs.functions.get(function as usize).filter(|_| !self.tree.is_full())?;
         let frame = self.tree.frame(own.frame.clone());
         self.tree.call(caller, frame)
     }
