@@ -1,15 +1,21 @@
 //! Wrong use: a clear message, a hint, exit code 2, nothing on stdout.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
 
+use std::path::Path;
+
 use assert_cmd::Command;
 
 fn assay(args: &[&str]) -> (i32, String, String) {
-    let folder = tempfile::tempdir().unwrap();
+    assay_in(tempfile::tempdir().unwrap().path(), args)
+}
+
+/// Runs assay with a cache and a ledger in a folder.
+fn assay_in(folder: &Path, args: &[&str]) -> (i32, String, String) {
     let output = Command::cargo_bin("assay")
         .unwrap()
         .args(args)
-        .env("ASSAY_CACHE", folder.path().join("cache"))
-        .env("ASSAY_LEDGER", folder.path().join("ledger.db"))
+        .env("ASSAY_CACHE", folder.join("cache"))
+        .env("ASSAY_LEDGER", folder.join("ledger.db"))
         .env_remove("RUST_LOG")
         .output()
         .unwrap();
@@ -407,8 +413,9 @@ fn a_malformed_config_file() {
 /// A study that comes with assay must not end because nobody has its servers.
 #[test]
 fn shipped_studies_name_versions_that_have_a_source() {
+    let cache = tempfile::tempdir().unwrap();
     let listed: String = ["mariadb", "mysql", "postgres"]
-        .map(|product| assay(&["server", "list", "--available", product]).1)
+        .map(|product| assay_in(cache.path(), &["server", "list", "--available", product]).1)
         .concat();
     let known: Vec<&str> =
         listed.lines().filter_map(|line| line.split_whitespace().next()).collect();
