@@ -15,7 +15,6 @@ use rustix::process::Pid;
 
 use crate::error::Error;
 use crate::interpreter::with_loader;
-use crate::server::Server;
 use crate::supervise::{Job, below};
 
 /// A valgrind that runs on this machine.
@@ -65,7 +64,8 @@ impl ThreadCounts {
 /// The counts of a server that runs under callgrind.
 #[derive(Debug)]
 pub struct Counting<'a> {
-    server: &'a Server,
+    /// The server's first process.
+    first: i32,
     valgrind: &'a Valgrind,
     directory: PathBuf,
 }
@@ -114,8 +114,8 @@ impl Valgrind {
     }
 }
 
-/// The same job without a loader on its command line, if its program has a fixed address: where valgrind runs the loader
-/// as the program, it keeps that address for the loader's heap.
+/// The same job without a loader on its command line, if its program has a fixed address: where valgrind runs the
+/// loader as the program, it keeps that address for the loader's heap.
 fn without_loader(job: Job, room: &Path) -> Result<Job, Error> {
     let [loader, option, libraries, program, rest @ ..] = job.argv.as_slice() else {
         return Ok(job);
@@ -143,8 +143,8 @@ fn without_loader(job: Job, room: &Path) -> Result<Job, Error> {
 }
 
 impl<'a> Counting<'a> {
-    pub(crate) fn of(server: &'a Server, valgrind: &'a Valgrind, directory: PathBuf) -> Self {
-        Self { server, valgrind, directory }
+    pub(crate) fn of(first: i32, valgrind: &'a Valgrind, directory: PathBuf) -> Self {
+        Self { first, valgrind, directory }
     }
 
     /// Begins or ends counting in all processes of the server.
@@ -198,10 +198,9 @@ impl<'a> Counting<'a> {
 
     /// The processes of the server, the first one first.
     fn processes(&self) -> Result<Vec<i32>, Error> {
-        let first = self.server.pid();
-        let Some(pid) = Pid::from_raw(first) else { return Ok(Vec::new()) };
+        let Some(pid) = Pid::from_raw(self.first) else { return Ok(Vec::new()) };
         let others = below(pid)?.into_iter().map(|pid| pid.as_raw_nonzero().get());
-        Ok(std::iter::once(first).chain(others).collect())
+        Ok(std::iter::once(self.first).chain(others).collect())
     }
 
     /// Sends a command to these processes at the same time. One that has ended meanwhile is left out, unless it is the
@@ -225,7 +224,7 @@ impl<'a> Counting<'a> {
         for (pid, output) in ended {
             let output = output?;
             let is_gone = !Path::new(&format!("/proc/{pid}")).exists();
-            if !output.status.success() && !(is_gone && pid != self.server.pid()) {
+            if !output.status.success() && !(is_gone && pid != self.first) {
                 let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
                 return Err(Error::Valgrind { pid, said });
             }

@@ -7,8 +7,8 @@ use object::elf::{ET_EXEC, FileHeader64, PT_INTERP, ProgramHeader64};
 use object::read::elf::{FileHeader as _, ProgramHeader as _};
 use object::{LittleEndian, U64};
 
-/// A program that has to be at a fixed address, changed so that the kernel starts it by this loader. `None` if it may be
-/// anywhere, names no loader, or is no program of this kind of machine.
+/// A program that has to be at a fixed address, changed so that the kernel starts it by this loader. `None` if it may
+/// be anywhere, names no loader, or is no program of this kind of machine.
 ///
 /// The name of the loader is appended to the file, and the header of the segment that holds it points there.
 pub(crate) fn with_loader(program: &[u8], loader: &Path) -> Option<Vec<u8>> {

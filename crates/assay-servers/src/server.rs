@@ -79,7 +79,7 @@ impl Server {
     /// The counts of a server that was started with [`Server::start_counted`] and this valgrind.
     #[must_use]
     pub fn counting<'a>(&'a self, valgrind: &'a Valgrind) -> Counting<'a> {
-        Counting::of(self, valgrind, self.sandbox.run_dir().to_owned())
+        Counting::of(self.pid, valgrind, self.sandbox.run_dir().to_owned())
     }
 
     /// Like [`Server::start`], but the server may listen on a port too. Then `root` has a [`Server::password`].

@@ -155,20 +155,14 @@ impl Machine {
         &self.left_out
     }
 
-    /// Whether a block may take fewer rounds than planned, but at least two of each test. It does so to leave later
-    /// tests and blocks their time: when most of its own part of the budget is used, and when restarts and failures,
-    /// each with another start of the servers, let the driver expect starts that take longer than they then do.
-    pub(crate) fn may_shorten(&self, block: &Block) -> bool {
-        const PART: f64 = 0.6;
-        let is_failed = |slice: &Slice| matches!(slice.outcome, SliceOutcome::Failed(_));
-        if self.is_restarted || self.record().slices.iter().any(is_failed) {
-            return true;
-        }
-        let Some(begun_s) = self.begun_s.get(&block.number) else { return false };
-        let later = self.begun_s.range(block.number.saturating_add(1)..).next();
-        let end_s = later.map_or(self.used_s, |(_, begun_s)| *begun_s);
-        let part_s = (self.record().budget_s() - begun_s) / f64::from(block.left.max(1));
-        end_s - begun_s >= PART * part_s
+    /// Seconds used when each block began.
+    pub(crate) fn begun_s(&self) -> &BTreeMap<u32, f64> {
+        &self.begun_s
+    }
+
+    /// Whether assay was started again.
+    pub(crate) fn is_restarted(&self) -> bool {
+        self.is_restarted
     }
 
     /// Whether tests were left out in this run.

@@ -12,7 +12,7 @@ use crate::account::RESOLUTION;
 use crate::figures::PerOp;
 use crate::looks::ALPHA;
 use crate::student::upper_quantile;
-use crate::totals::Totals;
+use crate::sums::Totals;
 
 /// Blocks from which a spread can be told.
 const BLOCKS_MIN: usize = 3;

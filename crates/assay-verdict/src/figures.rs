@@ -3,7 +3,7 @@
 
 use crate::CellJudgement;
 use crate::account::{Latency, Rest};
-use crate::totals::Totals;
+use crate::sums::Totals;
 
 /// A figure of a system in a cell.
 #[derive(Debug, Clone, Copy)]

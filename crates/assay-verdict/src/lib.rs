@@ -35,6 +35,7 @@ mod special;
 mod step;
 mod steps;
 mod student;
+mod sums;
 mod totals;
 mod trend;
 mod uneven;

@@ -5,6 +5,7 @@ mod again;
 mod aging;
 mod cached;
 mod clients;
+mod counted;
 mod environment;
 mod explained;
 mod fetching;
@@ -26,6 +27,7 @@ pub(crate) use self::clients::{
     Clients, OpenSlice, Slot, WORK_APART_MAX, connect_clients, failed_slice, share_out, silence,
     silent_slice, unmeasured,
 };
+pub(crate) use self::counted::start_counted;
 pub(crate) use self::environment::{Environment, environment, machine_facts, on_disk};
 pub(crate) use self::fetching::{fetch_all, fetch_one, fetch_valgrind, provisioner};
 pub(crate) use self::inspect::{data_fact, explain_queue, facts};
@@ -41,5 +43,5 @@ pub(crate) use self::shortened::shortened;
 pub(crate) use self::site::{LocalSite, sandbox_site};
 pub(crate) use self::study_tables::{StudyTables, Warm};
 pub(crate) use self::template::{
-    Templates, key, load_beforehand, start_counted, start_instance, start_on_empty, still_to_age_s,
+    Templates, key, load_beforehand, start_instance, start_on_empty, still_to_age_s,
 };

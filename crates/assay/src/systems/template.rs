@@ -12,7 +12,7 @@ use assay_model::{
     CellId, CpuPlacement, DataContent, DataSet, Experiment, PlannedCell, Prefix, Setup, StartFrom,
     StatementMode, Study, System, TableForm, Test, counted, thousands,
 };
-use assay_servers::{Attached, Server, Site, Valgrind};
+use assay_servers::{Attached, Server};
 use assay_study::{Phase, mean_rate};
 use assay_wire::Connection;
 use serde::{Deserialize, Serialize};
@@ -49,6 +49,16 @@ pub(crate) struct Template {
     made: Made,
     /// Keeps the directories from being cleaned away; none of a server that runs already.
     _held: Option<fs_err::File>,
+}
+
+impl Template {
+    /// The data in one of its states.
+    pub(super) fn directory(&self, start_from: StartFrom) -> &Path {
+        match start_from {
+            StartFrom::Fresh => &self.fresh,
+            StartFrom::Aged => &self.aged,
+        }
+    }
 }
 
 /// What was found out while the directories were made; kept beside them.
@@ -230,10 +240,7 @@ pub(crate) fn start_instance(
     let Phase { data, start_from } = phase;
     let maker = Maker { participant, data, study, local, env };
     let name = &participant.system.name;
-    let directory = match start_from {
-        StartFrom::Fresh => &template.fresh,
-        StartFrom::Aged => &template.aged,
-    };
+    let directory = template.directory(start_from);
     if participant.attached.is_none() {
         return maker.start(directory).with_context(|| format!("cannot start `{name}`"));
     }
@@ -248,26 +255,6 @@ pub(crate) fn start_instance(
         );
     }
     Ok(instance)
-}
-
-/// Starts an instance of a system that assay starts under valgrind, from one of its templates.
-pub(crate) fn start_counted(
-    participant: &Participant,
-    template: &Template,
-    phase: Phase,
-    valgrind: &Valgrind,
-    site: &Site,
-) -> Result<Server> {
-    let directory = match phase.start_from {
-        StartFrom::Fresh => &template.fresh,
-        StartFrom::Aged => &template.aged,
-    };
-    let name = &participant.system.name;
-    let start = || -> Result<Server> {
-        let (prefix, options) = (participant.prefix()?, &participant.system.options);
-        Ok(Server::start_counted(site, prefix, options, directory, valgrind)?)
-    };
-    start().with_context(|| format!("cannot start `{name}` under valgrind"))
 }
 
 /// A data directory without tables, for servers that run with these options. It is not removed while the file is open.
