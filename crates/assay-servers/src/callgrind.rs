@@ -223,8 +223,8 @@ impl<'a> Counting<'a> {
         let mut answers = Vec::with_capacity(ended.len());
         for (pid, output) in ended {
             let output = output?;
-            let is_gone = !Path::new(&format!("/proc/{pid}")).exists();
-            if !output.status.success() && !(is_gone && pid != self.first) {
+            let is_gone = pid != self.first && !Path::new(&format!("/proc/{pid}")).exists();
+            if !output.status.success() && !is_gone {
                 let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
                 return Err(Error::Valgrind { pid, said });
             }

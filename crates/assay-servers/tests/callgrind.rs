@@ -3,21 +3,10 @@
 
 use assay_model::Product;
 use assay_servers::{Counting, Error, Server, Valgrind};
-use assay_testkit::{options, product_prefix, site, template};
+use assay_testkit::{options, product_prefix, site, template, valgrind};
 use assay_wire::Connection;
 
 assay_testkit::supervisor_entry!();
-
-/// The machine's own valgrind; `None` without one.
-fn valgrind() -> Option<Valgrind> {
-    let found =
-        |paths: &[&str]| paths.iter().map(std::path::PathBuf::from).find(|path| path.exists());
-    Some(Valgrind {
-        launcher: found(&["/usr/bin/valgrind"])?,
-        library: found(&["/usr/libexec/valgrind", "/usr/lib/x86_64-linux-gnu/valgrind"])?,
-        vgdb: found(&["/usr/bin/vgdb"])?,
-    })
-}
 
 /// A connection, and the thread that serves it.
 struct Served<'a> {
@@ -45,19 +34,13 @@ impl<'a> Served<'a> {
         self.counting.take(Some(self.pid)).unwrap();
         (0..statements).for_each(|_| drop(self.control.query("SELECT 1 + 1").unwrap()));
         let taken = self.counting.take(Some(self.pid)).unwrap();
-        taken
-            .iter()
-            .filter(|counts| counts.thread == self.thread)
-            .map(|counts| counts.instructions().unwrap())
-            .sum()
+        let serving = taken.iter().filter(|counts| counts.thread == self.thread);
+        serving.map(|counts| counts.instructions().unwrap()).sum()
     }
 }
 
 fn repeats(product: Product, version: &str) {
-    let Some(valgrind) = valgrind() else {
-        eprintln!("valgrind is not installed");
-        return;
-    };
+    let valgrind = valgrind();
     let prefix = product_prefix(product, version);
     let root = tempfile::tempdir().unwrap();
     let (site, template) = (site(root.path()), template(&prefix));
@@ -71,8 +54,7 @@ fn repeats(product: Product, version: &str) {
         (many - few) / 100.0
     };
     let (one, other) = (slope(), slope());
-    eprintln!("{product}@{version}: {one:.0} and {other:.0} instructions for a statement");
-    assert!(one > 2000.0 && (one / other - 1.0).abs() < 0.02, "{one} and {other}");
+    assert!(one > 2000.0 && (one / other - 1.0).abs() < 0.02, "{prefix:?}: {one} and {other}");
     served.counting.count(false).unwrap();
     drop(served);
     server.stop().unwrap();

@@ -7,11 +7,12 @@ mod python;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use assay_model::{Origin, Prefix, Product, SystemSpec};
 use assay_provision::{Options, Provisioner};
-use assay_servers::{Listen, Server, Site, Supervisor, initialize};
+use assay_servers::{Listen, Server, Site, Supervisor, Valgrind, initialize};
 use assay_terms::{Sizes, Terms};
 use assay_wire::{ConnectOptions, Connection, Stop};
 use fs_err as fs;
@@ -236,6 +237,22 @@ pub fn product_prefix(product: Product, version: &str) -> Prefix {
         Provisioner::new(cache_dir(), options).and_then(|it| it.get(&spec, &mut |_| {}))
     };
     get(true).or_else(|_| get(false)).unwrap_or_else(|error| panic!("cannot get {spec}: {error}"))
+}
+
+/// Valgrind as users get it, which stays in the cache while the test runs.
+#[must_use]
+pub fn valgrind() -> Valgrind {
+    static HELD: OnceLock<assay_provision::Valgrind> = OnceLock::new();
+    let found = HELD.get_or_init(|| {
+        let get = |offline| {
+            let options = Options { offline, accept_expired_index: false };
+            Provisioner::new(cache_dir(), options).and_then(|it| it.valgrind(&mut |_| {}))
+        };
+        let found = get(true).or_else(|_| get(false));
+        found.unwrap_or_else(|error| panic!("cannot get valgrind: {error}"))
+    });
+    let (launcher, library) = (found.launcher.clone(), found.library.clone());
+    Valgrind { launcher, library, vgdb: found.vgdb.clone() }
 }
 
 /// An initialised data directory for a build, made once and kept in the cache. It must only be copied.

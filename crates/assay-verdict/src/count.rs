@@ -1,6 +1,6 @@
 //! Instructions per operation, and how many more or fewer they are than the base's.
 
-use assay_model::{Count, CountBatch, CountVerdict, CountedBy, Estimate};
+use assay_model::{CellId, Count, CountBatch, CountVerdict, CountedBy, Estimate, StudyRecord};
 
 use crate::robust::median;
 use crate::student::upper_quantile;
@@ -27,6 +27,19 @@ pub struct CountJudgement {
     pub ratio: Option<Estimate>,
     /// The verdict on `ratio`; `None` for the base.
     pub verdict: Option<CountVerdict>,
+}
+
+/// The judgement of a system's count in a cell beside that of the base; `None` where nothing was counted.
+pub(crate) fn of(
+    record: &StudyRecord,
+    cell: CellId,
+    (base, system): (usize, usize),
+) -> Option<CountJudgement> {
+    let count = |system: usize| {
+        let found = record.counts.iter().find(|it| (it.cell, it.system) == (cell, system));
+        found.map(|it| &it.count)
+    };
+    judge(count(system)?, count(base).filter(|_| system != base))
 }
 
 /// Judges a count beside that of the base, if it is not the base itself. `None` if it has no pair of batches.

@@ -3,8 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::{
-    CellId, Count, Estimate, PlannedCell, Profile, Slice, SliceOutcome, StudyRecord, Trouble,
-    Verdict,
+    CellId, Estimate, PlannedCell, Profile, Slice, SliceOutcome, StudyRecord, Trouble, Verdict,
 };
 
 use crate::account::{latency, operations, published, published_latency, shares_cpu};
@@ -67,8 +66,6 @@ pub(crate) fn with_rates(record: &StudyRecord) -> (Judgement, Vec<Option<Reduced
     let slices = judged_slices(record, &samples);
     let profiles: BTreeMap<(CellId, usize), &Profile> =
         record.profiles.iter().map(|it| ((it.cell, it.system), &it.profile)).collect();
-    let instructions: BTreeMap<(CellId, usize), &Count> =
-        record.counts.iter().map(|it| ((it.cell, it.system), &it.count)).collect();
     let counts = counts(record);
     let cpus = record.host().cpus;
     forget_paced(record, &paced, base, &mut rqps, &mut decisions);
@@ -95,10 +92,7 @@ pub(crate) fn with_rates(record: &StudyRecord) -> (Judgement, Vec<Option<Reduced
         described.profile = profiles
             .filter(|_| system != base)
             .and_then(|(of_base, mine)| profile::compare(of_base, mine, described.change.as_ref()));
-        let of_base = instructions.get(&(cell.id, base)).filter(|_| system != base);
-        described.count = instructions
-            .get(&(cell.id, system))
-            .and_then(|mine| count::judge(mine, of_base.copied()));
+        described.count = count::of(record, cell.id, (base, system));
         described.cpu_ratio = cpu.shown(index);
         let cpu_effect = cpu.effects.get(index).and_then(Option::as_ref);
         described.cpu_verdict =
