@@ -312,7 +312,8 @@ fn an_imported_study_takes_no_place_of_another() {
     let tables =
         ["test", "cell", "system", "run", "host", "block", "content", "instance", "setting"];
     let tables =
-        [&tables[..], &["audit", "event", "counter_names", "slice", "verdict", "profile"]].concat();
+        [&tables[..], &["audit", "event", "counter_names", "slice", "verdict", "document"]]
+            .concat();
     let with = |id: &str, more: &str| {
         fs_err::copy(folder.path("ledger.db"), folder.path("other.db")).unwrap();
         let moved = tables.iter().map(|it| format!("UPDATE {it} SET study = '{id}';"));

@@ -1,0 +1,46 @@
+//! Counts of instructions on real servers.
+#![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
+
+mod common;
+
+use common::Place;
+use serde_json::Value;
+
+/// The performance schema does more for each statement. However busy the machine is, counts show it.
+#[test]
+fn a_count_finds_what_the_performance_schema_adds_to_a_statement() {
+    let place = Place::new();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("report.json");
+    let words = [
+        "compare",
+        "mariadb@11.8",
+        "mariadb@11.8+performance_schema=ON",
+        "--preset",
+        "smoke",
+        "--budget",
+        "10s",
+        "--tests",
+        "point-query",
+        "--count",
+        "-o",
+        file.to_str().unwrap(),
+    ];
+    let output = place.run_to_end(&words);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{stderr}");
+    assert!(stderr.contains("counting instructions of 1 test"), "{stderr}");
+    let result: Value = serde_json::from_slice(&fs_err::read(file).unwrap()).unwrap();
+    let count = |cell: usize| &result["cells"][cell]["count"];
+    let instructions = |cell: usize| count(cell)["instructions"]["value"].as_f64().unwrap();
+    assert_eq!((&count(0)["by"], &count(0)["ratio"]), (&"callgrind".into(), &Value::Null));
+    assert!(instructions(0) > 10_000.0, "{result:#}");
+    let ratio = count(1)["ratio"]["value"].as_f64().unwrap();
+    assert!(ratio > 1.01, "{:#} {:#}", count(0), count(1));
+    assert_eq!(count(1)["verdict"], "more", "{:#} {:#}", count(0), count(1));
+    let text =
+        place.run_to_end(&["report", "latest", "--ledger", place.ledger().to_str().unwrap()]);
+    let text = String::from_utf8_lossy(&text.stdout);
+    assert!(text.contains("instructions per operation"), "{text}");
+    place.assert_nothing_left();
+}
