@@ -119,7 +119,7 @@ pub struct Request {
     /// Count the instructions that operations take, after the study
     ///
     /// Counts do not depend on how busy the machine is. Servers run under valgrind meanwhile.
-    #[arg(long, help_heading = EXPERIMENT)]
+    #[arg(long)]
     #[serde(skip_serializing_if = "is_default")]
     pub count: bool,
 
@@ -371,7 +371,7 @@ pub struct SetupRequest {
     #[arg(help_heading = WORKLOAD, hide_short_help = true)]
     pub tables: Option<u32>,
 
-    /// Rows in each table, such as `100k` or `1M` [default: by preset]
+    /// Rows in each table, such as `1M` [default: by preset]
     #[arg(long, visible_alias = "table-size", value_name = "N", value_parser = count(ROWS))]
     #[arg(allow_negative_numbers = true, help_heading = WORKLOAD)]
     pub rows: Option<u32>,

@@ -33,8 +33,9 @@ fn a_sweep_is_measured_checked_rendered_and_resumed() {
         assert!(cell["latency_us"]["avg"].as_f64().unwrap() > 0.0, "{cell:#}");
         let factor = if cell["test"] == "oltp_read_write" { 20.0 } else { 1.0 };
         let ratio = cell["qps"]["value"].as_f64().unwrap() / cell["tps"].as_f64().unwrap();
-        // The QPS is a geometric mean over slices, and deadlocks leave queries without an event.
-        assert!((0.5..2.0).contains(&(ratio / factor)), "{cell:#}");
+        // The QPS is a geometric mean over slices, of which some stall on a busy machine, and deadlocks leave queries
+        // without an event. Twenty queries are told from one all the same.
+        assert!((0.25..4.0).contains(&(ratio / factor)), "{cell:#}");
     }
     assert_eq!(result["seconds"].as_array().unwrap().len(), cells.len());
     for (args, told) in [

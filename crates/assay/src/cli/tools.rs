@@ -32,7 +32,7 @@ pub(crate) struct Load {
     #[arg(allow_negative_numbers = true)]
     pub(crate) tables: u32,
 
-    /// Rows in each table, such as `100k` or `1M`
+    /// Rows in each table, such as `1M`
     #[arg(long, visible_alias = "table-size", value_name = "N")]
     #[arg(default_value_t = 100_000, value_parser = parse_rows)]
     pub(crate) rows: u32,
