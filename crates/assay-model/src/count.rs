@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{CallTree, CellId, words};
+use crate::{CallTree, CellId, FunctionCount, words};
 
 words! {
     /// What counted instructions.
@@ -52,10 +52,16 @@ pub struct Count {
     pub version: Option<String>,
     /// The batches of each fresh instance, in order.
     pub instances: Vec<Vec<CountBatch>>,
-    /// Instructions of the serving thread by function and call, over all batches.
+    /// Instructions of the serving thread by function, over all batches.
+    pub functions: Vec<FunctionCount>,
+    /// The same as a tree of calls.
     pub calls: CallTree,
     /// Operations of these batches.
-    pub ops: f64,
+    pub ops: u64,
+    /// The module of the server's own code.
+    pub server: String,
+    /// Modules without a table of all their functions.
+    pub stripped: Vec<String>,
 }
 
 /// The instructions of a system in a cell of a study.

@@ -2,6 +2,7 @@
 
 use assay_model::{CellId, Count, CountBatch, CountVerdict, CountedBy, Estimate, StudyRecord};
 
+use crate::counted::{Counted, Instructions, compare_counts};
 use crate::robust::median;
 use crate::student::upper_quantile;
 
@@ -27,6 +28,8 @@ pub struct CountJudgement {
     pub ratio: Option<Estimate>,
     /// The verdict on `ratio`; `None` for the base.
     pub verdict: Option<CountVerdict>,
+    /// The functions whose instructions changed; `None` for the base.
+    pub functions: Option<Instructions>,
 }
 
 /// The judgement of a system's count in a cell beside that of the base; `None` where nothing was counted.
@@ -39,7 +42,20 @@ pub(crate) fn of(
         let found = record.counts.iter().find(|it| (it.cell, it.system) == (cell, system));
         found.map(|it| &it.count)
     };
-    judge(count(system)?, count(base).filter(|_| system != base))
+    let (mine, base_count) = (count(system)?, count(base).filter(|_| system != base));
+    let binaries = |system: usize| {
+        let system = record.systems.get(system)?;
+        system.artifact.prefix().map(|prefix| prefix.sha256.as_str())
+    };
+    let is_same_build = binaries(system).is_some() && binaries(system) == binaries(base);
+    let functions =
+        base_count.and_then(|base| compare_counts(counted(base), counted(mine), is_same_build));
+    Some(CountJudgement { functions, ..judge(mine, base_count)? })
+}
+
+fn counted(count: &Count) -> Counted<'_> {
+    let Count { ops, server, stripped, functions, .. } = count;
+    Counted { ops: *ops, server, stripped, functions }
 }
 
 /// Judges a count beside that of the base, if it is not the base itself. `None` if it has no pair of batches.
@@ -61,6 +77,7 @@ pub(crate) fn judge(count: &Count, base: Option<&Count>) -> Option<CountJudgemen
         background: median(&background),
         ratio,
         verdict,
+        functions: None,
     })
 }
 
@@ -144,8 +161,11 @@ mod tests {
             by: CountedBy::Callgrind,
             version: None,
             instances: [one, other].map(|of| of.concat()).into(),
+            functions: Vec::new(),
             calls: CallTree::default(),
-            ops: 2400.0,
+            ops: 2400,
+            server: String::new(),
+            stripped: Vec::new(),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Bounds on profiles and counts.
 
 use assay_model::limits::{DISPERSION_MAX, NAME_BYTES, PROFILE_NODES};
-use assay_model::{CallTree, Count, CountBatch, Profile};
+use assay_model::{CallTree, Count, CountBatch, FunctionCount, Profile};
 
 use super::Bounded;
 use super::range::within;
@@ -62,7 +62,23 @@ impl Bounded for Count {
                 within("instructions", background.unwrap_or(0), &(0..=COUNTER_MAX))?;
             }
         }
-        within("ops", self.ops, &(0.0..=COUNT_MAX as f64))?;
+        within("ops", self.ops, &(0..=COUNT_MAX))?;
+        within("length of a module", self.server.len(), &(0..=NAME_BYTES))?;
+        within("modules", self.stripped.len(), &(0..=MODULES))?;
+        for module in &self.stripped {
+            within("length of a module", module.len(), &(0..=NAME_BYTES))?;
+        }
+        within("functions", self.functions.len(), &(0..=PROFILE_NODES))?;
+        for function in &self.functions {
+            let FunctionCount { frame, own, calls, callers } = function;
+            within("length of a function", frame.function.len(), &(0..=FUNCTION_BYTES))?;
+            within("length of a module", frame.module.len(), &(0..=NAME_BYTES))?;
+            within("instructions", *own, &(0..=COUNTER_MAX))?;
+            within("calls", *calls, &(0..=COUNTER_MAX))?;
+            if callers.iter().any(|caller| *caller as usize >= self.functions.len()) {
+                return Err("a function has a caller that there is not".to_owned());
+            }
+        }
         self.calls.check()
     }
 }

@@ -12,6 +12,7 @@ use serde::{Serialize, Serializer};
 
 use crate::number::Digits;
 use crate::view::certainty::{beyond_threshold, same_within};
+use crate::view::counts::{FunctionLine, lines};
 use crate::view::undecided::why;
 
 /// A finite number, or null. Whole numbers stay exact.
@@ -229,6 +230,28 @@ struct CountRow {
     verdict: Option<&'static str>,
     by: &'static str,
     background: Option<Number>,
+    /// Those that changed most; null for the base.
+    functions: Option<Vec<CountedFunction>>,
+    /// All other functions together.
+    functions_rest: Option<CountedFunction>,
+}
+
+/// Instructions per operation of a function, or of several that are told together.
+#[derive(Serialize)]
+struct CountedFunction {
+    name: String,
+    object: String,
+    base: Number,
+    other: Number,
+    change: Number,
+}
+
+impl CountedFunction {
+    fn new(line: FunctionLine) -> Self {
+        let FunctionLine { name, object, base, other, change } = line;
+        let [base, other, change] = [base, other, change].map(Number::from);
+        Self { name, object, base, other, change }
+    }
 }
 
 impl CountRow {
@@ -239,6 +262,14 @@ impl CountRow {
             verdict: count.verdict.map(CountVerdict::word),
             by: count.by.word(),
             background: count.background.map(Number::from),
+            functions: count
+                .functions
+                .as_ref()
+                .map(|all| lines(all, FUNCTIONS).0.into_iter().map(CountedFunction::new).collect()),
+            functions_rest: count
+                .functions
+                .as_ref()
+                .and_then(|all| lines(all, FUNCTIONS).1.map(CountedFunction::new)),
         }
     }
 }

@@ -104,7 +104,7 @@ fn blocks<'r>(report: &'r Report<'r>, wish: &Wish<'_>) -> Vec<Block<'r>> {
     }
     blocks.extend(table::blocks(report, wish));
     blocks.extend(wish.is_page().then(|| profiles::blocks(report)).into_iter().flatten());
-    blocks.extend(counts(report, wish));
+    blocks.extend(counts(report, wish, is_short));
     blocks.extend(responses(report, wish, if is_short { RESPONSES_SHORT } else { usize::MAX }));
     blocks.extend(versions::changes(
         report,
@@ -126,13 +126,16 @@ fn blocks<'r>(report: &'r Report<'r>, wish: &Wish<'_>) -> Vec<Block<'r>> {
 
 /// Response times and errors of published results, for at most so many tests and systems.
 /// Instructions per operation.
-fn counts(report: &Report, wish: &Wish<'_>) -> Vec<Block<'static>> {
+fn counts(report: &Report, wish: &Wish<'_>, is_short: bool) -> Vec<Block<'static>> {
     let Some(shown) = &report.counts else { return Vec::new() };
+    let functions = report.counted_functions.iter();
     if wish.is_page() {
-        let table = Block::Table(shown.table());
-        return Block::place("counts", "", "Instructions per operation", vec![table]);
+        let tables = std::iter::once(shown).chain(functions);
+        let tables = tables.map(|shown| Block::Table(shown.table())).collect();
+        return Block::place("counts", "", "Instructions per operation", tables);
     }
-    vec![Block::Table(shown.titled(wish))]
+    let functions = functions.filter(|_| !is_short);
+    std::iter::once(shown).chain(functions).map(|shown| Block::Table(shown.titled(wish))).collect()
 }
 
 fn responses(report: &Report, wish: &Wish<'_>, most: usize) -> Vec<Block<'static>> {

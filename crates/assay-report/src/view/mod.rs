@@ -85,6 +85,8 @@ pub(crate) struct Report<'a> {
     pub(crate) responses: Option<ShadedTable>,
     /// Instructions per operation, if they were counted.
     pub(crate) counts: Option<ShadedTable>,
+    /// The functions that make up a change of instructions, a table for each test.
+    pub(crate) counted_functions: Vec<ShadedTable>,
     /// Every test.
     pub(crate) tests: Tests<'a>,
     /// The steps of each line of versions.
@@ -125,6 +127,7 @@ impl<'a> Report<'a> {
             sweep: Sweep::new(study),
             responses: responses::table(study),
             counts: counts::table(study),
+            counted_functions: counts::functions(study),
             tests: Tests::new(study),
             steps: steps::tables(study),
             versions: versions::lines(study),

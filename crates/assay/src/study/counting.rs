@@ -14,6 +14,7 @@ use assay_model::{
     CellCount, CellId, Class, Count, CountBatch, CountedBy, EventKind, PlannedCell, Setup, System,
     WorkCounters, counted,
 };
+use assay_profile::callgrind::{self, Costs};
 use assay_servers::{Counting, Server, Valgrind};
 use assay_study::Phase;
 use assay_wire::{ConnectOptions, Connection};
@@ -101,8 +102,8 @@ impl StudyExecutor<'_, '_> {
         cells: &[PlannedCell],
         (valgrind, version): (&Valgrind, &str),
     ) -> Result<()> {
-        let mut counts: Vec<Vec<Vec<Vec<CountBatch>>>> =
-            vec![vec![Vec::new(); self.participants.len()]; cells.len()];
+        let mut counts: Vec<Vec<Counts>> =
+            vec![vec![Counts::default(); self.participants.len()]; cells.len()];
         let mut events: Vec<Option<u64>> = vec![None; cells.len()];
         let mut failed: BTreeSet<usize> = BTreeSet::new();
         for instance in 0..INSTANCES {
@@ -120,7 +121,7 @@ impl StudyExecutor<'_, '_> {
                 match self.count_cell(cell, &servers, valgrind, &mut events[at]) {
                     Ok(batches) => {
                         let of_systems = counts.get_mut(at).into_iter().flatten();
-                        of_systems.zip(batches).for_each(|(all, of)| all.push(of));
+                        of_systems.zip(batches).for_each(|(all, of)| all.add(of));
                     }
                     Err(error) => {
                         self.env.interrupt.check()?;
@@ -136,21 +137,23 @@ impl StudyExecutor<'_, '_> {
             if failed.contains(&at) {
                 continue;
             }
-            let count = |(system, instances): (usize, Vec<Vec<CountBatch>>)| CellCount {
+            let count = |(system, counts): (usize, Counts)| CellCount {
                 system,
                 cell: cell.id,
-                count: Count {
-                    by: CountedBy::Callgrind,
-                    version: Some(version.to_owned()),
-                    ops: instances.iter().flatten().map(|batch| batch.ops).sum(),
-                    instances,
-                    calls: assay_model::CallTree::default(),
-                },
+                count: counts.document(version, self.module(system)),
             };
             let all: Vec<CellCount> = of_systems.into_iter().enumerate().map(count).collect();
             self.recorder.counts(&all)?;
         }
         Ok(())
+    }
+
+    /// The module of a server's own code.
+    fn module(&self, system: usize) -> String {
+        let participant = self.participants.get(system);
+        let prefix = participant.and_then(|participant| participant.prefix().ok());
+        let program = prefix.and_then(|prefix| prefix.layout.server.file_name());
+        program.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
     }
 
     /// An instance of each system that assay starts, under valgrind, with filled caches.
@@ -177,7 +180,7 @@ impl StudyExecutor<'_, '_> {
         servers: &[Server],
         valgrind: &Valgrind,
         events: &mut Option<u64>,
-    ) -> Result<Vec<Vec<CountBatch>>> {
+    ) -> Result<Vec<(Vec<CountBatch>, Costs)>> {
         let study = self.recorder.study();
         let mut counters = Vec::with_capacity(servers.len());
         for (server, participant) in servers.iter().zip(self.participants) {
@@ -212,6 +215,37 @@ struct Opened<'a> {
     serving: (i32, u32),
     /// The next event.
     next: u64,
+    /// What the thread counted, function by function.
+    costs: Costs,
+}
+
+/// What was counted of a system in a cell.
+#[derive(Debug, Clone, Default)]
+struct Counts {
+    instances: Vec<Vec<CountBatch>>,
+    costs: Costs,
+}
+
+impl Counts {
+    /// Adds the batches of another instance.
+    fn add(&mut self, (batches, costs): (Vec<CountBatch>, Costs)) {
+        self.instances.push(batches);
+        self.costs.add([&costs]);
+    }
+
+    fn document(self, version: &str, server: String) -> Count {
+        let ops: f64 = self.instances.iter().flatten().map(|batch| batch.ops).sum();
+        Count {
+            by: CountedBy::Callgrind,
+            version: Some(version.to_owned()),
+            functions: self.costs.functions(),
+            calls: self.costs.tree(),
+            ops: ops as u64,
+            server,
+            stripped: self.costs.stripped(),
+            instances: self.instances,
+        }
+    }
 }
 
 impl<'a> Counter<'a> {
@@ -234,7 +268,8 @@ impl<'a> Counter<'a> {
             let tid = tid.context("connections share threads, so theirs cannot be counted")?;
             let counting = self.server.counting(self.valgrind);
             let serving = counting.place(tid)?.context("valgrind does not know the thread")?;
-            Ok(Opened { session, counting, serving, next: FIRST })
+            let costs = Costs::default();
+            Ok(Opened { session, counting, serving, next: FIRST, costs })
         };
         open().with_context(|| format!("`{name}`"))
     }
@@ -260,13 +295,14 @@ impl<'a> Counter<'a> {
         Ok(((BATCH.as_secs_f64() / each) as u64).clamp(1, EVENTS_MOST))
     }
 
-    fn batches(&self, opened: &mut Opened<'a>, events: u64) -> Result<Vec<CountBatch>> {
-        let count = || -> Result<Vec<CountBatch>> {
+    fn batches(&self, opened: &mut Opened<'a>, events: u64) -> Result<(Vec<CountBatch>, Costs)> {
+        let mut count = || -> Result<(Vec<CountBatch>, Costs)> {
             // The same events on all systems, whatever was carried out to find their number.
             opened.next = FIRST + (1 << 32);
             opened.run(WARM * events)?;
             opened.counting.count(true)?;
             opened.batch(events)?;
+            opened.costs = Costs::default();
             let mut batches = Vec::new();
             for pair in 0..PAIRS {
                 // The order changes, so that a drift takes no side.
@@ -276,9 +312,8 @@ impl<'a> Counter<'a> {
                 }
             }
             opened.counting.count(false)?;
-            Ok(batches)
+            Ok((batches, std::mem::take(&mut opened.costs)))
         };
-        let mut count = count;
         count().with_context(|| format!("`{}`", self.system.name))
     }
 }
@@ -297,10 +332,13 @@ impl Opened<'_> {
         let (mut serving, mut background) = (0, 0);
         for counts in &taken {
             let instructions = counts.instructions().context("valgrind tells no total")?;
-            match (counts.pid, counts.thread) == self.serving {
-                true => serving += instructions,
-                false => background += instructions,
+            if (counts.pid, counts.thread) != self.serving {
+                background += instructions;
+                continue;
             }
+            serving += instructions;
+            let parts = callgrind::read(&counts.report)?;
+            self.costs.add(parts.iter().map(|part| &part.costs));
         }
         let ops = (work.read + work.write + work.other) as f64;
         Ok(CountBatch { events: work.events, ops, serving, background: Some(background) })
