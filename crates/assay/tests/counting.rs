@@ -38,6 +38,14 @@ fn a_count_finds_what_the_performance_schema_adds_to_a_statement() {
     let ratio = count(1)["ratio"]["value"].as_f64().unwrap();
     assert!(ratio > 1.01, "{:#} {:#}", count(0), count(1));
     assert_eq!(count(1)["verdict"], "more", "{:#} {:#}", count(0), count(1));
+    // Functions add up to all, and those of the performance schema are among the first.
+    let functions = count(1)["functions"].as_array().unwrap();
+    let mut named = functions.iter().take(20).filter_map(|function| function["name"].as_str());
+    assert!(named.any(|name| name.starts_with("psi_")), "{functions:#?}");
+    let rest = &count(1)["functions_rest"];
+    let changes = functions.iter().chain([rest]).filter_map(|line| line["change"].as_f64());
+    let change = instructions(1) - instructions(0);
+    assert!((changes.sum::<f64>() / change - 1.0).abs() < 0.1, "{change} {functions:#?}");
     let text =
         place.run_to_end(&["report", "latest", "--ledger", place.ledger().to_str().unwrap()]);
     let text = String::from_utf8_lossy(&text.stdout);
