@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use crate::bounds::Bounded;
 use crate::read::{read_study, read_systems};
 use crate::rows::{Fields, rows};
-use crate::runs::IS_NOT_PROFILED;
+use crate::runs::{IS_NOT_COUNTED, IS_NOT_PROFILED};
 use crate::values::{index, json, storable};
 use crate::write::cell_number;
 use crate::{Error, Ledger, Problem};
@@ -48,14 +48,14 @@ impl Ledger {
         self.named(set(&self.connection, study, all))
     }
 
-    /// Removes the events that say why profiles were not taken: whoever tries again notes them anew.
-    ///
-    /// # Errors
-    /// The ledger cannot be written.
+    /// Removes the events that say why profiles were not taken. The next attempt records them again.
     pub fn forget_not_profiled(&mut self, study: &str) -> Result<(), Error> {
-        let sql = format!("DELETE FROM event WHERE study = ? AND {IS_NOT_PROFILED}");
-        let removed = self.connection.execute(&sql, [study]).map_err(Problem::from);
-        self.named(removed.map(drop))
+        self.named(forget(&self.connection, study, IS_NOT_PROFILED))
+    }
+
+    /// Removes the events that say why tests were not counted. The next attempt records them again.
+    pub fn forget_not_counted(&mut self, study: &str) -> Result<(), Error> {
+        self.named(forget(&self.connection, study, IS_NOT_COUNTED))
     }
 
     /// The profiles of a study, by cell and system.
@@ -75,6 +75,13 @@ impl Ledger {
         let of = |(system, cell, count)| CellCount { system, cell, count };
         self.reading(|connection| Ok(read(connection, study)?.into_iter().map(of).collect()))
     }
+}
+
+/// Removes the events of which a condition is true.
+fn forget(connection: &Connection, study: &str, condition: &str) -> Result<(), Problem> {
+    let sql = format!("DELETE FROM event WHERE study = ? AND {condition}");
+    connection.execute(&sql, [study])?;
+    Ok(())
 }
 
 fn set<'a, T: Document + 'a>(

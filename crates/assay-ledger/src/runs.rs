@@ -10,15 +10,19 @@ use crate::{Error, Ledger, Problem, bounds};
 /// Whether an event says that a profile was not taken.
 pub(crate) const IS_NOT_PROFILED: &str = r#"what GLOB '{"kind":"not-profiled",*'"#;
 
-/// The time of the last row that was written to the study before `run_end`. The budget has no time for profiles, so
-/// what prevents them counts as little as they do.
+/// Whether an event says that a test was not counted.
+pub(crate) const IS_NOT_COUNTED: &str = r#"what GLOB '{"kind":"not-counted",*'"#;
+
+/// The time of the last row that was written to the study before `run_end`. The budget has no time for profiles and
+/// counts, so it is not charged for what prevents them either.
 fn updated_ms() -> String {
     format!(
         "max(
             coalesce((SELECT max(written_ms) FROM slice
                 WHERE slice.study = stretch.study AND written_ms < run_end), 0),
             coalesce((SELECT max(when_ms) FROM event
-                WHERE event.study = stretch.study AND when_ms < run_end AND NOT {IS_NOT_PROFILED}), 0),
+                WHERE event.study = stretch.study AND when_ms < run_end
+                    AND NOT {IS_NOT_PROFILED} AND NOT {IS_NOT_COUNTED}), 0),
             coalesce((SELECT max(started_ms) FROM instance
                 WHERE instance.study = stretch.study AND instance.started_ms < run_end), 0))"
     )

@@ -122,6 +122,11 @@ pub(crate) fn plan(
     bench: &InsertBench,
     machine: MachineFacts,
 ) -> Result<Plan, Error> {
+    if request.count {
+        return Err(Error::Conflict(
+            "`count` is for tests with events, not for the Insert Benchmark",
+        ));
+    }
     let systems = systems(request, false)?;
     at_most("systems", systems.len(), SYSTEMS, FEWER_SYSTEMS)?;
     if let Some(system) = systems.iter().find(|system| system.url.is_some()) {

@@ -71,6 +71,11 @@ fn plan_tests(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Res
 
     // A server that others use is not pinned, so the other servers are not pinned either.
     let is_attached = systems.iter().any(|system| system.url.is_some());
+    if request.count && is_attached {
+        return Err(Error::Conflict(
+            "`--count` needs servers that assay starts: valgrind cannot count in a server that runs already",
+        ));
+    }
     let request = &Request {
         placement: if is_attached { Some(CpuPlacement::Free) } else { request.placement },
         systems: request.systems.iter().map(without_password).collect(),
@@ -119,6 +124,8 @@ fn check_suite(request: &Request, effort: &Effort) -> Result<(), Error> {
         "`--check` does not work with preset `published`"
     } else if request.profile != Profiling::None && is_published {
         "`--profile` does not work with preset `published`"
+    } else if request.count && is_published {
+        "`--count` does not work with preset `published`"
     } else {
         return Ok(());
     };

@@ -293,3 +293,14 @@ fn terms_decide_sizes_besides_the_data() {
     assert_eq!(of("published", 8_000_000), (3584, 4620));
     assert_eq!((of("lean", 100_000), of("published", 100_000)), ((256, 512), (256, 540)));
 }
+
+#[test]
+fn a_count_needs_servers_that_assay_starts() {
+    let systems = ["mariadb@10.11", "mysql://me@db/test"].map(str::to_owned);
+    let attached = Request { count: true, ..Request::of_systems(&systems) };
+    let published = Request { count: true, preset: Preset::Published, ..request() };
+    for (request, word) in [(attached, "runs already"), (published, "preset `published`")] {
+        let refused = plan(&request, MACHINE).unwrap_err().to_string();
+        assert!(refused.contains("`--count`") && refused.contains(word), "{refused}");
+    }
+}

@@ -219,7 +219,7 @@ impl FunctionCounts {
 impl<'a> Matched<'a> {
     fn of(sides: [Counted<'a>; 2], is_same_build: bool) -> Self {
         let [of_base, of_other] = sides.each_ref().map(Counted::modules);
-        // Of a module that only one side has, all names count.
+        // All names of a module that only one side has count.
         let stripped = |side: &Counted<'a>, others: &BTreeSet<&str>| {
             let stripped = side.stripped.iter().map(String::as_str);
             stripped.filter(|module| others.contains(plain(module, side.server))).collect()

@@ -103,7 +103,7 @@ struct Reader {
     names: Names,
     ids: Ids,
     here: Place,
-    /// Of the next call; `None` where it is that of the caller.
+    /// The object of the next function that is called; `None` where it is that of the caller.
     called_object: Option<u32>,
     called: Option<u32>,
     /// The call whose instructions the next line has.

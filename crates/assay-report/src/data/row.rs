@@ -256,20 +256,17 @@ impl CountedFunction {
 
 impl CountRow {
     fn new(count: &CountJudgement) -> Self {
+        let all = count.functions.as_ref().map(|all| lines(all, FUNCTIONS));
+        let (functions, rest) = all.unzip();
+        let of = |lines: Vec<FunctionLine>| lines.into_iter().map(CountedFunction::new).collect();
         Self {
             instructions: count.instructions.into(),
             ratio: count.ratio.map(Interval::from),
             verdict: count.verdict.map(CountVerdict::word),
             by: count.by.word(),
             background: count.background.map(Number::from),
-            functions: count
-                .functions
-                .as_ref()
-                .map(|all| lines(all, FUNCTIONS).0.into_iter().map(CountedFunction::new).collect()),
-            functions_rest: count
-                .functions
-                .as_ref()
-                .and_then(|all| lines(all, FUNCTIONS).1.map(CountedFunction::new)),
+            functions: functions.map(of),
+            functions_rest: rest.flatten().map(CountedFunction::new),
         }
     }
 }

@@ -97,7 +97,7 @@ fn name(change: &CountChange) -> String {
 /// Functions of a table.
 const SHOWN: usize = 10;
 
-/// For each test and system with more or fewer instructions, the functions that make up the change.
+/// A table for each test and system with more or fewer instructions: the functions that make up the change.
 pub(crate) fn functions(study: &JudgedStudy) -> Vec<ShadedTable> {
     let called = [Some(CountVerdict::More), Some(CountVerdict::Fewer)];
     let table = |cell: &CellJudgement| {

@@ -196,8 +196,8 @@ mod tests {
         places.path("my.cnf");
         places.server("mysql://me@db.example:3306/test?socket=/run/me/s");
         places.server("mysql://me@mysql/test");
-        places.name("/root/", "/home".to_owned());
-        places.name("/root/.cache/assay", "/cache".to_owned());
+        places.name("/home/ann/", "/home".to_owned());
+        places.name("/home/ann/.cache/assay", "/cache".to_owned());
         for (text, clean) in [
             ("mysql@dir:/srv/my builds/8.0", "mysql@dir:/path1"),
             ("mysql@git:../tree#main, my.cnf", "mysql@git:/path2#main, my.cnf"),
@@ -207,13 +207,13 @@ mod tests {
             ),
             ("mysql://me@mysql/test of mysql", "mysql://user@server2/test of mysql"),
             ("no answer of db.example, db.examples", "no answer of server1, db.examples"),
-            ("-I/root/x /rooted x/root /root", "-I/home/x /rooted x/home /home"),
-            ("/root/.cache/assay/instances/1", "/cache/instances/1"),
+            ("-I/home/ann/x /home/anna x/home/ann /home/ann", "-I/home/x /home/anna x/home /home"),
+            ("/home/ann/.cache/assay/instances/1", "/cache/instances/1"),
             ("/srv/other/x, 10.0.0.1", "/srv/other/x, 10.0.0.1"),
         ] {
             assert_eq!(places.text(text), clean);
         }
-        let json = r#"{"error":"no `/root/x.cnf`","n":[1,"/root"]}"#;
+        let json = r#"{"error":"no `/home/ann/x.cnf`","n":[1,"/home/ann"]}"#;
         let clean = r#"{"error":"no `/home/x.cnf`","n":[1,"/home"]}"#;
         assert_eq!(places.json(json, |_| true).unwrap(), clean);
         assert_eq!(places.json(json, |field| field == "path").unwrap(), json);

@@ -5,14 +5,13 @@
 //! many: what an event takes is the difference of two batches, without what a batch takes besides.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 use assay_load::{Bound, Session, Work};
 use assay_model::{
-    CellCount, CellId, Class, Count, CountBatch, CountedBy, EventKind, PlannedCell, Setup, System,
-    WorkCounters, counted,
+    CellCount, CellId, Class, Count, CountBatch, CountedBy, EventKind, PlannedCell, Setup, Slice,
+    System, WorkCounters, counted,
 };
 use assay_profile::callgrind::{self, Costs};
 use assay_servers::{Counting, Server, Valgrind};
@@ -20,6 +19,8 @@ use assay_study::Phase;
 use assay_wire::{ConnectOptions, Connection};
 
 use super::executor::StudyExecutor;
+use super::profiling::told;
+use super::starting::together;
 use crate::systems::{DATABASE, StudyTables, fetch_valgrind, start_counted};
 
 /// Fresh instances of each system.
@@ -32,14 +33,15 @@ const PAIRS: u64 = 3;
 const BATCH: Duration = Duration::from_millis(250);
 const EVENTS_MOST: u64 = 3000;
 
-/// Events that are carried out before any is counted, as a part of N.
+/// How many times N events are carried out before any is counted.
 const WARM: u64 = 2;
 
 /// The longest wait for an event under valgrind, and for background work to end.
 const EVENT_LIMIT: Duration = Duration::from_secs(300);
 const DRAIN_LIMIT: Duration = Duration::from_secs(120);
 
-/// Where the events of counts begin in a client's stream: after those of all blocks.
+/// Where the events of counts begin in a client's stream. Their instances are fresh, so only the events that aged the
+/// data must be others.
 const FIRST: u64 = 1 << 62;
 
 /// How a system counts a cell.
@@ -55,7 +57,7 @@ impl StudyExecutor<'_, '_> {
     /// and the study is as good without it.
     ///
     /// # Errors
-    /// The user asked to stop, valgrind cannot be had, or the ledger cannot be written.
+    /// The user asked to stop, the data cannot be loaded, or the ledger cannot be written.
     pub(crate) fn count(&mut self) -> Result<()> {
         let mut phases: BTreeMap<Phase, Vec<PlannedCell>> = BTreeMap::new();
         for cell in self.cells_to_count()? {
@@ -65,22 +67,48 @@ impl StudyExecutor<'_, '_> {
         if cells == 0 {
             return Ok(());
         }
-        let (held, version) = fetch_valgrind(self.env)?;
         self.env.progress.note(&format!("counting instructions of {}", counted(cells, "test")));
+        let (held, version) = match fetch_valgrind(self.env) {
+            Ok(found) => found,
+            Err(error) => {
+                return phases
+                    .values()
+                    .flatten()
+                    .try_for_each(|cell| self.not_counted(cell, &error));
+            }
+        };
         if self.templates.is_empty() {
             self.load()?;
         }
         for (phase, cells) in phases {
-            self.count_phase(phase, &cells, (&held.valgrind, &version))?;
+            let begun = cells.iter().map(|cell| CountedCell::new(cell, self.participants.len()));
+            let counted = self.count_phase(phase, begun.collect(), &held.valgrind)?;
+            for cell in counted.into_iter().filter(|cell| !cell.is_failed) {
+                let count = |(system, counts): (usize, Counts)| CellCount {
+                    system,
+                    cell: cell.planned.id,
+                    count: counts.document(&version, self.module(system)),
+                };
+                let all: Vec<CellCount> = cell.systems.into_iter().enumerate().map(count).collect();
+                self.recorder.counts(&all)?;
+            }
         }
         Ok(())
     }
 
+    /// Notes why a cell has no count, unless the user asked to stop.
+    fn not_counted(&mut self, cell: &PlannedCell, error: &anyhow::Error) -> Result<()> {
+        self.env.interrupt.check()?;
+        let (test, why) = (cell.id.test.name.clone(), told(error));
+        self.note(None, EventKind::NotCounted { test, why })
+    }
+
     /// The cells without a count on every system, each test on its data once: a count has one client.
-    fn cells_to_count(&self) -> Result<Vec<PlannedCell>> {
+    fn cells_to_count(&mut self) -> Result<Vec<PlannedCell>> {
         if !self.request.count {
             return Ok(Vec::new());
         }
+        self.recorder.forget_not_counted()?;
         let known = self.recorder.counted()?;
         let mut chosen: BTreeSet<_> = BTreeSet::new();
         let mut cells = Vec::new();
@@ -96,56 +124,40 @@ impl StudyExecutor<'_, '_> {
         Ok(cells)
     }
 
-    fn count_phase(
+    /// Counts cells on fresh instances. One that a system cannot count is left out on all of them.
+    fn count_phase<'c>(
         &mut self,
         phase: Phase,
-        cells: &[PlannedCell],
-        (valgrind, version): (&Valgrind, &str),
-    ) -> Result<()> {
-        let mut counts: Vec<Vec<Counts>> =
-            vec![vec![Counts::default(); self.participants.len()]; cells.len()];
-        let mut events: Vec<Option<u64>> = vec![None; cells.len()];
-        let mut failed: BTreeSet<usize> = BTreeSet::new();
-        for instance in 0..INSTANCES {
-            let servers = self.start_counted_all(phase, valgrind)?;
-            for (at, cell) in cells.iter().enumerate() {
+        mut cells: Vec<CountedCell<'c>>,
+        valgrind: &Valgrind,
+    ) -> Result<Vec<CountedCell<'c>>> {
+        for instance in 1..=INSTANCES {
+            let servers = self.start_counted_all(phase, valgrind);
+            for cell in cells.iter_mut().filter(|cell| !cell.is_failed) {
                 self.env.interrupt.check()?;
-                if failed.contains(&at) {
-                    continue;
-                }
-                let name = &cell.id.test.name;
-                let number = instance + 1;
-                self.env
-                    .progress
-                    .update(&format!("counting {name}, instance {number} of {INSTANCES}"));
-                match self.count_cell(cell, &servers, valgrind, &mut events[at]) {
+                let name = &cell.planned.id.test.name;
+                let what = format!("counting {name}, instance {instance} of {INSTANCES}");
+                self.env.progress.update(&what);
+                let counted = match &servers {
+                    Ok(servers) => self.count_cell(cell, servers, valgrind),
+                    Err(error) => {
+                        cell.is_failed = true;
+                        self.not_counted(cell.planned, error)?;
+                        continue;
+                    }
+                };
+                match counted {
                     Ok(batches) => {
-                        let of_systems = counts.get_mut(at).into_iter().flatten();
-                        of_systems.zip(batches).for_each(|(all, of)| all.add(of));
+                        cell.systems.iter_mut().zip(batches).for_each(|(all, of)| all.add(of));
                     }
                     Err(error) => {
-                        self.env.interrupt.check()?;
-                        failed.insert(at);
-                        let why = format!("{error:#}");
-                        let what = EventKind::NotCounted { test: name.clone(), why };
-                        self.note(None, what)?;
+                        cell.is_failed = true;
+                        self.not_counted(cell.planned, &error)?;
                     }
                 }
             }
         }
-        for (at, (cell, of_systems)) in cells.iter().zip(counts).enumerate() {
-            if failed.contains(&at) {
-                continue;
-            }
-            let count = |(system, counts): (usize, Counts)| CellCount {
-                system,
-                cell: cell.id,
-                count: counts.document(version, self.module(system)),
-            };
-            let all: Vec<CellCount> = of_systems.into_iter().enumerate().map(count).collect();
-            self.recorder.counts(&all)?;
-        }
-        Ok(())
+        Ok(cells)
     }
 
     /// The module of a server's own code.
@@ -169,47 +181,64 @@ impl StudyExecutor<'_, '_> {
                 Ok(server)
             }
         });
-        at_once(all)
+        together(all).into_iter().collect()
     }
 
     /// The batches of a cell on all systems, which carry out the same events. How many that are is found on the first
     /// instance of the base.
     fn count_cell(
         &self,
-        cell: &PlannedCell,
+        cell: &mut CountedCell<'_>,
         servers: &[Server],
         valgrind: &Valgrind,
-        events: &mut Option<u64>,
     ) -> Result<Vec<(Vec<CountBatch>, Costs)>> {
-        let study = self.recorder.study();
+        let (study, id) = (self.recorder.study(), cell.planned.id);
         let mut counters = Vec::with_capacity(servers.len());
         for (server, participant) in servers.iter().zip(self.participants) {
             let system = &participant.system;
             let work = Work {
                 dialect: system.spec.product.dialect(),
-                test: cell.id.test,
-                setup: Setup { clients: 1, ..cell.id.setup },
+                test: id.test,
+                setup: Setup { clients: 1, ..id.setup },
                 statements: study.statements,
                 seed: study.seed,
             };
             counters.push(Counter { server, valgrind, system, work });
         }
-        let mut opened = at_once(counters.iter().map(|counter| move || counter.open()))?;
-        let number = match *events {
+        let opened = together(counters.iter().map(|counter| move || counter.open()));
+        let mut opened: Vec<Opened<'_>> = opened.into_iter().collect::<Result<_>>()?;
+        let number = match cell.events {
             Some(number) => number,
             None => {
                 let base = counters.first().zip(opened.first_mut()).context("no system")?;
-                *events.insert(base.0.events(base.1)?)
+                *cell.events.insert(base.0.events(base.1)?)
             }
         };
         let count = counters.iter().zip(&mut opened);
-        at_once(count.map(|(counter, opened)| move || counter.batches(opened, number)))
+        let all = together(count.map(|(counter, opened)| move || counter.batches(opened, number)));
+        all.into_iter().collect()
+    }
+}
+
+/// What was counted so far in a cell.
+struct CountedCell<'c> {
+    planned: &'c PlannedCell,
+    /// Events of a batch, once they are known.
+    events: Option<u64>,
+    systems: Vec<Counts>,
+    is_failed: bool,
+}
+
+impl<'c> CountedCell<'c> {
+    fn new(planned: &'c PlannedCell, systems: usize) -> Self {
+        Self { planned, events: None, systems: vec![Counts::default(); systems], is_failed: false }
     }
 }
 
 /// A client, and where its thread counts.
 struct Opened<'a> {
     session: Session,
+    cell: CellId,
     counting: Counting<'a>,
     /// Process and thread.
     serving: (i32, u32),
@@ -240,7 +269,7 @@ impl Counts {
             version: Some(version.to_owned()),
             functions: self.costs.functions(),
             calls: self.costs.tree(),
-            ops: ops as u64,
+            ops: ops.round() as u64,
             server,
             stripped: self.costs.stripped(),
             instances: self.instances,
@@ -269,7 +298,8 @@ impl<'a> Counter<'a> {
             let counting = self.server.counting(self.valgrind);
             let serving = counting.place(tid)?.context("valgrind does not know the thread")?;
             let costs = Costs::default();
-            Ok(Opened { session, counting, serving, next: FIRST, costs })
+            let cell = CellId { test: self.work.test, setup: self.work.setup };
+            Ok(Opened { session, cell, counting, serving, next: FIRST, costs })
         };
         open().with_context(|| format!("`{name}`"))
     }
@@ -340,8 +370,10 @@ impl Opened<'_> {
             let parts = callgrind::read(&counts.report)?;
             self.costs.add(parts.iter().map(|part| &part.costs));
         }
-        let ops = (work.read + work.write + work.other) as f64;
-        Ok(CountBatch { events: work.events, ops, serving, background: Some(background) })
+        let events = work.events;
+        // The operations of a study's slices, so that all figures are per operation of the same kind.
+        let ops = Slice { work, ..Slice::of(0, self.cell) }.ops();
+        Ok(CountBatch { events, ops, serving, background: Some(background) })
     }
 }
 
@@ -349,19 +381,4 @@ impl Opened<'_> {
 fn patient(server: &Server) -> ConnectOptions {
     let options = server.connect_options();
     ConnectOptions { database: Some(DATABASE.to_owned()), timeout: EVENT_LIMIT, ..options }
-}
-
-/// Does all of these at the same time, one thread for each. The results have their order.
-fn at_once<T: Send>(
-    acts: impl Iterator<Item = impl FnOnce() -> Result<T> + Send>,
-) -> Result<Vec<T>> {
-    thread::scope(|scope| {
-        let threads: Vec<_> =
-            acts.map(|act| thread::Builder::new().spawn_scoped(scope, act)).collect();
-        let join = |thread: std::io::Result<thread::ScopedJoinHandle<'_, Result<T>>>| {
-            let done = thread.context("cannot start a thread")?.join();
-            done.unwrap_or_else(|_| Err(anyhow!("internal error: a thread panicked")))
-        };
-        threads.into_iter().map(join).collect::<Vec<_>>().into_iter().collect()
-    })
 }

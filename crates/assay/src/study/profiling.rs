@@ -145,7 +145,7 @@ enum Scope {
 }
 
 /// An error in words, with what the user may do.
-fn told(error: &anyhow::Error) -> String {
+pub(super) fn told(error: &anyhow::Error) -> String {
     let hints: String = hints(error).iter().map(|it| format!("; {it}")).collect();
     format!("{error:#}{hints}")
 }

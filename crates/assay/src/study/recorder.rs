@@ -138,6 +138,13 @@ impl<'a> Recorder<'a> {
         Ok(self.ledger.forget_not_profiled(&self.record.study.id)?)
     }
 
+    /// Removes from the record what prevented counts, because they are tried again.
+    pub(crate) fn forget_not_counted(&mut self) -> Result<()> {
+        let is_kept = |event: &StudyEvent| !matches!(event.what, EventKind::NotCounted { .. });
+        self.record.events.retain(is_kept);
+        Ok(self.ledger.forget_not_counted(&self.record.study.id)?)
+    }
+
     pub(crate) fn profiled(&self) -> Result<BTreeSet<CellId>> {
         let profiles = self.ledger.profiles(&self.record.study.id)?;
         Ok(profiles.into_iter().map(|profile| profile.cell).collect())

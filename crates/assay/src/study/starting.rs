@@ -127,7 +127,7 @@ impl StudyExecutor<'_, '_> {
 }
 
 /// Does all of these at the same time, one thread for each. The results have their order.
-fn together<T: Send>(
+pub(super) fn together<T: Send>(
     acts: impl Iterator<Item = impl FnOnce() -> Result<T> + Send>,
 ) -> Vec<Result<T>> {
     thread::scope(|scope| {
