@@ -11,7 +11,7 @@ use crate::read::{read_study, read_systems};
 use crate::rows::{Fields, rows};
 use crate::runs::{IS_NOT_COUNTED, IS_NOT_PROFILED};
 use crate::values::{index, json, storable};
-use crate::write::cell_number;
+use crate::write::{cell_number, now_ms};
 use crate::{Error, Ledger, Problem};
 
 /// A kind of documents.
@@ -90,12 +90,12 @@ fn set<'a, T: Document + 'a>(
     documents: impl Iterator<Item = (usize, CellId, &'a T)>,
 ) -> Result<(), Problem> {
     let transaction = connection.unchecked_transaction()?;
-    let sql = "INSERT OR REPLACE INTO document (study, cell, system, name, document) \
-               VALUES (?, ?, ?, ?, ?)";
+    let sql = "INSERT OR REPLACE INTO document (study, cell, system, name, document, written_ms) \
+               VALUES (?, ?, ?, ?, ?, ?)";
     for (system, cell, document) in documents {
         storable(document)?;
         let number = cell_number(&transaction, study, cell)?;
-        let values = params![study, number, index(system)?, T::NAME, json(document)?];
+        let values = params![study, number, index(system)?, T::NAME, json(document)?, now_ms()];
         transaction.execute(sql, values)?;
     }
     Ok(transaction.commit()?)

@@ -14,7 +14,7 @@ pub(crate) const IS_NOT_PROFILED: &str = r#"what GLOB '{"kind":"not-profiled",*'
 pub(crate) const IS_NOT_COUNTED: &str = r#"what GLOB '{"kind":"not-counted",*'"#;
 
 /// The time of the last row that was written to the study before `run_end`. The budget has no time for profiles and
-/// counts, so it is not charged for what prevents them either.
+/// counts, so it is not charged for what prevents them either. A study that only counts has no budget.
 fn updated_ms() -> String {
     format!(
         "max(
@@ -24,7 +24,10 @@ fn updated_ms() -> String {
                 WHERE event.study = stretch.study AND when_ms < run_end
                     AND NOT {IS_NOT_PROFILED} AND NOT {IS_NOT_COUNTED}), 0),
             coalesce((SELECT max(started_ms) FROM instance
-                WHERE instance.study = stretch.study AND instance.started_ms < run_end), 0))"
+                WHERE instance.study = stretch.study AND instance.started_ms < run_end), 0),
+            coalesce((SELECT max(written_ms) FROM document JOIN study ON study.id = document.study
+                WHERE study.id = stretch.study AND experiment = 'counted'
+                    AND written_ms < run_end), 0))"
     )
 }
 

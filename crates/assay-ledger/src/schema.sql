@@ -22,7 +22,7 @@ CREATE TABLE study (
     setups TEXT NOT NULL,               -- JSON: [{"clients", "tables", "rows"}, ...]
     workload_version INTEGER NOT NULL,  -- slices of different workload versions are different work
     assay_version TEXT NOT NULL,
-    experiment TEXT NOT NULL,           -- interleaved, sequential
+    experiment TEXT NOT NULL,           -- interleaved, sequential, stepwise, counted
     id_key TEXT NOT NULL,               -- primary, secondary
     table_form TEXT,                    -- JSON: how the tables were created; NULL for the usual form
     statements TEXT NOT NULL,           -- prepared, text
@@ -299,6 +299,7 @@ CREATE TABLE document (
     system INTEGER NOT NULL,
     name TEXT NOT NULL,                 -- profile: call trees of samples and of waits; count: instructions
     document TEXT NOT NULL,             -- JSON
+    written_ms INTEGER NOT NULL,        -- when this row was written
     PRIMARY KEY (study, cell, system, name),
     FOREIGN KEY (study, cell) REFERENCES cell (study, number),
     FOREIGN KEY (study, system) REFERENCES system (study, number)

@@ -494,7 +494,7 @@ fn reopen(connection: &Connection, study: &str) -> Result<(), Problem> {
 }
 
 /// Milliseconds since the Unix epoch.
-fn now_ms() -> i64 {
+pub(crate) fn now_ms() -> i64 {
     let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since_epoch.as_millis()).unwrap_or(i64::MAX)
 }

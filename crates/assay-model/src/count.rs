@@ -4,6 +4,22 @@ use serde::{Deserialize, Serialize};
 
 use crate::{CallTree, CellId, FunctionCount, words};
 
+/// The smallest relative change of instructions that is called, unless the user sets another: what layout and chance
+/// add to equal code is smaller.
+pub const COUNT_THRESHOLD: f64 = 0.005;
+
+words! {
+    /// Whether a study counts instructions.
+    pub enum Counting (default: None) {
+        /// No.
+        None = "none",
+        /// After the measurements.
+        After = "after",
+        /// In place of measurements.
+        Only = "only",
+    }
+}
+
 words! {
     /// What counted instructions.
     pub enum CountedBy (default: Callgrind) {

@@ -46,7 +46,7 @@ mod words;
 pub use artifact::{Artifact, ReportedServer, RunningServer};
 pub use claim::{Counted, Quantity, Region, Relation, Share, Statement, Summary};
 pub use conclusion::{Conclusion, Conclusions};
-pub use count::{CellCount, Count, CountBatch, CountVerdict, CountedBy};
+pub use count::{COUNT_THRESHOLD, CellCount, Count, CountBatch, CountVerdict, CountedBy, Counting};
 pub use counted::{counted, thousands};
 pub use counters::{Counters, STATUS, STATUS_LEVELS};
 pub use data::{DataContent, DataSet, IdKey, PgsqlVariant, StatementMode, TableForm, may_equal};

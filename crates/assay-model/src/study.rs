@@ -37,6 +37,8 @@ words! {
         /// In alternation, step by step, on one instance of each system: for steps that build on each other, as those
         /// of the Insert Benchmark do.
         Stepwise = "stepwise",
+        /// Nothing is timed: each test's instructions are counted, on instances of its own.
+        Counted = "counted",
     }
 }
 
@@ -401,6 +403,12 @@ impl StudyRecord {
     #[must_use]
     pub fn is_reported(&self) -> bool {
         self.systems.iter().any(|system| matches!(system.artifact, Artifact::Reported(_)))
+    }
+
+    /// Whether nothing was timed, and only instructions were counted.
+    #[must_use]
+    pub fn counts_only(&self) -> bool {
+        self.study.experiment == Experiment::Counted
     }
 
     /// When it began, milliseconds since the Unix epoch; `None` for published results, whose `started_ms` is the moment

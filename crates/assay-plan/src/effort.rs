@@ -1,7 +1,7 @@
 //! The effort of each preset, and what the user set in its place.
 
 use assay_model::limits::{SLICE_MS, TURNS};
-use assay_model::{Experiment, Preset, Suite};
+use assay_model::{Counting, Experiment, Preset, Suite};
 
 use crate::error::Error;
 use crate::limits::{BLOCKS, CLIENTS, ROUNDS, in_range};
@@ -46,6 +46,11 @@ pub(crate) fn effort(request: &Request, cpus: u32) -> Result<Effort, Error> {
             let why = "a slice lasts at most a day".to_owned();
             return Err(Error::OutOfRange { option, value: duration_text(seconds), why });
         }
+    }
+    if request.count == Counting::Only && preset.experiment == Experiment::Interleaved {
+        let experiment = Experiment::Counted;
+        let once = Effort { clients: vec![1], budget_s: 0.0, blocks: 1, rounds: 1, ..preset };
+        return Ok(Effort { twin: false, experiment, ..once });
     }
     if preset.experiment == Experiment::Interleaved {
         refuse_turns(request)?;

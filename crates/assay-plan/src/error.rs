@@ -91,6 +91,14 @@ pub enum Error {
     /// Options that do not work together.
     #[error("{0}")]
     Conflict(&'static str),
+    /// An option that says how to measure time, for a study that only counts instructions.
+    #[error(
+        "`{option}` has no effect where only instructions are counted: nothing is timed, and there is one client"
+    )]
+    NothingTimed {
+        /// The option.
+        option: &'static str,
+    },
     /// More of something than a study may have.
     #[error("{} {what} are too many: a study may have {}", thousands(*.count as u64), thousands(*.most as u64))]
     TooMany {

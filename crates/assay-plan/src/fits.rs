@@ -78,12 +78,14 @@ pub(crate) fn check_machine(
         let each = started.clone().map(|it| cache_mb(it).unwrap_or(footprint.cache_mb(setup)));
         match experiment {
             Experiment::Sequential => each.max().unwrap_or(0),
-            Experiment::Interleaved | Experiment::Stepwise => each.sum(),
+            Experiment::Interleaved | Experiment::Stepwise | Experiment::Counted => each.sum(),
         }
     };
     let resident = match experiment {
         Experiment::Sequential => 1,
-        Experiment::Interleaved | Experiment::Stepwise => started.clone().count() as u64,
+        Experiment::Interleaved | Experiment::Stepwise | Experiment::Counted => {
+            started.clone().count() as u64
+        }
     };
     // The same system twice, such as a twin, shares its templates.
     let distinct: HashSet<&&SystemSpec> = started.clone().collect();
@@ -108,7 +110,7 @@ pub(crate) fn check_machine(
         let copies = started.clone().map(|spec| copy(spec));
         match experiment {
             Experiment::Sequential => kept.saturating_add(copies.max().unwrap_or(0)),
-            Experiment::Interleaved | Experiment::Stepwise => {
+            Experiment::Interleaved | Experiment::Stepwise | Experiment::Counted => {
                 copies.fold(kept, u64::saturating_add)
             }
         }

@@ -70,7 +70,7 @@ pub fn gate(request: &GateRequest, set: TestSet, cells: &[PlannedCell]) -> Resul
     let limits = limits(request, set, &tests)?;
     let margin = |cell: &PlannedCell| {
         let applies = limits.iter().rfind(|(scope, _)| scope.has(cell.id.test, set));
-        applies.map_or(request.max_slowdown, |(_, most)| *most)
+        applies.map_or(request.most, |(_, most)| *most)
     };
     let margins = cells.iter().map(margin).collect();
     Ok(Gate { margins, allow_undecided: request.allow_undecided })
@@ -109,7 +109,7 @@ mod tests {
     fn planned(limits: &[&str]) -> Result<Vec<(String, f64)>, Error> {
         let limits = limits.iter().map(|text| parse_limit(text)).collect::<Result<_, _>>()?;
         let words = ["mariadb@10.11".to_owned(), "mariadb@11.8".to_owned()];
-        let gate = GateRequest { max_slowdown: 0.03, limits, allow_undecided: false };
+        let gate = GateRequest { most: 0.03, limits, allow_undecided: false };
         let request = Request { gate: Some(gate), ..Request::of_systems(&words) };
         let machine = MachineFacts { cpus: 2, memory_mb: 16_000, disk_mb: 50_000 };
         let study = plan(&request, machine)?.study;

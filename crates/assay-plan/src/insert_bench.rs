@@ -2,8 +2,8 @@
 
 use assay_model::limits::ibench::{INDEXES, PARTITIONS, QUERY_S, ROWS, TRANSACTION_S};
 use assay_model::{
-    CellId, CpuPlacement, Experiment, IbenchTables, Partitions, PlannedCell, Preset, Setup, Study,
-    Test,
+    CellId, Counting, CpuPlacement, Experiment, IbenchTables, Partitions, PlannedCell, Preset,
+    Setup, Study, Test,
 };
 use assay_terms::Terms;
 use assay_workloads::{IbenchSizes, ibench_steps};
@@ -122,7 +122,7 @@ pub(crate) fn plan(
     bench: &InsertBench,
     machine: MachineFacts,
 ) -> Result<Plan, Error> {
-    if request.count {
+    if request.count != Counting::None {
         return Err(Error::Conflict(
             "`count` is for tests with events, not for the Insert Benchmark",
         ));

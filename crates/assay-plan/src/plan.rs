@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use assay_model::{
-    CellId, Class, CpuPlacement, DataSet, Dialect, Experiment, IdKey, PgsqlVariant, PlannedCell,
-    Profiling, Setup, Study, Suite, SystemSpec, Test, UserData,
+    CellId, Class, Counting, CpuPlacement, DataSet, Dialect, Experiment, IdKey, PgsqlVariant,
+    PlannedCell, Profiling, Setup, Study, Suite, SystemSpec, Test, UserData,
 };
 use assay_terms::Terms;
 use assay_workloads::OltpOptions;
@@ -18,7 +18,7 @@ use crate::insert_bench;
 use crate::limits::{CELLS, CLIENTS, FEWER_SYSTEMS, ROWS, SYSTEMS, TABLES, at_most, in_range};
 use crate::outlook::blocks_within;
 use crate::participants::{Plan, PlannedSystem, systems};
-use crate::request::{Request, SystemRequest};
+use crate::request::{Request, SetupRequest, SystemRequest};
 use crate::size::Footprint;
 use crate::study::study_of;
 use crate::tests_glob::select_of;
@@ -47,6 +47,7 @@ fn plan_tests(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Res
     check_suite(request, &effort)?;
     let systems = systems(request, effort.twin)?;
     check_form(request, &systems)?;
+    check_counting(request, &systems)?;
     let tests = select_of(suite, &request.tests)?;
     let setups = setups(request, &effort)?;
     at_most("systems", systems.len(), SYSTEMS, FEWER_SYSTEMS)?;
@@ -71,11 +72,6 @@ fn plan_tests(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Res
 
     // A server that others use is not pinned, so the other servers are not pinned either.
     let is_attached = systems.iter().any(|system| system.url.is_some());
-    if request.count && is_attached {
-        return Err(Error::Conflict(
-            "`--count` needs servers that assay starts: valgrind cannot count in a server that runs already",
-        ));
-    }
     let request = &Request {
         placement: if is_attached { Some(CpuPlacement::Free) } else { request.placement },
         systems: request.systems.iter().map(without_password).collect(),
@@ -84,7 +80,9 @@ fn plan_tests(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Res
     let placement = |test, setup| match (request.placement, effort.experiment) {
         (Some(asked), _) => asked,
         // The posts pinned nothing.
-        (None, Experiment::Sequential | Experiment::Stepwise) => CpuPlacement::Free,
+        (None, Experiment::Sequential | Experiment::Stepwise | Experiment::Counted) => {
+            CpuPlacement::Free
+        }
         (None, Experiment::Interleaved) => match default_placement(test, setup, machine.cpus) {
             placement if pooled.is_some() && pins_connections(placement) => CpuPlacement::Free,
             placement => placement,
@@ -97,6 +95,7 @@ fn plan_tests(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Res
             request.budget_s.unwrap_or(effort.budget_s)
         }
         Experiment::Sequential => sequential_s(&cells, systems.len()),
+        Experiment::Counted => 0.0,
     };
     let fitting = || blocks_within(budget_s, &cells, systems.len());
     let blocks = request.blocks.unwrap_or_else(|| effort.blocks.min(fitting()));
@@ -124,12 +123,41 @@ fn check_suite(request: &Request, effort: &Effort) -> Result<(), Error> {
         "`--check` does not work with preset `published`"
     } else if request.profile != Profiling::None && is_published {
         "`--profile` does not work with preset `published`"
-    } else if request.count && is_published {
-        "`--count` does not work with preset `published`"
+    } else if request.count != Counting::None && is_published {
+        "counts do not work with preset `published`"
     } else {
         return Ok(());
     };
     Err(Error::Conflict(conflict))
+}
+
+/// Refuses what cannot be counted, and options that say how to measure time where nothing is timed.
+fn check_counting(request: &Request, systems: &[PlannedSystem]) -> Result<(), Error> {
+    if request.count != Counting::None && systems.iter().any(|system| system.url.is_some()) {
+        return Err(Error::Conflict(
+            "counts need servers that assay starts: valgrind cannot count in a server that runs already",
+        ));
+    }
+    if request.count != Counting::Only {
+        return Ok(());
+    }
+    let has_clients = |setup: &SetupRequest| setup.clients.as_ref().is_some_and(|it| *it != [1]);
+    let given = [
+        ("--budget", request.budget_s.is_some()),
+        ("--slice", request.slice_s.is_some()),
+        ("--write-slice", request.write_slice_s.is_some()),
+        ("--turn", request.turn_s.is_some()),
+        ("--blocks", request.blocks.is_some()),
+        ("--rounds", request.rounds.is_some()),
+        ("--twin", request.twin.is_some()),
+        ("--placement", request.placement.is_some()),
+        ("--profile", request.profile != Profiling::None),
+        ("--clients", request.setups.iter().any(has_clients)),
+    ];
+    match given.into_iter().find(|(_, is_given)| *is_given) {
+        Some((option, _)) => Err(Error::NothingTimed { option }),
+        None => Ok(()),
+    }
 }
 
 /// Refuses a text in `CREATE TABLE` that not all systems can understand.
@@ -339,7 +367,9 @@ fn planned_cell(
             let is_long = test.planning.is_long && !effort.times_turns;
             effort.slice_ms * if is_long { LONG } else { 1 }
         }
-        (false, Experiment::Sequential | Experiment::Stepwise) => effort.slice_ms,
+        (false, Experiment::Sequential | Experiment::Stepwise | Experiment::Counted) => {
+            effort.slice_ms
+        }
     };
     let asked_s = request.write_slice_s.filter(|_| is_write).or(request.slice_s);
     let ms = |seconds: f64| (seconds * 1000.0).ceil() as u32;

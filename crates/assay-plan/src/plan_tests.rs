@@ -1,10 +1,10 @@
 //! Tests of requests and their plans.
 
-use assay_model::Preset;
+use assay_model::{COUNT_THRESHOLD, Preset};
 use assay_workloads::OltpOptions;
 
 use super::*;
-use crate::request::SetupRequest;
+use crate::request::GateRequest;
 
 fn request() -> Request {
     Request::of_systems(&["mariadb@10.11".to_owned(), "mariadb@11.8".to_owned()])
@@ -297,10 +297,45 @@ fn terms_decide_sizes_besides_the_data() {
 #[test]
 fn a_count_needs_servers_that_assay_starts() {
     let systems = ["mariadb@10.11", "mysql://me@db/test"].map(str::to_owned);
-    let attached = Request { count: true, ..Request::of_systems(&systems) };
-    let published = Request { count: true, preset: Preset::Published, ..request() };
+    let attached = Request { count: Counting::After, ..Request::of_systems(&systems) };
+    let published = Request { count: Counting::After, preset: Preset::Published, ..request() };
     for (request, word) in [(attached, "runs already"), (published, "preset `published`")] {
         let refused = plan(&request, MACHINE).unwrap_err().to_string();
-        assert!(refused.contains("`--count`") && refused.contains(word), "{refused}");
+        assert!(refused.to_lowercase().contains("counts") && refused.contains(word), "{refused}");
     }
+}
+
+#[test]
+fn a_study_that_only_counts_has_one_client_and_takes_no_word_on_time() {
+    let counts = Request { count: Counting::Only, ..request() };
+    let study = plan(&counts, MACHINE).unwrap().study;
+    assert_eq!((study.experiment, study.threshold), (Experiment::Counted, COUNT_THRESHOLD));
+    assert!(study.cells.iter().all(|cell| cell.id.setup.clients == 1));
+    let command = study.recipe.lines().next().unwrap();
+    assert!(command.starts_with("# assay count mariadb@10.11 "), "{command}");
+    for (option, wrong) in [
+        ("--budget", Request { budget_s: Some(60.0), ..counts.clone() }),
+        ("--twin", Request { twin: Some(true), ..counts.clone() }),
+        ("--profile", Request { profile: Profiling::All, ..counts.clone() }),
+    ] {
+        let error = plan(&wrong, MACHINE).unwrap_err();
+        assert_eq!(error, Error::NothingTimed { option });
+    }
+}
+
+#[test]
+fn a_gate_on_instructions_has_a_limit_and_a_command_of_its_own() {
+    let gate = GateRequest { most: 0.01, ..GateRequest::default() };
+    let asked = Request { count: Counting::Only, gate: Some(gate), ..request() };
+    let study = plan(&asked, MACHINE).unwrap().study;
+    let recipe = &study.recipe;
+    assert!(recipe.contains("--count --max-more 1%"), "{recipe}");
+    assert!(
+        recipe.contains("max-more = \"1%\"") && recipe.contains("count = \"only\""),
+        "{recipe}"
+    );
+    assert_eq!(crate::request_of(&study).unwrap().gate, asked.gate);
+    let timed = recipe.replace("count = \"only\"\n", "");
+    let error = crate::read_study("x.toml", &timed).unwrap_err().to_string();
+    assert!(error.contains("`[gate]` lacks `max-slowdown`"), "{error}");
 }

@@ -5,7 +5,8 @@
 
 use assay_model::limits::ibench::{INDEXES, PARTITIONS, QUERY_S, TRANSACTION_S};
 use assay_model::{
-    CpuPlacement, IdKey, Preset, Profiling, StatementMode, Suite, Test, TestSet, Words as _,
+    COUNT_THRESHOLD, Counting, CpuPlacement, IdKey, Preset, Profiling, StatementMode, Suite, Test,
+    TestSet, Words as _,
 };
 use assay_options::{
     client_counts, count, duration_text, one_of, parse_budget_s, parse_duration_s, parse_percent,
@@ -119,9 +120,11 @@ pub struct Request {
     /// Count the instructions that operations take, after the study
     ///
     /// Counts do not depend on how busy the machine is. Servers run under valgrind meanwhile.
-    #[arg(long)]
+    #[arg(long, value_name = "WHEN", value_parser = word::<Counting>(), hide_default_value = true)]
+    #[arg(num_args = 0..=1, require_equals = true, default_value = Counting::default().word())]
+    #[arg(default_missing_value = Counting::After.word(), hide_possible_values = true)]
     #[serde(skip_serializing_if = "is_default")]
-    pub count: bool,
+    pub count: Counting,
 
     /// How clients and servers are pinned to CPUs [default: by test and clients]
     #[arg(long, value_parser = word::<CpuPlacement>())]
@@ -199,6 +202,11 @@ pub fn ps_mode() -> impl clap::builder::TypedValueParser<Value = StatementMode> 
 
 /// Smallest change of interest, unless the user sets another.
 pub const THRESHOLD: f64 = 0.02;
+
+/// The same of a study that counts so.
+pub(crate) fn usual_threshold(count: Counting) -> f64 {
+    if count == Counting::Only { COUNT_THRESHOLD } else { THRESHOLD }
+}
 
 /// Seed, unless the user sets another.
 const SEED: u64 = 1;
@@ -321,9 +329,10 @@ pub struct InsertBench {
 /// The limits of a gate as the user asked for them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct GateRequest {
-    /// The largest slowdown that passes where no limit applies, a fraction of the base's QPS.
-    pub max_slowdown: f64,
-    /// Limits of some tests, in order: a pattern for tests or the word of a group, and the largest slowdown. The last
+    /// The largest change for the worse that passes where no limit applies: a fraction of the base's QPS, or of its
+    /// instructions per operation if only these are counted.
+    pub most: f64,
+    /// Limits of some tests, in order: a pattern for tests or the word of a group, and the largest change. The last
     /// one that applies to a test counts.
     pub limits: Vec<(String, f64)>,
     /// Whether undecided tests let the gate pass.

@@ -2,7 +2,7 @@
 
 use assay_model::{Experiment, Study, WORKLOAD_VERSION};
 
-use crate::request::{Request, THRESHOLD};
+use crate::request::{Request, usual_threshold};
 use crate::study_file::{read_study, write_study};
 
 /// A study without cells, with everything that follows from the request alone.
@@ -13,7 +13,7 @@ pub(crate) fn study_of(request: &Request) -> Study {
         preset: request.preset,
         set: request.set,
         seed: request.seed,
-        threshold: request.threshold.unwrap_or(THRESHOLD),
+        threshold: request.threshold.unwrap_or_else(|| usual_threshold(request.count)),
         budget_s: 0.0,
         blocks: 0,
         rounds: 0,

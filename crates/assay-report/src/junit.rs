@@ -7,7 +7,7 @@ use assay_model::{StudyRecord, printable_lines};
 use assay_verdict::{GateCell, GateVerdict, Judgement};
 
 use crate::formats::markup::escaped;
-use crate::view::gate::{change, limit, why};
+use crate::view::gate::{change, limit, limited, why};
 use crate::view::study::JudgedStudy;
 
 struct Case {
@@ -78,7 +78,8 @@ fn case(study: &JudgedStudy, cell: &GateCell, allows_undecided: bool) -> Case {
         GateVerdict::Undecided if allows_undecided => Some("skipped"),
         GateVerdict::Undecided | GateVerdict::Failed => Some("error"),
     };
-    let measured = format!("QPS {}, limit {}", change(cell), limit(cell));
+    let measured =
+        format!("{} {}, limit {}", limited(study), change(study, cell), limit(study, cell));
     let message = || {
         let why = why(study, cell).map_or_else(String::new, |why| format!("; {why}"));
         format!("{}: {measured}{why}", cell.verdict.word())

@@ -100,7 +100,7 @@ impl ShownStudy<'_> {
 
     /// Verdicts on a system. A published result has none.
     fn summary(&self, system: usize) -> Option<&SystemSummary> {
-        if self.record.is_reported() {
+        if self.record.is_reported() || self.record.counts_only() {
             return None;
         }
         self.judgement.systems.iter().find(|it| it.system == system)

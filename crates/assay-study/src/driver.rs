@@ -35,6 +35,10 @@ impl Driver {
             }
             Experiment::Sequential => Policy::Sequential(Box::new(Sequential::new(record, shard))),
             Experiment::Stepwise => Policy::Stepwise(Box::new(Stepwise::new(record, shard))),
+            // Counting needs no turns, so the executor does it when the driver has ended.
+            Experiment::Counted => {
+                Policy::Sequential(Box::new(Sequential::without_tests(record, shard)))
+            }
         };
         Self { next: policy.next(), policy }
     }
@@ -77,7 +81,7 @@ impl Policy {
 pub fn forecast(record: &StudyRecord, used_s: f64) -> Forecast {
     match record.study.experiment {
         Experiment::Interleaved => Interleaved::new(record, Shard::WHOLE).forecast(used_s),
-        Experiment::Sequential | Experiment::Stepwise => Forecast {
+        Experiment::Sequential | Experiment::Stepwise | Experiment::Counted => Forecast {
             cells: (0..record.study.cells.len()).collect(),
             is_begun: false,
             fitting: Fitting::planned(

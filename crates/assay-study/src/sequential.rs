@@ -66,6 +66,11 @@ impl Sequential {
         }
     }
 
+    /// One that loads the data and compares the settings, and measures nothing.
+    pub(crate) fn without_tests(record: &StudyRecord, shard: Shard) -> Self {
+        Self { begun: usize::MAX, ..Self::new(record, shard) }
+    }
+
     pub(crate) fn next(&self) -> ControlFlow<End, Action> {
         match self.left.front() {
             Some(action) => ControlFlow::Continue(action.clone()),

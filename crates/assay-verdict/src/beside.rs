@@ -4,6 +4,7 @@ use assay_model::{
     CellId, Estimate, Group, PublishedGroup, Setup, StudyRecord, System, TestSet, Verdict,
 };
 
+use crate::robust::median;
 use crate::special::{Z, log_error};
 use crate::{CellJudgement, GroupSummary, Judgement};
 
@@ -35,6 +36,8 @@ pub struct PairBeside {
     pub correlation: Option<Estimate>,
     /// Root mean square of the logarithms of `quotient`.
     pub rms: Option<f64>,
+    /// Medians of the relative QPS of the same tests, in both studies.
+    pub medians: Option<[f64; 2]>,
 }
 
 /// A test that both studies have.
@@ -147,7 +150,7 @@ fn pair(
     let cells = ours.judgement.cells.iter().filter(|cell| cell.system == our[1]);
     let mut tests: Vec<TestBeside> = cells
         .filter_map(|cell| {
-            let found = cell.rqps?;
+            let found = cell.rqps.or_else(|| of_instructions(ours, cell))?;
             let their_cell = same_test(cell.cell, ours.record, theirs.record)?;
             let published = relative(theirs, their_cell, their)?;
             let quotient = quotient(found, published);
@@ -169,10 +172,20 @@ fn pair(
         valued.iter().map(|test| (test.ours.value.ln(), test.theirs.value.ln())).collect();
     let squares: f64 = logs.iter().map(|(ours, theirs)| (ours - theirs).powi(2)).sum();
     let rms = (!logs.is_empty()).then(|| (squares / logs.len() as f64).sqrt());
+    let side = |of: fn(&TestBeside) -> f64| median(&valued.iter().map(of).collect::<Vec<_>>());
+    let medians = side(|it| it.ours.value).zip(side(|it| it.theirs.value)).map(Into::into);
     let mut groups = groups(&ours.judgement.groups, our[1], &valued);
     let of_pair = published.iter().filter(|it| [it.base, it.system] == their);
     groups.extend(of_pair.flat_map(|it| published_group(ours, our[1], it)));
-    PairBeside { ours: our, theirs: their, correlation: correlation(&logs), rms, tests, groups }
+    PairBeside {
+        ours: our,
+        theirs: their,
+        correlation: correlation(&logs),
+        rms,
+        medians,
+        tests,
+        groups,
+    }
 }
 
 /// The cell of the same test with as many clients, the one with the most similar number of rows if there are several;
@@ -196,6 +209,13 @@ fn same_test(cell: CellId, ours: &StudyRecord, theirs: &StudyRecord) -> Option<C
         (None, [only]) if of_test(ours).len() == 1 => Some(*only),
         _ => None,
     }
+}
+
+/// The relative rate that a system would have if every instruction took as long as one of the base's, where nothing was
+/// timed.
+fn of_instructions(ours: Judged, cell: &CellJudgement) -> Option<Estimate> {
+    let ratio = cell.count.as_ref().filter(|_| ours.record.counts_only())?.ratio?;
+    Some(Estimate { value: 1.0 / ratio.value, low: 1.0 / ratio.high, high: 1.0 / ratio.low })
 }
 
 /// The rate of a system relative to another one; without interval if that is not the base of its study.

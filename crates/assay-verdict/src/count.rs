@@ -1,13 +1,21 @@
 //! Instructions per operation, and how many more or fewer they are than the base's.
 
-use assay_model::{CellId, Count, CountBatch, CountVerdict, CountedBy, Estimate, StudyRecord};
+use assay_model::{
+    COUNT_THRESHOLD, CellId, Count, CountBatch, CountVerdict, CountedBy, Estimate, EventKind,
+    Experiment, Study, StudyRecord, Verdict,
+};
 
+use crate::CellJudgement;
 use crate::counted::{Counted, Instructions, compare_counts};
+use crate::gate::{GateCell, GateJudgement, GateVerdict};
 use crate::robust::median;
 use crate::student::upper_quantile;
 
-/// The smallest relative change of instructions that is called: what layout and chance add to equal code is smaller.
-pub const COUNT_THRESHOLD: f64 = 0.005;
+/// The smallest relative change of instructions that is called in a study.
+#[must_use]
+pub fn count_threshold(study: &Study) -> f64 {
+    if study.experiment == Experiment::Counted { study.threshold } else { COUNT_THRESHOLD }
+}
 
 /// The level at which a change is called, both sides together. Intervals have 95%.
 const CALLED: f64 = 0.01;
@@ -50,7 +58,61 @@ pub(crate) fn of(
     let is_same_build = binaries(system).is_some() && binaries(system) == binaries(base);
     let functions =
         base_count.and_then(|base| compare_counts(counted(base), counted(mine), is_same_build));
-    Some(CountJudgement { functions, ..judge(mine, base_count)? })
+    Some(CountJudgement { functions, ..judge(mine, base_count, count_threshold(&record.study))? })
+}
+
+/// Judges the cells of a study that only counts: there is no rate to be undecided about, and what could not be counted
+/// has failed.
+pub(crate) fn settle(record: &StudyRecord, cells: &mut [CellJudgement]) {
+    if record.study.experiment != Experiment::Counted {
+        return;
+    }
+    for cell in cells {
+        cell.doubt = None;
+        if cell.count.is_none() {
+            cell.failure = record.events.iter().find_map(|event| match &event.what {
+                EventKind::NotCounted { test, why } if *test == cell.cell.test.name => {
+                    Some(why.clone())
+                }
+                _ => None,
+            });
+        }
+        if cell.failure.is_some() {
+            cell.verdict = Verdict::Failed;
+        }
+    }
+}
+
+/// The error of a gate's claims that a limit is exceeded, over all tests and systems together, if no limit is.
+const GATE_LEVEL: f64 = 0.005;
+
+/// What a gate says of a study that only counts; `None` if the study is no gate.
+pub(crate) fn gate(record: &StudyRecord, cells: &[CellJudgement]) -> Option<GateJudgement> {
+    let margins = &record.study.gate.as_ref()?.margins;
+    let base = record.systems.iter().position(|system| system.is_base)?;
+    let systems: Vec<usize> = (0..record.systems.len()).filter(|it| *it != base).collect();
+    let planned = record.study.cells.iter().zip(margins);
+    let pairs = planned.flat_map(|it| systems.iter().map(move |&system| (it, system)));
+    let level = 2.0 * GATE_LEVEL / (margins.len() * systems.len()).max(1) as f64;
+    let judged = pairs.map(|((planned, margin), system)| {
+        let cell = planned.id;
+        let found = cells.iter().find(|it| (it.cell, it.system) == (cell, system));
+        let count = |system: usize| {
+            let found = record.counts.iter().find(|it| (it.cell, it.system) == (cell, system));
+            found.map(|it| slopes(&it.count, |batch| Some(batch.serving)))
+        };
+        let ratios = count(system).zip(count(base)).map(|(one, base)| ratios(&one, &base));
+        let at = |level| estimate(ratios.as_ref()?, level);
+        let limit = 1.0 + margin;
+        let verdict = match (at(0.05), at(level)) {
+            (Some(usual), _) if usual.high < limit => GateVerdict::Passed,
+            (_, Some(certain)) if certain.low > limit => GateVerdict::Exceeded,
+            _ if found.is_some_and(|it| it.verdict == Verdict::Failed) => GateVerdict::Failed,
+            _ => GateVerdict::Undecided,
+        };
+        GateCell { cell, system, margin: *margin, ratio: at(0.05), verdict, doubt: None }
+    });
+    Some(GateJudgement { cells: judged.collect() })
 }
 
 fn counted(count: &Count) -> Counted<'_> {
@@ -59,7 +121,7 @@ fn counted(count: &Count) -> Counted<'_> {
 }
 
 /// Judges a count beside that of the base, if it is not the base itself. `None` if it has no pair of batches.
-pub(crate) fn judge(count: &Count, base: Option<&Count>) -> Option<CountJudgement> {
+pub(crate) fn judge(count: &Count, base: Option<&Count>, threshold: f64) -> Option<CountJudgement> {
     let slopes = slopes(count, |batch| Some(batch.serving));
     let background = self::slopes(count, |batch| batch.background);
     let background: Vec<f64> = background.into_iter().flatten().collect();
@@ -67,7 +129,7 @@ pub(crate) fn judge(count: &Count, base: Option<&Count>) -> Option<CountJudgemen
         Some(base) => {
             let ratios = ratios(&slopes, &self::slopes(base, |batch| Some(batch.serving)));
             let (ratio, called) = (estimate(&ratios, 0.05)?, estimate(&ratios, CALLED)?);
-            (Some(ratio), Some(verdict(ratio, called)))
+            (Some(ratio), Some(verdict(ratio, called, threshold)))
         }
         None => (None, None),
     };
@@ -126,8 +188,8 @@ fn estimate(values: &[Vec<f64>], level: f64) -> Option<Estimate> {
 }
 
 /// The verdict on a ratio with its 95% interval and the wider one for calls.
-fn verdict(ratio: Estimate, called: Estimate) -> CountVerdict {
-    let within = 1.0 - COUNT_THRESHOLD..=1.0 + COUNT_THRESHOLD;
+fn verdict(ratio: Estimate, called: Estimate, threshold: f64) -> CountVerdict {
+    let within = 1.0 - threshold..=1.0 + threshold;
     match ratio {
         _ if within.contains(&ratio.low) && within.contains(&ratio.high) => CountVerdict::Same,
         Estimate { value, .. } if called.low > 1.0 && value > *within.end() => CountVerdict::More,
@@ -173,7 +235,7 @@ mod tests {
 
     #[test]
     fn what_a_batch_takes_besides_does_not_count() {
-        let judged = judge(&count(40_000.0, [0.0; 6]), None).unwrap();
+        let judged = judge(&count(40_000.0, [0.0; 6]), None, COUNT_THRESHOLD).unwrap();
         assert!((judged.instructions.value - 40_000.0).abs() < 1.0, "{judged:?}");
         assert_eq!((judged.background, judged.ratio, judged.verdict), (Some(70.0), None, None));
     }
@@ -181,7 +243,8 @@ mod tests {
     #[test]
     fn changes_beyond_the_threshold_are_called_and_equal_code_is_the_same() {
         let base = count(40_000.0, [0.0; 6]);
-        let of = |each: f64, noise| judge(&count(each, noise), Some(&base)).unwrap();
+        let of =
+            |each: f64, noise| judge(&count(each, noise), Some(&base), COUNT_THRESHOLD).unwrap();
         assert_eq!(of(40_000.0, NOISE).verdict, Some(CountVerdict::Same));
         assert_eq!(of(40_400.0, NOISE).verdict, Some(CountVerdict::More));
         assert_eq!(of(39_600.0, NOISE).verdict, Some(CountVerdict::Fewer));
@@ -193,10 +256,10 @@ mod tests {
     fn what_happens_once_moves_nothing_and_instances_that_differ_widen_the_interval() {
         let base = count(40_000.0, [0.0; 6]);
         let once = [0.0002, 0.9, 0.0001, 0.0004, -0.0002, -0.0001];
-        let judged = judge(&count(40_000.0, once), Some(&base)).unwrap();
+        let judged = judge(&count(40_000.0, once), Some(&base), COUNT_THRESHOLD).unwrap();
         assert_eq!(judged.verdict, Some(CountVerdict::Same), "{judged:?}");
         let differ = [0.0, 0.0, 0.0, 0.02, 0.02, 0.02];
-        let judged = judge(&count(40_000.0, differ), Some(&base)).unwrap();
+        let judged = judge(&count(40_000.0, differ), Some(&base), COUNT_THRESHOLD).unwrap();
         assert_eq!(judged.verdict, Some(CountVerdict::Undecided), "{judged:?}");
     }
 
@@ -204,6 +267,6 @@ mod tests {
     fn nothing_counted_is_no_judgement() {
         let mut empty = count(1.0, [0.0; 6]);
         empty.instances = vec![Vec::new()];
-        assert_eq!(judge(&empty, None), None);
+        assert_eq!(judge(&empty, None, COUNT_THRESHOLD), None);
     }
 }

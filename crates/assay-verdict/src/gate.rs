@@ -49,10 +49,11 @@ pub struct GateCell {
     pub cell: CellId,
     /// Index into the record's systems.
     pub system: usize,
-    /// The largest slowdown that passes, a fraction of the base's rate.
+    /// The largest change for the worse that passes, a fraction of the base's rate or instructions.
     pub margin: f64,
-    /// The relative rate, with its bounds at the level of the look. `None` if it is not known with an uncertainty.
-    pub rqps: Option<Estimate>,
+    /// The relative rate, with its bounds at the level of the look; in a study that only counts, the ratio of
+    /// instructions per operation with its 95% interval. `None` if it is not known with an uncertainty.
+    pub ratio: Option<Estimate>,
     /// The verdict.
     pub verdict: GateVerdict,
     /// Why it is undecided, if it is.
@@ -195,10 +196,10 @@ pub(crate) fn judge(claims: &[Claim], rules: &Rules) -> GateJudgement {
             (None, Some(look)) => look.doubt(rivals),
             (None, None) => claim.doubt(rules),
         });
-        let rqps = claim.effect.map(|effect| effect.interval(rules.look(&effect).0));
-        let rqps = rqps.or_else(|| claim.bound?.estimate());
+        let ratio = claim.effect.map(|effect| effect.interval(rules.look(&effect).0));
+        let ratio = ratio.or_else(|| claim.bound?.estimate());
         let Claim { cell, system, margin, .. } = *claim;
-        GateCell { cell, system, margin, rqps, verdict, doubt }
+        GateCell { cell, system, margin, ratio, verdict, doubt }
     });
     GateJudgement { cells: cells.collect() }
 }

@@ -15,8 +15,8 @@ use crate::samples::{Decided, Quantity, Samples};
 use crate::totals::per_op;
 use crate::uneven::Surplus;
 use crate::{
-    CellJudgement, Doubt, Judgement, Silence, SystemSummary, TroubledBy, change, count, counters,
-    crossover, group, profile, robust, step, steps, why,
+    CellJudgement, Doubt, GateJudgement, Judgement, Silence, SystemSummary, TroubledBy, change,
+    count, counters, crossover, group, profile, robust, step, steps, why,
 };
 
 impl Quantity {
@@ -107,6 +107,7 @@ pub(crate) fn with_rates(record: &StudyRecord) -> (Judgement, Vec<Option<Reduced
         }
         cells.push(described);
     }
+    count::settle(record, &mut cells);
     why::explain(&mut cells, base, &record.audit);
     let groups = group::summaries(record, &cells, &rqps.reduced, base);
     let systems = (0..record.systems.len())
@@ -118,8 +119,16 @@ pub(crate) fn with_rates(record: &StudyRecord) -> (Judgement, Vec<Option<Reduced
         .collect();
     let (steps, lines) = steps::steps(record, &samples, &cells);
     let crossovers = crossover::crossovers(record, &cells);
-    let gate = samples.gate();
+    let gate = gate(record, &mut samples, &cells);
     (Judgement { cells, groups, systems, steps, lines, crossovers, gate }, rqps.reduced)
+}
+
+fn gate(
+    record: &StudyRecord,
+    samples: &mut Samples,
+    cells: &[CellJudgement],
+) -> Option<GateJudgement> {
+    if record.counts_only() { count::gate(record, cells) } else { samples.gate() }
 }
 
 /// What follows if a side did not answer.

@@ -53,7 +53,7 @@ pub use cause::Cause;
 pub use cell::QUIET_SHARE;
 pub use change::{Changed, Term, TimeChange};
 pub use claim::{CheckedStatement, ClaimFigure, ClaimScope, ClaimSource, ClaimStatus, check_claim};
-pub use count::{COUNT_THRESHOLD, CountJudgement};
+pub use count::{CountJudgement, count_threshold};
 pub use counted::{CountChange, Counted, FunctionCounts, Instructions, Kind, Rest, compare_counts};
 pub use counters::CounterChange;
 pub use crossover::Crossover;

@@ -143,7 +143,9 @@ impl Rules {
             looks: Looks::new(planned),
             blocks_min: match study.experiment {
                 Experiment::Interleaved => 1,
-                Experiment::Sequential | Experiment::Stepwise => REPEATS_MIN.min(planned),
+                Experiment::Sequential | Experiment::Stepwise | Experiment::Counted => {
+                    REPEATS_MIN.min(planned)
+                }
             },
             threshold: threshold(study),
             smoke: study.preset == Preset::Smoke,

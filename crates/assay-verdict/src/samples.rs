@@ -93,7 +93,9 @@ impl Samples {
             margins: study.gate.as_ref().map(|gate| gate.margins.clone()),
             assumed: match study.experiment {
                 Experiment::Interleaved => Assumed::Design,
-                Experiment::Sequential | Experiment::Stepwise => Assumed::Nothing,
+                Experiment::Sequential | Experiment::Stepwise | Experiment::Counted => {
+                    Assumed::Nothing
+                }
             },
         }
     }

@@ -4,11 +4,11 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use assay_ledger::{Ledger, Problem};
-use assay_model::{Conclusions, Study, StudyRecord, Verdict, counted};
+use assay_model::{Conclusions, Experiment, Study, StudyRecord, Verdict, counted};
 use assay_plan::Request;
 
 use crate::advice::Advised;
-use crate::cli::{Compare, Gate, InsertBench, Measuring, Resume, RunFile};
+use crate::cli::{Compare, Count, Gate, InsertBench, Measuring, Resume, RunFile};
 use crate::errors::print_error;
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
@@ -20,6 +20,11 @@ use crate::{config_file, feeds, paths, recorded, report, stacks, study_id, workl
 
 /// `assay compare`, the main command.
 pub(crate) fn compare(args: &Compare, cache_dir: Option<&Path>) -> Result<Exit> {
+    from_request(args.request(), &args.measuring, None, cache_dir)
+}
+
+/// `assay count`: instructions in place of times.
+pub(crate) fn count(args: &Count, cache_dir: Option<&Path>) -> Result<Exit> {
     from_request(args.request(), &args.measuring, None, cache_dir)
 }
 
@@ -44,6 +49,16 @@ fn judge_by_limits(args: &Gate) -> Result<Exit> {
     let mut record = report::found(&args.measuring.ledger, args.study.as_deref())?;
     let study = &mut record.study;
     if let Some(limits) = args.limits() {
+        if args.limits_instructions() != (study.experiment == Experiment::Counted) {
+            let (has, limit) = match study.experiment {
+                Experiment::Counted => ("counted instructions", "`--max-more`"),
+                _ => ("measured rates", "`--max-slowdown`"),
+            };
+            bail!(Advised::new(
+                format!("study `{}` has {has}, which these limits are not for", study.id),
+                format!("use {limit}")
+            ))
+        }
         let chosen = assay_plan::gate(&limits, study.set, &study.cells)?;
         if study.gate.as_ref().is_none_or(|own| own.margins != chosen.margins) {
             print(
@@ -55,7 +70,10 @@ fn judge_by_limits(args: &Gate) -> Result<Exit> {
     let Some(gate) = &mut study.gate else {
         bail!(Advised::new(
             format!("study `{}` has no limits", study.id),
-            "give them with `--max-slowdown`, such as `--max-slowdown 3%`"
+            match study.experiment {
+                Experiment::Counted => "give them with `--max-more`, such as `--max-more 1%`",
+                _ => "give them with `--max-slowdown`, such as `--max-slowdown 3%`",
+            }
         ))
     };
     gate.allow_undecided |= args.allow_undecided;
@@ -132,7 +150,8 @@ fn from_request(
 
 /// The note for a preset that does not use a threshold as small as the requested one.
 fn overruled(request: &Request, study: &Study) -> Option<String> {
-    let asked = request.threshold.filter(|&asked| asked != assay_plan::THRESHOLD)?;
+    let is_timed = study.experiment != Experiment::Counted;
+    let asked = request.threshold.filter(|&asked| is_timed && asked != assay_plan::THRESHOLD)?;
     let used = assay_verdict::threshold(study);
     let percent = |share: f64| (share * 1e5).round() / 1e3;
     (asked < used).then(|| {

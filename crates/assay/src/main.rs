@@ -87,6 +87,7 @@ fn main() -> ExitCode {
     let result = match &cli.command {
         Command::Compare(args) => compare::compare(args, cli.cache_dir.as_deref()),
         Command::Gate(args) => compare::gate(args, cli.cache_dir.as_deref()),
+        Command::Count(args) => compare::count(args, cli.cache_dir.as_deref()),
         Command::InsertBench(args) => compare::insert_bench(args, cli.cache_dir.as_deref()),
         Command::Run(args) => compare::run(args, cli.cache_dir.as_deref()),
         Command::Resume(args) => compare::resume(args, cli.cache_dir.as_deref()),

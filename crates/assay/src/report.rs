@@ -205,7 +205,7 @@ fn write_judged(
 }
 
 fn has_estimates(judgement: &Judgement) -> bool {
-    judgement.gate.iter().flat_map(|gate| &gate.cells).any(|cell| cell.rqps.is_some())
+    judgement.gate.iter().flat_map(|gate| &gate.cells).any(|cell| cell.ratio.is_some())
 }
 
 /// Like [`write_gate`], for a study that was just measured. If the report goes to a file, the progress ends with the

@@ -6,6 +6,34 @@ mod common;
 use common::Place;
 use serde_json::Value;
 
+/// A gate on instructions measures no time, takes no lock and has no budget.
+#[test]
+fn a_gate_on_instructions_fails_where_a_system_executes_more() {
+    let place = Place::new();
+    let file = place.run().join("gate.xml");
+    let systems = ["gate", "postgres@17", "postgres@17", "--count", "--max-more", "1%"];
+    let rest = ["--tests", "point-query", "--rows", "1000", "--format", "json", "--junit"];
+    let output = place.run_to_end(&[&systems[..], &rest, &[file.to_str().unwrap()]].concat());
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{stderr}");
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let gate = &result["gate"]["cells"][0];
+    assert_eq!((&gate["verdict"], &gate["max_more"]), (&"passed".into(), &0.01.into()), "{gate}");
+    assert!(gate["rqps"].is_null() && gate["instructions"]["value"].is_number(), "{gate}");
+    assert!(result["cells"][1]["verdict"].is_null() && result["cells"][1]["qps"].is_null());
+    assert!(fs_err::read_to_string(&file).unwrap().contains("instructions "), "{stderr}");
+    fs_err::remove_file(&file).unwrap();
+    // Other limits can be tried out, but not those of times.
+    let again = |limit| place.run_to_end(&["gate", "--study", "latest", limit, "0.001%"]);
+    assert_ne!(again("--max-more").status.code(), Some(2));
+    assert_eq!(again("--max-slowdown").status.code(), Some(2));
+    let text = place.run_to_end(&["report", "--verbose"]);
+    let text = String::from_utf8_lossy(&text.stdout);
+    assert!(text.contains("--count --max-more 1%"), "{text}");
+    assert!(!text.contains("slices"), "{text}");
+    place.assert_nothing_left();
+}
+
 /// The performance schema does more for each statement. However busy the machine is, counts show it.
 #[test]
 fn a_count_finds_what_the_performance_schema_adds_to_a_statement() {

@@ -2,6 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 
+use assay_model::Counting;
 use assay_options::percent_text;
 use assay_workloads::OltpOptions;
 use clap::{Arg, Args, Command};
@@ -12,7 +13,7 @@ use serde_json::Value;
 use super::de::option_of;
 use super::keys::keys_of;
 use crate::request::{
-    GateRequest, InsertBench, Request, SetupRequest, SystemRequest, THRESHOLD, usual,
+    GateRequest, InsertBench, Request, SetupRequest, SystemRequest, usual, usual_threshold,
 };
 
 /// Options that come first in a command, in their order; the rest follow in the order of the study file.
@@ -32,7 +33,7 @@ pub(super) fn command(request: &Request) -> Option<String> {
     if has_comma || !request.systems.iter().all(is_plain) {
         return None;
     }
-    let unsaid = Request { threshold: Some(THRESHOLD), ..usual() };
+    let unsaid = Request { threshold: Some(usual_threshold(request.count)), ..usual() };
     let bench = request.insert_bench.as_ref();
     let mut said = changed(request, &unsaid);
     said.extend(changed(setup, &SetupRequest::default()));
@@ -43,6 +44,9 @@ pub(super) fn command(request: &Request) -> Option<String> {
     if has(&["threshold", "twin"]) && (bench.is_some() || request.gate.is_some()) {
         return None;
     }
+    let counts_only = request.count == Counting::Only;
+    // The command says so.
+    said.retain(|(key, _)| !(counts_only && *key == "count"));
     // The sort is stable.
     said.sort_by_key(|(key, _)| {
         let among = |keys: &str| keys.split(' ').position(|other| other == *key);
@@ -52,22 +56,24 @@ pub(super) fn command(request: &Request) -> Option<String> {
     let options = said.into_iter().map(|(_, typed)| typed);
     let words: Vec<String> = match &request.gate {
         None => {
-            let command = bench.map_or("assay compare", |_| "assay insert-bench");
+            let usual = if counts_only { "assay count" } else { "assay compare" };
+            let command = bench.map_or(usual, |_| "assay insert-bench");
             std::iter::once(command.to_owned()).chain(systems).chain(options).collect()
         }
         Some(gate) => {
             let roles = std::iter::once("--base").chain(std::iter::repeat("--other"));
             let systems = roles.zip(systems).map(|(role, system)| format!("{role} {system}"));
             let command = std::iter::once("assay gate".to_owned()).chain(systems);
-            command.chain(gate_options(gate)).chain(options).collect()
+            command.chain(gate_options(gate, counts_only)).chain(options).collect()
         }
     };
     Some(words.join(" "))
 }
 
 /// The options of `gate` that `compare` does not have.
-fn gate_options(gate: &GateRequest) -> Vec<String> {
-    let mut options = vec![format!("--max-slowdown {}", percent_text(gate.max_slowdown))];
+fn gate_options(gate: &GateRequest, counts_only: bool) -> Vec<String> {
+    let limit = if counts_only { "--count --max-more" } else { "--max-slowdown" };
+    let mut options = vec![format!("{limit} {}", percent_text(gate.most))];
     options.extend(gate.limits.iter().map(|(of, most)| {
         format!("--limit {}", shell_quoted(&format!("{of}={}", percent_text(*most))))
     }));

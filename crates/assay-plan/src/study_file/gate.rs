@@ -2,7 +2,7 @@
 
 use assay_model::{Test, TestSet};
 
-use super::keys::GATE_KEYS;
+use super::keys::{GATE_KEYS, LIMIT_KEYS, limit_key};
 use crate::document::{Fault, Table, Value};
 use crate::gate::check_scope;
 use crate::request::{GateRequest, Request};
@@ -13,10 +13,15 @@ pub(super) fn gate(study: &Table<'_>, request: &Request) -> Result<Option<GateRe
     let Some(value) = study.get("gate") else { return Ok(None) };
     let table = value.table("a table, written `[gate]`")?;
     table.refuse_unknown(&GATE_KEYS)?;
-    let Some(most) = table.get("max-slowdown") else {
-        return Err(Fault::at(value.key_span, "`[gate]` lacks `max-slowdown`")
-            .hint("for example `max-slowdown = \"3%\"`"));
+    let key = limit_key(request.count);
+    let Some(most) = table.get(key) else {
+        return Err(Fault::at(value.key_span, format!("`[gate]` lacks `{key}`"))
+            .hint(format!("for example `{key} = \"3%\"`")));
     };
+    if let Some(other) = LIMIT_KEYS.iter().find_map(|it| table.get(it).filter(|_| *it != key)) {
+        let why = "`max-more` limits a study with `count = \"only\"`, `max-slowdown` every other";
+        return Err(Fault::at(other.key_span, why));
+    }
     let allow_undecided = table.get("allow-undecided");
     let allow_undecided = allow_undecided
         .map(|it| it.value.as_bool().ok_or_else(|| it.is_not("`true` or `false`")))
@@ -24,7 +29,7 @@ pub(super) fn gate(study: &Table<'_>, request: &Request) -> Result<Option<GateRe
     // The plan checks the patterns for tests of a workload file, once it has been read.
     let tests = request.workload.is_none().then(|| (request.set, request.shipped_tests()));
     Ok(Some(GateRequest {
-        max_slowdown: percent(&most)?,
+        most: percent(&most)?,
         limits: table.get("limits").map(|it| limits(&it, tests)).transpose()?.unwrap_or_default(),
         allow_undecided: allow_undecided.unwrap_or(false),
     }))

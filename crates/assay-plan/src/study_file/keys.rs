@@ -3,6 +3,7 @@
 use serde::de::DeserializeOwned;
 use serde::de::value::MapDeserializer;
 
+use assay_model::Counting;
 use assay_workloads::OltpOptions;
 use clap::{Args, Command};
 
@@ -15,7 +16,16 @@ pub(super) const TABLES: [&str; 6] = ["compare", "system", "setup", "gate", "ins
 
 pub(super) const SYSTEM_KEYS: [&str; 4] = ["is", "config", "options", "without"];
 
-pub(super) const GATE_KEYS: [&str; 3] = ["max-slowdown", "limits", "allow-undecided"];
+pub(super) const GATE_KEYS: [&str; 4] = ["max-slowdown", "max-more", "limits", "allow-undecided"];
+
+/// The keys of a gate's limit.
+pub(super) const LIMIT_KEYS: [&str; 2] = ["max-slowdown", "max-more"];
+
+/// The key of the limit of a gate in a study that counts so.
+pub(super) fn limit_key(count: Counting) -> &'static str {
+    let [slowdown, more] = LIMIT_KEYS;
+    if count == Counting::Only { more } else { slowdown }
+}
 
 /// The places that have keys, in words, and their keys.
 pub(super) fn homes() -> Vec<(&'static str, &'static [&'static str])> {

@@ -106,7 +106,7 @@ fn reads_every_key() {
         blocks: Some(6),
         rounds: Some(400),
         gate: Some(GateRequest {
-            max_slowdown: 0.03,
+            most: 0.03,
             limits: vec![("writes".into(), 0.05), ("*range=10".into(), 0.01)],
             allow_undecided: true,
         }),
@@ -355,7 +355,7 @@ fn gate_request() -> impl Strategy<Value = GateRequest> {
     let scope = prop::sample::select(vec!["writes", "scan", "*range=10", "[p]*"]);
     let limits = prop::collection::btree_map(scope, 1..10_000_u32, 0..3);
     (1..10_000_u32, limits, any::<bool>()).prop_map(|(most, limits, allow_undecided)| GateRequest {
-        max_slowdown: share(most),
+        most: share(most),
         limits: limits.into_iter().map(|(of, most)| (of.to_owned(), share(most))).collect(),
         allow_undecided,
     })

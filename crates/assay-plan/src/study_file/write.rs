@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use assay_model::Counting;
 use toml::Value;
 
 use super::command::{command, lines, oltp_lines};
+use super::keys::limit_key;
 use crate::request::{GateRequest, Request, SetupRequest, SystemRequest};
 use assay_options::percent_text;
 
@@ -31,7 +33,7 @@ pub fn write_study(request: &Request) -> String {
     if request.setups != [SetupRequest::default()] {
         text.extend(request.setups.iter().map(setup_table));
     }
-    text.extend(request.gate.as_ref().map(gate_table));
+    text.extend(request.gate.as_ref().map(|gate| gate_table(gate, request.count)));
     let bench = request.insert_bench.as_ref();
     text.extend(bench.map(|bench| format!("\n[insert-bench]\n{}", lines(bench))));
     let oltp = oltp_lines(&request.oltp);
@@ -39,9 +41,9 @@ pub fn write_study(request: &Request) -> String {
     text.concat()
 }
 
-fn gate_table(gate: &GateRequest) -> String {
+fn gate_table(gate: &GateRequest, count: Counting) -> String {
     let percent = |fraction| quoted(&percent_text(fraction));
-    let mut table = format!("\n[gate]\n{}", line("max-slowdown", percent(gate.max_slowdown)));
+    let mut table = format!("\n[gate]\n{}", line(limit_key(count), percent(gate.most)));
     if !gate.limits.is_empty() {
         let limits = gate.limits.iter();
         let limits = limits.map(|(of, most)| format!("{} = {}", key(of), percent(*most)));

@@ -9,7 +9,7 @@ use csv::{Terminator, WriterBuilder};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::row::{CellRow, change_names, latency_name};
+use super::row::{CellRow, change_names, latency_name, verdict};
 use crate::number::Digits;
 use crate::words::rfc3339;
 
@@ -122,7 +122,8 @@ pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> String {
             is_base: system.is_some_and(|system| system.is_base),
             is_twin: system.is_some_and(|system| system.is_twin),
             judged: (!system.is_some_and(|it| it.is_base) || judged.verdict == Verdict::Failed)
-                .then(|| judged.verdict.word()),
+                .then(|| verdict(record, judged))
+                .flatten(),
             workload_version: (!record.is_reported()).then_some(study.workload_version),
             terms: study.terms.as_deref(),
             cell: CellRow::new(record, judged),

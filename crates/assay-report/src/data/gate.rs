@@ -27,8 +27,15 @@ struct GateCellRow<'a> {
     tables: u32,
     rows: u32,
     system: &'a str,
-    max_slowdown: Number,
+    /// Largest slowdown that passes; absent where instructions are limited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_slowdown: Option<Number>,
     rqps: Option<Interval>,
+    /// Most additional instructions that pass, and instructions relative to the base; absent where QPS is limited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_more: Option<Number>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    instructions: Option<Interval>,
     verdict: &'static str,
     /// How many times the measuring would decide it, if the estimate is right.
     needs_times: Number,
@@ -52,14 +59,17 @@ pub(crate) fn gate<'a>(record: &'a StudyRecord, judgement: &'a Judgement) -> Opt
 
 fn row<'a>(record: &'a StudyRecord, study: &JudgedStudy, cell: &'a GateCell) -> GateCellRow<'a> {
     let setup = cell.cell.setup;
+    let is_counted = study.counts_only();
     GateCellRow {
         test: cell.cell.test.name(),
         clients: setup.clients,
         tables: setup.tables,
         rows: setup.rows,
         system: system_name(record, cell.system),
-        max_slowdown: cell.margin.into(),
-        rqps: cell.rqps.map(Into::into),
+        max_slowdown: (!is_counted).then(|| cell.margin.into()),
+        rqps: cell.ratio.filter(|_| !is_counted).map(Into::into),
+        max_more: is_counted.then(|| cell.margin.into()),
+        instructions: cell.ratio.filter(|_| is_counted).map(Into::into),
         verdict: cell.verdict.word(),
         needs_times: Number(match cell.doubt {
             Some(Doubt::Wide { times, .. }) => Some(times),

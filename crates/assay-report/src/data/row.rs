@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use assay_model::{CountVerdict, Estimate, Statements, StudyRecord, Verdict};
+use assay_model::{CountVerdict, Estimate, Experiment, Statements, StudyRecord, Verdict};
 use assay_verdict::{
     Cause, CellJudgement, Changed, CountJudgement, CounterChange, Figure, FunctionChange,
     LATENCIES, Latency, PER_OP, PerOp, ProfileChange, StepSummary, Term, TimeChange, Wait,
@@ -63,7 +63,8 @@ pub(crate) struct CellRow<'a> {
     qps: Option<Interval>,
     tps: Number,
     rqps: Option<Interval>,
-    verdict: &'static str,
+    /// Null where nothing was timed, unless it failed.
+    verdict: Option<&'static str>,
     slices: u32,
     /// Null for published results, as the other counts that nobody made.
     troubled: Option<u32>,
@@ -402,7 +403,7 @@ impl<'a> CellRow<'a> {
             qps: judged.qps.map(Into::into),
             tps: Number(judged.tps),
             rqps: judged.rqps.map(Into::into),
-            verdict: judged.verdict.word(),
+            verdict: verdict(record, judged),
             slices: judged.slices,
             troubled: (!is_reported).then_some(judged.troubled),
             troubled_by: (!is_reported).then_some(TroubledRow {
@@ -436,6 +437,12 @@ impl<'a> CellRow<'a> {
             step: step_of_bench(judged),
         }
     }
+}
+
+/// The verdict on a relative rate; `None` where nothing was timed and nothing failed.
+pub(crate) fn verdict(record: &StudyRecord, judged: &CellJudgement) -> Option<&'static str> {
+    let is_timed = record.study.experiment != Experiment::Counted;
+    (is_timed || judged.verdict == Verdict::Failed).then(|| judged.verdict.word())
 }
 
 /// The whole name of a system.

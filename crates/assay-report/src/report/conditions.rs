@@ -52,6 +52,7 @@ pub(super) fn about(conditions: &Conditions) -> Vec<String> {
 fn facts(conditions: &Conditions) -> Vec<(&'static str, String)> {
     let (machine, study) = (&conditions.machine, &conditions.study);
     let measured = |text: String| (!conditions.is_reported).then_some(text);
+    let of_slices = |text: String| conditions.slices.as_ref().and_then(|_| measured(text));
     let setups: Vec<String> = study.setups.iter().map(|it| it.separated()).collect();
     let unknown = if conditions.is_reported { "; 1 where it is not known" } else { "" };
     let runs = match conditions.runs {
@@ -84,9 +85,9 @@ fn facts(conditions: &Conditions) -> Vec<(&'static str, String)> {
         ("Threshold", Some(study.threshold.clone())),
         (began, Some(started)),
         ("Took", measured(took)),
-        ("Slices", measured(conditions.slices.clone())),
-        ("Servers started", measured(conditions.servers_started.to_string())),
-        ("Retried errors", measured(thousands(conditions.retried_errors as f64))),
+        ("Slices", conditions.slices.clone().and_then(measured)),
+        ("Servers started", of_slices(conditions.servers_started.to_string())),
+        ("Retried errors", of_slices(thousands(conditions.retried_errors as f64))),
         ("Workload version", measured(study.workload_version.to_string())),
         ("assay", Some(study.assay_version.to_owned())),
     ];

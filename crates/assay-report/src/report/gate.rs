@@ -28,7 +28,8 @@ pub(super) fn blocks(report: &Report, wish: &Wish<'_>) -> Vec<Block<'static>> {
 fn table(gate: &Gate, wish: &Wish<'_>) -> Table {
     let mut columns = vec![Column::words("result"), Column::words("test")];
     columns.extend(gate.several_systems.then(|| Column::words("system")));
-    columns.extend(["QPS against the base [bounds]", "limit"].map(Column::numbers));
+    let against = format!("{} against the base [bounds]", gate.limited);
+    columns.extend([against.as_str(), "limit"].map(Column::numbers));
     columns.push(Column::words("why"));
     let row = |row: &GateRow| {
         let mut cells = vec![format!("{} {}", row.verdict.symbol(), row.verdict.word())];

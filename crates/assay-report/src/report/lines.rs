@@ -30,12 +30,11 @@ pub(crate) fn conditions(conditions: &Conditions) -> Vec<Line> {
     lines.push(line(study(&conditions.study)));
     lines.extend(runs(conditions).map(line));
     lines.extend(conditions.data.iter().map(|data| line(format!("data {data}"))));
-    lines.push(line(format!(
-        "slices: {}; {} started; {}",
-        conditions.slices,
-        counted(conditions.servers_started as u64, "server"),
-        counted(conditions.retried_errors, "retried error"),
-    )));
+    lines.extend(conditions.slices.as_ref().map(|slices| {
+        let servers = counted(conditions.servers_started as u64, "server");
+        let errors = counted(conditions.retried_errors, "retried error");
+        line(format!("slices: {slices}; {servers} started; {errors}"))
+    }));
     lines.extend(audit(&conditions.audit));
     lines.extend(conditions.events.iter().map(|event| match event.system {
         Some(system) => line(format!("event: {system}: {}", event.what)),

@@ -74,6 +74,9 @@ fn blocks<'r>(report: &'r Report<'r>, wish: &Wish<'_>) -> Vec<Block<'r>> {
         (true, _) => (CAUSES_ABOVE, usize::MAX),
         _ => (usize::MAX, 0),
     };
+    if report.counts_only {
+        return counts_only(report, wish, is_short);
+    }
     let (largest, smaller) = report.causes.split_at(report.causes.len().min(above));
     let mut blocks;
     if wish.is_page() {
@@ -124,7 +127,28 @@ fn blocks<'r>(report: &'r Report<'r>, wish: &Wish<'_>) -> Vec<Block<'r>> {
     blocks
 }
 
-/// Response times and errors of published results, for at most so many tests and systems.
+/// What a study says in which nothing was timed.
+fn counts_only<'r>(report: &'r Report<'r>, wish: &Wish<'_>, is_short: bool) -> Vec<Block<'r>> {
+    let mut blocks;
+    if wish.is_page() {
+        blocks = cards::cards(report);
+        blocks.extend(gate::blocks(report, wish));
+    } else {
+        blocks = gate::blocks(report, wish);
+        blocks.push(Block::Answer(report.answer_lines()));
+        blocks.push(Block::Lines(report.caveat_lines()));
+    }
+    blocks.extend(cards::causes(wish.heading("not counted"), &report.causes, 0));
+    blocks.extend(counts(report, wish, is_short));
+    if is_short {
+        blocks.push(how_to_see_more(report));
+        return blocks;
+    }
+    blocks.extend(conditions::blocks(report, wish));
+    blocks.extend(again::blocks(&report.again, wish));
+    blocks
+}
+
 /// Instructions per operation.
 fn counts(report: &Report, wish: &Wish<'_>, is_short: bool) -> Vec<Block<'static>> {
     let Some(shown) = &report.counts else { return Vec::new() };
@@ -138,6 +162,7 @@ fn counts(report: &Report, wish: &Wish<'_>, is_short: bool) -> Vec<Block<'static
     std::iter::once(shown).chain(functions).map(|shown| Block::Table(shown.titled(wish))).collect()
 }
 
+/// Response times and errors of published results, for at most so many tests and systems.
 fn responses(report: &Report, wish: &Wish<'_>, most: usize) -> Vec<Block<'static>> {
     let Some(shown) = report.responses.as_ref().filter(|it| it.rows.len() <= most) else {
         return Vec::new();

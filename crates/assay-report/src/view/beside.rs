@@ -6,7 +6,7 @@ use assay_model::{Estimate, Product, PublishedGroup, Setup, StudyRecord, System,
 use assay_verdict::{Agreement, Judged, PairBeside, TestBeside, beside};
 
 use crate::label::labels;
-use crate::ratio::Ratio;
+use crate::ratio::{Ratio, short};
 
 /// The most disagreements that are named.
 const DISAGREEMENTS: usize = 10;
@@ -121,7 +121,11 @@ fn answer(found: &PairBeside, name: &str) -> String {
     let rms = found.rms.map(|rms| {
         format!("; relative QPS differs by {:.1}% (root mean square)", 100.0 * rms.exp_m1())
     });
-    format!("{name}: {agree}{}{}", correlation.unwrap_or_default(), rms.unwrap_or_default())
+    let medians = found.medians.filter(|_| found.tests.len() > 1);
+    let medians = medians.map(|[here, there]| {
+        format!("; median over tests {} here, {} there", short(here), short(there))
+    });
+    [Some(format!("{name}: {agree}")), correlation, medians, rms].into_iter().flatten().collect()
 }
 
 /// `r = 0.92 [0.83, 0.96]`.
@@ -149,6 +153,13 @@ const PUBLISHED_TERMS: &str = "published";
 /// What a reader must know before comparing the two.
 fn differences(ours: &StudyRecord, theirs: &StudyRecord, pairs: &[Pair]) -> Vec<String> {
     let mut lines = Vec::new();
+    if ours.counts_only() {
+        lines.push(
+            "here, relative QPS is instructions of the base divided by those of the system: what QPS would be if every \
+             instruction took the same time"
+                .to_owned(),
+        );
+    }
     if theirs.is_reported() {
         lines.push(
             "there, each value is a published single run, whose uncertainty is unknown".to_owned(),

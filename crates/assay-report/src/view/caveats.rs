@@ -204,6 +204,7 @@ fn basis(study: &JudgedStudy) -> String {
         }
         Experiment::Sequential => ", one system after the other, each test once".to_owned(),
         Experiment::Stepwise => ", the systems in alternation, step by step".to_owned(),
+        Experiment::Counted => return super::counted::basis(study),
     };
     format!(
         "{}{how}, {}; changes below {} are ignored{effect}{false_alarms}",

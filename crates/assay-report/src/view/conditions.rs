@@ -29,7 +29,7 @@ pub(crate) struct Conditions<'a> {
     /// A line for each data set and state.
     pub(crate) data: Vec<String>,
     /// Slices by outcome, in words.
-    pub(crate) slices: String,
+    pub(crate) slices: Option<String>,
     pub(crate) servers_started: usize,
     pub(crate) retried_errors: u64,
     pub(crate) audit: Audit<'a>,
@@ -128,7 +128,7 @@ impl<'a> Conditions<'a> {
             runs: record.runs.len(),
             pauses: pauses(record),
             data: data(study),
-            slices: trouble::slices(record, judgement),
+            slices: (!study.counts_only()).then(|| trouble::slices(record, judgement)),
             servers_started: servers_started(record),
             retried_errors: judgement.cells.iter().map(|cell| cell.errors).sum(),
             audit: audit(study),
@@ -221,7 +221,7 @@ fn study_facts(record: &StudyRecord) -> StudyFacts<'_> {
 
 /// How the time that a study took compares with its budget.
 fn of_budget(record: &StudyRecord) -> Option<String> {
-    if record.study.experiment == Experiment::Stepwise {
+    if matches!(record.study.experiment, Experiment::Stepwise | Experiment::Counted) {
         return None;
     }
     let budget = duration(record.budget_s());

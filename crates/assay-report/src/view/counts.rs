@@ -2,7 +2,7 @@
 
 use assay_model::{CountVerdict, Estimate, thousands};
 use assay_verdict::{
-    COUNT_THRESHOLD, CellJudgement, CountChange, CountJudgement, FunctionCounts, Instructions, Kind,
+    CellJudgement, CountChange, CountJudgement, FunctionCounts, Instructions, Kind, count_threshold,
 };
 
 use super::shaded::{Shade, ShadedCell, ShadedRow, ShadedTable};
@@ -16,7 +16,7 @@ pub(crate) fn table(study: &JudgedStudy) -> Option<ShadedTable> {
     let cells: Vec<&CellJudgement> =
         study.judgement.cells.iter().filter(|it| counted(it)).collect();
     let by = cells.first()?.count.as_ref()?.by.word();
-    let percent = 100.0 * COUNT_THRESHOLD;
+    let percent = 100.0 * count_threshold(&study.record.study);
     let columns = ["instructions/op", "ratio to the base", "verdict", "background/op"];
     Some(ShadedTable {
         title: "instructions per operation".to_owned(),

@@ -1,6 +1,6 @@
 //! What a gate says, in words.
 
-use assay_model::counted;
+use assay_model::{Estimate, counted};
 use assay_verdict::{Doubt, GateCell, GateJudgement, GateVerdict};
 
 use super::study::JudgedStudy;
@@ -20,6 +20,8 @@ pub(crate) struct Gate<'a> {
     pub(crate) basis: String,
     /// Whether more than one system is compared with the base.
     pub(crate) several_systems: bool,
+    /// What has the limits.
+    pub(crate) limited: &'static str,
 }
 
 /// A test that did not pass on a system.
@@ -51,13 +53,14 @@ impl<'a> Gate<'a> {
             rest: rest(study, judged, has_stopped),
             basis: basis(study),
             several_systems: study.compared.len() > 1,
+            limited: limited(study),
         })
     }
 }
 
 /// Whether the study ended before all tests were decided, because one exceeded its limit.
 fn has_stopped(study: &JudgedStudy) -> bool {
-    let judged = study.judgement.gate.as_ref();
+    let judged = study.judgement.gate.as_ref().filter(|_| !study.counts_only());
     judged.is_some_and(|gate| gate.verdict() == GateVerdict::Exceeded)
 }
 
@@ -76,11 +79,15 @@ fn headline(study: &JudgedStudy, judged: &GateJudgement, allows_undecided: bool)
     let (systems, tests) = (systems.join(" and "), counted(judged.cells.len() as u64, "test"));
     let answer = answer(verdict, allows_undecided);
     let of_tests = format!("{} of {tests} of {systems}", judged.count(verdict));
+    let (none, some) = match study.counts_only() {
+        true => ("none with more instructions than its limit", "with more instructions than"),
+        false => ("none slower than its limit", "slower than"),
+    };
     match verdict {
         GateVerdict::Passed => {
-            format!("gate {answer}: {tests} of {systems}, none slower than its limit")
+            format!("gate {answer}: {tests} of {systems}, {none}")
         }
-        GateVerdict::Exceeded => format!("gate {answer}: {of_tests} slower than the limit"),
+        GateVerdict::Exceeded => format!("gate {answer}: {of_tests} {some} the limit"),
         GateVerdict::Failed => format!("gate {answer}: {of_tests} could not be measured"),
         GateVerdict::Undecided if allows_undecided => {
             format!("gate {answer}: {of_tests} undecided, which `--allow-undecided` permits")
@@ -94,20 +101,27 @@ fn row<'a>(study: &'a JudgedStudy<'a>, cell: &GateCell) -> GateRow<'a> {
         verdict: cell.verdict,
         test: study.cell_name(cell.cell),
         system: study.label(cell.system),
-        change: change(cell),
-        limit: limit(cell),
+        change: change(study, cell),
+        limit: limit(study, cell),
         why: why(study, cell),
     }
 }
 
 /// The change with its bounds, as people read it.
-pub(crate) fn change(cell: &GateCell) -> String {
-    cell.rqps.map_or_else(|| "not known".to_owned(), change_with_bounds)
+pub(crate) fn change(study: &JudgedStudy, cell: &GateCell) -> String {
+    let shown = if study.counts_only() { super::counted::change } else { change_with_bounds };
+    cell.ratio.map_or_else(|| "not known".to_owned(), shown)
 }
 
 /// The change that the limit allows.
-pub(crate) fn limit(cell: &GateCell) -> String {
-    format!("−{}", share(cell.margin))
+pub(crate) fn limit(study: &JudgedStudy, cell: &GateCell) -> String {
+    let sign = if study.counts_only() { "+" } else { "−" };
+    format!("{sign}{}", share(cell.margin))
+}
+
+/// What has the limits.
+pub(crate) fn limited(study: &JudgedStudy) -> &'static str {
+    if study.counts_only() { "instructions" } else { "QPS" }
 }
 
 /// The cause of an excess or a failure, or what would decide the test.
@@ -115,6 +129,10 @@ pub(crate) fn why(study: &JudgedStudy, cell: &GateCell) -> Option<String> {
     let judged = study.cell(cell.cell, cell.system);
     match (cell.verdict, cell.doubt) {
         (GateVerdict::Passed, _) => None,
+        (GateVerdict::Exceeded, _) if study.counts_only() => super::counted::causes(judged?),
+        (GateVerdict::Undecided, _) if study.counts_only() => {
+            Some("the counts vary too much for this limit: a larger one helps".to_owned())
+        }
         (GateVerdict::Exceeded, _) => {
             silence(study.record, judged?).or_else(|| judged?.why.clone())
         }
@@ -144,7 +162,13 @@ fn rest(study: &JudgedStudy, judged: &GateJudgement, has_stopped: bool) -> Vec<S
         let tests = counted(undecided, "test");
         lines.push(format!("{tests} undecided: the study stopped once a limit was exceeded"));
     }
-    let room = |cell: &GateCell| cell.rqps.map_or(f64::INFINITY, |it| it.low - (1.0 - cell.margin));
+    let room = |cell: &GateCell| {
+        let of = |ratio: Estimate| match study.counts_only() {
+            true => 1.0 + cell.margin - ratio.high,
+            false => ratio.low - (1.0 - cell.margin),
+        };
+        cell.ratio.map_or(f64::INFINITY, of)
+    };
     let closest = judged.of(GateVerdict::Passed).min_by(|a, b| room(a).total_cmp(&room(b)));
     if let Some(cell) = closest {
         let of = match study.compared.len() {
@@ -155,8 +179,8 @@ fn rest(study: &JudgedStudy, judged: &GateJudgement, has_stopped: bool) -> Vec<S
             "{} passed; closest to its limit: {}{of}, {}, limit {}",
             counted(judged.count(GateVerdict::Passed) as u64, "test"),
             study.cell_name(cell.cell),
-            change(cell),
-            limit(cell)
+            change(study, cell),
+            limit(study, cell)
         ));
     }
     lines
@@ -164,6 +188,12 @@ fn rest(study: &JudgedStudy, judged: &GateJudgement, has_stopped: bool) -> Vec<S
 
 fn basis(study: &JudgedStudy) -> String {
     let record = study.record;
+    if study.counts_only() {
+        return format!(
+            "{}; a gate whose tests all keep their limits fails with at most 0.5%",
+            super::counted::basis(study)
+        );
+    }
     let mut blocks: Vec<u32> = record.slices.iter().map(|slice| slice.block).collect();
     blocks.sort_unstable();
     blocks.dedup();

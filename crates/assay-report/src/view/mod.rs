@@ -11,6 +11,7 @@ pub(crate) mod causes;
 pub(crate) mod caveats;
 pub(crate) mod certainty;
 pub(crate) mod conditions;
+mod counted;
 pub(crate) mod counts;
 pub(crate) mod crossovers;
 pub(crate) mod drawing;
@@ -107,6 +108,8 @@ pub(crate) struct Report<'a> {
     pub(crate) ratios: Vec<Estimate>,
     /// The smallest change of practical interest, as a fraction.
     pub(crate) threshold: f64,
+    /// Whether nothing was timed, and only instructions were counted.
+    pub(crate) counts_only: bool,
     /// Whether the study has so many results that reports show its tests only as a matrix and charts.
     pub(crate) is_large: bool,
     /// Whether the study has more than one combination of clients, tables and rows.
@@ -118,7 +121,10 @@ impl<'a> Report<'a> {
         Self {
             base: study.label(study.base),
             gate: Gate::new(study),
-            answers: answer::answers(study),
+            answers: match study.counts_only() {
+                true => counted::answers(study),
+                false => answer::answers(study),
+            },
             caveats: Caveats::new(study),
             causes: causes::causes(study),
             undecided: undecided::lines(study),
@@ -138,6 +144,7 @@ impl<'a> Report<'a> {
             again: Again::new(study.record),
             ratios: study.judgement.cells.iter().filter_map(|cell| cell.rqps).collect(),
             threshold: threshold(&study.record.study),
+            counts_only: study.counts_only(),
             is_large: study.is_large(),
             several_setups: study.several_setups(),
         }

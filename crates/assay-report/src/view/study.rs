@@ -83,6 +83,11 @@ impl<'a> JudgedStudy<'a> {
         !self.record.is_reported() || self.judgement.cells.iter().any(|cell| cell.blocks > 1)
     }
 
+    /// Whether nothing was timed, and only instructions were counted.
+    pub(crate) fn counts_only(&self) -> bool {
+        self.record.counts_only()
+    }
+
     /// Whether the study has more than one combination of clients, tables and rows.
     pub(crate) fn several_setups(&self) -> bool {
         self.record.study.setups.len() > 1

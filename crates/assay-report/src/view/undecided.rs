@@ -126,7 +126,7 @@ fn single_pair(record: &StudyRecord) -> String {
     }
     let remedy = match record.study.experiment {
         Experiment::Stepwise => format!(": repeat it (`--repeats {REPEATS_MIN}`)"),
-        Experiment::Interleaved | Experiment::Sequential => String::new(),
+        Experiment::Interleaved | Experiment::Sequential | Experiment::Counted => String::new(),
     };
     format!("the uncertainty of a single measurement is unknown{remedy}")
 }
@@ -135,7 +135,7 @@ fn single_pair(record: &StudyRecord) -> String {
 pub(crate) fn way_on(record: &StudyRecord) -> Option<String> {
     let study = &record.study;
     let how = match study.experiment {
-        Experiment::Sequential => return None,
+        Experiment::Sequential | Experiment::Counted => return None,
         // It was measured elsewhere, or it goes on.
         _ if study.recipe.is_empty() || !record.finished => return None,
         Experiment::Stepwise => {

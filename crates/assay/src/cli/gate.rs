@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
+use assay_model::Counting;
 use assay_options::parse_percent;
 use assay_plan::{GateRequest, Request, parse_limit};
-use clap::{Arg, Args};
+use clap::{Arg, ArgGroup, Args};
 use clap_complete::engine::ArgValueCompleter;
 
 use super::{Asked, Measuring, OUTPUT, help};
@@ -16,6 +17,7 @@ use crate::candidates;
 #[command(after_long_help = format!("{}\n\n{}", help::GATE_EXITS, help::SYSTEMS))]
 #[command(mut_arg("tests", |tests| tests.add(ArgValueCompleter::new(candidates::tests))))]
 #[command(mut_args(limits_alone))]
+#[command(group = ArgGroup::new("most").args(["max_slowdown", "max_more"]))]
 pub(crate) struct Gate {
     /// The base, and what must keep up with it, such as `mariadb@10.11 mariadb@11.8`
     #[arg(value_name = "SYSTEM", required_unless_present_any = ["base", "others", "study"])]
@@ -35,14 +37,19 @@ pub(crate) struct Gate {
 
     /// Largest slowdown that passes, as a share of the base's QPS
     #[arg(long, value_name = "PERCENT", value_parser = parse_percent, allow_hyphen_values = true)]
-    #[arg(required_unless_present = "study")]
+    #[arg(required_unless_present_any = ["study", "max_more"])]
     max_slowdown: Option<f64>,
+
+    /// With `--count`, which only counts instructions: most additional instructions that pass, as a share of the base's
+    #[arg(long, value_name = "PERCENT", value_parser = parse_percent, allow_hyphen_values = true)]
+    #[arg(conflicts_with = "max_slowdown")]
+    max_more: Option<f64>,
 
     /// Limit of its own for some tests or for a group, such as `writes=5%`
     ///
     /// It may be given several times, and the last one that applies to a test counts.
     #[arg(long = "limit", value_name = "TESTS=PERCENT", value_parser = parse_limit)]
-    #[arg(requires = "max_slowdown")]
+    #[arg(requires = "most")]
     limits: Vec<(String, f64)>,
 
     /// Let undecided tests pass
@@ -72,7 +79,9 @@ pub(crate) struct Gate {
 /// A gate has limits in place of a threshold, and no twin.
 fn limits_alone(option: Arg) -> Arg {
     match option.get_id().as_str() {
-        "threshold" | "twin" => option.hide(true).conflicts_with_all(["max_slowdown", "study"]),
+        "threshold" | "twin" => {
+            option.hide(true).conflicts_with_all(["max_slowdown", "max_more", "study"])
+        }
         _ => option,
     }
 }
@@ -86,7 +95,13 @@ impl Gate {
             limits.push((scope.clone(), *most));
         }
         let allow_undecided = self.allow_undecided;
-        self.max_slowdown.map(|max_slowdown| GateRequest { max_slowdown, limits, allow_undecided })
+        let most = self.max_slowdown.or(self.max_more)?;
+        Some(GateRequest { most, limits, allow_undecided })
+    }
+
+    /// Whether the limits are those of instructions.
+    pub(crate) fn limits_instructions(&self) -> bool {
+        self.max_more.is_some()
     }
 
     /// The words as the plan takes them; `None` if no system is given, and a study is judged.
@@ -94,6 +109,9 @@ impl Gate {
         let named = self.systems.iter().chain(&self.base).chain(&self.others);
         let systems: Vec<String> = named.cloned().collect();
         let request = self.asked.request(&systems, &self.measuring);
-        (!systems.is_empty()).then(|| Request { gate: self.limits(), ..request })
+        let request = Request { gate: self.limits(), ..request };
+        let counts = |request| Request { count: Counting::Only, threshold: None, ..request };
+        let request = if self.limits_instructions() { counts(request) } else { request };
+        (!systems.is_empty()).then_some(request)
     }
 }

@@ -6,7 +6,7 @@ use clap::Command;
 
 /// Commands by what they are for. A command that no group has is listed under `Other`.
 pub(super) const GROUPS: [(&str, &[&str]); 4] = [
-    ("Measure", &["compare", "gate", "run", "resume", "insert-bench", "doctor"]),
+    ("Measure", &["compare", "gate", "count", "run", "resume", "insert-bench", "doctor"]),
     ("Read", &["report", "studies", "trend", "serve", "claims", "tests"]),
     ("Servers", &["server", "audit", "load", "bench", "cache"]),
     ("Share", &["pack", "verify", "repro", "export", "import"]),
@@ -32,6 +32,14 @@ PRODUCT@dir:PATH, PRODUCT@git:REPO#REF, or the URL of a running server.
 /// Where the rest is.
 pub(super) const MORE: &str = "\
 SYSTEM is PRODUCT@VERSION, such as mariadb@11.8; `assay gate --help` has more forms and options.";
+
+/// What counts are, in short.
+pub(super) const COUNT: &str = "\
+Servers run under valgrind, which is fetched like them. Counts do not depend on how busy the machine
+is: there is no lock, no budget, and a change of 0.5% shows. They say nothing about waiting, caches
+and locks: `assay compare` measures time.
+
+SYSTEM is PRODUCT@VERSION, such as mysql@8.0.33; `assay count --help` has more forms and options.";
 
 /// The exit codes of a gate.
 pub(super) const GATE_EXITS: &str = "\

@@ -3,6 +3,7 @@
 mod bench;
 mod claims;
 mod completions;
+mod count;
 mod evidence;
 mod gate;
 mod help;
@@ -31,6 +32,7 @@ use clap_complete::engine::ArgValueCompleter;
 pub(crate) use bench::Bench;
 pub(crate) use claims::Claims;
 pub(crate) use completions::{Completions, ManPages, Shell};
+pub(crate) use count::Count;
 pub(crate) use evidence::{Export, PackArgs, Repro, VerifyArgs};
 pub(crate) use gate::Gate;
 pub(crate) use help::WELCOME;
@@ -75,6 +77,8 @@ pub(crate) enum Command {
     Compare(Compare),
     /// Compare for CI: the exit code says whether a system is slower than a limit
     Gate(Gate),
+    /// Count the instructions that operations take, by function; the machine may be busy
+    Count(Count),
     /// Run the Insert Benchmark: load, then query while rows come and go at a fixed rate
     InsertBench(InsertBench),
     /// Run the study that a file describes

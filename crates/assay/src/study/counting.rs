@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use assay_load::{Bound, Session, Work};
 use assay_model::{
-    CellCount, CellId, Class, Count, CountBatch, CountedBy, EventKind, PlannedCell, Setup, Slice,
-    System, WorkCounters, counted,
+    CellCount, CellId, Class, Count, CountBatch, CountedBy, Counting as Asked, EventKind,
+    PlannedCell, Setup, Slice, System, WorkCounters, counted,
 };
 use assay_profile::callgrind::{self, Costs};
 use assay_servers::{Counting, Server, Valgrind};
@@ -105,7 +105,7 @@ impl StudyExecutor<'_, '_> {
 
     /// The cells without a count on every system, each test on its data once: a count has one client.
     fn cells_to_count(&mut self) -> Result<Vec<PlannedCell>> {
-        if !self.request.count {
+        if self.request.count == Asked::None {
             return Ok(Vec::new());
         }
         self.recorder.forget_not_counted()?;

@@ -178,7 +178,7 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
         let left_s = (budget_s - self.recorder.used_s()).max(0.0);
         let time = match self.recorder.study().experiment {
             // Its budget is an estimate.
-            Experiment::Stepwise => String::new(),
+            Experiment::Stepwise | Experiment::Counted => String::new(),
             Experiment::Interleaved | Experiment::Sequential => {
                 format!(", {} of the budget left", minutes(left_s))
             }

@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use assay_ledger::Ledger;
-use assay_model::{Examination, Hint, Host, Study, StudyRecord};
+use assay_model::{Examination, Experiment, Hint, Host, Study, StudyRecord};
 use assay_plan::Plan;
 use assay_study::{Driver, End, Shard, carry_out};
 
@@ -58,7 +58,7 @@ pub(crate) fn run(plan: Plan, env: &Environment, ledger: &mut Ledger) -> Result<
     refuse_foreign_tables(&participants, &plan.study, env).map_err(unnamed)?;
     let _data = beforehand(&participants, &plan.study, env).map_err(unnamed)?;
     // Waiting for another study is no part of this one.
-    let _lock = MachineLock::wait(env.progress, &env.interrupt).map_err(unnamed)?;
+    let _lock = lock(&plan.study, env).map_err(unnamed)?;
     let doctor = examine_before(&plan.study, env);
     env.interrupt.check().map_err(|error| unnamed(error.into()))?;
     let host = host(doctor, env).map_err(unnamed)?;
@@ -89,13 +89,22 @@ pub(crate) fn resume(
     resumable::check_time(&record, more_s).map_err(|error| unnamed(error.into()))?;
     let named = |error| Stopped { study: Some(id.to_owned()), error };
     let (participants, _data) = ready_again(&record, env).map_err(named)?;
-    let _lock = MachineLock::wait(env.progress, &env.interrupt).map_err(unnamed)?;
+    let _lock = lock(&record.study, env).map_err(unnamed)?;
     fits_here(&record, env).map_err(unnamed)?;
     let here = Host { doctor: examine_before(&record.study, env), ..here };
     env.interrupt.check().map_err(|error| unnamed(error.into()))?;
     let more = more_s.map(|more_s| resumable::extension(&record, more_s));
     let mut recorder = Recorder::resume(ledger, record, here, changes, more).map_err(named)?;
     finish(&participants, env, &mut recorder, claim)
+}
+
+/// Waits until the machine is free for a study. One that only counts needs no quiet machine; it lets others measure.
+fn lock(study: &Study, env: &Environment) -> Result<Option<MachineLock>> {
+    if study.experiment == Experiment::Counted {
+        give_way();
+        return Ok(None);
+    }
+    MachineLock::wait(env.progress, &env.interrupt).map(Some)
 }
 
 /// The systems of a study that goes on, with their data in the cache.
@@ -126,21 +135,25 @@ fn beforehand(
     let began = Instant::now();
     let loaded = thread::scope(|scope| {
         let load = || {
-            if machine_lock::is_measured() {
-                // Only this thread and the servers that it starts.
-                let lowest = rustix::process::setpriority_process(None, 19);
-                lowest.unwrap_or_else(|error| log::debug!("{error}"));
-            }
+            give_way();
             load_beforehand(participants, study, &local, env)
         };
         let loaded = thread::Builder::new().spawn_scoped(scope, load)?.join();
         loaded.unwrap_or_else(|_| Err(anyhow::anyhow!("internal error: a thread panicked")))
     })?;
-    if began.elapsed() > LOADING_TOLD {
+    if began.elapsed() > LOADING_TOLD && study.experiment != Experiment::Counted {
         let took = seconds(began.elapsed());
         env.progress.note(&format!("loading took {took}, which is not part of the budget"));
     }
     Ok(loaded)
+}
+
+/// Gives this thread, and the servers that it starts, the lowest priority if another assay measures.
+fn give_way() {
+    if machine_lock::is_measured() {
+        let lowest = rustix::process::setpriority_process(None, 19);
+        lowest.unwrap_or_else(|error| log::debug!("{error}"));
+    }
 }
 
 /// This machine, and what was found on it.
@@ -196,7 +209,9 @@ fn measure(participants: &[Participant], env: &Environment, recorder: &mut Recor
     leave_root_for(participants, &local)?;
     let aging_s = still_to_age_s(participants, recorder.study(), &local, env)?;
     let mut outlook = OutlookText::default();
-    env.progress.note(&outlook.write(recorder, aging_s));
+    if recorder.study().experiment != Experiment::Counted {
+        env.progress.note(&outlook.write(recorder, aging_s));
+    }
     let mut driver = Driver::new(recorder.record(), Shard::WHOLE);
     let mut executor = StudyExecutor::new(participants, &local, env, recorder, outlook);
     let end = carry_out(&mut driver, &mut executor)?;

@@ -1,0 +1,134 @@
+//! What a study says in which only instructions were counted.
+
+use assay_model::{CountVerdict, CountedBy, Estimate, Verdict, counted};
+use assay_verdict::{CellJudgement, CountJudgement, SystemSummary, count_threshold};
+
+use super::answer::SystemAnswer;
+use super::counts::lines;
+use super::study::JudgedStudy;
+use crate::number::{duration, share};
+use crate::words::sentence;
+
+/// One answer for each system but the base.
+pub(super) fn answers<'a>(study: &'a JudgedStudy<'a>) -> Vec<SystemAnswer<'a>> {
+    study.judgement.systems.iter().map(|summary| answer(study, summary)).collect()
+}
+
+/// In how many tests a system executes more or fewer instructions than the base.
+fn answer<'a>(study: &'a JudgedStudy<'a>, summary: &SystemSummary) -> SystemAnswer<'a> {
+    let of_system = |cell: &&CellJudgement| cell.system == summary.system;
+    let cells: Vec<&CellJudgement> = study.judgement.cells.iter().filter(of_system).collect();
+    let counts: Vec<&CountJudgement> = cells.iter().filter_map(|it| it.count.as_ref()).collect();
+    let count = |verdict| counts.iter().filter(|it| it.verdict == Some(verdict)).count();
+    let (more, fewer) = (count(CountVerdict::More), count(CountVerdict::Fewer));
+    let others = [
+        (count(CountVerdict::Same), Said::Same),
+        (count(CountVerdict::Undecided), Said::Undecided),
+        (cells.iter().filter(|it| it.verdict == Verdict::Failed).count(), Said::Failed),
+    ];
+    let [same, undecided, failed] = others;
+    let order = if fewer > more {
+        [(fewer, Said::Fewer), (more, Said::More), same, undecided, failed]
+    } else {
+        [(more, Said::More), (fewer, Said::Fewer), same, undecided, failed]
+    };
+    let mut found = order.into_iter().filter(|(number, _)| *number > 0);
+    let mut ratios: Vec<f64> = counts.iter().filter_map(|it| Some(it.ratio?.value)).collect();
+    ratios.sort_by(f64::total_cmp);
+    let median = ratios.get(ratios.len() / 2).filter(|_| ratios.len() > 1);
+    let median =
+        median.map_or_else(String::new, |it| format!(" (median over tests: {})", percent(*it)));
+    let (name, base) = (study.label(summary.system), study.label(study.base));
+    let tests = counted(cells.len() as u64, "test");
+    let said = match found.next() {
+        None => format!("is not counted yet against {base}"),
+        Some((number, first)) => {
+            let rest = found.map(|(number, it)| format!(", {} {number}", it.short()));
+            let rest: String = rest.collect();
+            format!("{} {base} in {number} of {tests}{rest}{median}", first.against())
+        }
+    };
+    SystemAnswer {
+        system: name,
+        sentence: format!("{name} {said}"),
+        sentence_below_name: sentence(&said),
+        reasons: Vec::new(),
+        tendency: match more.cmp(&fewer) {
+            std::cmp::Ordering::Greater => Verdict::Slower,
+            std::cmp::Ordering::Less => Verdict::Faster,
+            std::cmp::Ordering::Equal => Verdict::Same,
+        },
+        counts: Vec::new(),
+        tests: Vec::new(),
+        largest: Vec::new(),
+    }
+}
+
+/// What is said of a system in a test.
+#[derive(Debug, Clone, Copy)]
+enum Said {
+    More,
+    Fewer,
+    Same,
+    Undecided,
+    Failed,
+}
+
+impl Said {
+    /// The words between the system and the base.
+    fn against(self) -> &'static str {
+        match self {
+            Self::More => "executes more instructions than",
+            Self::Fewer => "executes fewer instructions than",
+            Self::Same => "executes as many instructions as",
+            Self::Undecided => "is undecided against",
+            Self::Failed => "could not be counted against",
+        }
+    }
+
+    /// The words before a number of further tests.
+    fn short(self) -> &'static str {
+        match self {
+            Self::More => "more in",
+            Self::Fewer => "fewer in",
+            Self::Same => "as many in",
+            Self::Undecided => "undecided in",
+            Self::Failed => "not counted in",
+        }
+    }
+}
+
+/// The amount of counting behind the answer.
+pub(super) fn basis(study: &JudgedStudy) -> String {
+    let record = study.record;
+    let count = record.counts.first().map(|it| &it.count);
+    let by = count.map_or(CountedBy::default(), |count| count.by).word();
+    let instances = count.map_or(0, |count| count.instances.len());
+    format!(
+        "counted by {by} on {} of each system, {}; changes below {} are ignored",
+        counted(instances as u64, "fresh server"),
+        duration(record.elapsed_s()),
+        share(count_threshold(&record.study)),
+    )
+}
+
+/// The functions that make up most of a change, in words.
+pub(super) fn causes(cell: &CellJudgement) -> Option<String> {
+    let functions = cell.count.as_ref()?.functions.as_ref()?;
+    let (shown, _) = lines(functions, NAMED);
+    let named = shown.iter().map(|line| format!("{} {:+.0}", line.name, line.change));
+    let named: Vec<String> = named.map(|it| it.replace('-', "−")).collect();
+    (!named.is_empty()).then(|| format!("instructions per operation: {}", named.join(", ")))
+}
+
+/// Functions of a sentence.
+const NAMED: usize = 3;
+
+/// The change of a count with its interval: counts are exact to a hundredth of a percent.
+pub(super) fn change(Estimate { value, low, high }: Estimate) -> String {
+    format!("{} [{}, {}]", percent(value), percent(low), percent(high))
+}
+
+fn percent(ratio: f64) -> String {
+    format!("{:+.2}%", 100.0 * (ratio - 1.0)).replace('-', "−")
+}
