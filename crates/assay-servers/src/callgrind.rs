@@ -8,10 +8,13 @@ use std::fs::Permissions;
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
 
 use fs_err as fs;
-use rustix::process::Pid;
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use crate::error::Error;
 use crate::interpreter::with_loader;
@@ -218,12 +221,12 @@ impl<'a> Counting<'a> {
         };
         let sent: Vec<_> = pids.iter().map(send).collect::<io::Result<_>>()?;
         // Waits for all of them before an error is returned, so that none is left running.
-        let ended = sent.into_iter().map(|(pid, child)| (pid, child.wait_with_output()));
+        let ended = sent.into_iter().map(|(pid, child)| (pid, answer(pid, child)));
         let ended: Vec<(i32, io::Result<Output>)> = ended.collect();
         let mut answers = Vec::with_capacity(ended.len());
         for (pid, output) in ended {
             let output = output?;
-            let is_gone = pid != self.first && !Path::new(&format!("/proc/{pid}")).exists();
+            let is_gone = pid != self.first && has_ended(pid);
             if !output.status.success() && !is_gone {
                 let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
                 return Err(Error::Valgrind { pid, said });
@@ -232,6 +235,35 @@ impl<'a> Counting<'a> {
         }
         Ok(answers)
     }
+}
+
+/// How often a command looks whether its process has ended.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// What a command to a process says. The command traces the process. If the process is killed meanwhile, the command
+/// may wait for it for ever, and the process's parent for the command; so the command is killed then.
+fn answer(pid: i32, command: Child) -> io::Result<Output> {
+    let (done, ended) = mpsc::channel::<()>();
+    let own = pidfd_open(Pid::from_child(&command), PidfdFlags::empty())?;
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            while ended.recv_timeout(LOOK_EVERY) == Err(mpsc::RecvTimeoutError::Timeout) {
+                if has_ended(pid) {
+                    // It may have ended by itself.
+                    let _ = pidfd_send_signal(&own, Signal::KILL);
+                }
+            }
+        });
+        let output = command.wait_with_output();
+        drop(done);
+        output
+    })
+}
+
+/// Whether a process has ended, although its parent may not know yet.
+fn has_ended(pid: i32) -> bool {
+    let status = fs::read_to_string(format!("/proc/{pid}/status"));
+    status.map_or(true, |it| it.lines().any(|line| line.starts_with("State:\tZ")))
 }
 
 /// Process and thread of a file of counts: `counts.PID.PART-THREAD`. The part is a number that rises.

@@ -1,10 +1,14 @@
 //! Servers under callgrind: what a connection's thread counts depends on its work alone.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::thread;
+use std::time::Duration;
+
 use assay_model::Product;
 use assay_servers::{Counting, Error, Server, Valgrind};
 use assay_testkit::{options, product_prefix, site, template, valgrind};
 use assay_wire::Connection;
+use rustix::process::{Pid, Signal, kill_process};
 
 assay_testkit::supervisor_entry!();
 
@@ -58,6 +62,26 @@ fn repeats(product: Product, version: &str) {
     served.counting.count(false).unwrap();
     drop(served);
     server.stop().unwrap();
+}
+
+/// A command to a server that is killed meanwhile ends.
+#[test]
+fn a_server_that_is_killed_leaves_no_command_waiting() {
+    let valgrind = valgrind();
+    let prefix = product_prefix(Product::MariaDb, "10.11");
+    let root = tempfile::tempdir().unwrap();
+    let (site, template) = (site(root.path()), template(&prefix));
+    let server =
+        Server::start_counted(&site, &prefix, &options(&prefix), &template, &valgrind).unwrap();
+    let counting = server.counting(&valgrind);
+    thread::scope(|scope| {
+        let error = scope.spawn(|| (0..).find_map(|_| counting.count(false).err()));
+        thread::sleep(Duration::from_millis(150));
+        let pid = Pid::from_raw(server.pid()).unwrap();
+        kill_process(pid, Signal::KILL).unwrap();
+        let error = error.join().unwrap().unwrap();
+        assert!(matches!(error, Error::Valgrind { .. }), "{error}");
+    });
 }
 
 #[test]
