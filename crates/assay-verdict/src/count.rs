@@ -36,6 +36,8 @@ pub struct CountJudgement {
     pub ratio: Option<Estimate>,
     /// The verdict on `ratio`; `None` for the base.
     pub verdict: Option<CountVerdict>,
+    /// Pairs of batches that were left out of `ratio`, because something happened in one of them that happens once.
+    pub left_out: u32,
     /// The functions whose instructions changed; `None` for the base.
     pub functions: Option<Instructions>,
 }
@@ -99,9 +101,9 @@ pub(crate) fn gate(record: &StudyRecord, cells: &[CellJudgement]) -> Option<Gate
         let found = cells.iter().find(|it| (it.cell, it.system) == (cell, system));
         let count = |system: usize| {
             let found = record.counts.iter().find(|it| (it.cell, it.system) == (cell, system));
-            found.map(|it| slopes(&it.count, |batch| Some(batch.serving)))
+            found.map(|it| each(&it.count))
         };
-        let ratios = count(system).zip(count(base)).map(|(one, base)| ratios(&one, &base));
+        let ratios = count(system).zip(count(base)).map(|(one, base)| kept(ratios(&one, &base)).0);
         let at = |level| estimate(ratios.as_ref()?, level);
         let limit = 1.0 + margin;
         let verdict = match (at(0.05), at(level)) {
@@ -120,71 +122,119 @@ fn counted(count: &Count) -> Counted<'_> {
     Counted { ops: *ops, server, stripped, functions }
 }
 
-/// Judges a count beside that of the base, if it is not the base itself. `None` if it has no pair of batches.
+/// Judges a count beside that of the base, if it is not the base itself. `None` if it has no batch.
 pub(crate) fn judge(count: &Count, base: Option<&Count>, threshold: f64) -> Option<CountJudgement> {
-    let slopes = slopes(count, |batch| Some(batch.serving));
-    let background = self::slopes(count, |batch| batch.background);
-    let background: Vec<f64> = background.into_iter().flatten().collect();
-    let (ratio, verdict) = match base {
+    let each = each(count);
+    let total = |of: fn(&CountBatch) -> Option<u64>| {
+        let batches = || count.instances.iter().flatten();
+        let sum = batches().map(|it| Some(of(it)? as f64)).sum::<Option<f64>>()?;
+        let value = sum / batches().map(|batch| batch.ops).sum::<f64>();
+        value.is_finite().then_some(value)
+    };
+    let (ratio, verdict, left_out) = match base {
         Some(base) => {
-            let ratios = ratios(&slopes, &self::slopes(base, |batch| Some(batch.serving)));
+            let (ratios, left_out) = kept(ratios(&each, &self::each(base)));
             let (ratio, called) = (estimate(&ratios, 0.05)?, estimate(&ratios, CALLED)?);
-            (Some(ratio), Some(verdict(ratio, called, threshold)))
+            (Some(ratio), Some(verdict(ratio, called, threshold)), left_out)
         }
-        None => (None, None),
+        None => (None, None, 0),
     };
     Some(CountJudgement {
         by: count.by,
-        instructions: estimate(&slopes, 0.05)?,
-        background: median(&background),
+        instructions: own_estimate(total(|batch| Some(batch.serving))?, &each)?,
+        background: total(|batch| batch.background),
         ratio,
         verdict,
+        left_out,
         functions: None,
     })
 }
 
-/// What an operation takes, by instance and pair of batches: the difference of two batches, so that what a batch takes
-/// besides its operations does not count.
-fn slopes(count: &Count, of: impl Fn(&CountBatch) -> Option<u64>) -> Vec<Vec<f64>> {
-    let slope = |pair: &[CountBatch]| {
-        let [one, other] = pair else { return None };
-        let instructions = of(other)? as f64 - of(one)? as f64;
-        let slope = instructions / (other.ops - one.ops);
-        slope.is_finite().then_some(slope)
+/// What an operation takes, by instance and batch.
+fn each(count: &Count) -> Vec<Vec<f64>> {
+    let of_instance = |batches: &Vec<CountBatch>| {
+        batches.iter().map(|batch| batch.serving as f64 / batch.ops).collect()
     };
-    let of_instance =
-        |batches: &Vec<CountBatch>| batches.chunks(2).filter_map(slope).collect::<Vec<f64>>();
     count.instances.iter().map(of_instance).collect()
 }
 
-/// The ratios of pairs that have the same events.
-fn ratios(slopes: &[Vec<f64>], base: &[Vec<f64>]) -> Vec<Vec<f64>> {
-    let of_pair = |(one, base): (&f64, &f64)| Some(one / base).filter(|it| *it > 0.0);
+/// The ratios of batches that have the same events, by instance.
+fn ratios(each: &[Vec<f64>], base: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    let is_ratio = |ratio: &f64| ratio.is_finite() && *ratio > 0.0;
     let of_instance = |(one, base): (&Vec<f64>, &Vec<f64>)| {
-        one.iter().zip(base).filter_map(of_pair).collect::<Vec<f64>>()
+        one.iter().zip(base).map(|(one, base)| one / base).filter(is_ratio).collect()
     };
-    slopes.iter().zip(base).map(of_instance).collect()
+    each.iter().zip(base).map(of_instance).collect()
 }
 
-/// An estimate with its interval of confidence 1 − `level`, from the values of each instance. One batch in which
-/// something happened that happens once moves no median; instances that differ widen the interval.
-fn estimate(values: &[Vec<f64>], level: f64) -> Option<Estimate> {
-    let medians: Vec<f64> = values.iter().filter_map(|of| median(of)).collect();
-    let value = medians.iter().sum::<f64>() / medians.len() as f64;
-    if medians.is_empty() || !value.is_finite() {
+/// The values without those of batches in which something happened that happens once, such as a page that was read or
+/// a job on statistics, and how many these are. Many of them are no exception, so they stay.
+fn kept(values: Vec<Vec<f64>>) -> (Vec<Vec<f64>>, u32) {
+    let all: Vec<f64> = values.iter().flatten().copied().collect();
+    let Some(centre) = median(&all) else { return (values, 0) };
+    let deviations: Vec<f64> = all.iter().map(|it| (it - centre).abs()).collect();
+    // The median deviation of normal values is their standard deviation divided by 1.4826.
+    let usual = 1.4826 * median(&deviations).unwrap_or_default();
+    let is_usual = |value: &f64| (value - centre).abs() <= FAR * usual.max(FLOOR * centre);
+    let left_out = all.iter().filter(|it| !is_usual(it)).count();
+    if left_out as f64 > EXCEPTIONS * all.len() as f64 {
+        return (values, 0);
+    }
+    let kept = values.into_iter().map(|of| of.into_iter().filter(is_usual).collect()).collect();
+    (kept, left_out as u32)
+}
+
+/// A value that is further from the median of all than so many standard deviations is left out, as long as these are no
+/// larger part of all.
+const FAR: f64 = 5.0;
+const EXCEPTIONS: f64 = 0.25;
+
+/// Mean and standard error of values, from those of each instance. The error is the larger one of two: that of all
+/// batches, and that of the instances' means.
+fn mean(values: &[Vec<f64>]) -> Option<(f64, f64)> {
+    let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len() as f64;
+    let of_instances: Vec<&Vec<f64>> = values.iter().filter(|it| !it.is_empty()).collect();
+    let means: Vec<f64> = of_instances.iter().map(|it| mean(it)).collect();
+    let (value, instances) = (mean(&means), means.len() as f64);
+    if !value.is_finite() {
         return None;
     }
-    let within = values.iter().zip(&medians);
-    let deviations = within.flat_map(|(of, centre)| of.iter().map(move |it| (it - centre).abs()));
-    let deviations: Vec<f64> = deviations.collect();
-    let count = deviations.len() as f64;
-    // Standard error of a median of normal values, whose standard deviation is 1.4826 times the median deviation.
-    let se_within = 1.2533 * 1.4826 * median(&deviations)? / count.sqrt();
-    let widest = medians.iter().map(|it| (it - value).abs()).fold(0.0, f64::max);
-    let se_between = widest / (medians.len() as f64).sqrt();
-    let se = se_within.max(se_between).max(FLOOR * value.abs());
-    let half = upper_quantile(level / 2.0, (count - 1.0).max(1.0)) * se;
-    Some(Estimate { value, low: value - half, high: value + half })
+    let within = of_instances.iter().zip(&means);
+    let squares: f64 =
+        within.flat_map(|(of, mean)| of.iter().map(move |it| (it - mean).powi(2))).sum();
+    let count = of_instances.iter().map(|it| it.len()).sum::<usize>() as f64;
+    let se_within = (squares / (count - instances).max(1.0) / count).sqrt();
+    let squares: f64 = means.iter().map(|it| (it - value).powi(2)).sum();
+    let se_between = (squares / (instances - 1.0).max(1.0) / instances).sqrt();
+    Some((value, se_within.max(se_between)))
+}
+
+/// An estimate of a ratio with its interval of confidence 1 − `level`, from the values of each instance.
+fn estimate(values: &[Vec<f64>], level: f64) -> Option<Estimate> {
+    let (value, se) = mean(values)?;
+    Some(with_interval(value, se.max(FLOOR * value), values, level))
+}
+
+/// The instructions of a system with their 95% interval. Batches have different events, so their differences are no
+/// error; what the same events take on two instances is.
+fn own_estimate(value: f64, each: &[Vec<f64>]) -> Option<Estimate> {
+    let relative = match each {
+        [one, other, ..] => {
+            let (ratio, se) =
+                mean(&ratios(std::slice::from_ref(one), std::slice::from_ref(other)))?;
+            // The mean of two has half of the error of their difference.
+            se.max((ratio - 1.0).abs()) / 2.0
+        }
+        _ => mean(each)?.1 / value,
+    };
+    Some(with_interval(value, relative.max(FLOOR) * value, each, 0.05))
+}
+
+fn with_interval(value: f64, se: f64, values: &[Vec<f64>], level: f64) -> Estimate {
+    let count: usize = values.iter().map(Vec::len).sum();
+    let freedom = count.saturating_sub(values.len()).max(1);
+    let half = upper_quantile(level / 2.0, freedom as f64) * se;
+    Estimate { value, low: value - half, high: value + half }
 }
 
 /// The verdict on a ratio with its 95% interval and the wider one for calls.
@@ -206,66 +256,64 @@ mod tests {
 
     use super::*;
 
-    /// Two instances of three pairs of batches, with a cost of a batch and noise.
-    fn count(each: f64, noise: [f64; 6]) -> Count {
-        let batch = |events: u64, each: f64| CountBatch {
-            events,
-            ops: events as f64,
-            serving: 5000 + (each * events as f64) as u64,
-            background: Some(70 * events),
+    /// Two instances of six batches whose events differ, with noise.
+    fn count(each: f64, noise: [f64; 12]) -> Count {
+        let batch = |(number, noise): (usize, f64)| CountBatch {
+            events: 100,
+            ops: 100.0,
+            serving: (100.0 * each * (1.0 + 0.1 * (number % 6) as f64) * (1.0 + noise)) as u64,
+            background: Some(7000),
         };
-        let pairs = noise.map(|noise| {
-            let each = each * (1.0 + noise);
-            [batch(100, each), batch(300, each)]
-        });
-        let (one, other) = pairs.split_at(3);
+        let batches: Vec<CountBatch> = noise.into_iter().enumerate().map(batch).collect();
         Count {
             by: CountedBy::Callgrind,
             version: None,
-            instances: [one, other].map(|of| of.concat()).into(),
+            instances: batches.chunks(6).map(<[_]>::to_vec).collect(),
             functions: Vec::new(),
             calls: CallTree::default(),
-            ops: 2400,
+            ops: 1200,
             server: String::new(),
             stripped: Vec::new(),
         }
     }
 
-    const NOISE: [f64; 6] = [0.0002, -0.0003, 0.0001, 0.0004, -0.0002, -0.0001];
+    const EXACT: [f64; 12] = [0.0; 12];
+    const ONE: [f64; 6] = [0.0002, -0.0003, 0.0001, 0.0004, -0.0002, -0.0001];
+
+    fn of(each: f64, one: [f64; 6], other: [f64; 6]) -> CountJudgement {
+        let mut noise = EXACT;
+        noise.iter_mut().zip(one.into_iter().chain(other)).for_each(|(to, it)| *to = it);
+        judge(&count(each, noise), Some(&count(40_000.0, EXACT)), COUNT_THRESHOLD).unwrap()
+    }
 
     #[test]
-    fn what_a_batch_takes_besides_does_not_count() {
-        let judged = judge(&count(40_000.0, [0.0; 6]), None, COUNT_THRESHOLD).unwrap();
-        assert!((judged.instructions.value - 40_000.0).abs() < 1.0, "{judged:?}");
+    fn batches_of_different_events_are_no_error() {
+        let judged = judge(&count(40_000.0, EXACT), None, COUNT_THRESHOLD).unwrap();
+        let Estimate { value, low, high } = judged.instructions;
+        assert!((value - 50_000.0).abs() < 1.0 && (high - low) / value < 0.001, "{judged:?}");
         assert_eq!((judged.background, judged.ratio, judged.verdict), (Some(70.0), None, None));
     }
 
     #[test]
     fn changes_beyond_the_threshold_are_called_and_equal_code_is_the_same() {
-        let base = count(40_000.0, [0.0; 6]);
-        let of =
-            |each: f64, noise| judge(&count(each, noise), Some(&base), COUNT_THRESHOLD).unwrap();
-        assert_eq!(of(40_000.0, NOISE).verdict, Some(CountVerdict::Same));
-        assert_eq!(of(40_400.0, NOISE).verdict, Some(CountVerdict::More));
-        assert_eq!(of(39_600.0, NOISE).verdict, Some(CountVerdict::Fewer));
-        let ratio = of(40_400.0, NOISE).ratio.unwrap();
+        assert_eq!(of(40_000.0, ONE, ONE).verdict, Some(CountVerdict::Same));
+        assert_eq!(of(40_400.0, ONE, ONE).verdict, Some(CountVerdict::More));
+        assert_eq!(of(39_600.0, ONE, ONE).verdict, Some(CountVerdict::Fewer));
+        let ratio = of(40_400.0, ONE, ONE).ratio.unwrap();
         assert!(ratio.low > 1.009 && ratio.high < 1.011, "{ratio:?}");
     }
 
     #[test]
-    fn what_happens_once_moves_nothing_and_instances_that_differ_widen_the_interval() {
-        let base = count(40_000.0, [0.0; 6]);
-        let once = [0.0002, 0.9, 0.0001, 0.0004, -0.0002, -0.0001];
-        let judged = judge(&count(40_000.0, once), Some(&base), COUNT_THRESHOLD).unwrap();
-        assert_eq!(judged.verdict, Some(CountVerdict::Same), "{judged:?}");
-        let differ = [0.0, 0.0, 0.0, 0.02, 0.02, 0.02];
-        let judged = judge(&count(40_000.0, differ), Some(&base), COUNT_THRESHOLD).unwrap();
-        assert_eq!(judged.verdict, Some(CountVerdict::Undecided), "{judged:?}");
+    fn what_happens_once_is_left_out_and_instances_that_differ_widen_the_interval() {
+        let once = of(40_000.0, [0.0002, 0.9, 0.0001, 0.0004, -0.0002, -0.0001], ONE);
+        assert_eq!((once.verdict, once.left_out), (Some(CountVerdict::Same), 1), "{once:?}");
+        let differ = of(40_000.0, [0.0; 6], [0.02; 6]);
+        assert_eq!((differ.verdict, differ.left_out), (Some(CountVerdict::Undecided), 0));
     }
 
     #[test]
     fn nothing_counted_is_no_judgement() {
-        let mut empty = count(1.0, [0.0; 6]);
+        let mut empty = count(1.0, EXACT);
         empty.instances = vec![Vec::new()];
         assert_eq!(judge(&empty, None, COUNT_THRESHOLD), None);
     }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::pace::Pace;
 use crate::stop::Stop;
 
 /// Where a server listens.
@@ -57,6 +58,8 @@ pub struct ConnectOptions {
     pub timeout: Duration,
     /// Ends the connection when asked, whatever it waits for.
     pub stop: Stop,
+    /// What the connection waits for before it sends a request.
+    pub pace: Pace,
 }
 
 impl ConnectOptions {
@@ -70,6 +73,7 @@ impl ConnectOptions {
             database: None,
             timeout: Duration::from_secs(30),
             stop: Stop::default(),
+            pace: Pace::default(),
         }
     }
 

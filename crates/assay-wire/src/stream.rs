@@ -17,6 +17,7 @@ use rustix::net::{
 use crate::budget::ReadBudget;
 use crate::error::Error;
 use crate::options::{Address, ConnectOptions};
+use crate::pace::Pace;
 use crate::stop::{Breaker, Watched};
 use crate::waiter::Waiter;
 
@@ -27,6 +28,7 @@ pub(crate) struct Stream {
     waiter: Waiter,
     address: Address,
     limit: Duration,
+    pace: Pace,
     sent: u64,
     received: u64,
 }
@@ -34,7 +36,7 @@ pub(crate) struct Stream {
 impl Stream {
     /// Connects within the timeout, which then bounds every wait of this stream.
     pub(crate) fn connect(options: &ConnectOptions) -> Result<Self, Error> {
-        let ConnectOptions { ref address, timeout: limit, ref stop, .. } = *options;
+        let ConnectOptions { ref address, timeout: limit, ref stop, ref pace, .. } = *options;
         let connected = match address {
             Address::Unix(path) => connect_unix(path, limit),
             Address::Tcp { host, port } => connect_tcp(host, *port, limit),
@@ -43,7 +45,8 @@ impl Stream {
         match connected {
             Ok((waiter, socket)) => {
                 let (socket, address) = (stop.watch(socket), address.clone());
-                Ok(Self { socket, waiter, address, limit, sent: 0, received: 0 })
+                let pace = pace.clone();
+                Ok(Self { socket, waiter, address, limit, pace, sent: 0, received: 0 })
             }
             Err(error) if is_timeout(error.kind()) => {
                 Err(Error::Timeout { address: address.to_string(), limit })
@@ -79,6 +82,7 @@ impl Stream {
     }
 
     pub(crate) fn send(&mut self, mut bytes: &[u8]) -> Result<(), Error> {
+        self.pace.wait();
         while !bytes.is_empty() {
             match send(&self.socket, bytes, SendFlags::NOSIGNAL) {
                 Ok(count) => {

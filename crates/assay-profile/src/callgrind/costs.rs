@@ -134,6 +134,9 @@ impl Costs {
             self.calls.push(Call { caller, callee, calls: 0, inclusive: 0 });
         }
         let call = self.calls.get_mut(found)?;
+        // The tool subtracts what it had counted when a call began, which may be more if it was told to begin anew
+        // meanwhile.
+        let inclusive = if inclusive > i64::MAX as u64 { 0 } else { inclusive };
         call.calls = call.calls.checked_add(calls)?;
         call.inclusive = call.inclusive.checked_add(inclusive)?;
         Some(())

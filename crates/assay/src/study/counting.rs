@@ -1,11 +1,13 @@
 //! Counts the instructions that operations take, on instances of their own under valgrind.
 //!
-//! Counts do not depend on what else the machine does, so the systems are counted at the same time, and nothing waits
-//! for a quiet machine. All of them carry out the same events, by one client, in batches of N and of three times as
-//! many: what an event takes is the difference of two batches, without what a batch takes besides.
+//! Counts do not depend on what else the machine does, so all instances of all systems are counted at the same time, and
+//! nothing waits for a quiet machine. All of them carry out the same batches of events, by one client: a batch on one
+//! system has its counterpart on every other. The client connects before anything is counted.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use assay_load::{Bound, Session, Work};
@@ -14,9 +16,9 @@ use assay_model::{
     PlannedCell, Setup, Slice, System, WorkCounters, counted,
 };
 use assay_profile::callgrind::{self, Costs};
-use assay_servers::{Counting, Server, Valgrind};
+use assay_servers::{Counting, Server, Valgrind, wait_for_thread};
 use assay_study::Phase;
-use assay_wire::{ConnectOptions, Connection};
+use assay_wire::{ConnectOptions, Connection, Pace};
 
 use super::executor::StudyExecutor;
 use super::profiling::told;
@@ -26,15 +28,19 @@ use crate::systems::{DATABASE, StudyTables, fetch_valgrind, start_counted};
 /// Fresh instances of each system.
 const INSTANCES: usize = 2;
 
-/// Pairs of batches of an instance, of N and of 3 N events.
-const PAIRS: u64 = 3;
+/// Batches of an instance.
+const BATCHES: u64 = 6;
 
-/// About how long a batch of N events takes, and events of a batch at most.
-const BATCH: Duration = Duration::from_millis(250);
+/// About how many instructions a batch has, and how many events at most. With fewer, what background threads happen to
+/// do meanwhile counts for more; with more, counting takes longer.
+const INSTRUCTIONS: u64 = 20_000_000;
 const EVENTS_MOST: u64 = 3000;
 
-/// How many times N events are carried out before any is counted.
+/// How many times as many events as a batch has are carried out before any is counted, and then once more.
 const WARM: u64 = 2;
+
+/// Events from which the size of a batch follows.
+const SAMPLE: u64 = 4;
 
 /// The longest wait for an event under valgrind, and for background work to end.
 const EVENT_LIMIT: Duration = Duration::from_secs(300);
@@ -80,18 +86,9 @@ impl StudyExecutor<'_, '_> {
         if self.templates.is_empty() {
             self.load()?;
         }
+        let count = |server: &str, counts| document(server, &version, counts);
         for (phase, cells) in phases {
-            let begun = cells.iter().map(|cell| CountedCell::new(cell, self.participants.len()));
-            let counted = self.count_phase(phase, begun.collect(), &held.valgrind)?;
-            for cell in counted.into_iter().filter(|cell| !cell.is_failed) {
-                let count = |(system, counts): (usize, Counts)| CellCount {
-                    system,
-                    cell: cell.planned.id,
-                    count: counts.document(&version, self.module(system)),
-                };
-                let all: Vec<CellCount> = cell.systems.into_iter().enumerate().map(count).collect();
-                self.recorder.counts(&all)?;
-            }
+            self.count_phase(phase, &cells, &held.valgrind, &count)?;
         }
         Ok(())
     }
@@ -124,40 +121,40 @@ impl StudyExecutor<'_, '_> {
         Ok(cells)
     }
 
-    /// Counts cells on fresh instances. One that a system cannot count is left out on all of them.
-    fn count_phase<'c>(
+    /// Counts cells on fresh instances. One that a system cannot count is left out on all of them: nothing would be
+    /// equal to it.
+    fn count_phase(
         &mut self,
         phase: Phase,
-        mut cells: Vec<CountedCell<'c>>,
+        cells: &[PlannedCell],
         valgrind: &Valgrind,
-    ) -> Result<Vec<CountedCell<'c>>> {
-        for instance in 1..=INSTANCES {
-            let servers = self.start_counted_all(phase, valgrind);
-            for cell in cells.iter_mut().filter(|cell| !cell.is_failed) {
-                self.env.interrupt.check()?;
-                let name = &cell.planned.id.test.name;
-                let what = format!("counting {name}, instance {instance} of {INSTANCES}");
-                self.env.progress.update(&what);
-                let counted = match &servers {
-                    Ok(servers) => self.count_cell(cell, servers, valgrind),
-                    Err(error) => {
-                        cell.is_failed = true;
-                        self.not_counted(cell.planned, error)?;
-                        continue;
-                    }
-                };
-                match counted {
-                    Ok(batches) => {
-                        cell.systems.iter_mut().zip(batches).for_each(|(all, of)| all.add(of));
-                    }
-                    Err(error) => {
-                        cell.is_failed = true;
-                        self.not_counted(cell.planned, &error)?;
-                    }
+        document: &impl Fn(&str, Counts) -> Count,
+    ) -> Result<()> {
+        let started = self.start_counted_all(phase, valgrind);
+        for (number, cell) in cells.iter().enumerate() {
+            self.env.interrupt.check()?;
+            let of = format!("{} of {}", number + 1, cells.len());
+            self.env.progress.update(&format!("counting {} ({of})", cell.id.test.name));
+            let counted = match &started {
+                Ok(instances) => self.count_cell(cell.id, instances, valgrind),
+                Err(error) => {
+                    self.not_counted(cell, error)?;
+                    continue;
                 }
+            };
+            match counted {
+                Ok(systems) => {
+                    let modules = (0..systems.len()).map(|system| self.module(system));
+                    let counts = modules.zip(systems).enumerate().map(|(system, (module, of))| {
+                        CellCount { system, cell: cell.id, count: document(&module, of) }
+                    });
+                    let counts: Vec<CellCount> = counts.collect();
+                    self.recorder.counts(&counts)?;
+                }
+                Err(error) => self.not_counted(cell, &error)?,
             }
         }
-        Ok(cells)
+        Ok(())
     }
 
     /// The module of a server's own code.
@@ -168,11 +165,12 @@ impl StudyExecutor<'_, '_> {
         program.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
     }
 
-    /// An instance of each system that assay starts, under valgrind, with filled caches.
-    fn start_counted_all(&self, phase: Phase, valgrind: &Valgrind) -> Result<Vec<Server>> {
+    /// The instances, each with a server of every system under valgrind, with filled caches.
+    fn start_counted_all(&self, phase: Phase, valgrind: &Valgrind) -> Result<Vec<Vec<Server>>> {
         let (study, site) = (self.recorder.study(), &self.local.site);
         self.env.progress.update("starting servers under valgrind");
-        let all = self.participants.iter().enumerate().map(|(system, participant)| {
+        let all = (0..INSTANCES).flat_map(|_| self.participants.iter().enumerate());
+        let all = all.map(|(system, participant)| {
             let template = self.templates.of(system, phase.data);
             move || -> Result<Server> {
                 let server = start_counted(participant, template?, phase, valgrind, site)?;
@@ -181,57 +179,45 @@ impl StudyExecutor<'_, '_> {
                 Ok(server)
             }
         });
-        together(all).into_iter().collect()
+        let mut all = together(all).into_iter();
+        let systems = self.participants.len();
+        (0..INSTANCES).map(|_| all.by_ref().take(systems).collect()).collect()
     }
 
-    /// The batches of a cell on all systems, which carry out the same events. How many that are is found on the first
-    /// instance of the base.
+    /// The batches of a cell on all systems. How many events they have is found on the first instance of the base.
     fn count_cell(
         &self,
-        cell: &mut CountedCell<'_>,
-        servers: &[Server],
+        cell: CellId,
+        instances: &[Vec<Server>],
         valgrind: &Valgrind,
-    ) -> Result<Vec<(Vec<CountBatch>, Costs)>> {
-        let (study, id) = (self.recorder.study(), cell.planned.id);
-        let mut counters = Vec::with_capacity(servers.len());
-        for (server, participant) in servers.iter().zip(self.participants) {
-            let system = &participant.system;
-            let work = Work {
-                dialect: system.spec.product.dialect(),
-                test: id.test,
-                setup: Setup { clients: 1, ..id.setup },
-                statements: study.statements,
-                seed: study.seed,
-            };
-            counters.push(Counter { server, valgrind, system, work });
-        }
+    ) -> Result<Vec<Counts>> {
+        let (study, systems) = (self.recorder.study(), self.participants);
+        let servers = || instances.iter().flat_map(|servers| servers.iter().zip(systems));
+        let counters: Vec<Counter<'_>> = servers()
+            .map(|(server, participant)| {
+                let system = &participant.system;
+                let work = Work {
+                    dialect: system.spec.product.dialect(),
+                    test: cell.test,
+                    setup: Setup { clients: 1, ..cell.setup },
+                    statements: study.statements,
+                    seed: study.seed,
+                };
+                Counter { server, valgrind, system, work }
+            })
+            .collect();
         let opened = together(counters.iter().map(|counter| move || counter.open()));
         let mut opened: Vec<Opened<'_>> = opened.into_iter().collect::<Result<_>>()?;
-        let number = match cell.events {
-            Some(number) => number,
-            None => {
-                let base = counters.first().zip(opened.first_mut()).context("no system")?;
-                *cell.events.insert(base.0.events(base.1)?)
-            }
-        };
+        let (base, client) = counters.first().zip(opened.first_mut()).context("no system")?;
+        let events = base.events(client)?;
         let count = counters.iter().zip(&mut opened);
-        let all = together(count.map(|(counter, opened)| move || counter.batches(opened, number)));
-        all.into_iter().collect()
-    }
-}
-
-/// What was counted so far in a cell.
-struct CountedCell<'c> {
-    planned: &'c PlannedCell,
-    /// Events of a batch, once they are known.
-    events: Option<u64>,
-    systems: Vec<Counts>,
-    is_failed: bool,
-}
-
-impl<'c> CountedCell<'c> {
-    fn new(planned: &'c PlannedCell, systems: usize) -> Self {
-        Self { planned, events: None, systems: vec![Counts::default(); systems], is_failed: false }
+        let all = together(count.map(|(counter, opened)| move || counter.batches(opened, events)));
+        let mut counts = vec![Counts::default(); systems.len()];
+        for (number, counted) in all.into_iter().enumerate() {
+            let of_system = counts.get_mut(number % systems.len()).context("no system")?;
+            of_system.add(counted?);
+        }
+        Ok(counts)
     }
 }
 
@@ -261,19 +247,20 @@ impl Counts {
         self.instances.push(batches);
         self.costs.add([&costs]);
     }
+}
 
-    fn document(self, version: &str, server: String) -> Count {
-        let ops: f64 = self.instances.iter().flatten().map(|batch| batch.ops).sum();
-        Count {
-            by: CountedBy::Callgrind,
-            version: Some(version.to_owned()),
-            functions: self.costs.functions(),
-            calls: self.costs.tree(),
-            ops: ops.round() as u64,
-            server,
-            stripped: self.costs.stripped(),
-            instances: self.instances,
-        }
+/// What the ledger keeps of counts by a version of valgrind. `server` is the module of the server's own code.
+fn document(server: &str, version: &str, Counts { instances, costs }: Counts) -> Count {
+    let ops: f64 = instances.iter().flatten().map(|batch| batch.ops).sum();
+    Count {
+        by: CountedBy::Callgrind,
+        version: Some(version.to_owned()),
+        functions: costs.functions(),
+        calls: costs.tree(),
+        ops: ops.round() as u64,
+        server: server.to_owned(),
+        stripped: costs.stripped(),
+        instances,
     }
 }
 
@@ -288,13 +275,24 @@ impl<'a> Counter<'a> {
                 let mut control = Connection::connect(&options)?;
                 assay_servers::drain(&mut control, DRAIN_LIMIT)?;
             }
-            let session = Session::open(&options, &self.work, &[])?;
+            // None, until the thread that serves the client is known.
+            let served = Arc::new(AtomicI32::new(0));
+            let pace = Pace::of({
+                let served = Arc::clone(&served);
+                move || match served.load(Ordering::Relaxed) {
+                    0 => {}
+                    tid => wait_for_thread(tid),
+                }
+            });
+            let paced = ConnectOptions { pace, ..options };
+            let session = Session::open(&paced, &self.work, &[])?;
             let ids = session.connection_ids();
             let round_trips =
                 |client, count| session.round_trips(client, count).map_err(anyhow::Error::from);
             let tids = self.server.connection_tids(&ids, round_trips)?;
             let tid = tids.and_then(|tids| tids.first().copied());
             let tid = tid.context("connections share threads, so theirs cannot be counted")?;
+            served.store(tid, Ordering::Relaxed);
             let counting = self.server.counting(self.valgrind);
             let serving = counting.place(tid)?.context("valgrind does not know the thread")?;
             let costs = Costs::default();
@@ -304,25 +302,17 @@ impl<'a> Counter<'a> {
         open().with_context(|| format!("`{name}`"))
     }
 
-    /// How many events of the test a batch has: as many as take a quarter of a second while they are counted.
+    /// How many events of the test a batch has.
     fn events(&self, opened: &mut Opened<'a>) -> Result<u64> {
-        opened.run(1)?;
-        opened.counting.count(true)?;
-        // The first events of a kind take long, because valgrind translates their code.
-        let (mut events, mut before) = (1, f64::INFINITY);
-        let each = loop {
-            let began = Instant::now();
-            opened.run(events)?;
-            let took = began.elapsed();
-            let each = took.as_secs_f64() / events as f64;
-            if events >= EVENTS_MOST || (took >= BATCH / 2 && each > 0.5 * before) {
-                break each.min(before);
-            }
-            before = each;
-            events *= 4;
+        let mut size = || -> Result<u64> {
+            opened.run(SAMPLE)?;
+            opened.counting.count(true)?;
+            let sample = opened.batch(SAMPLE)?;
+            opened.counting.count(false)?;
+            let each = sample.serving / sample.events.max(1);
+            Ok((INSTRUCTIONS / each.max(1)).clamp(1, EVENTS_MOST))
         };
-        opened.counting.count(false)?;
-        Ok(((BATCH.as_secs_f64() / each) as u64).clamp(1, EVENTS_MOST))
+        size().with_context(|| format!("`{}`", self.system.name))
     }
 
     fn batches(&self, opened: &mut Opened<'a>, events: u64) -> Result<(Vec<CountBatch>, Costs)> {
@@ -333,14 +323,8 @@ impl<'a> Counter<'a> {
             opened.counting.count(true)?;
             opened.batch(events)?;
             opened.costs = Costs::default();
-            let mut batches = Vec::new();
-            for pair in 0..PAIRS {
-                // The order changes, so that a drift takes no side.
-                let sizes = if pair % 2 == 0 { [1, 3] } else { [3, 1] };
-                for times in sizes {
-                    batches.push(opened.batch(times * events)?);
-                }
-            }
+            let batches = (0..BATCHES).map(|_| opened.batch(events));
+            let batches = batches.collect::<Result<_>>()?;
             opened.counting.count(false)?;
             Ok((batches, std::mem::take(&mut opened.costs)))
         };

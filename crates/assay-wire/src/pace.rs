@@ -1,0 +1,28 @@
+//! When a connection sends.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// What a connection waits for before it sends: nothing, unless it is told.
+#[derive(Clone, Default)]
+pub struct Pace(Option<Arc<dyn Fn() + Send + Sync>>);
+
+impl Pace {
+    /// Waits until this function returns, every time.
+    #[must_use]
+    pub fn of(wait: impl Fn() + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(wait)))
+    }
+
+    pub(crate) fn wait(&self) {
+        if let Some(wait) = &self.0 {
+            wait();
+        }
+    }
+}
+
+impl fmt::Debug for Pace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() { "Pace(waits)" } else { "Pace" })
+    }
+}
