@@ -22,9 +22,30 @@ pub struct Counted<'a> {
 
 impl<'a> Counted<'a> {
     /// Its modules as other versions know them.
-    fn modules(&self) -> BTreeSet<&'a str> {
+    fn plain_modules(&self) -> BTreeSet<&'a str> {
         self.functions.iter().map(|it| plain(&it.frame.module, self.server)).collect()
     }
+}
+
+/// The modules of the base and of another system, which tell which of their functions are the same. `is_same_build`:
+/// whether both run the same program, whose functions without a name are then known by the beginning of their code.
+/// Otherwise, they are told together, module by module.
+pub(crate) fn counted_modules<'a>(
+    base: Counted<'a>,
+    other: Counted<'a>,
+    is_same_build: bool,
+) -> [Modules<'a>; 2] {
+    let [of_base, of_other] = [&base, &other].map(Counted::plain_modules);
+    // All names of a module that only one side has count.
+    let stripped = |side: &Counted<'a>, others: &BTreeSet<&str>| {
+        let stripped = side.stripped.iter().map(String::as_str);
+        stripped.filter(|module| others.contains(plain(module, side.server))).collect()
+    };
+    let modules = Modules::between([
+        (base.server, stripped(&base, &of_other)),
+        (other.server, stripped(&other, &of_base)),
+    ]);
+    modules.map(|it| it.of_same_build(is_same_build))
 }
 
 /// A function in the base and in the other system.
@@ -153,11 +174,10 @@ const ALIKE: f64 = 2.0;
 /// The part of the cost of inlined functions by which their caller changes, at least and at most.
 const INLINED: [f64; 2] = [0.25, 1.25];
 
-/// Compares the counts of the base and of another system. `is_same_build`: whether both run the same program, whose
-/// functions without a name are then known by the beginning of their code. Otherwise, they are told together, module by
-/// module. `None` if a side has no operations.
+/// Compares the counts of the base and of another system. `None` if a side has no operations.
 ///
-/// Functions are the same if name and module are, or if only one function of each side alone has the name.
+/// Functions are the same if name and module are, as [`counted_modules`] tells, or if only one function of each side
+/// alone has the name.
 #[must_use]
 pub fn compare_counts(
     base: Counted<'_>,
@@ -218,24 +238,11 @@ impl FunctionCounts {
 
 impl<'a> Matched<'a> {
     fn of(sides: [Counted<'a>; 2], is_same_build: bool) -> Self {
-        let [of_base, of_other] = sides.each_ref().map(Counted::modules);
-        // All names of a module that only one side has count.
-        let stripped = |side: &Counted<'a>, others: &BTreeSet<&str>| {
-            let stripped = side.stripped.iter().map(String::as_str);
-            stripped.filter(|module| others.contains(plain(module, side.server))).collect()
-        };
-        let [base, other] = &sides;
-        let modules = Modules::between([
-            (base.server, stripped(base, &of_other)),
-            (other.server, stripped(other, &of_base)),
-        ]);
+        let [base, other] = sides;
+        let modules = counted_modules(base, other, is_same_build);
         let mut found: BTreeMap<FunctionKey<'a>, Found<'a>> = BTreeMap::new();
         for (at, (side, modules)) in sides.iter().zip(&modules).enumerate() {
-            let key = |function: &'a FunctionCount| {
-                let key = modules.key(&function.frame);
-                let offset = is_same_build.then_some(function.frame.function.as_str());
-                FunctionKey { function: key.function.or(offset), ..key }
-            };
+            let key = |function: &'a FunctionCount| modules.key(&function.frame);
             for function in side.functions {
                 let key_of_caller = |caller: &u32| side.functions.get(*caller as usize).map(key);
                 let callers = function.callers.iter().filter_map(key_of_caller);

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use assay_load::{Bound, Session, Work};
 use assay_model::{
-    CellCount, CellId, Class, Count, CountBatch, CountedBy, EventKind, PlannedCell, Setup, Slice,
-    System, WorkCounters, counted,
+    CALLS_PART, CellCount, CellId, Class, Count, CountBatch, CountedBy, EventKind, PlannedCell,
+    Setup, Slice, System, WorkCounters, counted,
 };
 use assay_profile::callgrind::{self, Costs};
 use assay_servers::{Counting, Server, Valgrind};
@@ -268,7 +268,7 @@ impl Counts {
             by: CountedBy::Callgrind,
             version: Some(version.to_owned()),
             functions: self.costs.functions(),
-            calls: self.costs.tree(),
+            calls: self.costs.tree().without_small(CALLS_PART),
             ops: ops.round() as u64,
             server,
             stripped: self.costs.stripped(),
