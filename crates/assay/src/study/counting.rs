@@ -148,7 +148,10 @@ impl StudyExecutor<'_, '_> {
                 };
                 match counted {
                     Ok(batches) => {
-                        cell.systems.iter_mut().zip(batches).for_each(|(all, of)| all.add(of));
+                        for (all, (batches, costs)) in cell.systems.iter_mut().zip(batches) {
+                            // The files that the servers run may go with them.
+                            all.add((batches, costs.named(&mut self.symbols)));
+                        }
                     }
                     Err(error) => {
                         cell.is_failed = true;
