@@ -1,5 +1,5 @@
-//! Profiles and counts as folded stacks: a line for each stack, with its functions from the outermost on and what was spent in it.
-//! Many tools draw flame graphs from such files.
+//! Profiles and counts as folded stacks: a line for each stack, with its functions from the outermost on and what was
+//! spent in it. Many tools draw flame graphs from such files.
 
 use assay_model::{CallNode, CallTree, CellId, CellProfile, Frame, KERNEL, StudyRecord, printable};
 

@@ -2,7 +2,8 @@
 
 use assay_model::{CellId, Count, CountBatch, CountVerdict, CountedBy, Estimate, StudyRecord};
 
-use crate::counted::{Counted, Instructions, compare_counts, counted_modules};
+use crate::counted::{Instructions, compare_counts};
+use crate::counted_modules::{Counted, counted_modules};
 use crate::profile::Modules;
 use crate::robust::median;
 use crate::student::upper_quantile;
@@ -77,8 +78,8 @@ fn is_same_build(record: &StudyRecord, systems: [usize; 2]) -> bool {
 }
 
 fn counted(count: &Count) -> Counted<'_> {
-    let Count { ops, server, stripped, functions, .. } = count;
-    Counted { ops: *ops, server, stripped, functions }
+    let Count { ops, server, functions, .. } = count;
+    Counted { ops: *ops, server, functions }
 }
 
 /// Judges a count beside that of the base, if it is not the base itself. `None` if it has no pair of batches.

@@ -10,14 +10,14 @@ pub(super) fn blocks(report: &Report, wish: &Wish<'_>, is_short: bool) -> Vec<Bl
     let Some(Counts { table, limits, tests }) = &report.counts else { return Vec::new() };
     if wish.is_page() {
         let mut blocks = vec![Block::Table(table.table())];
-        blocks.extend(Block::prose("", [*limits]));
+        blocks.extend(Block::prose("basis", limits.iter().map(String::as_str)));
         let sections = tests.iter().enumerate();
         blocks.extend(sections.filter_map(|(number, test)| section(report, test, number)));
         return Block::place("counts", "Instructions", "Instructions per operation", blocks);
     }
     let mut blocks = vec![Block::Table(table.titled(wish))];
     if !is_short {
-        blocks.push(Block::Lines(vec![(*limits).to_owned()]));
+        blocks.push(Block::Lines(limits.clone()));
         let functions = tests.iter().filter_map(|test| test.functions.as_ref());
         blocks.extend(functions.map(|table| Block::Table(table.titled(wish))));
     }

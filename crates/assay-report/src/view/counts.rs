@@ -1,6 +1,8 @@
 //! Instructions per operation, of systems that were counted.
 
-use assay_model::{CountVerdict, CountedBy, Estimate, Verdict, thousands};
+use std::collections::BTreeSet;
+
+use assay_model::{CellCount, CountVerdict, CountedBy, Estimate, Verdict, thousands};
 use assay_verdict::{
     COUNT_THRESHOLD, CellJudgement, CountChange, CountJudgement, FunctionCounts, Instructions,
     Kind, counted_pair,
@@ -17,8 +19,8 @@ use crate::words::function_name;
 pub(crate) struct Counts {
     /// Every test and system.
     pub(crate) table: ShadedTable,
-    /// What a count does not show, as a sentence.
-    pub(crate) limits: &'static str,
+    /// What counts do not show, in sentences.
+    pub(crate) limits: Vec<String>,
     /// Each test and system that is compared with the base.
     pub(crate) tests: Vec<CountedTest>,
 }
@@ -35,8 +37,8 @@ pub(crate) struct CountedTest {
 
 /// What callgrind does not show.
 const LIMITS: &str = "Not counted: the kernel, caches and waiting. There is one client, and valgrind runs one thread \
-    at a time, so threads do not contend. Its CPU has no AVX-512: a server that chooses code by CPU may choose other \
-    code than in the measurements.";
+    at a time, so threads do not contend. The CPU that valgrind shows has no AVX-512, so a server that chooses code \
+    by CPU may choose other code than in the measurements.";
 
 /// What the processor's counter does not show.
 const LIMITS_OF_HARDWARE: &str =
@@ -46,11 +48,6 @@ impl Counts {
     /// `None` unless instructions were counted.
     pub(crate) fn new(study: &JudgedStudy) -> Option<Self> {
         let table = table(study)?;
-        let by = study.judgement.cells.iter().find_map(|cell| Some(cell.count.as_ref()?.by));
-        let limits = match by {
-            Some(CountedBy::Hardware) => LIMITS_OF_HARDWARE,
-            Some(CountedBy::Callgrind) | None => LIMITS,
-        };
         let is_alone = study.compared.is_empty();
         let cells = study.judgement.cells.iter();
         let shown = cells.filter(|cell| is_alone || study.compared.contains(&cell.system));
@@ -63,8 +60,31 @@ impl Counts {
                 calls: calls(study, cell).filter(|_| !study.is_large()),
             })
         };
-        Some(Self { table, limits, tests: shown.filter_map(test).collect() })
+        Some(Self {
+            table,
+            limits: limits(&study.record.counts),
+            tests: shown.filter_map(test).collect(),
+        })
     }
+}
+
+fn limits(counts: &[CellCount]) -> Vec<String> {
+    let is_by_callgrind = counts.iter().any(|of| of.count.by == CountedBy::Callgrind);
+    let mut said =
+        vec![if is_by_callgrind { LIMITS.to_owned() } else { LIMITS_OF_HARDWARE.to_owned() }];
+    let stripped = counts.iter().flat_map(|of| &of.count.stripped).map(String::as_str);
+    // Code that is in no file has brackets.
+    let stripped: BTreeSet<&str> = stripped.filter(|module| !module.starts_with('[')).collect();
+    if !stripped.is_empty() {
+        let files: Vec<&str> = stripped.into_iter().collect();
+        said.push(format!(
+            "These files name only some of their functions: {}. The others are one line for each file, and may be \
+             those that only the other system names (–); where both systems run the same build, they have their \
+             place in the file. With debug symbols installed, or DEBUGINFOD_URLS set, the next count names all.",
+            files.join(", ")
+        ));
+    }
+    said
 }
 
 /// The calls of the thread that serves the client, drawn.
@@ -159,25 +179,32 @@ fn exact(Estimate { value, low, high }: Estimate) -> String {
 pub(crate) struct FunctionLine {
     pub(crate) name: String,
     pub(crate) object: String,
-    pub(crate) base: f64,
-    pub(crate) other: f64,
+    /// `None` if the base has no function of this name.
+    pub(crate) base: Option<f64>,
+    /// The same of the other system.
+    pub(crate) other: Option<f64>,
     pub(crate) change: f64,
 }
 
 /// The functions that changed most, at most so many, and all others together.
 pub(crate) fn lines(all: &Instructions, most: usize) -> (Vec<FunctionLine>, Option<FunctionLine>) {
     let (largest, rest) = all.largest(most);
-    let line = |name: String, object: String, own: [u64; 2], by: i128| {
-        let [base, other] = all.each_per_op(own);
-        FunctionLine { name, object, base, other, change: all.per_op(by) }
-    };
     let shown = largest.iter().map(|change| {
         let object = change.functions.first().map(|first| first.module.clone());
-        line(name(change), object.unwrap_or_default(), change.own(), change.by)
+        let is_in = |side: fn(&FunctionCounts) -> bool| change.functions.iter().any(side);
+        let [base, other] = all.each_per_op(change.own());
+        FunctionLine {
+            name: name(change),
+            object: object.unwrap_or_default(),
+            base: Some(base).filter(|_| is_in(|it| it.is_in[0])),
+            other: Some(other).filter(|_| is_in(|it| it.is_in[1])),
+            change: all.per_op(change.by),
+        }
     });
     let rest = rest.map(|rest| {
+        let [base, other] = all.each_per_op(rest.own).map(Some);
         let name = format!("other functions ({})", rest.functions);
-        line(name, String::new(), rest.own, rest.by)
+        FunctionLine { name, object: String::new(), base, other, change: all.per_op(rest.by) }
     });
     (shown.collect(), rest)
 }
@@ -192,7 +219,7 @@ fn name(change: &CountChange) -> String {
     match change.kind {
         Kind::One => first,
         Kind::Renamed => format!("{first} → {}", names.collect::<Vec<_>>().join(", ")),
-        Kind::Inlined => format!("{first} with {}", names.collect::<Vec<_>>().join(", ")),
+        Kind::Inlined => format!("{first} with inlined {}", names.collect::<Vec<_>>().join(", ")),
     }
 }
 
@@ -206,7 +233,7 @@ fn functions(study: &JudgedStudy, cell: &CellJudgement) -> Option<ShadedTable> {
     let (shown, rest) = lines(count.functions.as_ref()?, SHOWN);
     let row = |line: FunctionLine| {
         let FunctionLine { name, object, base, other, change } = line;
-        let numbers = [figure(Some(base)), figure(Some(other)), signed(change)];
+        let numbers = [figure(base), figure(other), signed(change)];
         // The name of what has no name of its own contains that of the object.
         let has_object = object.is_empty() || name.contains(&object);
         let name = if has_object { name } else { format!("{name} ({object})") };
