@@ -58,6 +58,10 @@ pub struct CountBatch {
     pub background: Option<u64>,
 }
 
+/// The smallest part of all instructions that a call of a stored tree has. A drawing leaves out calls that are three
+/// times as large.
+pub const CALLS_PART: f64 = 1e-3;
+
 /// The instructions of a system in a cell.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -70,7 +74,7 @@ pub struct Count {
     pub instances: Vec<Vec<CountBatch>>,
     /// Instructions of the serving thread by function, over all batches.
     pub functions: Vec<FunctionCount>,
-    /// The same as a tree of calls.
+    /// The same as a tree of calls; those below [`CALLS_PART`] of all instructions are told together.
     pub calls: CallTree,
     /// Operations of these batches.
     pub ops: u64,

@@ -79,6 +79,35 @@ impl GrowingTree {
     }
 }
 
+impl CallTree {
+    /// The tree without the calls in which, with what they called, less than this part of the whole was spent. What was
+    /// spent in such calls is one call of [`SMALL_CALLS`] by the same caller, so all sums stay the same.
+    #[must_use]
+    pub fn without_small(&self, part: f64) -> Self {
+        let least = part * self.total() as f64;
+        let mut kept = GrowingTree::default();
+        // Where each node is among the kept ones, and whether it is a small call.
+        let mut places: Vec<(Option<u32>, bool)> = Vec::with_capacity(self.nodes.len());
+        for (node, inclusive) in self.nodes.iter().zip(self.inclusive()) {
+            let known = node.caller.and_then(|caller| places.get(caller as usize).copied());
+            let (caller, is_within_small) = known.unwrap_or_default();
+            let place = if is_within_small {
+                (caller, true)
+            } else {
+                let is_small = (inclusive as f64) < least;
+                let frame = self.frames.get(node.frame as usize).filter(|_| !is_small);
+                let frame = frame.cloned().unwrap_or_else(Frame::of_small_calls);
+                let frame = kept.frame(frame);
+                // The tree is no larger than this one, so it is never full.
+                (kept.call(caller, frame), is_small)
+            };
+            place.0.into_iter().for_each(|at| kept.spend(at, node.own));
+            places.push(place);
+        }
+        kept.into_tree()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -119,6 +148,34 @@ mod tests {
         let callers_first =
             |(at, node): (usize, &CallNode)| node.caller.is_none_or(|it| (it as usize) < at);
         assert!(sum.nodes.iter().enumerate().all(callers_first));
+    }
+
+    #[test]
+    fn small_calls_are_one_and_all_sums_stay() {
+        let all = tree(&[
+            (&["main", "parse"], 3),
+            (&["main", "parse", "lex"], 2),
+            (&["main", "read"], 900),
+            (&["main", "read", "lock"], 95),
+            (&["exit"], 4),
+        ]);
+        let kept = all.without_small(0.01);
+        let expected = tree(&[
+            (&["main", "[small calls]"], 5),
+            (&["main", "read"], 900),
+            (&["main", "read", "lock"], 95),
+            (&["[small calls]"], 4),
+        ]);
+        let names = |tree: &CallTree| -> Vec<(String, u64)> {
+            let name = |node: &CallNode| tree.frames[node.frame as usize].function.clone();
+            tree.nodes.iter().map(|node| (name(node), node.own)).collect()
+        };
+        assert_eq!(names(&kept), names(&expected));
+        assert_eq!((kept.total(), kept.inclusive()[0]), (all.total(), all.inclusive()[0]));
+        // What is small already stays as it is, and without a limit everything does.
+        assert_eq!(kept.without_small(0.01), kept);
+        assert_eq!(all.without_small(0.0), all);
+        assert_eq!(CallTree::default().without_small(1.0), CallTree::default());
     }
 
     #[test]

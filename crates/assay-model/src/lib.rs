@@ -46,7 +46,9 @@ mod words;
 pub use artifact::{Artifact, ReportedServer, RunningServer};
 pub use claim::{Counted, Quantity, Region, Relation, Share, Statement, Summary};
 pub use conclusion::{Conclusion, Conclusions};
-pub use count::{COUNT_THRESHOLD, CellCount, Count, CountBatch, CountVerdict, CountedBy, Counting};
+pub use count::{
+    CALLS_PART, COUNT_THRESHOLD, CellCount, Count, CountBatch, CountVerdict, CountedBy, Counting,
+};
 pub use counted::{counted, thousands};
 pub use counters::{Counters, STATUS, STATUS_LEVELS};
 pub use data::{DataContent, DataSet, IdKey, PgsqlVariant, StatementMode, TableForm, may_equal};
@@ -74,7 +76,7 @@ pub use printable::{no_formula, printable, printable_json, printable_lines, shor
 pub use products::{Product, ProductFacts};
 pub use profile::{
     CallNode, CallTree, CellProfile, Frame, KERNEL, ProcessorPart, Profile, ProfileLimits,
-    Profiling, Waits,
+    Profiling, SMALL_CALLS, Waits,
 };
 pub use published::PublishedGroup;
 pub use script::{Fill, Scratch, Script, Step, Table};

@@ -19,13 +19,29 @@ words! {
 /// The module of the kernel's functions.
 pub const KERNEL: &str = "[kernel]";
 
+/// Function and module of all calls that were too small to be kept one by one.
+pub const SMALL_CALLS: &str = "[small calls]";
+
 /// A function on a stack.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(from = "(String, String)", into = "(String, String)")]
 pub struct Frame {
     /// Its name; the beginning of the code, such as `0x8a40f0`, if the module does not tell one.
     pub function: String,
     /// The file that holds its code, without directories, or [`KERNEL`].
     pub module: String,
+}
+
+impl From<(String, String)> for Frame {
+    fn from((function, module): (String, String)) -> Self {
+        Self { function, module }
+    }
+}
+
+impl From<Frame> for (String, String) {
+    fn from(frame: Frame) -> Self {
+        (frame.function, frame.module)
+    }
 }
 
 impl Frame {
@@ -34,6 +50,11 @@ impl Frame {
     pub fn is_named(&self) -> bool {
         // Code that nobody names has the name of what holds it in brackets.
         !self.function.starts_with("0x") && (self.function != self.module)
+    }
+
+    /// Stands for the functions of small calls.
+    pub(crate) fn of_small_calls() -> Self {
+        Self { function: SMALL_CALLS.to_owned(), module: SMALL_CALLS.to_owned() }
     }
 }
 

@@ -210,7 +210,7 @@ fn code_ranges(eh_frame: &[u8], address: u64, text: Option<&Range<u64>>) -> Vec<
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     /// The header of a section: name, type, flags, address, offset, size, link and the size of an entry.
@@ -231,7 +231,7 @@ mod tests {
     }
 
     /// An ELF file with so many functions, all of the same name.
-    fn elf(name: &str, count: u64) -> Vec<u8> {
+    pub(crate) fn elf(name: &str, count: u64) -> Vec<u8> {
         const HEADER: u64 = 64;
         const FUNCTION: u8 = 2;
         let names = [b"\0", name.as_bytes(), b"\0"].concat();

@@ -15,6 +15,7 @@ use crate::kernel::KernelNames;
 #[derive(Debug)]
 pub struct Symbols {
     binaries: BTreeMap<FileId, Option<Arc<Binary>>>,
+    files: BTreeMap<PathBuf, Option<Arc<Binary>>>,
     kernel: Option<Arc<KernelNames>>,
     fetcher: Fetcher,
 }
@@ -29,7 +30,7 @@ impl Symbols {
     #[must_use]
     pub fn new(fetches: bool, is_stopped: fn() -> bool) -> Self {
         let fetcher = Fetcher::new(fetches, is_stopped);
-        Self { binaries: BTreeMap::new(), kernel: None, fetcher }
+        Self { binaries: BTreeMap::new(), files: BTreeMap::new(), kernel: None, fetcher }
     }
 
     /// The names of the kernel's functions. Modules that it loads after the first profile have none.
@@ -48,6 +49,13 @@ impl Symbols {
         let read = || Binary::read(&seen_by(pid, shown), shown, fetcher).map(Arc::new);
         let key = (map.dev, map.inode, shown.to_owned());
         self.binaries.entry(key).or_insert_with(read).clone()
+    }
+
+    /// The binary of a file of this machine. `None` if it cannot be read.
+    pub(crate) fn file(&mut self, path: &Path) -> Option<Arc<Binary>> {
+        let fetcher = &mut self.fetcher;
+        let read = || Binary::read(path, path, fetcher).map(Arc::new);
+        self.files.entry(path.to_owned()).or_insert_with(read).clone()
     }
 }
 

@@ -1,7 +1,7 @@
-//! Profiles as folded stacks: a line for each stack, with its functions from the outermost on and what was spent in it.
-//! Many tools draw flame graphs from such files.
+//! Profiles and counts as folded stacks: a line for each stack, with its functions from the outermost on and what was
+//! spent in it. Many tools draw flame graphs from such files.
 
-use assay_model::{CallNode, CallTree, CellProfile, Frame, KERNEL, StudyRecord, printable};
+use assay_model::{CallNode, CallTree, CellId, CellProfile, Frame, KERNEL, StudyRecord, printable};
 
 use crate::charts::{setup_word, stem};
 use crate::label::labels;
@@ -11,7 +11,7 @@ use crate::label::labels;
 pub struct StackFile {
     /// Its name without the ending: letters, digits, `-`, `_`, `.` and `=`, unique in a study.
     pub name: String,
-    /// The stacks: samples of CPU time, or microseconds of waiting.
+    /// The stacks: samples of CPU time, microseconds of waiting, or instructions.
     pub text: String,
 }
 
@@ -21,14 +21,26 @@ const STACKS_BYTES: usize = 256 << 20;
 /// The name of the line for the stacks that are left out.
 const LEFT_OUT: &str = "[left out]";
 
-/// The profiles of a study as stacks. What was not sampled has no file.
+/// The profiles and counts of a study as stacks. What was neither sampled nor counted has no file.
 #[must_use]
 pub fn stacks(record: &StudyRecord) -> Vec<StackFile> {
     let names: Vec<&str> = record.systems.iter().map(|system| system.name.as_str()).collect();
     let labels = labels(&names);
     let mut left = STACKS_BYTES;
-    let mut files: Vec<StackFile> =
-        record.profiles.iter().flat_map(|it| files(record, &labels, it, &mut left)).collect();
+    let sampled = record.profiles.iter().flat_map(|of| {
+        let CellProfile { system, cell, profile } = of;
+        let waits = profile.waits.as_ref().map(|waits| ("waits", &waits.calls, 1000));
+        let trees = [("serving", &profile.serving, 1), ("background", &profile.background, 1)];
+        trees.into_iter().chain(waits).map(|tree| (*system, *cell, tree))
+    });
+    let counted = record.counts.iter();
+    let counted = counted.map(|of| (of.system, of.cell, ("instructions", &of.count.calls, 1)));
+    let files = sampled.chain(counted);
+    let files = files.map(|(system, cell, (kind, tree, unit))| StackFile {
+        name: name(record, &labels, (cell, system), kind),
+        text: folded(tree, unit, &mut left),
+    });
+    let mut files: Vec<StackFile> = files.filter(|file| !file.text.is_empty()).collect();
     let mut taken: Vec<String> = Vec::new();
     for file in &mut files {
         crate::charts::make_unique(&mut file.name, &taken);
@@ -37,25 +49,15 @@ pub fn stacks(record: &StudyRecord) -> Vec<StackFile> {
     files
 }
 
-fn files(
+fn name(
     record: &StudyRecord,
     labels: &[String],
-    CellProfile { system, cell, profile }: &CellProfile,
-    left: &mut usize,
-) -> Vec<StackFile> {
+    (cell, system): (CellId, usize),
+    kind: &str,
+) -> String {
     let setup = (record.study.setups.len() > 1).then(|| setup_word(cell.setup));
-    let waits = profile.waits.as_ref().map(|waits| ("waits", &waits.calls, 1000));
-    let trees = [("serving", &profile.serving, 1), ("background", &profile.background, 1)];
-    let file = |(kind, tree, unit): (&str, &CallTree, u64)| {
-        let parts = [
-            Some(cell.test.name.clone()),
-            setup.clone(),
-            labels.get(*system).cloned(),
-            Some(kind.to_owned()),
-        ];
-        StackFile { name: stem("stacks", parts), text: folded(tree, unit, left) }
-    };
-    trees.into_iter().chain(waits).map(file).filter(|file| !file.text.is_empty()).collect()
+    let label = labels.get(system).cloned();
+    stem("stacks", [Some(cell.test.name.clone()), setup, label, Some(kind.to_owned())])
 }
 
 /// The lines of a tree. What was spent is divided by `unit`. `left` is how many bytes there may be.

@@ -1,5 +1,7 @@
 //! Words and symbols that formats share.
 
+use std::borrow::Cow;
+
 use assay_model::{Artifact, Group, Origin, Setup, System, Verdict};
 use assay_verdict::GateVerdict;
 
@@ -23,6 +25,15 @@ pub(crate) fn capital(line: &str) -> String {
 /// A line with a capital letter and a full stop.
 pub(crate) fn sentence(line: &str) -> String {
     format!("{}.", capital(line))
+}
+
+/// A function as readers see it. One without a name is named by its place in the file that holds it:
+/// `mariadbd+0x8a3f20`.
+pub(crate) fn function_name<'a>(function: &'a str, module: &str) -> Cow<'a, str> {
+    match function.starts_with("0x") {
+        true => Cow::Owned(format!("{module}+{function}")),
+        false => Cow::Borrowed(function),
+    }
 }
 
 /// The symbol of a verdict.

@@ -9,6 +9,7 @@ use assay_model::{Setup, StudyRecord, TestSet};
 use assay_report::{Format, Other, TextOptions, Trend, beside, published, render, trend};
 use assay_verdict::judge;
 use common::browser::{Browser, Window};
+use common::counted::{changed, counted};
 use common::studies::{FOUR, ONE, failed, study, with_setups};
 use common::{event_of, record, suspicious};
 use serde_json::{Value, json};
@@ -64,6 +65,7 @@ fn pages() -> Vec<(&'static str, String)> {
         ("twelve", page(&twelve())),
         ("sweep", page(&with_setups(record(&["11.4", "11.8"]), &sweep))),
         ("insert-bench", page(&common::ibench::benchmark())),
+        ("counts", page(&counted(&[(0, changed()), (1, changed())]))),
         ("hostile", page(&hostile())),
         ("beside", beside((&two, &judged), &other).render(Format::HTML, &OPTIONS).unwrap()),
         ("trend", trend(&course).render(Format::HTML, &OPTIONS).unwrap()),

@@ -6,8 +6,10 @@ use assay_model::{
 };
 
 use crate::CellJudgement;
-use crate::counted::{Counted, Instructions, compare_counts};
+use crate::counted::{Instructions, compare_counts};
+use crate::counted_modules::{Counted, counted_modules};
 use crate::gate::{GateCell, GateJudgement, GateVerdict};
+use crate::profile::Modules;
 use crate::robust::median;
 use crate::student::upper_quantile;
 
@@ -48,16 +50,9 @@ pub(crate) fn of(
     cell: CellId,
     (base, system): (usize, usize),
 ) -> Option<CountJudgement> {
-    let count = |system: usize| {
-        let found = record.counts.iter().find(|it| (it.cell, it.system) == (cell, system));
-        found.map(|it| &it.count)
-    };
-    let (mine, base_count) = (count(system)?, count(base).filter(|_| system != base));
-    let binaries = |system: usize| {
-        let system = record.systems.get(system)?;
-        system.artifact.prefix().map(|prefix| prefix.sha256.as_str())
-    };
-    let is_same_build = binaries(system).is_some() && binaries(system) == binaries(base);
+    let mine = count(record, cell, system)?;
+    let base_count = count(record, cell, base).filter(|_| system != base);
+    let is_same_build = is_same_build(record, [base, system]);
     let functions =
         base_count.and_then(|base| compare_counts(counted(base), counted(mine), is_same_build));
     Some(CountJudgement { functions, ..judge(mine, base_count, count_threshold(&record.study))? })
@@ -117,9 +112,38 @@ pub(crate) fn gate(record: &StudyRecord, cells: &[CellJudgement]) -> Option<Gate
     Some(GateJudgement { cells: judged.collect() })
 }
 
+/// The counts of two systems in a cell, with the modules that tell which of their functions are the same. `None` unless
+/// both were counted.
+#[must_use]
+pub fn counted_pair(
+    record: &StudyRecord,
+    cell: CellId,
+    systems: [usize; 2],
+) -> Option<[(&Count, Modules<'_>); 2]> {
+    let [base, other] = systems.map(|system| count(record, cell, system));
+    let (base, other) = base.zip(other)?;
+    let [of_base, of_other] =
+        counted_modules(counted(base), counted(other), is_same_build(record, systems));
+    Some([(base, of_base), (other, of_other)])
+}
+
+fn count(record: &StudyRecord, cell: CellId, system: usize) -> Option<&Count> {
+    let found = record.counts.iter().find(|it| (it.cell, it.system) == (cell, system));
+    found.map(|it| &it.count)
+}
+
+/// Whether both systems run the same program.
+fn is_same_build(record: &StudyRecord, systems: [usize; 2]) -> bool {
+    let [base, other] = systems.map(|system| {
+        let prefix = record.systems.get(system)?.artifact.prefix()?;
+        Some(prefix.sha256.as_str())
+    });
+    base.is_some() && base == other
+}
+
 fn counted(count: &Count) -> Counted<'_> {
-    let Count { ops, server, stripped, functions, .. } = count;
-    Counted { ops: *ops, server, stripped, functions }
+    let Count { ops, server, functions, .. } = count;
+    Counted { ops: *ops, server, functions }
 }
 
 /// Judges a count beside that of the base, if it is not the base itself. `None` if it has no batch.

@@ -5,27 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::FunctionCount;
 
-use crate::profile::{FunctionKey, Modules, plain};
-
-/// What was counted of a system.
-#[derive(Debug, Clone, Copy)]
-pub struct Counted<'a> {
-    /// Operations meanwhile.
-    pub ops: u64,
-    /// The module of the server's own code.
-    pub server: &'a str,
-    /// Modules that do not name all their functions.
-    pub stripped: &'a [String],
-    /// The functions.
-    pub functions: &'a [FunctionCount],
-}
-
-impl<'a> Counted<'a> {
-    /// Its modules as other versions know them.
-    fn modules(&self) -> BTreeSet<&'a str> {
-        self.functions.iter().map(|it| plain(&it.frame.module, self.server)).collect()
-    }
-}
+use crate::counted_modules::{Counted, counted_modules};
+use crate::profile::FunctionKey;
 
 /// A function in the base and in the other system.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,7 +29,8 @@ pub enum Kind {
     /// It is one function.
     One,
     /// A function of the base alone and one of the other system alone, which probably is the same with another name:
-    /// no other function of either side alone has these callers, and the costs are alike.
+    /// no other function of either side alone has these callers, or one whose name continues or begins this one, and
+    /// the costs are alike.
     Renamed,
     /// Functions that only one side has, and their only caller, the first, whose cost on the other side is higher by
     /// about as much: they are probably a part of it there.
@@ -153,11 +135,10 @@ const ALIKE: f64 = 2.0;
 /// The part of the cost of inlined functions by which their caller changes, at least and at most.
 const INLINED: [f64; 2] = [0.25, 1.25];
 
-/// Compares the counts of the base and of another system. `is_same_build`: whether both run the same program, whose
-/// functions without a name are then known by the beginning of their code. Otherwise, they are told together, module by
-/// module. `None` if a side has no operations.
+/// Compares the counts of the base and of another system. `None` if a side has no operations.
 ///
-/// Functions are the same if name and module are, or if only one function of each side alone has the name.
+/// Functions are the same if name and module are, as [`counted_modules`] tells, or if only one function of each side
+/// alone has the name.
 #[must_use]
 pub fn compare_counts(
     base: Counted<'_>,
@@ -170,8 +151,12 @@ pub fn compare_counts(
     }
     let mut matched = Matched::of([base, other], is_same_build);
     matched.join_moved();
-    let mut changes = matched.renamed(ops);
-    changes.extend(matched.inlined(ops));
+    let mut changes = Vec::new();
+    // In the same build, a function that only one side has was only called there.
+    if !is_same_build {
+        changes.extend(matched.renamed(ops));
+        changes.extend(matched.inlined(ops));
+    }
     changes.extend(
         matched.found.into_values().map(|found| change(Kind::One, vec![found.counts], ops)),
     );
@@ -218,24 +203,11 @@ impl FunctionCounts {
 
 impl<'a> Matched<'a> {
     fn of(sides: [Counted<'a>; 2], is_same_build: bool) -> Self {
-        let [of_base, of_other] = sides.each_ref().map(Counted::modules);
-        // All names of a module that only one side has count.
-        let stripped = |side: &Counted<'a>, others: &BTreeSet<&str>| {
-            let stripped = side.stripped.iter().map(String::as_str);
-            stripped.filter(|module| others.contains(plain(module, side.server))).collect()
-        };
-        let [base, other] = &sides;
-        let modules = Modules::between([
-            (base.server, stripped(base, &of_other)),
-            (other.server, stripped(other, &of_base)),
-        ]);
+        let [base, other] = sides;
+        let modules = counted_modules(base, other, is_same_build);
         let mut found: BTreeMap<FunctionKey<'a>, Found<'a>> = BTreeMap::new();
         for (at, (side, modules)) in sides.iter().zip(&modules).enumerate() {
-            let key = |function: &'a FunctionCount| {
-                let key = modules.key(&function.frame);
-                let offset = is_same_build.then_some(function.frame.function.as_str());
-                FunctionKey { function: key.function.or(offset), ..key }
-            };
+            let key = |function: &'a FunctionCount| modules.key(&function.frame);
             for function in side.functions {
                 let key_of_caller = |caller: &u32| side.functions.get(*caller as usize).map(key);
                 let callers = function.callers.iter().filter_map(key_of_caller);
@@ -308,19 +280,37 @@ impl<'a> Matched<'a> {
                 keys.push(key);
             }
         }
-        let cost =
-            |key: &FunctionKey<'a>, side: usize| self.found.get(key).map(|it| it.cost(side, ops));
-        let mut pairs = Vec::new();
-        for keys in by_callers.values() {
-            let [[before], [after]] = keys.each_ref().map(Vec::as_slice) else { continue };
-            if let (Some(old), Some(new)) = (cost(before, 0), cost(after, 1))
-                && old > 0.0
-                && (1.0 / ALIKE..=ALIKE).contains(&(new / old))
-            {
-                pairs.push([*before, *after]);
-            }
-        }
+        let by_callers = by_callers.values().filter_map(|keys| {
+            let [[before], [after]] = keys.each_ref().map(Vec::as_slice) else { return None };
+            Some([*before, *after])
+        });
+        let mut pairs: Vec<_> = by_callers.filter(|pair| self.are_alike(pair, ops)).collect();
+        let mut taken: BTreeSet<FunctionKey<'a>> = pairs.iter().flatten().copied().collect();
+        let by_name = self.related().into_iter().filter(|pair| self.are_alike(pair, ops));
+        pairs.extend(by_name.filter(|pair| pair.iter().all(|key| taken.insert(*key))));
         pairs.iter().map(|pair| change(Kind::Renamed, self.take(pair), ops)).collect()
+    }
+
+    /// Functions of the base alone, each with the only one of the other side alone whose name continues or begins its
+    /// own.
+    fn related(&self) -> Vec<[FunctionKey<'a>; 2]> {
+        let of = |wanted: usize| self.alone().filter(move |(_, side, _)| *side == wanted);
+        let mut pairs = Vec::new();
+        for (before, ..) in of(0) {
+            pairs.extend(
+                of(1).filter(|(after, ..)| are_related(&before, after)).map(|it| [before, it.0]),
+            );
+        }
+        let mut times: BTreeMap<FunctionKey<'a>, u32> = BTreeMap::new();
+        pairs.iter().flatten().for_each(|key| *times.entry(*key).or_default() += 1);
+        pairs.retain(|pair| pair.iter().all(|key| times.get(key) == Some(&1)));
+        pairs
+    }
+
+    /// Whether a function of the base and one of the other side take about as much.
+    fn are_alike(&self, [before, after]: &[FunctionKey<'a>; 2], ops: [u64; 2]) -> bool {
+        let cost = |key, side| self.found.get(key).map_or(0.0, |it: &Found<'_>| it.cost(side, ops));
+        (1.0 / ALIKE..=ALIKE).contains(&(cost(after, 1) / cost(before, 0)))
     }
 
     /// Takes out callers with the functions that are a part of them on one side.
@@ -358,6 +348,18 @@ impl<'a> Matched<'a> {
         groups.retain(|group| group.iter().all(|key| taken.insert(*key)));
         groups.iter().map(|group| change(Kind::Inlined, self.take(group), ops)).collect()
     }
+}
+
+/// Names with fewer bytes in common are not related.
+const COMMON_LEAST: usize = 8;
+
+/// Whether one of two names in a module is the other one with further words: `walk_tree` and `walk_tree_impl`.
+fn are_related(one: &FunctionKey<'_>, other: &FunctionKey<'_>) -> bool {
+    let (Some(a), Some(b)) = (one.function, other.function) else { return false };
+    let (short, long) = if a.len() < b.len() { (a, b) } else { (b, a) };
+    let rest = long.strip_prefix(short).and_then(|rest| rest.bytes().next());
+    let is_word = rest.is_some_and(|next| next == b'_' || next.is_ascii_uppercase());
+    one.module == other.module && short.len() >= COMMON_LEAST && is_word
 }
 
 impl Found<'_> {
@@ -404,7 +406,6 @@ mod tests {
         let [base, other] = sides.each_ref().map(|(ops, functions)| Counted {
             ops: *ops,
             server: "server",
-            stripped: &[],
             functions,
         });
         let found = compare_counts(base, other, is_same).unwrap();
@@ -445,8 +446,8 @@ mod tests {
         assert_eq!((shown.len(), rest), (1, Some(Rest { functions: 1, own: [10, 23], by: -1 })));
         assert!(
             compare_counts(
-                Counted { ops: 0, server: "", stripped: &[], functions: &[] },
-                Counted { ops: 1, server: "", stripped: &[], functions: &[] },
+                Counted { ops: 0, server: "", functions: &[] },
+                Counted { ops: 1, server: "", functions: &[] },
                 false
             )
             .is_none()
@@ -484,19 +485,22 @@ mod tests {
 
     #[test]
     fn names_of_a_module_count_unless_only_one_of_both_sides_has_them() {
-        let rows: &[Row<'_>] =
-            &[("main", "server", 1, 0, &[]), ("SSL_read", "libssl.so.3", 7, 1, &[])];
-        let (with, without) = (counts(rows), counts(&rows[..1]));
-        let stripped = ["libssl.so.3".to_owned()];
-        let side = |functions, stripped| Counted { ops: 1, server: "server", stripped, functions };
-        let names = |base, other| -> Vec<Option<String>> {
-            let found = compare_counts(base, other, false).unwrap();
+        let names = |base: &[Row<'_>], other: &[Row<'_>]| -> Vec<Option<String>> {
+            let found = compared((1, base), (1, other), false);
             found.changes.into_iter().map(|it| it.functions[0].function.clone()).collect()
         };
         let name = Some("SSL_read".to_owned());
-        assert_eq!(names(side(&without, &[]), side(&with, &stripped))[0], name);
-        let both = names(side(&with, &[]), side(&with, &stripped));
-        assert!(!both.contains(&name) && both.contains(&None), "{both:?}");
+        let none: &[Row<'_>] = &[("main", "server", 1, 0, &[])];
+        let all: &[Row<'_>] = &[("SSL_read", "libssl.so.3", 7, 1, &[])];
+        let most: &[Row<'_>] =
+            &[("SSL_read", "libssl.so.3", 7, 1, &[]), ("0x10", "libssl.so.3", 5, 1, &[])];
+        let few: &[Row<'_>] =
+            &[("SSL_read", "libssl.so.3", 7, 1, &[]), ("0x10", "libssl.so.3", 9, 1, &[])];
+        assert_eq!(names(all, few), [None]);
+        for (base, other) in [(all, most), (most, all), (few, few), (none, few)] {
+            let names = names(base, other);
+            assert!(names.contains(&name) && names.contains(&None), "{names:?}");
+        }
     }
 
     #[test]
@@ -519,6 +523,29 @@ mod tests {
             let found = compared((1, base), (1, other), false);
             assert!(found.changes.iter().all(|it| it.kind == Kind::One), "{found:?}");
         }
+    }
+
+    #[test]
+    fn a_name_that_got_another_word_is_told_as_one() {
+        let callers = &["main", "scan"];
+        let base: &[Row<'_>] = &[
+            ("main", "server", 1, 0, &[]),
+            ("scan", "server", 1, 1, &["main"]),
+            ("walk_tree", "server", 100, 1, callers),
+            ("sort_rows", "server", 100, 1, callers),
+        ];
+        let other: &[Row<'_>] = &[
+            ("main", "server", 1, 0, &[]),
+            ("walk_tree_impl", "server", 120, 1, &["main"]),
+            ("sort_rows_fast", "server", 60, 1, &["main"]),
+            ("sort_rows_slow", "server", 60, 1, &["main"]),
+        ];
+        let found = compared((1, base), (1, other), false);
+        let renamed: Vec<_> = told(&found).into_iter().filter(|it| it.0 == Kind::Renamed).collect();
+        assert_eq!(renamed, [(Kind::Renamed, vec!["walk_tree", "walk_tree_impl"], 20.0)]);
+        // In the same build, each name is a function.
+        let found = compared((1, base), (1, other), true);
+        assert!(found.changes.iter().all(|it| it.kind == Kind::One), "{found:?}");
     }
 
     #[test]

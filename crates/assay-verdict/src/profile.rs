@@ -179,6 +179,8 @@ pub struct Modules<'a> {
     server: &'a str,
     /// Modules that name all their functions in only one of the profiles. Their functions are told together.
     unequal: BTreeSet<&'a str>,
+    /// Whether both sides run the same build, in which the beginning of its code names a function.
+    is_same_build: bool,
 }
 
 impl<'a> Modules<'a> {
@@ -199,14 +201,19 @@ impl<'a> Modules<'a> {
         };
         let [of_base, of_other] = sides.each_ref().map(stripped);
         let unequal: BTreeSet<&str> = of_base.symmetric_difference(&of_other).copied().collect();
-        sides.map(|(server, _)| Self { server, unequal: unequal.clone() })
+        sides.map(|(server, _)| Self { server, unequal: unequal.clone(), is_same_build: false })
+    }
+
+    /// The same of a build that both sides run.
+    pub(crate) fn of_same_build(self, is_same_build: bool) -> Self {
+        Self { is_same_build, ..self }
     }
 
     /// The function of a frame of this profile: the same one in both profiles has the same key.
     #[must_use]
     pub fn key(&self, frame: &'a Frame) -> FunctionKey<'a> {
         let module = plain(&frame.module, self.server);
-        let is_told = frame.is_named() && !self.unequal.contains(module);
+        let is_told = self.is_same_build || frame.is_named() && !self.unequal.contains(module);
         FunctionKey { function: is_told.then_some(frame.function.as_str()), module }
     }
 }

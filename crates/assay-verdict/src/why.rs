@@ -3,7 +3,8 @@
 use assay_model::{AuditFinding, Verdict, thousands};
 
 use crate::asked::requested;
-use crate::cause::{Facts, cause};
+use crate::cause::{Cause, Facts, cause};
+use crate::count_why;
 use crate::work::more_than_time;
 use crate::{
     CellJudgement, Changed, CounterChange, FunctionChange, PerOp, PlanFindings, ProcessorChange,
@@ -22,34 +23,48 @@ const CACHED_KB: f64 = 0.1;
 /// One that reads more than this does not.
 const READ_KB: f64 = 1.0;
 
-/// Explains every cell that is faster, slower or uneven. A cell comes with all systems, in their order.
+/// Explains every cell that is faster, slower or uneven, and says of all what their instructions add to the verdict. A
+/// cell comes with all systems, in their order.
 pub(crate) fn explain(cells: &mut [CellJudgement], base: usize, audit: &[AuditFinding]) {
     let plans = PlanFindings::new(audit);
     for index in 0..cells.len() {
         let one = &cells[index];
+        let count = one.count.as_ref();
+        let instructions = count.and_then(|it| count_why::sentence(one.verdict, one.rqps, it));
         let of_base = (index + base).checked_sub(one.system).and_then(|at| cells.get(at));
-        let why = match one.verdict {
-            Verdict::Uneven => stalls(one),
-            Verdict::Faster | Verdict::Slower => {
-                let pair = of_base.and_then(|of_base| of_base.per_op).zip(one.per_op);
-                pair.and_then(|(before, after)| sentence([&before, &after], of_base, one))
-            }
-            Verdict::Same | Verdict::Undecided | Verdict::Failed => continue,
-        };
-        let systems = [base, one.system];
-        let has_plan = plans.differ(one.cell, systems);
-        let plan = has_plan.then(|| match plans.pair(one.cell, systems) {
-            Some([before, after]) => format!("{ANOTHER_PLAN} ({before} → {after})"),
-            None => ANOTHER_PLAN.to_owned(),
-        });
-        let change = one.change.as_ref().filter(|change| agrees(change, one.verdict));
-        let facts = Facts { verdict: one.verdict, has_other_plan: has_plan, change };
-        let cause = cause(&facts).filter(|_| one.per_op.is_some());
-        let parts = [requested(audit, systems), plan, why];
-        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        let explained = explained(one, of_base, (&plans, audit, base));
+        let (cause, why) = explained.unwrap_or_default();
+        let parts: Vec<String> = instructions.into_iter().chain(why).collect();
         cells[index].cause = cause;
         cells[index].why = (!parts.is_empty()).then(|| parts.join("; "));
     }
+}
+
+/// The cause of a change, and what is said of it; `None` of a cell without one.
+fn explained(
+    one: &CellJudgement,
+    of_base: Option<&CellJudgement>,
+    (plans, audit, base): (&PlanFindings<'_>, &[AuditFinding], usize),
+) -> Option<(Option<Cause>, Vec<String>)> {
+    let why = match one.verdict {
+        Verdict::Uneven => stalls(one),
+        Verdict::Faster | Verdict::Slower => {
+            let pair = of_base.and_then(|of_base| of_base.per_op).zip(one.per_op);
+            pair.and_then(|(before, after)| sentence([&before, &after], of_base, one))
+        }
+        Verdict::Same | Verdict::Undecided | Verdict::Failed => return None,
+    };
+    let systems = [base, one.system];
+    let has_plan = plans.differ(one.cell, systems);
+    let plan = has_plan.then(|| match plans.pair(one.cell, systems) {
+        Some([before, after]) => format!("{ANOTHER_PLAN} ({before} → {after})"),
+        None => ANOTHER_PLAN.to_owned(),
+    });
+    let change = one.change.as_ref().filter(|change| agrees(change, one.verdict));
+    let facts = Facts { verdict: one.verdict, has_other_plan: has_plan, change };
+    let cause = cause(&facts).filter(|_| one.per_op.is_some());
+    let parts = [requested(audit, systems), plan, why];
+    Some((cause, parts.into_iter().flatten().collect()))
 }
 
 /// What is said of a test whose statements have other plans than those of the base.

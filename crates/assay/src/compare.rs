@@ -123,7 +123,7 @@ fn from_request(
 ) -> Result<Exit> {
     report::check(&args.output, junit, &args.ledger)?;
     feeds::check(&args.output)?;
-    stacks::check(&args.output, || Ok(request.profile))?;
+    stacks::check(&args.output, || Ok(request.clone()))?;
     let cache_dir = paths::made_cache_dir(cache_dir)?;
     let suite = workload::suite(&request)?;
     let plan = assay_plan::plan_of(&request, machine_facts(&cache_dir)?, suite);
@@ -182,7 +182,7 @@ pub(crate) fn resume(args: &Resume, cache_dir: Option<&Path>) -> Result<Exit> {
     };
     let cache_dir = paths::made_cache_dir(cache_dir)?;
     let mut ledger = Ledger::open(&file)?;
-    stacks::check(&args.measuring.output, || Ok(stacks::profiling(&ledger.read(&id)?.study)))?;
+    stacks::check(&args.measuring.output, || Ok(stacks::request(&ledger.read(&id)?.study)))?;
     let before = ledger.conclusions(&id)?;
     let resume =
         |env: &Environment, ledger: &mut Ledger| study::resume(&id, args.more, env, ledger);

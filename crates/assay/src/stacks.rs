@@ -1,9 +1,10 @@
-//! Writes the profiles of a study into a directory, as stacks that other tools draw.
+//! Writes the profiles and counts of a study into a directory, as stacks that other tools draw.
 
 use std::path::Path;
 
 use anyhow::Result;
-use assay_model::{EventKind, Hint, Profiling, Study, StudyRecord, counted};
+use assay_model::{Counting, EventKind, Hint, Profiling, Study, StudyRecord, counted};
+use assay_plan::Request;
 
 use crate::charts::{NoCharts, check_file};
 use crate::cli::{FormatWord, Output};
@@ -37,20 +38,23 @@ impl Hint for NoStacks {
     }
 }
 
-/// Checks, before a study starts or goes on, that it takes the profiles that are to be written. `profile` says of
-/// which tests it does.
-pub(crate) fn check(output: &Output, profile: impl FnOnce() -> Result<Profiling>) -> Result<()> {
-    let is_asked = output.format == Some(FormatWord::Folded);
-    if is_asked && profile()? == Profiling::None { Err(NoStacks::NotTaken.into()) } else { Ok(()) }
+/// Checks, before a study starts or goes on, that it takes the profiles or counts that are to be written.
+pub(crate) fn check(output: &Output, request: impl FnOnce() -> Result<Request>) -> Result<()> {
+    if output.format != Some(FormatWord::Folded) {
+        return Ok(());
+    }
+    let request = request()?;
+    let takes_some = request.profile != Profiling::None || request.count != Counting::None;
+    if takes_some { Ok(()) } else { Err(NoStacks::NotTaken.into()) }
 }
 
-/// The tests of which a study takes profiles, as its recipe says.
-pub(crate) fn profiling(study: &Study) -> Profiling {
-    assay_plan::request_of(study).unwrap_or_default().profile
+/// What a study was asked to do, as its recipe says.
+pub(crate) fn request(study: &Study) -> Request {
+    assay_plan::request_of(study).unwrap_or_default()
 }
 
-/// Writes a file for each profile: of CPU time by kind of thread, and of waiting. Only files of their names are
-/// replaced.
+/// Writes a file for each profile, of CPU time by kind of thread and of waiting, and for each count of instructions.
+/// Only files of their names are replaced.
 pub(crate) fn write(record: &StudyRecord, directory: Option<&Path>) -> Result<()> {
     let directory = directory.ok_or(NoCharts::NoDirectory(ENDING))?;
     let files = assay_report::stacks(record);
@@ -65,7 +69,7 @@ pub(crate) fn write(record: &StudyRecord, directory: Option<&Path>) -> Result<()
         whole_file::write(&path(&file.name), file.text.as_bytes())?;
     }
     print(&format!(
-        "{} in `{}`: CPU time in samples, waits in microseconds",
+        "{} in `{}`: CPU time in samples, waits in microseconds, counts in instructions",
         counted(files.len() as u64, "file"),
         directory.display()
     ));
@@ -82,7 +86,7 @@ fn nothing(record: &StudyRecord) -> Result<&'static str, NoStacks> {
         EventKind::NotProfiled { why, .. } => Some(why.clone()),
         _ => None,
     });
-    match (profiling(&record.study), prevented) {
+    match (request(&record.study).profile, prevented) {
         (Profiling::None, _) => Err(NoStacks::NotTaken),
         _ if !record.finished => {
             Ok("the study takes its profiles at its end, so there are none yet")
@@ -96,7 +100,7 @@ fn nothing(record: &StudyRecord) -> Result<&'static str, NoStacks> {
 #[cfg(test)]
 mod tests {
     use assay_model::{Host, StudyEvent};
-    use assay_plan::{MachineFacts, Request};
+    use assay_plan::MachineFacts;
 
     use super::*;
 
@@ -124,10 +128,11 @@ mod tests {
 
     #[test]
     fn stacks_are_refused_before_a_study_that_takes_no_profiles() {
-        let of = |profile| move || Ok(profiling(&record(profile).study));
+        let of = |profile| move || Ok(request(&record(profile).study));
         let output = Output { format: Some(FormatWord::Folded), output: None, verbose: false };
         assert!(check(&output, of(Profiling::None)).is_err());
         check(&output, of(Profiling::Changed)).unwrap();
+        check(&output, || Ok(Request { count: Counting::After, ..Request::default() })).unwrap();
         check(&Output { format: None, output: None, verbose: false }, of(Profiling::None)).unwrap();
     }
 }

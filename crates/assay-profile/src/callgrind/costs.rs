@@ -1,8 +1,11 @@
 //! Instructions by function and by call.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::PathBuf;
 
 use assay_model::{Frame, FunctionCount};
+
+use crate::symbols::Symbols;
 
 /// The index of a function in [`Costs`].
 pub(super) type Function = u32;
@@ -14,6 +17,8 @@ pub(super) type Function = u32;
 pub struct Costs {
     pub(super) functions: Vec<Own>,
     pub(super) calls: Vec<Call>,
+    /// Where the file of each module is.
+    pub(super) files: BTreeMap<String, PathBuf>,
 }
 
 /// A function, and what it executed itself.
@@ -54,6 +59,8 @@ pub(super) struct Named {
     pub(super) plain: String,
     /// How often the function is on the stack already, counted from 1 where the tool tells that apart.
     pub(super) nested: u32,
+    /// Where an object is; `None` of anything else.
+    pub(super) path: Option<PathBuf>,
 }
 
 /// Where a report's functions and calls are in the costs.
@@ -105,7 +112,7 @@ impl Costs {
         ids: &mut Ids,
         id: (Option<u32>, u32),
         module: &str,
-        Named { plain, nested }: &Named,
+        Named { plain, nested, .. }: &Named,
     ) -> Function {
         let frame = Frame { function: plain.clone(), module: module.to_owned() };
         let found = ids.function(self, frame, *nested);
@@ -152,6 +159,8 @@ impl Costs {
     pub fn add<'a>(&mut self, others: impl IntoIterator<Item = &'a Self>) {
         let mut ids = Ids::of(self);
         for other in others {
+            let files = other.files.iter().map(|(module, path)| (module.clone(), path.clone()));
+            self.files.extend(files);
             let mut places = Vec::with_capacity(other.functions.len());
             for own in &other.functions {
                 let place = ids.function(self, own.frame.clone(), own.nested);
@@ -167,6 +176,26 @@ impl Costs {
                 }
             }
         }
+    }
+
+    /// The same with names for the functions that have none, as far as symbols of their modules' files tell them: those
+    /// that profiles use. The files must still be there.
+    #[must_use]
+    pub fn named(mut self, symbols: &mut Symbols) -> Self {
+        for Own { frame, .. } in self.functions.iter_mut().filter(|own| !own.frame.is_named()) {
+            let digits = frame.function.strip_prefix("0x");
+            let address = digits.and_then(|hex| u64::from_str_radix(hex, 16).ok());
+            let path = self.files.get(&frame.module);
+            if let (Some(address), Some(path)) = (address, path)
+                && let Some(file) = symbols.file(path).filter(|file| !file.is_stripped)
+            {
+                frame.function = file.function(address);
+            }
+        }
+        // Several parts may be of one function.
+        let mut all = Self::default();
+        all.add([&self]);
+        all
     }
 
     /// Every function once, in order, with what it executed itself. These add up to the total.

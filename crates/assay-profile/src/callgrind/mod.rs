@@ -12,6 +12,7 @@ mod tests;
 mod tree;
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 
 use crate::names::{cut, plain};
 
@@ -215,6 +216,9 @@ impl Reader {
                 if self.ids.calls() >= CALLS_MAX {
                     return Err("there are too many calls");
                 }
+                // Of a call that spans two dumps, the tool may write less than nothing, as a number without a sign.
+                // It tells nothing of what the callee executed.
+                let counted = if i64::try_from(counted).is_ok() { counted } else { 0 };
                 self.part.costs.call(&mut self.ids, [here, called], calls, counted)
             }
             None => self.part.costs.spend(here, counted),
@@ -231,8 +235,14 @@ impl Reader {
             return Err("there are too many functions");
         }
         let text = |index: u32| self.names.texts.get(index as usize);
-        let module = object.and_then(text).map_or(UNKNOWN, |it| it.plain.as_str());
+        let file = object.and_then(text);
+        let module = file.map_or(UNKNOWN, |it| it.plain.as_str());
         let named = text(name).ok_or("the function is not named")?;
+        if let Some(path) = file.and_then(|it| it.path.as_ref())
+            && !self.part.costs.files.contains_key(module)
+        {
+            self.part.costs.files.insert(module.to_owned(), path.clone());
+        }
         Ok(self.part.costs.function(&mut self.ids, (object, name), module, named))
     }
 
@@ -266,14 +276,15 @@ impl Names {
             "???" => UNKNOWN.to_owned(),
             path => cut(path.rsplit('/').next().unwrap_or(path)).to_owned(),
         };
-        let named = |text: &str| Named { plain: base(text), nested: 0 };
+        let path = |text: &str| Some(PathBuf::from(text)).filter(|path| path.is_absolute());
+        let named = |text: &str| Named { plain: base(text), nested: 0, path: path(text) };
         named_by(&mut self.objects, &mut self.texts, value, named)
     }
 
     fn function(&mut self, value: &[u8]) -> Result<u32, Refused> {
         named_by(&mut self.functions, &mut self.texts, value, |text| {
             let (symbol, nested) = nested(text);
-            Named { plain: function_name(symbol), nested }
+            Named { plain: function_name(symbol), nested, path: None }
         })
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
+use crate::Symbols;
 
 /// The program `recorded/small.c`: function `work` of its first thread, which `--toggle-collect=work` counts.
 const FIRST: &[u8] = include_bytes!("recorded/small-1.out");
@@ -220,4 +221,37 @@ fn one_caller_has_what_only_its_calls_can_have() {
         ("probe;read;copy", 4),
     ];
     assert_eq!(paths, expected.map(|(path, spent)| (path.to_owned(), spent)).into_iter().collect());
+}
+
+#[test]
+fn functions_without_a_name_get_that_of_debug_symbols() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("server");
+    // Two functions of 16 bytes from 0x1000 on.
+    fs_err::write(&path, crate::binary::tests::elf("read_row", 2)).unwrap();
+    let report = format!(
+        "events: Ir\nob=({id}) {}\nfn=(1) main\n0 5\ncfn=(2) 0x1000\ncalls=3 0\n0 40\nfn=(2)\n0 30\n\
+         cfn=(3) 0x0000000000001018\ncalls=1 0\n0 10\nfn=(3)\n0 10\nfn=(4) 0x5000\n0 1\ntotals: 46\n",
+        path.display(),
+        id = 1,
+    );
+    let costs = one(report.as_bytes()).costs;
+    let expected = [("main", 5), ("read_row", 40), ("0x5000", 1)];
+    let expected = expected.map(|(name, own)| (name.to_owned(), own));
+    let named = costs.clone().named(&mut Symbols::new(false, || false));
+    assert_eq!(owns(&named), BTreeMap::from(expected));
+    assert_eq!(named.total(), costs.total());
+    // Without the file, nothing changes.
+    fs_err::remove_file(&path).unwrap();
+    assert_eq!(owns(&costs.clone().named(&mut Symbols::new(false, || false))), owns(&costs));
+}
+
+#[test]
+fn a_call_that_takes_less_than_nothing_is_of_nothing() {
+    let report = "events: Ir\nfn=(1) main\n0 5\ncfn=(2) work\ncalls=2 0\n0 18446744073709551516\ncfn=(2)\n\
+                  calls=1 0\n0 40\nfn=(2)\n0 30\ntotals: 35\n";
+    let costs = one(report.as_bytes()).costs;
+    assert_eq!(owns(&costs), BTreeMap::from([("main".to_owned(), 5), ("work".to_owned(), 30)]));
+    let edges: Vec<_> = costs.edges().iter().map(|edge| (edge.calls, edge.inclusive)).collect();
+    assert_eq!(edges, [(3, 40)]);
 }

@@ -1,10 +1,13 @@
-//! A flame graph: every call as a box, as wide as the time that it takes with all that it calls, below its caller.
+//! A flame graph: every call as a box, as wide as what it takes with all that it calls, below its caller.
 
 use std::collections::BTreeMap;
 
 use assay_model::{CallTree, Frame};
 use assay_svg::{Anchor, Paper, SMALL, fitted, width};
 use assay_verdict::{FunctionKey, Modules};
+
+use crate::number::figure;
+use crate::words::function_name;
 
 /// Width of the drawing.
 const WIDTH: f64 = 1000.0;
@@ -18,11 +21,43 @@ const NARROWEST: f64 = 3.0;
 /// Calls below this many others are left out.
 const DEPTH_MAX: usize = 60;
 
-/// A call without a choice takes so much of its caller's time.
+/// A call without a choice takes so much of what its caller takes.
 const ONLY: f64 = 0.985;
 
-/// A change by this part of the whole time is shown in colour.
+/// A change by this part of the whole is shown in colour.
 const CHANGED: f64 = 0.005;
+
+/// What calls take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cost {
+    /// CPU time, µs.
+    CpuTime,
+    Instructions,
+}
+
+impl Cost {
+    fn of_threads(self, label: &str) -> String {
+        match self {
+            Self::CpuTime => format!("CPU time of the threads of {label} by call"),
+            Self::Instructions => format!("instructions of an operation of {label} by call"),
+        }
+    }
+
+    /// An amount per operation, without its unit.
+    fn number(self, amount: f64) -> String {
+        match self {
+            Self::CpuTime => format!("{amount:.2}"),
+            Self::Instructions => figure(Some(amount)),
+        }
+    }
+
+    fn unit(self) -> &'static str {
+        match self {
+            Self::CpuTime => "µs",
+            Self::Instructions => "instructions",
+        }
+    }
+}
 
 /// The calls of the threads of a system.
 #[derive(Clone, Copy)]
@@ -30,62 +65,68 @@ pub(crate) struct Side<'a> {
     pub(crate) tree: &'a CallTree,
     /// Tells which functions are the same on both sides.
     pub(crate) modules: &'a Modules<'a>,
-    /// The CPU time per operation that the tree divides into its parts, µs.
-    pub(crate) cpu_us: f64,
+    /// What an operation takes, which the tree divides into its parts.
+    pub(crate) per_op: f64,
 }
 
-/// A call in both profiles.
+/// A call on both sides.
 #[derive(Default)]
 struct Call<'a> {
-    /// Its name in the profile of the system, or in that of the base if only the base has it.
+    /// Its function and module in the system, or in the base if only the base has it.
     name: &'a str,
-    /// With what it calls, µs per operation.
-    time: f64,
+    module: &'a str,
+    /// With what it calls, per operation.
+    here: f64,
     base: f64,
     callees: BTreeMap<FunctionKey<'a>, Call<'a>>,
 }
 
-/// The calls of a system. With a base, colours show what changed. `None` if nothing was sampled.
-pub(crate) fn graph(label: &str, here: Side<'_>, base: Option<Side<'_>>) -> Option<String> {
+/// The calls of a system. With a base, colours show what changed. `None` if there are none.
+pub(crate) fn graph(
+    label: &str,
+    cost: Cost,
+    here: Side<'_>,
+    base: Option<Side<'_>>,
+) -> Option<String> {
     let mut root = Call::default();
-    add(&mut root, here, |call| &mut call.time);
+    add(&mut root, here, |call| &mut call.here);
     if let Some(base) = base {
         add(&mut root, base, |call| &mut call.base);
     }
-    if root.time <= 0.0 {
+    if root.here <= 0.0 {
         return None;
     }
-    let (begin, whole) = (first_choice(&root), root.time);
+    let (begin, whole) = (first_choice(&root), root.here);
     let mut drawing = Drawing {
         paper: Paper::new(WIDTH),
-        scale: WIDTH / begin.time,
+        cost,
+        scale: WIDTH / begin.here,
         whole,
         has_base: base.is_some(),
         depth: 0,
     };
     let mut x = 0.0;
-    for call in by_time(begin) {
+    for call in by_amount(begin) {
         drawing.call(call, x, 0);
-        x += call.time * drawing.scale;
+        x += call.here * drawing.scale;
     }
     let height = ROW * (drawing.depth + 1) as f64;
-    let label = format!("CPU time of the threads of {label} by call");
-    Some(drawing.paper.inline(height, &label))
+    Some(drawing.paper.inline(height, &cost.of_threads(label)))
 }
 
-/// Adds the times of a tree to calls of the same functions.
+/// Adds the amounts of a tree to calls of the same functions.
 fn add<'a>(
     root: &mut Call<'a>,
-    Side { tree, modules, cpu_us }: Side<'a>,
+    Side { tree, modules, per_op }: Side<'a>,
     side: impl for<'c> Fn(&'c mut Call<'a>) -> &'c mut f64,
 ) {
     let inclusive = tree.inclusive();
-    let each = cpu_us / tree.total().max(1) as f64;
-    *side(root) += cpu_us;
+    let each = per_op / tree.total().max(1) as f64;
+    *side(root) += per_op;
     let function = |at: usize| {
         let frame: &Frame = tree.frames.get(tree.nodes.get(at)?.frame as usize)?;
         let key = modules.key(frame);
-        Some((key, key.function.unwrap_or(&frame.module)))
+        Some((key, key.function.unwrap_or(&frame.module), frame.module.as_str()))
     };
     let mut callees: Vec<Vec<usize>> = vec![Vec::new(); tree.nodes.len()];
     let mut begins = Vec::new();
@@ -95,15 +136,15 @@ fn add<'a>(
             None => begins.push(at),
         }
     }
-    let mut path: Vec<(FunctionKey<'a>, &str)> = Vec::new();
+    let mut path: Vec<(FunctionKey<'a>, &str, &str)> = Vec::new();
     let mut pending: Vec<(usize, usize)> = begins.into_iter().map(|at| (at, 0)).collect();
     while let Some((at, depth)) = pending.pop() {
         let Some(function) = function(at) else { continue };
         path.truncate(depth);
         path.push(function);
         let mut call = &mut *root;
-        for (key, name) in &path {
-            let new = || Call { name, ..Call::default() };
+        for (key, name, module) in &path {
+            let new = || Call { name, module, ..Call::default() };
             call = call.callees.entry(*key).or_insert_with(new);
         }
         *side(call) += inclusive.get(at).copied().unwrap_or(0) as f64 * each;
@@ -117,8 +158,8 @@ fn add<'a>(
 /// The call from which on calls differ: what always calls the same is not drawn.
 fn first_choice<'c, 'a>(root: &'c Call<'a>) -> &'c Call<'a> {
     let mut call = root;
-    while let Some(most) = call.callees.values().max_by(|a, b| a.time.total_cmp(&b.time)) {
-        if most.time < ONLY * call.time || most.callees.is_empty() {
+    while let Some(most) = call.callees.values().max_by(|a, b| a.here.total_cmp(&b.here)) {
+        if most.here < ONLY * call.here || most.callees.is_empty() {
             break;
         }
         call = most;
@@ -126,15 +167,16 @@ fn first_choice<'c, 'a>(root: &'c Call<'a>) -> &'c Call<'a> {
     call
 }
 
-fn by_time<'c, 'a>(call: &'c Call<'a>) -> Vec<&'c Call<'a>> {
+fn by_amount<'c, 'a>(call: &'c Call<'a>) -> Vec<&'c Call<'a>> {
     let mut callees: Vec<_> = call.callees.values().collect();
-    callees.sort_by(|one, other| other.time.total_cmp(&one.time));
+    callees.sort_by(|one, other| other.here.total_cmp(&one.here));
     callees
 }
 
 struct Drawing {
     paper: Paper,
-    /// Width of a microsecond.
+    cost: Cost,
+    /// Width of what is counted or measured once.
     scale: f64,
     whole: f64,
     has_base: bool,
@@ -144,34 +186,33 @@ struct Drawing {
 
 impl Drawing {
     fn call(&mut self, call: &Call, x: f64, depth: usize) {
-        let (name, wide) = (call.name, call.time * self.scale);
+        let (name, wide) = (function_name(call.name, call.module), call.here * self.scale);
         if wide < NARROWEST {
             return;
         }
         self.depth = self.depth.max(depth);
         let y = ROW * depth as f64;
-        let change = call.time - call.base;
+        let change = call.here - call.base;
         let class = match () {
             () if !self.has_base => "cell",
             () if change > CHANGED * self.whole => "cell worse",
             () if change < -CHANGED * self.whole => "cell better",
             () => "cell",
         };
-        let told = match self.has_base {
-            true => format!("{name}: {:.2} → {:.2} µs per operation", call.base, call.time),
-            false => format!("{name}: {:.2} µs per operation", call.time),
-        };
+        let [here, before] = [call.here, call.base].map(|amount| self.cost.number(amount));
+        let before = if self.has_base { format!("{before} → ") } else { String::new() };
+        let told = format!("{name}: {before}{here} {} per operation", self.cost.unit());
         self.paper.told(&told, |paper| {
             paper.rect(class, (x, y), ((wide - 0.8).max(0.4), ROW - 1.0));
             if wide > width("mm…", SMALL) {
-                let text = fitted(name, SMALL, wide - 4.0);
+                let text = fitted(&name, SMALL, wide - 4.0);
                 paper.text((x + 2.0, y + SMALL + 1.0), Anchor::Start, "small", &text);
             }
         });
         let mut x = x;
-        for callee in by_time(call) {
+        for callee in by_amount(call) {
             self.call(callee, x, depth + 1);
-            x += callee.time * self.scale;
+            x += callee.here * self.scale;
         }
     }
 }
@@ -210,9 +251,9 @@ mod tests {
 
     fn drawn((base, before): (&Profile, f64), (other, after): (&Profile, f64)) -> Option<String> {
         let [of_base, of_other] = Modules::of(base, other);
-        let here = Side { tree: &other.serving, modules: &of_other, cpu_us: after };
-        let there = Side { tree: &base.serving, modules: &of_base, cpu_us: before };
-        graph("11.8", here, Some(there))
+        let here = Side { tree: &other.serving, modules: &of_other, per_op: after };
+        let there = Side { tree: &base.serving, modules: &of_base, per_op: before };
+        graph("11.8", Cost::CpuTime, here, Some(there))
     }
 
     #[test]

@@ -91,7 +91,10 @@ const FIELDS: &[(&str, &str)] = &[
     ("cells[].count.background", "instructions per operation of the server's other threads"),
     ("cells[].count.functions[].name", "a function, or several that are told together"),
     ("cells[].count.functions[].object", "the file that holds its code"),
-    ("cells[].count.functions[].base", "its instructions per operation of the base"),
+    (
+        "cells[].count.functions[].base",
+        "its instructions per operation of the base; null if it has no function of this name",
+    ),
     ("cells[].count.functions[].other", "the same of the system"),
     (
         "cells[].count.functions[].change",

@@ -250,8 +250,8 @@ struct CountedFunction {
 impl CountedFunction {
     fn new(line: FunctionLine) -> Self {
         let FunctionLine { name, object, base, other, change } = line;
-        let [base, other, change] = [base, other, change].map(Number::from);
-        Self { name, object, base, other, change }
+        let [base, other] = [base, other].map(Number);
+        Self { name, object, base, other, change: change.into() }
     }
 }
 

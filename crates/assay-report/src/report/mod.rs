@@ -3,6 +3,7 @@
 mod again;
 mod answer;
 mod conditions;
+mod counts;
 mod details;
 mod gate;
 mod judged;

@@ -5,6 +5,7 @@ use crate::text::{Text, of_class, words};
 use crate::view::Report;
 use crate::view::account::AccountRow;
 use crate::view::measured::{Measured, TestRow};
+use crate::view::profile::Calls;
 use crate::words::Separated as _;
 
 /// What the servers spend CPU time on, and what their threads wait for.
@@ -34,23 +35,9 @@ fn of_test(report: &Report, row: &TestRow) -> Vec<Block<'static>> {
     let others = row.others.iter().filter(|other| !other.is_twin);
     let mut blocks: Vec<Block> = others.flat_map(|other| tables(report, other)).collect();
     for measured in row.measured() {
-        blocks.extend(measured.calls.as_ref().map(|calls| {
-            let colours = match calls.is_compared {
-                true => {
-                    format!(
-                        ": amber boxes take longer than in {}, blue ones less time",
-                        report.base
-                    )
-                }
-                false => String::new(),
-            };
-            let figure = Figure { svg: calls.drawing.clone(), ..Figure::default() };
-            let heading = format!("Calls of {} by CPU time{colours}", measured.system);
-            Block::Section(Section {
-                class: "calls",
-                blocks: vec![Block::Figures("", vec![figure])],
-                ..Section::new(heading, Fold::Closed)
-            })
+        blocks.extend(measured.calls.as_ref().map(|it| {
+            let heading = format!("Calls of {} by CPU time", measured.system);
+            calls(report, it, &heading, ["longer", "less time"])
         }));
         let limits = measured.profile_limits.iter().map(|limit| {
             let whose = format!("Profile of {}:", measured.system);
@@ -59,6 +46,25 @@ fn of_test(report: &Report, row: &TestRow) -> Vec<Block<'static>> {
         blocks.extend(Block::prose("", limits));
     }
     blocks
+}
+
+/// A drawing of calls. The words say what amber boxes take, and what blue ones do.
+pub(super) fn calls(
+    report: &Report,
+    calls: &Calls,
+    heading: &str,
+    [more, less]: [&str; 2],
+) -> Block<'static> {
+    let colours = match calls.is_compared {
+        true => format!(": amber boxes take {more} than in {}, blue ones {less}", report.base),
+        false => String::new(),
+    };
+    let figure = Figure { svg: calls.drawing.clone(), ..Figure::default() };
+    Block::Section(Section {
+        class: "calls",
+        blocks: vec![Block::Figures("", vec![figure])],
+        ..Section::new(format!("{heading}{colours}"), Fold::Closed)
+    })
 }
 
 fn tables(report: &Report, measured: &Measured) -> Vec<Block<'static>> {

@@ -4,7 +4,9 @@ use assay_model::StudyRecord;
 use assay_verdict::Judgement;
 
 use super::judged::Judged;
-use super::{again, answer as cards, conditions, gate, matrix, profiles, table, tables, versions};
+use super::{
+    again, answer as cards, conditions, counts, gate, matrix, profiles, table, tables, versions,
+};
 use crate::charts::{self, ChartFile, Place};
 use crate::data;
 use crate::document::{Block, Document, Wish};
@@ -107,7 +109,7 @@ fn blocks<'r>(report: &'r Report<'r>, wish: &Wish<'_>) -> Vec<Block<'r>> {
     }
     blocks.extend(table::blocks(report, wish));
     blocks.extend(wish.is_page().then(|| profiles::blocks(report)).into_iter().flatten());
-    blocks.extend(counts(report, wish, is_short));
+    blocks.extend(counts::blocks(report, wish, is_short));
     blocks.extend(responses(report, wish, if is_short { RESPONSES_SHORT } else { usize::MAX }));
     blocks.extend(versions::changes(
         report,
@@ -139,7 +141,7 @@ fn counts_only<'r>(report: &'r Report<'r>, wish: &Wish<'_>, is_short: bool) -> V
         blocks.push(Block::Lines(report.caveat_lines()));
     }
     blocks.extend(cards::causes(wish.heading("not counted"), &report.causes, 0));
-    blocks.extend(counts(report, wish, is_short));
+    blocks.extend(counts::blocks(report, wish, is_short));
     if is_short {
         blocks.push(how_to_see_more(report));
         return blocks;
@@ -147,19 +149,6 @@ fn counts_only<'r>(report: &'r Report<'r>, wish: &Wish<'_>, is_short: bool) -> V
     blocks.extend(conditions::blocks(report, wish));
     blocks.extend(again::blocks(&report.again, wish));
     blocks
-}
-
-/// Instructions per operation.
-fn counts(report: &Report, wish: &Wish<'_>, is_short: bool) -> Vec<Block<'static>> {
-    let Some(shown) = &report.counts else { return Vec::new() };
-    let functions = report.counted_functions.iter();
-    if wish.is_page() {
-        let tables = std::iter::once(shown).chain(functions);
-        let tables = tables.map(|shown| Block::Table(shown.table())).collect();
-        return Block::place("counts", "", "Instructions per operation", tables);
-    }
-    let functions = functions.filter(|_| !is_short);
-    std::iter::once(shown).chain(functions).map(|shown| Block::Table(shown.titled(wish))).collect()
 }
 
 /// Response times and errors of published results, for at most so many tests and systems.

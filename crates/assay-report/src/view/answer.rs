@@ -3,8 +3,8 @@
 use assay_model::{Estimate, Setup, Verdict, counted};
 use assay_verdict::{CellJudgement, SystemSummary};
 
-use super::reasons;
 use super::study::JudgedStudy;
+use super::{counts, reasons};
 use crate::number::figure;
 use crate::ratio::{Ratio, change_in_words, short};
 
@@ -71,18 +71,20 @@ fn answer<'a>(study: &'a JudgedStudy<'a>, summary: &SystemSummary) -> SystemAnsw
         let (test, ratio) = (cell.cell.test.name.as_str(), cell.rqps?);
         Some(TestRatio { test, ratio, verdict: cell.verdict })
     });
-    let counts = counts(summary);
+    let counts = verdicts(summary);
     let of_base = cells.first().and_then(|it| study.cell(it.cell, study.base));
     let (name, base) = (study.label(summary.system), study.label(study.base));
+    let instructions = counts::of_undecided(&cells);
+    let instructions = instructions.as_deref();
     SystemAnswer {
         system: name,
         sentence: match study.has_verdicts() {
             false => format!("{name} against {base}: {}", published(summary, of_base, &cells)),
-            true => sentence(name, base, summary),
+            true => sentence(name, base, summary, instructions),
         },
         sentence_below_name: match study.has_verdicts() {
             false => format!("Against {base}: {}.", published(summary, of_base, &cells)),
-            true => sentence_below_name(base, summary),
+            true => sentence_below_name(base, summary, instructions),
         },
         reasons: reasons::reasons(study, summary.system),
         tendency: match summary.slower.cmp(&summary.faster) {
@@ -102,7 +104,7 @@ fn answer<'a>(study: &'a JudgedStudy<'a>, summary: &SystemSummary) -> SystemAnsw
     }
 }
 
-fn counts(summary: &SystemSummary) -> [(Verdict, u32); 6] {
+fn verdicts(summary: &SystemSummary) -> [(Verdict, u32); 6] {
     [
         (Verdict::Slower, summary.slower),
         (Verdict::Same, summary.same),
@@ -114,18 +116,32 @@ fn counts(summary: &SystemSummary) -> [(Verdict, u32); 6] {
 }
 
 /// The verdicts that occur, in the order of a sentence: called changes first, the more frequent before the other.
-fn in_order(summary: &SystemSummary) -> impl Iterator<Item = (Verdict, u32)> {
+/// `instructions` is what instructions say of undecided tests, which then come next.
+fn in_order(
+    summary: &SystemSummary,
+    instructions: Option<&str>,
+) -> impl Iterator<Item = (Verdict, u32)> {
     let mut found: Vec<(Verdict, u32)> =
-        counts(summary).into_iter().filter(|it| it.1 > 0).collect();
+        verdicts(summary).into_iter().filter(|it| it.1 > 0).collect();
     found.sort_by_key(|(verdict, count)| {
         let is_called = matches!(verdict, Verdict::Slower | Verdict::Faster);
-        (!is_called, if is_called { u32::MAX - count } else { 0 })
+        let is_counted = *verdict == Verdict::Undecided && instructions.is_some();
+        (!is_called, !is_counted, if is_called { u32::MAX - count } else { 0 })
     });
     found.into_iter()
 }
 
-fn rest(verdicts: impl Iterator<Item = (Verdict, u32)>) -> String {
-    verdicts.map(|(verdict, number)| format!(", {} in {number}", verdict.word())).collect()
+fn rest(verdicts: impl Iterator<Item = (Verdict, u32)>, instructions: Option<&str>) -> String {
+    let told = |(verdict, number): (Verdict, u32)| {
+        format!(", {} in {number}{}", verdict.word(), but(verdict, instructions))
+    };
+    verdicts.map(told).collect()
+}
+
+/// What instructions say of undecided tests.
+fn but(verdict: Verdict, instructions: Option<&str>) -> String {
+    let instructions = instructions.filter(|_| verdict == Verdict::Undecided);
+    instructions.map_or_else(String::new, |instructions| format!(", but {instructions}"))
 }
 
 /// What single runs without intervals say, which is no verdict.
@@ -162,9 +178,9 @@ fn response_time(base: Option<&CellJudgement>, cells: &[&CellJudgement]) -> Stri
     }
 }
 
-fn sentence(name: &str, base: &str, summary: &SystemSummary) -> String {
+fn sentence(name: &str, base: &str, summary: &SystemSummary, instructions: Option<&str>) -> String {
     let tests = counted(summary.cells(), "test");
-    let mut found = in_order(summary);
+    let mut found = in_order(summary, instructions);
     let Some((verdict, number)) = found.next() else {
         return format!("{name} was not compared with {base}");
     };
@@ -174,15 +190,19 @@ fn sentence(name: &str, base: &str, summary: &SystemSummary) -> String {
             format!("{name} is {word} than {base} in {number} of {tests}")
         }
         Verdict::Same => format!("{name} is the same as {base} in {number} of {tests}"),
-        _ => format!("{name} against {base}: {word} in {number} of {tests}"),
+        _ => {
+            let in_qps = if instructions.is_some() { " in QPS" } else { "" };
+            let but = but(verdict, instructions);
+            format!("{name} against {base}: {word}{in_qps} in {number} of {tests}{but}")
+        }
     };
     let median = median(summary).map_or_else(String::new, |it| format!(" ({it})"));
-    format!("{first}{}{median}", rest(found))
+    format!("{first}{}{median}", rest(found, instructions))
 }
 
-fn sentence_below_name(base: &str, summary: &SystemSummary) -> String {
+fn sentence_below_name(base: &str, summary: &SystemSummary, instructions: Option<&str>) -> String {
     let tests = counted(summary.cells(), "test");
-    let mut found = in_order(summary);
+    let mut found = in_order(summary, instructions);
     let Some((verdict, number)) = found.next() else {
         return format!("Not compared with {base}.");
     };
@@ -195,7 +215,8 @@ fn sentence_below_name(base: &str, summary: &SystemSummary) -> String {
         Verdict::Failed => "Failed against",
     };
     let median = median(summary).map_or_else(String::new, |it| format!("; {it}"));
-    format!("{first} {base} in {number} of {tests}{}{median}.", rest(found))
+    let but = but(verdict, instructions);
+    format!("{first} {base} in {number} of {tests}{but}{}{median}.", rest(found, instructions))
 }
 
 /// The median over tests in words; `None` if a single test is the answer, or if its uncertainty is unknown.

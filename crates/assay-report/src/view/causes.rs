@@ -40,9 +40,15 @@ fn cause<'a>(study: &JudgedStudy, cell: &'a CellJudgement) -> Option<(f64, Cause
     if study.compared.len() > 1 || has_failed {
         name += &format!(" {}", study.label(cell.system));
     }
-    let size = match cell.rqps {
+    // What QPS do not tell, instructions may.
+    let counted = cell.count.as_ref().and_then(|count| count.ratio);
+    let told = match cell.verdict {
+        Verdict::Same | Verdict::Undecided => counted,
+        _ => cell.rqps,
+    };
+    let size = match told {
         _ if has_failed => f64::INFINITY,
-        Some(rqps) => rqps.value.ln().abs(),
+        Some(ratio) => ratio.value.ln().abs(),
         None => 0.0,
     };
     Some((size, Cause { verdict: cell.verdict, name, why }))

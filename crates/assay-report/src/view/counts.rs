@@ -1,17 +1,139 @@
 //! Instructions per operation, of systems that were counted.
 
-use assay_model::{CountVerdict, Estimate, thousands};
+use std::collections::BTreeSet;
+
+use assay_model::{CellCount, CountVerdict, CountedBy, Estimate, Verdict, thousands};
 use assay_verdict::{
-    CellJudgement, CountChange, CountJudgement, FunctionCounts, Instructions, Kind, count_threshold,
+    CellJudgement, CountChange, CountJudgement, FunctionCounts, Instructions, Kind,
+    count_threshold, counted_pair,
 };
 
+use super::profile::Calls;
 use super::shaded::{Shade, ShadedCell, ShadedRow, ShadedTable};
 use super::study::JudgedStudy;
-use crate::number::{NONE, figure};
+use crate::charts::flame::{self, Cost, Side};
+use crate::number::{NONE, figure, share};
+use crate::words::function_name;
+
+/// What was counted in a study.
+pub(crate) struct Counts {
+    /// Every test and system.
+    pub(crate) table: ShadedTable,
+    /// What counts do not show, in sentences.
+    pub(crate) limits: Vec<String>,
+    /// Each test and system that is compared with the base.
+    pub(crate) tests: Vec<CountedTest>,
+}
+
+/// The functions and calls of a system in a test.
+pub(crate) struct CountedTest {
+    pub(crate) test: String,
+    pub(crate) system: String,
+    /// The functions that make up a change that was called.
+    pub(crate) functions: Option<ShadedTable>,
+    /// `None` in large studies.
+    pub(crate) calls: Option<Calls>,
+}
+
+/// What callgrind does not show.
+const LIMITS: &str = "Not counted: the kernel, caches and waiting. There is one client, and valgrind runs one thread \
+    at a time, so threads do not contend. The CPU that valgrind shows has no AVX-512, so a server that chooses code \
+    by CPU may choose other code than in the measurements.";
+
+/// What the processor's counter does not show.
+const LIMITS_OF_HARDWARE: &str =
+    "Not counted: the kernel, caches and waiting. There is one client.";
+
+impl Counts {
+    /// `None` unless instructions were counted.
+    pub(crate) fn new(study: &JudgedStudy) -> Option<Self> {
+        let table = table(study)?;
+        let is_alone = study.compared.is_empty();
+        let cells = study.judgement.cells.iter();
+        let shown = cells.filter(|cell| is_alone || study.compared.contains(&cell.system));
+        let test = |cell: &CellJudgement| {
+            cell.count.as_ref()?;
+            Some(CountedTest {
+                test: study.cell_name(cell.cell),
+                system: study.label(cell.system).to_owned(),
+                functions: functions(study, cell),
+                calls: calls(study, cell).filter(|_| !study.is_large()),
+            })
+        };
+        Some(Self {
+            table,
+            limits: limits(&study.record.counts),
+            tests: shown.filter_map(test).collect(),
+        })
+    }
+}
+
+fn limits(counts: &[CellCount]) -> Vec<String> {
+    let is_by_callgrind = counts.iter().any(|of| of.count.by == CountedBy::Callgrind);
+    let mut said =
+        vec![if is_by_callgrind { LIMITS.to_owned() } else { LIMITS_OF_HARDWARE.to_owned() }];
+    let stripped = counts.iter().flat_map(|of| &of.count.stripped).map(String::as_str);
+    // Code that is in no file has brackets.
+    let stripped: BTreeSet<&str> = stripped.filter(|module| !module.starts_with('[')).collect();
+    if !stripped.is_empty() {
+        let files: Vec<&str> = stripped.into_iter().collect();
+        said.push(format!(
+            "These files name only some of their functions: {}. The others are one line for each file, and may be \
+             those that only the other system names (–); where both systems run the same build, they have their \
+             place in the file. With debug symbols installed, or DEBUGINFOD_URLS set, the next count names all.",
+            files.join(", ")
+        ));
+    }
+    said
+}
+
+/// The calls of the thread that serves the client, drawn.
+fn calls(study: &JudgedStudy, cell: &CellJudgement) -> Option<Calls> {
+    let [of_base, of_system] = counted_pair(study.record, cell.cell, [study.base, cell.system])
+        .or_else(|| counted_pair(study.record, cell.cell, [cell.system; 2]))?;
+    let is_compared = !std::ptr::eq(of_base.0, of_system.0);
+    let [base, here] = [&of_base, &of_system].map(|(count, modules)| {
+        let per_op = count.calls.total() as f64 / count.ops.max(1) as f64;
+        Side { tree: &count.calls, modules, per_op }
+    });
+    let base = Some(base).filter(|_| is_compared);
+    let drawing = flame::graph(study.label(cell.system), Cost::Instructions, here, base)?;
+    Some(Calls { drawing, is_compared })
+}
+
+/// What the counts say of the tests of a system that are undecided in QPS: `2 of these take more instructions (2.1% in
+/// the median)`. `None` if they call no change.
+pub(crate) fn of_undecided(cells: &[&CellJudgement]) -> Option<String> {
+    let undecided = cells.iter().filter(|cell| cell.verdict == Verdict::Undecided);
+    let counted = |called: CountVerdict| {
+        let counts = undecided.clone().filter_map(|cell| cell.count.as_ref());
+        let of_it = counts.filter(|count| count.verdict == Some(called));
+        let mut changes: Vec<f64> =
+            of_it.filter_map(|count| Some((count.ratio?.value - 1.0).abs())).collect();
+        changes.sort_by(f64::total_cmp);
+        changes
+    };
+    let [more, fewer] = [CountVerdict::More, CountVerdict::Fewer].map(counted);
+    let all = undecided.clone().count();
+    let part = |(changes, word): (Vec<f64>, &str)| {
+        let median = share(*changes.get(changes.len() / 2)?);
+        Some(match changes.len() {
+            1 if all == 1 => format!("it takes {median} {word} instructions"),
+            1 => format!("1 of these takes {median} {word} instructions"),
+            several => {
+                let which = if several == all { "these" } else { &format!("{several} of these") };
+                format!("{which} take {word} instructions ({median} in the median)")
+            }
+        })
+    };
+    let parts: Vec<String> =
+        [(more, "more"), (fewer, "fewer")].into_iter().filter_map(part).collect();
+    (!parts.is_empty()).then(|| parts.join(" and "))
+}
 
 /// A row for each test and system: instructions per operation, their ratio to the base's with the verdict, and those of
 /// background threads. `None` unless instructions were counted.
-pub(crate) fn table(study: &JudgedStudy) -> Option<ShadedTable> {
+fn table(study: &JudgedStudy) -> Option<ShadedTable> {
     let counted = |cell: &'_ CellJudgement| cell.count.is_some();
     let cells: Vec<&CellJudgement> =
         study.judgement.cells.iter().filter(|it| counted(it)).collect();
@@ -33,8 +155,8 @@ pub(crate) fn table(study: &JudgedStudy) -> Option<ShadedTable> {
 fn row(study: &JudgedStudy, cell: &CellJudgement) -> Option<ShadedRow> {
     let CountJudgement { instructions, background, ratio, verdict, .. } = cell.count.as_ref()?;
     let shade = match verdict {
-        Some(CountVerdict::More) => Shade::Worse,
-        Some(CountVerdict::Fewer) => Shade::Better,
+        Some(CountVerdict::More) => Shade::More,
+        Some(CountVerdict::Fewer) => Shade::Fewer,
         _ => Shade::None,
     };
     let texts = [
@@ -57,69 +179,75 @@ fn exact(Estimate { value, low, high }: Estimate) -> String {
 pub(crate) struct FunctionLine {
     pub(crate) name: String,
     pub(crate) object: String,
-    pub(crate) base: f64,
-    pub(crate) other: f64,
+    /// `None` if the base has no function of this name.
+    pub(crate) base: Option<f64>,
+    /// The same of the other system.
+    pub(crate) other: Option<f64>,
     pub(crate) change: f64,
 }
 
 /// The functions that changed most, at most so many, and all others together.
 pub(crate) fn lines(all: &Instructions, most: usize) -> (Vec<FunctionLine>, Option<FunctionLine>) {
     let (largest, rest) = all.largest(most);
-    let line = |name: String, object: String, own: [u64; 2], by: i128| {
-        let [base, other] = all.each_per_op(own);
-        FunctionLine { name, object, base, other, change: all.per_op(by) }
-    };
     let shown = largest.iter().map(|change| {
         let object = change.functions.first().map(|first| first.module.clone());
-        line(name(change), object.unwrap_or_default(), change.own(), change.by)
+        let is_in = |side: fn(&FunctionCounts) -> bool| change.functions.iter().any(side);
+        let [base, other] = all.each_per_op(change.own());
+        FunctionLine {
+            name: name(change),
+            object: object.unwrap_or_default(),
+            base: Some(base).filter(|_| is_in(|it| it.is_in[0])),
+            other: Some(other).filter(|_| is_in(|it| it.is_in[1])),
+            change: all.per_op(change.by),
+        }
     });
     let rest = rest.map(|rest| {
+        let [base, other] = all.each_per_op(rest.own).map(Some);
         let name = format!("other functions ({})", rest.functions);
-        line(name, String::new(), rest.own, rest.by)
+        FunctionLine { name, object: String::new(), base, other, change: all.per_op(rest.by) }
     });
     (shown.collect(), rest)
 }
 
 fn name(change: &CountChange) -> String {
-    let name = |function: &FunctionCounts| {
-        let unnamed = || format!("functions of {} without a name", function.module);
-        function.function.clone().unwrap_or_else(unnamed)
+    let name = |FunctionCounts { function, module, .. }: &FunctionCounts| match function {
+        Some(function) => function_name(function, module).into_owned(),
+        None => format!("functions of {module} without a name"),
     };
     let mut names = change.functions.iter().map(name);
     let first = names.next().unwrap_or_default();
     match change.kind {
         Kind::One => first,
         Kind::Renamed => format!("{first} → {}", names.collect::<Vec<_>>().join(", ")),
-        Kind::Inlined => format!("{first} with {}", names.collect::<Vec<_>>().join(", ")),
+        Kind::Inlined => format!("{first} with inlined {}", names.collect::<Vec<_>>().join(", ")),
     }
 }
 
 /// Functions of a table.
 const SHOWN: usize = 10;
 
-/// A table for each test and system with more or fewer instructions: the functions that make up the change.
-pub(crate) fn functions(study: &JudgedStudy) -> Vec<ShadedTable> {
+/// The functions that make up a change, if more or fewer instructions were called.
+fn functions(study: &JudgedStudy, cell: &CellJudgement) -> Option<ShadedTable> {
     let called = [Some(CountVerdict::More), Some(CountVerdict::Fewer)];
-    let table = |cell: &CellJudgement| {
-        let count = cell.count.as_ref().filter(|count| called.contains(&count.verdict))?;
-        let (shown, rest) = lines(count.functions.as_ref()?, SHOWN);
-        let row = |line: FunctionLine| {
-            let FunctionLine { name, object, base, other, change } = line;
-            let numbers = [figure(Some(base)), figure(Some(other)), signed(change)];
-            let name = if object.is_empty() { name } else { format!("{name} ({object})") };
-            let cells = numbers.map(|text| ShadedCell { text, shade: Shade::None });
-            ShadedRow { name, cells: cells.into() }
-        };
-        let (test, system) = (study.cell_name(cell.cell), study.label(cell.system));
-        Some(ShadedTable {
-            title: format!("{test}: functions whose instructions changed in {system}"),
-            note: "instructions per operation; the lines add up to the change".to_owned(),
-            corner: "function",
-            columns: ["base", "other", "change"].map(str::to_owned).into(),
-            rows: shown.into_iter().chain(rest).map(row).collect(),
-        })
+    let count = cell.count.as_ref().filter(|count| called.contains(&count.verdict))?;
+    let (shown, rest) = lines(count.functions.as_ref()?, SHOWN);
+    let row = |line: FunctionLine| {
+        let FunctionLine { name, object, base, other, change } = line;
+        let numbers = [figure(base), figure(other), signed(change)];
+        // The name of what has no name of its own contains that of the object.
+        let has_object = object.is_empty() || name.contains(&object);
+        let name = if has_object { name } else { format!("{name} ({object})") };
+        let cells = numbers.map(|text| ShadedCell { text, shade: Shade::None });
+        ShadedRow { name, cells: cells.into() }
     };
-    study.judgement.cells.iter().filter_map(table).collect()
+    let (test, system) = (study.cell_name(cell.cell), study.label(cell.system));
+    Some(ShadedTable {
+        title: format!("{test}: functions whose instructions changed in {system}"),
+        note: "instructions per operation; the lines add up to the change".to_owned(),
+        corner: "function",
+        columns: ["base", "other", "change"].map(str::to_owned).into(),
+        rows: shown.into_iter().chain(rest).map(row).collect(),
+    })
 }
 
 fn signed(change: f64) -> String {

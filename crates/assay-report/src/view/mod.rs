@@ -51,6 +51,7 @@ use answer::SystemAnswer;
 use causes::Cause;
 use caveats::Caveats;
 use conditions::Conditions;
+use counts::Counts;
 use gate::Gate;
 use groups::GroupRow;
 use insert_bench::InsertBench;
@@ -85,9 +86,7 @@ pub(crate) struct Report<'a> {
     /// Response times and errors of published results.
     pub(crate) responses: Option<ShadedTable>,
     /// Instructions per operation, if they were counted.
-    pub(crate) counts: Option<ShadedTable>,
-    /// The functions that make up a change of instructions, a table for each test.
-    pub(crate) counted_functions: Vec<ShadedTable>,
+    pub(crate) counts: Option<Counts>,
     /// Every test.
     pub(crate) tests: Tests<'a>,
     /// The steps of each line of versions.
@@ -132,8 +131,7 @@ impl<'a> Report<'a> {
             insert_bench: InsertBench::new(study),
             sweep: Sweep::new(study),
             responses: responses::table(study),
-            counts: counts::table(study),
-            counted_functions: counts::functions(study),
+            counts: Counts::new(study),
             tests: Tests::new(study),
             steps: steps::tables(study),
             versions: versions::lines(study),

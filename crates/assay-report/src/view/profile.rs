@@ -5,7 +5,7 @@ use assay_verdict::{CellJudgement, Changed, FunctionChange, Modules, Term, are_c
 
 use super::account::{AccountRow, row, row_with_digits};
 use super::study::JudgedStudy;
-use crate::charts::flame::{self, Side};
+use crate::charts::flame::{self, Cost, Side};
 
 /// The most functions of a table.
 const FUNCTIONS: usize = 12;
@@ -138,12 +138,12 @@ pub(crate) fn calls(study: &JudgedStudy, cell: &CellJudgement) -> Option<Calls> 
         measured.unwrap_or_else(|| profile.sampled_us(&profile.serving))
     };
     let side = |system, profile, modules| {
-        let cpu_us = cpu_us(system, profile);
-        Side { tree: &profile.serving, modules, cpu_us }
+        let per_op = cpu_us(system, profile);
+        Side { tree: &profile.serving, modules, per_op }
     };
     let base = base.map(|base| side(study.base, base, &modules_of_base));
     let here = side(cell.system, mine, &modules);
-    let drawing = flame::graph(study.label(cell.system), here, base)?;
+    let drawing = flame::graph(study.label(cell.system), Cost::CpuTime, here, base)?;
     Some(Calls { drawing, is_compared: base.is_some() })
 }
 

@@ -49,6 +49,9 @@ pub(crate) enum Shade {
     Better,
     /// More than 5% worse, and called so.
     Worse,
+    /// Fewer instructions than the base, or more, and called so.
+    Fewer,
+    More,
     /// A share of all: from 0, white, to 20, the darkest.
     Share(u8),
 }
@@ -63,6 +66,8 @@ impl Shade {
             Self::Gray => Some("a target, or missed its SLA"),
             Self::Better => Some("more than 5% better than the base"),
             Self::Worse => Some("more than 5% worse"),
+            Self::Fewer => Some("fewer instructions than the base"),
+            Self::More => Some("more instructions"),
             Self::Share(_) => Some("the darker, the larger the share"),
         }
     }
@@ -82,8 +87,8 @@ impl Shade {
             Self::Low => "low".to_owned(),
             Self::High => "high".to_owned(),
             Self::Gray => "gray".to_owned(),
-            Self::Better => "better".to_owned(),
-            Self::Worse => "worse".to_owned(),
+            Self::Better | Self::Fewer => "better".to_owned(),
+            Self::Worse | Self::More => "worse".to_owned(),
             Self::Share(level) => format!("share{level}"),
         }
     }

@@ -220,7 +220,10 @@ pub(crate) fn why<'a>(record: &StudyRecord, cell: &'a CellJudgement) -> Option<C
         return Some(Cow::Owned(silence));
     }
     let known = cell.failure.as_deref().or(cell.why.as_deref());
-    known.map(Cow::Borrowed).or_else(|| of_cell(record, cell).map(Cow::Owned))
+    match (known, of_cell(record, cell)) {
+        (Some(known), Some(doubt)) => Some(Cow::Owned(format!("{known}; {doubt}"))),
+        (known, doubt) => known.map(Cow::Borrowed).or(doubt.map(Cow::Owned)),
+    }
 }
 
 /// A line for the tests of a system that are undecided for the same reason: `3 tests: why (names)`.

@@ -2,6 +2,8 @@
 
 #[allow(dead_code, reason = "not every test has a browser")]
 pub(crate) mod browser;
+#[allow(dead_code, reason = "not every test looks at counts")]
+pub(crate) mod counted;
 #[allow(dead_code, reason = "not every test has steps")]
 pub(crate) mod ibench;
 #[allow(dead_code, reason = "not every test looks at large studies")]

@@ -95,9 +95,10 @@ impl ValueEnum for FormatWord {
             Self::Of(format) => (format.word, format.about),
             Self::Svg => ("svg", "Every chart as a file, and the Markdown report that shows them"),
             Self::Png => ("png", "The same charts as pictures"),
-            Self::Folded => {
-                ("folded", "The profiles as files of stacks, for tools that draw flame graphs")
-            }
+            Self::Folded => (
+                "folded",
+                "Profiles and counts as files of stacks, for tools that draw flame graphs",
+            ),
             Self::For(feed) => (feed.word, feed.about),
         };
         Some(PossibleValue::new(word).help(about))

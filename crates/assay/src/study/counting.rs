@@ -12,7 +12,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use assay_load::{Bound, Session, Work};
 use assay_model::{
-    CellCount, CellId, Class, Count, CountBatch, CountedBy, Counting as Asked, EventKind,
+    CALLS_PART, CellCount, CellId, Class, Count, CountBatch, CountedBy, Counting as Asked, EventKind,
     PlannedCell, Setup, Slice, System, WorkCounters, counted,
 };
 use assay_profile::callgrind::{self, Costs};
@@ -145,8 +145,12 @@ impl StudyExecutor<'_, '_> {
             match counted {
                 Ok(systems) => {
                     let modules = (0..systems.len()).map(|system| self.module(system));
-                    let counts = modules.zip(systems).enumerate().map(|(system, (module, of))| {
-                        CellCount { system, cell: cell.id, count: document(&module, of) }
+                    let modules: Vec<String> = modules.collect();
+                    let counted = modules.iter().zip(systems).enumerate();
+                    let counts = counted.map(|(system, (module, Counts { instances, costs }))| {
+                        let costs = costs.named(&mut self.symbols);
+                        let count = document(module, Counts { instances, costs });
+                        CellCount { system, cell: cell.id, count }
                     });
                     let counts: Vec<CellCount> = counts.collect();
                     self.recorder.counts(&counts)?;
@@ -256,7 +260,7 @@ fn document(server: &str, version: &str, Counts { instances, costs }: Counts) ->
         by: CountedBy::Callgrind,
         version: Some(version.to_owned()),
         functions: costs.functions(),
-        calls: costs.tree(),
+        calls: costs.tree().without_small(CALLS_PART),
         ops: ops.round() as u64,
         server: server.to_owned(),
         stripped: costs.stripped(),

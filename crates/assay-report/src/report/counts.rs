@@ -1,0 +1,45 @@
+//! Instructions per operation: a table of all tests, then the functions and calls of each.
+
+use super::profiles::calls;
+use crate::document::{Block, Fold, Frame, Section, Wish};
+use crate::view::Report;
+use crate::view::counts::{CountedTest, Counts};
+
+/// What was counted; in a short report, without functions.
+pub(super) fn blocks(report: &Report, wish: &Wish<'_>, is_short: bool) -> Vec<Block<'static>> {
+    let Some(Counts { table, limits, tests }) = &report.counts else { return Vec::new() };
+    if wish.is_page() {
+        let mut blocks = vec![Block::Table(table.table())];
+        blocks.extend(Block::prose("basis", limits.iter().map(String::as_str)));
+        let sections = tests.iter().enumerate();
+        blocks.extend(sections.filter_map(|(number, test)| section(report, test, number)));
+        return Block::place("counts", "Instructions", "Instructions per operation", blocks);
+    }
+    let mut blocks = vec![Block::Table(table.titled(wish))];
+    if !is_short {
+        blocks.push(Block::Lines(limits.clone()));
+        let functions = tests.iter().filter_map(|test| test.functions.as_ref());
+        blocks.extend(functions.map(|table| Block::Table(table.titled(wish))));
+    }
+    blocks
+}
+
+/// The functions and calls of a test, on a page.
+fn section(report: &Report, test: &CountedTest, number: usize) -> Option<Block<'static>> {
+    let table = test.functions.iter().map(|table| Block::Table(table.table()));
+    let calls = test.calls.iter().map(|it| {
+        let words = ["more instructions", "fewer"];
+        calls(report, it, &format!("Calls of {} by instructions", test.system), words)
+    });
+    let blocks: Vec<Block> = table.chain(calls).collect();
+    let several = report.several_systems().then(|| test.system.clone());
+    let heading = std::iter::once(test.test.clone()).chain(several).collect::<Vec<_>>().join(", ");
+    (!blocks.is_empty()).then(|| {
+        Block::Section(Section {
+            id: format!("count-{}", number + 1),
+            class: "profile",
+            blocks: Block::part(Frame::Plain, "sampled", blocks),
+            ..Section::new(heading, if number == 0 { Fold::Open } else { Fold::Closed })
+        })
+    })
+}

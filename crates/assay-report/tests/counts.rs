@@ -1,0 +1,92 @@
+//! What reports say of counted instructions: beside QPS, by function, as a drawing of calls, and as stacks.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot read its own result has failed")]
+
+mod common;
+
+use assay_model::StudyRecord;
+use assay_report::{Format, TextOptions, answer, render, stacks};
+use assay_verdict::judge;
+use common::counted::{changed, count, counted};
+
+const OPTIONS: TextOptions = TextOptions { width: 120, color: false, verbose: true };
+
+fn rendered(record: &StudyRecord, format: Format) -> String {
+    render(record, &judge(record), format, &OPTIONS)
+}
+
+#[test]
+fn a_page_draws_the_calls_of_counts_and_says_what_they_do_not_show() {
+    let page = rendered(&counted(&[(0, changed())]), Format::HTML);
+    let (_, rest) = page.split_once("<section id=\"counts\">").unwrap();
+    let counts = rest.split_once("</section>").unwrap().0;
+    for told in [
+        "Calls of mariadb@11.8 by instructions: amber boxes take more instructions than in mariadb@10.11, blue ones \
+         fewer",
+        "class=\"cell worse\"",
+        "parse: 3,000 → 3,400 instructions per operation",
+        "read: 2,000 → 2,000 instructions per operation",
+        // The builds differ, so what has no name is told together.
+        "mariadbd: 50.0 → 50.0 instructions per operation",
+        "point-query: functions whose instructions changed in mariadb@11.8",
+        "one thread at a time",
+    ] {
+        assert!(counts.contains(told), "{told}: {counts}");
+    }
+    assert!(!counts.contains("µs"), "{counts}");
+    assert!(page.contains("<a href=\"#counts\">Instructions</a>"), "{page}");
+}
+
+#[test]
+fn functions_without_a_name_have_a_place_in_the_same_build() {
+    let base = count(&[("parse", 3000), ("0x10", 50)]);
+    let other = count(&[("parse", 3000), ("0x10", 450)]);
+    let mut record = counted(&[(0, [base, other])]);
+    let (first, rest) = record.systems.split_first_mut().unwrap();
+    rest[0].artifact = first.artifact.clone();
+    let page = rendered(&record, Format::HTML);
+    assert!(page.contains("mariadbd+0x10: 50.0 → 450 instructions per operation"), "{page}");
+    let text = rendered(&record, Format::TEXT);
+    assert!(text.contains("mariadbd+0x10 ") && !text.contains("without a name"), "{text}");
+}
+
+#[test]
+fn the_sentence_on_a_test_has_both_qps_and_instructions() {
+    let both = "20% slower; 7.9% more instructions, the rest is time per instruction";
+    let slower = counted(&[(0, changed())]);
+    for format in [Format::TEXT, Format::MARKDOWN, Format::HTML, Format::JSON] {
+        let told = rendered(&slower, format);
+        let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(told.contains(both), "{told}");
+    }
+}
+
+#[test]
+fn an_undecided_test_with_more_instructions_says_so_first() {
+    let mut record = counted(&[(4, changed()), (1, changed())]);
+    record.slices.retain(|slice| slice.block == 0 && slice.round == 0);
+    let judgement = judge(&record);
+    let lines = answer(&record, &judgement);
+    assert_eq!(
+        lines,
+        [
+            "mariadb@11.8 against mariadb@10.11: undecided in QPS in 5 of 5 tests, but 2 of these take more \
+          instructions (7.9% in the median)"
+        ]
+    );
+    let why = "undecided in QPS, but 7.9% more instructions";
+    for format in [Format::TEXT, Format::MARKDOWN, Format::HTML, Format::JSON] {
+        let told = rendered(&record, format);
+        let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(told.contains(why), "{told}");
+    }
+}
+
+#[test]
+fn counts_are_stacks_too() {
+    let files = stacks(&counted(&[(0, changed())]));
+    let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
+    assert!(names[0].ends_with("instructions") && names.len() == 2, "{names:?}");
+    assert!(files[1].text.starts_with("run;parse 8160000\n"), "{}", files[1].text);
+    assert!(files[1].text.contains("run;0x30 (mariadbd) 120000\n"), "{}", files[1].text);
+}
