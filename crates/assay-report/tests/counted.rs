@@ -20,7 +20,7 @@ fn count(each: f64) -> Count {
     let batch = |events: u64| CountBatch {
         events,
         ops: events as f64,
-        serving: 5000 + (each * events as f64) as u64,
+        serving: (each * events as f64) as u64,
         background: Some(events),
     };
     let instance = [100, 300, 300, 100, 100, 300].map(batch).to_vec();

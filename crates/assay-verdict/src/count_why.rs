@@ -109,6 +109,7 @@ mod tests {
 
     fn said(verdict: Verdict, rqps: f64, count: f64, called: CountVerdict) -> Option<String> {
         let judged = CountJudgement {
+            left_out: 0,
             by: CountedBy::Callgrind,
             instructions: within(1000.0, 1.0),
             background: None,
@@ -174,6 +175,7 @@ mod tests {
     #[test]
     fn a_change_without_an_interval_is_not_divided() {
         let judged = CountJudgement {
+            left_out: 0,
             by: CountedBy::Callgrind,
             instructions: within(1000.0, 1.0),
             background: None,

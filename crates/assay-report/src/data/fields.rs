@@ -89,6 +89,10 @@ const FIELDS: &[(&str, &str)] = &[
     ("cells[].count.verdict", "`more`, `fewer`, `same` or `undecided`; null for the base"),
     ("cells[].count.by", "what counted: `callgrind` or `hardware`"),
     ("cells[].count.background", "instructions per operation of the server's other threads"),
+    (
+        "cells[].count.left_out",
+        "pairs of batches left out of the ratio: something happened in one that happens once",
+    ),
     ("cells[].count.functions[].name", "a function, or several that are told together"),
     ("cells[].count.functions[].object", "the file that holds its code"),
     (

@@ -139,12 +139,19 @@ fn table(study: &JudgedStudy) -> Option<ShadedTable> {
         study.judgement.cells.iter().filter(|it| counted(it)).collect();
     let by = cells.first()?.count.as_ref()?.by.word();
     let percent = 100.0 * count_threshold(&study.record.study);
+    let left_out: u32 = cells.iter().filter_map(|it| it.count.as_ref()).map(|it| it.left_out).sum();
+    let left_out = match left_out {
+        0 => String::new(),
+        some => format!(
+            "; pairs of batches left out because of what happened once in one of them: {some}"
+        ),
+    };
     let columns = ["instructions/op", "ratio to the base", "verdict", "background/op"];
     Some(ShadedTable {
         title: "instructions per operation".to_owned(),
         note: format!(
             "outside the kernel, by one client, counted by {by}; a ratio within {percent}% of 1 is the same; \
-             background threads are not part of the ratio"
+             background threads are not part of the ratio{left_out}"
         ),
         corner: "test, system",
         columns: columns.map(str::to_owned).into(),

@@ -12,8 +12,8 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use assay_load::{Bound, Session, Work};
 use assay_model::{
-    CALLS_PART, CellCount, CellId, Class, Count, CountBatch, CountedBy, Counting as Asked, EventKind,
-    PlannedCell, Setup, Slice, System, WorkCounters, counted,
+    CALLS_PART, CellCount, CellId, Class, Count, CountBatch, CountedBy, Counting as Asked,
+    EventKind, PlannedCell, Setup, Slice, System, WorkCounters, counted,
 };
 use assay_profile::callgrind::{self, Costs};
 use assay_servers::{Counting, Server, Valgrind, wait_for_thread};
