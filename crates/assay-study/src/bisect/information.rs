@@ -29,10 +29,20 @@ const NODES: [(f64, f64); 7] = [
 /// Levels that are closer than this part of the noise count as one.
 const SAME: f64 = 0.3;
 
+/// What a comparison is to tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Question {
+    /// Where the steps are.
+    Where,
+    /// Whether there are several.
+    Several,
+}
+
 /// The candidate with most information per second; the first one of equals. `None` if no comparison says anything.
 pub(super) fn best_candidate(
     order: &Order,
     posterior: &Posterior,
+    question: Question,
     seconds: impl Fn(usize) -> f64,
 ) -> Option<usize> {
     let mut best: Option<(f64, usize)> = None;
@@ -53,12 +63,12 @@ pub(super) fn best_candidate(
         let known: Vec<f64> = inside
             .clone()
             .step_by(step)
-            .map(|part| information(&levels, *part, variance))
+            .map(|part| information(question, &levels, *part, variance))
             .collect();
         for (nth, &place) in places.iter().enumerate() {
             let is_last = nth + 1 == places.len();
             let value = match is_last {
-                true => information(&levels, 1.0, posterior.variance(place)),
+                true => information(question, &levels, 1.0, posterior.variance(place)),
                 false => between(&known, nth, step),
             };
             let Some(candidate) = order.candidate(place) else { continue };
@@ -83,6 +93,7 @@ fn between(known: &[f64], nth: usize, step: usize) -> f64 {
 /// is at or before the candidate: `c0 + c1 f + c2 f²`.
 #[derive(Debug, Clone, Copy)]
 struct Level {
+    is_of_several: bool,
     mean: f64,
     variance: f64,
     probability: [f64; 3],
@@ -92,6 +103,7 @@ struct Level {
 fn levels(posterior: &Posterior, segment: usize) -> Vec<Level> {
     let mut levels: Vec<Level> = Vec::new();
     let mut none = [posterior.no_step(), 0.0, 0.0];
+    let mut none_yet = [0.0; 3];
     for cell in &posterior.cells {
         let p = cell.probability;
         // The probability that a step in a segment is at or before the candidate, and that it is after it.
@@ -102,34 +114,42 @@ fn levels(posterior: &Posterior, segment: usize) -> Vec<Level> {
         };
         let [one, part] = at(cell.first);
         let Some(second) = cell.second else {
-            levels.push(level(cell.sizes.first, [p * one, p * part, 0.0]));
+            levels.push(level(false, cell.sizes.first, [p * one, p * part, 0.0]));
             none = sum(none, [p * (1.0 - one), -p * part, 0.0]);
             continue;
         };
         if second == segment && cell.first == segment {
             let Sizes { first, sum: both, .. } = cell.sizes;
-            levels.push(level(both, [0.0, 0.0, p]));
-            levels.push(level(first, [0.0, 2.0 * p, -2.0 * p]));
-            none = sum(none, [p, -2.0 * p, p]);
+            levels.push(level(true, both, [0.0, 0.0, p]));
+            levels.push(level(true, first, [0.0, 2.0 * p, -2.0 * p]));
+            none_yet = sum(none_yet, [p, -2.0 * p, p]);
             continue;
         }
         // The steps are in order, and at most one of them is in the segment.
         let [other, other_part] = at(second);
-        levels.push(level(cell.sizes.sum, [p * other, p * other_part, 0.0]));
-        levels.push(level(cell.sizes.first, [p * (one - other), p * (part - other_part), 0.0]));
-        none = sum(none, [p * (1.0 - one), -p * part, 0.0]);
+        levels.push(level(true, cell.sizes.sum, [p * other, p * other_part, 0.0]));
+        levels.push(level(
+            true,
+            cell.sizes.first,
+            [p * (one - other), p * (part - other_part), 0.0],
+        ));
+        none_yet = sum(none_yet, [p * (1.0 - one), -p * part, 0.0]);
     }
-    levels.push(Level { mean: 0.0, variance: 0.0, probability: none });
+    levels.push(level(false, (0.0, 0.0), none));
+    levels.push(level(true, (0.0, 0.0), none_yet));
     levels.retain(|it| it.probability.iter().any(|p| p.abs() > 1e-6));
-    levels.sort_by(|one, other| one.mean.total_cmp(&other.mean));
+    levels.sort_by(|one, other| {
+        let of_class = one.is_of_several.cmp(&other.is_of_several);
+        of_class.then(one.mean.total_cmp(&other.mean))
+    });
     merged(
         &levels,
         SAME * posterior.variance(posterior.segments.get(segment).map_or(0, |it| it.first)).sqrt(),
     )
 }
 
-fn level((mean, variance): (f64, f64), probability: [f64; 3]) -> Level {
-    Level { mean, variance, probability }
+fn level(is_of_several: bool, (mean, variance): (f64, f64), probability: [f64; 3]) -> Level {
+    Level { is_of_several, mean, variance, probability }
 }
 
 fn sum(one: [f64; 3], other: [f64; 3]) -> [f64; 3] {
@@ -142,7 +162,10 @@ fn merged(levels: &[Level], width: f64) -> Vec<Level> {
     let mut merged: Vec<Level> = Vec::new();
     let mut from = f64::NEG_INFINITY;
     for level in levels {
-        let Some(last) = merged.last_mut().filter(|_| level.mean - from < width) else {
+        let Some(last) = merged
+            .last_mut()
+            .filter(|last| last.is_of_several == level.is_of_several && level.mean - from < width)
+        else {
             from = level.mean;
             merged.push(*level);
             continue;
@@ -154,32 +177,60 @@ fn merged(levels: &[Level], width: f64) -> Vec<Level> {
         let square = |it: &Level| it.variance + it.mean * it.mean;
         let squares = (one * square(last) + other * square(level)) / (one + other);
         let probability = sum(last.probability, level.probability);
-        *last = Level { mean, variance: (squares - mean * mean).max(0.0), probability };
+        *last = Level {
+            is_of_several: level.is_of_several,
+            mean,
+            variance: (squares - mean * mean).max(0.0),
+            probability,
+        };
     }
     merged
 }
 
+/// A normal distribution of the value of a comparison with its probability.
+#[derive(Debug, Clone, Copy)]
+struct Normal {
+    is_of_several: bool,
+    probability: f64,
+    mean: f64,
+    variance: f64,
+}
+
+impl Normal {
+    fn density(&self, y: f64) -> f64 {
+        let exponent = -0.5 * (y - self.mean) * (y - self.mean) / self.variance;
+        self.probability * exponent.exp() / self.variance.sqrt()
+    }
+}
+
 /// The information of a comparison of a candidate, nats.
-fn information(levels: &[Level], part: f64, variance: f64) -> f64 {
-    let normals: Vec<(f64, f64, f64)> = levels
-        .iter()
-        .map(|it| {
-            let [a, b, c] = it.probability;
-            (a + part * (b + part * c), it.mean, it.variance + variance)
-        })
-        .filter(|(probability, ..)| *probability > 1e-6)
-        .collect();
-    let density = |y: f64| -> f64 {
-        let of =
-            |&(p, mean, v): &(f64, f64, f64)| p / v.sqrt() * (-0.5 * (y - mean).powi(2) / v).exp();
-        normals.iter().map(of).sum()
+fn information(question: Question, levels: &[Level], part: f64, variance: f64) -> f64 {
+    let of = |it: &Level| {
+        let [a, b, c] = it.probability;
+        let probability = a + part * (b + part * c);
+        let variance = it.variance + variance;
+        Normal { is_of_several: it.is_of_several, probability, mean: it.mean, variance }
     };
-    let of = |&(p, mean, v): &(f64, f64, f64)| {
+    let mut normals: Vec<Normal> = levels.iter().map(of).collect();
+    normals.retain(|it| it.probability > 1e-6);
+    let several: f64 = normals.iter().filter(|it| it.is_of_several).map(|it| it.probability).sum();
+    let of = |one: &Normal| {
         let at = NODES.iter().map(|&(node, weight)| {
-            let own = -0.5 * node * node - 0.5 * v.ln();
-            weight * (own - density(mean + node * v.sqrt()).ln())
+            let y = one.mean + node * one.variance.sqrt();
+            let (mut same, mut all) = (0.0, 0.0);
+            for it in &normals {
+                let density = it.density(y);
+                all += density;
+                same += if it.is_of_several == one.is_of_several { density } else { 0.0 };
+            }
+            let known = match question {
+                Question::Where => (-0.5 * node * node).exp() / one.variance.sqrt(),
+                Question::Several if one.is_of_several => same / several,
+                Question::Several => same / (1.0 - several),
+            };
+            weight * (known / all).ln()
         });
-        p * at.sum::<f64>()
+        one.probability * at.sum::<f64>()
     };
     normals.iter().map(of).sum()
 }

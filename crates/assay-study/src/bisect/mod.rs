@@ -14,7 +14,7 @@ use std::ops::ControlFlow;
 
 use assay_model::Estimate;
 
-use information::best_candidate;
+use information::{Question, best_candidate};
 use order::Order;
 use posterior::Posterior;
 
@@ -22,14 +22,10 @@ use posterior::Posterior;
 const CERTAIN: f64 = 0.95;
 
 /// The probability of no step at which a search ends without one.
-const REFUSED: f64 = 0.9;
-
-/// Below this probability of several steps, one step is the answer; above one half, the search goes on to the second
-/// one. Between the two, it goes on until it knows.
-const SINGLE: f64 = 0.2;
+const REFUSED: f64 = 0.85;
 
 /// The part of the budget after which ends that do not differ with certainty count as equal.
-const ENDS_SHARE: u32 = 4;
+const ENDS_SHARE: u32 = 8;
 
 /// The number of comparisons that the ends get at least.
 const ENDS_MIN: u32 = 4;
@@ -52,7 +48,7 @@ pub struct BisectNoise {
 }
 
 impl BisectNoise {
-    /// Whether comparisons repeat exactly, as counts of instructions nearly do. One comparison then decides about a
+    /// Whether comparisons repeat exactly but for the shifts of builds, as counts of instructions nearly do. One comparison then decides about a
     /// candidate, and the search is a plain binary search: half of what is left is half of the information.
     #[must_use]
     pub fn is_exact(self) -> bool {
@@ -150,9 +146,10 @@ pub struct BisectAnswer {
     pub builds: u32,
 }
 
-/// A comparison that came to a result.
+/// A comparison that came to an end.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Comparison {
+    base: usize,
     candidate: usize,
     log_ratio: f64,
     se: f64,
@@ -174,7 +171,7 @@ impl Bisect {
         Self { plan, is_usable, comparisons: Vec::new() }
     }
 
-    /// Takes the outcome of an action. Values that are no numbers are left out.
+    /// Takes the outcome of an action. A comparison without a plausible value counts against the budget and says nothing.
     pub fn came(&mut self, outcome: BisectOutcome) {
         match outcome {
             BisectOutcome::Unusable { candidate } => {
@@ -183,10 +180,8 @@ impl Bisect {
                 }
             }
             BisectOutcome::Compared { candidate, log_ratio, se } => {
-                let is_known = candidate < self.is_usable.len();
-                if is_known && log_ratio.is_finite() && se.is_finite() && se >= 0.0 {
-                    self.comparisons.push(Comparison { candidate, log_ratio, se });
-                }
+                let base = self.is_usable.iter().position(|is_usable| *is_usable).unwrap_or(0);
+                self.comparisons.push(Comparison { base, candidate, log_ratio, se });
             }
         }
     }
@@ -200,8 +195,8 @@ impl Bisect {
         };
         let posterior = Posterior::new(&order, &self.comparisons, self.plan.noise);
         let used = self.used();
-        let compared_ends =
-            self.comparisons.iter().filter(|it| it.candidate == last).count() as u32;
+        let of_ends = |it: &&Comparison| it.base == base && it.candidate == last;
+        let compared_ends = count(self.comparisons.iter().filter(of_ends));
         let ends_max = (self.plan.comparisons_max / ENDS_SHARE).max(ENDS_MIN);
         let end = if compared_ends > 0 && posterior.no_step() >= REFUSED {
             Some(BisectEnd::NoStep)
@@ -209,8 +204,10 @@ impl Bisect {
             Some(BisectEnd::Found)
         } else if used >= self.plan.comparisons_max {
             Some(BisectEnd::Budget)
-        } else if used == compared_ends && posterior.no_step() > 1.0 - CERTAIN {
-            // Nothing but the ends was compared so far.
+        } else if compared_ends == 0
+            || (used == compared_ends && posterior.no_step() > 1.0 - CERTAIN)
+        {
+            // Nothing but the ends was compared so far, or the former end cannot be used any more.
             if compared_ends < ends_max {
                 return ControlFlow::Continue(BisectAction { base, candidate: last });
             }
@@ -226,12 +223,16 @@ impl Bisect {
             let build_s = self.plan.build_s.get(candidate).copied().unwrap_or(0.0);
             self.plan.comparison_s + if is_built { 0.0 } else { build_s }
         };
-        let candidate = best_candidate(&order, &posterior, seconds).unwrap_or(last);
+        let is_one_known = posterior.places().any(|(_, probability)| probability >= CERTAIN);
+        // What is left to know is then whether it is the only one.
+        let is_single = is_one_known && posterior.several() < 0.5;
+        let question = if is_single { Question::Several } else { Question::Where };
+        let candidate = best_candidate(&order, &posterior, question, seconds).unwrap_or(last);
         ControlFlow::Continue(BisectAction { base, candidate })
     }
 
     fn used(&self) -> u32 {
-        u32::try_from(self.comparisons.len()).unwrap_or(u32::MAX)
+        count(self.comparisons.iter())
     }
 
     fn builds(&self) -> u32 {
@@ -242,8 +243,7 @@ impl Bisect {
                 || compared.any(|it| it == candidate || base == Some(candidate))
         };
         let built = self.plan.build_s.iter().enumerate().filter(|(_, seconds)| **seconds > 0.0);
-        let built = built.filter(|(candidate, _)| is_tried(*candidate)).count();
-        u32::try_from(built).unwrap_or(u32::MAX)
+        count(built.filter(|(candidate, _)| is_tried(*candidate)))
     }
 
     fn answer(&self, end: BisectEnd, order: &Order, posterior: &Posterior) -> BisectAnswer {
@@ -285,13 +285,175 @@ impl Bisect {
     }
 }
 
+fn count(of: impl Iterator) -> u32 {
+    u32::try_from(of.count()).unwrap_or(u32::MAX)
+}
+
 /// Whether the steps are known: one with certainty where a second one is improbable, two with certainty otherwise.
 fn is_known(posterior: &Posterior) -> bool {
     let certain = posterior.places().filter(|&(_, probability)| probability >= CERTAIN).count();
-    certain >= 2 || (certain == 1 && posterior.several() <= SINGLE)
+    certain >= 2 || (certain == 1 && posterior.several() <= 1.0 - CERTAIN)
 }
 
 /// A ratio with its 95% interval from the mean and the standard deviation of its logarithm.
 fn ratio(mean: f64, sd: f64) -> Estimate {
     Estimate { value: mean.exp(), low: (mean - Z_95 * sd).exp(), high: (mean + Z_95 * sd).exp() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A search over versions with these log speeds; `None` for those that do not build.
+    struct World {
+        speeds: Vec<Option<f64>>,
+        noise: f64,
+        /// The state of a linear congruential generator.
+        state: u64,
+    }
+
+    impl World {
+        fn new(count: usize, steps: &[(usize, f64)], noise: f64) -> Self {
+            let of = |version: usize| {
+                let before = steps.iter().filter(|(at, _)| *at <= version);
+                Some(before.map(|(_, size)| size).sum())
+            };
+            Self { speeds: (0..count).map(of).collect(), noise, state: 1 }
+        }
+
+        /// A number with mean 0 and standard deviation 1: the sum of twelve uniform ones.
+        fn normal(&mut self) -> f64 {
+            let mut sum = -6.0;
+            for _ in 0..12 {
+                self.state =
+                    self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1 << 60 | 1);
+                sum += (self.state >> 11) as f64 / (1_u64 << 53) as f64;
+            }
+            sum
+        }
+
+        fn outcome(&mut self, candidate: usize) -> BisectOutcome {
+            let noise = self.noise * self.normal();
+            match self.speeds[candidate] {
+                None => BisectOutcome::Unusable { candidate },
+                Some(speed) => {
+                    let base = self.speeds.iter().flatten().next().unwrap();
+                    let log_ratio = speed - base + noise;
+                    BisectOutcome::Compared { candidate, log_ratio, se: self.noise / 10.0 }
+                }
+            }
+        }
+
+        fn plan(&self) -> BisectPlan {
+            BisectPlan {
+                build_s: vec![100.0; self.speeds.len()],
+                comparison_s: 100.0,
+                noise: BisectNoise { instance: self.noise, build: 0.0 },
+                comparisons_max: 100,
+            }
+        }
+
+        fn search(&mut self) -> BisectAnswer {
+            let mut bisect = Bisect::new(self.plan());
+            loop {
+                match bisect.next() {
+                    ControlFlow::Break(answer) => return answer,
+                    ControlFlow::Continue(it) => bisect.came(self.outcome(it.candidate)),
+                }
+            }
+        }
+    }
+
+    fn places(answer: &BisectAnswer) -> Vec<(usize, usize)> {
+        answer.steps.iter().map(|step| (step.after, step.at)).collect()
+    }
+
+    #[test]
+    fn exact_measures_make_it_a_binary_search() {
+        let mut comparisons = 0;
+        for at in 1..33 {
+            let answer = World::new(33, &[(at, -0.02)], 0.0).search();
+            assert_eq!((answer.end, places(&answer)), (BisectEnd::Found, vec![(at - 1, at)]));
+            // The possibility of a second step makes some halves unequal.
+            assert!(answer.comparisons <= 7, "{at}: {answer:?}");
+            comparisons += answer.comparisons;
+            let ratio = answer.steps[0].ratio;
+            assert!((ratio.value - (-0.02_f64).exp()).abs() < 1e-4, "{ratio:?}");
+        }
+        // One for the ends, and five for 32 places.
+        assert!(comparisons <= 32 * 6 + 3, "{comparisons}");
+    }
+
+    #[test]
+    fn both_of_two_steps_are_found() {
+        let answer = World::new(64, &[(10, 0.02), (41, -0.05)], 0.0).search();
+        assert_eq!(places(&answer), [(9, 10), (40, 41)]);
+        let answer = World::new(64, &[(10, 0.04), (41, 0.06)], 0.01).search();
+        assert_eq!(places(&answer), [(9, 10), (40, 41)], "{answer:?}");
+    }
+
+    #[test]
+    fn a_step_among_versions_that_do_not_build_is_between_those_that_do() {
+        let mut world = World::new(40, &[(21, 0.05)], 0.01);
+        for broken in [0, 5, 20, 21, 22, 39] {
+            world.speeds[broken] = None;
+        }
+        let answer = world.search();
+        assert_eq!((answer.end, places(&answer)), (BisectEnd::Found, vec![(19, 23)]));
+        let ratio = answer.steps[0].ratio;
+        assert!(ratio.low < 0.05_f64.exp() && 0.05_f64.exp() < ratio.high, "{ratio:?}");
+    }
+
+    #[test]
+    fn equal_ends_are_refused_before_anything_else_is_built() {
+        let answer = World::new(1000, &[], 0.01).search();
+        assert_eq!((answer.end, answer.builds, answer.steps.len()), (BisectEnd::NoStep, 2, 0));
+        assert!(answer.ends.low < 1.0 && 1.0 < answer.ends.high, "{:?}", answer.ends);
+    }
+
+    #[test]
+    fn what_is_there_already_is_preferred() {
+        let world = World::new(101, &[(50, 0.05)], 0.01);
+        let mut plan = world.plan();
+        plan.build_s[40] = 0.0;
+        let mut bisect = Bisect::new(plan);
+        bisect.came(BisectOutcome::Compared { candidate: 100, log_ratio: 0.05, se: 0.001 });
+        assert_eq!(bisect.next(), ControlFlow::Continue(BisectAction { base: 0, candidate: 40 }));
+    }
+
+    #[test]
+    fn a_search_resumes_where_it_was() {
+        let mut world = World::new(50, &[(33, 0.03)], 0.01);
+        world.speeds[20] = None;
+        let plan = world.plan();
+        let mut whole = Bisect::new(plan.clone());
+        let mut outcomes = Vec::new();
+        while let ControlFlow::Continue(action) = whole.next() {
+            let mut resumed = Bisect::new(plan.clone());
+            outcomes.iter().for_each(|outcome| resumed.came(*outcome));
+            assert_eq!(resumed.next(), ControlFlow::Continue(action));
+            let outcome = world.outcome(action.candidate);
+            outcomes.push(outcome);
+            whole.came(outcome);
+        }
+        assert_eq!(whole.next().break_value().map(|it| places(&it)), Some(vec![(32, 33)]));
+    }
+
+    #[test]
+    fn values_that_say_nothing_end_a_search_all_the_same() {
+        for (log_ratio, se) in [(f64::NAN, 0.0), (0.1, f64::INFINITY), (1e300, 0.0), (0.0, -1.0)] {
+            let mut bisect = Bisect::new(World::new(9, &[], 0.01).plan());
+            while let ControlFlow::Continue(BisectAction { candidate, .. }) = bisect.next() {
+                bisect.came(BisectOutcome::Compared { candidate, log_ratio, se });
+                bisect.came(BisectOutcome::Compared { candidate: 77, log_ratio, se });
+                bisect.came(BisectOutcome::Unusable { candidate: 77 });
+            }
+        }
+        let mut bisect = Bisect::new(World::new(3, &[], 0.01).plan());
+        for candidate in 0..2 {
+            bisect.came(BisectOutcome::Unusable { candidate });
+        }
+        let answer = bisect.next().break_value();
+        assert_eq!(answer.map(|it| it.end), Some(BisectEnd::NothingToCompare));
+    }
 }

@@ -23,19 +23,25 @@ use super::{BisectNoise, Comparison};
 /// exist.
 const PRIOR: [f64; 3] = [0.4, 0.45, 0.15];
 
+/// The part of a step below which a second one beside it is negligible.
+const NEGLIGIBLE: f64 = 1.0 / 3.0;
+
 /// By how much the instance noise may differ from the guess, as a power of two: the standard deviation, and the range
 /// and the distance of the grid.
-const GUESS_SD: f64 = 0.7;
+const GUESS_SD: f64 = 0.6;
 const GUESS_MAX: f64 = 1.5;
 const GUESS_BY: f64 = 0.5;
 
-/// The smallest standard deviation of a comparison.
-const SD_MIN: f64 = 1e-7;
+/// The smallest standard deviation of a comparison, and the largest value of a log ratio or of its error that counts.
+/// Numbers farther apart would exceed the precision of what is computed from them.
+const SD_MIN: f64 = 1e-5;
+const VALUE_MAX: f64 = 100.0;
 
-/// The sizes of steps, in units of the noise: the factor from one σ to the next, and how many there are at least and at
+/// The sizes of steps: the smallest σ in units of the noise, the factor from one σ to the next, and how many there are at least and at
 /// most.
+const SIZE_MIN: f64 = 2.0;
 const SIZE_BY: f64 = 3.0;
-const SIZES_MIN: i32 = 3;
+const SIZES_MIN: i32 = 2;
 const SIZES_MAX: i32 = 14;
 
 /// The places between two measured candidates, the upper one included.
@@ -243,6 +249,33 @@ impl Posterior {
             let sizes = Sizes { first: one.of(), second: other.of(), sum: sum.of() };
             self.cells.push(Cell { first, second, probability, sizes });
         }
+        self.neglect();
+    }
+
+    /// Makes pairs of which one step is negligible beside the other one step: nobody looks for the smaller one, and the
+    /// data hardly ever exclude it.
+    fn neglect(&mut self) {
+        let mut single: Vec<Option<usize>> = vec![None; self.segments.len()];
+        for (index, cell) in self.cells.iter().enumerate().filter(|(_, it)| it.second.is_none()) {
+            if let Some(of_segment) = single.get_mut(cell.first) {
+                *of_segment = Some(index);
+            }
+        }
+        for index in 0..self.cells.len() {
+            let Some(cell) = self.cells.get_mut(index) else { continue };
+            let Some(second) = cell.second.filter(|&second| second != cell.first) else { continue };
+            let (all, first, sizes) = (cell.probability, cell.first, cell.sizes);
+            let is_first = exceeds(sizes.first, NEGLIGIBLE * sizes.second.0.abs());
+            let is_second = exceeds(sizes.second, NEGLIGIBLE * sizes.first.0.abs());
+            cell.probability *= is_first * is_second;
+            let shares = [(first, 1.0 - is_second), (second, is_second * (1.0 - is_first))];
+            for (segment, share) in shares {
+                let of_segment = single.get(segment).copied().flatten();
+                if let Some(one) = of_segment.and_then(|index| self.cells.get_mut(index)) {
+                    one.probability += all * share;
+                }
+            }
+        }
     }
 
     /// Computes the probabilities of the segments from those of the cells.
@@ -361,6 +394,21 @@ impl Sums {
     }
 }
 
+/// The probability that the absolute value of a normally distributed number exceeds a limit.
+fn exceeds((mean, variance): (f64, f64), limit: f64) -> f64 {
+    let sd = variance.sqrt().max(f64::MIN_POSITIVE);
+    tail((limit - mean) / sd) + tail((limit + mean) / sd)
+}
+
+/// The probability that a standard normal number exceeds `z` (Abramowitz and Stegun 1964, 26.2.17).
+fn tail(z: f64) -> f64 {
+    let t = 1.0 / (1.0 + 0.231_641_9 * z.abs());
+    let inner = -1.821_255_978 + t * 1.330_274_429;
+    let series = t * (0.319_381_53 + t * (-0.356_563_782 + t * (1.781_477_937 + t * inner)));
+    let upper = (-0.5 * z * z).exp() / std::f64::consts::TAU.sqrt() * series;
+    if z < 0.0 { 1.0 - upper } else { upper }
+}
+
 /// The mean and the variance of a mixture.
 #[derive(Debug, Clone, Copy, Default)]
 struct Mixture {
@@ -385,10 +433,17 @@ impl Mixture {
     }
 }
 
-/// The comparisons by candidate. Those with candidates that are the base or cannot be used count for nothing.
+/// The comparisons by candidate. Those with another base, with candidates that cannot be used, and without a plausible
+/// value count for nothing.
 fn measured(order: &Order, comparisons: &[Comparison]) -> Vec<Measured> {
     let mut measured: Vec<Measured> = Vec::new();
-    for comparison in comparisons {
+    let is_plausible =
+        |it: &&Comparison| it.log_ratio.abs() <= VALUE_MAX && (0.0..=VALUE_MAX).contains(&it.se);
+    let base = order.candidate(0);
+    for comparison in comparisons.iter().filter(is_plausible) {
+        if Some(comparison.base) != base {
+            continue;
+        }
         let Some(place) = order.place(comparison.candidate).filter(|place| *place > 0) else {
             continue;
         };
@@ -460,7 +515,98 @@ fn instances(noise: BisectNoise) -> Vec<(f64, f64)> {
 fn sizes(measured: &[Measured], unit: f64) -> Vec<f64> {
     let values = measured.iter().flat_map(|it| &it.values).map(|(value, _)| value.abs());
     let largest = values.fold(0.0, f64::max);
-    let of = |power: i32| unit * SIZE_BY.powi(power);
+    let of = |power: i32| unit * SIZE_MIN * SIZE_BY.powi(power);
     let is_possible = |power: &i32| *power < SIZES_MIN || of(*power) < largest * SIZE_BY;
     (0..SIZES_MAX).take_while(is_possible).map(|power| of(power) * of(power)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The logarithm of the density of a normal distribution with mean 0, by Cholesky's decomposition.
+    fn log_density(covariance: &[Vec<f64>], values: &[f64]) -> f64 {
+        let count = values.len();
+        let mut root = vec![vec![0.0; count]; count];
+        let mut solved = vec![0.0; count];
+        let mut twice = 0.0;
+        for row in 0..count {
+            for column in 0..=row {
+                let known: f64 = (0..column).map(|at| root[row][at] * root[column][at]).sum();
+                let left: f64 = covariance[row][column] - known;
+                root[row][column] = match row == column {
+                    true => left.sqrt(),
+                    false => left / root[column][column],
+                };
+            }
+            let known: f64 = (0..row).map(|at| root[row][at] * solved[at]).sum();
+            solved[row] = (values[row] - known) / root[row][row];
+            twice -= solved[row] * solved[row] + 2.0 * root[row][row].ln();
+        }
+        0.5 * twice
+    }
+
+    #[test]
+    fn likelihoods_are_those_of_the_normal_distribution() {
+        let values = [(3, 0.01), (3, 0.03), (5, 0.02), (8, 0.07), (8, 0.06)];
+        let comparison = |&(candidate, log_ratio): &(usize, f64)| Comparison {
+            base: 0,
+            candidate,
+            log_ratio,
+            se: 0.001 * candidate as f64,
+        };
+        let comparisons: Vec<Comparison> = values.iter().map(comparison).collect();
+        let order = Order::new(&[true; 10]);
+        let (instance, build, size) = (0.01_f64, 0.004_f64, 0.02_f64);
+        let measured = measured(&order, &comparisons);
+        let sums = Sums::new(&measured, instance * instance, 0.0, build);
+        // The last candidate before each segment.
+        let starts = [0, 3, 5, 8];
+        let direct = |steps: &[usize]| {
+            let of = |one: usize, other: usize| {
+                let (a, b) = (comparisons[one], comparisons[other]);
+                let noise = if one == other { a.se.powi(2) + instance.powi(2) } else { 0.0 };
+                let same = if a.candidate == b.candidate { 2.0 } else { 1.0 };
+                let is_after = |step: &&usize| a.candidate.min(b.candidate) > starts[**step];
+                let stepped = steps.iter().filter(is_after).count() as f64;
+                noise + same * build * build + stepped * size * size
+            };
+            let row = |one| (0..values.len()).map(|other| of(one, other)).collect();
+            let covariance: Vec<Vec<f64>> = (0..values.len()).map(row).collect();
+            log_density(&covariance, &values.map(|(_, value)| value))
+        };
+        assert!((sums.null - direct(&[])).abs() < 1e-9);
+        for first in 0..4 {
+            let (factor, _) = sums.fit(first, None, size * size);
+            assert!((sums.null + factor - direct(&[first])).abs() < 1e-9, "{first}");
+            for second in first..4 {
+                let (factor, sizes) = sums.fit(first, Some(second), size * size);
+                let exact = direct(&[first, second]);
+                assert!((sums.null + factor - exact).abs() < 1e-9, "{first} {second}");
+                assert!((sizes.first.0 + sizes.second.0 - sizes.sum.0).abs() < 1e-9);
+            }
+        }
+    }
+
+    #[test]
+    fn probabilities_add_up() {
+        let order = Order::new(&[true; 12]);
+        let of = |(candidate, log_ratio)| Comparison { base: 0, candidate, log_ratio, se: 0.005 };
+        let comparisons = [(11, 0.03), (6, 0.0), (8, 0.04), (7, 0.01)].map(of);
+        let noise = BisectNoise { instance: 0.01, build: 0.002 };
+        let posterior = Posterior::new(&order, &comparisons, noise);
+        let cells: f64 = posterior.cells.iter().map(|cell| cell.probability).sum();
+        assert!((posterior.no_step() + cells - 1.0).abs() < 1e-9);
+        let steps: f64 = posterior.places().map(|(_, probability)| probability).sum();
+        assert!((steps - cells - posterior.several()).abs() < 1e-9);
+        let [highest, ..] = [8, 7, 6].map(|place| posterior.places().nth(place - 1).unwrap().1);
+        assert!(posterior.places().all(|(_, probability)| probability <= highest));
+    }
+
+    #[test]
+    fn tails_are_those_of_the_normal_distribution() {
+        for (z, expected) in [(0.0, 0.5), (1.0, 0.158_655), (1.96, 0.024_998), (-1.0, 0.841_345)] {
+            assert!((tail(z) - expected).abs() < 1e-6, "{z}");
+        }
+    }
 }
