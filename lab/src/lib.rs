@@ -22,7 +22,8 @@ usage: cargo lab sim [--studies N] [--case GLOB]
 sim   simulates studies whose truth is known and counts right and wrong verdicts; by default 1,000 of each case
 real  measures real servers: the same system twice, changes of known direction, the manual design, lengths of turns,
       short and long turns in equal time, long runs, studies of an hour, causes that are planted
-bisect  simulates searches for the version that made a change, and prints a table; by default 1,000 of each case
+bisect
+      simulates searches for the version that made a change, and prints a table; by default 1,000 of each case
 plot  writes the tables in the notebooks in docs/lab, and the plots in docs/lab/plots
 
 Results are appended to docs/lab/data, and a command that was interrupted goes on where it stopped. Servers that an

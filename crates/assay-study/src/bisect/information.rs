@@ -1,15 +1,16 @@
 //! Which comparison says most about the position of the step per second.
 //!
-//! The information of a comparison is that between its value and the position (Lindley 1956; MacKay, Information Theory,
-//! Inference, and Learning Algorithms, ch. 4.4): under each hypothesis the value is normal, and
+//! The information of a comparison is that between its value and the position (Lindley 1956; MacKay 2003, Information
+//! Theory, Inference, and Learning Algorithms). Under each hypothesis the value is normal, and
 //!
 //! > I = Σ p E log(N(y; m, v) / Σ p N(y; m, v))
 //!
 //! by Gauss-Hermite quadrature. Within a segment, it depends only on which part of the segment is at or before the
 //! candidate, so a few points suffice however many candidates there are.
 
+use super::likelihood::Sizes;
 use super::order::Order;
-use super::posterior::{Posterior, Sizes};
+use super::posterior::Posterior;
 
 /// Points in a segment at which the information is computed. A binary search in any number of candidates needs just the
 /// one in the middle; the others count where candidates differ in cost.

@@ -6,7 +6,9 @@
 //! (`information.rs`). Like the driver, the search has no clock and no chance of its own: the same comparisons give the
 //! same actions, so it is resumed by replaying them.
 
+mod comparison;
 mod information;
+mod likelihood;
 mod order;
 mod posterior;
 
@@ -14,9 +16,12 @@ use std::ops::ControlFlow;
 
 use assay_model::Estimate;
 
+use comparison::Comparison;
 use information::{Question, best_candidate};
 use order::Order;
 use posterior::Posterior;
+
+pub use comparison::BisectNoise;
 
 /// The probability at which a statement counts as certain.
 const CERTAIN: f64 = 0.95;
@@ -35,26 +40,6 @@ const Z_95: f64 = 1.96;
 
 /// How many other places an answer names at most.
 const RUNNERS_UP: usize = 3;
-
-/// How comparisons of the same candidate with the base differ, as standard deviations of the log ratio.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct BisectNoise {
-    /// Between comparisons that start new instances, beyond their own standard errors. This is the guess before the
-    /// first comparison: the search learns from the comparisons how far off it is, up to a factor of about three.
-    pub instance: f64,
-    /// Between builds of equal speed, which no repetition averages out, such as by the layout of their code. Changes of
-    /// this size are not worth naming.
-    pub build: f64,
-}
-
-impl BisectNoise {
-    /// Whether comparisons repeat exactly but for the shifts of builds, as counts of instructions nearly do. One comparison then decides about a
-    /// candidate, and the search is a plain binary search: half of what is left is half of the information.
-    #[must_use]
-    pub fn is_exact(self) -> bool {
-        self.instance == 0.0
-    }
-}
 
 /// What is searched.
 #[derive(Debug, Clone, PartialEq)]
@@ -146,15 +131,6 @@ pub struct BisectAnswer {
     pub builds: u32,
 }
 
-/// A comparison that came to an end.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Comparison {
-    base: usize,
-    candidate: usize,
-    log_ratio: f64,
-    se: f64,
-}
-
 /// The state of a search.
 #[derive(Debug, Clone)]
 pub struct Bisect {
@@ -171,7 +147,8 @@ impl Bisect {
         Self { plan, is_usable, comparisons: Vec::new() }
     }
 
-    /// Takes the outcome of an action. A comparison without a plausible value counts against the budget and says nothing.
+    /// Takes the outcome of an action. A comparison without a plausible value counts against the budget and says
+    /// nothing.
     pub fn came(&mut self, outcome: BisectOutcome) {
         match outcome {
             BisectOutcome::Unusable { candidate } => {
@@ -187,7 +164,6 @@ impl Bisect {
     }
 
     /// What to do next, or the answer.
-    #[must_use]
     pub fn next(&self) -> ControlFlow<BisectAnswer, BisectAction> {
         let order = Order::new(&self.is_usable);
         let Some((base, last)) = order.ends() else {
