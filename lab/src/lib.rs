@@ -1,6 +1,7 @@
 //! Shows how far assay's verdicts can be trusted: simulated studies whose truth is known, studies of real servers, and
 //! the tables and plots that documentation shows of both.
 
+mod bisect;
 mod lines;
 mod machine;
 mod plot;
@@ -15,11 +16,14 @@ use anyhow::{Context as _, Result, bail};
 const USAGE: &str = "\
 usage: cargo lab sim [--studies N] [--case GLOB]
                            | real aa|known|manual|turns|equal|long|hour|causes [--program PATH] [--short]
+                           | bisect [--runs N]
                            | plot
 
 sim   simulates studies whose truth is known and counts right and wrong verdicts; by default 1,000 of each case
 real  measures real servers: the same system twice, changes of known direction, the manual design, lengths of turns,
       short and long turns in equal time, long runs, studies of an hour, causes that are planted
+bisect
+      simulates searches for the version that made a change, and prints a table; by default 1,000 of each case
 plot  writes the tables in the notebooks in docs/lab, and the plots in docs/lab/plots
 
 Results are appended to docs/lab/data, and a command that was interrupted goes on where it stopped. Servers that an
@@ -33,6 +37,7 @@ pub fn run(words: &[String]) -> Result<()> {
     match words.split_first().map(|(word, rest)| (word.as_str(), rest)) {
         Some(("sim", rest)) => sim::run(&root, rest),
         Some(("real", rest)) => real::run(&root, rest),
+        Some(("bisect", rest)) => bisect::run(rest),
         Some(("plot", [])) => plot::run(&root),
         _ => {
             println!("{USAGE}");

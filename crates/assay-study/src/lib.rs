@@ -4,9 +4,10 @@
 //! ledger. It carries out one [`Action`] after the other and answers each with an [`Outcome`]. The driver is pure. It
 //! has no clock and no chance of its own, so the same record and the same outcomes give the same actions. A study is
 //! resumed by replaying its record into a new driver. Interleaved, sequential and stepwise studies are policies of one
-//! driver.
+//! driver. A [`Bisect`] searches the version that made a change.
 
 mod action;
+mod bisect;
 mod block;
 mod budget;
 mod driver;
@@ -23,6 +24,10 @@ mod stepwise;
 mod turn_length;
 
 pub use action::{Action, End, Outcome, Silence};
+pub use bisect::{
+    Bisect, BisectAction, BisectAnswer, BisectEnd, BisectNoise, BisectOutcome, BisectPlan,
+    BisectStep,
+};
 pub use driver::{Driver, Executor, carry_out, forecast};
 pub use forecast::Forecast;
 pub use phase::Phase;

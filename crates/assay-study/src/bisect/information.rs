@@ -1,0 +1,237 @@
+//! Which comparison says most about the position of the step per second.
+//!
+//! The information of a comparison is that between its value and the position (Lindley 1956; MacKay 2003, Information
+//! Theory, Inference, and Learning Algorithms). Under each hypothesis the value is normal, and
+//!
+//! > I = Σ p E log(N(y; m, v) / Σ p N(y; m, v))
+//!
+//! by Gauss-Hermite quadrature. Within a segment, it depends only on which part of the segment is at or before the
+//! candidate, so a few points suffice however many candidates there are.
+
+use super::likelihood::Sizes;
+use super::order::Order;
+use super::posterior::Posterior;
+
+/// Points in a segment at which the information is computed. A binary search in any number of candidates needs just the
+/// one in the middle; the others count where candidates differ in cost.
+const POINTS: usize = 16;
+
+/// Nodes and weights of the Gauss-Hermite quadrature with seven points, for the standard normal distribution.
+const NODES: [(f64, f64); 7] = [
+    (-3.750_439_717_725_742, 0.000_548_268_855_972_218),
+    (-2.366_759_410_734_541, 0.030_757_123_967_586_5),
+    (-1.154_405_394_739_968, 0.240_123_178_605_013),
+    (0.0, 0.457_142_857_142_857),
+    (1.154_405_394_739_968, 0.240_123_178_605_013),
+    (2.366_759_410_734_541, 0.030_757_123_967_586_5),
+    (3.750_439_717_725_742, 0.000_548_268_855_972_218),
+];
+
+/// Levels that are closer than this part of the noise count as one.
+const SAME: f64 = 0.3;
+
+/// What a comparison is to tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Question {
+    /// Where the steps are.
+    Where,
+    /// Whether there are several.
+    Several,
+}
+
+/// The candidate with most information per second; the first one of equals. `None` if no comparison says anything.
+pub(super) fn best_candidate(
+    order: &Order,
+    posterior: &Posterior,
+    question: Question,
+    seconds: impl Fn(usize) -> f64,
+) -> Option<usize> {
+    let mut best: Option<(f64, usize)> = None;
+    for (index, segment) in posterior.segments.iter().enumerate() {
+        if segment.last < segment.first {
+            continue;
+        }
+        let levels = levels(posterior, index);
+        let places: Vec<usize> = (segment.first..=segment.last).collect();
+        let before = places.iter().scan(0.0, |sum, place| {
+            *sum += posterior.weight(*place);
+            Some(*sum / segment.weight)
+        });
+        let parts: Vec<f64> = before.collect();
+        let variance = posterior.variance(segment.first);
+        let step = places.len().div_ceil(POINTS);
+        let inside = parts.iter().rev().skip(1).rev();
+        let known: Vec<f64> = inside
+            .clone()
+            .step_by(step)
+            .map(|part| information(question, &levels, *part, variance))
+            .collect();
+        for (nth, &place) in places.iter().enumerate() {
+            let is_last = nth + 1 == places.len();
+            let value = match is_last {
+                true => information(question, &levels, 1.0, posterior.variance(place)),
+                false => between(&known, nth, step),
+            };
+            let Some(candidate) = order.candidate(place) else { continue };
+            let rate = value / seconds(candidate).max(f64::MIN_POSITIVE);
+            if best.is_none_or(|(highest, _)| rate > highest) {
+                best = Some((rate, candidate));
+            }
+        }
+    }
+    best.filter(|(rate, _)| *rate > 0.0).map(|(_, candidate)| candidate)
+}
+
+/// A value between two that are known, every `step`-th.
+fn between(known: &[f64], nth: usize, step: usize) -> f64 {
+    let below = known.get(nth / step).copied().unwrap_or(0.0);
+    let above = known.get(nth / step + 1).copied().unwrap_or(0.0);
+    let part = (nth % step) as f64 / step as f64;
+    below + part * (above - below)
+}
+
+/// A level that a candidate of a segment may have. Its probability is a polynomial in the part `f` of the segment that
+/// is at or before the candidate: `c0 + c1 f + c2 f²`.
+#[derive(Debug, Clone, Copy)]
+struct Level {
+    is_of_several: bool,
+    mean: f64,
+    variance: f64,
+    probability: [f64; 3],
+}
+
+/// The levels that candidates of a segment may have.
+fn levels(posterior: &Posterior, segment: usize) -> Vec<Level> {
+    let mut levels: Vec<Level> = Vec::new();
+    let mut none = [posterior.no_step(), 0.0, 0.0];
+    let mut none_yet = [0.0; 3];
+    for cell in &posterior.cells {
+        let p = cell.probability;
+        // The probability that a step in a segment is at or before the candidate, and that it is after it.
+        let at = |other: usize| match other.cmp(&segment) {
+            std::cmp::Ordering::Less => [1.0, 0.0],
+            std::cmp::Ordering::Equal => [0.0, 1.0],
+            std::cmp::Ordering::Greater => [0.0, 0.0],
+        };
+        let [one, part] = at(cell.first);
+        let Some(second) = cell.second else {
+            levels.push(level(false, cell.sizes.first, [p * one, p * part, 0.0]));
+            none = sum(none, [p * (1.0 - one), -p * part, 0.0]);
+            continue;
+        };
+        if second == segment && cell.first == segment {
+            let Sizes { first, sum: both, .. } = cell.sizes;
+            levels.push(level(true, both, [0.0, 0.0, p]));
+            levels.push(level(true, first, [0.0, 2.0 * p, -2.0 * p]));
+            none_yet = sum(none_yet, [p, -2.0 * p, p]);
+            continue;
+        }
+        // The steps are in order, and at most one of them is in the segment.
+        let [other, other_part] = at(second);
+        levels.push(level(true, cell.sizes.sum, [p * other, p * other_part, 0.0]));
+        levels.push(level(
+            true,
+            cell.sizes.first,
+            [p * (one - other), p * (part - other_part), 0.0],
+        ));
+        none_yet = sum(none_yet, [p * (1.0 - one), -p * part, 0.0]);
+    }
+    levels.push(level(false, (0.0, 0.0), none));
+    levels.push(level(true, (0.0, 0.0), none_yet));
+    levels.retain(|it| it.probability.iter().any(|p| p.abs() > 1e-6));
+    levels.sort_by(|one, other| {
+        let of_class = one.is_of_several.cmp(&other.is_of_several);
+        of_class.then(one.mean.total_cmp(&other.mean))
+    });
+    merged(
+        &levels,
+        SAME * posterior.variance(posterior.segments.get(segment).map_or(0, |it| it.first)).sqrt(),
+    )
+}
+
+fn level(is_of_several: bool, (mean, variance): (f64, f64), probability: [f64; 3]) -> Level {
+    Level { is_of_several, mean, variance, probability }
+}
+
+fn sum(one: [f64; 3], other: [f64; 3]) -> [f64; 3] {
+    let ([a, b, c], [d, e, f]) = (one, other);
+    [a + d, b + e, c + f]
+}
+
+/// Merges levels that are closer to each other than `width`.
+fn merged(levels: &[Level], width: f64) -> Vec<Level> {
+    let mut merged: Vec<Level> = Vec::new();
+    let mut from = f64::NEG_INFINITY;
+    for level in levels {
+        let Some(last) = merged
+            .last_mut()
+            .filter(|last| last.is_of_several == level.is_of_several && level.mean - from < width)
+        else {
+            from = level.mean;
+            merged.push(*level);
+            continue;
+        };
+        // The mean probability over the segment is the weight.
+        let weight = |[a, b, c]: [f64; 3]| (a + b / 2.0 + c / 3.0).max(f64::MIN_POSITIVE);
+        let (one, other) = (weight(last.probability), weight(level.probability));
+        let mean = (one * last.mean + other * level.mean) / (one + other);
+        let square = |it: &Level| it.variance + it.mean * it.mean;
+        let squares = (one * square(last) + other * square(level)) / (one + other);
+        let probability = sum(last.probability, level.probability);
+        *last = Level {
+            is_of_several: level.is_of_several,
+            mean,
+            variance: (squares - mean * mean).max(0.0),
+            probability,
+        };
+    }
+    merged
+}
+
+/// A normal distribution of the value of a comparison with its probability.
+#[derive(Debug, Clone, Copy)]
+struct Normal {
+    is_of_several: bool,
+    probability: f64,
+    mean: f64,
+    variance: f64,
+}
+
+impl Normal {
+    fn density(&self, y: f64) -> f64 {
+        let exponent = -0.5 * (y - self.mean) * (y - self.mean) / self.variance;
+        self.probability * exponent.exp() / self.variance.sqrt()
+    }
+}
+
+/// The information of a comparison of a candidate, nats.
+fn information(question: Question, levels: &[Level], part: f64, variance: f64) -> f64 {
+    let of = |it: &Level| {
+        let [a, b, c] = it.probability;
+        let probability = a + part * (b + part * c);
+        let variance = it.variance + variance;
+        Normal { is_of_several: it.is_of_several, probability, mean: it.mean, variance }
+    };
+    let mut normals: Vec<Normal> = levels.iter().map(of).collect();
+    normals.retain(|it| it.probability > 1e-6);
+    let several: f64 = normals.iter().filter(|it| it.is_of_several).map(|it| it.probability).sum();
+    let of = |one: &Normal| {
+        let at = NODES.iter().map(|&(node, weight)| {
+            let y = one.mean + node * one.variance.sqrt();
+            let (mut same, mut all) = (0.0, 0.0);
+            for it in &normals {
+                let density = it.density(y);
+                all += density;
+                same += if it.is_of_several == one.is_of_several { density } else { 0.0 };
+            }
+            let known = match question {
+                Question::Where => (-0.5 * node * node).exp() / one.variance.sqrt(),
+                Question::Several if one.is_of_several => same / several,
+                Question::Several => same / (1.0 - several),
+            };
+            weight * (known / all).ln()
+        });
+        one.probability * at.sum::<f64>()
+    };
+    normals.iter().map(of).sum()
+}

@@ -1,0 +1,349 @@
+//! How probable each position of a step is.
+//!
+//! σ and the instance noise have priors on grids. All positions between two measured candidates have the same
+//! likelihood, so the work depends on the number of measured candidates rather than on that of all.
+
+use super::comparison::{BisectNoise, Comparison};
+use super::likelihood::{Measured, SD_MIN, Sizes, Sums, instances, measured, sizes};
+use super::order::Order;
+
+/// The prior probabilities of no step, of one and of two. Of the culprits searched in one large company, 40% did not
+/// exist.
+const PRIOR: [f64; 3] = [0.4, 0.45, 0.15];
+
+/// The part of a step below which a second one beside it is negligible.
+const NEGLIGIBLE: f64 = 1.0 / 3.0;
+
+/// The places between two measured candidates, the upper one included.
+#[derive(Debug)]
+pub(super) struct Segment {
+    /// The first place.
+    pub(super) first: usize,
+    /// The last place, whose candidate is measured, except for places after the last measured one.
+    pub(super) last: usize,
+    /// The sum of the weights of the places.
+    pub(super) weight: f64,
+    /// The sum of the products of two of these weights.
+    pairs: f64,
+    /// Probability of a step at a place, for each unit of its weight.
+    density: f64,
+    /// The same of two steps at places of this segment, for each unit of the product of the weights.
+    pair_density: f64,
+    /// The mean size of a step here.
+    size: f64,
+    /// The variance of this size.
+    variance: f64,
+}
+
+/// One or two steps in certain segments.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Cell {
+    /// The segment of the first step.
+    pub(super) first: usize,
+    /// The segment of the second step.
+    pub(super) second: Option<usize>,
+    /// The probability of the cell.
+    pub(super) probability: f64,
+    /// The sizes.
+    pub(super) sizes: Sizes,
+}
+
+/// The probabilities of all hypotheses.
+#[derive(Debug)]
+pub(super) struct Posterior {
+    pub(super) segments: Vec<Segment>,
+    pub(super) cells: Vec<Cell>,
+    no_step: f64,
+    several: f64,
+    /// The weight of each place.
+    weights: Vec<f64>,
+    measured: Vec<Measured>,
+    noise: BisectNoise,
+    /// The usual variance of a comparison.
+    usual: f64,
+    /// The learned variance between instances.
+    instance: f64,
+}
+
+impl Posterior {
+    pub(super) fn new(order: &Order, comparisons: &[Comparison], noise: BisectNoise) -> Self {
+        let weights: Vec<f64> = (0..order.len()).map(|place| order.weight(place)).collect();
+        let measured = measured(order, comparisons);
+        let count = measured.iter().map(|it| it.values.len()).sum::<usize>().max(1) as f64;
+        let squares = measured.iter().flat_map(|it| &it.values).map(|(_, square)| square);
+        let within = squares.sum::<f64>() / count;
+        let grid: Vec<Sums> = instances(noise)
+            .into_iter()
+            .map(|(prior, instance)| Sums::new(&measured, instance, prior, noise.build))
+            .collect();
+        let mut posterior = Self {
+            segments: segments(&weights, &measured),
+            cells: Vec::new(),
+            no_step: 1.0,
+            several: 0.0,
+            weights,
+            measured,
+            noise,
+            usual: within + noise.instance * noise.instance + SD_MIN * SD_MIN,
+            instance: 0.0,
+        };
+        posterior.weigh(&grid);
+        posterior.usual = within + posterior.instance + SD_MIN * SD_MIN;
+        posterior.sum_up();
+        posterior
+    }
+
+    /// The probability that there is no step.
+    pub(super) fn no_step(&self) -> f64 {
+        self.no_step
+    }
+
+    /// The probability that there are several steps.
+    pub(super) fn several(&self) -> f64 {
+        self.several
+    }
+
+    /// The weight of a place, relative to others.
+    pub(super) fn weight(&self, place: usize) -> f64 {
+        self.weights.get(place).copied().unwrap_or(0.0)
+    }
+
+    /// The places with the probability that a step is there.
+    pub(super) fn places(&self) -> impl Iterator<Item = (usize, f64)> {
+        self.segments.iter().flat_map(move |segment| {
+            (segment.first..=segment.last).map(move |place| {
+                let weight = self.weight(place);
+                let pairs = weight * (segment.weight - weight);
+                (place, weight * segment.density + pairs * segment.pair_density)
+            })
+        })
+    }
+
+    /// The mean and the standard deviation of the size of a step at a place.
+    pub(super) fn size(&self, place: usize) -> (f64, f64) {
+        let segment = self.segments.iter().find(|it| (it.first..=it.last).contains(&place));
+        segment.map_or((0.0, 0.0), |it| (it.size, it.variance.sqrt()))
+    }
+
+    /// The log ratio of the last measured candidate to the base, with its standard deviation.
+    pub(super) fn ends(&self) -> (f64, f64) {
+        let Some(last) = self.measured.last() else { return (0.0, f64::INFINITY) };
+        let (weight, value) = last.sums(self.instance);
+        let build = self.noise.build * self.noise.build;
+        (value / weight, (1.0 / weight + 2.0 * build).sqrt())
+    }
+
+    /// The variance of one more comparison at a place, as far as it tells the speed of the candidate rather than the
+    /// shift of its build: the inverse of what it adds to the weight.
+    pub(super) fn variance(&self, place: usize) -> f64 {
+        let build = self.noise.build * self.noise.build;
+        let so_far = self.measured.iter().find(|it| it.place == place);
+        let so_far = so_far.map_or(0.0, |it| it.sums(self.instance).0);
+        let more = so_far + 1.0 / self.usual;
+        1.0 / (more / (1.0 + build * more) - so_far / (1.0 + build * so_far))
+    }
+
+    /// Computes the probabilities of the cells.
+    fn weigh(&mut self, grid: &[Sums]) {
+        let unit = (self.usual + 2.0 * self.noise.build * self.noise.build).sqrt();
+        let sizes = sizes(&self.measured, unit);
+        let shape = shape(&self.segments);
+        // The logarithm of no step's probability, then those of the cells, for each noise and size.
+        let mut logs: Vec<f64> = Vec::new();
+        let mut found: Vec<Sizes> = Vec::new();
+        for sums in grid {
+            logs.push(sums.null + PRIOR[0].ln());
+            found.push(Sizes::default());
+            for &square in &sizes {
+                let prior = sums.null - (sizes.len() as f64).ln();
+                for &(first, second, cell) in &shape {
+                    let (factor, sizes) = sums.fit(first, second, square);
+                    logs.push(prior + cell.ln() + factor);
+                    found.push(sizes);
+                }
+            }
+        }
+        let highest = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let total: f64 = logs.iter().map(|log| (log - highest).exp()).sum();
+        let of = |log: &f64| (log - highest).exp() / total;
+        let rows = 1 + sizes.len() * shape.len();
+        let mut mixed = vec![(0.0, [Mixture::default(); 3]); shape.len()];
+        self.no_step = 0.0;
+        for (sums, (logs, found)) in grid.iter().zip(logs.chunks(rows).zip(found.chunks(rows))) {
+            self.instance += sums.instance * logs.iter().map(of).sum::<f64>();
+            self.no_step += logs.first().map_or(0.0, of);
+            for (nth, (log, sizes)) in logs.iter().zip(found).skip(1).enumerate() {
+                let probability = of(log);
+                let Some(cell) = mixed.get_mut(nth % shape.len()) else { continue };
+                cell.0 += probability;
+                for (mixture, one) in cell.1.iter_mut().zip([sizes.first, sizes.second, sizes.sum])
+                {
+                    mixture.add(probability, one);
+                }
+            }
+        }
+        for (&(first, second, _), (probability, [one, other, sum])) in shape.iter().zip(mixed) {
+            let sizes = Sizes { first: one.of(), second: other.of(), sum: sum.of() };
+            self.cells.push(Cell { first, second, probability, sizes });
+        }
+        self.neglect();
+    }
+
+    /// Makes pairs of which one step is negligible beside the other one step: nobody looks for the smaller one, and the
+    /// data hardly ever exclude it.
+    fn neglect(&mut self) {
+        let mut single: Vec<Option<usize>> = vec![None; self.segments.len()];
+        for (index, cell) in self.cells.iter().enumerate().filter(|(_, it)| it.second.is_none()) {
+            if let Some(of_segment) = single.get_mut(cell.first) {
+                *of_segment = Some(index);
+            }
+        }
+        for index in 0..self.cells.len() {
+            let Some(cell) = self.cells.get_mut(index) else { continue };
+            let Some(second) = cell.second.filter(|&second| second != cell.first) else { continue };
+            let (all, first, sizes) = (cell.probability, cell.first, cell.sizes);
+            let is_first = exceeds(sizes.first, NEGLIGIBLE * sizes.second.0.abs());
+            let is_second = exceeds(sizes.second, NEGLIGIBLE * sizes.first.0.abs());
+            cell.probability *= is_first * is_second;
+            let shares = [(first, 1.0 - is_second), (second, is_second * (1.0 - is_first))];
+            for (segment, share) in shares {
+                let of_segment = single.get(segment).copied().flatten();
+                if let Some(one) = of_segment.and_then(|index| self.cells.get_mut(index)) {
+                    one.probability += all * share;
+                }
+            }
+        }
+    }
+
+    /// Computes the probabilities of the segments from those of the cells.
+    fn sum_up(&mut self) {
+        let mut mixed = vec![Mixture::default(); self.segments.len()];
+        let mut add = |segment: usize, probability: f64, size: (f64, f64)| {
+            if let Some(mixture) = mixed.get_mut(segment) {
+                mixture.add(probability, size);
+            }
+        };
+        for cell in &self.cells {
+            add(cell.first, cell.probability, cell.sizes.first);
+            let Some(second) = cell.second else { continue };
+            self.several += cell.probability;
+            if second != cell.first {
+                add(second, cell.probability, cell.sizes.second);
+            } else if let Some(segment) = self.segments.get_mut(second) {
+                segment.pair_density += cell.probability / segment.pairs;
+            }
+        }
+        for (segment, mixture) in self.segments.iter_mut().zip(mixed) {
+            // The mixture has both steps of a pair in this segment as one.
+            let pairs = segment.pair_density * segment.pairs;
+            segment.density = (mixture.probability - pairs) / segment.weight.max(f64::MIN_POSITIVE);
+            (segment.size, segment.variance) = mixture.of();
+        }
+    }
+}
+
+/// The probability that the absolute value of a normally distributed number exceeds a limit.
+fn exceeds((mean, variance): (f64, f64), limit: f64) -> f64 {
+    let sd = variance.sqrt().max(f64::MIN_POSITIVE);
+    tail((limit - mean) / sd) + tail((limit + mean) / sd)
+}
+
+/// The probability that a standard normal number exceeds `z` (Abramowitz and Stegun 1964, 26.2.17).
+fn tail(z: f64) -> f64 {
+    let t = 1.0 / (1.0 + 0.231_641_9 * z.abs());
+    let inner = -1.821_255_978 + t * 1.330_274_429;
+    let series = t * (0.319_381_53 + t * (-0.356_563_782 + t * (1.781_477_937 + t * inner)));
+    let upper = (-0.5 * z * z).exp() / std::f64::consts::TAU.sqrt() * series;
+    if z < 0.0 { 1.0 - upper } else { upper }
+}
+
+/// The mean and the variance of a mixture.
+#[derive(Debug, Clone, Copy, Default)]
+struct Mixture {
+    probability: f64,
+    mean: f64,
+    square: f64,
+}
+
+impl Mixture {
+    fn add(&mut self, probability: f64, (mean, variance): (f64, f64)) {
+        self.probability += probability;
+        self.mean += probability * mean;
+        self.square += probability * (mean * mean + variance);
+    }
+
+    fn of(self) -> (f64, f64) {
+        if self.probability <= 0.0 {
+            return (0.0, 0.0);
+        }
+        let mean = self.mean / self.probability;
+        (mean, (self.square / self.probability - mean * mean).max(0.0))
+    }
+}
+
+fn segments(weights: &[f64], measured: &[Measured]) -> Vec<Segment> {
+    let mut first = 1;
+    let mut segments = Vec::new();
+    let lasts = measured.iter().map(|it| it.place).chain([weights.len().saturating_sub(1)]);
+    for last in lasts {
+        let inside = weights.get(first..=last).unwrap_or_default();
+        let weight: f64 = inside.iter().sum();
+        let squares: f64 = inside.iter().map(|weight| weight * weight).sum();
+        segments.push(Segment {
+            first,
+            last,
+            weight,
+            pairs: (weight * weight - squares) / 2.0,
+            density: 0.0,
+            pair_density: 0.0,
+            size: 0.0,
+            variance: 0.0,
+        });
+        first = last + 1;
+    }
+    segments
+}
+
+/// The cells that have places, with their prior probabilities.
+fn shape(segments: &[Segment]) -> Vec<(usize, Option<usize>, f64)> {
+    let places: f64 = segments.iter().map(|it| it.weight).sum();
+    let squares: f64 = segments.iter().map(|it| it.weight * it.weight - 2.0 * it.pairs).sum();
+    let pairs = (places * places - squares) / 2.0;
+    let mut cells = Vec::new();
+    for (index, one) in segments.iter().enumerate() {
+        cells.push((index, None, PRIOR[1] * one.weight / places));
+        for (other_index, other) in segments.iter().enumerate().skip(index) {
+            let product = if index == other_index { one.pairs } else { one.weight * other.weight };
+            cells.push((index, Some(other_index), PRIOR[2] * product / pairs.max(1.0)));
+        }
+    }
+    cells.retain(|(_, _, prior)| *prior > 0.0);
+    cells
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn probabilities_add_up() {
+        let order = Order::new(&[true; 12]);
+        let of = |(candidate, log_ratio)| Comparison { base: 0, candidate, log_ratio, se: 0.005 };
+        let comparisons = [(11, 0.03), (6, 0.0), (8, 0.04), (7, 0.01)].map(of);
+        let noise = BisectNoise { instance: 0.01, build: 0.002 };
+        let posterior = Posterior::new(&order, &comparisons, noise);
+        let cells: f64 = posterior.cells.iter().map(|cell| cell.probability).sum();
+        assert!((posterior.no_step() + cells - 1.0).abs() < 1e-9);
+        let steps: f64 = posterior.places().map(|(_, probability)| probability).sum();
+        assert!((steps - cells - posterior.several()).abs() < 1e-9);
+        let [highest, ..] = [8, 7, 6].map(|place| posterior.places().nth(place - 1).unwrap().1);
+        assert!(posterior.places().all(|(_, probability)| probability <= highest));
+    }
+
+    #[test]
+    fn tails_are_those_of_the_normal_distribution() {
+        for (z, expected) in [(0.0, 0.5), (1.0, 0.158_655), (1.96, 0.024_998), (-1.0, 0.841_345)] {
+            assert!((tail(z) - expected).abs() < 1e-6, "{z}");
+        }
+    }
+}
