@@ -61,9 +61,6 @@ pub(crate) fn of(
 /// Judges the cells of a study that only counts: there is no rate to be undecided about, and what could not be counted
 /// has failed.
 pub(crate) fn settle(record: &StudyRecord, cells: &mut [CellJudgement]) {
-    if record.study.experiment != Experiment::Counted {
-        return;
-    }
     for cell in cells {
         cell.doubt = None;
         if cell.count.is_none() {

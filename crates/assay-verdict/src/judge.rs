@@ -107,8 +107,7 @@ pub(crate) fn with_rates(record: &StudyRecord) -> (Judgement, Vec<Option<Reduced
         }
         cells.push(described);
     }
-    count::settle(record, &mut cells);
-    why::explain(&mut cells, base, &record.audit);
+    explain(record, &mut cells, base);
     let groups = group::summaries(record, &cells, &rqps.reduced, base);
     let systems = (0..record.systems.len())
         .filter(|&system| system != base)
@@ -121,6 +120,13 @@ pub(crate) fn with_rates(record: &StudyRecord) -> (Judgement, Vec<Option<Reduced
     let crossovers = crossover::crossovers(record, &cells);
     let gate = gate(record, &mut samples, &cells);
     (Judgement { cells, groups, systems, steps, lines, crossovers, gate }, rqps.reduced)
+}
+
+fn explain(record: &StudyRecord, cells: &mut [CellJudgement], base: usize) {
+    match record.counts_only() {
+        true => count::settle(record, cells),
+        false => why::explain(cells, base, &record.audit),
+    }
 }
 
 fn gate(

@@ -1,8 +1,8 @@
 //! Counts the instructions that operations take, on instances of their own under valgrind.
 //!
-//! Counts do not depend on what else the machine does, so all instances of all systems are counted at the same time, and
-//! nothing waits for a quiet machine. All of them carry out the same batches of events, by one client: a batch on one
-//! system has its counterpart on every other. The client connects before anything is counted.
+//! Counts do not depend on what else the machine does, so all instances of all systems are counted at the same time,
+//! and nothing waits for a quiet machine. All of them carry out the same batches of events, by one client: a batch on
+//! one system has its counterpart on every other. The client connects before anything is counted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
