@@ -12,7 +12,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use assay_load::{Bound, Session, Work};
 use assay_model::{
-    CALLS_PART, CellCount, CellId, Class, Count, CountBatch, CountedBy, Counting as Asked,
+    CALLS_PART, CellCount, CellId, Class, Count, CountBatch, CountedBy, Counting as Asked, Dialect,
     EventKind, PlannedCell, Setup, Slice, System, WorkCounters, counted,
 };
 use assay_profile::callgrind::{self, Costs};
@@ -49,6 +49,10 @@ const DRAIN_LIMIT: Duration = Duration::from_secs(120);
 /// Where the events of counts begin in a client's stream. Their instances are fresh, so only the events that aged the
 /// data must be others.
 const FIRST: u64 = 1 << 62;
+
+/// What keeps purging from removing old rows meanwhile: what it had removed when a page of an index becomes full decides
+/// whether the thread that serves the client splits the page.
+const SNAPSHOT: &str = "START TRANSACTION WITH CONSISTENT SNAPSHOT";
 
 /// How a system counts a cell.
 struct Counter<'a> {
@@ -188,7 +192,7 @@ impl StudyExecutor<'_, '_> {
         (0..INSTANCES).map(|_| all.by_ref().take(systems).collect()).collect()
     }
 
-    /// The batches of a cell on all systems. How many events they have is found on the first instance of the base.
+    /// The batches of a cell on all systems. How many events they have is what fits the first instance of the base.
     fn count_cell(
         &self,
         cell: CellId,
@@ -212,8 +216,11 @@ impl StudyExecutor<'_, '_> {
             .collect();
         let opened = together(counters.iter().map(|counter| move || counter.open()));
         let mut opened: Vec<Opened<'_>> = opened.into_iter().collect::<Result<_>>()?;
-        let (base, client) = counters.first().zip(opened.first_mut()).context("no system")?;
-        let events = base.events(client)?;
+        // All of them carry out the same, so that their data stay equal.
+        let sized = counters.iter().zip(&mut opened);
+        let sized = together(sized.map(|(counter, opened)| move || counter.events(opened)));
+        let sized: Vec<u64> = sized.into_iter().collect::<Result<_>>()?;
+        let events = *sized.first().context("no system")?;
         let count = counters.iter().zip(&mut opened);
         let all = together(count.map(|(counter, opened)| move || counter.batches(opened, events)));
         let mut counts = vec![Counts::default(); systems.len()];
@@ -236,6 +243,8 @@ struct Opened<'a> {
     next: u64,
     /// What the thread counted, function by function.
     costs: Costs,
+    /// A connection that needs the rows as they were.
+    _history: Option<Connection>,
 }
 
 /// What was counted of a system in a cell.
@@ -274,10 +283,15 @@ impl<'a> Counter<'a> {
         let name = &self.system.name;
         let open = || -> Result<Opened<'a>> {
             let options = patient(self.server);
+            let mut history = None;
             if self.work.test.class == Class::Write {
                 // What was written before would be counted with this test.
                 let mut control = Connection::connect(&options)?;
                 assay_servers::drain(&mut control, DRAIN_LIMIT)?;
+                if self.work.dialect == Dialect::MySql {
+                    control.query(SNAPSHOT)?;
+                    history = Some(control);
+                }
             }
             // None, until the thread that serves the client is known.
             let served = Arc::new(AtomicI32::new(0));
@@ -301,7 +315,7 @@ impl<'a> Counter<'a> {
             let serving = counting.place(tid)?.context("valgrind does not know the thread")?;
             let costs = Costs::default();
             let cell = CellId { test: self.work.test, setup: self.work.setup };
-            Ok(Opened { session, cell, counting, serving, next: FIRST, costs })
+            Ok(Opened { session, cell, counting, serving, next: FIRST, costs, _history: history })
         };
         open().with_context(|| format!("`{name}`"))
     }
