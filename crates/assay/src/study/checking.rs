@@ -4,6 +4,7 @@ use anyhow::{Context, Result, ensure};
 use assay_load::{Check, Content, TestAnswers};
 use assay_model::{StartFrom, Test};
 use assay_study::{Outcome, Phase};
+use assay_wire::ConnectOptions;
 use assay_workloads::LoadedData;
 
 use super::executor::StudyExecutor;
@@ -14,66 +15,74 @@ impl StudyExecutor<'_, '_> {
     /// # Errors
     /// The first wrong answer. Nothing is measured on such a server.
     pub(super) fn check(&mut self, phase: Phase) -> Result<Outcome> {
+        let mut all = Agreement::default();
+        let systems: Vec<usize> = self.servers.keys().copied().collect();
+        for system in systems {
+            let options = self.server(system)?.connect_options();
+            let checked = self.thawed(system, |it| it.checked(system, &options, phase));
+            match checked {
+                Ok(checked) => all.add(self.name(system), checked)?,
+                Err(error) if is_wrong_answer(&error) => return Err(error),
+                // A server that has ended, for example.
+                Err(error) => return self.failed(system, error),
+            }
+        }
+        Ok(Outcome::Done)
+    }
+
+    /// Checks a server of a system: what it holds and answers, if only the base can tell whether that is right.
+    pub(super) fn checked(
+        &mut self,
+        system: usize,
+        options: &ConnectOptions,
+        phase: Phase,
+    ) -> Result<Checked> {
         let study = self.recorder.study();
         let cells = study.cells.iter().filter(|it| it.id.setup.data() == phase.data);
         let mut tests: Vec<Test> = cells.map(|planned| planned.id.test).collect();
         tests.retain(|test| test.start_from == phase.start_from);
         tests.dedup();
-        let seed = study.seed;
-        let mut first: Option<(usize, Content, Vec<TestAnswers>)> = None;
-        let systems: Vec<usize> = self.servers.keys().copied().collect();
-        for system in systems {
-            let name = self.name(system);
-            self.env.progress.begin(&format!("{name}: checking answers"));
-            let dialect = self
-                .participants
-                .get(system)
-                .context("no such system")?
-                .system
-                .spec
-                .product
-                .dialect();
-            let check = Check { dialect, tests: &tests, data: phase.data, seed };
-            let options = self.server(system)?.connect_options();
-            let checked = self.thawed(system, |it| {
-                let loaded = it.loaded.entry(phase.data);
-                let loaded = loaded.or_insert_with(|| LoadedData::new(seed, phase.data));
-                Ok(match phase.start_from {
-                    StartFrom::Fresh => assay_load::check_loaded(&options, &check, loaded)
-                        .map(|()| (Content::default(), Vec::new())),
-                    StartFrom::Aged => {
-                        let content = assay_load::content(&options, dialect, phase.data);
-                        content.and_then(|it| Ok((it, assay_load::answers(&options, &check)?)))
-                    }
-                }?)
-            });
-            let checked = checked.with_context(|| format!("`{name}` failed the check"));
-            let (content, answers) = match checked {
-                Ok(checked) => checked,
-                Err(error) if is_wrong_answer(&error) => return Err(error),
-                // A server that has ended, for example.
-                Err(error) => return self.failed(system, error),
-            };
-            match &first {
-                None => first = Some((system, content, answers)),
-                Some((base, held, expected)) => {
-                    ensure!(
-                        *held == content,
-                        "`{name}` and `{}` do not hold the same rows",
-                        self.name(*base)
-                    );
-                    let differs = expected.iter().zip(&answers).find(|(one, other)| one != other);
-                    let test = differs.map(|(one, _)| one.test.name());
-                    ensure!(
-                        test.is_none(),
-                        "`{name}` and `{}` give different answers to {}",
-                        self.name(*base),
-                        test.unwrap_or_default()
-                    );
-                }
-            }
-        }
-        Ok(Outcome::Done)
+        let (seed, name) = (study.seed, self.name(system));
+        self.env.progress.begin(&format!("{name}: checking answers"));
+        let participant = self.participants.get(system).context("no such system")?;
+        let dialect = participant.system.spec.product.dialect();
+        let check = Check { dialect, tests: &tests, data: phase.data, seed };
+        let loaded = self.loaded.entry(phase.data);
+        let loaded = loaded.or_insert_with(|| LoadedData::new(seed, phase.data));
+        let checked = match phase.start_from {
+            StartFrom::Fresh => assay_load::check_loaded(options, &check, loaded)
+                .map(|()| (Content::default(), Vec::new())),
+            StartFrom::Aged => assay_load::content(options, dialect, phase.data)
+                .and_then(|it| Ok((it, assay_load::answers(options, &check)?))),
+        };
+        checked.with_context(|| format!("`{name}` failed the check"))
+    }
+}
+
+/// What a server holds, and how it answers.
+type Checked = (Content, Vec<TestAnswers>);
+
+/// What the first server holds and answers, with which the others must agree.
+#[derive(Default)]
+pub(super) struct Agreement(Option<(String, Checked)>);
+
+impl Agreement {
+    /// # Errors
+    /// The server does not agree with the first one.
+    pub(super) fn add(&mut self, name: &str, (content, answers): Checked) -> Result<()> {
+        let Some((base, (held, expected))) = &self.0 else {
+            self.0 = Some((name.to_owned(), (content, answers)));
+            return Ok(());
+        };
+        ensure!(*held == content, "`{name}` and `{base}` do not hold the same rows");
+        let differs = expected.iter().zip(&answers).find(|(one, other)| one != other);
+        let test = differs.map(|(one, _)| one.test.name());
+        ensure!(
+            test.is_none(),
+            "`{name}` and `{base}` give different answers to {}",
+            test.unwrap_or_default()
+        );
+        Ok(())
     }
 }
 

@@ -20,6 +20,7 @@ use assay_servers::{Counting, Server, Valgrind, wait_for_thread};
 use assay_study::Phase;
 use assay_wire::{ConnectOptions, Connection, Pace};
 
+use super::checking::Agreement;
 use super::executor::StudyExecutor;
 use super::profiling::told;
 use super::starting::together;
@@ -134,13 +135,19 @@ impl StudyExecutor<'_, '_> {
         valgrind: &Valgrind,
         document: &impl Fn(&str, Counts) -> Count,
     ) -> Result<()> {
-        let started = self.start_counted_all(phase, valgrind);
+        let mut started = self.start_counted_all(phase, valgrind);
+        if let (Ok(instances), true) = (&started, self.request.check) {
+            self.check_counted(phase, instances)?;
+        }
         for (number, cell) in cells.iter().enumerate() {
             self.env.interrupt.check()?;
             let of = format!("{} of {}", number + 1, cells.len());
             self.env.progress.update(&format!("counting {} ({of})", cell.id.test.name));
-            let counted = match &started {
-                Ok(instances) => self.count_cell(cell.id, instances, valgrind),
+            let counted = match &mut started {
+                Ok(instances) => self.count_cell(cell.id, instances, valgrind).map_err(|error| {
+                    let ended = self.ending(instances);
+                    (ended.is_some(), ended.unwrap_or(error))
+                }),
                 Err(error) => {
                     self.not_counted(cell, error)?;
                     continue;
@@ -159,7 +166,38 @@ impl StudyExecutor<'_, '_> {
                     let counts: Vec<CellCount> = counts.collect();
                     self.recorder.counts(&counts)?;
                 }
-                Err(error) => self.not_counted(cell, &error)?,
+                Err((has_ended, error)) => {
+                    self.not_counted(cell, &error)?;
+                    // All of them, so that their histories stay equal.
+                    if has_ended && number + 1 < cells.len() {
+                        started = self.start_counted_all(phase, valgrind);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Which server has ended and how, if any has.
+    fn ending(&self, instances: &mut [Vec<Server>]) -> Option<anyhow::Error> {
+        let servers = instances.iter_mut().flat_map(|servers| servers.iter_mut().enumerate());
+        // One that runs goes on.
+        let mut ended = servers.filter_map(|(system, server)| Some((system, server.thaw().err()?)));
+        let (system, ending) = ended.next()?;
+        let name = self.name(system);
+        Some(anyhow::Error::from(ending).context(format!("`{name}` under valgrind")))
+    }
+
+    /// Checks every server under valgrind.
+    ///
+    /// # Errors
+    /// One holds other rows or gives other answers than expected, or has ended.
+    fn check_counted(&mut self, phase: Phase, instances: &[Vec<Server>]) -> Result<()> {
+        let mut all = Agreement::default();
+        for servers in instances {
+            for (system, server) in servers.iter().enumerate() {
+                let checked = self.checked(system, &patient(server), phase)?;
+                all.add(self.name(system), checked)?;
             }
         }
         Ok(())
