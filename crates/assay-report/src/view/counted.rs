@@ -35,9 +35,11 @@ fn answer<'a>(study: &'a JudgedStudy<'a>, summary: &SystemSummary) -> SystemAnsw
     let mut found = order.into_iter().filter(|(number, _)| *number > 0);
     let mut ratios: Vec<f64> = counts.iter().filter_map(|it| Some(it.ratio?.value)).collect();
     ratios.sort_by(f64::total_cmp);
-    let median = ratios.get(ratios.len() / 2).filter(|_| ratios.len() > 1);
-    let median =
-        median.map_or_else(String::new, |it| format!(" (median over tests: {})", percent(*it)));
+    let middle = ratios.get(ratios.len().saturating_sub(1) / 2..=ratios.len() / 2);
+    let median = middle.filter(|_| ratios.len() > 1).map_or_else(String::new, |middle| {
+        let median = middle.iter().sum::<f64>() / middle.len() as f64;
+        format!(" (median over tests: {})", percent(median))
+    });
     let (name, base) = (study.label(summary.system), study.label(study.base));
     let tests = counted(cells.len() as u64, "test");
     let said = match found.next() {
