@@ -51,8 +51,8 @@ const DRAIN_LIMIT: Duration = Duration::from_secs(120);
 /// data must be others.
 const FIRST: u64 = 1 << 62;
 
-/// What keeps purging from removing old rows meanwhile: what it had removed when a page of an index becomes full decides
-/// whether the thread that serves the client splits the page.
+/// What keeps purging from removing old rows meanwhile: what it has removed when a row is added decides whether the
+/// thread that serves the client splits a page of an index.
 const SNAPSHOT: &str = "START TRANSACTION WITH CONSISTENT SNAPSHOT";
 
 /// How a system counts a cell.
