@@ -40,7 +40,9 @@ pub(crate) struct Gate {
     #[arg(required_unless_present_any = ["study", "max_more"])]
     max_slowdown: Option<f64>,
 
-    /// With `--count`, which only counts instructions: most additional instructions that pass, as a share of the base's
+    /// With `--count`: most additional instructions that pass
+    ///
+    /// A share of the base's instructions. Nothing is timed then.
     #[arg(long, value_name = "PERCENT", value_parser = parse_percent, allow_hyphen_values = true)]
     #[arg(conflicts_with = "max_slowdown")]
     max_more: Option<f64>,
@@ -56,12 +58,12 @@ pub(crate) struct Gate {
     #[arg(long)]
     pub(crate) allow_undecided: bool,
 
-    /// Write the result to this file too, as JUnit XML: one test case for each test and system
+    /// Write the result as JUnit XML too: one test case for each test and system
     #[arg(long, value_name = "FILE")]
     #[arg(help_heading = OUTPUT)]
     pub(crate) junit: Option<PathBuf>,
 
-    /// Judge a study of the ledger and measure nothing; without `--max-slowdown`, by the limits that it has
+    /// Judge a study of the ledger, by its own limits unless others are given
     #[arg(long, value_name = "STUDY")]
     #[arg(conflicts_with_all = [
         "systems", "base", "others", "Request", "SetupRequest", "OltpOptions", "SourceArg", "TermsArg",
@@ -110,8 +112,12 @@ impl Gate {
         let systems: Vec<String> = named.cloned().collect();
         let request = self.asked.request(&systems, &self.measuring);
         let request = Request { gate: self.limits(), ..request };
-        let counts = |request| Request { count: Counting::Only, threshold: None, ..request };
-        let request = if self.limits_instructions() { counts(request) } else { request };
+        let request = match (self.limits_instructions(), request.count) {
+            (true, _) => Request { count: Counting::Only, threshold: None, ..request },
+            // A limit of QPS needs measurements.
+            (false, Counting::Only) => Request { count: Counting::After, ..request },
+            (false, _) => request,
+        };
         (!systems.is_empty()).then_some(request)
     }
 }

@@ -90,6 +90,7 @@ fn a_recipe_has_every_option_that_is_given() {
         "compare mariadb@1 mysql@2 --suite oltp",
         "gate --base mariadb@1 --other mysql@2 --max-slowdown=1%",
         "gate --base mariadb@1 --other mysql@2 --max-slowdown=1% --suite oltp",
+        "gate --base mariadb@1 --other mysql@2 --max-more=1%",
         "insert-bench mariadb@1 mysql@2",
     ];
     let recipe = |words: &[String]| {
