@@ -1,8 +1,10 @@
 //! Instructions that the operations of a test take on a system.
 
+use std::collections::HashMap;
+
 use serde::{Deserialize, Serialize};
 
-use crate::{CallTree, CellId, FunctionCount, words};
+use crate::{CallTree, CellId, Frame, FunctionCount, GrowingTree, words};
 
 /// The smallest relative change of instructions that is called, unless the user sets another: what layout and chance
 /// add to equal code is smaller.
@@ -84,6 +86,44 @@ pub struct Count {
     pub stripped: Vec<String>,
 }
 
+impl Count {
+    /// Adds what was counted on other instances of the same system in the same cell.
+    pub fn add(&mut self, other: Self) {
+        self.instances.extend(other.instances);
+        self.ops = self.ops.saturating_add(other.ops);
+        let known = |(at, function): (usize, &FunctionCount)| (function.frame.clone(), at);
+        let mut places: HashMap<Frame, usize> =
+            self.functions.iter().enumerate().map(known).collect();
+        // Where each of the other functions is among all.
+        let mut here = Vec::with_capacity(other.functions.len());
+        for function in &other.functions {
+            let place = *places.entry(function.frame.clone()).or_insert_with(|| {
+                let none =
+                    FunctionCount { own: 0, calls: 0, callers: Vec::new(), ..function.clone() };
+                self.functions.push(none);
+                self.functions.len() - 1
+            });
+            here.push(place);
+        }
+        for (function, &place) in other.functions.iter().zip(&here) {
+            let Some(sum) = self.functions.get_mut(place) else { continue };
+            sum.own = sum.own.saturating_add(function.own);
+            sum.calls = sum.calls.saturating_add(function.calls);
+            let callers = function.callers.iter().filter_map(|&caller| here.get(caller as usize));
+            sum.callers.extend(callers.map(|&caller| caller as u32));
+            sum.callers.sort_unstable();
+            sum.callers.dedup();
+        }
+        let mut calls = GrowingTree::default();
+        calls.add(&self.calls);
+        calls.add(&other.calls);
+        self.calls = calls.into_tree();
+        self.stripped.extend(other.stripped);
+        self.stripped.sort_unstable();
+        self.stripped.dedup();
+    }
+}
+
 /// The instructions of a system in a cell of a study.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CellCount {
@@ -93,4 +133,47 @@ pub struct CellCount {
     pub cell: CellId,
     /// The count.
     pub count: Count,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn count(functions: &[(&str, u64, &[u32])]) -> Count {
+        let of = |&(name, own, callers): &(&str, u64, &[u32])| FunctionCount {
+            frame: Frame { function: name.to_owned(), module: "server".to_owned() },
+            own,
+            calls: 1,
+            callers: callers.to_vec(),
+        };
+        Count {
+            by: CountedBy::Callgrind,
+            version: None,
+            instances: vec![Vec::new()],
+            functions: functions.iter().map(of).collect(),
+            calls: CallTree::default(),
+            ops: 5,
+            server: "server".to_owned(),
+            stripped: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_sum_has_every_function_once_with_all_its_callers() {
+        let mut sum = count(&[("main", 1, &[]), ("parse", 20, &[0])]);
+        sum.add(count(&[("read", 7, &[1]), ("run", 3, &[]), ("parse", 40, &[0, 1])]));
+        let expected = count(&[
+            ("main", 1, &[]),
+            ("parse", 60, &[0, 2, 3]),
+            ("read", 7, &[3]),
+            ("run", 3, &[]),
+        ]);
+        let expected = expected.functions.into_iter();
+        let twice = |it: FunctionCount| match it.frame.function.as_str() {
+            "parse" => FunctionCount { calls: 2, ..it },
+            _ => it,
+        };
+        assert_eq!(sum.functions, expected.map(twice).collect::<Vec<_>>());
+        assert_eq!((sum.ops, sum.instances.len()), (10, 2));
+    }
 }

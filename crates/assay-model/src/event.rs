@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::counted;
+use crate::{DataSet, counted};
 
 /// Description of the event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -83,6 +83,8 @@ pub enum EventKind {
     NotCounted {
         /// The test's name.
         test: String,
+        /// The data that it was to work on.
+        data: DataSet,
         /// Why.
         why: String,
     },
@@ -161,7 +163,7 @@ impl fmt::Display for EventKind {
             Self::TestFailed { test, why } => write!(f, "{test} failed: {why}"),
             Self::TestEnded { test, why } => write!(f, "{test} was ended: {why}"),
             Self::NotProfiled { test, why } => write!(f, "no profile of {test}: {why}"),
-            Self::NotCounted { test, why } => {
+            Self::NotCounted { test, why, .. } => {
                 write!(f, "the instructions of {test} were not counted: {why}")
             }
             Self::WritesRepeated => f.write_str(
@@ -236,7 +238,11 @@ mod tests {
                 "no profile of scan: x",
             ),
             (
-                EventKind::NotCounted { test: "scan".to_owned(), why: text() },
+                EventKind::NotCounted {
+                    test: "scan".to_owned(),
+                    data: DataSet { tables: 1, rows: 1 },
+                    why: text(),
+                },
                 "the instructions of scan were not counted: x",
             ),
             (

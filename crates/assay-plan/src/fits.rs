@@ -52,7 +52,7 @@ pub fn check_audit(
         false => Ok(()),
     };
     let Some(cache) = caches.max() else { return Ok(()) };
-    needs(MEMORY, cache + footprint.terms.server_mb, machine.memory_mb * 7 / 10)?;
+    needs(MEMORY, cache + footprint.server_mb, machine.memory_mb * 7 / 10)?;
     let templates = started.clone().collect::<HashSet<_>>().len() as u64;
     let log_mb = |spec: &&SystemSpec| logs_mb(spec).unwrap_or(footprint.log_mb(largest));
     // Templates hold no logs.
@@ -78,18 +78,20 @@ pub(crate) fn check_machine(
         let each = started.clone().map(|it| cache_mb(it).unwrap_or(footprint.cache_mb(setup)));
         match experiment {
             Experiment::Sequential => each.max().unwrap_or(0),
-            Experiment::Interleaved | Experiment::Stepwise | Experiment::Counted => each.sum(),
+            Experiment::Interleaved | Experiment::Stepwise | Experiment::Counted => {
+                each.sum::<u64>().saturating_mul(footprint.instances)
+            }
         }
     };
     let resident = match experiment {
         Experiment::Sequential => 1,
         Experiment::Interleaved | Experiment::Stepwise | Experiment::Counted => {
-            started.clone().count() as u64
+            started.clone().count() as u64 * footprint.instances
         }
     };
     // The same system twice, such as a twin, shares its templates.
     let distinct: HashSet<&&SystemSpec> = started.clone().collect();
-    let memory_need = |setup| caches_mb(setup) + resident * footprint.terms.server_mb;
+    let memory_need = |setup| caches_mb(setup) + resident * footprint.server_mb;
     let data: BTreeSet<DataSet> = footprint.setups.iter().map(|setup| setup.data()).collect();
     let templates = if footprint.has_templates { 2 } else { 0 };
     // Each data set has two templates besides the empty one. What is spent of a log, and what is empty, are holes in
@@ -107,7 +109,7 @@ pub(crate) fn check_machine(
         let of_each = (templates * all).saturating_add(EMPTY_DATA_MB);
         let kept = of_each.saturating_mul(distinct.len() as u64);
         let copy = |spec: &SystemSpec| most * 3 / 2 + logs_mb(spec) + footprint.terms.binary_log_mb;
-        let copies = started.clone().map(|spec| copy(spec));
+        let copies = started.clone().map(|spec| copy(spec).saturating_mul(footprint.instances));
         match experiment {
             Experiment::Sequential => kept.saturating_add(copies.max().unwrap_or(0)),
             Experiment::Interleaved | Experiment::Stepwise | Experiment::Counted => {
@@ -134,7 +136,7 @@ pub(crate) fn check_machine(
     let rows_that_fit = if fits(low * 1000) { u64::from(low) * 1000 } else { 0 };
     let asked = match what {
         MEMORY => {
-            let each_mb = (memory_have / resident.max(1)).saturating_sub(footprint.terms.server_mb);
+            let each_mb = (memory_have / resident.max(1)).saturating_sub(footprint.server_mb);
             let each_mb = each_mb / CACHE_STEP_MB * CACHE_STEP_MB;
             let asks = |spec: &&&SystemSpec| cache_mb(spec).is_some_and(|asked| asked > each_mb);
             started.clone().filter(asks).map(|it| smaller_cache(it, each_mb)).collect()
@@ -240,7 +242,7 @@ const EMPTY_DATA_MB: u64 = 100;
 
 #[cfg(test)]
 mod tests {
-    use assay_model::Hint as _;
+    use assay_model::{Counting, Hint as _};
 
     use super::*;
     use crate::plan::plan;
@@ -260,6 +262,18 @@ mod tests {
         );
         let memory = plan(&request(), MachineFacts { memory_mb: 100, ..SMALL }).unwrap_err();
         assert!(!memory.is_of_disk() && memory.hints().concat().contains("fewer systems"));
+    }
+
+    #[test]
+    fn counts_need_memory_for_two_servers_of_each_system_under_valgrind() {
+        let need = |count| {
+            let request = Request { count, ..request() };
+            let small = MachineFacts { memory_mb: 100, ..SMALL };
+            let Err(Error::TooLittle { need_mb, .. }) = plan(&request, small) else { panic!() };
+            need_mb
+        };
+        let [none, after, only] = [Counting::None, Counting::After, Counting::Only].map(need);
+        assert!(after == only && after > 2 * none + 1000, "{none} {after} {only}");
     }
 
     #[test]

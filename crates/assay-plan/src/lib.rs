@@ -53,7 +53,7 @@ pub use request::{
     GateRequest, InsertBench, Request, SetupRequest, SystemRequest, THRESHOLD, ps_mode,
 };
 pub use sequence::{Step, sequence};
-pub use size::{cache_mb, largest, log_mb};
+pub use size::{COUNTED_INSTANCES, cache_mb, largest, log_mb};
 pub use study::request_of;
 pub use study_file::{read_study, shell_quoted, write_study};
 pub use sysbench::is_script;

@@ -68,7 +68,8 @@ fn plan_tests(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Res
     }
     let specs: Vec<_> = systems.iter().map(|system| &system.spec).collect();
     let terms = Terms::or_default(Some(&request.terms));
-    check_room(&Footprint::of(&setups, own, terms), own, &specs, effort.experiment, machine)?;
+    let footprint = Footprint::of(&setups, own, terms).counting(request.count);
+    check_room(&footprint, own, &specs, effort.experiment, machine)?;
 
     // A server that others use is not pinned, so the other servers are not pinned either.
     let is_attached = systems.iter().any(|system| system.url.is_some());

@@ -1,7 +1,9 @@
 //! How much memory and disk a plan needs.
 
-use assay_model::{Generator, IbenchStep, PlannedCell, Setup, Study, UserData, UserRows};
+use assay_model::{Counting, Generator, IbenchStep, PlannedCell, Setup, Study, UserData, UserRows};
 use assay_terms::Terms;
+
+use crate::study::request_of;
 
 /// Loaded size of one row with its primary key, secondary index and page overhead, bytes.
 ///
@@ -37,7 +39,17 @@ pub(crate) struct Footprint {
     pub(crate) has_templates: bool,
     /// The terms that servers are started on.
     pub(crate) terms: &'static Terms,
+    /// Servers of each system that run at the same time.
+    pub(crate) instances: u64,
+    /// Memory that each server needs besides its cache, MB.
+    pub(crate) server_mb: u64,
 }
+
+/// Servers of each system that are counted at the same time.
+pub const COUNTED_INSTANCES: usize = 2;
+
+/// What valgrind adds to the memory of a server, MB: 250 to 500 were measured with MySQL, MariaDB and Postgres.
+const VALGRIND_MB: u64 = 400;
 
 impl Footprint {
     /// The footprint of sysbench's tables, or of a user's.
@@ -46,7 +58,18 @@ impl Footprint {
             None => setups.to_vec(),
             Some(data) => alike(setups, own_bytes(data)),
         };
-        Self { setups, exceeds_cache: false, has_templates: true, terms }
+        let server_mb = terms.server_mb;
+        Self { setups, exceeds_cache: false, has_templates: true, terms, instances: 1, server_mb }
+    }
+
+    /// The footprint of a study that also counts instructions, or only does so. It needs most while it counts.
+    #[must_use]
+    pub(crate) fn counting(self, counting: Counting) -> Self {
+        if counting == Counting::None {
+            return self;
+        }
+        let server_mb = self.server_mb + VALGRIND_MB;
+        Self { instances: COUNTED_INSTANCES as u64, server_mb, ..self }
     }
 
     /// The footprint of the tables of the Insert Benchmark, in a study with at least one of its steps. Tables keep the
@@ -61,14 +84,17 @@ impl Footprint {
         };
         let bytes = u64::from(setup.clients).saturating_mul(of_client) * IBENCH_ROW_BYTES;
         let setups = alike(&[setup], bytes);
-        Some(Self { setups, exceeds_cache: tables.exceed_cache, has_templates: false, terms })
+        let usual = Self::of(&setups, None, terms);
+        Some(Self { exceeds_cache: tables.exceed_cache, has_templates: false, ..usual })
     }
 
     /// The footprint of a study.
     pub(crate) fn of_study(study: &Study) -> Self {
         let terms = Terms::or_default(study.terms.as_deref());
+        let counting = request_of(study).map_or(Counting::None, |request| request.count);
         Self::of_steps(&study.cells, terms)
             .unwrap_or_else(|| Self::of(&study.setups, study.user_data(), terms))
+            .counting(counting)
     }
 
     /// The setup with the most data: servers are configured for it.

@@ -50,7 +50,8 @@ fn counted() -> StudyRecord {
         }
     }
     let (test, why) = (cells[4].test.name.clone(), "`mariadb@11.8`: it ended".to_owned());
-    let what = EventKind::NotCounted { test, why };
+    let data = cells[4].setup.data();
+    let what = EventKind::NotCounted { test, data, why };
     record.events.push(StudyEvent { when_ms: 0, system: None, what });
     record
 }

@@ -189,10 +189,16 @@ impl<'a> Counting<'a> {
             let path = entry?.path();
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             let Some((pid, thread)) = place_of(name) else { continue };
+            let is_of_ended = !pids.contains(&pid) && has_ended(pid);
             // The file of another process may not be complete yet.
-            if pids.contains(&pid) {
-                taken.push(ThreadCounts { pid, thread, report: fs::read(&path)? });
-                fs::remove_file(&path)?;
+            if !pids.contains(&pid) && !is_of_ended {
+                continue;
+            }
+            let counts = ThreadCounts { pid, thread, report: fs::read(&path)? };
+            fs::remove_file(&path)?;
+            // A process that was killed may have left a part of its file.
+            if !is_of_ended || counts.instructions().is_some() {
+                taken.push(counts);
             }
         }
         taken.sort_by_key(|counts| (counts.pid, counts.thread));
@@ -219,13 +225,16 @@ impl<'a> Counting<'a> {
             command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
             Ok((*pid, command.spawn()?))
         };
-        let sent: Vec<_> = pids.iter().map(send).collect::<io::Result<_>>()?;
+        let sent: Vec<_> = pids.iter().map(send).collect();
         // Waits for all of them before an error is returned, so that none is left running.
-        let ended = sent.into_iter().map(|(pid, child)| (pid, answer(pid, child)));
-        let ended: Vec<(i32, io::Result<Output>)> = ended.collect();
+        let ended = sent.into_iter().map(|sent| {
+            let (pid, child) = sent?;
+            Ok((pid, answer(pid, child)?))
+        });
+        let ended: Vec<io::Result<(i32, Output)>> = ended.collect();
         let mut answers = Vec::with_capacity(ended.len());
-        for (pid, output) in ended {
-            let output = output?;
+        for answered in ended {
+            let (pid, output) = answered?;
             let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
             // A process that has just begun listens a little later, and has counted nothing yet.
             let is_absent = has_ended(pid) || said.contains(NOT_YET);
@@ -246,9 +255,16 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// What a command to a process says. The command traces the process. If the process is killed meanwhile, the command
 /// may wait for it for ever, and the process's parent for the command; so the command is killed then.
-fn answer(pid: i32, command: Child) -> io::Result<Output> {
+fn answer(pid: i32, mut command: Child) -> io::Result<Output> {
     let (done, ended) = mpsc::channel::<()>();
-    let own = pidfd_open(Pid::from_child(&command), PidfdFlags::empty())?;
+    let own = match pidfd_open(Pid::from_child(&command), PidfdFlags::empty()) {
+        Ok(own) => own,
+        Err(error) => {
+            command.kill()?;
+            command.wait()?;
+            return Err(error.into());
+        }
+    };
     thread::scope(|scope| {
         scope.spawn(move || {
             while ended.recv_timeout(LOOK_EVERY) == Err(mpsc::RecvTimeoutError::Timeout) {
@@ -281,6 +297,12 @@ const WAITS: [u32; 3] = [73, 22, 207];
 /// another way to do so.
 const PAUSE: Duration = Duration::from_micros(50);
 const PATIENCE: Duration = Duration::from_millis(100);
+
+/// Whether the kernel shows what the threads of a process wait for, so that [`wait_for_thread`] waits.
+#[must_use]
+pub fn shows_waits(pid: i32) -> bool {
+    fs::read_to_string(format!("/proc/{pid}/syscall")).is_ok()
+}
 
 /// Waits until a thread waits for its client. A thread that finds the next request before it waits executes fewer
 /// instructions, so how busy the machine is would decide how many an operation takes.

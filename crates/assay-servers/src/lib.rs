@@ -34,7 +34,7 @@ mod threads;
 
 pub use attached::Attached;
 pub use builds::{build_facts, mapped_files};
-pub use callgrind::{Counting, ThreadCounts, Valgrind, wait_for_thread};
+pub use callgrind::{Counting, ThreadCounts, Valgrind, shows_waits, wait_for_thread};
 pub use connected::{
     answers, drain, effective_settings, explain, maintain, remove_binary_logs, take_statistics,
 };

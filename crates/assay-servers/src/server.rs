@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use assay_model::{CpuPlacement, Prefix};
 use assay_wire::{ConnectOptions, Connection, Stop};
 use fs_err as fs;
-use rustix::process::Pid;
+use rustix::process::{Pid, setpriority_process};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::callgrind::{Counting, Valgrind};
@@ -221,6 +221,21 @@ impl Server {
     #[must_use]
     pub fn pid(&self) -> i32 {
         self.pid
+    }
+
+    /// Gives all threads of the server the lowest priority, for good: only root can raise it again.
+    pub fn give_way(&self) {
+        let first = Pid::from_raw(self.pid);
+        let others = first.and_then(|pid| below(pid).ok()).unwrap_or_default();
+        for process in first.into_iter().chain(others) {
+            let tasks = fs::read_dir(format!("/proc/{process}/task"));
+            let names = tasks.into_iter().flatten().flatten().map(|task| task.file_name());
+            let threads = names.filter_map(|name| Pid::from_raw(name.to_str()?.parse().ok()?));
+            for thread in threads {
+                // One that has ended meanwhile needs no priority.
+                let _ = setpriority_process(Some(thread), 19);
+            }
+        }
     }
 
     /// The unix socket it listens on.

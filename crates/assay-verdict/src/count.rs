@@ -19,7 +19,10 @@ pub fn count_threshold(study: &Study) -> f64 {
     if study.experiment == Experiment::Counted { study.threshold } else { COUNT_THRESHOLD }
 }
 
-/// The level at which a change is called, both sides together. Intervals have 95%.
+/// How often a study looks at the counts of a cell at most: it counts on further instances while they do not decide.
+pub const COUNT_LOOKS: usize = 3;
+
+/// The level at which a change is called, both sides and all looks together. Intervals have 95%.
 const CALLED: f64 = 0.01;
 
 /// What two counts of the same code differ by at least, as a standard error: a part of a thousandth.
@@ -65,7 +68,9 @@ pub(crate) fn settle(record: &StudyRecord, cells: &mut [CellJudgement]) {
         cell.doubt = None;
         if cell.count.is_none() {
             cell.failure = record.events.iter().find_map(|event| match &event.what {
-                EventKind::NotCounted { test, why } if *test == cell.cell.test.name => {
+                EventKind::NotCounted { test, data, why }
+                    if (test, *data) == (&cell.cell.test.name, cell.cell.setup.data()) =>
+                {
                     Some(why.clone())
                 }
                 _ => None,
@@ -75,6 +80,19 @@ pub(crate) fn settle(record: &StudyRecord, cells: &mut [CellJudgement]) {
             cell.verdict = Verdict::Failed;
         }
     }
+}
+
+/// Whether the counts of a cell do not decide yet, so that counting on further instances is of use: those of the base
+/// and of another system.
+#[must_use]
+pub fn is_open(study: &Study, cell: CellId, systems: usize, [base, other]: [&Count; 2]) -> bool {
+    let Some(gate) = &study.gate else {
+        let judged = judge(other, Some(base), count_threshold(study));
+        return judged.is_none_or(|it| it.verdict == Some(CountVerdict::Undecided));
+    };
+    let planned = study.cells.iter().zip(&gate.margins).find(|(planned, _)| planned.id == cell);
+    let level = gate_level(gate.margins.len(), systems);
+    planned.is_some_and(|(_, margin)| gate_ratio(other, base, *margin, level).1.is_none())
 }
 
 /// The error of a gate's claims that a limit is exceeded, over all tests and systems together, if no limit is.
@@ -87,26 +105,46 @@ pub(crate) fn gate(record: &StudyRecord, cells: &[CellJudgement]) -> Option<Gate
     let systems: Vec<usize> = (0..record.systems.len()).filter(|it| *it != base).collect();
     let planned = record.study.cells.iter().zip(margins);
     let pairs = planned.flat_map(|it| systems.iter().map(move |&system| (it, system)));
-    let level = 2.0 * GATE_LEVEL / (margins.len() * systems.len()).max(1) as f64;
+    let level = gate_level(margins.len(), record.systems.len());
     let judged = pairs.map(|((planned, margin), system)| {
         let cell = planned.id;
         let found = cells.iter().find(|it| (it.cell, it.system) == (cell, system));
-        let count = |system: usize| {
-            let found = record.counts.iter().find(|it| (it.cell, it.system) == (cell, system));
-            found.map(|it| each(&it.count))
+        let counts = count(record, cell, system).zip(count(record, cell, base));
+        let (ratio, verdict) =
+            counts.map_or((None, None), |(one, base)| gate_ratio(one, base, *margin, level));
+        let verdict = match verdict {
+            Some(verdict) => verdict,
+            None if found.is_some_and(|it| it.verdict == Verdict::Failed) => GateVerdict::Failed,
+            None => GateVerdict::Undecided,
         };
-        let ratios = count(system).zip(count(base)).map(|(one, base)| kept(ratios(&one, &base)).0);
-        let at = |level| estimate(ratios.as_ref()?, level);
-        let limit = 1.0 + margin;
-        let verdict = match (at(0.05), at(level)) {
-            (Some(usual), _) if usual.high < limit => GateVerdict::Passed,
-            (_, Some(certain)) if certain.low > limit => GateVerdict::Exceeded,
-            _ if found.is_some_and(|it| it.verdict == Verdict::Failed) => GateVerdict::Failed,
-            _ => GateVerdict::Undecided,
-        };
-        GateCell { cell, system, margin: *margin, ratio: at(0.05), verdict, doubt: None }
+        GateCell { cell, system, margin: *margin, ratio, verdict, doubt: None }
     });
     Some(GateJudgement { cells: judged.collect() })
+}
+
+/// The level of a gate's claim about a test of a system at a look, both sides together.
+fn gate_level(tests: usize, systems: usize) -> f64 {
+    let claims = tests.max(1) * systems.saturating_sub(1).max(1) * COUNT_LOOKS;
+    2.0 * GATE_LEVEL / claims as f64
+}
+
+/// The ratio of a system's instructions to the base's with its 95% interval, and what it says of a limit; `None` if it
+/// does not tell.
+fn gate_ratio(
+    one: &Count,
+    base: &Count,
+    margin: f64,
+    level: f64,
+) -> (Option<Estimate>, Option<GateVerdict>) {
+    let ratios = kept(ratios(&each(one), &each(base))).0;
+    let limit = 1.0 + margin;
+    let (usual, certain) = (estimate(&ratios, 0.05), estimate(&ratios, level));
+    let verdict = match (usual, certain) {
+        (Some(usual), _) if usual.high < limit => Some(GateVerdict::Passed),
+        (_, Some(certain)) if certain.low > limit => Some(GateVerdict::Exceeded),
+        _ => None,
+    };
+    (usual, verdict)
 }
 
 /// The counts of two systems in a cell, with the modules that tell which of their functions are the same. `None` unless
@@ -155,7 +193,8 @@ pub(crate) fn judge(count: &Count, base: Option<&Count>, threshold: f64) -> Opti
     let (ratio, verdict, left_out) = match base {
         Some(base) => {
             let (ratios, left_out) = kept(ratios(&each, &self::each(base)));
-            let (ratio, called) = (estimate(&ratios, 0.05)?, estimate(&ratios, CALLED)?);
+            let called = estimate(&ratios, CALLED / COUNT_LOOKS as f64)?;
+            let ratio = estimate(&ratios, 0.05)?;
             (Some(ratio), Some(verdict(ratio, called, threshold)), left_out)
         }
         None => (None, None, 0),
@@ -189,30 +228,37 @@ fn ratios(each: &[Vec<f64>], base: &[Vec<f64>]) -> Vec<Vec<f64>> {
 }
 
 /// The values without those of batches in which something happened that happens once, such as a page that was read or
-/// a job on statistics, and how many these are. Many of them are no exception, so they stay.
+/// a job on statistics, and how many these are. Many of them are no exception, so they stay. Each is compared with the
+/// other batches of its instance: an instance that differs as a whole is no exception.
 fn kept(values: Vec<Vec<f64>>) -> (Vec<Vec<f64>>, u32) {
-    let all: Vec<f64> = values.iter().flatten().copied().collect();
-    let Some(centre) = median(&all) else { return (values, 0) };
-    let deviations: Vec<f64> = all.iter().map(|it| (it - centre).abs()).collect();
+    let centres: Vec<f64> = values.iter().map(|of| median(of).unwrap_or_default()).collect();
+    let of_instances = || values.iter().zip(&centres);
+    let deviations =
+        of_instances().flat_map(|(of, centre)| of.iter().map(move |it| (it - centre).abs()));
+    let deviations: Vec<f64> = deviations.collect();
     // The median deviation of normal values is their standard deviation divided by 1.4826.
     let usual = 1.4826 * median(&deviations).unwrap_or_default();
-    let is_usual = |value: &f64| (value - centre).abs() <= FAR * usual.max(FLOOR * centre);
-    let left_out = all.iter().filter(|it| !is_usual(it)).count();
-    if left_out as f64 > EXCEPTIONS * all.len() as f64 {
+    let is_usual =
+        |value: &f64, centre: f64| (value - centre).abs() <= FAR * usual.max(FLOOR * centre);
+    let kept = of_instances()
+        .map(|(of, &centre)| of.iter().copied().filter(|value| is_usual(value, centre)).collect());
+    let kept: Vec<Vec<f64>> = kept.collect();
+    let left_out = deviations.len() - kept.iter().map(Vec::len).sum::<usize>();
+    if left_out as f64 > EXCEPTIONS * deviations.len() as f64 {
         return (values, 0);
     }
-    let kept = values.into_iter().map(|of| of.into_iter().filter(is_usual).collect()).collect();
     (kept, left_out as u32)
 }
 
-/// A value that is further from the median of all than so many standard deviations is left out, as long as these are no
+/// A value that is further from its instance's median than so many standard deviations is left out, as long as these are no
 /// larger part of all.
 const FAR: f64 = 5.0;
 const EXCEPTIONS: f64 = 0.25;
 
-/// Mean and standard error of values, from those of each instance. The error is the larger one of two: that of all
-/// batches, and that of the instances' means.
-fn mean(values: &[Vec<f64>]) -> Option<(f64, f64)> {
+/// The mean of values and half of its interval of confidence 1 − `level`, from the values of each instance: the widest
+/// of three. Batches of an instance differ, and the error of their mean has as many degrees of freedom as there are
+/// batches beyond one an instance. So do the means of instances, whose error has few. Equal code differs besides.
+fn mean(values: &[Vec<f64>], level: f64) -> Option<(f64, f64)> {
     let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len() as f64;
     let of_instances: Vec<&Vec<f64>> = values.iter().filter(|it| !it.is_empty()).collect();
     let means: Vec<f64> = of_instances.iter().map(|it| mean(it)).collect();
@@ -220,42 +266,38 @@ fn mean(values: &[Vec<f64>]) -> Option<(f64, f64)> {
     if !value.is_finite() {
         return None;
     }
+    let half = |squares: f64, freedom: f64, count: f64| match freedom > 0.0 {
+        true => upper_quantile(level / 2.0, freedom) * (squares / freedom / count).sqrt(),
+        false => 0.0,
+    };
     let within = of_instances.iter().zip(&means);
-    let squares: f64 =
-        within.flat_map(|(of, mean)| of.iter().map(move |it| (it - mean).powi(2))).sum();
+    let squares = within.flat_map(|(of, mean)| of.iter().map(move |it| (it - mean).powi(2))).sum();
     let count = of_instances.iter().map(|it| it.len()).sum::<usize>() as f64;
-    let se_within = (squares / (count - instances).max(1.0) / count).sqrt();
-    let squares: f64 = means.iter().map(|it| (it - value).powi(2)).sum();
-    let se_between = (squares / (instances - 1.0).max(1.0) / instances).sqrt();
-    Some((value, se_within.max(se_between)))
+    let within = half(squares, count - instances, count);
+    let squares = means.iter().map(|it| (it - value).powi(2)).sum();
+    let between = half(squares, instances - 1.0, instances);
+    // A floor that is known has no degrees of freedom to lose.
+    let floor = upper_quantile(level / 2.0, f64::INFINITY) * FLOOR * value;
+    Some((value, within.max(between).max(floor)))
 }
 
 /// An estimate of a ratio with its interval of confidence 1 − `level`, from the values of each instance.
 fn estimate(values: &[Vec<f64>], level: f64) -> Option<Estimate> {
-    let (value, se) = mean(values)?;
-    Some(with_interval(value, se.max(FLOOR * value), values, level))
+    let (value, half) = mean(values, level)?;
+    Some(Estimate { value, low: value - half, high: value + half })
 }
 
 /// The instructions of a system with their 95% interval. Batches have different events, so their differences are no
-/// error; what the same events take on two instances is.
+/// error; what the same events take on several instances is.
 fn own_estimate(value: f64, each: &[Vec<f64>]) -> Option<Estimate> {
-    let relative = match each {
-        [one, other, ..] => {
-            let (ratio, se) =
-                mean(&ratios(std::slice::from_ref(one), std::slice::from_ref(other)))?;
-            // The mean of two has half of the error of their difference.
-            se.max((ratio - 1.0).abs()) / 2.0
-        }
-        _ => mean(each)?.1 / value,
-    };
-    Some(with_interval(value, relative.max(FLOOR) * value, each, 0.05))
-}
-
-fn with_interval(value: f64, se: f64, values: &[Vec<f64>], level: f64) -> Estimate {
-    let count: usize = values.iter().map(Vec::len).sum();
-    let freedom = count.saturating_sub(values.len()).max(1);
-    let half = upper_quantile(level / 2.0, freedom as f64) * se;
-    Estimate { value, low: value - half, high: value + half }
+    let batches = each.iter().map(Vec::len).max()?;
+    let of_all = (0..batches).map(|at| {
+        let same: Vec<f64> = each.iter().filter_map(|of| of.get(at)).copied().collect();
+        same.iter().sum::<f64>() / same.len() as f64
+    });
+    let of_all: Vec<f64> = of_all.collect();
+    let (_, half) = mean(&ratios(each, &vec![of_all; each.len()]), 0.05)?;
+    Some(Estimate { value, low: value * (1.0 - half), high: value * (1.0 + half) })
 }
 
 /// The verdict on a ratio with its 95% interval and the wider one for calls.
@@ -274,6 +316,8 @@ fn verdict(ratio: Estimate, called: Estimate, threshold: f64) -> CountVerdict {
 #[cfg(test)]
 mod tests {
     use assay_model::CallTree;
+    use rand::{RngExt as _, SeedableRng as _};
+    use rand_xoshiro::Xoshiro256PlusPlus;
 
     use super::*;
 
@@ -330,6 +374,51 @@ mod tests {
         assert_eq!((once.verdict, once.left_out), (Some(CountVerdict::Same), 1), "{once:?}");
         let differ = of(40_000.0, [0.0; 6], [0.02; 6]);
         assert_eq!((differ.verdict, differ.left_out), (Some(CountVerdict::Undecided), 0));
+    }
+
+    /// A pair of systems that differ by a factor, counted on so many instances. Each instance has an effect of its own.
+    fn drawn(random: &mut impl FnMut() -> f64, factor: f64, instances: usize) -> [Count; 2] {
+        [1.0, factor].map(|factor| {
+            let batches = (0..instances).flat_map(|_| {
+                let effect = 0.001 * random();
+                let of_batch = [(); 6].map(|()| effect + 0.0002 * random());
+                of_batch.map(|noise| CountBatch {
+                    events: 100,
+                    ops: 100.0,
+                    serving: (1e8 * factor * (1.0 + noise)) as u64,
+                    background: None,
+                })
+            });
+            let batches: Vec<CountBatch> = batches.collect();
+            let instances = batches.chunks(6).map(<[_]>::to_vec).collect();
+            Count { instances, ..count(1.0, EXACT) }
+        })
+    }
+
+    #[test]
+    fn claims_hold_where_instances_differ_more_than_their_batches() {
+        // The sum of twelve uniform values is nearly normal.
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+        let mut random = move || (0..12).map(|_| rng.random::<f64>()).sum::<f64>() - 6.0;
+        let studies = 4000;
+        let (mut covered, mut called, mut found) = (0, 0, 0);
+        for _ in 0..studies {
+            let [base, same] = drawn(&mut random, 1.0, 2);
+            let judged = judge(&same, Some(&base), 0.0).unwrap();
+            let ratio = judged.ratio.unwrap();
+            covered += u32::from(ratio.low <= 1.0 && ratio.high >= 1.0);
+            let of_two = judged.verdict;
+            let [base, same] = drawn(&mut random, 1.0, 6);
+            let of_six = judge(&same, Some(&base), 0.0).unwrap().verdict;
+            let is_call = |it| matches!(it, Some(CountVerdict::More | CountVerdict::Fewer));
+            called += u32::from(is_call(of_two) || is_call(of_six));
+            let [base, more] = drawn(&mut random, 1.01, 6);
+            let verdict = judge(&more, Some(&base), COUNT_THRESHOLD).unwrap().verdict;
+            found += u32::from(verdict == Some(CountVerdict::More));
+        }
+        let part = |count: u32| f64::from(count) / f64::from(studies);
+        let (covered, called, found) = (part(covered), part(called), part(found));
+        assert!(covered > 0.94 && called < 0.01 && found > 0.95, "{covered} {called} {found}");
     }
 
     #[test]

@@ -105,10 +105,14 @@ pub(super) fn basis(study: &JudgedStudy) -> String {
     let record = study.record;
     let count = record.counts.first().map(|it| &it.count);
     let by = count.map_or(CountedBy::default(), |count| count.by).word();
-    let instances = count.map_or(0, |count| count.instances.len());
+    let instances = || record.counts.iter().map(|it| it.count.instances.len() as u64);
+    let (least, most) = (instances().min().unwrap_or(0), instances().max().unwrap_or(0));
+    let servers = match least == most {
+        true => counted(most, "fresh server"),
+        false => format!("{least} to {}", counted(most, "fresh server")),
+    };
     format!(
-        "counted by {by} on {} of each system, {}; changes below {} are ignored",
-        counted(instances as u64, "fresh server"),
+        "counted by {by} on {servers} of each system, {}; changes below {} are ignored",
         duration(record.elapsed_s()),
         share(count_threshold(&record.study)),
     )

@@ -74,19 +74,31 @@ impl Agreement {
             self.0 = Some((name.to_owned(), (content, answers)));
             return Ok(());
         };
-        ensure!(*held == content, "`{name}` and `{base}` do not hold the same rows");
+        ensure!(*held == content, Disagreement::Rows { name: name.to_owned(), base: base.clone() });
         let differs = expected.iter().zip(&answers).find(|(one, other)| one != other);
-        let test = differs.map(|(one, _)| one.test.name());
-        ensure!(
-            test.is_none(),
-            "`{name}` and `{base}` give different answers to {}",
-            test.unwrap_or_default()
-        );
+        if let Some((one, _)) = differs {
+            let test = one.test.name().to_owned();
+            let (name, base) = (name.to_owned(), base.clone());
+            return Err(Disagreement::Answers { name, base, test }.into());
+        }
         Ok(())
     }
 }
 
-fn is_wrong_answer(error: &anyhow::Error) -> bool {
+/// Two servers that should hold and answer the same do not.
+#[derive(Debug, thiserror::Error)]
+enum Disagreement {
+    #[error("`{name}` and `{base}` do not hold the same rows")]
+    Rows { name: String, base: String },
+    #[error("`{name}` and `{base}` give different answers to {test}")]
+    Answers { name: String, base: String, test: String },
+}
+
+/// Whether an error is that of a server which works but is wrong.
+pub(super) fn is_wrong_answer(error: &anyhow::Error) -> bool {
+    if error.is::<Disagreement>() {
+        return true;
+    }
     use assay_load::Error::{AnswersDiffer, UnknownAnswer, WrongAnswer, WrongContent};
     let found = error.chain().find_map(|cause| cause.downcast_ref::<assay_load::Error>());
     matches!(

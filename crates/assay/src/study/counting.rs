@@ -2,7 +2,8 @@
 //!
 //! Counts do not depend on what else the machine does, so all instances of all systems are counted at the same time,
 //! and nothing waits for a quiet machine. All of them carry out the same batches of events, by one client: a batch on
-//! one system has its counterpart on every other. The client connects before anything is counted.
+//! one system has its counterpart on every other. The client connects before anything is counted. Cells whose counts do
+//! not decide are counted on further instances.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,21 +14,21 @@ use anyhow::{Context, Result};
 use assay_load::{Bound, Session, Work};
 use assay_model::{
     CALLS_PART, CellCount, CellId, Class, Count, CountBatch, CountedBy, Counting as Asked, Dialect,
-    EventKind, PlannedCell, Setup, Slice, System, WorkCounters, counted,
+    EventKind, Experiment, PlannedCell, Setup, Slice, System, WorkCounters, counted,
 };
+use assay_plan::COUNTED_INSTANCES;
 use assay_profile::callgrind::{self, Costs};
-use assay_servers::{Counting, Server, Valgrind, wait_for_thread};
+use assay_servers::{Counting, Server, Valgrind, shows_waits, wait_for_thread};
 use assay_study::Phase;
+use assay_verdict::COUNT_LOOKS;
 use assay_wire::{ConnectOptions, Connection, Pace};
 
-use super::checking::Agreement;
+use super::checking::{Agreement, is_wrong_answer};
 use super::executor::StudyExecutor;
+use super::give_way;
 use super::profiling::told;
 use super::starting::together;
 use crate::systems::{DATABASE, StudyTables, fetch_valgrind, start_counted};
-
-/// Fresh instances of each system.
-const INSTANCES: usize = 2;
 
 /// Batches of an instance.
 const BATCHES: u64 = 6;
@@ -55,6 +56,26 @@ const FIRST: u64 = 1 << 62;
 /// thread that serves the client splits a page of an index.
 const SNAPSHOT: &str = "START TRANSACTION WITH CONSISTENT SNAPSHOT";
 
+/// Told where the kernel hides what threads wait for.
+const NO_WAITS: &str = "the kernel does not show what a server's threads wait for (/proc/PID/syscall), so counts vary \
+                        by some 1% with what else the machine does";
+
+/// A cell to be counted on fresh instances.
+struct Uncounted {
+    id: CellId,
+    /// The events of a batch, if earlier instances have counts already.
+    events: Option<u64>,
+}
+
+/// What is counted next, in words.
+fn purpose<'a>(cells: impl Iterator<Item = &'a Uncounted> + Clone) -> String {
+    let tests = counted(cells.clone().count() as u64, "test");
+    match cells.clone().any(|cell| cell.events.is_none()) {
+        true => format!("counting instructions of {tests}"),
+        false => format!("counting {tests} on further instances, because they are undecided"),
+    }
+}
+
 /// How a system counts a cell.
 struct Counter<'a> {
     server: &'a Server,
@@ -70,55 +91,77 @@ impl StudyExecutor<'_, '_> {
     /// # Errors
     /// The user asked to stop, the data cannot be loaded, or the ledger cannot be written.
     pub(crate) fn count(&mut self) -> Result<()> {
-        let mut phases: BTreeMap<Phase, Vec<PlannedCell>> = BTreeMap::new();
-        for cell in self.cells_to_count()? {
-            phases.entry(Phase::of(cell.id)).or_default().push(cell);
-        }
-        let cells = phases.values().map(Vec::len).sum::<usize>() as u64;
-        if cells == 0 {
+        if self.request.count == Asked::None {
             return Ok(());
         }
-        self.env.progress.note(&format!("counting instructions of {}", counted(cells, "test")));
-        let (held, version) = match fetch_valgrind(self.env) {
-            Ok(found) => found,
-            Err(error) => {
-                return phases
-                    .values()
-                    .flatten()
-                    .try_for_each(|cell| self.not_counted(cell, &error));
+        self.recorder.forget_not_counted()?;
+        let mut held = None;
+        let mut failed: BTreeSet<CellId> = BTreeSet::new();
+        loop {
+            let mut phases: BTreeMap<Phase, Vec<Uncounted>> = BTreeMap::new();
+            for cell in self.cells_to_count()? {
+                if !failed.contains(&cell.id) {
+                    phases.entry(Phase::of(cell.id)).or_default().push(cell);
+                }
             }
-        };
-        if self.templates.is_empty() {
-            self.load()?;
+            let all = || phases.values().flatten();
+            if all().next().is_none() {
+                return Ok(());
+            }
+            self.env.progress.note(&purpose(all()));
+            if held.is_none() {
+                match fetch_valgrind(self.env) {
+                    Ok(found) => held = Some(found),
+                    Err(error) => return all().try_for_each(|it| self.not_counted(it, &error)),
+                }
+                if self.templates.is_empty() {
+                    self.load()?;
+                }
+            }
+            let (held, version) = held.as_ref().context("no valgrind")?;
+            let document = |server: &str, counts| document(server, version, counts);
+            for (phase, cells) in phases {
+                failed.extend(self.count_phase(phase, &cells, &held.valgrind, &document)?);
+            }
         }
-        let count = |server: &str, counts| document(server, &version, counts);
-        for (phase, cells) in phases {
-            self.count_phase(phase, &cells, &held.valgrind, &count)?;
-        }
-        Ok(())
     }
 
-    /// Notes why a cell has no count, unless the user asked to stop.
-    fn not_counted(&mut self, cell: &PlannedCell, error: &anyhow::Error) -> Result<()> {
+    /// Notes why a cell has no count, or none on further instances, unless the user asked to stop.
+    fn not_counted(&mut self, cell: &Uncounted, error: &anyhow::Error) -> Result<()> {
         self.env.interrupt.check()?;
         let (test, why) = (cell.id.test.name.clone(), told(error));
-        self.note(None, EventKind::NotCounted { test, why })
+        if cell.events.is_some() {
+            let what = format!("the instructions of {test} were not counted again: {why}");
+            self.env.progress.note(&what);
+            return Ok(());
+        }
+        let data = cell.id.setup.data();
+        self.note(None, EventKind::NotCounted { test, data, why })
     }
 
-    /// The cells without a count on every system, each test on its data once: a count has one client.
-    fn cells_to_count(&mut self) -> Result<Vec<PlannedCell>> {
-        if self.request.count == Asked::None {
-            return Ok(Vec::new());
-        }
-        self.recorder.forget_not_counted()?;
-        let known = self.recorder.counted()?;
+    /// The cells without a count on every system, or with counts that do not decide yet, each test on its data once: a
+    /// count has one client.
+    fn cells_to_count(&self) -> Result<Vec<Uncounted>> {
+        let (study, known) = (self.recorder.study(), self.recorder.counted()?);
         let mut chosen: BTreeSet<_> = BTreeSet::new();
         let mut cells = Vec::new();
-        for cell in &self.recorder.study().cells {
-            let CellId { test, setup } = cell.id;
-            let is_new = test.ibench().is_none() && chosen.insert((test, setup.data()));
-            if is_new && !known.contains(&cell.id) {
-                cells.push(cell.clone());
+        for PlannedCell { id, .. } in &study.cells {
+            if id.test.ibench().is_some() || !chosen.insert((id.test, id.setup.data())) {
+                continue;
+            }
+            let of = |system: usize| known.iter().find(|it| (it.system, it.cell) == (system, *id));
+            let counts = (0..self.participants.len()).map(|system| Some(&of(system)?.count));
+            let Some(counts) = counts.collect::<Option<Vec<&Count>>>() else {
+                cells.push(Uncounted { id: *id, events: None });
+                continue;
+            };
+            let Some((base, others)) = counts.split_first() else { continue };
+            let is_open =
+                |other: &&Count| assay_verdict::is_open(study, *id, counts.len(), [base, other]);
+            let more = base.instances.len() < COUNT_LOOKS * COUNTED_INSTANCES;
+            if more && others.iter().any(is_open) {
+                let first = base.instances.first().and_then(|it| it.first());
+                cells.push(Uncounted { id: *id, events: first.map(|batch| batch.events) });
             }
         }
         // Writes come last: what they leave behind would be counted with reads.
@@ -126,56 +169,85 @@ impl StudyExecutor<'_, '_> {
         Ok(cells)
     }
 
-    /// Counts cells on fresh instances. One that a system cannot count is left out on all of them: nothing would be
-    /// equal to it.
+    /// Counts cells on fresh instances and returns those that could not be counted. One that a system cannot count is
+    /// left out on all of them: nothing would be equal to it.
     fn count_phase(
         &mut self,
         phase: Phase,
-        cells: &[PlannedCell],
+        cells: &[Uncounted],
         valgrind: &Valgrind,
         document: &impl Fn(&str, Counts) -> Count,
-    ) -> Result<()> {
-        let mut started = self.start_counted_all(phase, valgrind);
-        if let (Ok(instances), true) = (&started, self.request.check) {
-            self.check_counted(phase, instances)?;
+    ) -> Result<Vec<CellId>> {
+        let mut failed = Vec::new();
+        let mut started = self.start_counted_all(phase, valgrind)?;
+        let servers = started.as_ref().ok().into_iter().flatten().flatten();
+        if servers.map(Server::pid).any(|pid| !shows_waits(pid)) {
+            self.env.progress.note(NO_WAITS);
         }
         for (number, cell) in cells.iter().enumerate() {
             self.env.interrupt.check()?;
             let of = format!("{} of {}", number + 1, cells.len());
             self.env.progress.update(&format!("counting {} ({of})", cell.id.test.name));
             let counted = match &mut started {
-                Ok(instances) => self.count_cell(cell.id, instances, valgrind).map_err(|error| {
-                    let ended = self.ending(instances);
-                    (ended.is_some(), ended.unwrap_or(error))
-                }),
+                Ok(instances) => {
+                    self.give_way(instances);
+                    let counted = self.count_cell(cell, instances, valgrind);
+                    counted.map_err(|error| self.ending(instances).unwrap_or(error))
+                }
                 Err(error) => {
                     self.not_counted(cell, error)?;
+                    failed.push(cell.id);
                     continue;
                 }
             };
             match counted {
-                Ok(systems) => {
-                    let modules = (0..systems.len()).map(|system| self.module(system));
-                    let modules: Vec<String> = modules.collect();
-                    let counted = modules.iter().zip(systems).enumerate();
-                    let counts = counted.map(|(system, (module, Counts { instances, costs }))| {
-                        let costs = costs.named(&mut self.symbols);
-                        let count = document(module, Counts { instances, costs });
-                        CellCount { system, cell: cell.id, count }
-                    });
-                    let counts: Vec<CellCount> = counts.collect();
-                    self.recorder.counts(&counts)?;
-                }
-                Err((has_ended, error)) => {
+                Ok(systems) => self.keep(cell.id, systems, document)?,
+                Err(error) => {
                     self.not_counted(cell, &error)?;
-                    // All of them, so that their histories stay equal.
-                    if has_ended && number + 1 < cells.len() {
-                        started = self.start_counted_all(phase, valgrind);
+                    failed.push(cell.id);
+                    // An instance may have ended, or be left behind in the middle of a batch. All of them start again,
+                    // so that their histories stay equal.
+                    if number + 1 < cells.len() {
+                        drop(started);
+                        started = self.start_counted_all(phase, valgrind)?;
                     }
                 }
             }
         }
-        Ok(())
+        Ok(failed)
+    }
+
+    /// Keeps the counts of a cell, with those that it has of earlier instances.
+    fn keep(
+        &mut self,
+        cell: CellId,
+        systems: Vec<Counts>,
+        document: &impl Fn(&str, Counts) -> Count,
+    ) -> Result<()> {
+        let known = self.recorder.counted()?;
+        let mut counts = Vec::with_capacity(systems.len());
+        for (system, Counts { instances, costs }) in systems.into_iter().enumerate() {
+            let costs = costs.named(&mut self.symbols);
+            let new = document(&self.module(system), Counts { instances, costs });
+            let earlier = known.iter().find(|it| (it.system, it.cell) == (system, cell));
+            let count = match earlier {
+                Some(earlier) => {
+                    let mut sum = earlier.count.clone();
+                    sum.add(new);
+                    sum
+                }
+                None => new,
+            };
+            counts.push(CellCount { system, cell, count });
+        }
+        self.recorder.counts(&counts)
+    }
+
+    /// Gives servers that are only counted, and this thread, the lowest priority if another assay measures.
+    fn give_way(&self, instances: &[Vec<Server>]) {
+        if self.recorder.study().experiment == Experiment::Counted && give_way() {
+            instances.iter().flatten().for_each(Server::give_way);
+        }
     }
 
     /// Which server has ended and how, if any has.
@@ -211,11 +283,33 @@ impl StudyExecutor<'_, '_> {
         program.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
     }
 
-    /// The instances, each with a server of every system under valgrind, with filled caches.
-    fn start_counted_all(&self, phase: Phase, valgrind: &Valgrind) -> Result<Vec<Vec<Server>>> {
+    /// The instances, each with a server of every system under valgrind, with filled caches; or why they cannot be
+    /// counted.
+    ///
+    /// # Errors
+    /// A server gives wrong answers.
+    fn start_counted_all(
+        &mut self,
+        phase: Phase,
+        valgrind: &Valgrind,
+    ) -> Result<Result<Vec<Vec<Server>>>> {
+        let mut started = self.started_counted(phase, valgrind);
+        if let Ok(instances) = &mut started
+            && self.request.check
+            && let Err(error) = self.check_counted(phase, instances)
+        {
+            if is_wrong_answer(&error) {
+                return Err(error);
+            }
+            started = Err(self.ending(instances).unwrap_or(error));
+        }
+        Ok(started)
+    }
+
+    fn started_counted(&self, phase: Phase, valgrind: &Valgrind) -> Result<Vec<Vec<Server>>> {
         let (study, site) = (self.recorder.study(), &self.local.site);
         self.env.progress.update("starting servers under valgrind");
-        let all = (0..INSTANCES).flat_map(|_| self.participants.iter().enumerate());
+        let all = (0..COUNTED_INSTANCES).flat_map(|_| self.participants.iter().enumerate());
         let all = all.map(|(system, participant)| {
             let template = self.templates.of(system, phase.data);
             move || -> Result<Server> {
@@ -227,13 +321,13 @@ impl StudyExecutor<'_, '_> {
         });
         let mut all = together(all).into_iter();
         let systems = self.participants.len();
-        (0..INSTANCES).map(|_| all.by_ref().take(systems).collect()).collect()
+        (0..COUNTED_INSTANCES).map(|_| all.by_ref().take(systems).collect()).collect()
     }
 
     /// The batches of a cell on all systems. How many events they have is what fits the first instance of the base.
     fn count_cell(
         &self,
-        cell: CellId,
+        cell: &Uncounted,
         instances: &[Vec<Server>],
         valgrind: &Valgrind,
     ) -> Result<Vec<Counts>> {
@@ -244,8 +338,8 @@ impl StudyExecutor<'_, '_> {
                 let system = &participant.system;
                 let work = Work {
                     dialect: system.spec.product.dialect(),
-                    test: cell.test,
-                    setup: Setup { clients: 1, ..cell.setup },
+                    test: cell.id.test,
+                    setup: Setup { clients: 1, ..cell.id.setup },
                     statements: study.statements,
                     seed: study.seed,
                 };
@@ -258,7 +352,7 @@ impl StudyExecutor<'_, '_> {
         let sized = counters.iter().zip(&mut opened);
         let sized = together(sized.map(|(counter, opened)| move || counter.events(opened)));
         let sized: Vec<u64> = sized.into_iter().collect::<Result<_>>()?;
-        let events = *sized.first().context("no system")?;
+        let events = cell.events.or(sized.first().copied()).context("no system")?;
         let count = counters.iter().zip(&mut opened);
         let all = together(count.map(|(counter, opened)| move || counter.batches(opened, events)));
         let mut counts = vec![Counts::default(); systems.len()];

@@ -148,12 +148,15 @@ fn beforehand(
     Ok(loaded)
 }
 
-/// Gives this thread, and the servers that it starts, the lowest priority if another assay measures.
-fn give_way() {
-    if machine_lock::is_measured() {
+/// Gives this thread, and the servers that it starts, the lowest priority if another assay measures. Returns whether
+/// one does.
+fn give_way() -> bool {
+    let is_measured = machine_lock::is_measured();
+    if is_measured {
         let lowest = rustix::process::setpriority_process(None, 19);
         lowest.unwrap_or_else(|error| log::debug!("{error}"));
     }
+    is_measured
 }
 
 /// This machine, and what was found on it.

@@ -125,10 +125,9 @@ impl<'a> Recorder<'a> {
         Ok(self.ledger.set_counts(&self.record.study.id, counts)?)
     }
 
-    /// The cells that have counts.
-    pub(crate) fn counted(&self) -> Result<BTreeSet<CellId>> {
-        let counts = self.ledger.counts(&self.record.study.id)?;
-        Ok(counts.into_iter().map(|count| count.cell).collect())
+    /// The counts so far.
+    pub(crate) fn counted(&self) -> Result<Vec<CellCount>> {
+        Ok(self.ledger.counts(&self.record.study.id)?)
     }
 
     /// Removes from the record what prevented profiles, because they are tried again.
