@@ -58,6 +58,8 @@ pub struct CountBatch {
     pub serving: u64,
     /// Instructions of the server's other threads meanwhile; `None` if they were not counted.
     pub background: Option<u64>,
+    /// Instructions that the kernel executed for the serving thread; `None` if they were not counted.
+    pub kernel: Option<u64>,
 }
 
 /// The smallest part of all instructions that a call of a stored tree has. A drawing leaves out calls that are three

@@ -20,6 +20,6 @@ mod symbols;
 mod threads;
 
 pub use error::Error;
-pub use processor::ProcessorCounters;
+pub use processor::{InstructionCounter, ProcessorCounters, counts_instructions};
 pub use sampler::{Sampled, Sampler};
 pub use symbols::Symbols;

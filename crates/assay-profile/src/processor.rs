@@ -1,9 +1,12 @@
 //! Instructions and cycles that the processor counts.
 
+use std::hint::black_box;
 use std::io;
 
 use perf_event::events::{Event, Hardware};
 use perf_event::{Builder, Counter, ReadFormat};
+use rustix::io::Errno;
+use rustix::thread::gettid;
 
 /// Counts what some threads make the processor do.
 pub struct ProcessorCounters {
@@ -44,25 +47,94 @@ impl ProcessorCounters {
         let mut sums = [0; 2];
         for counters in &mut self.counters {
             for (sum, counter) in sums.iter_mut().zip(counters) {
-                let data = counter.read_full()?;
-                let [enabled, running] = [data.time_enabled(), data.time_running()]
-                    .map(|time| time.unwrap_or_default().as_secs_f64());
-                // A processor with too few counters lends each of them for a part of the time.
-                let whole = if running > 0.0 { enabled / running } else { 1.0 };
-                *sum += (data.count() as f64 * whole) as u64;
+                *sum += whole(counter)?;
             }
         }
         Ok(sums)
     }
 }
 
+/// Counts the instructions of some threads, in the kernel or outside of it.
+pub struct InstructionCounter {
+    counters: Vec<Counter>,
+    /// What was counted until the last look.
+    before: u64,
+}
+
+impl InstructionCounter {
+    /// Begins to count what these threads execute outside the kernel.
+    ///
+    /// # Errors
+    /// When the kernel does not permit it, or the processor does not count.
+    pub fn user(threads: &[i32]) -> io::Result<Self> {
+        Self::of(threads, Hardware::INSTRUCTIONS, false)
+    }
+
+    /// Begins to count what these threads execute in the kernel.
+    ///
+    /// # Errors
+    /// As [`InstructionCounter::user`]. Fewer users may look into the kernel.
+    pub fn kernel(threads: &[i32]) -> io::Result<Self> {
+        Self::of(threads, Hardware::INSTRUCTIONS, true)
+    }
+
+    fn of<E: Event + Copy>(threads: &[i32], event: E, in_kernel: bool) -> io::Result<Self> {
+        let open = |thread: &i32| -> io::Result<Option<Counter>> {
+            let mut builder = Builder::new(event);
+            builder.observe_pid(*thread).any_cpu().exclude_hv(true);
+            builder.exclude_kernel(!in_kernel).exclude_user(in_kernel);
+            builder.read_format(ReadFormat::TOTAL_TIME_ENABLED | ReadFormat::TOTAL_TIME_RUNNING);
+            let mut counter = match builder.build() {
+                // It has ended meanwhile.
+                Err(error) if error.raw_os_error() == Some(Errno::SRCH.raw_os_error()) => {
+                    return Ok(None);
+                }
+                counter => counter?,
+            };
+            counter.enable()?;
+            Ok(Some(counter))
+        };
+        let counters = threads.iter().filter_map(|thread| open(thread).transpose());
+        Ok(Self { counters: counters.collect::<io::Result<_>>()?, before: 0 })
+    }
+
+    /// The instructions since the last call.
+    ///
+    /// # Errors
+    /// When a counter cannot be read.
+    pub fn take(&mut self) -> io::Result<u64> {
+        let counters = self.counters.iter_mut();
+        let sum = counters.map(whole).sum::<io::Result<u64>>()?;
+        Ok(sum.saturating_sub(std::mem::replace(&mut self.before, sum)))
+    }
+}
+
+/// Whether the processor counts instructions of this user's threads. A virtual one often does not.
+#[must_use]
+pub fn counts_instructions() -> bool {
+    let counted = || -> io::Result<u64> {
+        let mut counter = InstructionCounter::user(&[gettid().as_raw_nonzero().get()])?;
+        black_box((0..10_000_u64).fold(0_u64, |sum, it| sum.wrapping_mul(31) ^ black_box(it)));
+        counter.take()
+    };
+    counted().is_ok_and(|instructions| instructions > 10_000)
+}
+
+/// What a counter has, as if it had counted all the time.
+fn whole(counter: &mut Counter) -> io::Result<u64> {
+    let data = counter.read_full()?;
+    let [enabled, running] = [data.time_enabled(), data.time_running()]
+        .map(|time| time.unwrap_or_default().as_secs_f64());
+    // A processor with too few counters lends each of them for a part of the time.
+    let whole = if running > 0.0 { enabled / running } else { 1.0 };
+    Ok((data.count() as f64 * whole) as u64)
+}
+
 #[cfg(test)]
 mod tests {
-    use std::hint::black_box;
     use std::time::Duration;
 
     use perf_event::events::Software;
-    use rustix::thread::gettid;
     use rustix::time::{ClockId, clock_gettime};
 
     use super::*;
@@ -90,6 +162,21 @@ mod tests {
         let [after, _] = counters.read().unwrap();
         let used = Duration::from_nanos(after - before);
         assert!(used > time / 2 && used < 4 * time, "{used:?}");
+    }
+
+    #[test]
+    fn each_look_at_a_counter_has_what_is_new() {
+        let thread = gettid().as_raw_nonzero().get();
+        let Ok(mut counter) = InstructionCounter::of(&[thread], Software::TASK_CLOCK, false) else {
+            eprintln!("not tested: performance events are not permitted");
+            return;
+        };
+        let time = Duration::from_millis(50);
+        for _ in 0..2 {
+            burn(time);
+            let used = Duration::from_nanos(counter.take().unwrap());
+            assert!(used > time / 2 && used < 4 * time, "{used:?}");
+        }
     }
 
     #[test]

@@ -22,6 +22,7 @@ fn count(each: f64) -> Count {
         ops: events as f64,
         serving: (each * events as f64) as u64,
         background: Some(events),
+        kernel: None,
     };
     let instance = [100, 300, 300, 100, 100, 300].map(batch).to_vec();
     Count {

@@ -225,16 +225,9 @@ impl Server {
 
     /// Gives all threads of the server the lowest priority, for good: only root can raise it again.
     pub fn give_way(&self) {
-        let first = Pid::from_raw(self.pid);
-        let others = first.and_then(|pid| below(pid).ok()).unwrap_or_default();
-        for process in first.into_iter().chain(others) {
-            let tasks = fs::read_dir(format!("/proc/{process}/task"));
-            let names = tasks.into_iter().flatten().flatten().map(|task| task.file_name());
-            let threads = names.filter_map(|name| Pid::from_raw(name.to_str()?.parse().ok()?));
-            for thread in threads {
-                // One that has ended meanwhile needs no priority.
-                let _ = setpriority_process(Some(thread), 19);
-            }
+        for thread in self.threads().unwrap_or_default().into_iter().filter_map(raw_pid) {
+            // One that has ended meanwhile needs no priority.
+            let _ = setpriority_process(Some(thread), 19);
         }
     }
 
@@ -400,7 +393,10 @@ impl Server {
     }
 
     /// The threads of all its processes.
-    fn threads(&self) -> Result<Vec<i32>, Error> {
+    ///
+    /// # Errors
+    /// When the kernel does not tell them.
+    pub fn threads(&self) -> Result<Vec<i32>, Error> {
         let mut tids = Vec::new();
         for pid in raw_pid(self.pid).into_iter().chain(self.processes()?) {
             let tasks = match fs::read_dir(format!("/proc/{pid}/task")) {

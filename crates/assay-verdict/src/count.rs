@@ -37,6 +37,8 @@ pub struct CountJudgement {
     pub instructions: Estimate,
     /// Instructions per operation of the server's other threads; `None` if they were not counted.
     pub background: Option<f64>,
+    /// Instructions per operation that the kernel executed for the serving thread; `None` if they were not counted.
+    pub kernel: Option<f64>,
     /// Instructions per operation divided by those of the base; `None` for the base.
     pub ratio: Option<Estimate>,
     /// The verdict on `ratio`; `None` for the base.
@@ -56,8 +58,11 @@ pub(crate) fn of(
     let mine = count(record, cell, system)?;
     let base_count = count(record, cell, base).filter(|_| system != base);
     let is_same_build = is_same_build(record, [base, system]);
+    // The processor does not tell functions.
+    let with_functions =
+        base_count.filter(|base| !(base.functions.is_empty() || mine.functions.is_empty()));
     let functions =
-        base_count.and_then(|base| compare_counts(counted(base), counted(mine), is_same_build));
+        with_functions.and_then(|base| compare_counts(counted(base), counted(mine), is_same_build));
     Some(CountJudgement { functions, ..judge(mine, base_count, count_threshold(&record.study))? })
 }
 
@@ -203,6 +208,7 @@ pub(crate) fn judge(count: &Count, base: Option<&Count>, threshold: f64) -> Opti
         by: count.by,
         instructions: own_estimate(total(|batch| Some(batch.serving))?, &each)?,
         background: total(|batch| batch.background),
+        kernel: total(|batch| batch.kernel),
         ratio,
         verdict,
         left_out,
@@ -328,6 +334,7 @@ mod tests {
             ops: 100.0,
             serving: (100.0 * each * (1.0 + 0.1 * (number % 6) as f64) * (1.0 + noise)) as u64,
             background: Some(7000),
+            kernel: None,
         };
         let batches: Vec<CountBatch> = noise.into_iter().enumerate().map(batch).collect();
         Count {
@@ -387,6 +394,7 @@ mod tests {
                     ops: 100.0,
                     serving: (1e8 * factor * (1.0 + noise)) as u64,
                     background: None,
+                    kernel: None,
                 })
             });
             let batches: Vec<CountBatch> = batches.collect();

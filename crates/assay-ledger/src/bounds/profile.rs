@@ -55,11 +55,13 @@ impl Bounded for Count {
         within("length of a version", version, &(0..=NAME_BYTES))?;
         for batches in &self.instances {
             within("batches", batches.len(), &(0..=BATCHES))?;
-            for CountBatch { events, ops, serving, background } in batches {
+            for CountBatch { events, ops, serving, background, kernel } in batches {
                 within("events", *events, &(0..=COUNT_MAX))?;
                 within("ops", *ops, &(0.0..=COUNT_MAX as f64))?;
                 within("instructions", *serving, &(0..=COUNTER_MAX))?;
-                within("instructions", background.unwrap_or(0), &(0..=COUNTER_MAX))?;
+                for other in [background, kernel] {
+                    within("instructions", other.unwrap_or(0), &(0..=COUNTER_MAX))?;
+                }
             }
         }
         within("ops", self.ops, &(0..=COUNT_MAX))?;

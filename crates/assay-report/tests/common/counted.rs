@@ -17,6 +17,7 @@ pub(crate) fn count(functions: &[(&str, u64)]) -> Count {
         ops: events as f64,
         serving: 5000 + each * events,
         background: Some(70 * events),
+        kernel: None,
     };
     let frame = |name: &str| Frame { function: name.to_owned(), module: "mariadbd".to_owned() };
     let names = [("run", 0)];

@@ -1,4 +1,4 @@
-//! Servers under valgrind, whose instructions are counted.
+//! Servers whose instructions are counted.
 
 use anyhow::{Context, Result};
 use assay_servers::{Server, Site, Valgrind};
@@ -7,19 +7,23 @@ use assay_study::Phase;
 use super::participant::Participant;
 use super::template::Template;
 
-/// Starts an instance of a system that assay starts under valgrind, from one of its templates.
+/// Starts an instance of a system that assay starts, from one of its templates; under valgrind, if it is given.
 pub(crate) fn start_counted(
     participant: &Participant,
     template: &Template,
     phase: Phase,
-    valgrind: &Valgrind,
+    valgrind: Option<&Valgrind>,
     site: &Site,
 ) -> Result<Server> {
     let directory = template.directory(phase.start_from);
     let name = &participant.system.name;
     let start = || -> Result<Server> {
         let (prefix, options) = (participant.prefix()?, &participant.system.options);
-        Ok(Server::start_counted(site, prefix, options, directory, valgrind)?)
+        Ok(match valgrind {
+            Some(valgrind) => Server::start_counted(site, prefix, options, directory, valgrind)?,
+            None => Server::start(site, prefix, options, directory)?,
+        })
     };
-    start().with_context(|| format!("cannot start `{name}` under valgrind"))
+    let how = if valgrind.is_some() { " under valgrind" } else { "" };
+    start().with_context(|| format!("cannot start `{name}`{how}"))
 }

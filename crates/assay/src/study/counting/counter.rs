@@ -1,0 +1,180 @@
+//! A client whose server is counted, batch by batch.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use assay_load::{Bound, Session, Work};
+use assay_model::{CellId, Class, CountBatch, Dialect, Slice, System, WorkCounters};
+use assay_profile::Symbols;
+use assay_profile::callgrind::Costs;
+use assay_servers::{Server, wait_for_thread};
+use assay_wire::{ConnectOptions, Connection, Pace};
+
+use super::instrument::{Instrument, Meter};
+use crate::systems::DATABASE;
+
+/// Batches of an instance.
+const BATCHES: u64 = 6;
+
+/// How many times as many events as a batch has are carried out before any is counted, and then once more.
+const WARM: u64 = 2;
+
+/// Events from which the size of a batch follows.
+const SAMPLE: u64 = 4;
+
+/// The longest wait for an event under valgrind, and for background work to end.
+const EVENT_LIMIT: Duration = Duration::from_secs(300);
+const DRAIN_LIMIT: Duration = Duration::from_secs(120);
+
+/// Where the events of counts begin in a client's stream. Their instances are fresh, so only the events that aged the
+/// data must be others.
+const FIRST: u64 = 1 << 62;
+
+/// What keeps purging from removing old rows meanwhile: what it has removed when a row is added decides whether the
+/// thread that serves the client splits a page of an index.
+const SNAPSHOT: &str = "START TRANSACTION WITH CONSISTENT SNAPSHOT";
+
+/// How a system counts a cell.
+pub(super) struct Counter<'a> {
+    pub(super) server: &'a Server,
+    pub(super) instrument: &'a Instrument,
+    pub(super) system: &'a System,
+    pub(super) work: Work,
+}
+
+/// A client, and where its thread counts.
+pub(super) struct Opened<'a> {
+    session: Session,
+    cell: CellId,
+    meter: Meter<'a>,
+    /// The next event.
+    next: u64,
+    /// What the thread counted, function by function.
+    costs: Costs,
+    /// A connection that needs the rows as they were.
+    _history: Option<Connection>,
+}
+
+/// What was counted of a system in a cell.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Counts {
+    pub(super) instances: Vec<Vec<CountBatch>>,
+    pub(super) costs: Costs,
+}
+
+impl Counts {
+    /// Adds the batches of another instance.
+    pub(super) fn add(&mut self, (batches, costs): (Vec<CountBatch>, Costs)) {
+        self.instances.push(batches);
+        self.costs.add([&costs]);
+    }
+
+    /// The same with the names of functions.
+    pub(super) fn named(self, symbols: &mut Symbols) -> Self {
+        Self { costs: self.costs.named(symbols), ..self }
+    }
+}
+
+impl<'a> Counter<'a> {
+    /// Connects the client and finds the thread that serves it.
+    pub(super) fn open(&self) -> Result<Opened<'a>> {
+        let name = &self.system.name;
+        let open = || -> Result<Opened<'a>> {
+            let options = patient(self.server);
+            let mut history = None;
+            if self.work.test.class == Class::Write {
+                // What was written before would be counted with this test.
+                let mut control = Connection::connect(&options)?;
+                assay_servers::drain(&mut control, DRAIN_LIMIT)?;
+                if self.work.dialect == Dialect::MySql {
+                    control.query(SNAPSHOT)?;
+                    history = Some(control);
+                }
+            }
+            // None, until the thread that serves the client is known.
+            let served = Arc::new(AtomicI32::new(0));
+            let pace = Pace::of({
+                let served = Arc::clone(&served);
+                move || match served.load(Ordering::Relaxed) {
+                    0 => {}
+                    tid => wait_for_thread(tid),
+                }
+            });
+            let paced = ConnectOptions { pace, ..options };
+            let session = Session::open(&paced, &self.work, &[])?;
+            let ids = session.connection_ids();
+            let round_trips =
+                |client, count| session.round_trips(client, count).map_err(anyhow::Error::from);
+            let tids = self.server.connection_tids(&ids, round_trips)?;
+            let tid = tids.and_then(|tids| tids.first().copied());
+            let tid = tid.context("connections share threads, so theirs cannot be counted")?;
+            served.store(tid, Ordering::Relaxed);
+            let meter = self.instrument.meter(self.server, tid)?;
+            let costs = Costs::default();
+            let cell = CellId { test: self.work.test, setup: self.work.setup };
+            Ok(Opened { session, cell, meter, next: FIRST, costs, _history: history })
+        };
+        open().with_context(|| format!("`{name}`"))
+    }
+
+    /// How many events of the test a batch has.
+    pub(super) fn events(&self, opened: &mut Opened<'a>) -> Result<u64> {
+        let mut size = || -> Result<u64> {
+            opened.run(SAMPLE)?;
+            opened.meter.begin()?;
+            let sample = opened.batch(SAMPLE)?;
+            opened.meter.end()?;
+            let each = sample.serving / sample.events.max(1);
+            Ok(self.instrument.events(each))
+        };
+        size().with_context(|| format!("`{}`", self.system.name))
+    }
+
+    pub(super) fn batches(
+        &self,
+        opened: &mut Opened<'a>,
+        events: u64,
+    ) -> Result<(Vec<CountBatch>, Costs)> {
+        let mut count = || -> Result<(Vec<CountBatch>, Costs)> {
+            // The same events on all systems, whatever was carried out to find their number.
+            opened.next = FIRST + (1 << 32);
+            opened.run(WARM * events)?;
+            opened.meter.begin()?;
+            opened.batch(events)?;
+            opened.costs = Costs::default();
+            let batches = (0..BATCHES).map(|_| opened.batch(events));
+            let batches = batches.collect::<Result<_>>()?;
+            opened.meter.end()?;
+            Ok((batches, std::mem::take(&mut opened.costs)))
+        };
+        count().with_context(|| format!("`{}`", self.system.name))
+    }
+}
+
+impl Opened<'_> {
+    fn run(&mut self, events: u64) -> Result<WorkCounters> {
+        let work = self.session.run(self.next, Bound::Events(events))?;
+        self.next += events;
+        Ok(work)
+    }
+
+    /// Carries out so many events and takes what was counted meanwhile.
+    fn batch(&mut self, events: u64) -> Result<CountBatch> {
+        let work = self.run(events)?;
+        let taken = self.meter.take()?;
+        self.costs.add([&taken.costs]);
+        let events = work.events;
+        // The operations of a study's slices, so that all figures are per operation of the same kind.
+        let ops = Slice { work, ..Slice::of(0, self.cell) }.ops();
+        let (serving, kernel) = (taken.serving, taken.kernel);
+        Ok(CountBatch { events, ops, serving, background: Some(taken.background), kernel })
+    }
+}
+
+/// How to connect to a server that answers slowly.
+pub(super) fn patient(server: &Server) -> ConnectOptions {
+    let options = server.connect_options();
+    ConnectOptions { database: Some(DATABASE.to_owned()), timeout: EVENT_LIMIT, ..options }
+}

@@ -1,0 +1,168 @@
+//! What counts instructions: the processor, where it does, or else valgrind.
+
+use anyhow::{Context, Result};
+use assay_model::{CALLS_PART, Count, CountedBy};
+use assay_profile::callgrind::{self, Costs};
+use assay_profile::{InstructionCounter, counts_instructions};
+use assay_servers::{Counting, Server, Valgrind};
+
+use super::counter::Counts;
+use crate::systems::Environment;
+use crate::systems::{Held, fetch_valgrind};
+
+/// What counts the instructions of a study's servers.
+pub(super) enum Instrument {
+    /// The processor's own counter. Servers run at full speed.
+    Processor,
+    /// Valgrind's tool callgrind, and its version.
+    Callgrind(Held, String),
+}
+
+impl Instrument {
+    /// The best one that this machine has.
+    ///
+    /// # Errors
+    /// The processor does not count, and valgrind cannot be had.
+    pub(super) fn find(env: &Environment) -> Result<Self> {
+        if counts_instructions() {
+            return Ok(Self::Processor);
+        }
+        let (held, version) = fetch_valgrind(env)?;
+        Ok(Self::Callgrind(held, version))
+    }
+
+    /// What servers run under.
+    pub(super) fn valgrind(&self) -> Option<&Valgrind> {
+        match self {
+            Self::Processor => None,
+            Self::Callgrind(held, _) => Some(&held.valgrind),
+        }
+    }
+
+    /// How many events a batch has that take so many instructions each: with fewer, what background threads happen to
+    /// do meanwhile counts for more; with more, counting takes longer.
+    pub(super) fn events(&self, each: u64) -> u64 {
+        let (instructions, most) = match self {
+            // A tenth of a second.
+            Self::Processor => (400_000_000, 10_000),
+            Self::Callgrind(..) => (20_000_000, 3000),
+        };
+        (instructions / each.max(1)).clamp(1, most)
+    }
+
+    /// Prepares to count in a server, one of whose threads serves the client.
+    pub(super) fn meter<'a>(&'a self, server: &'a Server, tid: i32) -> Result<Meter<'a>> {
+        let Self::Callgrind(held, _) = self else {
+            return Ok(Meter::Processor { server, tid, counters: None });
+        };
+        let counting = server.counting(&held.valgrind);
+        let serving = counting.place(tid)?.context("valgrind does not know the thread")?;
+        Ok(Meter::Callgrind { counting, serving })
+    }
+
+    /// What the ledger keeps of counts. `server` is the module of the server's own code.
+    pub(super) fn document(&self, server: &str, Counts { instances, costs }: Counts) -> Count {
+        let (by, version) = match self {
+            Self::Processor => (CountedBy::Hardware, None),
+            Self::Callgrind(_, version) => (CountedBy::Callgrind, Some(version.clone())),
+        };
+        let ops: f64 = instances.iter().flatten().map(|batch| batch.ops).sum();
+        Count {
+            by,
+            version,
+            functions: costs.functions(),
+            calls: costs.tree().without_small(CALLS_PART),
+            ops: ops.round() as u64,
+            server: server.to_owned(),
+            stripped: costs.stripped(),
+            instances,
+        }
+    }
+}
+
+/// Counts in a server.
+pub(super) enum Meter<'a> {
+    Processor {
+        server: &'a Server,
+        /// The thread that serves the client.
+        tid: i32,
+        /// `None` unless it counts.
+        counters: Option<Counters>,
+    },
+    Callgrind {
+        counting: Counting<'a>,
+        /// Process and thread of the serving thread.
+        serving: (i32, u32),
+    },
+}
+
+/// The counters of a server's threads.
+pub(super) struct Counters {
+    serving: InstructionCounter,
+    background: InstructionCounter,
+    /// What the kernel executes for the serving thread, if this user may know.
+    kernel: Option<InstructionCounter>,
+}
+
+/// What was counted since the last look.
+pub(super) struct Taken {
+    pub(super) serving: u64,
+    pub(super) background: u64,
+    pub(super) kernel: Option<u64>,
+    /// The instructions of the serving thread by function, if they are known.
+    pub(super) costs: Costs,
+}
+
+impl Meter<'_> {
+    pub(super) fn begin(&mut self) -> Result<()> {
+        match self {
+            Self::Callgrind { counting, .. } => counting.count(true)?,
+            Self::Processor { server, tid, counters } => {
+                let mut others = server.threads()?;
+                others.retain(|thread| thread != tid);
+                *counters = Some(Counters {
+                    serving: InstructionCounter::user(&[*tid])?,
+                    background: InstructionCounter::user(&others)?,
+                    kernel: InstructionCounter::kernel(&[*tid]).ok(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn end(&mut self) -> Result<()> {
+        match self {
+            Self::Callgrind { counting, .. } => counting.count(false)?,
+            Self::Processor { counters, .. } => *counters = None,
+        }
+        Ok(())
+    }
+
+    /// What was counted since the last call.
+    pub(super) fn take(&mut self) -> Result<Taken> {
+        let (counting, serving) = match self {
+            Self::Callgrind { counting, serving } => (counting, *serving),
+            Self::Processor { counters, .. } => {
+                let counters = counters.as_mut().context("nothing is counted")?;
+                return Ok(Taken {
+                    serving: counters.serving.take()?,
+                    background: counters.background.take()?,
+                    kernel: counters.kernel.as_mut().map(InstructionCounter::take).transpose()?,
+                    costs: Costs::default(),
+                });
+            }
+        };
+        let mut taken = Taken { serving: 0, background: 0, kernel: None, costs: Costs::default() };
+        for counts in &counting.take(None)? {
+            let instructions = counts.instructions().context("valgrind tells no total")?;
+            if (counts.pid, counts.thread) != serving {
+                taken.background += instructions;
+                continue;
+            }
+            taken.serving += instructions;
+            let parts = callgrind::read(&counts.report)?;
+            taken.costs.add(parts.iter().map(|part| &part.costs));
+        }
+        Ok(taken)
+    }
+}
