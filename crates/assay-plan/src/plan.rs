@@ -136,7 +136,7 @@ fn check_suite(request: &Request, effort: &Effort) -> Result<(), Error> {
 fn check_counting(request: &Request, systems: &[PlannedSystem]) -> Result<(), Error> {
     if request.count != Counting::None && systems.iter().any(|system| system.url.is_some()) {
         return Err(Error::Conflict(
-            "counts need servers that assay starts: valgrind cannot count in a server that runs already",
+            "counts need servers that assay starts: valgrind cannot attach to a server that is already running",
         ));
     }
     if request.count != Counting::Only {

@@ -299,7 +299,7 @@ fn a_count_needs_servers_that_assay_starts() {
     let systems = ["mariadb@10.11", "mysql://me@db/test"].map(str::to_owned);
     let attached = Request { count: Counting::After, ..Request::of_systems(&systems) };
     let published = Request { count: Counting::After, preset: Preset::Published, ..request() };
-    for (request, word) in [(attached, "runs already"), (published, "preset `published`")] {
+    for (request, word) in [(attached, "already running"), (published, "preset `published`")] {
         let refused = plan(&request, MACHINE).unwrap_err().to_string();
         assert!(refused.to_lowercase().contains("counts") && refused.contains(word), "{refused}");
     }

@@ -1,4 +1,4 @@
-//! What a study says in which only instructions were counted.
+//! Reports of studies that only count instructions.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot read its own result has failed")]
 
@@ -109,4 +109,24 @@ fn a_gate_limits_instructions() {
     assert_eq!((&cell["max_more"], &cell["rqps"]), (&0.01.into(), &Value::Null));
     record.study.gate = Some(Gate { margins: vec![0.09; 5], allow_undecided: false });
     assert_eq!(verdicts(&record)[0], Passed);
+    let text = shown(&record, Format::TEXT);
+    assert!(
+        text.starts_with("gate undecided: 1 of 5 tests of mariadb@11.8 could not be counted"),
+        "{text}"
+    );
+    record.events.clear();
+    let text = shown(&record, Format::TEXT);
+    assert!(text.contains("not counted yet") && !text.contains("vary too much"), "{text}");
+}
+
+#[test]
+fn what_was_not_counted_is_not_compared_with_the_base() {
+    let mut record = counted();
+    record.counts.clear();
+    let answer =
+        |record: &StudyRecord| shown(record, Format::TEXT).lines().next().map(str::to_owned);
+    let failed = answer(&record).unwrap();
+    assert!(failed.starts_with("mariadb@11.8 could not be counted in 1 of 5 tests"), "{failed}");
+    record.events.clear();
+    assert_eq!(answer(&record).as_deref(), Some("mariadb@11.8 is not counted yet"));
 }

@@ -1,10 +1,10 @@
-//! What reports say of counted instructions: beside QPS, by function, as a drawing of calls, and as stacks.
+//! Counted instructions in reports: beside QPS, by function, as a flame graph, and as stacks.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot read its own result has failed")]
 
 mod common;
 
-use assay_model::StudyRecord;
+use assay_model::{Count, StudyRecord};
 use assay_report::{Format, TextOptions, answer, render, stacks};
 use assay_verdict::judge;
 use common::counted::{changed, count, counted};
@@ -26,7 +26,7 @@ fn a_page_draws_the_calls_of_counts_and_says_what_they_do_not_show() {
         "class=\"cell worse\"",
         "parse: 3,000 → 3,400 instructions per operation",
         "read: 2,000 → 2,000 instructions per operation",
-        // The builds differ, so what has no name is told together.
+        // The builds differ, so functions without a name share a line.
         "mariadbd: 50.0 → 50.0 instructions per operation",
         "point-query: functions whose instructions changed in mariadb@11.8",
         "one thread at a time",
@@ -63,7 +63,9 @@ fn the_sentence_on_a_test_has_both_qps_and_instructions() {
 
 #[test]
 fn an_undecided_test_with_more_instructions_says_so_first() {
-    let mut record = counted(&[(4, changed()), (1, changed())]);
+    let [base, other] = changed();
+    let more = count(&[("parse", 3600), ("read", 2000), ("0x30", 50)]);
+    let mut record = counted(&[(4, [base.clone(), other]), (1, [base, more])]);
     record.slices.retain(|slice| slice.block == 0 && slice.round == 0);
     let judgement = judge(&record);
     let lines = answer(&record, &judgement);
@@ -71,7 +73,7 @@ fn an_undecided_test_with_more_instructions_says_so_first() {
         lines,
         [
             "mariadb@11.8 against mariadb@10.11: undecided in QPS in 5 of 5 tests, but 2 of these take more \
-          instructions (7.9% in the median)"
+          instructions (9.8% in the median)"
         ]
     );
     let why = "undecided in QPS, but 7.9% more instructions";
@@ -80,6 +82,23 @@ fn an_undecided_test_with_more_instructions_says_so_first() {
         let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(told.contains(why), "{told}");
     }
+}
+
+#[test]
+fn batches_that_are_left_out_are_said() {
+    let [base, mut other] = changed();
+    let told = |other: &Count| {
+        let text = rendered(&counted(&[(0, [base.clone(), other.clone()])]), Format::TEXT);
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    assert!(!told(&other).contains("left out"));
+    other.instances[0][2].serving *= 2;
+    let text = told(&other);
+    let of_all = "1 pair of batches left out of ratios because of work that few batches have; all other numbers include it";
+    assert!(text.contains(of_all), "{text}");
+    let of_functions =
+        "the lines add up to the change of all batches, also of those left out of the ratio";
+    assert!(text.contains(of_functions), "{text}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What instructions say of a change of QPS, or where QPS tell none, in words.
 
-use assay_model::{CountVerdict, Estimate, Verdict};
+use assay_model::{CountVerdict, Estimate, Verdict, thousands};
 
 use crate::CountJudgement;
 
@@ -38,12 +38,17 @@ pub(crate) fn sentence(
         _ if !agrees => {
             format!("{speed} despite {instructions}, because each takes {pace} time {PACE}")
         }
-        _ => match rest(rqps, ratio) {
-            None => format!("{speed}; {instructions}, which account for it"),
-            Some(rest) if (rest > 0.0) == is_slower => {
+        _ => match Rest::of(rqps, ratio) {
+            Rest::Small => format!("{speed}; {instructions}, which account for it"),
+            Rest::Unknown => {
+                format!(
+                    "{speed}; {instructions}; whether time per instruction changed too is uncertain"
+                )
+            }
+            Rest::Known(rest) if (rest > 0.0) == is_slower => {
                 format!("{speed}; {instructions}, the rest is time per instruction {PACE}")
             }
-            Some(_) => {
+            Rest::Known(_) => {
                 let other = if is_slower { "less" } else { "more" };
                 format!("{speed}; {instructions}, each of which takes {other} time {PACE}")
             }
@@ -55,38 +60,60 @@ fn is_change(verdict: CountVerdict) -> bool {
     matches!(verdict, CountVerdict::More | CountVerdict::Fewer)
 }
 
-/// The part of the change that instructions do not explain: the logarithm of the ratio of times per instruction. `None`
-/// if it may be none.
-fn rest(rqps: Estimate, count: Estimate) -> Option<f64> {
-    let half = |it: Estimate| 0.5 * (it.high / it.low).ln();
-    let rest = -rqps.value.ln() - count.value.ln();
-    let error = half(rqps).hypot(half(count));
-    (rest.abs() > error).then_some(rest)
+/// The part of a change of QPS that instructions do not explain: the logarithm of the ratio of times per instruction.
+enum Rest {
+    /// Its interval excludes zero.
+    Known(f64),
+    /// Its interval is small beside the change.
+    Small,
+    /// Its interval is too wide for either.
+    Unknown,
 }
 
-/// `4.8% more instructions`, `2.6 times as many instructions`.
+/// A rest is small if all of its interval is below this part of the change.
+const SMALL: f64 = 0.25;
+
+impl Rest {
+    fn of(rqps: Estimate, count: Estimate) -> Self {
+        let half = |it: Estimate| 0.5 * (it.high / it.low).ln();
+        let change = -rqps.value.ln();
+        let rest = change - count.value.ln();
+        let error = half(rqps).hypot(half(count));
+        match rest.abs() {
+            size if size > error => Self::Known(rest),
+            size if size + error <= SMALL * change.abs() => Self::Small,
+            _ => Self::Unknown,
+        }
+    }
+}
+
+/// `4.8% more instructions`, `2.6 times as many instructions`, `12 times fewer instructions`.
 fn instructions(ratio: f64) -> String {
     match ratio {
-        factor if !(0.1..2.0).contains(&factor) => {
-            format!("{factor:.1} times as many instructions")
-        }
+        factor if factor >= 2.0 => format!("{} times as many instructions", factor_text(factor)),
         more if more >= 1.0 => format!("{} more instructions", percent(more - 1.0)),
-        fewer => format!("{} fewer instructions", percent(1.0 - fewer)),
+        fewer if fewer >= 0.1 => format!("{} fewer instructions", percent(1.0 - fewer)),
+        part => format!("{} times fewer instructions", factor_text(1.0 / part)),
     }
 }
 
 fn slower(rqps: f64) -> String {
     match rqps {
-        factor if factor < 0.5 => format!("{:.1} times slower", 1.0 / factor),
+        part if part < 0.5 => format!("{} times slower", factor_text(1.0 / part)),
         part => format!("{} slower", percent(1.0 - part)),
     }
 }
 
 fn faster(rqps: f64) -> String {
     match rqps {
-        factor if factor >= 2.0 => format!("{factor:.1} times faster"),
+        factor if factor >= 2.0 => format!("{} times faster", factor_text(factor)),
         part => format!("{} faster", percent(part - 1.0)),
     }
+}
+
+/// `2.6`, `13`, `2,600`: a factor from two on.
+fn factor_text(factor: f64) -> String {
+    if factor < 9.95 { format!("{factor:.1}") } else { thousands(factor.round() as u64) }
 }
 
 /// `4.8%`, `6%`, `12%`: a decimal where it says something.
@@ -130,10 +157,14 @@ mod tests {
             slower(0.90, 1.048, More),
             "10% slower; 4.8% more instructions, the rest is time per instruction (caches, waits, the kernel)"
         );
-        // The interval of QPS is too wide for a rest.
         assert_eq!(
-            slower(0.94, 1.06, More),
-            "6% slower; 6% more instructions, which account for it"
+            slower(0.87, 1.15, More),
+            "13% slower; 15% more instructions, which account for it"
+        );
+        // The interval of QPS leaves room for a rest of a third of the change.
+        assert_eq!(
+            slower(0.97, 1.03, More),
+            "3% slower; 3% more instructions; whether time per instruction changed too is uncertain"
         );
         assert_eq!(
             slower(0.94, 1.3, More),
@@ -168,6 +199,8 @@ mod tests {
         assert_eq!(same.as_deref(), Some("the same in QPS, but 0.8% fewer instructions"));
         let many = told(Verdict::Undecided, 2.62, More);
         assert_eq!(many.as_deref(), Some("undecided in QPS, but 2.6 times as many instructions"));
+        let few = told(Verdict::Undecided, 0.0796, Fewer);
+        assert_eq!(few.as_deref(), Some("undecided in QPS, but 13 times fewer instructions"));
         assert_eq!(told(Verdict::Undecided, 1.0, Same), None);
         assert_eq!(told(Verdict::Failed, 1.2, More), None);
         assert_eq!(told(Verdict::Uneven, 1.2, More), None);

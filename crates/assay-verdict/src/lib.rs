@@ -71,7 +71,7 @@ pub use processor::ProcessorChange;
 pub use profile::{
     FunctionChange, FunctionKey, Modules, ProfileChange, are_comparable, dispersion,
 };
-pub use robust::TRIM;
+pub use robust::{TRIM, median};
 pub use rules::{REPEATS_MIN, SMOKE_GROSS, threshold};
 pub use sample::{Fitness, Sample};
 pub use samples::{Samples, Standing};

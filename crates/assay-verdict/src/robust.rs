@@ -184,7 +184,8 @@ pub(crate) fn variance(values: &[f64]) -> Option<f64> {
 }
 
 /// The middle of the values; `None` without values.
-pub(crate) fn median(values: &[f64]) -> Option<f64> {
+#[must_use]
+pub fn median(values: &[f64]) -> Option<f64> {
     median_of_any_order(&mut values.to_vec())
 }
 

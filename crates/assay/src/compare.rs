@@ -50,13 +50,13 @@ fn judge_by_limits(args: &Gate) -> Result<Exit> {
     let study = &mut record.study;
     if let Some(limits) = args.limits() {
         if args.limits_instructions() != (study.experiment == Experiment::Counted) {
-            let (has, limit) = match study.experiment {
-                Experiment::Counted => ("counted instructions", "`--max-more`"),
-                _ => ("measured rates", "`--max-slowdown`"),
+            let (has, limits, use_) = match study.experiment {
+                Experiment::Counted => ("counted instructions", "rates", "`--max-more`"),
+                _ => ("measured rates", "instructions", "`--max-slowdown`"),
             };
             bail!(Advised::new(
-                format!("study `{}` has {has}, which these limits are not for", study.id),
-                format!("use {limit}")
+                format!("study `{}` {has}; these limits are for {limits}", study.id),
+                format!("use {use_}")
             ))
         }
         let chosen = assay_plan::gate(&limits, study.set, &study.cells)?;

@@ -10,22 +10,22 @@ use crate::symbols::Symbols;
 /// The index of a function in [`Costs`].
 pub(super) type Function = u32;
 
-/// The instructions of functions and of calls, exactly as they were counted.
+/// Exact instructions of functions and of calls.
 ///
-/// A function that is on the stack already is another function, in so far as the tool tells them apart.
+/// Each recursion level that the tool distinguishes is a function of its own.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Costs {
     pub(super) functions: Vec<Own>,
     pub(super) calls: Vec<Call>,
-    /// Where the file of each module is.
+    /// The path of each module's file.
     pub(super) files: BTreeMap<String, PathBuf>,
 }
 
-/// A function, and what it executed itself.
+/// A function and the instructions that it executed itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Own {
     pub(super) frame: Frame,
-    /// 0, or how often it is on the stack, as far as this is told apart.
+    /// The recursion level, such as 2 for `walk'2`; 0 if the tool names none.
     pub(super) nested: u32,
     pub(super) instructions: u64,
 }
@@ -36,34 +36,33 @@ pub(super) struct Call {
     pub(super) caller: Function,
     pub(super) callee: Function,
     pub(super) calls: u64,
-    /// What was executed meanwhile.
+    /// Instructions of the callee and of everything that it called.
     pub(super) inclusive: u64,
 }
 
 /// Calls of a function by another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Edge<'a> {
-    /// The function that calls.
+    /// The calling function.
     pub caller: &'a Frame,
-    /// The function that is called.
+    /// The called function.
     pub callee: &'a Frame,
-    /// How often.
+    /// Number of calls.
     pub calls: u64,
-    /// Instructions of the called function and of all that it called. Of functions that call each other in a circle,
-    /// these contain each other.
+    /// Instructions of the called function and of everything that it called. Within a cycle of calls, these overlap.
     pub inclusive: u64,
 }
 
-/// A name as it is used.
+/// A name as the tool wrote it, taken apart.
 pub(super) struct Named {
     pub(super) plain: String,
-    /// How often the function is on the stack already, counted from 1 where the tool tells that apart.
+    /// The recursion level of a function, as in [`Own`].
     pub(super) nested: u32,
-    /// Where an object is; `None` of anything else.
+    /// The path of an object; `None` for other names.
     pub(super) path: Option<PathBuf>,
 }
 
-/// Where a report's functions and calls are in the costs.
+/// Indices of functions and calls in the costs.
 #[derive(Default)]
 pub(super) struct Ids {
     by_name: HashMap<(Option<u32>, u32), Function>,
@@ -84,7 +83,7 @@ impl Ids {
         self.by_name.get(&(object, name)).copied()
     }
 
-    /// Those of costs.
+    /// The indices of what the costs contain.
     fn of(costs: &Costs) -> Self {
         let functions = costs.functions.iter().zip(0..);
         let calls = costs.calls.iter().enumerate();
@@ -106,7 +105,7 @@ impl Ids {
 }
 
 impl Costs {
-    /// The function that a report names.
+    /// The index of a function that a report names.
     pub(super) fn function(
         &mut self,
         ids: &mut Ids,
@@ -120,14 +119,14 @@ impl Costs {
         found
     }
 
-    /// Adds instructions of a function itself. `None` if they are too many.
+    /// Adds instructions that a function executed itself. `None` if the sum overflows.
     pub(super) fn spend(&mut self, function: Function, instructions: u64) -> Option<()> {
         let own = &mut self.functions.get_mut(function as usize)?.instructions;
         *own = own.checked_add(instructions)?;
         Some(())
     }
 
-    /// Adds calls. `None` if they are too many.
+    /// Adds calls. `None` if a sum overflows.
     pub(super) fn call(
         &mut self,
         ids: &mut Ids,
@@ -141,21 +140,18 @@ impl Costs {
             self.calls.push(Call { caller, callee, calls: 0, inclusive: 0 });
         }
         let call = self.calls.get_mut(found)?;
-        // The tool subtracts what it had counted when a call began, which may be more if it was told to begin anew
-        // meanwhile.
-        let inclusive = if inclusive > i64::MAX as u64 { 0 } else { inclusive };
         call.calls = call.calls.checked_add(calls)?;
         call.inclusive = call.inclusive.checked_add(inclusive)?;
         Some(())
     }
 
-    /// Instructions of all functions; `None` if they are too many.
+    /// Instructions of all functions; `None` if the sum overflows.
     pub(super) fn total(&self) -> Option<u64> {
         let mut owns = self.functions.iter().map(|own| own.instructions);
         owns.try_fold(0_u64, u64::checked_add)
     }
 
-    /// Adds those of other batches or threads. Counts that are too large stay the largest.
+    /// Adds the costs of other batches or threads. Sums saturate.
     pub fn add<'a>(&mut self, others: impl IntoIterator<Item = &'a Self>) {
         let mut ids = Ids::of(self);
         for other in others {
@@ -178,8 +174,8 @@ impl Costs {
         }
     }
 
-    /// The same with names for the functions that have none, as far as symbols of their modules' files tell them: those
-    /// that profiles use. The files must still be there.
+    /// Names functions without a name from the symbols that profiles use, where these have them. The files of the
+    /// modules must still exist.
     #[must_use]
     pub fn named(mut self, symbols: &mut Symbols) -> Self {
         for Own { frame, .. } in self.functions.iter_mut().filter(|own| !own.frame.is_named()) {
@@ -192,13 +188,13 @@ impl Costs {
                 frame.function = file.function(address);
             }
         }
-        // Several parts may be of one function.
+        // Several offsets may belong to one function.
         let mut all = Self::default();
         all.add([&self]);
         all
     }
 
-    /// Every function once, in order, with what it executed itself. These add up to the total.
+    /// Every function once, in order, with the instructions that it executed itself. They add up to the total.
     #[must_use]
     pub fn functions(&self) -> Vec<FunctionCount> {
         let frames: BTreeSet<&Frame> = self.functions.iter().map(|own| &own.frame).collect();
@@ -227,7 +223,7 @@ impl Costs {
         counts
     }
 
-    /// The calls between functions, by caller and callee. A call of a function by itself counts as such.
+    /// The calls between functions, by caller and callee, including those of a function by itself.
     #[must_use]
     pub fn edges(&self) -> Vec<Edge<'_>> {
         let mut edges: BTreeMap<[&Frame; 2], [u64; 2]> = BTreeMap::new();
@@ -238,7 +234,7 @@ impl Costs {
             };
             let [calls, inclusive] = edges.entry([&caller.frame, &callee.frame]).or_default();
             *calls = calls.saturating_add(call.calls);
-            // What a function executes inside of itself was counted when it was called first.
+            // The outermost call of a function already includes its recursive calls.
             if caller.frame != callee.frame || caller.nested < callee.nested {
                 *inclusive = inclusive.saturating_add(call.inclusive);
             }
@@ -253,7 +249,7 @@ impl Costs {
         all.collect()
     }
 
-    /// The modules of which more than a twentieth of the instructions are those of functions without a name.
+    /// The modules in which functions without a name have more than a twentieth of the instructions.
     #[must_use]
     pub fn stripped(&self) -> Vec<String> {
         let mut modules: BTreeMap<&str, [u64; 2]> = BTreeMap::new();

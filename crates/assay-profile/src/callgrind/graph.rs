@@ -1,19 +1,20 @@
-//! Functions that call each other in circles.
+//! Cycles of functions that call each other: the strongly connected components of the call graph.
 
-/// The circle of each function, by number: functions are in the same one if each of them calls the other, directly or
-/// not. `callees` has the functions that each function calls. A circle has a greater number than those that it calls.
+/// The number of each function's cycle. Two functions are in the same cycle if each calls the other, directly or
+/// indirectly. `callees` lists the functions that each function calls. A cycle has a greater number than the cycles that
+/// it calls.
 ///
 /// This is Tarjan's algorithm (1972) without recursion.
-pub(super) fn circles(callees: &[Vec<u32>]) -> Vec<u32> {
+pub(super) fn cycles(callees: &[Vec<u32>]) -> Vec<u32> {
     let mut search = Search {
         index: vec![NONE; callees.len()],
         low: vec![NONE; callees.len()],
-        circle: vec![NONE; callees.len()],
+        cycle: vec![NONE; callees.len()],
         open: Vec::new(),
         next: 0,
         found: 0,
     };
-    // A function, and how many of its callees have been followed.
+    // Each function of the path with the number of its callees that have been followed.
     let mut path: Vec<(u32, usize)> = Vec::new();
     for root in 0..callees.len() as u32 {
         if at(&search.index, root) != NONE {
@@ -41,7 +42,7 @@ pub(super) fn circles(callees: &[Vec<u32>]) -> Vec<u32> {
             }
         }
     }
-    search.circle
+    search.cycle
 }
 
 const NONE: u32 = u32::MAX;
@@ -49,7 +50,7 @@ const NONE: u32 = u32::MAX;
 struct Search {
     index: Vec<u32>,
     low: Vec<u32>,
-    circle: Vec<u32>,
+    cycle: Vec<u32>,
     open: Vec<u32>,
     next: u32,
     found: u32,
@@ -63,9 +64,9 @@ impl Search {
         self.open.push(function);
     }
 
-    /// Notes a call of a function that was entered before.
+    /// Handles a call of a function that was entered before.
     fn see(&mut self, function: u32, callee: u32) {
-        if at(&self.circle, callee) == NONE {
+        if at(&self.cycle, callee) == NONE {
             self.lower(function, at(&self.index, callee));
         }
     }
@@ -76,14 +77,14 @@ impl Search {
         }
     }
 
-    /// Ends a circle if this function was its first.
+    /// Completes a cycle if this function is the first of it.
     fn leave(&mut self, function: u32) {
         if at(&self.low, function) != at(&self.index, function) {
             return;
         }
         while let Some(member) = self.open.pop() {
-            set(&mut self.circle, member, self.found);
-            // Calls of it lower no function any more.
+            set(&mut self.cycle, member, self.found);
+            // Further calls of it lower no other function.
             set(&mut self.low, member, NONE);
             if member == function {
                 break;
@@ -108,9 +109,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn functions_that_reach_each_other_are_one_circle() {
+    fn functions_that_reach_each_other_are_one_cycle() {
         // 0 → 1 ⇄ 2 → 3 → 3, 4 → 0, 5
-        let found = circles(&[vec![1], vec![2], vec![1, 3], vec![3], vec![0], vec![]]);
+        let found = cycles(&[vec![1], vec![2], vec![1, 3], vec![3], vec![0], vec![]]);
         assert_eq!(found[1], found[2]);
         let mut numbers = found.clone();
         numbers.sort_unstable();
@@ -122,7 +123,7 @@ mod tests {
     #[test]
     fn a_long_chain_needs_no_stack() {
         let chain: Vec<Vec<u32>> = (1..200_000).map(|next| vec![next]).chain([vec![0]]).collect();
-        let found = circles(&chain);
-        assert!(found.iter().all(|circle| *circle == 0));
+        let found = cycles(&chain);
+        assert!(found.iter().all(|cycle| *cycle == 0));
     }
 }

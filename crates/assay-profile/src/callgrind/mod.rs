@@ -1,9 +1,8 @@
-//! The instructions that valgrind's tool callgrind has counted, function by function.
+//! The instructions that valgrind's tool callgrind has counted, by function.
 //!
-//! [`read`] reads what the tool writes: the format of
-//! <https://valgrind.org/docs/manual/cl-format.html>, with its compression of names and positions, in one part or
-//! several. A part has the counts of one thread, or of all threads. Names are made like those of sampled profiles, from
-//! symbols: the tool must be told not to demangle them (`--demangle=no`).
+//! [`read`] parses a report in the format of <https://valgrind.org/docs/manual/cl-format.html>, with compressed names
+//! and positions. A report has one or more parts, each with the counts of one thread or of all threads. Function names
+//! are demangled as in sampled profiles, so the tool must not demangle them itself (`--demangle=no`).
 
 mod costs;
 mod graph;
@@ -19,23 +18,23 @@ use crate::names::{cut, plain};
 pub use costs::{Costs, Edge};
 use costs::{Function, Ids, Named};
 
-/// The longest report that is read, bytes. One of a server's thread takes some 0.1 to 1 MB.
+/// The size of the largest report that is read, bytes. The report of a server's thread usually has 0.1 to 1 MB.
 pub const REPORT_MAX: usize = 256 << 20;
 
-/// The longest line. Symbols of templates have some kilobytes, and command lines too.
+/// The length of the longest line, bytes. Symbols of C++ templates and command lines may have several kilobytes.
 const LINE_MAX: usize = 64 << 10;
 
-/// The most functions and calls of a report: a hundred times those of a server.
+/// The largest numbers of functions and calls in a report: about a hundred times those of a server.
 const FUNCTIONS_MAX: usize = 1 << 20;
 const CALLS_MAX: usize = 1 << 22;
 
 /// The event that is read.
 const INSTRUCTIONS: &[u8] = b"Ir";
 
-/// What holds code that no file has.
+/// The object of code that belongs to no file.
 const UNKNOWN: &str = "[unknown]";
 
-/// A report of callgrind is not in its format.
+/// The error for a report that violates callgrind's format.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line} of a report of callgrind: {why}")]
 pub struct Malformed {
@@ -48,26 +47,26 @@ pub struct Malformed {
 /// A part of a report.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Part {
-    /// The process, if the part tells it.
+    /// The process, if the part names it.
     pub pid: Option<u32>,
-    /// The thread's number in valgrind, from 1; `None` if the part is of all threads.
+    /// Valgrind's number of the thread, from 1; `None` if the part covers all threads.
     pub thread: Option<u32>,
-    /// The number of the part, which rises with each dump of a process.
+    /// The number of the part, which increases with each dump of a process.
     pub number: Option<u32>,
     /// The command line.
     pub command: String,
-    /// Further statements on the part, such as `Trigger` and what made the tool write it.
+    /// Further descriptions of the part as names and values, such as `Trigger` and the reason for the dump.
     pub notes: Vec<(String, String)>,
-    /// Instructions of all functions: those of the functions add up to it.
+    /// Total instructions: the sum over all functions.
     pub total: u64,
     /// Instructions by function and call.
     pub costs: Costs,
 }
 
-/// Reads a report. One without a byte has no part: the tool creates its file before it writes any.
+/// Parses a report. An empty report has no parts: the tool creates the file before it writes to it.
 ///
 /// # Errors
-/// When it is not in the format, or was cut off, or does not add up to what it states as its total.
+/// The report violates the format, is truncated, or its counts do not add up to the total that it states.
 pub fn read(report: &[u8]) -> Result<Vec<Part>, Malformed> {
     let wrong = |line, why| Malformed { line, why };
     if report.len() > REPORT_MAX {
@@ -87,43 +86,47 @@ pub fn read(report: &[u8]) -> Result<Vec<Part>, Malformed> {
     Ok(reader.parts)
 }
 
-/// Why a line is refused.
+/// Why a line is rejected.
 type Refused = &'static str;
 
 #[derive(Default)]
 struct Reader {
     parts: Vec<Part>,
     part: Part,
-    /// Whether the current part has a header, and whether it has counts.
+    /// Whether the current part has a header.
     is_begun: bool,
+    /// Whether the current part has anything after its header.
     has_body: bool,
+    /// The total that the current part states.
     stated: Option<u64>,
-    /// Numbers in front of the counts of a line, and the place of the instructions among these.
+    /// Number of positions that precede the counts in a line.
     positions: usize,
+    /// Index of the instructions among the counts of a line.
     event: Option<usize>,
     names: Names,
     ids: Ids,
     here: Place,
-    /// The object of the next function that is called; `None` where it is that of the caller.
+    /// The object of the next called function; `None` if it is that of the caller.
     called_object: Option<u32>,
+    /// The name of the next called function.
     called: Option<u32>,
-    /// The call whose instructions the next line has.
+    /// A called function and the number of calls, whose instructions are in the next line.
     call: Option<(Function, u64)>,
 }
 
-/// The function that lines are about.
+/// The function that the current lines belong to.
 #[derive(Default)]
 struct Place {
     object: Option<u32>,
     function: Option<u32>,
 }
 
-/// The names of a report, by kind and number.
+/// The names in a report, by kind and number.
 #[derive(Default)]
 struct Names {
     objects: Table,
     functions: Table,
-    /// Files are not kept.
+    /// The texts that both tables refer to. Names of source files are not kept.
     texts: Vec<Named>,
 }
 
@@ -165,7 +168,7 @@ impl Reader {
             }
             b"positions" => self.positions = words(value).count(),
             b"events" => self.event = words(value).position(|word| word == INSTRUCTIONS),
-            // Of callgrind, `summary` may lack what `totals` has.
+            // In callgrind's reports, `summary` may be smaller than `totals`.
             b"totals" => {
                 let event = self.event.ok_or("no event is `Ir`")?;
                 self.stated = Some(words(value).nth(event).map_or(Ok(0), number)?);
@@ -192,14 +195,14 @@ impl Reader {
                 let function = self.costs_of(object, called)?;
                 self.call = Some((function, number(count)?));
             }
-            // Files and jumps.
+            // Source files and jumps are ignored.
             b"fl" | b"fi" | b"fe" | b"cfi" | b"cfl" | b"jump" | b"jcnd" => {}
             _ => return Err("it says nothing that is known"),
         }
         Ok(())
     }
 
-    /// A line of counts: of the function itself, or of the call before it.
+    /// Reads a line of counts: those of the current function itself, or of the call that the line before announced.
     fn counts(&mut self, line: &[u8]) -> Result<(), Refused> {
         self.has_body = true;
         let mut words = words(line);
@@ -207,7 +210,7 @@ impl Reader {
             position(words.next().ok_or("it has too few numbers")?)?;
         }
         let event = self.event.ok_or("no event is `Ir`")?;
-        // Counts that are left out at the end are zeros.
+        // Omitted counts at the end of a line are zero.
         let counted = words.nth(event).map_or(Ok(0), number)?;
         let here = self.here.function.ok_or("the function is not named")?;
         let here = self.costs_of(self.here.object, here)?;
@@ -216,8 +219,8 @@ impl Reader {
                 if self.ids.calls() >= CALLS_MAX {
                     return Err("there are too many calls");
                 }
-                // Of a call that spans two dumps, the tool may write less than nothing, as a number without a sign.
-                // It tells nothing of what the callee executed.
+                // For a call that spans two dumps, the tool may write a negative cost as an unsigned number. It says
+                // nothing about the instructions of the callee.
                 let counted = if i64::try_from(counted).is_ok() { counted } else { 0 };
                 self.part.costs.call(&mut self.ids, [here, called], calls, counted)
             }
@@ -226,7 +229,7 @@ impl Reader {
         .ok_or("the counts are too large")
     }
 
-    /// The function of an object with a name, in the costs of the part.
+    /// The function with this object and name in the costs of the part.
     fn costs_of(&mut self, object: Option<u32>, name: u32) -> Result<Function, Refused> {
         if let Some(known) = self.ids.known(object, name) {
             return Ok(known);
@@ -250,7 +253,7 @@ impl Reader {
         let mut part = std::mem::take(&mut self.part);
         let is_begun = std::mem::take(&mut self.is_begun);
         if !std::mem::take(&mut self.has_body) && self.stated.is_none() {
-            // A header alone is that of the next part, unless the report ends there.
+            // A header without a body is only valid before the next part.
             return if is_begun { Err("the report was cut off") } else { Ok(()) };
         }
         let stated = self.stated.take().ok_or("the report was cut off")?;
@@ -261,7 +264,7 @@ impl Reader {
         if part.total != stated {
             return Err("the counts do not add up to the total");
         }
-        // What a later part does not repeat.
+        // Later parts do not repeat these.
         self.part = Part { pid: part.pid, command: part.command.clone(), ..Part::default() };
         self.ids = Ids::default();
         self.here = Place::default();
@@ -289,7 +292,7 @@ impl Names {
     }
 }
 
-/// The index of the name that `(NUMBER) NAME`, `(NUMBER)` or `NAME` means.
+/// The index of the name that `(NUMBER) NAME`, `(NUMBER)` or `NAME` refers to.
 fn named_by(
     table: &mut Table,
     texts: &mut Vec<Named>,
@@ -306,7 +309,7 @@ fn named_by(
     let Some((inside, name)) = end.and_then(|end| rest.split_at_checked(end)) else {
         return add(value);
     };
-    // A name may begin with a bracket itself, such as `(below main)`.
+    // A name may itself begin with a parenthesis, such as `(below main)`.
     let Ok(id) = number(inside) else { return add(value) };
     let name = name.get(1..).unwrap_or_default().trim_ascii();
     if name.is_empty() {
@@ -317,13 +320,13 @@ fn named_by(
     Ok(index)
 }
 
-/// A name without the level of recursion that the tool puts behind it: `walk'2` is `walk` inside of `walk`.
+/// A name and the recursion level that the tool appends to it: `walk'2` is `walk` called within `walk`.
 fn nested(text: &str) -> (&str, u32) {
     let found = text.rsplit_once('\'').and_then(|(name, level)| Some((name, level.parse().ok()?)));
     found.filter(|(name, _)| !name.is_empty()).unwrap_or((text, 0))
 }
 
-/// The name of a function; the beginning of its code in the object, such as `0x8a40f0`, if it has none.
+/// The name of a function, or the offset of its code in the object, such as `0x8a40f0`, if it has none.
 fn function_name(symbol: &str) -> String {
     let digits = symbol.strip_prefix("0x").and_then(|hex| u64::from_str_radix(hex, 16).ok());
     match (digits, symbol) {
@@ -349,7 +352,7 @@ fn number(word: &[u8]) -> Result<u64, Refused> {
     u64::from_str_radix(digits, radix).map_err(|_| "it has a number that is none or too large")
 }
 
-/// A position: a number, its distance from the one before, or `*` for the same. Only its form matters.
+/// Checks the form of a position: a number, its distance from the previous one, or `*` if it is the same.
 fn position(word: &[u8]) -> Result<(), Refused> {
     match word.split_first() {
         Some((b'*', [])) => Ok(()),

@@ -1,20 +1,20 @@
-//! Reports that the tool has written, and reports that are damaged.
+//! Reports that the tool wrote, and damaged ones.
 
 use std::collections::BTreeMap;
 
 use super::*;
 use crate::Symbols;
 
-/// The program `recorded/small.c`: function `work` of its first thread, which `--toggle-collect=work` counts.
+/// The function `work` of `recorded/small.c` in its first thread, counted with `--toggle-collect=work`.
 const FIRST: &[u8] = include_bytes!("recorded/small-1.out");
-/// The same of its second thread.
+/// The same in its second thread.
 const SECOND: &[u8] = include_bytes!("recorded/small-2.out");
-/// The same of both threads, in three parts: `--combine-dumps=yes --dump-before=even`.
+/// The same in both threads, as three parts: `--combine-dumps=yes --dump-before=even`.
 const PARTS: &[u8] = include_bytes!("recorded/parts.out");
 /// A thread of MariaDB 10.11 that waits for work.
 const SERVER: &[u8] = include_bytes!("recorded/server.out");
 
-/// What `callgrind_annotate` says of each of the threads.
+/// The figures of `callgrind_annotate` for each thread.
 const ANNOTATED: [(&str, u64); 7] = [
     ("even", 9 + 36),
     ("fib", 330 + 17),
@@ -45,7 +45,7 @@ fn of_tree(costs: &Costs) -> BTreeMap<String, u64> {
     owns
 }
 
-/// The paths of a tree with what was spent in them and below.
+/// The paths of a tree with the instructions of each and of everything below it.
 fn paths(costs: &Costs) -> Vec<(String, u64)> {
     let tree = costs.tree();
     let inclusive = tree.inclusive();
@@ -86,7 +86,7 @@ fn calls_have_callers_and_numbers() {
     assert_eq!(edge("work", "twice"), (1, 203));
     assert_eq!(edge("work", "fib"), (1, 659));
     assert_eq!(edge("twice", "leaf"), (2, 192));
-    // 24 calls inside of the first one, of which 2 are not inside of another.
+    // 24 calls within the first one, 2 of which are not within another.
     assert_eq!(edge("fib", "fib"), (24, 399 + 243));
     assert_eq!(edge("fib", "leaf"), (13, 312));
     let functions = part.costs.functions();
@@ -130,7 +130,7 @@ fn paths_of_a_tree_are_those_of_the_calls() {
     };
     assert_eq!(path("work"), 968);
     assert_eq!(path("work;twice;leaf"), 192);
-    // Recursion is one level.
+    // A recursive function is one level of the tree.
     assert_eq!(path("work;fib"), 659);
     assert_eq!(path("work;fib;fib;leaf"), 312);
     assert_eq!(path("work;even"), 85);
@@ -147,7 +147,7 @@ fn threads_of_servers_are_read() {
         "{functions:#?}"
     );
     assert!(functions.iter().any(|it| it.frame.function == "clock_gettime"));
-    // The package of this server has no table of all its functions.
+    // The server in this package is stripped.
     assert_eq!(part.costs.stripped(), ["mariadbd"]);
     let offsets = functions.iter().filter(|it| !it.frame.is_named());
     assert!(offsets.clone().count() > 0);
@@ -227,7 +227,7 @@ fn one_caller_has_what_only_its_calls_can_have() {
 fn functions_without_a_name_get_that_of_debug_symbols() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("server");
-    // Two functions of 16 bytes from 0x1000 on.
+    // Two functions of 16 bytes each, from 0x1000.
     fs_err::write(&path, crate::binary::tests::elf("read_row", 2)).unwrap();
     let report = format!(
         "events: Ir\nob=({id}) {}\nfn=(1) main\n0 5\ncfn=(2) 0x1000\ncalls=3 0\n0 40\nfn=(2)\n0 30\n\

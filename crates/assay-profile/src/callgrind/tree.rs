@@ -1,4 +1,4 @@
-//! A tree of calls from counts of calls.
+//! A call tree from the counts of calls.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -7,26 +7,25 @@ use assay_model::limits::PROFILE_NODES;
 use assay_model::{CallTree, GrowingTree};
 
 use super::costs::{Costs, Function};
-use super::graph::circles;
+use super::graph::cycles;
 
-/// A call with a smaller part of all instructions is not followed.
+/// The smallest part of all instructions that a call must have to be followed.
 const SMALLEST: f64 = 2e-6;
 
-/// The most calls of a tree, apart from those that hold what no other call has.
+/// The largest number of followed calls. Nodes for instructions that belong to none of them come on top.
 const CALLS_MAX: usize = PROFILE_NODES / 2;
 
 impl Costs {
     /// The calls as a tree, for a flame graph.
     ///
-    /// Exact are the instructions of each function: those of its calls in the tree add up to what was counted. So does
-    /// the whole. Where a function was called from is counted for one level: the part of a function that each of its
-    /// callers has is exact, too, unless the tree was cut there. What a function calls is estimated per caller: it is
-    /// divided among the calls of the function in proportion to the instructions of these, because the counts do not
-    /// tell which of its callers made it call what. So paths of three and more functions are estimates.
+    /// The total and the instructions of each function are exact: a function's nodes add up to its count. How a
+    /// function's instructions are divided among its direct callers is exact too, unless the tree was cut there. The
+    /// counts do not say which caller made a function call what, so the instructions of its callees are divided among
+    /// its nodes in proportion to theirs. Paths of three or more functions are therefore estimates.
     ///
-    /// Of functions that call each other in a circle, all are shown below the one by which the circle was entered, in
-    /// one level. Small calls are not followed, and the tree is bounded in size. The instructions of such calls are
-    /// added to the largest call of the same function, or stand alone without a caller.
+    /// The functions of a call cycle are shown as one level below the function through which the cycle was entered.
+    /// Small calls are not followed, and the size of the tree is bounded. The instructions of calls that were not
+    /// followed are added to the largest node of the same function, or to a node without a caller if it has none.
     #[must_use]
     pub fn tree(&self) -> CallTree {
         let graph = Graph::of(self);
@@ -41,13 +40,13 @@ impl Costs {
                 break;
             }
             calls += 1;
-            let circle = graph.circle(function);
-            // The part of the circle's instructions that this call of it has.
-            let part = enters.unwrap_or_else(|| amount / circle.whole.max(circle.called).max(1.0));
+            let cycle = graph.cycle(function);
+            // This call's part of the cycle's instructions.
+            let part = enters.unwrap_or_else(|| amount / cycle.whole.max(cycle.called).max(1.0));
             let Some(node) = growth.call(caller, function) else { break };
             growth.spend(node, function, part);
             let mut push = |next: &[(Function, f64)], enters| {
-                // The largest come first.
+                // They are in descending order.
                 let large = next.iter().map(|(next, spent)| (*next, spent * part));
                 for (next, amount) in large.take_while(|(_, amount)| *amount >= least) {
                     if next != function {
@@ -59,7 +58,7 @@ impl Costs {
             };
             push(graph.callees(function), None);
             if enters.is_none() {
-                push(&circle.members, Some(part));
+                push(&cycle.members, Some(part));
             }
         }
         growth.rest();
@@ -67,12 +66,12 @@ impl Costs {
     }
 }
 
-/// A call that may be added to the tree, the one with the most instructions first.
+/// A call that may be added to the tree. The call with the most instructions comes first.
 struct Pending {
     amount: f64,
     caller: Option<u32>,
     function: Function,
-    /// In a circle that was entered by another function: the part of its instructions that this call has.
+    /// For a function of a cycle that was entered through another one: this call's part of the cycle's instructions.
     enters: Option<f64>,
     order: usize,
 }
@@ -97,22 +96,22 @@ impl PartialEq for Pending {
 
 impl Eq for Pending {}
 
-/// The calls between circles of functions.
+/// The calls between cycles.
 struct Graph {
-    /// The circle of each function.
-    circle_of: Vec<u32>,
-    circles: Vec<Circle>,
-    /// What each function calls outside of its circle, with the instructions, the most first.
+    /// The cycle of each function, by number.
+    cycle_of: Vec<u32>,
+    cycles: Vec<Cycle>,
+    /// The callees of each function outside its cycle with their instructions, in descending order.
     callees: Vec<Vec<(Function, f64)>>,
-    nothing: Circle,
+    nothing: Cycle,
 }
 
-/// Functions that call each other; mostly one that does not call itself.
+/// Functions that call each other. Most cycles consist of one function that does not even call itself.
 #[derive(Default)]
-struct Circle {
-    /// Each with its instructions and those of what it calls outside of the circle, the most first.
+struct Cycle {
+    /// Each function with its own instructions and those of its callees outside the cycle, in descending order.
     members: Vec<(Function, f64)>,
-    /// Instructions of its functions and of all that they call.
+    /// Instructions of its functions and of everything that they call.
     whole: f64,
     /// Instructions of all calls from outside.
     called: f64,
@@ -126,71 +125,72 @@ impl Graph {
                 of_caller.push(call.callee);
             }
         }
-        let circle_of = circles(&edges);
-        let number = circle_of.iter().max().map_or(0, |most| *most as usize + 1);
-        let mut circles: Vec<Circle> = Vec::new();
-        circles.resize_with(number, Circle::default);
+        let cycle_of = cycles(&edges);
+        let number = cycle_of.iter().max().map_or(0, |most| *most as usize + 1);
+        let mut cycles: Vec<Cycle> = Vec::new();
+        cycles.resize_with(number, Cycle::default);
         let mut callees: Vec<Vec<(Function, f64)>> = vec![Vec::new(); costs.functions.len()];
         for call in &costs.calls {
-            let circle = |function: Function| circle_of.get(function as usize).copied();
-            let [Some(from), Some(to)] = [call.caller, call.callee].map(circle) else { continue };
+            let cycle = |function: Function| cycle_of.get(function as usize).copied();
+            let [Some(from), Some(to)] = [call.caller, call.callee].map(cycle) else { continue };
             if from == to {
                 continue;
             }
             let inclusive = call.inclusive as f64;
-            if let Some(circle) = circles.get_mut(to as usize) {
-                circle.called += inclusive;
+            if let Some(cycle) = cycles.get_mut(to as usize) {
+                cycle.called += inclusive;
             }
             if let Some(of_caller) = callees.get_mut(call.caller as usize) {
                 of_caller.push((call.callee, inclusive));
             }
         }
-        let functions = costs.functions.iter().zip(&mut callees).zip(&circle_of);
-        for (((own, callees), circle), function) in functions.zip(0..) {
+        let functions = costs.functions.iter().zip(&mut callees).zip(&cycle_of);
+        for (((own, callees), cycle), function) in functions.zip(0..) {
             let called: f64 = callees.iter().map(|(_, inclusive)| inclusive).sum();
             sort(callees);
-            if let Some(circle) = circles.get_mut(*circle as usize) {
+            if let Some(cycle) = cycles.get_mut(*cycle as usize) {
                 let spent = own.instructions as f64 + called;
-                circle.members.push((function, spent));
-                circle.whole += spent;
+                cycle.members.push((function, spent));
+                cycle.whole += spent;
             }
         }
-        circles.iter_mut().for_each(|circle| sort(&mut circle.members));
-        Self { circle_of, circles, callees, nothing: Circle::default() }
+        cycles.iter_mut().for_each(|cycle| sort(&mut cycle.members));
+        Self { cycle_of, cycles, callees, nothing: Cycle::default() }
     }
 
-    fn circle(&self, function: Function) -> &Circle {
-        let number = self.circle_of.get(function as usize).copied().unwrap_or(u32::MAX);
-        self.circles.get(number as usize).unwrap_or(&self.nothing)
+    fn cycle(&self, function: Function) -> &Cycle {
+        let number = self.cycle_of.get(function as usize).copied().unwrap_or(u32::MAX);
+        self.cycles.get(number as usize).unwrap_or(&self.nothing)
     }
 
     fn callees(&self, function: Function) -> &[(Function, f64)] {
         self.callees.get(function as usize).map_or(&[], Vec::as_slice)
     }
 
-    /// The circles that were entered from elsewhere than from counted calls, such as the functions that were running
-    /// when counting began. Of several functions, the one with the most instructions counts as the entry.
+    /// The cycles that were not only entered through counted calls, such as those of functions that were running when
+    /// counting began. The function with the most instructions counts as the entry.
     fn entries(&self) -> impl Iterator<Item = Pending> {
-        let entered = self.circles.iter().filter(|circle| circle.whole > circle.called);
-        entered.enumerate().filter_map(|(order, circle)| {
-            let (function, _) = *circle.members.first()?;
-            let amount = circle.whole - circle.called;
+        let entered = self.cycles.iter().filter(|cycle| cycle.whole > cycle.called);
+        entered.enumerate().filter_map(|(order, cycle)| {
+            let (function, _) = *cycle.members.first()?;
+            let amount = cycle.whole - cycle.called;
             Some(Pending { amount, caller: None, function, enters: None, order })
         })
     }
 }
 
-/// The most first.
+/// Sorts in descending order of instructions.
 fn sort(spent: &mut [(Function, f64)]) {
     spent.sort_by(|(_, one), (_, next)| next.total_cmp(one));
 }
 
-/// The tree, and what is left of each function.
+/// The tree, and the instructions that are not in it yet.
 struct Growth<'a> {
     costs: &'a Costs,
     tree: GrowingTree,
+    /// Instructions of each function that no node has yet.
     left: Vec<u64>,
-    /// The call of each function that has the most of its own instructions.
+    /// The node of each function that has the most of its instructions, with their number.
     largest: Vec<Option<(u64, u32)>>,
 }
 
@@ -211,7 +211,7 @@ impl<'a> Growth<'a> {
         self.tree.call(caller, frame)
     }
 
-    /// Gives a call so much of the function's own instructions.
+    /// Gives a node this part of the function's own instructions.
     fn spend(&mut self, node: u32, function: Function, part: f64) {
         let at = function as usize;
         let (Some(own), Some(left), Some(largest)) =
@@ -227,13 +227,13 @@ impl<'a> Growth<'a> {
         }
     }
 
-    /// Gives out what is left.
+    /// Distributes the remaining instructions.
     fn rest(&mut self) {
         let left = std::mem::take(&mut self.left);
         for ((left, largest), function) in left.into_iter().zip(self.largest.clone()).zip(0..) {
             if left > 0 {
                 let node = largest.map(|(_, node)| node).or_else(|| self.call(None, function));
-                // Only a report with more functions than any server has gets here with a full tree.
+                // The tree is full here only if a report has more functions than any server.
                 self.tree.spend(node.unwrap_or(0), left);
             }
         }

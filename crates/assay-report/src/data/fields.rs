@@ -91,7 +91,7 @@ const FIELDS: &[(&str, &str)] = &[
     ("cells[].count.background", "instructions per operation of the server's other threads"),
     (
         "cells[].count.left_out",
-        "pairs of batches left out of the ratio: something happened in one that happens once",
+        "pairs of batches left out of the ratio because of work that few batches have",
     ),
     ("cells[].count.functions[].name", "a function, or several that are told together"),
     ("cells[].count.functions[].object", "the file that holds its code"),

@@ -5,7 +5,7 @@ use crate::document::{Block, Fold, Frame, Section, Wish};
 use crate::view::Report;
 use crate::view::counts::{CountedTest, Counts};
 
-/// What was counted; in a short report, without functions.
+/// The counts; a short report omits the functions.
 pub(super) fn blocks(report: &Report, wish: &Wish<'_>, is_short: bool) -> Vec<Block<'static>> {
     let Some(Counts { table, limits, tests }) = &report.counts else { return Vec::new() };
     if wish.is_page() {

@@ -1,7 +1,7 @@
-//! What a study says in which only instructions were counted.
+//! The answer of a study that only counts instructions.
 
 use assay_model::{CountVerdict, CountedBy, Estimate, Verdict, counted};
-use assay_verdict::{CellJudgement, CountJudgement, SystemSummary, count_threshold};
+use assay_verdict::{CellJudgement, CountJudgement, SystemSummary, count_threshold, median};
 
 use super::answer::SystemAnswer;
 use super::counts::lines;
@@ -14,7 +14,7 @@ pub(super) fn answers<'a>(study: &'a JudgedStudy<'a>) -> Vec<SystemAnswer<'a>> {
     study.judgement.systems.iter().map(|summary| answer(study, summary)).collect()
 }
 
-/// In how many tests a system executes more or fewer instructions than the base.
+/// The number of tests in which a system executes more or fewer instructions than the base.
 fn answer<'a>(study: &'a JudgedStudy<'a>, summary: &SystemSummary) -> SystemAnswer<'a> {
     let of_system = |cell: &&CellJudgement| cell.system == summary.system;
     let cells: Vec<&CellJudgement> = study.judgement.cells.iter().filter(of_system).collect();
@@ -33,21 +33,18 @@ fn answer<'a>(study: &'a JudgedStudy<'a>, summary: &SystemSummary) -> SystemAnsw
         [(more, Said::More), (fewer, Said::Fewer), same, undecided, failed]
     };
     let mut found = order.into_iter().filter(|(number, _)| *number > 0);
-    let mut ratios: Vec<f64> = counts.iter().filter_map(|it| Some(it.ratio?.value)).collect();
-    ratios.sort_by(f64::total_cmp);
-    let middle = ratios.get(ratios.len().saturating_sub(1) / 2..=ratios.len() / 2);
-    let median = middle.filter(|_| ratios.len() > 1).map_or_else(String::new, |middle| {
-        let median = middle.iter().sum::<f64>() / middle.len() as f64;
-        format!(" (median over tests: {})", percent(median))
-    });
+    let ratios: Vec<f64> = counts.iter().filter_map(|it| Some(it.ratio?.value)).collect();
+    let median = median(&ratios)
+        .filter(|_| ratios.len() > 1)
+        .map_or_else(String::new, |median| format!(" (median over tests: {})", percent(median)));
     let (name, base) = (study.label(summary.system), study.label(study.base));
     let tests = counted(cells.len() as u64, "test");
     let said = match found.next() {
-        None => format!("is not counted yet against {base}"),
+        None => "is not counted yet".to_owned(),
         Some((number, first)) => {
             let rest = found.map(|(number, it)| format!(", {} {number}", it.short()));
             let rest: String = rest.collect();
-            format!("{} {base} in {number} of {tests}{rest}{median}", first.against())
+            format!("{} in {number} of {tests}{rest}{median}", first.against(base))
         }
     };
     SystemAnswer {
@@ -66,7 +63,7 @@ fn answer<'a>(study: &'a JudgedStudy<'a>, summary: &SystemSummary) -> SystemAnsw
     }
 }
 
-/// What is said of a system in a test.
+/// The verdict on a system in a test.
 #[derive(Debug, Clone, Copy)]
 enum Said {
     More,
@@ -77,14 +74,14 @@ enum Said {
 }
 
 impl Said {
-    /// The words between the system and the base.
-    fn against(self) -> &'static str {
+    /// The words between the system and a number of tests.
+    fn against(self, base: &str) -> String {
         match self {
-            Self::More => "executes more instructions than",
-            Self::Fewer => "executes fewer instructions than",
-            Self::Same => "executes as many instructions as",
-            Self::Undecided => "is undecided against",
-            Self::Failed => "could not be counted against",
+            Self::More => format!("executes more instructions than {base}"),
+            Self::Fewer => format!("executes fewer instructions than {base}"),
+            Self::Same => format!("executes as many instructions as {base}"),
+            Self::Undecided => format!("cannot be told from {base}"),
+            Self::Failed => "could not be counted".to_owned(),
         }
     }
 
@@ -100,7 +97,7 @@ impl Said {
     }
 }
 
-/// The amount of counting behind the answer.
+/// How the counts behind the answer were taken.
 pub(super) fn basis(study: &JudgedStudy) -> String {
     let record = study.record;
     let count = record.counts.first().map(|it| &it.count);
@@ -127,10 +124,10 @@ pub(super) fn causes(cell: &CellJudgement) -> Option<String> {
     (!named.is_empty()).then(|| format!("instructions per operation: {}", named.join(", ")))
 }
 
-/// Functions of a sentence.
+/// The number of functions that a sentence names.
 const NAMED: usize = 3;
 
-/// The change of a count with its interval: counts are exact to a hundredth of a percent.
+/// The change of a count with its interval, to 0.01%: counts are that exact.
 pub(super) fn change(Estimate { value, low, high }: Estimate) -> String {
     format!("{} [{}, {}]", percent(value), percent(low), percent(high))
 }

@@ -1,11 +1,11 @@
-//! Instructions per operation, of systems that were counted.
+//! Instructions per operation of the systems.
 
 use std::collections::BTreeSet;
 
-use assay_model::{CellCount, CountVerdict, CountedBy, Estimate, Verdict, thousands};
+use assay_model::{CellCount, CountVerdict, CountedBy, Estimate, Verdict, counted, thousands};
 use assay_verdict::{
     CellJudgement, CountChange, CountJudgement, FunctionCounts, Instructions, Kind,
-    count_threshold, counted_pair,
+    count_threshold, counted_pair, median,
 };
 
 use super::profile::Calls;
@@ -19,7 +19,7 @@ use crate::words::function_name;
 pub(crate) struct Counts {
     /// Every test and system.
     pub(crate) table: ShadedTable,
-    /// What counts do not show, in sentences.
+    /// Sentences on what counts do not show.
     pub(crate) limits: Vec<String>,
     /// Each test and system that is compared with the base.
     pub(crate) tests: Vec<CountedTest>,
@@ -29,7 +29,7 @@ pub(crate) struct Counts {
 pub(crate) struct CountedTest {
     pub(crate) test: String,
     pub(crate) system: String,
-    /// The functions that make up a change that was called.
+    /// The functions that make up the change, if it was called.
     pub(crate) functions: Option<ShadedTable>,
     /// `None` in large studies.
     pub(crate) calls: Option<Calls>,
@@ -73,21 +73,22 @@ fn limits(counts: &[CellCount]) -> Vec<String> {
     let mut said =
         vec![if is_by_callgrind { LIMITS.to_owned() } else { LIMITS_OF_HARDWARE.to_owned() }];
     let stripped = counts.iter().flat_map(|of| &of.count.stripped).map(String::as_str);
-    // Code that is in no file has brackets.
+    // Names in brackets are those of code outside any file.
     let stripped: BTreeSet<&str> = stripped.filter(|module| !module.starts_with('[')).collect();
     if !stripped.is_empty() {
         let files: Vec<&str> = stripped.into_iter().collect();
         said.push(format!(
-            "These files name only some of their functions: {}. The others are one line for each file, and may be \
-             those that only the other system names (–); where both systems run the same build, they have their \
-             place in the file. With debug symbols installed, or DEBUGINFOD_URLS set, the next count names all.",
+            "These files name only some of their functions: {}. The other functions share one line for each file and \
+             may include those that only the other system names (–); if both systems run the same build, each of \
+             them has its offset in the file instead. With debug symbols installed, or DEBUGINFOD_URLS set, the next \
+             count names all functions.",
             files.join(", ")
         ));
     }
     said
 }
 
-/// The calls of the thread that serves the client, drawn.
+/// The flame graph of the thread that serves the client.
 fn calls(study: &JudgedStudy, cell: &CellJudgement) -> Option<Calls> {
     let [of_base, of_system] = counted_pair(study.record, cell.cell, [study.base, cell.system])
         .or_else(|| counted_pair(study.record, cell.cell, [cell.system; 2]))?;
@@ -101,22 +102,20 @@ fn calls(study: &JudgedStudy, cell: &CellJudgement) -> Option<Calls> {
     Some(Calls { drawing, is_compared })
 }
 
-/// What the counts say of the tests of a system that are undecided in QPS: `2 of these take more instructions (2.1% in
-/// the median)`. `None` if they call no change.
+/// What the counts say about a system's tests that are undecided in QPS: `2 of these take more instructions (2.1% in the
+/// median)`. `None` if the counts call no change.
 pub(crate) fn of_undecided(cells: &[&CellJudgement]) -> Option<String> {
     let undecided = cells.iter().filter(|cell| cell.verdict == Verdict::Undecided);
     let counted = |called: CountVerdict| {
         let counts = undecided.clone().filter_map(|cell| cell.count.as_ref());
         let of_it = counts.filter(|count| count.verdict == Some(called));
-        let mut changes: Vec<f64> =
-            of_it.filter_map(|count| Some((count.ratio?.value - 1.0).abs())).collect();
-        changes.sort_by(f64::total_cmp);
-        changes
+        let changes = of_it.filter_map(|count| Some((count.ratio?.value - 1.0).abs()));
+        changes.collect::<Vec<f64>>()
     };
     let [more, fewer] = [CountVerdict::More, CountVerdict::Fewer].map(counted);
     let all = undecided.clone().count();
     let part = |(changes, word): (Vec<f64>, &str)| {
-        let median = share(*changes.get(changes.len() / 2)?);
+        let median = share(median(&changes)?);
         Some(match changes.len() {
             1 if all == 1 => format!("it takes {median} {word} instructions"),
             1 => format!("1 of these takes {median} {word} instructions"),
@@ -131,26 +130,26 @@ pub(crate) fn of_undecided(cells: &[&CellJudgement]) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(" and "))
 }
 
-/// A row for each test and system: instructions per operation, their ratio to the base's with the verdict, and those of
-/// background threads. `None` unless instructions were counted.
+/// A row for each test and system: instructions per operation, their ratio to those of the base with the verdict, and
+/// the instructions of background threads. `None` unless instructions were counted.
 fn table(study: &JudgedStudy) -> Option<ShadedTable> {
-    let counted = |cell: &'_ CellJudgement| cell.count.is_some();
-    let cells: Vec<&CellJudgement> =
-        study.judgement.cells.iter().filter(|it| counted(it)).collect();
+    let cells = study.judgement.cells.iter().filter(|cell| cell.count.is_some());
+    let cells: Vec<&CellJudgement> = cells.collect();
     let by = cells.first()?.count.as_ref()?.by.word();
-    let percent = 100.0 * count_threshold(&study.record.study);
+    let threshold = share(count_threshold(&study.record.study));
     let left_out: u32 = cells.iter().filter_map(|it| it.count.as_ref()).map(|it| it.left_out).sum();
     let left_out = match left_out {
         0 => String::new(),
         some => format!(
-            "; pairs of batches left out because of what happened once in one of them: {some}"
+            "; {} of batches left out of ratios because of work that few batches have; all other numbers include it",
+            counted(some, "pair")
         ),
     };
     let columns = ["instructions/op", "ratio to the base", "verdict", "background/op"];
     Some(ShadedTable {
         title: "instructions per operation".to_owned(),
         note: format!(
-            "outside the kernel, by one client, counted by {by}; a ratio within {percent}% of 1 is the same; \
+            "outside the kernel, by one client, counted by {by}; a ratio within {threshold} of 1 is the same; \
              background threads are not part of the ratio{left_out}"
         ),
         corner: "test, system",
@@ -177,12 +176,12 @@ fn row(study: &JudgedStudy, cell: &CellJudgement) -> Option<ShadedRow> {
     Some(ShadedRow { name, cells: cells.into() })
 }
 
-/// Counts are exact to a thousandth, so ratios have more digits than those of times.
+/// A ratio with its interval, to 0.01%: counts are that exact.
 fn exact(Estimate { value, low, high }: Estimate) -> String {
     format!("{value:.4} [{low:.4}, {high:.4}]")
 }
 
-/// Instructions per operation of a function, or of several that are told together.
+/// Instructions per operation of a function, or of several functions on one line.
 pub(crate) struct FunctionLine {
     pub(crate) name: String,
     pub(crate) object: String,
@@ -193,7 +192,7 @@ pub(crate) struct FunctionLine {
     pub(crate) change: f64,
 }
 
-/// The functions that changed most, at most so many, and all others together.
+/// The functions that changed most, up to this number, and a line for all others.
 pub(crate) fn lines(all: &Instructions, most: usize) -> (Vec<FunctionLine>, Option<FunctionLine>) {
     let (largest, rest) = all.largest(most);
     let shown = largest.iter().map(|change| {
@@ -230,10 +229,10 @@ fn name(change: &CountChange) -> String {
     }
 }
 
-/// Functions of a table.
+/// The number of functions that a table names.
 const SHOWN: usize = 10;
 
-/// The functions that make up a change, if more or fewer instructions were called.
+/// The functions that make up a change, if the count is called more or fewer.
 fn functions(study: &JudgedStudy, cell: &CellJudgement) -> Option<ShadedTable> {
     let called = [Some(CountVerdict::More), Some(CountVerdict::Fewer)];
     let count = cell.count.as_ref().filter(|count| called.contains(&count.verdict))?;
@@ -241,16 +240,20 @@ fn functions(study: &JudgedStudy, cell: &CellJudgement) -> Option<ShadedTable> {
     let row = |line: FunctionLine| {
         let FunctionLine { name, object, base, other, change } = line;
         let numbers = [figure(base), figure(other), signed(change)];
-        // The name of what has no name of its own contains that of the object.
+        // The line for functions without a name already contains the object.
         let has_object = object.is_empty() || name.contains(&object);
         let name = if has_object { name } else { format!("{name} ({object})") };
         let cells = numbers.map(|text| ShadedCell { text, shade: Shade::None });
         ShadedRow { name, cells: cells.into() }
     };
     let (test, system) = (study.cell_name(cell.cell), study.label(cell.system));
+    let left_out = match count.left_out {
+        0 => "",
+        _ => " of all batches, also of those left out of the ratio",
+    };
     Some(ShadedTable {
         title: format!("{test}: functions whose instructions changed in {system}"),
-        note: "instructions per operation; the lines add up to the change".to_owned(),
+        note: format!("instructions per operation; the lines add up to the change{left_out}"),
         corner: "function",
         columns: ["base", "other", "change"].map(str::to_owned).into(),
         rows: shown.into_iter().chain(rest).map(row).collect(),

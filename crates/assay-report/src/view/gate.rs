@@ -79,16 +79,18 @@ fn headline(study: &JudgedStudy, judged: &GateJudgement, allows_undecided: bool)
     let (systems, tests) = (systems.join(" and "), counted(judged.cells.len() as u64, "test"));
     let answer = answer(verdict, allows_undecided);
     let of_tests = format!("{} of {tests} of {systems}", judged.count(verdict));
-    let (none, some) = match study.counts_only() {
-        true => ("none with more instructions than its limit", "with more instructions than"),
-        false => ("none slower than its limit", "slower than"),
+    let (none, some, done) = match study.counts_only() {
+        true => {
+            ("none with more instructions than its limit", "with more instructions than", "counted")
+        }
+        false => ("none slower than its limit", "slower than", "measured"),
     };
     match verdict {
         GateVerdict::Passed => {
             format!("gate {answer}: {tests} of {systems}, {none}")
         }
         GateVerdict::Exceeded => format!("gate {answer}: {of_tests} {some} the limit"),
-        GateVerdict::Failed => format!("gate {answer}: {of_tests} could not be measured"),
+        GateVerdict::Failed => format!("gate {answer}: {of_tests} could not be {done}"),
         GateVerdict::Undecided if allows_undecided => {
             format!("gate {answer}: {of_tests} undecided, which `--allow-undecided` permits")
         }
@@ -130,9 +132,10 @@ pub(crate) fn why(study: &JudgedStudy, cell: &GateCell) -> Option<String> {
     match (cell.verdict, cell.doubt) {
         (GateVerdict::Passed, _) => None,
         (GateVerdict::Exceeded, _) if study.counts_only() => super::counted::causes(judged?),
-        (GateVerdict::Undecided, _) if study.counts_only() => {
-            Some("the counts vary too much for this limit: a larger one helps".to_owned())
-        }
+        (GateVerdict::Undecided, _) if study.counts_only() => Some(match cell.ratio {
+            None => "not counted yet".to_owned(),
+            Some(_) => "the counts vary too much for this limit; a larger limit helps".to_owned(),
+        }),
         (GateVerdict::Exceeded, _) => {
             silence(study.record, judged?).or_else(|| judged?.why.clone())
         }
@@ -190,7 +193,7 @@ fn basis(study: &JudgedStudy) -> String {
     let record = study.record;
     if study.counts_only() {
         return format!(
-            "{}; a gate whose tests all keep their limits fails with at most 0.5%",
+            "{}; if all tests keep their limits, the gate fails with a probability of at most 0.5%",
             super::counted::basis(study)
         );
     }
@@ -199,7 +202,7 @@ fn basis(study: &JudgedStudy) -> String {
     blocks.dedup();
     format!(
         "measured in {} of fresh servers, {}; a test that is as slow as its limit passes with a probability of about \
-         2.5%, and a gate whose tests all keep their limits fails with at most 2.5%",
+         2.5%; if all tests keep their limits, the gate fails with a probability of at most 2.5%",
         counted(blocks.len() as u64, "block"),
         duration(record.elapsed_s())
     )

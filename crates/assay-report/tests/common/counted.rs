@@ -9,7 +9,7 @@ use super::record;
 
 const OPS: u64 = 2400;
 
-/// `run` calls each of these, which takes so many instructions per operation.
+/// A count in which `run` calls each of these functions, with their instructions per operation.
 pub(crate) fn count(functions: &[(&str, u64)]) -> Count {
     let each: u64 = functions.iter().map(|(_, own)| own).sum();
     let batch = |events: u64| CountBatch {
@@ -48,7 +48,7 @@ pub(crate) fn count(functions: &[(&str, u64)]) -> Count {
     }
 }
 
-/// The study with counts of some tests, by number.
+/// The small study with counts of some tests, which are given by number.
 pub(crate) fn counted(tests: &[(usize, [Count; 2])]) -> StudyRecord {
     let mut record = record(&["11.8"]);
     if let Artifact::Prefix(prefix) = &mut record.systems[1].artifact {

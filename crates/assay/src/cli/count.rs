@@ -13,7 +13,7 @@ use crate::candidates;
 #[derive(Debug, Args)]
 #[command(after_help = help::COUNT, after_long_help = help::SYSTEMS)]
 #[command(mut_arg("tests", |tests| tests.add(ArgValueCompleter::new(candidates::tests))))]
-#[command(mut_args(nothing_timed))]
+#[command(mut_args(of_counts))]
 pub(crate) struct Count {
     /// The base and the systems to compare with it, such as `mysql@8.0 mysql@9.7`
     #[arg(required = true, value_name = "SYSTEM")]
@@ -27,8 +27,9 @@ pub(crate) struct Count {
     pub(crate) measuring: Measuring,
 }
 
-/// Options of `compare` that say how to measure time. The plan refuses them.
-const OF_TIME: [&str; 12] = [
+/// Options of `compare` that a count does not need. The plan refuses those on measuring time, and more than one client;
+/// a preset still sets tables and rows.
+const HIDDEN: [&str; 12] = [
     "budget_s",
     "slice_s",
     "write_slice_s",
@@ -43,10 +44,13 @@ const OF_TIME: [&str; 12] = [
     "preset",
 ];
 
-fn nothing_timed(option: Arg) -> Arg {
+fn of_counts(option: Arg) -> Arg {
     match option.get_id().as_str() {
         "threshold" => option.default_value(percent_text(COUNT_THRESHOLD)),
-        name if OF_TIME.contains(&name) => option.hide(true),
+        // In place of `by preset`.
+        "tables" => option.help("Number of tables [default: 1]"),
+        "rows" => option.help("Rows in each table, such as `1M` [default: 100,000]"),
+        name if HIDDEN.contains(&name) => option.hide(true),
         _ => option,
     }
 }

@@ -40,9 +40,9 @@ pub(crate) struct Gate {
     #[arg(required_unless_present_any = ["study", "max_more"])]
     max_slowdown: Option<f64>,
 
-    /// With `--count`: most additional instructions that pass
+    /// Largest increase in instructions that passes, as a share of the base's
     ///
-    /// A share of the base's instructions. Nothing is timed then.
+    /// With `--count`. No time is measured then.
     #[arg(long, value_name = "PERCENT", value_parser = parse_percent, allow_hyphen_values = true)]
     #[arg(conflicts_with = "max_slowdown")]
     max_more: Option<f64>,

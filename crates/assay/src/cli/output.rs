@@ -36,7 +36,7 @@ pub(crate) enum ShapeWord {
 /// The place of the ledger.
 #[derive(Debug, Args)]
 pub(crate) struct LedgerArg {
-    /// The ledger file, which stores every slice [default: `ledger.db` in the user's data directory]
+    /// The ledger file, which stores every study [default: `ledger.db` in the user's data directory]
     #[arg(long = "ledger", value_name = "FILE", env = "ASSAY_LEDGER")]
     #[arg(help_heading = OUTPUT, hide_short_help = true)]
     pub(crate) file: Option<PathBuf>,
