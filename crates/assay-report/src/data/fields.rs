@@ -90,6 +90,10 @@ const FIELDS: &[(&str, &str)] = &[
     ("cells[].count.by", "what counted: `callgrind` or `hardware`"),
     ("cells[].count.background", "instructions per operation of the server's other threads"),
     (
+        "cells[].count.kernel",
+        "instructions per operation that the kernel executed for the serving thread; null if they were not counted",
+    ),
+    (
         "cells[].count.left_out",
         "pairs of batches left out of the ratio because of work that few batches have",
     ),

@@ -231,6 +231,7 @@ struct CountRow {
     verdict: Option<&'static str>,
     by: &'static str,
     background: Option<Number>,
+    kernel: Option<Number>,
     /// Pairs of batches that `ratio` leaves out.
     left_out: u32,
     /// Those that changed most; null for the base.
@@ -268,6 +269,7 @@ impl CountRow {
             verdict: count.verdict.map(CountVerdict::word),
             by: count.by.word(),
             background: count.background.map(Number::from),
+            kernel: count.kernel.map(Number::from),
             left_out: count.left_out,
             functions: functions.map(of),
             functions_rest: rest.flatten().map(CountedFunction::new),

@@ -145,7 +145,10 @@ fn table(study: &JudgedStudy) -> Option<ShadedTable> {
             counted(some, "pair")
         ),
     };
-    let columns = ["instructions/op", "ratio to the base", "verdict", "background/op"];
+    let mut columns = vec!["instructions/op", "ratio to the base", "verdict", "background/op"];
+    let has_kernel = cells.iter().any(|it| it.count.as_ref().is_some_and(|it| it.kernel.is_some()));
+    columns.extend(has_kernel.then_some("kernel/op"));
+    let row = |cell| row(study, cell, has_kernel);
     Some(ShadedTable {
         title: "instructions per operation".to_owned(),
         note: format!(
@@ -153,27 +156,29 @@ fn table(study: &JudgedStudy) -> Option<ShadedTable> {
              background threads are not part of the ratio{left_out}"
         ),
         corner: "test, system",
-        columns: columns.map(str::to_owned).into(),
-        rows: cells.into_iter().filter_map(|cell| row(study, cell)).collect(),
+        columns: columns.into_iter().map(str::to_owned).collect(),
+        rows: cells.into_iter().filter_map(row).collect(),
     })
 }
 
-fn row(study: &JudgedStudy, cell: &CellJudgement) -> Option<ShadedRow> {
-    let CountJudgement { instructions, background, ratio, verdict, .. } = cell.count.as_ref()?;
+fn row(study: &JudgedStudy, cell: &CellJudgement, has_kernel: bool) -> Option<ShadedRow> {
+    let CountJudgement { instructions, background, kernel, ratio, verdict, .. } =
+        cell.count.as_ref()?;
     let shade = match verdict {
         Some(CountVerdict::More) => Shade::More,
         Some(CountVerdict::Fewer) => Shade::Fewer,
         _ => Shade::None,
     };
-    let texts = [
+    let mut texts = vec![
         (thousands(instructions.value.round() as u64), Shade::None),
         (ratio.map_or_else(|| "base".to_owned(), exact), shade),
         (verdict.map_or(NONE, CountVerdict::word).to_owned(), Shade::None),
         (figure(background.map(f64::round)), Shade::None),
     ];
-    let cells = texts.map(|(text, shade)| ShadedCell { text, shade });
+    texts.extend(has_kernel.then(|| (figure(kernel.map(f64::round)), Shade::None)));
+    let cells = texts.into_iter().map(|(text, shade)| ShadedCell { text, shade });
     let name = format!("{}, {}", study.cell_name(cell.cell), study.label(cell.system));
-    Some(ShadedRow { name, cells: cells.into() })
+    Some(ShadedRow { name, cells: cells.collect() })
 }
 
 /// A ratio with its interval, to 0.01%: counts are that exact.
