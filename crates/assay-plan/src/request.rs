@@ -102,8 +102,8 @@ pub struct Request {
     #[arg(allow_negative_numbers = true, help_heading = EXPERIMENT, hide_short_help = true)]
     pub seed: u64,
 
-    /// Check on every fresh instance that the tables hold the loaded rows and that all systems return correct answers to
-    /// ten events of each test that reads
+    /// Check on every fresh instance that the tables hold the loaded rows and that all systems return correct answers
+    /// to ten events of each test that reads
     #[arg(long, help_heading = WORKLOAD, hide_short_help = true)]
     #[serde(skip_serializing_if = "is_default")]
     pub check: bool,

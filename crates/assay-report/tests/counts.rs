@@ -94,7 +94,8 @@ fn batches_that_are_left_out_are_said() {
     assert!(!told(&other).contains("left out"));
     other.instances[0][2].serving *= 2;
     let text = told(&other);
-    let of_all = "1 pair of batches left out of ratios because of work that few batches have; all other numbers include it";
+    let of_all = "1 pair of batches left out of ratios because of work that few batches have; all other numbers \
+                  include it";
     assert!(text.contains(of_all), "{text}");
     let of_functions =
         "the lines add up to the change of all batches, also of those left out of the ratio";

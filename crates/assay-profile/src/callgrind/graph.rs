@@ -1,8 +1,8 @@
 //! Cycles of functions that call each other: the strongly connected components of the call graph.
 
 /// The number of each function's cycle. Two functions are in the same cycle if each calls the other, directly or
-/// indirectly. `callees` lists the functions that each function calls. A cycle has a greater number than the cycles that
-/// it calls.
+/// indirectly. `callees` lists the functions that each function calls. A cycle has a greater number than those that it
+/// calls.
 ///
 /// This is Tarjan's algorithm (1972) without recursion.
 pub(super) fn cycles(callees: &[Vec<u32>]) -> Vec<u32> {

@@ -102,8 +102,8 @@ fn calls(study: &JudgedStudy, cell: &CellJudgement) -> Option<Calls> {
     Some(Calls { drawing, is_compared })
 }
 
-/// What the counts say about a system's tests that are undecided in QPS: `2 of these take more instructions (2.1% in the
-/// median)`. `None` if the counts call no change.
+/// What the counts say about a system's tests that are undecided in QPS: `2 of these take more instructions (2.1% in
+/// the median)`. `None` if the counts call no change.
 pub(crate) fn of_undecided(cells: &[&CellJudgement]) -> Option<String> {
     let undecided = cells.iter().filter(|cell| cell.verdict == Verdict::Undecided);
     let counted = |called: CountVerdict| {

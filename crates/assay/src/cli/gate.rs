@@ -40,9 +40,9 @@ pub(crate) struct Gate {
     #[arg(required_unless_present_any = ["study", "max_more"])]
     max_slowdown: Option<f64>,
 
-    /// Largest increase in instructions that passes, as a share of the base's
+    /// With `--count`: largest increase in instructions that passes
     ///
-    /// With `--count`. No time is measured then.
+    /// A share of the base's instructions. No time is measured then.
     #[arg(long, value_name = "PERCENT", value_parser = parse_percent, allow_hyphen_values = true)]
     #[arg(conflicts_with = "max_slowdown")]
     max_more: Option<f64>,

@@ -195,6 +195,16 @@ fn the_help_of_every_command_is_one_screen_and_says_that_there_is_more() {
 }
 
 #[test]
+fn the_help_of_count_does_not_speak_of_time() {
+    let mut assay = command();
+    assay.build();
+    let help = assay.find_subcommand_mut("count").unwrap().render_long_help().to_string();
+    for word in ["preset", "block", "slice"] {
+        assert!(!help.contains(word), "{word}: {help}");
+    }
+}
+
+#[test]
 fn the_welcome_names_commands_that_exist() {
     for line in WELCOME.lines().filter(|line| line.starts_with("  assay ")) {
         let words = line.trim().split("  ").next().unwrap_or_default().split(' ');
