@@ -62,7 +62,8 @@ impl StudyExecutor<'_, '_> {
         }
         self.recorder.forget_not_counted()?;
         let mut found = None;
-        let mut failed: BTreeSet<CellId> = BTreeSet::new();
+        // Where a server ended, it may have been by chance.
+        let (mut failed, mut once) = (BTreeSet::new(), BTreeSet::new());
         loop {
             let mut phases: BTreeMap<Phase, Vec<Uncounted>> = BTreeMap::new();
             for cell in self.cells_to_count()? {
@@ -86,7 +87,11 @@ impl StudyExecutor<'_, '_> {
             }
             let instrument = found.as_ref().context("nothing counts")?;
             for (phase, cells) in phases {
-                failed.extend(self.count_phase(phase, &cells, instrument)?);
+                for (cell, has_ended) in self.count_phase(phase, &cells, &once, instrument)? {
+                    if !has_ended || !once.insert(cell) {
+                        failed.insert(cell);
+                    }
+                }
             }
         }
     }
@@ -134,14 +139,16 @@ impl StudyExecutor<'_, '_> {
         Ok(cells)
     }
 
-    /// Counts cells on fresh instances and returns those that could not be counted. One that a system cannot count is
-    /// left out on all of them: nothing would be equal to it.
+    /// Counts cells on fresh instances and returns those that could not be counted, with whether a server ended. One
+    /// that a system cannot count is left out on all of them: nothing would be equal to it. `once` are those in which a
+    /// server has ended before.
     fn count_phase(
         &mut self,
         phase: Phase,
         cells: &[Uncounted],
+        once: &BTreeSet<CellId>,
         instrument: &Instrument,
-    ) -> Result<Vec<CellId>> {
+    ) -> Result<Vec<(CellId, bool)>> {
         let mut failed = Vec::new();
         let mut started = self.start_counted_all(phase, instrument)?;
         let servers = started.as_ref().ok().into_iter().flatten().flatten();
@@ -156,19 +163,29 @@ impl StudyExecutor<'_, '_> {
                 Ok(instances) => {
                     self.give_way(instances);
                     let counted = self.count_cell(cell, instances, instrument);
-                    counted.map_err(|error| self.ending(instances).unwrap_or(error))
+                    counted.map_err(|error| match self.ending(instances) {
+                        Some(ending) => (true, ending),
+                        None => (false, error),
+                    })
                 }
                 Err(error) => {
                     self.not_counted(cell, error)?;
-                    failed.push(cell.id);
+                    failed.push((cell.id, false));
                     continue;
                 }
             };
             match counted {
                 Ok(systems) => self.keep(cell.id, systems, instrument)?,
-                Err(error) => {
-                    self.not_counted(cell, &error)?;
-                    failed.push(cell.id);
+                Err((has_ended, error)) => {
+                    if has_ended && !once.contains(&cell.id) {
+                        self.env.interrupt.check()?;
+                        let test = &cell.id.test.name;
+                        let again = format!("{test} is counted again later: {}", told(&error));
+                        self.env.progress.note(&again);
+                    } else {
+                        self.not_counted(cell, &error)?;
+                    }
+                    failed.push((cell.id, has_ended));
                     // An instance may have ended, or be left behind in the middle of a batch. All of them start again,
                     // so that their histories stay equal.
                     if number + 1 < cells.len() {
