@@ -146,7 +146,7 @@ pub(crate) fn read_study(connection: &Connection, id: &str) -> Result<(Study, bo
     let sql =
         "SELECT id, started_ms, preset, test_set, seed, threshold, budget_s, blocks, rounds, setups,
             workload_version, assay_version, experiment, id_key, table_form, statements,
-            terms, gate, recipe, finished
+            terms, gate, bisect, recipe, finished
          FROM study WHERE id = ?";
     let mut found = rows(connection, sql, [id], |row| {
         let fields = Fields::new("study", "id", row);
@@ -173,6 +173,7 @@ pub(crate) fn read_study(connection: &Connection, id: &str) -> Result<(Study, bo
             statements: fields.word("statements")?,
             terms: fields.get("terms")?,
             gate: fields.has("gate")?.then(|| fields.json("gate")).transpose()?,
+            bisect: fields.has("bisect")?.then(|| fields.json("bisect")).transpose()?,
             recipe: fields.get("recipe")?,
             workload_version: fields.get("workload_version")?,
             assay_version: fields.get("assay_version")?,

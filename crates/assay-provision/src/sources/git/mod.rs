@@ -1,6 +1,7 @@
 //! Servers built from source. A commit of a git repository is checked out into the cache, built outside its
 //! tree, and kept as a prefix like all others. Each combination of commit, recipe and compilers is built once.
 
+pub(crate) mod history;
 pub(crate) mod recipe;
 mod repository;
 pub(crate) mod run;
