@@ -151,6 +151,8 @@ impl Bounded for BisectPart {
         within("comparisons_max", self.comparisons_max, &(1..=bisect::COMPARISONS))?;
         within("spent_s", self.spent_s, &BUDGETS_S)?;
         within("versions", self.versions.len(), &(2..=bisect::VERSIONS))?;
+        within("releases", self.releases.len(), &(0..=bisect::VERSIONS))?;
+        self.releases.iter().try_for_each(|it| name("version", it))?;
         within("unusable", self.unusable.len(), &(0..=self.versions.len()))?;
         let unusable = self.unusable.iter().map(|it| it.version);
         for version in unusable.chain([self.version]) {

@@ -32,6 +32,8 @@ pub struct BisectPart {
     /// The number of ranges that were searched before this one: a search of series is followed by one of the patch
     /// releases between two of them.
     pub level: u32,
+    /// The names of all releases between the ends of the whole search, in order; none if its versions are commits.
+    pub releases: Vec<String>,
     /// The versions of the range, in order.
     pub versions: Vec<BisectVersion>,
     /// Those that were known to be unusable when the study began.

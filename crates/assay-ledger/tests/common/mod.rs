@@ -280,6 +280,7 @@ fn search(number: u32) -> BisectPart {
         measure: BisectMeasure::Instructions,
         comparisons_max: number + 1,
         level: number % 2,
+        releases: vec!["10.5.29".to_owned()],
         versions: (0..4).map(version).collect(),
         unusable: vec![Unusable { version: 1, why: "does not build".to_owned() }],
         version: 3,

@@ -4,7 +4,8 @@ use assay_model::Verdict;
 use assay_svg::Paper;
 use assay_verdict::{TrendLine, TrendPoint, TrendTerms};
 
-use super::{Bisection, SearchedRange, words};
+use super::found::{Bisection, SearchedRange, SearchedVersion};
+use super::words;
 use crate::charts::{ChartFile, noted, stem, trend as chart};
 use crate::document::Block;
 use crate::ratio::Quotient;
@@ -52,7 +53,7 @@ fn note(search: &Bisection<'_>) -> String {
 fn line(search: &Bisection<'_>, range: &SearchedRange) -> (TrendLine, Vec<usize>) {
     let compared = range.versions.iter().enumerate();
     let compared: Vec<_> = compared.filter_map(|(at, it)| Some((at, it, it.ratio?))).collect();
-    let point = |(_, it, rqps): &(usize, &super::SearchedVersion, _)| TrendPoint {
+    let point = |(_, it, rqps): &(usize, &SearchedVersion, _)| TrendPoint {
         study: String::new(),
         started_ms: 0,
         is_reported: true,

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Bisection, SearchedRange, VersionStep};
+use super::found::{Bisection, SearchedRange, VersionStep};
 use crate::data::row::{Interval, Number};
 
 /// Raised when the shape below changes incompatibly.
@@ -56,11 +56,9 @@ pub(super) fn document<'a>(search: &'a Bisection<'a>) -> Document<'a> {
     let last = search.last();
     let row = |range: &'a SearchedRange, step: &VersionStep| {
         let version = range.versions.get(step.at).map(|it| &it.version);
-        // The last part of its words is the whole id.
-        let id = version.and_then(|it| it.words.rsplit_once('#')).map(|(_, id)| id);
         StepRow {
             version: Some(range.name(step.at)).filter(|_| !search.is_of_commits),
-            commit: id.filter(|_| search.is_of_commits),
+            commit: Some(range.name(step.at)).filter(|_| search.is_of_commits),
             title: version.and_then(|it| it.title.as_deref()),
             after: range.name(step.after),
             ratio: step.ratio.into(),

@@ -50,6 +50,7 @@ fn search(end: RangeEnd) -> Bisection<'static> {
         setup: Setup { clients: 1, tables: 1, rows: 10_000 },
         measure: BisectMeasure::Instructions,
         is_of_commits: false,
+        is_of_one_source: false,
         ranges: vec![SearchedRange {
             end,
             versions,
@@ -81,7 +82,7 @@ fn the_answer_names_version_size_and_probability() {
         "11.4.2 cannot be used",
         "skipped: does not start",
         "10.11 and 11.4 are branches",
-        "1 other versions were not needed",
+        "not needed: 1 other version",
         "row_search_mvcc",
         "4 comparisons, nothing built, 3 min 5 s",
         "assay report s1",

@@ -2,9 +2,9 @@
 
 use assay_model::{BisectMeasure, Estimate, counted};
 
-use super::{Bisection, RangeEnd, SearchedRange, VersionStep};
+use super::found::{Bisection, RangeEnd, SearchedRange, VersionStep};
 use crate::number::{confidence, duration};
-use crate::ratio::change_in_words;
+use crate::ratio::{Quotient, change_in_words};
 
 /// The values that versions are compared by, for a sentence.
 fn measured(measure: BisectMeasure) -> &'static str {
@@ -21,6 +21,19 @@ pub(super) fn ratio_heading(measure: BisectMeasure) -> &'static str {
         BisectMeasure::Qps => "relative QPS",
         BisectMeasure::Cpu => "relative CPU/op",
         BisectMeasure::Instructions => "relative instructions/op",
+    }
+}
+
+/// A ratio to the base in a table. Counts repeat so exactly that more digits say something.
+pub(super) fn ratio(measure: BisectMeasure, ratio: Option<Estimate>) -> String {
+    match ratio {
+        Some(base) if !base.has_interval() && base.value == 1.0 => "base".to_owned(),
+        Some(Estimate { value, low, high })
+            if measure == BisectMeasure::Instructions && (0.1..10.0).contains(&value) =>
+        {
+            format!("{value:.4} [{low:.4}, {high:.4}]")
+        }
+        ratio => Quotient(ratio).to_string(),
     }
 }
 
@@ -82,7 +95,7 @@ pub(super) fn notes(search: &Bisection<'_>) -> Vec<String> {
         let between: Vec<&str> = (it.after + 1..it.at).map(|version| range.name(version)).collect();
         if !between.is_empty() {
             notes.push(format!(
-                "{} cannot be used, so the change may be in any of {} to {}",
+                "{} cannot be used, so the change may have come with any of {} to {}",
                 between.join(", "),
                 between.first().copied().unwrap_or_default(),
                 range.name(it.at)
@@ -92,12 +105,17 @@ pub(super) fn notes(search: &Bisection<'_>) -> Vec<String> {
         let (before, since) = (series(it.after), series(it.at));
         if before != since {
             notes.push(format!(
-                "{before} and {since} are branches with a common ancestor: {} is the first version of {since} that was \
-                 searched, so the change was made on the way to it after {before} had branched off, or {before} alone \
-                 got it",
+                "{before} and {since} are branches with a common ancestor, and {} is the first release of {since} that \
+                 was searched: the change was made on the way there after {before} branched off, unless {before} alone \
+                 changed since then",
                 range.name(it.at)
             ));
         }
+    }
+    if !search.is_of_one_source {
+        notes.push(
+            "the versions come from several sources, so a change may be one of their compilers and options".to_owned(),
+        );
     }
     if search.measure == BisectMeasure::Instructions && !range.versions.is_empty() {
         notes.push(
