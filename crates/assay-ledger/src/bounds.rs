@@ -10,12 +10,12 @@ use std::ops::RangeInclusive;
 
 use assay_model::limits::{
     ATTACHMENT_BYTES, BLOCKS, CELLS, CLIENTS, NAME_BYTES, ROUNDS, ROWS, SERIES_COUNTS, SLICE_MS,
-    SYSTEMS, TABLES, TURNS,
+    SYSTEMS, TABLES, TURNS, bisect,
 };
 use assay_model::{
-    Attachment, Block, CellId, Class, DataSet, Definition, Examination, Fill, Gate, Instance,
-    Noise, PlannedCell, Quantiles, Schema, Scratch, Series, Setup, Slice, Study, StudyEvent,
-    StudySummary, System, TableForm,
+    Attachment, BisectPart, BisectVersion, Block, CellId, Class, DataSet, Definition, Examination,
+    Fill, Gate, Instance, Noise, PlannedCell, Quantiles, Schema, Scratch, Series, Setup, Slice,
+    Study, StudyEvent, StudySummary, System, TableForm,
 };
 
 use self::range::{distribution, within};
@@ -116,6 +116,7 @@ impl Bounded for Study {
             .map_err(|why| format!("`create_table_options` {why}"))?;
         self.terms.as_deref().map_or(Ok(()), terms)?;
         self.gate.as_ref().map_or(Ok(()), |gate| margins(gate, self.cells.len()))?;
+        self.bisect.as_ref().map_or(Ok(()), BisectPart::check)?;
         self.setups.iter().try_for_each(Setup::check)
     }
 }
@@ -139,6 +140,30 @@ fn margins(gate: &Gate, cells: usize) -> Result<(), String> {
     match gate.margins.iter().find(|margin| !(**margin > 0.0 && **margin < 1.0)) {
         Some(margin) => Err(format!("a margin is {margin}, not between 0 and 1")),
         None => Ok(()),
+    }
+}
+
+impl Bounded for BisectPart {
+    fn check(&self) -> Result<(), String> {
+        study_name(&self.id)?;
+        name("range", &self.range)?;
+        within("level", self.level, &bisect::LEVELS)?;
+        within("comparisons_max", self.comparisons_max, &(1..=bisect::COMPARISONS))?;
+        within("spent_s", self.spent_s, &BUDGETS_S)?;
+        within("versions", self.versions.len(), &(2..=bisect::VERSIONS))?;
+        within("releases", self.releases.len(), &(0..=bisect::VERSIONS))?;
+        self.releases.iter().try_for_each(|it| name("version", it))?;
+        within("unusable", self.unusable.len(), &(0..=self.versions.len()))?;
+        let unusable = self.unusable.iter().map(|it| it.version);
+        for version in unusable.chain([self.version]) {
+            within("version", version, &(0..=self.versions.len() - 1))?;
+        }
+        for BisectVersion { words, name: short, title } in &self.versions {
+            name("version", words)?;
+            name("version", short)?;
+            name("title", title.as_deref().unwrap_or_default())?;
+        }
+        self.unusable.iter().try_for_each(|it| name("reason", &it.why))
     }
 }
 

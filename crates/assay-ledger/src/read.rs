@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use assay_model::{
-    AuditFinding, Block, BlockCell, CellId, DataContent, DataSet, Instance, PlannedCell, Slice,
-    SliceOutcome, Study, StudyEvent, StudyRecord, StudySummary, System, TableForm, WorkCounters,
-    shortened,
+    AuditFinding, BisectPart, Block, BlockCell, CellId, DataContent, DataSet, Instance,
+    PlannedCell, Slice, SliceOutcome, Study, StudyEvent, StudyRecord, StudySummary, System,
+    TableForm, WorkCounters, shortened,
 };
 use rusqlite::{Connection, Transaction};
 
@@ -44,6 +44,19 @@ impl Ledger {
     /// The id of the study with this name, or of the only study whose name begins with it.
     pub fn find(&self, name: &str) -> Result<String, Error> {
         self.reading(|connection| find(names(connection)?, name))
+    }
+
+    /// The studies that are parts of searches, the oldest first.
+    pub fn bisections(&self) -> Result<Vec<(String, BisectPart)>, Error> {
+        let sql =
+            "SELECT id, bisect FROM study WHERE bisect IS NOT NULL ORDER BY started_ms, rowid";
+        self.reading(|connection| {
+            rows(connection, sql, [], |row| {
+                let fields = Fields::new("study", "id", row);
+                let part: BisectPart = fields.json("bisect")?;
+                Ok((fields.get("id")?, fields.checked(part)?))
+            })
+        })
     }
 
     /// A study as of one moment, in the order in which it was written, without series, attachments and settings.
@@ -146,7 +159,7 @@ pub(crate) fn read_study(connection: &Connection, id: &str) -> Result<(Study, bo
     let sql =
         "SELECT id, started_ms, preset, test_set, seed, threshold, budget_s, blocks, rounds, setups,
             workload_version, assay_version, experiment, id_key, table_form, statements,
-            terms, gate, recipe, finished
+            terms, gate, bisect, recipe, finished
          FROM study WHERE id = ?";
     let mut found = rows(connection, sql, [id], |row| {
         let fields = Fields::new("study", "id", row);
@@ -173,6 +186,7 @@ pub(crate) fn read_study(connection: &Connection, id: &str) -> Result<(Study, bo
             statements: fields.word("statements")?,
             terms: fields.get("terms")?,
             gate: fields.has("gate")?.then(|| fields.json("gate")).transpose()?,
+            bisect: fields.has("bisect")?.then(|| fields.json("bisect")).transpose()?,
             recipe: fields.get("recipe")?,
             workload_version: fields.get("workload_version")?,
             assay_version: fields.get("assay_version")?,

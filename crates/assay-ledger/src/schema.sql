@@ -29,6 +29,7 @@ CREATE TABLE study (
     terms TEXT,                         -- the terms that servers are started on; NULL for published results
     gate TEXT,                          -- JSON: the limits of a gate, {"margins": [one for each cell],
                                         -- "allow_undecided"}; NULL if the study is no gate
+    bisect TEXT,                        -- JSON: the search for a version that it is a part of; NULL if it is none
     recipe TEXT NOT NULL,               -- the study file, TOML
     finished INTEGER NOT NULL DEFAULT 0 CHECK (finished IN (0, 1)),
     judged_by TEXT                      -- the version of assay that computed the verdicts; NULL if there are none

@@ -84,6 +84,7 @@ pub(crate) const TABLES: [(&str, &str); 18] = [
 /// that assay defines.
 const TEXTS: &[TextPlace] = &[
     text("study", "recipe"),
+    json("study", "bisect"),
     json("test", "definition"),
     text("system", "name"),
     json("system", "spec"),

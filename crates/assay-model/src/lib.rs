@@ -5,6 +5,7 @@
 //! except in `scan`, where it is a thousand rows read by one scanning client.
 
 mod artifact;
+mod bisect;
 mod claim;
 mod conclusion;
 mod count;
@@ -44,6 +45,7 @@ mod user;
 mod words;
 
 pub use artifact::{Artifact, ReportedServer, RunningServer};
+pub use bisect::{BisectMeasure, BisectPart, BisectVersion, Unusable};
 pub use claim::{Counted, Quantity, Region, Relation, Share, Statement, Summary};
 pub use conclusion::{Conclusion, Conclusions};
 pub use count::{

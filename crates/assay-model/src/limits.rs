@@ -44,6 +44,20 @@ pub const PROFILE_NODES: usize = 60_000;
 /// The largest dispersion of a profile.
 pub const DISPERSION_MAX: f64 = 1e6;
 
+/// Bounds on searches for the version that made a change.
+pub mod bisect {
+    use std::ops::RangeInclusive;
+
+    /// Versions that a search considers at most.
+    pub const VERSIONS: usize = 2000;
+
+    /// Comparisons of a search at most.
+    pub const COMPARISONS: u32 = 1000;
+
+    /// Ranges that are searched one after the other.
+    pub const LEVELS: RangeInclusive<u32> = 0..=1;
+}
+
 /// Bounds on users' workloads.
 pub mod user {
     use std::ops::RangeInclusive;

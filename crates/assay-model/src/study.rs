@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::limits::BLOCKS;
 use crate::{
-    Artifact, CellCount, CellId, CellProfile, DataContent, DataSet, EventKind, Examination, Gate,
-    IdKey, Preset, Schema, Series, Setup, Slice, SliceId, SliceOutcome, StartFrom, StatementMode,
-    SystemSpec, TableForm, TestSet, UserData, words,
+    Artifact, BisectPart, CellCount, CellId, CellProfile, DataContent, DataSet, EventKind,
+    Examination, Gate, IdKey, Preset, Schema, Series, Setup, Slice, SliceId, SliceOutcome,
+    StartFrom, StatementMode, SystemSpec, TableForm, TestSet, UserData, words,
 };
 
 words! {
@@ -205,6 +205,8 @@ pub struct Study {
     pub terms: Option<String>,
     /// The limits that its systems must keep within; `None` if the study is no gate.
     pub gate: Option<Gate>,
+    /// The search that it is a part of, if it is one.
+    pub bisect: Option<BisectPart>,
     /// The study file that asks for this again, TOML.
     pub recipe: String,
     /// Version of the workload definition.
@@ -236,6 +238,7 @@ impl Study {
             statements: StatementMode::Prepared,
             terms: None,
             gate: None,
+            bisect: None,
             recipe: String::new(),
             workload_version: 0,
             assay_version: String::new(),

@@ -19,7 +19,7 @@ pub fn maker(build: &Build) -> &str {
 }
 
 /// A registry is not a maker, since each of its packages has its own. A vendor is a maker.
-fn maker_of<'a>(source: &'a str, channel: &'a str) -> &'a str {
+pub(crate) fn maker_of<'a>(source: &'a str, channel: &'a str) -> &'a str {
     if sources::has_makers(source) { channel } else { source }
 }
 

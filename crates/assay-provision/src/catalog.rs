@@ -8,7 +8,7 @@ use fs_err as fs;
 use serde::Deserialize;
 
 use crate::error::Error;
-use crate::sources::git::recipe::Row;
+use crate::sources::git::recipe::{Fix, Row};
 use crate::version::in_series;
 
 /// The whole catalog.
@@ -25,6 +25,9 @@ pub(crate) struct Catalog {
     layout: BTreeMap<Product, Candidates>,
     #[serde(rename = "build")]
     pub(crate) builds: Vec<Row>,
+    /// What is tried, in this order, if a source tree does not build.
+    #[serde(rename = "fix")]
+    pub(crate) fixes: Vec<Fix>,
 }
 
 /// A release of a distribution.
@@ -118,6 +121,8 @@ struct Additions {
     packages: Vec<Package>,
     #[serde(rename = "build", default)]
     builds: Vec<Row>,
+    #[serde(rename = "fix", default)]
+    fixes: Vec<Fix>,
 }
 
 /// A package in one version.
@@ -197,7 +202,7 @@ impl Catalog {
         let wrong =
             |detail: String| Error::OwnCatalog { path: path.to_owned(), detail: masked(&detail) };
         let additions = toml::from_str(&fs::read_to_string(path)?);
-        let Additions { mut releases, mut servers, mut packages, mut builds } =
+        let Additions { mut releases, mut servers, mut packages, mut builds, mut fixes } =
             additions.map_err(|error| wrong(error.to_string()))?;
         for package in &mut packages {
             let checked = package.expand().and_then(|()| check(package));
@@ -218,6 +223,8 @@ impl Catalog {
         servers.append(&mut self.servers);
         self.servers = servers;
         self.builds.append(&mut builds);
+        fixes.append(&mut self.fixes);
+        self.fixes = fixes;
         packages.append(&mut self.packages);
         self.packages = packages;
         Ok(self)

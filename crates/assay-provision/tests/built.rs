@@ -247,6 +247,39 @@ fn cmake_builds_mysql() {
     assert!(lines.iter().any(|line| line.trim() == "Boost is missing"), "{lines:?}");
 }
 
+/// Each file fails for a reason for which old sources do not build today.
+#[test]
+fn old_sources_are_built_with_what_they_need_and_it_is_said() {
+    let cmake = "cmake_minimum_required(VERSION 3.10)
+project(server C CXX)
+add_compile_options(-Wall -Werror)
+add_executable(mysqld main.cc types.cc thrown.cc unused.c)
+install(TARGETS mysqld DESTINATION bin)
+install(DIRECTORY charsets DESTINATION share)
+";
+    let home = Home::new(&[
+        ("CMakeLists.txt", cmake),
+        ("MYSQL_VERSION", MYSQL_VERSION),
+        ("charsets/Index.xml", ""),
+        ("main.cc", "int main() { return 0; }\n"),
+        ("types.cc", "uint64_t wide(uint64_t it) { return it; }\n"),
+        ("thrown.cc", "void thrown() throw(int);\nvoid thrown() throw(int) {}\n"),
+        ("unused.c", "int one(void) { int unused; return 1; }\n"),
+    ]);
+    let place = home.tree().display().to_string();
+    let (prefix, told) = home.build(Product::MySql, &place);
+    let notes = prefix.unwrap().build.notes;
+    for fix in ["<cstdint> included everywhere", "warnings are no errors", "C++14 as the language"]
+    {
+        let note = format!("did not build as it is: {fix}");
+        assert!(notes.contains(&note), "{fix}: {notes:?}");
+        assert!(told.iter().any(|it| it.ends_with(&format!("now {fix}"))), "{fix}: {told:?}");
+    }
+    assert!(!notes.iter().any(|it| it.contains("as it is: Clang")), "{notes:?}");
+    let (_, told) = home.build(Product::MySql, &place);
+    assert_eq!(told, ["cached"]);
+}
+
 #[test]
 fn a_submodule_that_is_needed_is_named_and_others_are_noted() {
     let home = Home::postgres();

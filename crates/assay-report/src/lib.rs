@@ -5,6 +5,7 @@
 
 mod audit;
 mod beside;
+mod bisect;
 mod charts;
 mod claims;
 mod data;
@@ -31,6 +32,7 @@ mod words;
 
 pub use audit::{Compared, audit_json, audit_text};
 pub use beside::{Other, beside};
+pub use bisect::{Bisection, RangeEnd, SearchedRange, SearchedVersion, VersionStep, bisection};
 pub use charts::ChartFile;
 pub use claims::{CheckedClaim, CheckedPart, claims};
 pub use data::fields::json_fields;

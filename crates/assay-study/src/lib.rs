@@ -26,7 +26,7 @@ mod turn_length;
 pub use action::{Action, End, Outcome, Silence};
 pub use bisect::{
     Bisect, BisectAction, BisectAnswer, BisectEnd, BisectNoise, BisectOutcome, BisectPlan,
-    BisectStep,
+    BisectStep, pooled,
 };
 pub use driver::{Driver, Executor, carry_out, forecast};
 pub use forecast::Forecast;

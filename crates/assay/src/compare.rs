@@ -16,7 +16,7 @@ use crate::progress::{Progress, print};
 use crate::study::{self, Changed, Stopped, Unfinished};
 use crate::systems::{Environment, machine_facts, on_disk};
 use crate::written::Written;
-use crate::{config_file, feeds, paths, recorded, report, stacks, study_id, workload};
+use crate::{bisect, config_file, feeds, paths, recorded, report, stacks, study_id, workload};
 
 /// `assay compare`, the main command.
 pub(crate) fn compare(args: &Compare, cache_dir: Option<&Path>) -> Result<Exit> {
@@ -171,9 +171,12 @@ pub(crate) fn resume(args: &Resume, cache_dir: Option<&Path>) -> Result<Exit> {
     feeds::check(&args.measuring.output)?;
     let file = paths::ledger_file(args.measuring.ledger.file.as_deref())?;
     // The ledger is only read here, so that a mistyped name creates no file.
-    let found = study_id::find(&Ledger::open_read_only(&file)?, args.study.as_deref(), |it| {
-        args.more.is_some() || !it.finished
-    })?;
+    let ledger = Ledger::open_read_only(&file)?;
+    if let Some(search) = bisect::meant(&ledger, args)? {
+        return bisect::resume(&search, args, cache_dir);
+    }
+    let found =
+        study_id::find(&ledger, args.study.as_deref(), |it| args.more.is_some() || !it.finished)?;
     let Some(id) = found else {
         bail!(Advised::new(
             format!("there is no unfinished study in `{}`", file.display()),

@@ -6,6 +6,7 @@ mod audit;
 mod base;
 mod bench;
 mod beside;
+mod bisect;
 mod cache;
 mod candidates;
 mod charts;
@@ -88,6 +89,7 @@ fn main() -> ExitCode {
         Command::Compare(args) => compare::compare(args, cli.cache_dir.as_deref()),
         Command::Gate(args) => compare::gate(args, cli.cache_dir.as_deref()),
         Command::Count(args) => compare::count(args, cli.cache_dir.as_deref()),
+        Command::Bisect(args) => bisect::bisect(args, cli.cache_dir.as_deref()),
         Command::InsertBench(args) => compare::insert_bench(args, cli.cache_dir.as_deref()),
         Command::Run(args) => compare::run(args, cli.cache_dir.as_deref()),
         Command::Resume(args) => compare::resume(args, cli.cache_dir.as_deref()),

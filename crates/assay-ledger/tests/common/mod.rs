@@ -242,6 +242,7 @@ fn study() -> impl Strategy<Value = Study> {
             };
             Study {
                 gate: blocks.is_multiple_of(2).then(|| limits(blocks)),
+                bisect: blocks.is_multiple_of(5).then(|| search(blocks)),
                 id,
                 started_ms,
                 preset,
@@ -264,6 +265,27 @@ fn study() -> impl Strategy<Value = Study> {
             }
         },
     )
+}
+
+/// The part of a study in a search.
+fn search(number: u32) -> BisectPart {
+    let version = |number: u32| BisectVersion {
+        words: format!("postgres@git:../pg#{number:040x}"),
+        name: format!("{number:012x}"),
+        title: (number > 0).then(|| "2026-11-27 Faster, \"much\"".to_owned()),
+    };
+    BisectPart {
+        id: format!("bisect-{number}"),
+        range: "postgres@git:../pg a..b".to_owned(),
+        measure: BisectMeasure::Instructions,
+        comparisons_max: number + 1,
+        level: number % 2,
+        releases: vec!["10.5.29".to_owned()],
+        versions: (0..4).map(version).collect(),
+        unusable: vec![Unusable { version: 1, why: "does not build".to_owned() }],
+        version: 3,
+        spent_s: 0.5,
+    }
 }
 
 /// Numbers that JSON keeps exactly.

@@ -13,7 +13,7 @@
 //!
 //! > log BF = ½ bᵀ (G + I/σ²)⁻¹ b − ½ log det(I + σ² G)
 
-use super::comparison::{BisectNoise, Comparison};
+use super::comparison::{BisectNoise, Comparison, SD_MIN};
 use super::order::Order;
 
 /// By how much the instance noise may differ from the guess, as a power of two: the standard deviation, and the range
@@ -22,9 +22,7 @@ const GUESS_SD: f64 = 0.6;
 const GUESS_MAX: f64 = 1.5;
 const GUESS_BY: f64 = 0.5;
 
-/// The smallest standard deviation of a comparison, and the largest value of a log ratio or of its error that counts.
-/// Numbers farther apart would exceed the precision of what is computed from them.
-pub(super) const SD_MIN: f64 = 1e-5;
+/// The largest value of a log ratio or of its error that counts.
 const VALUE_MAX: f64 = 100.0;
 
 /// The sizes of steps: the smallest σ in units of the noise, the factor from one σ to the next, and how many there are

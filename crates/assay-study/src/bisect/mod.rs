@@ -21,7 +21,7 @@ use information::{Question, best_candidate};
 use order::Order;
 use posterior::Posterior;
 
-pub use comparison::BisectNoise;
+pub use comparison::{BisectNoise, pooled};
 
 /// The probability at which a statement counts as certain.
 const CERTAIN: f64 = 0.95;
@@ -119,6 +119,8 @@ pub struct BisectAnswer {
     pub steps: Vec<BisectStep>,
     /// Other places, the most probable one first.
     pub runners_up: Vec<BisectStep>,
+    /// The probability of a change at each candidate: after the one that can be used before it.
+    pub posterior: Vec<f64>,
     /// The ratio of the last candidate to the base.
     pub ends: Estimate,
     /// The probability that there is no step.
@@ -229,6 +231,12 @@ impl Bisect {
             Some(BisectStep { after, at, probability, ratio: ratio(size, sd) })
         };
         let mut places: Vec<BisectStep> = posterior.places().filter_map(step).collect();
+        let mut probabilities = vec![0.0; self.is_usable.len()];
+        for step in &places {
+            if let Some(probability) = probabilities.get_mut(step.at) {
+                *probability = step.probability;
+            }
+        }
         places.sort_by(|one, other| other.probability.total_cmp(&one.probability));
         let certain = places.partition_point(|step| step.probability >= CERTAIN);
         let mut runners_up = places.split_off(if end == BisectEnd::NoStep { 0 } else { certain });
@@ -239,6 +247,7 @@ impl Bisect {
             end,
             steps: places,
             runners_up,
+            posterior: probabilities,
             ends: ratio(size, sd),
             no_step: posterior.no_step(),
             several: posterior.several(),
@@ -252,6 +261,7 @@ impl Bisect {
             end: BisectEnd::NothingToCompare,
             steps: Vec::new(),
             runners_up: Vec::new(),
+            posterior: vec![0.0; self.is_usable.len()],
             ends: Estimate::without_interval(1.0),
             no_step: 1.0,
             several: 0.0,

@@ -3,8 +3,8 @@
 //! σ and the instance noise have priors on grids. All positions between two measured candidates have the same
 //! likelihood, so the work depends on the number of measured candidates rather than on that of all.
 
-use super::comparison::{BisectNoise, Comparison};
-use super::likelihood::{Measured, SD_MIN, Sizes, Sums, instances, measured, sizes};
+use super::comparison::{BisectNoise, Comparison, SD_MIN};
+use super::likelihood::{Measured, Sizes, Sums, instances, measured, sizes};
 use super::order::Order;
 
 /// The prior probabilities of no step, of one and of two. Of the culprits searched in one large company, 40% did not

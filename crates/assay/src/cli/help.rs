@@ -6,7 +6,7 @@ use clap::Command;
 
 /// Commands by what they are for. A command that no group has is listed under `Other`.
 pub(super) const GROUPS: [(&str, &[&str]); 4] = [
-    ("Measure", &["compare", "gate", "count", "run", "resume", "insert-bench", "doctor"]),
+    ("Measure", &["compare", "gate", "count", "bisect", "run", "resume", "insert-bench", "doctor"]),
     ("Read", &["report", "studies", "trend", "serve", "claims", "tests"]),
     ("Servers", &["server", "audit", "load", "bench", "cache"]),
     ("Share", &["pack", "verify", "repro", "export", "import"]),
@@ -40,6 +40,14 @@ is, so nothing waits for other studies, there is no budget, and a change of 0.5%
 nothing about waiting and caches: `assay compare` measures time.
 
 SYSTEM is PRODUCT@VERSION, such as mysql@8.0.33; `assay count --help` has more forms and options.";
+
+/// What a search does, in short.
+pub(super) const BISECT: &str = "\
+Each version is compared with the first one, and the next one is the one that says most about the
+place of the change for its time. Releases come from the catalog, one of each series first. Commits
+are those of a local repository along first parents, which assay builds.
+
+Exit codes: 0 found, 3 no change or not certain, 4 interrupted; `assay resume` continues.";
 
 /// The exit codes of a gate.
 pub(super) const GATE_EXITS: &str = "\

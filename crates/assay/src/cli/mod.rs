@@ -1,6 +1,7 @@
 //! The command line as typed. `Compare::request` turns it into what the plan takes.
 
 mod bench;
+mod bisect;
 mod claims;
 mod completions;
 mod count;
@@ -30,6 +31,7 @@ use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use clap_complete::engine::ArgValueCompleter;
 
 pub(crate) use bench::Bench;
+pub(crate) use bisect::Bisect;
 pub(crate) use claims::Claims;
 pub(crate) use completions::{Completions, ManPages, Shell};
 pub(crate) use count::Count;
@@ -79,6 +81,8 @@ pub(crate) enum Command {
     Gate(Gate),
     /// Count the instructions that operations take, by function; the machine may be busy
     Count(Count),
+    /// Find the release or commit that made a change
+    Bisect(Bisect),
     /// Run the Insert Benchmark: load, then query while rows come and go at a fixed rate
     InsertBench(InsertBench),
     /// Run the study that a file describes

@@ -1,6 +1,7 @@
 //! Servers built from source. A commit of a git repository is checked out into the cache, built outside its
 //! tree, and kept as a prefix like all others. Each combination of commit, recipe and compilers is built once.
 
+pub(crate) mod history;
 pub(crate) mod recipe;
 mod repository;
 pub(crate) mod run;
@@ -21,7 +22,7 @@ use crate::layout::Libraries;
 use crate::programs;
 use crate::provisioner::{Progress, Provisioner};
 use crate::store::{BUILDING, read_json, write_json};
-use recipe::{Aids, Places, Recipe, Step, Tool};
+use recipe::{Aids, Fix, Places, Recipe, Step, Tool};
 use repository::{Commit, Repository};
 use run::Workshop;
 
@@ -43,6 +44,9 @@ struct Plan {
     recipe: Recipe,
     /// Versions that the compilers report.
     compilers: Vec<String>,
+    /// What made it build, in words.
+    fixes: Vec<String>,
+    /// Of what determines the build. Fixes follow from that, and from the compilers that are installed.
     sha256: String,
 }
 
@@ -80,7 +84,7 @@ impl Provisioner {
         reference: &str,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Prefix, Error> {
-        let plan = self.plan(spec.product, reference, progress)?;
+        let mut plan = self.plan(spec.product, reference, progress)?;
         let name = prefix_name(spec, &plan.version, &plan.sha256);
         let cached = |progress: &mut dyn FnMut(Progress)| {
             self.store.prefix(&name).inspect(|_| progress(Progress::Cached))
@@ -97,8 +101,9 @@ impl Provisioner {
             return Ok(prefix);
         }
         self.store.check_room(ROOM)?;
+        let prefix = self.store.path("prefixes").join(&name);
         let (stage, missing) =
-            plan.make(&work, &building, &self.store.path("prefixes").join(&name), progress)?;
+            plan.make_fixed(&self.catalog.fixes, &work, &building, &prefix, progress)?;
         let lock = self.store.lock(|| progress(Progress::Waiting))?;
         let tree = self.store.new_tree()?;
         for entry in fs::read_dir(&stage)? {
@@ -109,7 +114,7 @@ impl Provisioner {
             source: "git".to_owned(),
             package_version: plan.commit.described(),
             released: true,
-            notes: notes(&plan.recipe, &plan.compilers, &missing),
+            notes: notes(&plan, &missing),
             channel: plan.reference,
         };
         let Plan { version, sha256, .. } = plan;
@@ -143,12 +148,10 @@ impl Provisioner {
         let version = version
             .ok_or_else(|| wrong(&format!("has no source of {product}: it names no version")))?;
         let recipe = Recipe::new(product, tool, &version, &self.catalog.builds);
-        let mut compilers = vec![said_first(&recipe.cc)?];
-        if tool == Tool::Cmake {
-            compilers.push(said_first(&recipe.cxx)?);
-        }
+        let compilers = compilers(&recipe)?;
         let sha256 = identity(&commit.id, &recipe, &compilers)?;
-        Ok(Plan { commit, reference: reference.to_owned(), version, recipe, compilers, sha256 })
+        let (reference, fixes) = (reference.to_owned(), Vec::new());
+        Ok(Plan { commit, reference, version, recipe, compilers, fixes, sha256 })
     }
 
     /// The commit that the user named. For a remote repository it is fetched again, unless offline.
@@ -170,6 +173,39 @@ impl Provisioner {
 }
 
 impl Plan {
+    /// Builds and installs. After a failure, this tries again with the first fix that fits the errors, until none does.
+    fn make_fixed(
+        &mut self,
+        fixes: &[Fix],
+        work: &Path,
+        lock: &fs::File,
+        prefix: &Path,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<(PathBuf, Vec<String>), Error> {
+        let mut untried: Vec<&Fix> = fixes.iter().collect();
+        loop {
+            let error = match self.make(work, lock, prefix, progress) {
+                Err(error @ Error::Build { .. }) => error,
+                made => return made,
+            };
+            let Error::Build { lines, step, .. } = &error else { return Err(error) };
+            let fits = |fix: &&Fix| *step != "patching" && fix.fits(lines);
+            let Some(at) = untried.iter().position(fits) else { return Err(error) };
+            let fix = untried.remove(at);
+            let recipe = self.recipe.clone().fixed(fix);
+            // A compiler that is not installed, or is the usual one, changes nothing.
+            let Ok(compilers) = compilers(&recipe) else { continue };
+            if recipe == self.recipe || (fix.is_compiler() && compilers == self.compilers) {
+                continue;
+            }
+            progress(Progress::Building { what: format!("{step} failed; now {}", fix.about) });
+            // What was compiled otherwise must not be mixed with what follows.
+            let _ = fs::remove_dir_all(work.join("build"));
+            (self.recipe, self.compilers) = (recipe, compilers);
+            self.fixes.push(fix.about.clone());
+        }
+    }
+
     /// Builds and installs below `work`, to which `lock` belongs. Returns the path of the installed files, and the
     /// submodules left out.
     fn make(
@@ -241,16 +277,27 @@ impl Plan {
 }
 
 /// Notes on a build for the reader of a report.
-fn notes(recipe: &Recipe, compilers: &[String], missing: &[String]) -> Vec<String> {
+fn notes(plan: &Plan, missing: &[String]) -> Vec<String> {
+    let Plan { recipe, compilers, fixes, .. } = plan;
     let mut notes = vec![
         format!("built here by {} with `{}`", recipe.tool.word(), recipe.flags()),
         format!("compiled by {}", compilers.join(", ")),
         "uses the libraries of this machine".to_owned(),
     ];
+    notes.extend(fixes.iter().map(|about| format!("did not build as it is: {about}")));
     let names = recipe.patches.iter().filter_map(|patch| patch.file_name());
     notes.extend(names.map(|name| format!("patched by `{}`", name.display())));
     notes.extend(missing.iter().map(|path| format!("built without the submodule `{path}`")));
     notes
+}
+
+/// Versions that the compilers of a recipe report.
+fn compilers(recipe: &Recipe) -> Result<Vec<String>, Error> {
+    let mut compilers = vec![said_first(&recipe.cc)?];
+    if recipe.tool == Tool::Cmake {
+        compilers.push(said_first(&recipe.cxx)?);
+    }
+    Ok(compilers)
 }
 
 /// SHA-256 over everything that determines a build.

@@ -64,6 +64,36 @@ pub(crate) struct Row {
     submodules: Vec<String>,
 }
 
+/// A row of the catalog: what makes a source tree build with compilers that are younger than itself.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Fix {
+    /// What it does, for the report.
+    pub(crate) about: String,
+    /// It is tried if one of these is among the errors.
+    signs: Vec<String>,
+    /// C compiler in place of the usual one; both must be installed.
+    cc: Option<String>,
+    /// C++ compiler in place of the usual one.
+    cxx: Option<String>,
+    #[serde(default)]
+    c_flags: Vec<String>,
+    #[serde(default)]
+    cxx_flags: Vec<String>,
+}
+
+impl Fix {
+    /// Whether it is another compiler.
+    pub(crate) fn is_compiler(&self) -> bool {
+        self.cc.is_some()
+    }
+
+    /// Whether it may help against these errors.
+    pub(crate) fn fits(&self, errors: &[String]) -> bool {
+        errors.iter().any(|line| self.signs.iter().any(|sign| line.contains(sign)))
+    }
+}
+
 /// Everything that determines the build of one version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Recipe {
@@ -134,6 +164,15 @@ impl Recipe {
             recipe.submodules.extend_from_slice(&row.submodules);
         }
         recipe
+    }
+
+    /// The same with a fix.
+    pub(crate) fn fixed(mut self, fix: &Fix) -> Self {
+        self.cc = fix.cc.clone().unwrap_or(self.cc);
+        self.cxx = fix.cxx.clone().unwrap_or(self.cxx);
+        self.c_flags.extend_from_slice(&fix.c_flags);
+        self.cxx_flags.extend_from_slice(&fix.cxx_flags);
+        self
     }
 
     /// Options and flags in one line, for people and as part of the build's identity.

@@ -118,6 +118,13 @@ impl Repository {
         Ok(Commit { repository: self.clone(), id: id.trim().to_owned() })
     }
 
+    /// Git's answer to a question about it.
+    pub(super) fn said(&self, words: &[&str]) -> Result<String, Error> {
+        let mut command = self.git();
+        command.args(words);
+        said(&self.place, command)
+    }
+
     fn git(&self) -> Command {
         let mut command = git();
         command.arg("--git-dir").arg(&self.directory);

@@ -1,0 +1,113 @@
+//! Which version made a change: `assay bisect`.
+
+mod drawn;
+mod found;
+mod rows;
+mod words;
+
+use crate::charts::{ChartFile, Place};
+use crate::data::json;
+use crate::document::{Block, Column, Document, Heading, Row, Table, Wish};
+use crate::number::confidence;
+use crate::page::{Content, Page};
+use words::{answer, cost, notes};
+
+pub use found::{Bisection, RangeEnd, SearchedRange, SearchedVersion, VersionStep};
+
+/// The page of a search.
+#[must_use]
+pub fn bisection<'a>(search: &'a Bisection<'a>) -> Page<'a> {
+    Page::new(search)
+}
+
+impl Content for &Bisection<'_> {
+    fn document(&self, wish: &Wish<'_>, then: &mut dyn FnMut(&Document<'_>)) {
+        let mut blocks = vec![Block::Answer(vec![answer(self)])];
+        blocks.extend(Block::notes(notes(self)));
+        blocks.push(Block::Images(wish.images.at(&Place::Elsewhere)));
+        for range in self.ranges.iter().rev() {
+            blocks.extend(section(self, range));
+        }
+        blocks.extend(functions(self));
+        blocks.extend(Block::notes([cost(self)]));
+        let command = |(before, command): &(&str, String)| Block::Command {
+            before: format!("{before}: "),
+            command: command.clone(),
+            after: String::new(),
+        };
+        blocks.extend(self.commands.iter().map(command));
+        then(&Document {
+            title: format!("{} from version to version: {}", self.test, self.range),
+            heading: Heading {
+                before: self.range.to_owned(),
+                small: "which version changed",
+                after: self.test.to_owned(),
+            },
+            blocks,
+            ..Document::default()
+        });
+    }
+
+    fn json(&self) -> Option<String> {
+        Some(json::text(&rows::document(self)))
+    }
+
+    fn charts(&self) -> Vec<ChartFile> {
+        drawn::charts(self)
+    }
+}
+
+/// A range: its versions as a curve and as a table.
+fn section(search: &Bisection<'_>, range: &SearchedRange) -> Vec<Block<'static>> {
+    let is_step = |at: usize| range.steps.iter().any(|step| step.at == at);
+    let is_told = |it: &SearchedVersion| it.ratio.is_some() || it.unusable.is_some();
+    let told = range.versions.iter().enumerate().filter(|(_, it)| is_told(it));
+    let rows = told.map(|(at, it)| {
+        let probability = match it.probability {
+            none if at == 0 || it.unusable.is_some() || none < 0.005 => String::new(),
+            some => confidence(some),
+        };
+        let note = it.unusable.as_ref().map(|why| format!("skipped: {why}"));
+        Row::new([
+            if is_step(at) { "◆".to_owned() } else { String::new() },
+            it.version.name.clone(),
+            words::ratio(search.measure, it.ratio),
+            probability,
+            if it.comparisons == 0 { String::new() } else { it.comparisons.to_string() },
+            note.or_else(|| it.version.title.clone()).unwrap_or_default(),
+        ])
+    });
+    let columns = vec![
+        Column::words(""),
+        Column::words(if search.is_of_commits { "commit" } else { "version" }),
+        Column::numbers(words::ratio_heading(search.measure)),
+        Column::numbers("changed here"),
+        Column::numbers("comparisons"),
+        Column::words(""),
+    ];
+    let mut blocks: Vec<Block<'_>> = drawn::inline(search, range).into_iter().collect();
+    blocks.push(Block::Table(Table::new(columns, rows).flush()));
+    let left = range.versions.len() - range.versions.iter().filter(|it| is_told(it)).count();
+    let untried = (left > 0)
+        .then(|| format!("not needed: {}", assay_model::counted(left as u64, "other version")));
+    blocks.extend(Block::notes(untried.into_iter().chain(words::runners_up(range))));
+    let ends = [0, range.versions.len().saturating_sub(1)].map(|end| range.name(end));
+    Block::section(format!("{} to {}", ends[0], ends[1]), blocks)
+}
+
+/// The functions that changed.
+fn functions(search: &Bisection<'_>) -> Vec<Block<'static>> {
+    if search.functions.is_empty() {
+        return Vec::new();
+    }
+    let columns =
+        vec![Column::words("function"), Column::numbers("change, instructions per operation")];
+    let rows = search.functions.iter().map(|(name, by)| {
+        let sign = if *by > 0.0 { "+" } else { "" };
+        Row::new([name.clone(), format!("{sign}{}", crate::number::thousands(*by))])
+    });
+    Block::section("functions that changed", vec![Block::Table(Table::new(columns, rows).flush())])
+}
+
+#[cfg(test)]
+mod tests;

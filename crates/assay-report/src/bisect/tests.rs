@@ -1,0 +1,124 @@
+//! Tests of what the page of a search says.
+
+use assay_model::{BisectMeasure, BisectVersion, Estimate, Setup};
+
+use super::*;
+use crate::{FORMATS, TextOptions};
+
+fn estimate(value: f64) -> Estimate {
+    Estimate { value, low: value - 0.002, high: value + 0.002 }
+}
+
+fn version(name: &str, series: &str, ratio: Option<f64>, probability: f64) -> SearchedVersion {
+    SearchedVersion {
+        version: BisectVersion {
+            words: format!("mariadb@{name}"),
+            name: name.to_owned(),
+            title: None,
+        },
+        series: series.to_owned(),
+        ratio: ratio.map(estimate),
+        comparisons: ratio.map_or(0, |_| 2),
+        probability,
+        unusable: None,
+    }
+}
+
+fn search(end: RangeEnd) -> Bisection<'static> {
+    let broken = SearchedVersion {
+        unusable: Some("does not start".to_owned()),
+        ..version("11.4.2", "11.4", None, 0.0)
+    };
+    let versions = vec![
+        version("10.11.19", "10.11", Some(1.0), 0.0),
+        broken,
+        version("11.4.5", "11.4", Some(0.901), 0.99),
+        version("11.8.2", "11.8", None, 0.006),
+        version("11.8.9", "11.8", Some(0.899), 0.004),
+    ];
+    let step = |at, probability, ratio| VersionStep {
+        after: if at == 2 { 0 } else { at - 1 },
+        at,
+        probability,
+        ratio: estimate(ratio),
+    };
+    let is_found = end == RangeEnd::Found;
+    Bisection {
+        id: "bisect-1",
+        range: "mariadb@10.11..11.8",
+        test: "points-covered-pk",
+        setup: Setup { clients: 1, tables: 1, rows: 10_000 },
+        measure: BisectMeasure::Instructions,
+        is_of_commits: false,
+        is_of_one_source: false,
+        ranges: vec![SearchedRange {
+            end,
+            versions,
+            steps: if is_found { vec![step(2, 0.99, 0.9)] } else { Vec::new() },
+            runners_up: if is_found { vec![step(3, 0.006, 0.9)] } else { vec![step(2, 0.6, 0.9)] },
+            ends: estimate(0.899),
+            no_step: 0.0,
+            several: 0.01,
+        }],
+        comparisons: 4,
+        builds: 0,
+        elapsed_s: 185.0,
+        functions: vec![("row_search_mvcc".to_owned(), -1234.0)],
+        commands: vec![("the comparison in full", "assay report s1".to_owned())],
+    }
+}
+
+fn text(search: &Bisection<'_>, word: &str) -> String {
+    let format = FORMATS.into_iter().find(|it| it.word == word).unwrap();
+    let options = TextOptions { width: 120, color: false, verbose: true };
+    bisection(search).render(format, &options).unwrap()
+}
+
+#[test]
+fn the_answer_names_version_size_and_probability() {
+    let found = text(&search(RangeEnd::Found), "text");
+    for part in [
+        "points-covered-pk changed at 11.4.5: −10.0% [−10.2%, −9.8%] relative to 10.11.19, probability 99%",
+        "11.4.2 cannot be used",
+        "skipped: does not start",
+        "10.11 and 11.4 are branches",
+        "not needed: 1 other version",
+        "row_search_mvcc",
+        "4 comparisons, nothing built, 3 min 5 s",
+        "assay report s1",
+    ] {
+        let flat = found.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(flat.contains(part), "{part} in\n{found}");
+    }
+    let page = text(&search(RangeEnd::Found), "html");
+    assert!(page.contains("<svg") && page.contains("11.4.5"));
+}
+
+#[test]
+fn a_search_without_an_answer_says_why() {
+    let told = |end| text(&search(end), "text");
+    assert!(told(RangeEnd::NoStep).contains("did not change for certain"));
+    assert!(told(RangeEnd::Unsure).contains("where is not certain"));
+    assert!(told(RangeEnd::Interrupted).contains("was interrupted"));
+    assert!(told(RangeEnd::Nothing).contains("fewer than two"));
+    let empty = Bisection { ranges: Vec::new(), comparisons: 0, ..search(RangeEnd::Found) };
+    assert!(text(&empty, "text").contains("nothing was compared yet"));
+    assert!(text(&empty, "json").contains("\"answer\": null"));
+}
+
+#[test]
+fn json_has_the_contract() {
+    let json: serde_json::Value =
+        serde_json::from_str(&text(&search(RangeEnd::Found), "json")).unwrap();
+    assert_eq!(json["schema"], 1);
+    assert_eq!(json["measure"], "instructions");
+    assert_eq!(json["range"], serde_json::json!(["10.11.19", "11.8.9"]));
+    assert_eq!(json["answer"]["version"], "11.4.5");
+    assert_eq!(json["answer"]["probability"], 0.99);
+    assert_eq!(json["several"], serde_json::json!([]));
+    assert_eq!(json["posterior"].as_array().unwrap().len(), 5);
+    assert_eq!((&json["comparisons"], &json["builds"]), (&4.into(), &0.into()));
+    let none: serde_json::Value =
+        serde_json::from_str(&text(&search(RangeEnd::NoStep), "json")).unwrap();
+    assert!(none["answer"].is_null());
+}

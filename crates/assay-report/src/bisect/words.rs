@@ -1,0 +1,148 @@
+//! What a search says, in words.
+
+use assay_model::{BisectMeasure, Estimate, counted};
+
+use super::found::{Bisection, RangeEnd, SearchedRange, VersionStep};
+use crate::number::{confidence, duration};
+use crate::ratio::{Quotient, change_in_words};
+
+/// The values that versions are compared by, for a sentence.
+fn measured(measure: BisectMeasure) -> &'static str {
+    match measure {
+        BisectMeasure::Qps => "QPS",
+        BisectMeasure::Cpu => "server CPU time per operation",
+        BisectMeasure::Instructions => "instructions per operation",
+    }
+}
+
+/// The heading of their ratios.
+pub(super) fn ratio_heading(measure: BisectMeasure) -> &'static str {
+    match measure {
+        BisectMeasure::Qps => "relative QPS",
+        BisectMeasure::Cpu => "relative CPU/op",
+        BisectMeasure::Instructions => "relative instructions/op",
+    }
+}
+
+/// A ratio to the base in a table. Counts repeat so exactly that more digits say something.
+pub(super) fn ratio(measure: BisectMeasure, ratio: Option<Estimate>) -> String {
+    match ratio {
+        Some(base) if !base.has_interval() && base.value == 1.0 => "base".to_owned(),
+        Some(Estimate { value, low, high })
+            if measure == BisectMeasure::Instructions && (0.1..10.0).contains(&value) =>
+        {
+            format!("{value:.4} [{low:.4}, {high:.4}]")
+        }
+        ratio => Quotient(ratio).to_string(),
+    }
+}
+
+fn change(estimate: Estimate) -> String {
+    change_in_words(estimate).unwrap_or_else(|| "by an unknown amount".to_owned())
+}
+
+/// `11.4.5: −9.6% [−10%, −9%] relative to 10.11.19, probability >99%`.
+fn step(range: &SearchedRange, step: &VersionStep) -> String {
+    format!(
+        "{}: {} relative to {}, probability {}",
+        range.name(step.at),
+        change(step.ratio),
+        range.name(step.after),
+        confidence(step.probability)
+    )
+}
+
+/// The answer in one sentence.
+pub(super) fn answer(search: &Bisection<'_>) -> String {
+    let of = format!("{} of {}", measured(search.measure), search.test);
+    let Some(range) = search.last() else { return format!("{of}: nothing was compared yet") };
+    let ends = [0, range.versions.len().saturating_sub(1)].map(|end| range.name(end));
+    let [first, last] = ends;
+    let most_probable = || match range.runners_up.first().filter(|it| it.probability > 0.0) {
+        Some(place) => format!("the most probable place is {}", step(range, place)),
+        None => "no place is more probable than others".to_owned(),
+    };
+    match range.end {
+        RangeEnd::Found => {
+            let steps: Vec<String> = range.steps.iter().map(|it| step(range, it)).collect();
+            format!("{of} changed at {}", steps.join("; and at "))
+        }
+        RangeEnd::NoStep => format!(
+            "{of} did not change for certain between {first} and {last} ({}), so there is nothing to search",
+            change(range.ends)
+        ),
+        RangeEnd::Unsure => format!(
+            "{of} changed between {first} and {last}, but where is not certain: {}",
+            most_probable()
+        ),
+        RangeEnd::Nothing => format!("{of}: fewer than two of these versions can be used"),
+        RangeEnd::Interrupted => {
+            let so_far = if search.comparisons > 0 {
+                format!(": so far, {}", most_probable())
+            } else {
+                String::new()
+            };
+            format!("{of}: the search was interrupted{so_far}")
+        }
+    }
+}
+
+/// What the reader must know about the answer.
+pub(super) fn notes(search: &Bisection<'_>) -> Vec<String> {
+    let mut notes = Vec::new();
+    let Some(range) = search.last() else { return notes };
+    for it in &range.steps {
+        let between: Vec<&str> = (it.after + 1..it.at).map(|version| range.name(version)).collect();
+        if !between.is_empty() {
+            notes.push(format!(
+                "{} cannot be used, so the change may have come with any of {} to {}",
+                between.join(", "),
+                between.first().copied().unwrap_or_default(),
+                range.name(it.at)
+            ));
+        }
+        let series = |version: usize| range.versions.get(version).map_or("", |it| &it.series);
+        let (before, since) = (series(it.after), series(it.at));
+        if before != since {
+            notes.push(format!(
+                "{before} and {since} are branches with a common ancestor, and {} is the first release of {since} that \
+                 was searched: the change was made on the way there after {before} branched off, unless {before} alone \
+                 changed since then",
+                range.name(it.at)
+            ));
+        }
+    }
+    if !search.is_of_one_source {
+        notes.push(
+            "the versions come from several sources, so a change may be one of their compilers and options".to_owned(),
+        );
+    }
+    if search.measure == BisectMeasure::Instructions && !range.versions.is_empty() {
+        notes.push(
+            "counts of instructions repeat almost exactly, so one comparison decides about a version, and the search \
+             halves the range each time"
+                .to_owned(),
+        );
+    }
+    notes
+}
+
+/// Other places of a change.
+pub(super) fn runners_up(range: &SearchedRange) -> Option<String> {
+    let likely = range.runners_up.iter().filter(|it| it.probability >= 0.005);
+    let told: Vec<String> = likely.map(|it| step(range, it)).collect();
+    (!told.is_empty()).then(|| format!("other places: {}", told.join("; ")))
+}
+
+/// What the search took.
+pub(super) fn cost(search: &Bisection<'_>) -> String {
+    let builds = match search.builds {
+        0 => "nothing built".to_owned(),
+        builds => counted(u64::from(builds), "build"),
+    };
+    format!(
+        "{}, {builds}, {}; ratios are relative to the first version that can be used, with 95% intervals",
+        counted(u64::from(search.comparisons), "comparison"),
+        duration(search.elapsed_s)
+    )
+}

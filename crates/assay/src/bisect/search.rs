@@ -1,0 +1,313 @@
+//! The state of a search, which follows from its studies alone. Pure.
+
+use std::ops::ControlFlow;
+
+use assay_model::{
+    BisectMeasure, BisectPart, BisectVersion, Estimate, StudyRecord, Unusable, Verdict,
+};
+use assay_study::{Bisect, BisectAction, BisectAnswer, BisectNoise, BisectOutcome, BisectPlan};
+
+/// Seconds of a comparison by time.
+pub(super) const COMPARISON_S: f64 = 60.0;
+
+/// Seconds of a build, and of getting a release: only their ratio to the time of a comparison counts.
+const BUILD_S: f64 = 600.0;
+const DOWNLOAD_S: f64 = 30.0;
+
+/// The quantile of the normal distribution for 95% intervals.
+const Z_95: f64 = 1.96;
+
+/// A range that is searched.
+#[derive(Debug, Clone)]
+pub(super) struct Range {
+    pub(super) versions: Vec<BisectVersion>,
+    /// In the order in which they were found.
+    pub(super) unusable: Vec<Unusable>,
+    pub(super) compared: Vec<Compared>,
+}
+
+/// A version that was compared with the base.
+#[derive(Debug, Clone)]
+pub(super) struct Compared {
+    pub(super) study: String,
+    pub(super) base: usize,
+    pub(super) version: usize,
+    pub(super) ratio: Estimate,
+    /// The versions that were known to be unusable before.
+    unusable: usize,
+}
+
+/// What all comparisons of a search have in common.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Terms {
+    pub(super) measure: BisectMeasure,
+    pub(super) is_of_commits: bool,
+    pub(super) comparisons_max: u32,
+}
+
+/// Standard deviations of the log ratio between comparisons by time that should be equal, beyond their own errors, on a
+/// quiet machine; and between builds of one compiler and of several, by time and by count.
+const INSTANCE: f64 = 0.004;
+const BUILD: f64 = 0.003;
+const BUILDS_OF_SEVERAL: f64 = 0.008;
+const BUILD_COUNTED: f64 = 0.0005;
+const BUILDS_COUNTED_OF_SEVERAL: f64 = 0.003;
+
+impl Terms {
+    /// Whether one comparison decides about a version.
+    pub(super) fn is_exact(self) -> bool {
+        self.measure == BisectMeasure::Instructions
+    }
+}
+
+impl Range {
+    pub(super) fn new(versions: Vec<BisectVersion>) -> Self {
+        Self { versions, unusable: Vec::new(), compared: Vec::new() }
+    }
+
+    /// A range within this one, with the comparisons of its versions that were made already.
+    pub(super) fn narrowed(&self, versions: Vec<BisectVersion>) -> Self {
+        let words = |version: usize| self.versions.get(version).map(|it| &it.words);
+        let place = |wanted: &BisectVersion, at: usize| words(at) == Some(&wanted.words);
+        let first = versions.first();
+        let known = self.compared.iter().filter_map(|it| {
+            let version = versions.iter().position(|version| place(version, it.version))?;
+            let is_same_base = first.is_some_and(|base| place(base, it.base));
+            is_same_base.then(|| Compared { base: 0, version, unusable: 0, ..it.clone() })
+        });
+        let compared = known.collect();
+        Self { compared, ..Self::new(versions) }
+    }
+
+    /// Adds what a study of the search found.
+    pub(super) fn add(&mut self, part: &BisectPart, record: &StudyRecord) {
+        for it in &part.unusable {
+            self.skip(it.version, it.why.clone());
+        }
+        let unusable = self.unusable.len();
+        let base = self.base();
+        match outcome(part.measure, record) {
+            Ok(ratio) => self.compared.push(Compared {
+                study: record.study.id.clone(),
+                base,
+                version: part.version,
+                ratio,
+                unusable,
+            }),
+            Err(why) => self.skip(part.version, why),
+        }
+    }
+
+    /// Leaves out a version that cannot be used.
+    pub(super) fn skip(&mut self, version: usize, why: String) {
+        if self.unusable.iter().all(|it| it.version != version) {
+            self.unusable.push(Unusable { version, why });
+        }
+    }
+
+    pub(super) fn why_unusable(&self, version: usize) -> Option<&str> {
+        self.unusable.iter().find(|it| it.version == version).map(|it| it.why.as_str())
+    }
+
+    /// The first version that can be used.
+    pub(super) fn base(&self) -> usize {
+        (0..self.versions.len()).find(|at| self.why_unusable(*at).is_none()).unwrap_or(0)
+    }
+
+    /// Whether a version has run.
+    pub(super) fn has_run(&self, version: usize) -> bool {
+        self.compared.iter().any(|it| it.base == version || it.version == version)
+    }
+
+    /// What to do next, or the answer.
+    pub(super) fn next(&self, terms: Terms) -> ControlFlow<BisectAnswer, BisectAction> {
+        let next = self.after_at_most(terms, terms.comparisons_max);
+        match next {
+            // An exact measure says the same again, and no other version says more.
+            ControlFlow::Continue(action)
+                if terms.is_exact()
+                    && self
+                        .compared
+                        .iter()
+                        .any(|it| (it.base, it.version) == (action.base, action.candidate)) =>
+            {
+                match self.so_far(terms) {
+                    Some(answer) => ControlFlow::Break(answer),
+                    None => ControlFlow::Continue(action),
+                }
+            }
+            next => next,
+        }
+    }
+
+    /// The answer that the comparisons so far allow; `None` without any.
+    pub(super) fn so_far(&self, terms: Terms) -> Option<BisectAnswer> {
+        let used = u32::try_from(self.compared.len()).unwrap_or(u32::MAX);
+        match self.after_at_most(terms, used) {
+            ControlFlow::Break(answer) => Some(answer),
+            ControlFlow::Continue(_) => None,
+        }
+    }
+
+    /// How much comparisons differ that should be equal. A machine on which one comparison is uncertain differs as much
+    /// from one to the next.
+    fn noise(&self, terms: Terms) -> BisectNoise {
+        let build = match (terms.is_exact(), terms.is_of_commits) {
+            (true, true) => BUILD_COUNTED,
+            (true, false) => BUILDS_COUNTED_OF_SEVERAL,
+            (false, true) => BUILD,
+            (false, false) => BUILDS_OF_SEVERAL,
+        };
+        if terms.is_exact() {
+            return BisectNoise { instance: 0.0, build };
+        }
+        let mut errors: Vec<f64> = self.compared.iter().map(|it| error(it.ratio)).collect();
+        errors.retain(|error| error.is_finite());
+        errors.sort_by(f64::total_cmp);
+        let usual = errors.get(errors.len() / 2).copied().unwrap_or(0.0);
+        BisectNoise { instance: usual.max(INSTANCE), build }
+    }
+
+    fn after_at_most(&self, terms: Terms, most: u32) -> ControlFlow<BisectAnswer, BisectAction> {
+        let get_s = if terms.is_of_commits { BUILD_S } else { DOWNLOAD_S };
+        let mut bisect = Bisect::new(BisectPlan {
+            build_s: vec![get_s; self.versions.len()],
+            comparison_s: COMPARISON_S,
+            noise: self.noise(terms),
+            comparisons_max: most,
+        });
+        let mut skipped = self.unusable.iter().zip(1..).peekable();
+        for it in &self.compared {
+            while let Some((unusable, _)) = skipped.next_if(|(_, number)| *number <= it.unusable) {
+                bisect.came(BisectOutcome::Unusable { candidate: unusable.version });
+            }
+            let (log_ratio, se) = (it.ratio.value.ln(), error(it.ratio));
+            bisect.came(BisectOutcome::Compared { candidate: it.version, log_ratio, se });
+        }
+        for (unusable, _) in skipped {
+            bisect.came(BisectOutcome::Unusable { candidate: unusable.version });
+        }
+        bisect.next()
+    }
+}
+
+/// The standard error of the logarithm of a ratio.
+pub(super) fn error(ratio: Estimate) -> f64 {
+    (ratio.high.ln() - ratio.low.ln()) / (2.0 * Z_95)
+}
+
+/// What a study says of its version: its value divided by that of the base, or why it has none.
+fn outcome(measure: BisectMeasure, record: &StudyRecord) -> Result<Estimate, String> {
+    let judgement = assay_verdict::judge(record);
+    let cell = judgement.cells.iter().find(|cell| cell.system == 1);
+    let ratio = cell.and_then(|cell| match measure {
+        BisectMeasure::Qps => cell.rqps,
+        BisectMeasure::Cpu => cell.cpu_ratio,
+        BisectMeasure::Instructions => cell.count.as_ref()?.ratio,
+    });
+    let failed = judgement.cells.iter().find(|cell| cell.verdict == Verdict::Failed);
+    let why = failed.and_then(|cell| cell.failure.clone());
+    match ratio {
+        Some(ratio) => Ok(ratio),
+        None => Err(why.unwrap_or_else(|| "the test could not be measured".to_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TERMS: Terms =
+        Terms { measure: BisectMeasure::Instructions, is_of_commits: false, comparisons_max: 20 };
+
+    /// A search of releases with these values, of which `None` cannot be used.
+    fn searched(values: &[Option<f64>], terms: Terms) -> (Range, BisectAnswer) {
+        let version = |at: usize| BisectVersion {
+            words: format!("mariadb@11.4.{at}"),
+            name: format!("11.4.{at}"),
+            title: None,
+        };
+        let mut range = Range::new((0..values.len()).map(version).collect());
+        for study in 0..100 {
+            let action = match range.next(terms) {
+                ControlFlow::Break(answer) => return (range, answer),
+                ControlFlow::Continue(action) => action,
+            };
+            // What is read back from the ledger goes on in the same way.
+            match (values[action.base], values[action.candidate]) {
+                (None, _) => range.skip(action.base, "broken".to_owned()),
+                (_, None) => range.skip(action.candidate, "broken".to_owned()),
+                (Some(base), Some(value)) => {
+                    let value = value / base;
+                    range.compared.push(Compared {
+                        study: study.to_string(),
+                        base: action.base,
+                        version: action.candidate,
+                        ratio: Estimate { value, low: value * 0.9995, high: value * 1.0005 },
+                        unusable: range.unusable.len(),
+                    });
+                }
+            }
+        }
+        panic!("no end")
+    }
+
+    #[test]
+    fn a_step_between_a_few_releases_is_found_by_count() {
+        let values = [1.0, 1.005, 0.9, 0.902].map(Some);
+        let (range, answer) = searched(&values, TERMS);
+        let places: Vec<_> = answer.steps.iter().map(|it| (it.after, it.at)).collect();
+        assert_eq!(places, [(1, 2)], "{answer:?}");
+        assert!(range.compared.len() <= 3);
+    }
+
+    #[test]
+    fn broken_versions_are_passed_over_even_at_the_ends() {
+        let values = [None, Some(1.0), Some(1.0), None, Some(0.9), Some(0.9), None];
+        let (range, answer) = searched(&values, TERMS);
+        let places: Vec<_> = answer.steps.iter().map(|it| (it.after, it.at)).collect();
+        assert_eq!(places, [(2, 4)], "{answer:?}");
+        assert_eq!(range.base(), 1);
+        assert_eq!(range.why_unusable(0), Some("broken"));
+    }
+
+    #[test]
+    fn a_narrower_range_keeps_what_is_known_of_its_versions() {
+        let (range, _) = searched(&[1.0, 1.0, 0.9, 0.9].map(Some), TERMS);
+        let first = range.versions[0].clone();
+        let new = BisectVersion { words: "mariadb@11.4.0.5".to_owned(), ..first.clone() };
+        let narrower = range.narrowed(vec![first, new.clone(), range.versions[3].clone()]);
+        let known: Vec<usize> = narrower.compared.iter().map(|it| it.version).collect();
+        assert_eq!(known, [2]);
+        assert!(range.narrowed(vec![new, range.versions[3].clone()]).compared.is_empty());
+    }
+
+    #[test]
+    fn a_noisy_machine_is_not_believed_at_once() {
+        let timed = Terms { measure: BisectMeasure::Qps, ..TERMS };
+        let of = |se: f64| {
+            let mut range = Range::new(searched(&[Some(1.0); 3], TERMS).0.versions);
+            let (low, high) = ((-Z_95 * se).exp(), (Z_95 * se).exp());
+            let ratio = Estimate { value: 1.0, low, high };
+            let study = String::new();
+            range.compared.push(Compared { study, base: 0, version: 2, ratio, unusable: 0 });
+            range.noise(timed).instance
+        };
+        assert!((of(0.05) - 0.05).abs() < 1e-9 && of(0.001) == INSTANCE);
+    }
+
+    #[test]
+    fn equal_ends_end_the_search_at_once() {
+        let (range, answer) = searched(&[Some(1.0); 9], TERMS);
+        assert_eq!((answer.steps.len(), range.compared.len()), (0, 1), "{answer:?}");
+        let (_, none) = searched(&[None, Some(1.0), None], TERMS);
+        assert!(none.steps.is_empty());
+    }
+
+    #[test]
+    fn changes_everywhere_end_an_exact_search_when_all_are_known() {
+        let values = [1.0, 1.1, 1.21, 1.3, 1.45].map(Some);
+        let (range, _) = searched(&values, TERMS);
+        assert!(range.compared.len() <= 4);
+    }
+}

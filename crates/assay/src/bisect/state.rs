@@ -1,0 +1,100 @@
+//! A search as its studies say it is. Pure.
+
+use std::collections::BTreeSet;
+
+use assay_model::{BisectPart, BisectVersion, StudyRecord};
+use assay_plan::Request;
+use assay_study::{BisectAnswer, BisectEnd, BisectStep};
+
+use super::range::{Range as Wanted, within_step};
+use super::search::{Range, Terms};
+
+/// A search, with what its studies found so far.
+pub(super) struct Search {
+    pub(super) id: String,
+    /// What is searched, as the user named it.
+    pub(super) words: String,
+    /// What each comparison asks for, without its systems.
+    pub(super) request: Request,
+    pub(super) terms: Terms,
+    /// The names of all releases between its ends; none for commits.
+    pub(super) releases: Vec<String>,
+    /// The ranges that were searched, the present one last.
+    pub(super) ranges: Vec<Range>,
+    /// Seconds that it took before this process went on with it.
+    pub(super) spent_s: f64,
+    /// The study that was being measured when the search was cut off.
+    pub(super) unfinished: Option<String>,
+}
+
+impl Search {
+    pub(super) fn begun(part: &BisectPart, record: &StudyRecord) -> Self {
+        let request = assay_plan::request_of(&record.study).unwrap_or_default();
+        let is_git = |words: &str| words.contains("@git:");
+        Self {
+            id: part.id.clone(),
+            words: part.range.clone(),
+            request: Request { systems: Vec::new(), ..request },
+            terms: Terms {
+                measure: part.measure,
+                is_of_commits: part.versions.first().is_some_and(|it| is_git(&it.words)),
+                comparisons_max: part.comparisons_max,
+            },
+            releases: part.releases.clone(),
+            ranges: Vec::new(),
+            spent_s: 0.0,
+            unfinished: None,
+        }
+    }
+
+    /// Adds a study, in the order in which they began.
+    pub(super) fn add(&mut self, part: &BisectPart, record: &StudyRecord) {
+        if self.ranges.len() <= part.level as usize {
+            let versions = part.versions.clone();
+            self.ranges.push(match self.ranges.last() {
+                Some(wider) => wider.narrowed(versions),
+                None => Range::new(versions),
+            });
+        }
+        self.spent_s = part.spent_s + record.elapsed_s();
+        if !record.finished {
+            self.unfinished = Some(record.study.id.clone());
+        } else if let Some(range) = self.ranges.get_mut(part.level as usize) {
+            range.add(part, record);
+        }
+    }
+
+    pub(super) fn range(&self) -> Option<&Range> {
+        self.ranges.last()
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        let is_open = |range: &Range| range.next(self.terms).is_continue();
+        self.unfinished.is_none() && !self.range().is_none_or(is_open) && self.narrower().is_none()
+    }
+
+    /// The releases within the step that was found between two series; `None` if there is none or no such step.
+    pub(super) fn narrower(&self) -> Option<Vec<BisectVersion>> {
+        let [range] = self.ranges.as_slice() else { return None };
+        let step = largest(&range.next(self.terms).break_value()?)?;
+        let [after, at] = [step.after, step.at].map(|at| range.versions.get(at));
+        let words = Wanted::read(&self.words, None).ok()?;
+        let within = within_step(words.product, &self.releases, [&after?.name, &at?.name])?;
+        // A version that the range has already is no narrower range.
+        let is_new = within.iter().any(|it| range.versions.iter().all(|known| known.name != *it));
+        is_new.then(|| within.iter().map(|it| words.release(it)).collect())
+    }
+
+    /// The comparisons of all ranges.
+    pub(super) fn comparisons(&self) -> usize {
+        let all = self.ranges.iter().flat_map(|range| &range.compared);
+        all.map(|it| it.study.as_str()).collect::<BTreeSet<_>>().len()
+    }
+}
+
+/// The largest change of an answer, if all changes are certain.
+pub(super) fn largest(answer: &BisectAnswer) -> Option<BisectStep> {
+    let size = |step: &BisectStep| step.ratio.value.ln().abs();
+    let steps = answer.steps.iter().filter(|_| answer.end == BisectEnd::Found);
+    steps.max_by(|a, b| size(a).total_cmp(&size(b))).copied()
+}

@@ -1,0 +1,197 @@
+//! A search as its page shows it. Pure, but for reading the counts of two studies.
+
+use anyhow::Result;
+use assay_ledger::Ledger;
+use assay_model::{Estimate, Setup, StudyRecord};
+use assay_plan::parse_system;
+use assay_report::{Bisection, RangeEnd, SearchedRange, SearchedVersion, VersionStep};
+use assay_study::{BisectAnswer, BisectEnd, BisectStep, pooled};
+
+use super::search::{Compared, Range, Terms, error};
+use super::state::{Search, largest};
+use crate::recorded;
+
+/// Functions that are named.
+const FUNCTIONS: usize = 8;
+
+/// The quantile of the normal distribution for 95% intervals.
+const Z_95: f64 = 1.96;
+
+/// The page of a search.
+pub(super) fn told(search: &Search, is_interrupted: bool, functions: Functions) -> Bisection<'_> {
+    let last = search.ranges.len().saturating_sub(1);
+    let ranges = search.ranges.iter().enumerate();
+    let ranges = ranges.map(|(at, it)| range(it, search.terms, is_interrupted && at == last));
+    let ranges: Vec<SearchedRange> = ranges.collect();
+    let built = search.ranges.iter().map(built).sum();
+    let mut commands = Vec::new();
+    let step = ranges.last().and_then(|it| Some((it, it.largest()?)));
+    if let Some((range, step)) = step {
+        let words = |at: usize| range.versions.get(at).map_or("", |it| it.version.words.as_str());
+        let command =
+            if search.request.count == assay_model::Counting::Only { "count" } else { "compare" };
+        let quoted = [step.after, step.at].map(|at| assay_plan::shell_quoted(words(at)));
+        let tests = search.request.tests.join(",");
+        commands.push((
+            "the two versions side by side",
+            format!(
+                "assay {command} {} --tests {}",
+                quoted.join(" "),
+                assay_plan::shell_quoted(&tests)
+            ),
+        ));
+    }
+    if let Some(study) = functions.study {
+        commands.push(("the comparison that has the change", format!("assay report {study}")));
+    }
+    Bisection {
+        id: &search.id,
+        range: &search.words,
+        test: search.request.tests.first().map_or("", String::as_str),
+        setup: functions.setup.unwrap_or(Setup { clients: 1, tables: 1, rows: 1 }),
+        measure: search.terms.measure,
+        is_of_commits: search.terms.is_of_commits,
+        is_of_one_source: search.terms.is_of_commits || search.request.source.is_some(),
+        ranges,
+        comparisons: u32::try_from(search.comparisons()).unwrap_or(u32::MAX),
+        builds: if search.terms.is_of_commits { built } else { 0 },
+        elapsed_s: search.spent_s,
+        functions: functions.changes,
+        commands,
+    }
+}
+
+fn built(range: &Range) -> u32 {
+    let tried = (0..range.versions.len())
+        .filter(|at| range.has_run(*at) || range.why_unusable(*at).is_some());
+    u32::try_from(tried.count()).unwrap_or(u32::MAX)
+}
+
+fn range(range: &Range, terms: Terms, is_interrupted: bool) -> SearchedRange {
+    let answer = match range.next(terms) {
+        std::ops::ControlFlow::Break(answer) => Some(answer),
+        std::ops::ControlFlow::Continue(_) => range.so_far(terms),
+    };
+    let end = match answer.as_ref().map(|it| it.end) {
+        _ if is_interrupted => RangeEnd::Interrupted,
+        Some(BisectEnd::Found) => RangeEnd::Found,
+        Some(BisectEnd::NoStep) => RangeEnd::NoStep,
+        Some(BisectEnd::Budget) => RangeEnd::Unsure,
+        Some(BisectEnd::NothingToCompare) | None => RangeEnd::Nothing,
+    };
+    let of = |version: usize| {
+        let compared = range.compared.iter().filter(|it| it.version == version);
+        if version == range.base() { Some((0.0, 0.0)) } else { log_ratio(compared) }
+    };
+    // What is counted of two versions says more of the change between them than the mean of all versions does.
+    let direct = |it: &BisectStep| {
+        let (after, at) = of(it.after).zip(of(it.at)).filter(|_| terms.is_exact())?;
+        Some(ratio((at.0 - after.0, at.1.hypot(after.1))))
+    };
+    let step = |it: &BisectStep| VersionStep {
+        after: it.after,
+        at: it.at,
+        probability: it.probability,
+        ratio: direct(it).unwrap_or(it.ratio),
+    };
+    let steps = |of: fn(&BisectAnswer) -> &Vec<BisectStep>| {
+        answer.iter().flat_map(|it| of(it).iter().map(step)).collect()
+    };
+    let versions = range.versions.iter().enumerate().map(|(at, version)| {
+        let own = || range.compared.iter().filter(move |it| it.version == at);
+        let posterior = answer.as_ref().and_then(|it| it.posterior.get(at));
+        let series =
+            parse_system(&version.words).map(|spec| spec.product.series(&version.name).to_owned());
+        SearchedVersion {
+            version: version.clone(),
+            series: series.unwrap_or_default(),
+            ratio: match at == range.base() && range.has_run(at) {
+                true => Some(Estimate::without_interval(1.0)),
+                false => log_ratio(own()).map(ratio),
+            },
+            comparisons: u32::try_from(own().count()).unwrap_or(u32::MAX),
+            probability: posterior.copied().unwrap_or(0.0),
+            unusable: range.why_unusable(at).map(str::to_owned),
+        }
+    });
+    let versions = versions.map(|it| match terms.is_of_commits {
+        true => SearchedVersion { series: String::new(), ..it },
+        false => it,
+    });
+    SearchedRange {
+        end,
+        versions: versions.collect(),
+        steps: steps(|it| &it.steps),
+        runners_up: steps(|it| &it.runners_up),
+        ends: answer.as_ref().map_or(Estimate::without_interval(1.0), |it| it.ends),
+        no_step: answer.as_ref().map_or(1.0, |it| it.no_step),
+        several: answer.as_ref().map_or(0.0, |it| it.several),
+    }
+}
+
+/// What all comparisons of a version say together: the logarithm of its ratio, and the error of that.
+fn log_ratio<'a>(compared: impl Iterator<Item = &'a Compared>) -> Option<(f64, f64)> {
+    let logs = compared.map(|it| (it.ratio.value.ln(), error(it.ratio)));
+    pooled(&logs.collect::<Vec<_>>())
+}
+
+fn ratio((mean, se): (f64, f64)) -> Estimate {
+    let [value, low, high] = [mean, mean - Z_95 * se, mean + Z_95 * se].map(f64::exp);
+    Estimate { value, low, high }
+}
+
+/// What two studies say of the step that was found.
+#[derive(Default)]
+pub(super) struct Functions {
+    /// The study that compared the version which has the change.
+    study: Option<String>,
+    setup: Option<Setup>,
+    changes: Vec<(String, f64)>,
+}
+
+/// The functions that changed at the step: the counts of the version after it, beside those of the version before it.
+pub(super) fn functions(search: &Search, ledger: &Ledger) -> Result<Functions> {
+    let first = search.ranges.iter().flat_map(|it| &it.compared).next();
+    let Some(first) = first else { return Ok(Functions::default()) };
+    let setup = ledger.read(&first.study)?.study.setups.first().copied();
+    let none = Functions { setup, ..Functions::default() };
+    let Some(range) = search.ranges.last() else { return Ok(none) };
+    let answer = range.next(search.terms).break_value();
+    let Some(step) = answer.as_ref().and_then(largest) else { return Ok(none) };
+    let study_of = |version: usize| range.compared.iter().rev().find(|it| it.version == version);
+    let Some(at) = study_of(step.at) else { return Ok(none) };
+    let mut record = recorded::read(ledger, &at.study)?;
+    if step.after != at.base {
+        let Some(after) = study_of(step.after) else { return Ok(none) };
+        record = beside(record, recorded::read(ledger, &after.study)?);
+    }
+    Ok(Functions { study: Some(at.study.clone()), changes: changes(&record), ..none })
+}
+
+/// The other system of the first study, with that of the second one as its base.
+fn beside(mut record: StudyRecord, base: StudyRecord) -> StudyRecord {
+    record.counts.retain(|count| count.system == 1);
+    let of_base = base.counts.into_iter().filter(|count| count.system == 1);
+    record.counts.extend(of_base.map(|count| assay_model::CellCount { system: 0, ..count }));
+    if let Some(system) = base.systems.into_iter().nth(1)
+        && let Some(place) = record.systems.first_mut()
+    {
+        *place = assay_model::System { is_base: true, ..system };
+    }
+    record
+}
+
+fn changes(record: &StudyRecord) -> Vec<(String, f64)> {
+    let judgement = assay_verdict::judge(record);
+    let mut cells = judgement.cells.iter().filter(|cell| cell.system == 1);
+    let instructions = cells.find_map(|cell| cell.count.as_ref()?.functions.as_ref());
+    let Some(instructions) = instructions else { return Vec::new() };
+    let all = instructions.denominator() as f64;
+    let named = instructions.changes.iter().map(|change| {
+        let names = change.functions.iter().map(|it| {
+            it.function.clone().unwrap_or_else(|| format!("other functions of {}", it.module))
+        });
+        (names.take(2).collect::<Vec<_>>().join(", "), change.by as f64 / all)
+    });
+    named.filter(|(_, by)| by.abs() >= 1.0).take(FUNCTIONS).collect()
+}
