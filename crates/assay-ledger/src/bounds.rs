@@ -9,13 +9,13 @@ mod user;
 use std::ops::RangeInclusive;
 
 use assay_model::limits::{
-    ATTACHMENT_BYTES, BLOCKS, CELLS, CLIENTS, NAME_BYTES, ROUNDS, ROWS, SERIES_COUNTS, SHARDS, SLICE_MS,
-    SYSTEMS, TABLES, TURNS,
+    ATTACHMENT_BYTES, BLOCKS, CELLS, CLIENTS, NAME_BYTES, ROUNDS, ROWS, SERIES_COUNTS, SHARDS,
+    SLICE_MS, SYSTEMS, TABLES, TURNS,
 };
 use assay_model::{
     Attachment, Block, CellId, Class, DataSet, Definition, Examination, Fill, Gate, Instance,
-    Noise, PlannedCell, Quantiles, Schema, Scratch, Series, Setup, ShardRun, Slice, Study, StudyEvent,
-    StudySummary, System, TableForm,
+    Noise, PlannedCell, Quantiles, Schema, Scratch, Series, Setup, ShardRun, Slice, Study,
+    StudyEvent, StudySummary, System, TableForm,
 };
 
 use self::range::{distribution, within};

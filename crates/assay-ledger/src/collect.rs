@@ -116,8 +116,7 @@ fn collect(
 ) -> Result<Collected, Failed> {
     let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
     let name = "SELECT name FROM name WHERE study = ?";
-    let name: Option<String> =
-        transaction.query_row(name, [study], |row| row.get(0)).optional()?;
+    let name: Option<String> = transaction.query_row(name, [study], |row| row.get(0)).optional()?;
     manage::delete(&transaction, study)?;
     manage::refuse_taken(&transaction, study)?;
     manage::refuse_hiding(&transaction, study)?;
@@ -178,7 +177,14 @@ struct Whole {
 
 /// Columns of a study that differ from shard to shard.
 const OWN: [&str; 9] = [
-    "id", "started_ms", "budget_s", "blocks", "setups", "gate", "finished", "judged_by",
+    "id",
+    "started_ms",
+    "budget_s",
+    "blocks",
+    "setups",
+    "gate",
+    "finished",
+    "judged_by",
     "assay_version",
 ];
 
@@ -199,7 +205,9 @@ impl Whole {
             if self.alike.get(key).is_some_and(|known| known != value) {
                 return Some(match key.0 {
                     "study" => "has another study file or another assay".to_owned(),
-                    "system" => format!("measured another build or other options of system {}", key.1),
+                    "system" => {
+                        format!("measured another build or other options of system {}", key.1)
+                    }
                     "content" => "has other rows in its tables".to_owned(),
                     _ => format!("measured other work under the name of {}", key.1),
                 });
@@ -275,12 +283,7 @@ impl Whole {
         self.of > 0 && self.ended.len() == self.of as usize
     }
 
-    fn study(
-        &mut self,
-        columns: &[String],
-        row: &mut [Value],
-        shard: u32,
-    ) -> Result<(), Problem> {
+    fn study(&mut self, columns: &[String], row: &mut [Value], shard: u32) -> Result<(), Problem> {
         let number = |column| match value(columns, row, column) {
             Some(Value::Integer(number)) => *number,
             _ => 0,

@@ -171,7 +171,8 @@ pub(crate) fn add(connection: &Connection, study: &str, run: &Run) -> Result<(),
     let doctor = doctor.map(json).transpose()?;
     run.shard.as_ref().map_or(Ok(()), storable)?;
     let shard = run.shard.as_ref().map(json).transpose()?;
-    let sql = "INSERT INTO run (study, started_ms, assay_version, doctor, shard) VALUES (?, ?, ?, ?, ?)";
+    let sql =
+        "INSERT INTO run (study, started_ms, assay_version, doctor, shard) VALUES (?, ?, ?, ?, ?)";
     connection.execute(sql, params![study, run.started_ms, run.assay_version, doctor, shard])?;
     let (id, host) = (connection.last_insert_rowid(), &run.host);
     connection.execute(

@@ -8,7 +8,6 @@ use assay_model::{DataSet, Experiment, Setup, Study, thousands};
 
 use crate::error::Error;
 use crate::outlook::{block_s, once_s};
-use crate::participants::Plan;
 
 /// A part of a study: some of its cells, and of these every `step`-th block from `first` on.
 ///
@@ -41,7 +40,8 @@ pub fn shards(study: &Study, systems: usize, count: u32) -> Result<Vec<Part>, Er
     let parts = count.div_ceil(blocks);
     let steps = (0..parts).map(|part| count / parts + u32::from(part < count % parts));
     let steps: Vec<u32> = steps.collect();
-    let seconds = |cells: &Range<usize>| once_s(study.cells.get(cells.clone()).unwrap_or_default(), systems);
+    let seconds =
+        |cells: &Range<usize>| once_s(study.cells.get(cells.clone()).unwrap_or_default(), systems);
     let weights: Vec<f64> = units.iter().map(seconds).collect();
     let all_s = weights.iter().sum::<f64>().max(f64::MIN_POSITIVE);
     let mut shards = Vec::new();
@@ -76,18 +76,22 @@ pub fn shards(study: &Study, systems: usize, count: u32) -> Result<Vec<Part>, Er
     Ok(shards)
 }
 
-/// The plan of one shard, with its part of the study; `number` is from 1.
+/// The study of one shard, with the part that it is; `number` is from 1.
 ///
 /// # Errors
 /// As [`shards`], and when there is no shard of this number.
-pub fn shard(plan: Plan, number: u32, of: u32) -> Result<(Plan, Part), Error> {
-    let shards = shards(&plan.study, plan.systems.len(), of)?;
+pub fn shard(
+    mut study: Study,
+    systems: usize,
+    number: u32,
+    of: u32,
+) -> Result<(Study, Part), Error> {
+    let shards = shards(&study, systems, of)?;
     let part = number.checked_sub(1).and_then(|it| shards.into_iter().nth(it as usize));
     let Some(part) = part else {
         let why = format!("the shards are numbered from 1 to {of}");
         return Err(Error::OutOfRange { option: "--shard", value: number.to_string(), why });
     };
-    let mut study = plan.study;
     study.cells = study.cells.get(part.cells.clone()).unwrap_or_default().to_vec();
     let used: BTreeSet<Setup> = study.cells.iter().map(|cell| cell.id.setup).collect();
     study.setups.retain(|setup| used.contains(setup));
@@ -97,7 +101,7 @@ pub fn shard(plan: Plan, number: u32, of: u32) -> Result<(Plan, Part), Error> {
     study.budget_s = part.budget_s;
     // Shards with the same cells have as many blocks each.
     study.blocks = study.blocks.next_multiple_of(part.step).min(*BLOCKS.end());
-    Ok((Plan { study, ..plan }, part))
+    Ok((study, part))
 }
 
 /// Cells that stay together: the tests on one data set where they run in a sequence, and all steps of the Insert
@@ -138,7 +142,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{MachineFacts, Request, plan};
+    use crate::{MachineFacts, Plan, Request, plan};
 
     const MACHINE: MachineFacts = MachineFacts { cpus: 4, memory_mb: 640_000, disk_mb: 500_000 };
 
@@ -163,8 +167,8 @@ mod tests {
             budget_s: plan.study.budget_s,
         };
         assert_eq!(split(&plan, 1), [whole]);
-        let (narrowed, _) = shard(plan.clone(), 1, 1).unwrap();
-        assert_eq!(narrowed, plan);
+        let (narrowed, _) = shard(plan.study.clone(), 2, 1, 1).unwrap();
+        assert_eq!(narrowed, plan.study);
     }
 
     #[test]
@@ -185,7 +189,7 @@ mod tests {
         let error = shards(&counted.study, 2, 33).unwrap_err().to_string();
         assert!(error.contains("at most 32 shards"), "{error}");
         assert!(shards(&counted.study, 2, 0).is_err());
-        assert!(shard(counted, 3, 2).is_err());
+        assert!(shard(counted.study, 2, 3, 2).is_err());
     }
 
     #[test]
@@ -203,8 +207,8 @@ mod tests {
         let cells: Vec<_> = split(&two, 2).into_iter().map(|part| part.cells).collect();
         let half = two.study.cells.len() / 2;
         assert_eq!(cells, [0..half, half..2 * half]);
-        let (second, _) = shard(two, 2, 2).unwrap();
-        assert_eq!(second.study.setups.len(), 1);
+        let (second, _) = shard(two.study, 2, 2, 2).unwrap();
+        assert_eq!(second.setups.len(), 1);
     }
 
     proptest! {

@@ -154,7 +154,8 @@ fn from_request(
     let written = Written::of(&request);
     let begun =
         Begun::Now { offline: request.offline, accept_expired_index: request.accept_expired_index };
-    let of_shard = plan.shard.as_ref().map(|shard| shards::begun(&ledger, shard)).transpose()?;
+    let of_shard =
+        plan.shard.as_ref().map(|shard| shards::begun(&mut ledger, shard)).transpose()?;
     let measured = measure(args, junit, &cache_dir, &mut ledger, &begun, |env, ledger| {
         match of_shard.flatten() {
             Some(id) => shards::go_on(&id, plan, env, ledger),

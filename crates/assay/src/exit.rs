@@ -38,7 +38,7 @@ impl Exit {
             }
             Self::Incomplete => {
                 "Finished, but incomplete: a test could not be measured; `verify` found a difference; an import left \
-                 something out; a gate has undecided tests or a claim cannot be decided, without `--allow-undecided`; \
+                 something out; `collect` lacks a shard or its end; a gate has undecided tests or a claim cannot be decided, without `--allow-undecided`; \
                  `bench` sent fewer events than `--rate` asked for."
             }
             Self::Interrupted => {

@@ -49,7 +49,7 @@ impl Found {
     pub(super) fn collect_into(&self, ledger: &mut Ledger) -> Result<Collected> {
         let counted: Vec<&Attempt> = self.counted().collect();
         // An attempt that cannot be read is one shard less, not the end.
-        let rows = counted.into_iter().filter_map(|attempt| match rows(attempt) {
+        let rows = counted.into_iter().filter_map(|attempt| match attempt.rows() {
             Ok(rows) => Some(Ok(rows)),
             Err(error) => {
                 print(&format!("warning: left out: {error:#}"));
@@ -65,8 +65,11 @@ impl Found {
     }
 }
 
-fn rows(attempt: &Attempt) -> Result<StudyRows> {
-    Ok(open_ledger(&attempt.file)?.rows(&attempt.study.id)?)
+impl Attempt {
+    /// All that the ledger has of it.
+    pub(super) fn rows(&self) -> Result<StudyRows> {
+        Ok(open_ledger(&self.file)?.rows(&self.study.id)?)
+    }
 }
 
 /// A shard in the result.
@@ -216,8 +219,8 @@ fn one_study(attempts: &[Attempt], wanted: Option<&str>) -> Result<String> {
     }
 }
 
-/// The ledger files below a place.
-fn ledgers(place: &Path, depth: u32, files: &mut BTreeSet<PathBuf>) -> Result<()> {
+/// The ledger files below a place, this many directories deep.
+pub(super) fn ledgers(place: &Path, depth: u32, files: &mut BTreeSet<PathBuf>) -> Result<()> {
     if !place.is_dir() {
         files.insert(place.to_owned());
         return Ok(());
@@ -235,7 +238,7 @@ fn ledgers(place: &Path, depth: u32, files: &mut BTreeSet<PathBuf>) -> Result<()
     Ok(())
 }
 
-fn of_file(file: &Path) -> Result<Vec<Attempt>> {
+pub(super) fn of_file(file: &Path) -> Result<Vec<Attempt>> {
     let cannot = || format!("cannot read `{}`", file.display());
     let studies = open_ledger(file).with_context(cannot)?.shards().with_context(cannot)?;
     Ok(studies.into_iter().map(|study| Attempt { file: file.to_owned(), study }).collect())

@@ -5,10 +5,12 @@ mod job;
 mod status;
 mod submit;
 
+use std::collections::BTreeSet;
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Result;
-use assay_ledger::Ledger;
+use assay_ledger::{Ledger, ShardStudy};
 use assay_model::ShardRun;
 use assay_plan::{Part, Plan, Request};
 
@@ -16,6 +18,7 @@ use crate::cli::ShardNumber;
 use crate::study::{self, NoResume, OtherMachine, Stopped};
 use crate::systems::{Environment, key};
 
+use collect::Attempt;
 pub(crate) use collect::collect;
 pub(crate) use status::status;
 pub(crate) use submit::submit;
@@ -38,7 +41,8 @@ fn name(plan: &Plan, of: u32) -> Result<String> {
         let (workload, offline, accept_expired_index) = (None, false, false);
         assay_plan::write_study(&Request { workload, offline, accept_expired_index, ..request })
     });
-    let cells = study.cells.iter().map(|cell| (&cell.id.test.name, &cell.id.test.digest, cell.id.setup));
+    let cells =
+        study.cells.iter().map(|cell| (&cell.id.test.name, &cell.id.test.digest, cell.id.setup));
     let cells = serde_json::to_string(&cells.collect::<Vec<_>>())?;
     let version = format!("{} {}", study.assay_version, study.workload_version);
     let digest = key(&[&recipe.unwrap_or_default(), &cells, &version, &of.to_string()]);
@@ -49,9 +53,11 @@ fn name(plan: &Plan, of: u32) -> Result<String> {
 pub(crate) fn narrowed(plan: Plan, shard: ShardNumber) -> Result<Plan> {
     let ShardNumber { number, of } = shard;
     let study = name(&plan, of)?;
-    let (plan, Part { first, step, .. }) = assay_plan::shard(plan, number, of)?;
-    let shard = ShardRun { study, number, of, first, step, attempt: String::new(), node: String::new() };
-    Ok(Plan { shard: Some(here(shard)), ..plan })
+    let systems = plan.systems.len();
+    let (narrow, Part { first, step, .. }) = assay_plan::shard(plan.study, systems, number, of)?;
+    let shard =
+        ShardRun { study, number, of, first, step, attempt: String::new(), node: String::new() };
+    Ok(Plan { study: narrow, shard: Some(here(shard)), ..plan })
 }
 
 /// A shard as this process measures it.
@@ -76,19 +82,56 @@ fn attempt() -> String {
 }
 
 fn short(text: &str) -> String {
-    text.trim().chars().filter(|it| !it.is_control()).take(assay_model::limits::NAME_BYTES / 4).collect()
+    text.trim()
+        .chars()
+        .filter(|it| !it.is_control())
+        .take(assay_model::limits::NAME_BYTES / 4)
+        .collect()
 }
 
-/// The study of a ledger in which a shard has been measured, or in which this machine began to measure it.
-pub(crate) fn begun(ledger: &Ledger, shard: &ShardRun) -> Result<Option<String>> {
-    let mut studies = ledger.shards()?;
-    studies.retain(|it| (&it.shard.study, it.shard.number) == (&shard.study, shard.number));
-    studies.retain(|it| it.finished || it.shard.node == shard.node);
-    Ok(studies.into_iter().max_by_key(|it| (it.finished, it.started_ms)).map(|it| it.id))
+/// The study in which a shard has been measured or begun: the attempt that is most complete, of this ledger and of
+/// those in its directory. One of another ledger is copied, because another node may still write to it.
+pub(crate) fn begun(ledger: &mut Ledger, shard: &ShardRun) -> Result<Option<String>> {
+    let is_it =
+        |it: &ShardStudy| (&it.shard.study, it.shard.number) == (&shard.study, shard.number);
+    let rank = |it: &ShardStudy| (it.finished, it.slices, it.started_ms);
+    let own = ledger.shards()?.into_iter().filter(|it| is_it(it)).max_by_key(rank);
+    let others = beside(ledger.path()).into_iter().filter(|it| is_it(&it.study));
+    let best = others.max_by_key(|it| rank(&it.study));
+    let more = |it: &Attempt| own.as_ref().is_none_or(|own| rank(&it.study) > rank(own));
+    let Some(best) = best.filter(|it| it.study.slices > 0 && more(it)) else {
+        return Ok(own.map(|it| it.id));
+    };
+    match best.rows() {
+        Ok(rows) => {
+            let id = best.study.id;
+            if ledger.contains(&id)? {
+                ledger.remove(std::slice::from_ref(&id))?;
+            }
+            ledger.add_rows(&[rows])?;
+            Ok(Some(id))
+        }
+        // It may be written to at this moment.
+        Err(error) => {
+            log::warn!("{error:#}");
+            Ok(own.map(|it| it.id))
+        }
+    }
 }
 
-/// Goes on with a shard that was begun on this machine, or begins it anew if that cannot be continued. A scheduler may
-/// have started it again while the first attempt still runs.
+/// The attempts in the other ledgers of a ledger's directory, as far as they can be read.
+fn beside(ledger: &Path) -> Vec<Attempt> {
+    let mut files = BTreeSet::new();
+    let directory = ledger.parent().unwrap_or(Path::new("."));
+    if let Err(error) = collect::ledgers(directory, 0, &mut files) {
+        log::debug!("{error:#}");
+    }
+    files.remove(ledger);
+    files.iter().filter_map(|file| collect::of_file(file).ok()).flatten().collect()
+}
+
+/// Goes on with a shard that was begun, or begins it anew if that cannot be continued. A scheduler may have started it
+/// again while the first attempt still runs.
 pub(crate) fn go_on(
     id: &str,
     plan: Plan,
@@ -103,7 +146,8 @@ pub(crate) fn go_on(
             break record.finished;
         }
         if !std::mem::replace(&mut is_told, true) {
-            env.progress.note("an earlier attempt still measures this shard; waiting until it ends");
+            env.progress
+                .note("an earlier attempt still measures this shard; waiting until it ends");
         }
         env.interrupt.check().map_err(|error| stopped(error.into()))?;
         std::thread::sleep(WAIT);

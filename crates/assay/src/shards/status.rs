@@ -85,7 +85,8 @@ fn verdicts(found: &Found) -> Result<BTreeMap<&'static str, u32>> {
     }
     let record = recorded::read(&ledger, &found.study)?;
     let is_other = |system: usize| record.systems.get(system).is_some_and(|it| !it.is_base);
-    for cell in assay_verdict::judge(&record).conclusions().iter().filter(|it| is_other(it.system)) {
+    for cell in assay_verdict::judge(&record).conclusions().iter().filter(|it| is_other(it.system))
+    {
         *counts.entry(Verdict::word(cell.verdict)).or_default() += 1;
     }
     Ok(counts)

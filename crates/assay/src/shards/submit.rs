@@ -80,12 +80,8 @@ fn request(args: &Submit) -> Result<Request> {
         [one] if one == "-" || Path::new(one).extension().is_some_and(|it| it == "toml") => one,
         systems => return absolute(args.request(systems)),
     };
-    let nothing_else = Request {
-        source: None,
-        offline: false,
-        accept_expired_index: false,
-        ..args.request(&[])
-    };
+    let nothing_else =
+        Request { source: None, offline: false, accept_expired_index: false, ..args.request(&[]) };
     if nothing_else != usual() {
         bail!(Advised::new(
             "a study file has the options of the study",
@@ -108,9 +104,8 @@ fn usual() -> Request {
 
 /// A request that means the same in every directory.
 fn absolute(mut request: Request) -> Result<Request> {
-    let path = |path: String| -> Result<String> {
-        Ok(std::path::absolute(path)?.display().to_string())
-    };
+    let path =
+        |path: String| -> Result<String> { Ok(std::path::absolute(path)?.display().to_string()) };
     request.workload = request.workload.map(path).transpose()?;
     let configs: Vec<&mut SystemRequest> = request.systems.iter_mut().collect();
     for system in configs {

@@ -15,8 +15,8 @@ use assay_study::TurnLength;
 use jiff::Timestamp;
 
 use crate::clock::now_ms;
-use crate::{recorded, shards};
 use crate::systems::{Participant, data_fact, shortened, terms_of};
+use crate::{recorded, shards};
 
 /// Writes a study as it happens.
 pub(crate) struct Recorder<'a> {
