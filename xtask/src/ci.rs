@@ -66,8 +66,8 @@ pub fn run() -> Result<()> {
 }
 
 /// What takes too long for every change: all tests as a plain user and as root, beside two threads that keep the CPUs
-/// busy, because no test may depend on a quiet machine; then those of the lab, and studies that are
-/// killed and resumed at random moments.
+/// busy, because no test may depend on a quiet machine; then those of the lab, studies that are
+/// killed and resumed at random moments, and studies on many nodes.
 pub fn nightly() -> Result<()> {
     ensure!(is_root()?, "only root can run the tests of what assay does for root");
     let programs = timed("building the tests", || suite::build(suite::Selection::default()))?;
@@ -81,8 +81,17 @@ pub fn nightly() -> Result<()> {
         "its lints",
         &["clippy", "--manifest-path", "lab/Cargo.toml", "--all-targets", "--", "-D", "warnings"],
     )?;
-    let killed = [find(&programs, "assay", "kill_and_resume")?.only(&["--ignored"])];
-    timed("studies that are killed", || suite::run(&killed, User::plain()?))
+    let long = [
+        ("assay", "kill_and_resume"),
+        ("assay", "slurm"),
+        ("assay-sim", "shards"),
+        ("assay-ledger", "collect"),
+    ];
+    let long: Vec<TestProgram> = long
+        .into_iter()
+        .map(|(package, test)| Ok(find(&programs, package, test)?.only(&["--ignored"])))
+        .collect::<Result<_>>()?;
+    timed("studies that are killed, and those of many nodes", || suite::run(&long, User::plain()?))
 }
 
 /// Threads that use all the CPU time they get, until this is dropped.

@@ -97,6 +97,7 @@ fn replay(record: &StudyRecord) {
                 system,
                 cell,
                 block,
+                node: 0,
                 round,
                 fitness: Fitness::Good,
                 rate,

@@ -57,7 +57,7 @@ fn plain_append(path: &Path) -> Result<f64, Box<dyn Error>> {
 /// Adds a study, and returns a slice of it.
 fn begin(ledger: &mut Ledger) -> Result<Slice, Box<dyn Error>> {
     let record = common::sample();
-    ledger.create_study(&record.study, record.host(), &record.systems)?;
+    ledger.create_study(&record.study, &record.runs[0], &record.systems)?;
     let mut slice = record.slices.into_iter().next().ok_or("a sample without slices")?;
     slice.run = 0;
     slice.work.latency_hdr = common::histogram(&[1; HISTOGRAM_BYTES]);

@@ -9,13 +9,13 @@ mod user;
 use std::ops::RangeInclusive;
 
 use assay_model::limits::{
-    ATTACHMENT_BYTES, BLOCKS, CELLS, CLIENTS, NAME_BYTES, ROUNDS, ROWS, SERIES_COUNTS, SLICE_MS,
-    SYSTEMS, TABLES, TURNS, bisect,
+    ATTACHMENT_BYTES, BLOCKS, CELLS, CLIENTS, NAME_BYTES, ROUNDS, ROWS, SERIES_COUNTS, SHARDS,
+    SLICE_MS, SYSTEMS, TABLES, TURNS, bisect,
 };
 use assay_model::{
     Attachment, BisectPart, BisectVersion, Block, CellId, Class, DataSet, Definition, Examination,
-    Fill, Gate, Instance, Noise, PlannedCell, Quantiles, Schema, Scratch, Series, Setup, Slice,
-    Study, StudyEvent, StudySummary, System, TableForm,
+    Fill, Gate, Instance, Noise, PlannedCell, Quantiles, Schema, Scratch, Series, Setup, ShardRun,
+    Slice, Study, StudyEvent, StudySummary, System, TableForm,
 };
 
 use self::range::{distribution, within};
@@ -92,6 +92,21 @@ pub(crate) fn study_name(text: &str) -> Result<(), String> {
         Ok(())
     } else {
         Err("it has a name that assay gives to no study".to_owned())
+    }
+}
+
+impl Bounded for ShardRun {
+    fn check(&self) -> Result<(), String> {
+        study_name(&self.study)?;
+        within("of", self.of, &SHARDS)?;
+        within("number", self.number, &(1..=self.of))?;
+        within("step", self.step, &(1..=self.of))?;
+        within("first", self.first, &(0..=self.step - 1))?;
+        let texts = [&self.attempt, &self.node];
+        match texts.into_iter().find(|text| text.len() > NAME_BYTES) {
+            Some(text) => Err(format!("a node or attempt has a name of {} bytes", text.len())),
+            None => Ok(()),
+        }
     }
 }
 

@@ -119,7 +119,7 @@ fn wrong(table: &'static str, row: usize, column: &str, error: FromSqlError) -> 
     Problem::Row { table, row: row.to_string(), what: format!("`{column}` {error}") }
 }
 
-fn add(transaction: &Transaction<'_>, study: &StudyRows) -> Result<(), Problem> {
+pub(crate) fn add(transaction: &Transaction<'_>, study: &StudyRows) -> Result<(), Problem> {
     let mut last = BTreeMap::new();
     for table in ["run", "instance", "audit", "event", "slice"] {
         let sql = format!("SELECT coalesce(max(id), 0) FROM {table}");

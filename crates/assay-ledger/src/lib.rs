@@ -3,6 +3,7 @@
 //! The schema, with the meaning and unit of every column, is in `schema.sql`.
 
 mod bounds;
+mod collect;
 mod conclusions;
 mod copy;
 mod counters;
@@ -32,6 +33,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 
+pub use collect::{Collected, LeftOut, ShardStudy};
 pub use error::{Error, Problem};
 pub use study_rows::{StudyRows, TextPlace};
 

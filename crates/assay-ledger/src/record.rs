@@ -18,7 +18,8 @@ impl Ledger {
 fn add_record(connection: &Connection, record: &StudyRecord) -> Result<(), Problem> {
     let id = &record.study.id;
     let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
-    insert_study(&transaction, &record.study, record.host(), &record.systems)?;
+    let run = record.runs.first().ok_or(Problem::Dangling)?;
+    insert_study(&transaction, &record.study, run, &record.systems)?;
     for slice in &record.slices {
         add_slice(&transaction, id, slice)?;
     }

@@ -1,6 +1,6 @@
 //! The runs of a study: when, where and by which version of assay it was measured.
 
-use assay_model::{Examination, Host, Run};
+use assay_model::{Examination, Host, Run, ShardRun};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use crate::rows::{Fields, rows};
@@ -89,14 +89,20 @@ pub(crate) fn read(connection: &Connection, study: &str) -> Result<Vec<Run>, Pro
     runs.into_iter().map(with_host).collect()
 }
 
-/// The ids of runs, and the runs without their hosts.
+/// The ids of runs, and the runs without their hosts. Those of shards overlap, so the end of one is that of its slices.
 fn stretches(connection: &Connection, study: &str) -> Result<Vec<(i64, Run)>, Problem> {
     let sql = format!(
         "WITH stretch AS (
-            SELECT id, study, started_ms, assay_version,
+            SELECT id, study, started_ms, assay_version, shard,
                 lead(started_ms, 1, {}) OVER (ORDER BY id) AS run_end
-            FROM run WHERE study = ?)
-         SELECT id, started_ms, assay_version, {} AS updated_ms FROM stretch ORDER BY id",
+            FROM run WHERE study = ?1),
+         last AS MATERIALIZED
+            (SELECT run, max(written_ms) AS ms FROM slice WHERE study = ?1 GROUP BY run)
+         SELECT id, started_ms, assay_version, shard,
+            CASE WHEN shard IS NULL THEN {}
+                ELSE coalesce((SELECT ms FROM last WHERE last.run = stretch.id), 0)
+            END AS updated_ms
+         FROM stretch ORDER BY id",
         i64::MAX,
         updated_ms()
     );
@@ -109,7 +115,9 @@ fn stretches(connection: &Connection, study: &str) -> Result<Vec<(i64, Run)>, Pr
             bounds::moment(name, ms).map_err(|what| fields.wrong(what))?;
         }
         let assay_version = fields.get("assay_version")?;
-        let run = Run { started_ms, updated_ms, host: Host::default(), assay_version };
+        let shard = fields.has("shard")?.then(|| fields.json("shard")).transpose()?;
+        let shard = shard.map(|it: ShardRun| fields.checked(it)).transpose()?;
+        let run = Run { started_ms, updated_ms, host: Host::default(), assay_version, shard };
         Ok((fields.get("id")?, run))
     })
 }
@@ -161,8 +169,11 @@ pub(crate) fn add(connection: &Connection, study: &str, run: &Run) -> Result<(),
     let doctor = run.host.doctor.as_ref();
     doctor.map_or(Ok(()), storable)?;
     let doctor = doctor.map(json).transpose()?;
-    let sql = "INSERT INTO run (study, started_ms, assay_version, doctor) VALUES (?, ?, ?, ?)";
-    connection.execute(sql, params![study, run.started_ms, run.assay_version, doctor])?;
+    run.shard.as_ref().map_or(Ok(()), storable)?;
+    let shard = run.shard.as_ref().map(json).transpose()?;
+    let sql =
+        "INSERT INTO run (study, started_ms, assay_version, doctor, shard) VALUES (?, ?, ?, ?, ?)";
+    connection.execute(sql, params![study, run.started_ms, run.assay_version, doctor, shard])?;
     let (id, host) = (connection.last_insert_rowid(), &run.host);
     connection.execute(
         "INSERT INTO host (run, study, cpu, cpus, memory_kb, kernel, os, hypervisor, filesystem,

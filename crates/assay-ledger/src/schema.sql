@@ -92,7 +92,8 @@ CREATE TABLE run (
     study TEXT NOT NULL REFERENCES study (id),
     started_ms INTEGER NOT NULL,        -- it ends with the last row written before the next run
     assay_version TEXT NOT NULL,
-    doctor TEXT                         -- JSON: what an examination of the machine found before; NULL if there was none
+    doctor TEXT,                        -- JSON: what an examination of the machine found before; NULL if there was none
+    shard TEXT                          -- JSON: the shard that it measured, and the node; NULL if it was a whole study
 ) STRICT;
 CREATE INDEX run_by_study ON run (study);
 

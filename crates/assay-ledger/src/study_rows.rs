@@ -91,6 +91,7 @@ const TEXTS: &[TextPlace] = &[
     json("system", "artifact"),
     json("system", "options"),
     json("run", "doctor"),
+    json("run", "shard"),
     text("host", "os"),
     text("host", "kernel"),
     text("setting", "value"),

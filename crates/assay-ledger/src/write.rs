@@ -3,7 +3,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use assay_model::{
-    AuditFinding, Block, CellId, Conclusions, DataContent, Host, Instance, PlannedCell, Run, Setup,
+    AuditFinding, Block, CellId, Conclusions, DataContent, Instance, PlannedCell, Run, Setup,
     Slice, SliceId, SliceOutcome, Study, StudyEvent, System, TableForm,
 };
 use rusqlite::types::Value;
@@ -16,15 +16,15 @@ use crate::values::{index, integer, json, storable, word};
 use crate::{Error, Ledger, Problem, conclusions, definitions, manage, runs};
 
 impl Ledger {
-    /// Adds a study with all its cells, its first run on `host`, and its systems, in the order of
+    /// Adds a study with all its cells, its first run, and its systems, in the order of
     /// [`assay_model::StudyRecord::systems`]. Either all of it is written or nothing.
     pub fn create_study(
         &mut self,
         study: &Study,
-        host: &Host,
+        run: &Run,
         systems: &[System],
     ) -> Result<(), Error> {
-        self.written(create_study(&self.connection, study, host, systems))
+        self.written(create_study(&self.connection, study, run, systems))
     }
 
     /// Adds a block before it is measured.
@@ -102,32 +102,26 @@ impl Ledger {
 fn create_study(
     connection: &Connection,
     study: &Study,
-    host: &Host,
+    run: &Run,
     systems: &[System],
 ) -> Result<(), Problem> {
     // What is read before the first row is written must not change meanwhile.
     let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
-    insert_study(&transaction, study, host, systems)?;
+    insert_study(&transaction, study, run, systems)?;
     Ok(transaction.commit()?)
 }
 
 pub(crate) fn insert_study(
     connection: &Connection,
     study: &Study,
-    host: &Host,
+    run: &Run,
     systems: &[System],
 ) -> Result<(), Problem> {
     storable(study)?;
     manage::refuse_taken(connection, &study.id)?;
     bounds::systems(systems).map_err(Problem::Unstorable)?;
     add_study(connection, study)?;
-    let run = Run {
-        started_ms: study.started_ms,
-        updated_ms: study.started_ms,
-        host: host.clone(),
-        assay_version: study.assay_version.clone(),
-    };
-    runs::add(connection, &study.id, &run)?;
+    runs::add(connection, &study.id, run)?;
     for (number, system) in systems.iter().enumerate() {
         add_system(connection, &study.id, number, system)?;
     }

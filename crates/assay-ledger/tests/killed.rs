@@ -18,7 +18,7 @@ fn writer() {
     let path = std::env::var_os(LEDGER).unwrap();
     let mut ledger = Ledger::open(Path::new(&path)).unwrap();
     let record = common::sample();
-    ledger.create_study(&record.study, record.host(), &record.systems).unwrap();
+    ledger.create_study(&record.study, &record.runs[0], &record.systems).unwrap();
     let mut slice = record.slices[0].clone();
     slice.run = 0;
     for round in 0.. {

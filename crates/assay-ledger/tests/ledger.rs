@@ -118,13 +118,13 @@ fn slices_are_unique_and_studies_are_atomic() {
     let mut second_base = record.systems.clone();
     second_base.extend_from_within(..);
     for systems in [&[], second_base.as_slice()] {
-        let error = ledger.create_study(&record.study, record.host(), systems).unwrap_err();
+        let error = ledger.create_study(&record.study, &record.runs[0], systems).unwrap_err();
         assert!(matches!(error.problem, Problem::Unstorable(_)), "{error}");
     }
     // The last row is refused.
     record.study.gate = None;
     record.study.cells.push(record.study.cells[0].clone());
-    let error = ledger.create_study(&record.study, record.host(), &record.systems).unwrap_err();
+    let error = ledger.create_study(&record.study, &record.runs[0], &record.systems).unwrap_err();
     assert!(matches!(error.problem, Problem::Twice(_)), "{error}");
     assert_eq!(ledger.studies().unwrap().len(), 1);
     assert!(matches!(ledger.read("other").unwrap_err().problem, Problem::NoSuchStudy(_)));
@@ -404,7 +404,7 @@ fn unstorable_values_are_refused() {
     ));
     assert!(matches!(ledger.finish("none").unwrap_err().problem, Problem::NoSuchStudy(_)));
     assert!(matches!(ledger.read("none").unwrap_err().problem, Problem::NoSuchStudy(_)));
-    assert!(ledger.create_study(&record.study, record.host(), &record.systems).is_err());
+    assert!(ledger.create_study(&record.study, &record.runs[0], &record.systems).is_err());
     assert_eq!(ledger.read("sample").unwrap().slices, record.slices);
 }
 

@@ -45,7 +45,7 @@ fn begin(path: &Path, id: &str) -> Result<(), Error> {
     let mut record = common::sample();
     record.study.id = id.to_owned();
     let mut ledger = Ledger::open(path)?;
-    ledger.create_study(&record.study, record.host(), &record.systems)?;
+    ledger.create_study(&record.study, &record.runs[0], &record.systems)?;
     let slice = Slice { run: 0, ..record.slices[0].clone() };
     ledger.add_slice(id, &slice)
 }

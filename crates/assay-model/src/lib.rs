@@ -90,7 +90,7 @@ pub use setup::{Preset, Setup};
 pub use slice::{CellId, Slice, SliceId, SliceOutcome, Trouble, Turn, WorkCounters};
 pub use study::{
     AuditClass, AuditFinding, Block, BlockCell, CpuPlacement, Experiment, Host, Instance,
-    PlannedCell, Run, Study, StudyEvent, StudyRecord, StudySummary, System,
+    PlannedCell, Run, ShardRun, Study, StudyEvent, StudyRecord, StudySummary, System,
 };
 pub use suite::{RandType, Suite};
 pub use system::{Origin, SystemSpec};

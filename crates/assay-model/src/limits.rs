@@ -14,6 +14,9 @@ pub const ROWS: RangeInclusive<u32> = 1000..=2_000_000_000;
 /// Blocks of a study.
 pub const BLOCKS: RangeInclusive<u32> = 1..=1000;
 
+/// Shards of a study.
+pub const SHARDS: RangeInclusive<u32> = 1..=1000;
+
 /// Rounds of a block: they come in twos.
 pub const ROUNDS: RangeInclusive<u32> = 2..=10_000;
 

@@ -318,6 +318,31 @@ pub struct Run {
     pub host: Host,
     /// Version of the assay that measured.
     pub assay_version: String,
+    /// The shard that it measured; `None` if it measured a whole study.
+    pub shard: Option<ShardRun>,
+}
+
+/// A part of a study that one node measures, and who measured it.
+///
+/// A shard has a part of the study's cells, and of these every `step`-th block from `first` on. It never separates the
+/// systems that are compared.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ShardRun {
+    /// Name of the whole study, a digest of its definition. All of its shards have it.
+    pub study: String,
+    /// The number of the shard, from 1.
+    pub number: u32,
+    /// The number of shards.
+    pub of: u32,
+    /// Its first block.
+    pub first: u32,
+    /// The distance between its blocks, which is the number of shards that have the same cells.
+    pub step: u32,
+    /// The attempt at the shard: task and restart of a job. Empty without a job.
+    pub attempt: String,
+    /// Name of the node.
+    pub node: String,
 }
 
 impl Run {
@@ -443,6 +468,7 @@ impl StudyRecord {
             updated_ms: study.started_ms,
             host,
             assay_version: study.assay_version.clone(),
+            shard: None,
         };
         Self {
             runs: vec![run],
@@ -467,6 +493,13 @@ impl StudyRecord {
     pub fn host(&self) -> &Host {
         static UNKNOWN: Host = Host::unknown();
         self.runs.first().map_or(&UNKNOWN, |run| &run.host)
+    }
+
+    /// The shard that it is; `None` if it is a whole study, measured as such or collected from its shards.
+    #[must_use]
+    pub fn shard(&self) -> Option<&ShardRun> {
+        let shard = self.runs.last().and_then(|run| run.shard.as_ref());
+        shard.filter(|shard| shard.study != self.study.id)
     }
 
     /// The slices that count: all but failed attempts at a step of the Insert Benchmark that was tried again.

@@ -157,7 +157,7 @@ pub(crate) fn plan(
         experiment: Experiment::Stepwise,
         ..study_of(request)
     };
-    Ok(Plan { systems, source: request.source.clone(), study })
+    Ok(Plan { systems, source: request.source.clone(), study, shard: None })
 }
 
 fn planned_cell(test: Test, setup: Setup) -> PlannedCell {

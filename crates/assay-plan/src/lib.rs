@@ -22,6 +22,7 @@ mod product_names;
 mod request;
 mod reserved;
 mod sequence;
+mod shards;
 mod size;
 mod study;
 mod study_file;
@@ -53,6 +54,7 @@ pub use request::{
     GateRequest, InsertBench, Request, SetupRequest, SystemRequest, THRESHOLD, ps_mode,
 };
 pub use sequence::{Step, sequence};
+pub use shards::{Part, shard, shards};
 pub use size::{COUNTED_INSTANCES, cache_mb, largest, log_mb};
 pub use study::request_of;
 pub use study_file::{read_study, shell_quoted, write_study};

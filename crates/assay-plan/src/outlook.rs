@@ -74,8 +74,17 @@ const SLOWER: f64 = 1.2;
 
 /// Blocks for which a budget has time, each as small as possible: a guess, which the driver revises after every block.
 pub(crate) fn blocks_within(budget_s: f64, cells: &[PlannedCell], systems: usize) -> u32 {
-    let block_s = SLOWER * Times::of(cells, systems).block_s();
-    ((budget_s / block_s) as u32).max(BLOCKS_LEAST)
+    ((budget_s / block_s(cells, systems)) as u32).max(BLOCKS_LEAST)
+}
+
+/// Seconds of a block that is as small as possible, on a machine that others use as well.
+pub(crate) fn block_s(cells: &[PlannedCell], systems: usize) -> f64 {
+    SLOWER * Times::of(cells, systems).block_s()
+}
+
+/// Seconds of one round of every cell, all systems together.
+pub(crate) fn once_s(cells: &[PlannedCell], systems: usize) -> f64 {
+    Times::of(cells, systems).once_s
 }
 
 /// A study that is to use less than this part of its time does so because of its other bounds.

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use assay_model::{Login, Origin, Study, SystemSpec};
+use assay_model::{Login, Origin, ShardRun, Study, SystemSpec};
 
 use crate::error::Error;
 use crate::limits::{FEWER_SYSTEMS, SYSTEMS, at_most};
@@ -20,6 +20,8 @@ pub struct Plan {
     pub source: Option<String>,
     /// The study, without identity and times.
     pub study: Study,
+    /// The shard that it is; `None` for a whole study.
+    pub shard: Option<ShardRun>,
 }
 
 /// A system of a plan.

@@ -110,7 +110,7 @@ fn plan_tests(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Res
         gate: limits.transpose()?,
         ..study_of(request)
     };
-    Ok(Plan { systems, source: request.source.clone(), study })
+    Ok(Plan { systems, source: request.source.clone(), study, shard: None })
 }
 
 /// Refuses options that conflict with the suite or the preset.

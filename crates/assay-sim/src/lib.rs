@@ -7,6 +7,7 @@ mod invariants;
 mod machine;
 mod noise;
 mod scenario;
+mod shards;
 mod speed;
 mod strike;
 
@@ -14,6 +15,7 @@ pub use faults::Faults;
 pub use machine::Machine;
 pub use noise::Noise;
 pub use scenario::{Scenario, Truth, study, system};
+pub use shards::{Collected, on_nodes};
 pub use speed::{SpeedModel, is_special};
 pub use strike::Strike;
 

@@ -80,7 +80,7 @@ impl Policy {
 #[must_use]
 pub fn forecast(record: &StudyRecord, used_s: f64) -> Forecast {
     match record.study.experiment {
-        Experiment::Interleaved => Interleaved::new(record, Shard::WHOLE).forecast(used_s),
+        Experiment::Interleaved => Interleaved::new(record, record.into()).forecast(used_s),
         Experiment::Sequential | Experiment::Stepwise | Experiment::Counted => Forecast {
             cells: (0..record.study.cells.len()).collect(),
             is_begun: false,

@@ -1,5 +1,7 @@
 //! The part of a study that one machine measures.
 
+use assay_model::StudyRecord;
+
 /// Every `count`-th block of a study, from block `index` on.
 ///
 /// A shard is a filter on the driver: a driver of a shard begins only blocks of the shard, and decides on the record
@@ -12,6 +14,14 @@ pub struct Shard {
     index: u32,
     /// The number of shards; at least 1.
     count: u32,
+}
+
+impl From<&StudyRecord> for Shard {
+    /// The blocks that a study measures itself.
+    fn from(record: &StudyRecord) -> Self {
+        let shard = record.shard().and_then(|it| Self::new(it.first, it.step));
+        shard.unwrap_or(Self::WHOLE)
+    }
 }
 
 impl Shard {

@@ -18,6 +18,8 @@ pub const QUIET_SHARE: f64 = 0.25;
 pub(crate) struct CellSamples {
     pub(crate) id: CellId,
     blocks: BTreeMap<u32, BlockSamples>,
+    /// The node of each block.
+    nodes: BTreeMap<u32, u32>,
     /// Whether each system has failed.
     failed: Vec<bool>,
     /// How fast each system was at best, over all its slices.
@@ -100,6 +102,7 @@ impl CellSamples {
         Self {
             id,
             blocks: BTreeMap::new(),
+            nodes: BTreeMap::new(),
             failed: vec![false; systems],
             paces: vec![Pace::default(); systems],
             has_changed: false,
@@ -131,6 +134,7 @@ impl CellSamples {
                 self.has_changed = true;
             }
             Fitness::Good | Fitness::Troubled | Fitness::Missed => {
+                self.nodes.insert(sample.block, sample.node);
                 let block = self.blocks.entry(sample.block).or_default();
                 block.add(sample);
                 block.has_changed = true;
@@ -241,7 +245,9 @@ impl CellSamples {
             }
         }
         match centres(&values) {
-            Some(centres) => (Some(Reduced::new(&centres)), surplus(&centres, &totals)),
+            Some(centres) => {
+                (Some(Reduced::new(&centres, &self.nodes)), surplus(&centres, &totals))
+            }
             None => (None, None),
         }
     }
@@ -269,7 +275,7 @@ impl CellSamples {
             .filter_map(|round| Some(round.value(quantity(&round)?)))
             .filter(|it| it.value.is_finite())
             .collect();
-        centres(&values).map(|centres| Reduced::new(&centres))
+        centres(&values).map(|centres| Reduced::new(&centres, &self.nodes))
     }
 
     /// The rounds, in order of blocks.

@@ -1,12 +1,13 @@
 //! Estimates, each with its standard error, from series.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::Estimate;
 
 use crate::assumed::{Assumed, COMMON, DEPENDENCE, DEPENDENCE_DF, DESIGN_DF, KNOWN_DF, ROUND_SD};
 use crate::looks::ALPHA;
 use crate::moderate::{CELLS_MIN, Prior, fit_prior};
+use crate::nodes::{NodeTest, between_nodes};
 use crate::robust::{Centres, mean, variance};
 use crate::student::{is_of_use, two_sided, upper_quantile, upper_tail};
 use crate::uneven::Surplus;
@@ -24,6 +25,10 @@ pub(crate) struct Reduced {
     plain: Option<f64>,
     /// Rounds in all blocks.
     rounds: usize,
+    /// The node of every block.
+    nodes: Vec<u32>,
+    /// Whether systems differ from node to node by more than from block to block, if it can be told.
+    pub(crate) node_test: Option<NodeTest>,
 }
 
 /// A logarithm with its standard error.
@@ -42,9 +47,16 @@ pub(crate) struct Effect {
 }
 
 impl Reduced {
-    pub(crate) fn new(centres: &Centres) -> Self {
+    /// `nodes` has the node of each block, if several have measured them.
+    pub(crate) fn new(centres: &Centres, nodes: &BTreeMap<u32, u32>) -> Self {
+        let blocks: Vec<(u32, f64)> =
+            centres.blocks.iter().map(|it| (it.block, it.value)).collect();
+        let of_block = |(block, _): &(u32, f64)| nodes.get(block).copied().unwrap_or(0);
+        let nodes: Vec<u32> = blocks.iter().map(of_block).collect();
         Self {
-            blocks: centres.blocks.iter().map(|it| (it.block, it.value)).collect(),
+            node_test: NodeTest::of(nodes.iter().zip(&blocks).map(|(node, it)| (*node, it.1))),
+            nodes,
+            blocks,
             counts: centres.blocks.iter().map(|it| it.count).collect(),
             spread: centres.spread,
             plain: centres.plain,
@@ -132,7 +144,12 @@ impl<'a> Cell<'a> {
         let squares = each().map(|(weight, (_, centre))| weight * (centre - log).powi(2)).sum();
         let within = variances().map(weight).zip(&self.within);
         let within = within.map(|(weight, within)| weight * weight * within).sum::<f64>();
-        Weighted { log, sum, squares, within: within / (sum * sum) }
+        let mut of_nodes: BTreeMap<u32, f64> = BTreeMap::new();
+        for (weight, node) in variances().map(weight).zip(&self.reduced.nodes) {
+            *of_nodes.entry(*node).or_default() += weight / sum;
+        }
+        let node_share = of_nodes.values().map(|part| part * part).sum();
+        Weighted { log, sum, squares, within: within / (sum * sum), node_share }
     }
 }
 
@@ -158,6 +175,9 @@ struct Weighted {
     squares: f64,
     /// The part of the variance of the mean that the spread within blocks explains.
     within: f64,
+    /// The sum of the squares of the parts that the nodes have in the mean: 1 divided by their number, if these are
+    /// equal.
+    node_share: f64,
 }
 
 /// The estimates that the cells of a system share.
@@ -173,6 +193,10 @@ struct Shared {
     variance: f64,
     /// Its degrees of freedom.
     df: f64,
+    /// Variance between nodes, in addition to that between their blocks.
+    between_nodes: f64,
+    /// Number of nodes.
+    nodes: usize,
 }
 
 /// Cells whose instances are taken to vary alike have the same class.
@@ -267,6 +291,7 @@ fn effect(cell: &Cell, shared: &Shared) -> Option<Effect> {
     let (scale, df) = shared.assumed.fill(1.0, (scale, df), known_df.min(KNOWN_DF));
     let variance = scale / weighted.sum;
     let df = if shared.prior.is_some() { shared.limit(count * variance, df) } else { df };
+    let (variance, df) = shared.on_other_nodes(reduced, &weighted, (variance, df));
     let se = variance.max(weighted.within).sqrt();
     (df > 0.0 && se.is_finite()).then_some(Effect {
         log: weighted.log,
@@ -299,6 +324,8 @@ impl Shared {
             prior: None,
             variance,
             df,
+            between_nodes: between_nodes(cells.iter().filter_map(|it| it.reduced.node_test)),
+            nodes: cells.iter().flat_map(|it| &it.reduced.nodes).collect::<BTreeSet<_>>().len(),
         };
         let several = cells.iter().filter(|cell| cell.reduced.blocks.len() > 1);
         let ratios: Vec<(f64, f64)> = several
@@ -330,6 +357,26 @@ impl Shared {
         let sum = within + between;
         let between_df = self.assumed.adds(0.0, DESIGN_DF);
         sum * sum / (within * within / cell.within_df + between * between / between_df)
+    }
+
+    /// The variance of a mean, and its degrees of freedom, as an estimate of what is true of other nodes. What nodes
+    /// have in common with each other is known from all cells; a cell in which they differ by more counts with its own.
+    fn on_other_nodes(
+        &self,
+        reduced: &Reduced,
+        weighted: &Weighted,
+        (variance, df): (f64, f64),
+    ) -> (f64, f64) {
+        let own = reduced.node_test.filter(|test| test.p_value < ALPHA);
+        let between = own.map_or(0.0, |test| test.variance).max(self.between_nodes);
+        let added = between * weighted.node_share;
+        if self.nodes < 2 || added <= 0.0 {
+            return (variance, df);
+        }
+        let sum = variance + added;
+        let of_nodes = (self.nodes - 1) as f64;
+        // Satterthwaite.
+        (sum, sum * sum / (variance * variance / df + added * added / of_nodes))
     }
 
     /// Degrees of freedom of a moderated variance (Satterthwaite). Its common part is observed once per block, however
@@ -452,7 +499,7 @@ pub(crate) mod tests {
             Value { block, round, value: noise + f64::from(block) * apart }
         };
         let values: Vec<Value> = (0..48 * blocks).map(value).collect();
-        centres(&values).map(|it| Reduced::new(&it))
+        centres(&values).map(|it| Reduced::new(&it, &BTreeMap::new()))
     }
 
     /// One degree of freedom in each of eight cells is all that two blocks show: by chance, it looks as if cells vary

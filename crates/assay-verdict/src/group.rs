@@ -205,7 +205,8 @@ mod tests {
     fn reduced(logs: &[f64]) -> Reduced {
         let value =
             |(block, &value): (u32, &f64)| [0, 1, 2, 3].map(|round| Value { block, round, value });
-        Reduced::new(&centres(&(0..).zip(logs).flat_map(value).collect::<Vec<_>>()).unwrap())
+        let values = (0..).zip(logs).flat_map(value).collect::<Vec<_>>();
+        Reduced::new(&centres(&values).unwrap(), &BTreeMap::new())
     }
 
     /// The interval of the median over tests with these logarithms, one for each block.

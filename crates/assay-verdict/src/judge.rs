@@ -16,7 +16,7 @@ use crate::totals::per_op;
 use crate::uneven::Surplus;
 use crate::{
     CellJudgement, Doubt, GateJudgement, Judgement, Silence, SystemSummary, TroubledBy, change,
-    count, counters, crossover, group, profile, robust, step, steps, why,
+    count, counters, crossover, group, nodes, profile, robust, step, steps, why,
 };
 
 impl Quantity {
@@ -119,7 +119,9 @@ pub(crate) fn with_rates(record: &StudyRecord) -> (Judgement, Vec<Option<Reduced
     let (steps, lines) = steps::steps(record, &samples, &cells);
     let crossovers = crossover::crossovers(record, &cells);
     let gate = gate(record, &mut samples, &cells);
-    (Judgement { cells, groups, systems, steps, lines, crossovers, gate }, rqps.reduced)
+    let keys = cells.iter().map(|cell| (cell.cell, cell.system));
+    let nodes = nodes::summaries(record, keys, rqps.reduced.iter());
+    (Judgement { cells, groups, systems, steps, lines, crossovers, gate, nodes }, rqps.reduced)
 }
 
 fn explain(record: &StudyRecord, cells: &mut [CellJudgement], base: usize) {

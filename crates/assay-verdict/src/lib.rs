@@ -26,6 +26,7 @@ mod group;
 mod judge;
 mod looks;
 mod moderate;
+mod nodes;
 mod plans;
 mod processor;
 mod profile;
@@ -66,6 +67,7 @@ pub use gate::{GateCell, GateJudgement, GateVerdict};
 pub use judge::judge;
 pub use looks::{ALPHA, KEPT_BACK, last_level};
 pub use moderate::{Prior, fit_prior};
+pub use nodes::{NodeSummary, Nodes};
 pub use plans::PlanFindings;
 pub use processor::ProcessorChange;
 pub use profile::{
@@ -100,6 +102,8 @@ pub struct Judgement {
     pub crossovers: Vec<Crossover>,
     /// What the gate says; `None` if the study is no gate.
     pub gate: Option<GateJudgement>,
+    /// The machines that measured its shards; `None` if one machine measured all.
+    pub nodes: Option<Nodes>,
 }
 
 /// The result for one system in one cell.

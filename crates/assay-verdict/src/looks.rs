@@ -127,7 +127,8 @@ impl Looks {
 
     /// Blocks that the study is expected to have in the end.
     pub(crate) fn expected(&self) -> u32 {
-        (self.looks.len() as u32).saturating_add(self.to_come).max(1)
+        let had = self.looks.iter().filter(|look| look.last_spends > 0.0).count() as u32;
+        had.saturating_add(self.to_come).max(1)
     }
 
     /// The level of the last look of a study like this one.

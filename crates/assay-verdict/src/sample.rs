@@ -30,6 +30,8 @@ pub struct Sample {
     pub cell: CellId,
     /// The block, from 0.
     pub block: u32,
+    /// The node that measured it, from 0; 0 in a study of one machine.
+    pub node: u32,
     /// The round within block and cell, from 0. Samples of one round form a pair.
     pub round: u32,
     /// Whether it can be judged.
@@ -64,6 +66,7 @@ impl Sample {
             system,
             cell,
             block,
+            node: 0,
             round,
             fitness,
             rate: None,
@@ -94,6 +97,7 @@ impl Sample {
             system: slice.system,
             cell: slice.cell,
             block: slice.block,
+            node: 0,
             // Steps of the Insert Benchmark number their attempts, of which one counts in each block.
             round: if slice.cell.test.ibench().is_some() { 0 } else { slice.round },
             fitness,

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_model::{CellId, EventKind, Experiment, Study, StudyRecord, System, Verdict};
+use assay_model::{CellId, EventKind, Experiment, Slice, Study, StudyRecord, System, Verdict};
 
 use crate::Doubt;
 use crate::assumed::Assumed;
@@ -13,6 +13,7 @@ use crate::bound::Bound;
 use crate::cell::CellSamples;
 use crate::effect::{Class, Effect, Reduced, estimate};
 use crate::gate::{self, Claim, GateJudgement};
+use crate::nodes::nodes;
 use crate::rules::{Decision, Rules, is_of_one_busy_block};
 use crate::sample::Sample;
 use crate::uneven::Surplus;
@@ -104,7 +105,10 @@ impl Samples {
     #[must_use]
     pub fn of(record: &StudyRecord) -> Self {
         let mut samples = Self::with_blocks(record);
-        record.slices_that_count().for_each(|slice| samples.add(&Sample::of(slice)));
+        let nodes = nodes(record);
+        let node = |slice: &Slice| nodes.get(slice.run).copied().unwrap_or(0);
+        let of = |slice| Sample { node: node(slice), ..Sample::of(slice) };
+        record.slices_that_count().for_each(|slice| samples.add(&of(slice)));
         samples
     }
 

@@ -8,7 +8,7 @@ use assay_model::{Conclusions, Experiment, Study, StudyRecord, Verdict, counted}
 use assay_plan::Request;
 
 use crate::advice::Advised;
-use crate::cli::{Compare, Count, Gate, InsertBench, Measuring, Resume, RunFile};
+use crate::cli::{Compare, Count, Gate, InsertBench, Measuring, Resume, RunFile, ShardNumber};
 use crate::errors::print_error;
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
@@ -16,28 +16,30 @@ use crate::progress::{Progress, print};
 use crate::study::{self, Changed, Stopped, Unfinished};
 use crate::systems::{Environment, machine_facts, on_disk};
 use crate::written::Written;
-use crate::{bisect, config_file, feeds, paths, recorded, report, stacks, study_id, workload};
+use crate::{
+    bisect, config_file, feeds, paths, recorded, report, shards, stacks, study_id, workload,
+};
 
 /// `assay compare`, the main command.
 pub(crate) fn compare(args: &Compare, cache_dir: Option<&Path>) -> Result<Exit> {
-    from_request(args.request(), &args.measuring, None, cache_dir)
+    from_request(args.request(), &args.measuring, (None, None), cache_dir)
 }
 
 /// `assay count`: instructions in place of times.
 pub(crate) fn count(args: &Count, cache_dir: Option<&Path>) -> Result<Exit> {
-    from_request(args.request(), &args.measuring, None, cache_dir)
+    from_request(args.request(), &args.measuring, (None, None), cache_dir)
 }
 
 /// `assay insert-bench`: the steps of the Insert Benchmark.
 pub(crate) fn insert_bench(args: &InsertBench, cache_dir: Option<&Path>) -> Result<Exit> {
-    from_request(args.request(), &args.measuring, None, cache_dir)
+    from_request(args.request(), &args.measuring, (None, None), cache_dir)
 }
 
 /// `assay gate`: the same for CI, with an exit code by verdict.
 pub(crate) fn gate(args: &Gate, cache_dir: Option<&Path>) -> Result<Exit> {
     let junit = args.junit.as_deref();
     match args.request() {
-        Some(request) => from_request(request, &args.measuring, junit, cache_dir),
+        Some(request) => from_request(request, &args.measuring, (junit, None), cache_dir),
         None => judge_by_limits(args),
     }
 }
@@ -86,15 +88,7 @@ const STUDY_FILES: &str = "name a study file: TOML with `compare = [\"mariadb@10
 
 /// `assay run`: the same, from a file.
 pub(crate) fn run(args: &RunFile, cache_dir: Option<&Path>) -> Result<Exit> {
-    let text = if args.study_file.as_os_str() == "-" {
-        paths::text(std::io::stdin(), "stdin", STUDY_FILES)
-            .context("cannot read the study from stdin")?
-    } else {
-        paths::check_file(&args.study_file, STUDY_FILES)?;
-        let name = args.study_file.display().to_string();
-        paths::text(fs_err::File::open(&args.study_file)?, &name, STUDY_FILES)?
-    };
-    let request = assay_plan::read_study(&args.study_file.display().to_string(), &text)?;
+    let request = read_study(&args.study_file)?;
     if request.insert_bench.is_some() && args.instead.is_any() {
         bail!(Advised::new(
             "the Insert Benchmark has steps of its own, without tests and budget",
@@ -102,23 +96,42 @@ pub(crate) fn run(args: &RunFile, cache_dir: Option<&Path>) -> Result<Exit> {
         ));
     }
     let request = args.instead.of(request);
-    let directory = args.study_file.parent().unwrap_or(Path::new(""));
-    let resolved = config_file::resolve(request, directory)?;
-    if !args.measuring.quiet {
-        resolved.notes.iter().for_each(|note| print(&format!("note: {note}")));
-    }
-    let mut request = resolved.request;
+    let mut request = resolved(request, &args.study_file, args.measuring.quiet)?;
     request.source = args.from.source.clone().or(request.source);
     request.offline |= args.measuring.offline;
     request.accept_expired_index |= args.measuring.accept_expired_index;
+    from_request(request, &args.measuring, (None, args.shard), cache_dir)
+}
+
+/// What a study file asks for, `-` being stdin.
+pub(crate) fn read_study(file: &Path) -> Result<Request> {
+    let name = file.display().to_string();
+    let text = if file.as_os_str() == "-" {
+        paths::text(std::io::stdin(), "stdin", STUDY_FILES)
+            .context("cannot read the study from stdin")?
+    } else {
+        paths::check_file(file, STUDY_FILES)?;
+        paths::text(fs_err::File::open(file)?, &name, STUDY_FILES)?
+    };
+    Ok(assay_plan::read_study(&name, &text)?)
+}
+
+/// The request of a study file with the files that it names.
+pub(crate) fn resolved(request: Request, study_file: &Path, quiet: bool) -> Result<Request> {
+    let directory = study_file.parent().unwrap_or(Path::new(""));
+    let resolved = config_file::resolve(request, directory)?;
+    if !quiet {
+        resolved.notes.iter().for_each(|note| print(&format!("note: {note}")));
+    }
+    let mut request = resolved.request;
     request.workload = request.workload.map(|path| directory.join(path).display().to_string());
-    from_request(request, &args.measuring, None, cache_dir)
+    Ok(request)
 }
 
 fn from_request(
     request: Request,
     args: &Measuring,
-    junit: Option<&Path>,
+    (junit, shard): (Option<&Path>, Option<ShardNumber>),
     cache_dir: Option<&Path>,
 ) -> Result<Exit> {
     report::check(&args.output, junit, &args.ledger)?;
@@ -128,6 +141,10 @@ fn from_request(
     let suite = workload::suite(&request)?;
     let plan = assay_plan::plan_of(&request, machine_facts(&cache_dir)?, suite);
     let plan = plan.map_err(|error| on_disk(error, &cache_dir))?;
+    let plan = match shard {
+        Some(shard) => shards::narrowed(plan, shard)?,
+        None => plan,
+    };
     let mut ledger = Ledger::open(&paths::ledger_file(args.ledger.file.as_deref())?)?;
     if !args.quiet {
         let overrun = assay_plan::overrun(&plan.study, plan.systems.len());
@@ -139,8 +156,13 @@ fn from_request(
     let written = Written::of(&request);
     let begun =
         Begun::Now { offline: request.offline, accept_expired_index: request.accept_expired_index };
+    let of_shard =
+        plan.shard.as_ref().map(|shard| shards::begun(&mut ledger, shard)).transpose()?;
     let measured = measure(args, junit, &cache_dir, &mut ledger, &begun, |env, ledger| {
-        study::run(plan, env, ledger)
+        match of_shard.flatten() {
+            Some(id) => shards::go_on(&id, plan, env, ledger),
+            None => study::run(plan, env, ledger),
+        }
     });
     measured.map_err(|error| match written.and_then(|it| it.place(&error)) {
         Some(place) => error.context(format!("a server refuses what stands in {place}")),

@@ -42,6 +42,7 @@ mod report;
 mod repro;
 mod serve;
 mod server;
+mod shards;
 mod stacks;
 mod studies;
 mod study;
@@ -92,6 +93,9 @@ fn main() -> ExitCode {
         Command::Bisect(args) => bisect::bisect(args, cli.cache_dir.as_deref()),
         Command::InsertBench(args) => compare::insert_bench(args, cli.cache_dir.as_deref()),
         Command::Run(args) => compare::run(args, cli.cache_dir.as_deref()),
+        Command::Submit(args) => shards::submit(args, cli.cache_dir.as_deref()),
+        Command::Status(args) => shards::status(args),
+        Command::Collect(args) => shards::collect(args),
         Command::Resume(args) => compare::resume(args, cli.cache_dir.as_deref()),
         Command::Report(args) => report::run(args),
         Command::Import(command) => import::run(command),

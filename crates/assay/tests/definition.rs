@@ -56,7 +56,8 @@ fn recorded(study: &Study, systems: &[System], session: &mut Session) -> StudyRe
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger.db");
     let mut ledger = Ledger::open(&path).unwrap();
-    ledger.create_study(study, &Host::default(), systems).unwrap();
+    let begun = StudyRecord::new(study.clone(), Host::default(), systems.to_vec());
+    ledger.create_study(study, &begun.runs[0], systems).unwrap();
     for (block, round) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
         for system in 0..systems.len() {
             let slice = Slice {

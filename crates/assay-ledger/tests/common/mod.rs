@@ -455,6 +455,7 @@ pub(crate) fn record() -> impl Strategy<Value = StudyRecord> {
                     updated_ms: at,
                     host,
                     assay_version,
+                    shard: None,
                 })
                 .collect();
             systems[0].is_base = true;
@@ -512,7 +513,7 @@ pub(crate) fn sample() -> StudyRecord {
 /// Writes a record except for the ends of its runs.
 pub(crate) fn write(ledger: &mut Ledger, record: &StudyRecord) {
     let id = &record.study.id;
-    ledger.create_study(&record.study, record.host(), &record.systems).unwrap();
+    ledger.create_study(&record.study, &record.runs[0], &record.systems).unwrap();
     for run in &record.runs[1..] {
         ledger.add_run(id, run).unwrap();
     }

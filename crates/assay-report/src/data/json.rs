@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use assay_model::{
-    AuditClass, AuditFinding, Examination, Host, Product, StudyRecord, System, TableForm,
+    AuditClass, AuditFinding, Examination, Host, Product, ShardRun, StudyRecord, System, TableForm,
     printable_json,
 };
-use assay_verdict::{GroupSummary, Judgement, SystemSummary};
+use assay_verdict::{GroupSummary, Judgement, NodeSummary, SystemSummary};
 use serde::Serialize;
 
 use super::course::{CourseRow, courses};
@@ -45,6 +45,9 @@ struct Document<'a> {
     gate: Option<GateRow<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     twin: Option<TwinRow<'a>>,
+    /// The machines, if several measured shards of the study.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    nodes: Vec<NodeRow<'a>>,
     events: Vec<EventRow<'a>>,
 }
 
@@ -64,6 +67,45 @@ struct StudyRow<'a> {
     /// How sysbench's tables were created, if not in the usual form.
     #[serde(skip_serializing_if = "Option::is_none")]
     table_form: Option<&'a TableForm>,
+    /// The part of a study that it is, if it is a shard.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shard: Option<ShardRow<'a>>,
+}
+
+/// A shard, and who measured it last.
+#[derive(Serialize)]
+struct ShardRow<'a> {
+    study: &'a str,
+    number: u32,
+    of: u32,
+    attempt: &'a str,
+    node: &'a str,
+}
+
+impl<'a> ShardRow<'a> {
+    fn new(shard: &'a ShardRun) -> Self {
+        let ShardRun { study, number, of, attempt, node, .. } = shard;
+        Self { study, number: *number, of: *of, attempt, node }
+    }
+}
+
+/// A node of a study that several have measured.
+#[derive(Serialize)]
+struct NodeRow<'a> {
+    node: &'a str,
+    host: HostRow<'a>,
+    blocks: u32,
+    slices: u32,
+    /// The rate of the base, divided by the mean of all nodes.
+    speed: Number,
+}
+
+impl<'a> NodeRow<'a> {
+    fn new(node: &'a NodeSummary) -> Self {
+        let NodeSummary { name, host, blocks, slices, speed } = node;
+        let (blocks, slices) = (*blocks, *slices);
+        Self { node: name, host: HostRow::new(host), blocks, slices, speed: Number(*speed) }
+    }
 }
 
 /// The machine; all null if it is unknown.
@@ -178,6 +220,7 @@ pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> String {
             finished: record.finished,
             terms: study.terms.as_deref(),
             table_form: Some(&study.table_form).filter(|it| **it != TableForm::default()),
+            shard: record.shard().map(ShardRow::new),
         },
         host: HostRow::new(record.host()),
         workload_version: is_measured.then_some(study.workload_version),
@@ -192,6 +235,7 @@ pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> String {
         seconds: courses(record, judgement),
         gate: gate(record, judgement),
         twin: judgement.systems.iter().find_map(|summary| twin(record, judgement, summary)),
+        nodes: judgement.nodes.iter().flat_map(|nodes| &nodes.each).map(NodeRow::new).collect(),
         events: events(record),
     };
     text(&document)

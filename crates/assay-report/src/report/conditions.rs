@@ -70,6 +70,8 @@ fn facts(conditions: &Conditions) -> Vec<(&'static str, String)> {
         ("System", Some(machine.platform.clone())),
     ];
     let state = machine.state.iter().map(|line| ("Machine", Some(line.clone())));
+    let nodes = conditions.nodes.iter().map(|line| ("Node", Some(line.clone())));
+    let state = state.chain(nodes);
     let rest = [
         ("Study", Some(format!("{}, preset {}", study.id, study.preset.word()))),
         ("Clients × tables × rows", Some(format!("{}{unknown}", setups.join("; ")))),

@@ -28,6 +28,7 @@ pub(crate) fn conditions(conditions: &Conditions) -> Vec<Line> {
     }
     lines.extend(conditions.systems.iter().filter(|it| !it.is_twin).flat_map(system));
     lines.push(line(study(&conditions.study)));
+    lines.extend(conditions.nodes.iter().cloned().map(line));
     lines.extend(runs(conditions).map(line));
     lines.extend(conditions.data.iter().map(|data| line(format!("data {data}"))));
     lines.extend(conditions.slices.as_ref().map(|slices| {
@@ -120,6 +121,9 @@ fn runs(conditions: &Conditions) -> Option<String> {
         pauses.map(|[from, to]| format!("{} and {}", moment(from), moment(to))).collect();
     let (runs, pauses) = (conditions.runs, pauses.join(", between "));
     let with = if runs == 2 { "a pause" } else { "pauses" };
+    if runs > 1 && conditions.pauses.is_empty() {
+        return Some(format!("measured in {runs} runs"));
+    }
     (runs > 1).then(|| format!("measured in {runs} runs, with {with} (UTC) between {pauses}"))
 }
 

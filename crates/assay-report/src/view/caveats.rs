@@ -134,7 +134,35 @@ fn notes(study: &JudgedStudy) -> Vec<String> {
     let published = (!study.has_verdicts()).then(|| {
         "each published value is a single run, which has no interval, and so no verdict".to_owned()
     });
-    releases(study).into_iter().chain(unremovable).chain(published).collect()
+    let nodes = nodes(study);
+    releases(study).into_iter().chain(unremovable).chain(published).chain(nodes).collect()
+}
+
+/// How far the results depend on the machines that measured the shards.
+fn nodes(study: &JudgedStudy) -> Vec<String> {
+    let Some(nodes) = &study.judgement.nodes else { return Vec::new() };
+    let names: Vec<&str> = nodes.each.iter().map(|node| node.name.as_str()).collect();
+    let count = counted(names.len() as u64, "node");
+    let is_shared = nodes.each.iter().any(|node| node.speed.is_some());
+    let measured = match is_shared {
+        true => format!(
+            "{count} measured the shards; differences between nodes are part of the intervals"
+        ),
+        false => format!(
+            "{count} measured the shards, each test one of them, so nothing shows whether its result depends on the machine"
+        ),
+    };
+    let mut notes = vec![measured];
+    let differing: BTreeSet<_> = nodes.differing.iter().map(|(cell, _)| *cell).collect();
+    if !differing.is_empty() {
+        let names: Vec<&str> = differing.iter().map(|cell| cell.test.name.as_str()).collect();
+        notes.push(format!(
+            "relative QPS differs between the nodes in {}: {}",
+            counted(names.len() as u64, "test"),
+            names.join(", ")
+        ));
+    }
+    notes
 }
 
 /// The maker of a build and the release it was built for: compiler and libraries come with them.

@@ -5,7 +5,7 @@ use assay_model::{
     StatementMode, StudyRecord, counted, may_equal,
 };
 
-use assay_verdict::threshold;
+use assay_verdict::{NodeSummary, threshold};
 
 use super::findings::{self, TopicFindings};
 use super::study::JudgedStudy;
@@ -22,6 +22,8 @@ pub(crate) struct Conditions<'a> {
     pub(crate) study: StudyFacts<'a>,
     /// Whether the results were published, so that nothing else is known.
     pub(crate) is_reported: bool,
+    /// A line for each node, if several measured the study.
+    pub(crate) nodes: Vec<String>,
     /// Number of runs in which the study was measured.
     pub(crate) runs: usize,
     /// Beginning and end of each pause between the runs; `None` if a time is unknown.
@@ -125,6 +127,7 @@ impl<'a> Conditions<'a> {
             systems: (0..record.systems.len()).map(|index| system(study, index)).collect(),
             study: study_facts(record),
             is_reported: record.is_reported(),
+            nodes: judgement.nodes.iter().flat_map(|nodes| &nodes.each).map(node).collect(),
             runs: record.runs.len(),
             pauses: pauses(record),
             data: data(study),
@@ -144,6 +147,16 @@ fn servers_started(record: &StudyRecord) -> usize {
         system.is_some_and(|it| !matches!(it.spec.origin, Origin::Url(_)))
     };
     record.instances.iter().filter(is_ours).count()
+}
+
+fn node(node: &NodeSummary) -> String {
+    let NodeSummary { name, host, blocks, slices, speed } = node;
+    let machine = format!("{} × {}", host.cpus, host.cpu);
+    let (blocks, slices) = (counted(*blocks, "block"), counted(*slices, "slice"));
+    let speed = speed.map_or_else(String::new, |speed| {
+        format!("; the base ran at {:.1}% of the mean of all nodes", speed * 100.0)
+    });
+    format!("node {name}: {machine}; {blocks}, {slices}{speed}")
 }
 
 fn machine(host: &Host) -> Machine {
@@ -233,6 +246,10 @@ fn of_budget(record: &StudyRecord) -> Option<String> {
 
 /// The times between the runs of an interrupted study, when nothing was measured.
 fn pauses(record: &StudyRecord) -> Vec<[Option<String>; 2]> {
+    if record.runs.iter().any(|run| run.shard.is_some()) {
+        // Shards are measured at the same time.
+        return Vec::new();
+    }
     let ends = record
         .runs
         .windows(2)

@@ -150,7 +150,7 @@ fn study(cells: Vec<PlannedCell>, setup: Setup) -> Study {
 
 #[allow(dead_code, reason = "not every test changes it")]
 pub(crate) fn run(started_ms: i64, updated_ms: i64) -> Run {
-    Run { started_ms, updated_ms, host: host(), assay_version: "0.1.0".into() }
+    Run { started_ms, updated_ms, host: host(), assay_version: "0.1.0".into(), shard: None }
 }
 
 fn host() -> Host {

@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 use clap::Command;
 
 /// Commands by what they are for. A command that no group has is listed under `Other`.
-pub(super) const GROUPS: [(&str, &[&str]); 4] = [
+pub(super) const GROUPS: [(&str, &[&str]); 5] = [
     ("Measure", &["compare", "gate", "count", "bisect", "run", "resume", "insert-bench", "doctor"]),
+    ("Many machines", &["submit", "status", "collect"]),
     ("Read", &["report", "studies", "trend", "serve", "claims", "tests"]),
     ("Servers", &["server", "audit", "load", "bench", "cache"]),
     ("Share", &["pack", "verify", "repro", "export", "import"]),

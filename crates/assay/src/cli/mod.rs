@@ -14,6 +14,7 @@ mod number;
 mod oltp;
 mod output;
 mod serve;
+mod shards;
 mod studies;
 mod sysbench;
 mod tools;
@@ -43,6 +44,7 @@ pub(crate) use insert_bench::InsertBench;
 pub(crate) use oltp::TableFormArgs;
 pub(crate) use output::{FormatWord, LedgerArg, Output, ShapeArg, ShapeWord};
 pub(crate) use serve::Serve;
+pub(crate) use shards::{Collect, ShardNumber, ShardsArg, Status, Submit};
 pub(crate) use studies::{NameStudy, RemoveStudies, ShowStudy, Studies, StudiesCommand};
 pub(crate) use sysbench::{dashed, option_hint, subcommand_hint};
 pub(crate) use tools::{
@@ -87,6 +89,12 @@ pub(crate) enum Command {
     InsertBench(InsertBench),
     /// Run the study that a file describes
     Run(RunFile),
+    /// Run a study on many machines: one array job of a scheduler
+    Submit(Submit),
+    /// Show how far the shards of a study are, and the verdicts so far
+    Status(Status),
+    /// Put a study together from the ledgers of its shards
+    Collect(Collect),
     /// Continue an interrupted study
     Resume(Resume),
     /// Render a study's report
@@ -196,6 +204,12 @@ pub(crate) struct RunFile {
     /// The study file, TOML; `-` reads it from stdin
     #[arg(value_name = "STUDY.toml")]
     pub(crate) study_file: PathBuf,
+
+    /// Measure only this part of the study, such as `2/6`; `assay collect` puts the parts together
+    ///
+    /// A shard that was begun in the ledger, or in another one of its directory, is continued.
+    #[arg(long, value_name = "K/N", value_parser = shards::parse_shard)]
+    pub(crate) shard: Option<ShardNumber>,
 
     #[command(flatten)]
     pub(crate) instead: Instead,

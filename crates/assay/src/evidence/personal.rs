@@ -3,11 +3,12 @@
 //! Settings that tell where a server is are left out. In the texts that remain, the places that the study itself names
 //! and the directories of the user get neutral names. Nothing is searched for by its form.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::{Result, bail};
 use assay_ledger::StudyRows;
-use assay_model::{Artifact, Origin, StudyRecord, UserRows, without_secrets};
+use assay_model::{Artifact, Origin, ShardRun, StudyRecord, UserRows, without_secrets};
 use assay_servers::audit::is_ignored;
 use serde_json::Value;
 
@@ -26,10 +27,13 @@ pub(super) fn directories(cache: Option<&Path>) -> Vec<String> {
 pub(super) fn remove(rows: &mut StudyRows, record: &StudyRecord, directories: &[String]) {
     rows.retain_settings(|name| !is_ignored(name.strip_prefix("session.").unwrap_or(name)));
     let places = Places::of(record, directories);
+    let shards = record.runs.iter().filter_map(|run| run.shard.as_ref());
+    let nodes: BTreeSet<&str> = shards.map(|shard| shard.node.as_str()).collect();
     rows.change_texts(|place, text| match (place.is_json, place.table) {
         (false, _) => Some(places.text(text)),
         // Names of tests and statements stay.
         (true, "test") => places.json(text, |field| field == "path"),
+        (true, "run") if place.column == "shard" => neutral_node(text, &nodes),
         (true, _) => places.json(text, |_| true),
     });
     for bytes in rows.attachments() {
@@ -37,6 +41,14 @@ pub(super) fn remove(rows: &mut StudyRows, record: &StudyRecord, directories: &[
             *bytes = places.text(text).into_bytes();
         }
     }
+}
+
+/// A shard with a number in place of the name of its node. The order of nodes stays.
+fn neutral_node(text: &str, nodes: &BTreeSet<&str>) -> Option<String> {
+    let mut shard: ShardRun = serde_json::from_str(text).ok()?;
+    let number = nodes.iter().position(|node| *node == shard.node)? + 1;
+    shard.node = format!("node{number:04}");
+    serde_json::to_string(&shard).ok()
 }
 
 /// Places that a study names, with their neutral names.

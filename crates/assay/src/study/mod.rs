@@ -24,7 +24,7 @@ use anyhow::Result;
 use assay_ledger::Ledger;
 use assay_model::{Examination, Experiment, Hint, Host, Study, StudyRecord};
 use assay_plan::Plan;
-use assay_study::{Driver, End, Shard, carry_out};
+use assay_study::{Driver, End, carry_out};
 
 use crate::examination::examine_before;
 use crate::machine_lock::{self, MachineLock};
@@ -62,7 +62,8 @@ pub(crate) fn run(plan: Plan, env: &Environment, ledger: &mut Ledger) -> Result<
     let doctor = examine_before(&plan.study, env);
     env.interrupt.check().map_err(|error| unnamed(error.into()))?;
     let host = host(doctor, env).map_err(unnamed)?;
-    let mut recorder = Recorder::begin(ledger, plan.study, host, &participants).map_err(unnamed)?;
+    let mut recorder =
+        Recorder::begin(ledger, plan.study, (host, plan.shard), &participants).map_err(unnamed)?;
     let claim = Claim::begin(recorder.record());
     finish(&participants, env, &mut recorder, claim)
 }
@@ -215,7 +216,7 @@ fn measure(participants: &[Participant], env: &Environment, recorder: &mut Recor
     if recorder.study().experiment != Experiment::Counted {
         env.progress.note(&outlook.write(recorder, aging_s));
     }
-    let mut driver = Driver::new(recorder.record(), Shard::WHOLE);
+    let mut driver = Driver::new(recorder.record(), recorder.record().into());
     let mut executor = StudyExecutor::new(participants, &local, env, recorder, outlook);
     let end = carry_out(&mut driver, &mut executor)?;
     if matches!(end, End::Complete | End::Unfinished) {

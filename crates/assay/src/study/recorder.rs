@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use assay_ledger::Ledger;
 use assay_model::{
     Attachment, AuditFinding, Block, BlockCell, CellCount, CellId, CellProfile, DataContent,
-    DataSet, EventKind, Host, Instance, Run, Series, Slice, SliceId, Study, StudyEvent,
+    DataSet, EventKind, Host, Instance, Run, Series, ShardRun, Slice, SliceId, Study, StudyEvent,
     StudyRecord, may_be_secret,
 };
 use assay_servers::audit::{Audited, Facts, Plan};
@@ -15,8 +15,8 @@ use assay_study::TurnLength;
 use jiff::Timestamp;
 
 use crate::clock::now_ms;
-use crate::recorded;
 use crate::systems::{Participant, data_fact, shortened, terms_of};
+use crate::{recorded, shards};
 
 /// Writes a study as it happens.
 pub(crate) struct Recorder<'a> {
@@ -36,7 +36,7 @@ impl<'a> Recorder<'a> {
     pub(crate) fn begin(
         ledger: &'a mut Ledger,
         mut study: Study,
-        host: Host,
+        (host, shard): (Host, Option<ShardRun>),
         participants: &[Participant],
     ) -> Result<Self> {
         let now = Timestamp::now();
@@ -44,8 +44,11 @@ impl<'a> Recorder<'a> {
         study.id =
             format!("{}-{:03}", now.strftime("%Y%m%d-%H%M%S"), now.subsec_nanosecond() / 1_000_000);
         let systems: Vec<_> = participants.iter().map(|it| it.system.clone()).collect();
-        ledger.create_study(&study, &host, &systems)?;
-        let record = StudyRecord::new(study, host, systems);
+        let mut record = StudyRecord::new(study, host, systems);
+        for run in &mut record.runs {
+            run.shard.clone_from(&shard);
+            ledger.create_study(&record.study, run, &record.systems)?;
+        }
         let mut recorder = Self::of(ledger, record);
         for (index, participant) in participants.iter().enumerate() {
             for left_out in &participant.left_out {
@@ -63,9 +66,10 @@ impl<'a> Recorder<'a> {
         changes: Vec<EventKind>,
         more: Option<EventKind>,
     ) -> Result<Self> {
-        let mut recorder = Self { is_resumed: true, ..Self::of(ledger, record) };
         let (now, assay_version) = (now_ms(), env!("CARGO_PKG_VERSION").to_owned());
-        let run = Run { started_ms: now, updated_ms: now, host: here, assay_version };
+        let shard = record.shard().cloned().map(shards::here);
+        let run = Run { started_ms: now, updated_ms: now, host: here, assay_version, shard };
+        let mut recorder = Self { is_resumed: true, ..Self::of(ledger, record) };
         recorder.ledger.add_run(&recorder.record.study.id, &run)?;
         recorder.record.runs.push(run);
         if recorder.record.finished {

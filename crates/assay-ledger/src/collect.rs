@@ -1,0 +1,505 @@
+//! Puts a study together from its shards, which other machines have measured into ledgers of their own.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use assay_model::{Gate, Setup, ShardRun};
+use rusqlite::types::Value;
+use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior, params};
+
+use crate::bounds::Bounded as _;
+use crate::rows::{Fields, rows};
+use crate::study_rows::{StudyRows, Table};
+use crate::values::{index, json};
+use crate::{Error, Ledger, Problem, copy, manage, read};
+
+/// A study of a ledger that is a shard.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ShardStudy {
+    /// Its name.
+    pub id: String,
+    /// The shard, and the last attempt at it.
+    pub shard: ShardRun,
+    /// When it began, milliseconds since the Unix epoch.
+    pub started_ms: i64,
+    /// Slices measured, whatever their outcome.
+    pub slices: u64,
+    /// Whether it ran to its end.
+    pub finished: bool,
+}
+
+/// What became of a study that was put together.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Collected {
+    /// Whether all of its shards are in it and ran to their ends.
+    pub is_complete: bool,
+    /// The shards that are not in it.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// A shard that is left out of a study.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOut {
+    /// The shard's number.
+    pub number: u32,
+    /// Why: a sentence about it without its subject.
+    pub why: String,
+}
+
+impl Ledger {
+    /// The shards that the ledger holds, the oldest first.
+    ///
+    /// # Errors
+    /// The file is damaged, or a row holds something that assay never writes.
+    pub fn shards(&self) -> Result<Vec<ShardStudy>, Error> {
+        self.reading(shards)
+    }
+
+    /// Puts a study together from shards, in place of what the ledger had of it. Each shard is read, added and
+    /// forgotten before the next one. Either all of it is written or nothing.
+    ///
+    /// A shard of other systems, tests or data than those before it is left out.
+    ///
+    /// # Errors
+    /// A shard cannot be read, the rows contradict each other, or the ledger cannot be written.
+    pub fn collect(
+        &mut self,
+        study: &str,
+        shards: impl Iterator<Item = Result<StudyRows, Error>>,
+    ) -> Result<Collected, Error> {
+        let path = self.path.clone();
+        let result = collect(&self.connection, study, shards);
+        let result = result.map_err(|error| match error {
+            Failed::Here(problem) => Error { path, problem },
+            Failed::There(error) => error,
+        });
+        self.written(Ok(()))?;
+        result
+    }
+}
+
+/// Where it failed.
+enum Failed {
+    /// In the ledger that is written.
+    Here(Problem),
+    /// In that of a shard.
+    There(Error),
+}
+
+impl<T: Into<Problem>> From<T> for Failed {
+    fn from(problem: T) -> Self {
+        Self::Here(problem.into())
+    }
+}
+
+fn shards(connection: &Connection) -> Result<Vec<ShardStudy>, Problem> {
+    let sql = "SELECT study.id, study.started_ms, finished, run.shard,
+            (SELECT count(*) FROM slice WHERE slice.study = study.id) AS slices
+        FROM study JOIN run ON run.id = (SELECT max(id) FROM run WHERE run.study = study.id)
+        WHERE run.shard IS NOT NULL AND run.shard ->> '$.study' <> study.id
+        ORDER BY study.started_ms, study.rowid";
+    rows(connection, sql, [], |row| {
+        let fields = Fields::new("study", "id", row);
+        Ok(ShardStudy {
+            id: fields.get("id")?,
+            shard: fields.checked(fields.json("shard")?)?,
+            started_ms: fields.get("started_ms")?,
+            slices: fields.number("slices")?,
+            finished: fields.get("finished")?,
+        })
+    })
+}
+
+fn collect(
+    connection: &Connection,
+    study: &str,
+    shards: impl Iterator<Item = Result<StudyRows, Error>>,
+) -> Result<Collected, Failed> {
+    let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
+    let name = "SELECT name FROM name WHERE study = ?";
+    let name: Option<String> = transaction.query_row(name, [study], |row| row.get(0)).optional()?;
+    manage::delete(&transaction, study)?;
+    manage::refuse_taken(&transaction, study)?;
+    manage::refuse_hiding(&transaction, study)?;
+    let mut whole = Whole::default();
+    let mut left_out = Vec::new();
+    for shard in shards {
+        let rows = shard.map_err(Failed::There)?;
+        let number = rows.shard().map_or(0, |shard| shard.number);
+        match whole.misfit(&rows, study) {
+            Some(why) => left_out.push(LeftOut { number, why }),
+            None => whole.add(&transaction, rows.renamed(study.to_owned()))?,
+        }
+    }
+    let is_complete = whole.is_complete();
+    if whole.is_begun {
+        whole.finish(&transaction, study)?;
+        if let Some(name) = name {
+            transaction.execute("INSERT INTO name (study, name) VALUES (?, ?)", [study, &name])?;
+        }
+        read::read_within(&transaction, study)?;
+    }
+    transaction.commit()?;
+    Ok(Collected { is_complete, left_out })
+}
+
+/// A block of the whole study. Shards of different cells may have the same number.
+struct Begun {
+    run: i64,
+    cells: Vec<i64>,
+    rounds: Vec<i64>,
+}
+
+/// What has been put together so far.
+#[derive(Default)]
+struct Whole {
+    is_begun: bool,
+    /// What every shard has alike, by table and key.
+    alike: BTreeMap<(&'static str, String), String>,
+    /// Number of each cell, by test and setup.
+    cells: BTreeMap<String, i64>,
+    /// Number of each list of names of counters.
+    counters: BTreeMap<String, i64>,
+    /// Rows of which the first one counts, by table and key.
+    seen: BTreeSet<(&'static str, String)>,
+    blocks: BTreeMap<i64, Begun>,
+    /// The largest number of blocks that a shard may have.
+    planned: i64,
+    budget_s: f64,
+    started_ms: Option<i64>,
+    setups: Vec<Setup>,
+    /// The gate with the margins so far, and the margins of the shard that is added.
+    gate: Option<Gate>,
+    margins: Vec<f64>,
+    /// The shards that have ended, and how many there are.
+    ended: BTreeSet<u32>,
+    of: u32,
+}
+
+/// Columns of a study that differ from shard to shard.
+const OWN: [&str; 9] = [
+    "id",
+    "started_ms",
+    "budget_s",
+    "blocks",
+    "setups",
+    "gate",
+    "finished",
+    "judged_by",
+    "assay_version",
+];
+
+impl Whole {
+    /// Why a shard cannot be a part of the study.
+    fn misfit(&mut self, rows: &StudyRows, study: &str) -> Option<String> {
+        if rows.shard().is_none_or(|shard| shard.study != study) {
+            return Some("is not one of this study".to_owned());
+        }
+        let mut alike = Vec::new();
+        for table in &rows.tables {
+            for row in &table.rows {
+                let Some((key, value)) = definition(table, row) else { continue };
+                alike.push(((table.name, key), value));
+            }
+        }
+        for (key, value) in &alike {
+            if self.alike.get(key).is_some_and(|known| known != value) {
+                return Some(match key.0 {
+                    "study" => "has another study file or another assay".to_owned(),
+                    "system" => {
+                        format!("measured another build or other options of system {}", key.1)
+                    }
+                    "content" => "has other rows in its tables".to_owned(),
+                    _ => format!("measured other work under the name of {}", key.1),
+                });
+            }
+        }
+        self.alike.extend(alike);
+        None
+    }
+
+    /// Adds the rows of a shard that fits.
+    fn add(&mut self, transaction: &Transaction<'_>, mut rows: StudyRows) -> Result<(), Problem> {
+        let runs: i64 =
+            transaction.query_row("SELECT coalesce(max(id), 0) FROM run", [], |row| row.get(0))?;
+        let is_first = !std::mem::replace(&mut self.is_begun, true);
+        let number = rows.shard().map_or(0, |shard| {
+            self.of = shard.of;
+            shard.number
+        });
+        let mut numbers = Numbers::default();
+        for table in &mut rows.tables {
+            let (name, columns) = (table.name, table.columns.clone());
+            let at = |column: &str| columns.iter().position(|it| it == column);
+            let mut kept = Vec::with_capacity(table.rows.len());
+            for mut row in std::mem::take(&mut table.rows) {
+                let is_kept = match name {
+                    "study" => {
+                        self.study(&columns, &mut row, number)?;
+                        is_first
+                    }
+                    "cell" => self.cell(&columns, &mut row, &mut numbers)?,
+                    "counter_names" => self.counters(&columns, &mut row, &mut numbers)?,
+                    "block" => {
+                        self.block(&columns, &row, &numbers, runs)?;
+                        false
+                    }
+                    "slice" => {
+                        renumber(&mut row, at("counter_names"), &numbers.counters)?;
+                        true
+                    }
+                    "document" => {
+                        renumber(&mut row, at("cell"), &numbers.cells)?;
+                        self.is_new(name, &key(&columns, &row, &["cell", "system", "name"]))
+                    }
+                    "test" => self.is_new(name, &key(&columns, &row, &["name"])),
+                    "system" => self.is_new(name, &key(&columns, &row, &["number"])),
+                    "setting" => self.is_new(name, &key(&columns, &row, &["system", "name"])),
+                    "audit" => is_first,
+                    "content" => {
+                        let of = ["system", "tables", "rows", "start_from"];
+                        self.is_new(name, &key(&columns, &row, &of))
+                    }
+                    // What was concluded from a part is not true of the whole.
+                    "verdict" => false,
+                    // The looks of a shard are not those of the whole.
+                    "event" => !text(&columns, &row, "what").starts_with(EXTENDED),
+                    _ => true,
+                };
+                if is_kept {
+                    kept.push(row);
+                }
+            }
+            table.rows = kept;
+        }
+        copy::add(transaction, &rows)
+    }
+
+    fn is_new(&mut self, table: &'static str, key: &str) -> bool {
+        self.seen.insert((table, key.to_owned()))
+    }
+
+    /// Whether all shards are there and have ended.
+    fn is_complete(&self) -> bool {
+        self.of > 0 && self.ended.len() == self.of as usize
+    }
+
+    fn study(&mut self, columns: &[String], row: &mut [Value], shard: u32) -> Result<(), Problem> {
+        let number = |column| match value(columns, row, column) {
+            Some(Value::Integer(number)) => *number,
+            _ => 0,
+        };
+        if let Some(Value::Real(budget_s)) = value(columns, row, "budget_s") {
+            self.budget_s += budget_s;
+        }
+        let started_ms = number("started_ms");
+        self.started_ms = Some(self.started_ms.map_or(started_ms, |it| it.min(started_ms)));
+        self.planned = self.planned.max(number("blocks"));
+        for setup in parsed::<Vec<Setup>>("study", &text(columns, row, "setups"))? {
+            if !self.setups.contains(&setup) {
+                self.setups.push(setup);
+            }
+        }
+        if number("finished") == 1 {
+            self.ended.insert(shard);
+        }
+        let gate = text(columns, row, "gate");
+        if !gate.is_empty() {
+            let gate: Gate = parsed("study", &gate)?;
+            let Gate { margins, allow_undecided } = gate;
+            self.margins = margins;
+            self.gate.get_or_insert(Gate { margins: Vec::new(), allow_undecided });
+        }
+        for (column, cleared) in [("finished", Value::Integer(0)), ("judged_by", Value::Null)] {
+            let at = columns.iter().position(|it| it == column);
+            if let Some(value) = at.and_then(|at| row.get_mut(at)) {
+                *value = cleared;
+            }
+        }
+        Ok(())
+    }
+
+    fn cell(
+        &mut self,
+        columns: &[String],
+        row: &mut [Value],
+        numbers: &mut Numbers,
+    ) -> Result<bool, Problem> {
+        let key = key(columns, row, &["test", "clients", "tables", "rows"]);
+        let next = index(self.cells.len())?;
+        let is_new = !self.cells.contains_key(&key);
+        let number = *self.cells.entry(key).or_insert(next);
+        if let Some(Value::Integer(old)) = value(columns, row, "number") {
+            numbers.cells.insert(*old, number);
+            let margin = usize::try_from(*old).ok().and_then(|old| self.margins.get(old));
+            if let (true, Some(gate), Some(margin)) = (is_new, &mut self.gate, margin) {
+                gate.margins.push(*margin);
+            }
+        }
+        let at = columns.iter().position(|it| it == "number");
+        renumber(row, at, &numbers.cells)?;
+        Ok(is_new)
+    }
+
+    fn counters(
+        &mut self,
+        columns: &[String],
+        row: &mut [Value],
+        numbers: &mut Numbers,
+    ) -> Result<bool, Problem> {
+        let names = text(columns, row, "names");
+        let next = index(self.counters.len())?;
+        let is_new = !self.counters.contains_key(&names);
+        let number = *self.counters.entry(names).or_insert(next);
+        if let Some(Value::Integer(old)) = value(columns, row, "number") {
+            numbers.counters.insert(*old, number);
+        }
+        renumber(row, columns.iter().position(|it| it == "number"), &numbers.counters)?;
+        Ok(is_new)
+    }
+
+    fn block(
+        &mut self,
+        columns: &[String],
+        row: &[Value],
+        numbers: &Numbers,
+        runs: i64,
+    ) -> Result<(), Problem> {
+        let number = |column| match value(columns, row, column) {
+            Some(Value::Integer(number)) => *number,
+            _ => 0,
+        };
+        let cells: Vec<i64> = parsed("block", &text(columns, row, "cells"))?;
+        let cells: Option<Vec<i64>> =
+            cells.iter().map(|cell| numbers.cells.get(cell).copied()).collect();
+        let rounds: Vec<i64> = parsed("block", &text(columns, row, "cell_rounds"))?;
+        let run = runs.checked_add(number("run")).ok_or(Problem::Dangling)?;
+        let begun = self.blocks.entry(number("number"));
+        let begun = begun.or_insert_with(|| Begun { run, cells: Vec::new(), rounds: Vec::new() });
+        for (cell, rounds) in cells.ok_or(Problem::Dangling)?.into_iter().zip(rounds) {
+            if begun.cells.contains(&cell) {
+                return Err(Problem::Twice(format!("block {} of a test", number("number"))));
+            }
+            begun.cells.push(cell);
+            begun.rounds.push(rounds);
+        }
+        Ok(())
+    }
+
+    /// Writes what follows from all shards together.
+    fn finish(self, transaction: &Transaction<'_>, study: &str) -> Result<(), Problem> {
+        let sql = "INSERT INTO block (study, number, run, cells, cell_rounds, expected)
+            VALUES (?, ?, ?, ?, ?, ?)";
+        let count = index(self.blocks.len())?;
+        // Blocks that are still to come have their share of the error.
+        let all = if self.is_complete() { count } else { count.max(self.planned) };
+        for (at, (number, block)) in self.blocks.into_iter().enumerate() {
+            let expected = all - index(at)?;
+            let Begun { run, cells, rounds } = block;
+            let values = params![study, number, run, json(&cells)?, json(&rounds)?, expected];
+            transaction.execute(sql, values)?;
+        }
+        transaction.execute(
+            "UPDATE study SET started_ms = ?, budget_s = ?, blocks = ?, setups = ?, gate = ? WHERE id = ?",
+            params![
+                self.started_ms,
+                self.budget_s,
+                self.planned,
+                json(&self.setups)?,
+                self.gate.as_ref().map(json).transpose()?,
+                study,
+            ],
+        )?;
+        Ok(())
+    }
+}
+
+/// How an event begins that says that a study got more time.
+const EXTENDED: &str = r#"{"kind":"extended""#;
+
+/// The numbers that a shard's rows get in the whole study.
+#[derive(Default)]
+struct Numbers {
+    cells: BTreeMap<i64, i64>,
+    counters: BTreeMap<i64, i64>,
+}
+
+impl StudyRows {
+    /// The shard that it is, if it is one.
+    #[must_use]
+    pub fn shard(&self) -> Option<ShardRun> {
+        let table = self.tables.iter().find(|table| table.name == "run")?;
+        let shard = text(&table.columns, table.rows.last()?, "shard");
+        serde_json::from_str(&shard).ok().filter(|shard: &ShardRun| shard.check().is_ok())
+    }
+}
+
+/// The key of a row of which all shards have the same, and what must be the same.
+fn definition(table: &Table, row: &[Value]) -> Option<(String, String)> {
+    let text = |column| text(&table.columns, row, column);
+    let all = |columns: &[&str]| key(&table.columns, row, columns);
+    match table.name {
+        "study" => {
+            let columns = table.columns.iter().map(String::as_str);
+            let columns: Vec<&str> = columns.filter(|it| !OWN.contains(it)).collect();
+            Some((String::new(), all(&columns)))
+        }
+        "system" => {
+            let artifact: serde_json::Value = serde_json::from_str(&text("artifact")).ok()?;
+            // Each node may keep it in another place.
+            let build = ["kind", "product", "version", "sha256", "url"];
+            let build: Vec<_> = build.iter().map(|field| artifact.get(field)).collect();
+            let rest = all(&["number", "is_base", "is_twin", "spec", "options"]);
+            Some((text("name"), format!("{rest} {build:?}")))
+        }
+        "test" => Some((text("name"), all(&["digest", "definition"]))),
+        "cell" => {
+            let of = ["test", "clients", "tables", "rows"];
+            Some((all(&of), all(&["warm_ms", "slice_ms"])))
+        }
+        "content" if text("start_from") == "fresh" => {
+            Some((all(&["system", "tables", "rows"]), all(&["counted", "checksum"])))
+        }
+        _ => None,
+    }
+}
+
+fn value<'a>(columns: &[String], row: &'a [Value], column: &str) -> Option<&'a Value> {
+    row.get(columns.iter().position(|it| it == column)?)
+}
+
+/// The text of a column; empty if it has none.
+fn text(columns: &[String], row: &[Value], column: &str) -> String {
+    match value(columns, row, column) {
+        Some(Value::Text(text)) => text.clone(),
+        _ => String::new(),
+    }
+}
+
+/// The values of some columns, as a key.
+fn key(columns: &[String], row: &[Value], of: &[&str]) -> String {
+    let values = of.iter().map(|column| format!("{:?}", value(columns, row, column)));
+    values.collect::<Vec<_>>().join(" ")
+}
+
+fn parsed<T: serde::de::DeserializeOwned>(table: &'static str, text: &str) -> Result<T, Problem> {
+    serde_json::from_str(text).map_err(|error| Problem::Row {
+        table,
+        row: String::new(),
+        what: error.to_string(),
+    })
+}
+
+/// Puts the number of the whole study in place of that of the shard.
+fn renumber(
+    row: &mut [Value],
+    at: Option<usize>,
+    numbers: &BTreeMap<i64, i64>,
+) -> Result<(), Problem> {
+    match at.and_then(|at| row.get_mut(at)) {
+        Some(Value::Integer(number)) => {
+            *number = *numbers.get(number).ok_or(Problem::Dangling)?;
+            Ok(())
+        }
+        _ => Err(Problem::Dangling),
+    }
+}

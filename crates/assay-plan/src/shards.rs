@@ -1,0 +1,231 @@
+//! Splits a study into shards, each of which one machine measures.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use assay_model::limits::{BLOCKS, SHARDS};
+use assay_model::{DataSet, Experiment, Setup, Study, thousands};
+
+use crate::error::Error;
+use crate::outlook::{block_s, once_s};
+
+/// A part of a study: some of its cells, and of these every `step`-th block from `first` on.
+///
+/// Blocks are shared out first, because a test that several machines measure shows whether it depends on the machine.
+/// Only where there are more shards than blocks, the cells are shared out too. The systems are never separated.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Part {
+    /// Its cells.
+    pub cells: Range<usize>,
+    /// Its first block.
+    pub first: u32,
+    /// The distance between its blocks.
+    pub step: u32,
+    /// The time that it may take, seconds.
+    pub budget_s: f64,
+}
+
+/// All shards of a study, in order. They take about the same time, and the budget of the study together.
+///
+/// # Errors
+/// When there are more shards than there is to share out.
+pub fn shards(study: &Study, systems: usize, count: u32) -> Result<Vec<Part>, Error> {
+    let units = units(study);
+    let blocks = blocks(study, systems);
+    let most = blocks.saturating_mul(units.len() as u32).min(*SHARDS.end());
+    if !(1..=most).contains(&count) {
+        let why = format!("this study has at most {} shards", thousands(most));
+        return Err(Error::OutOfRange { option: "shards", value: count.to_string(), why });
+    }
+    let parts = count.div_ceil(blocks);
+    let steps = (0..parts).map(|part| count / parts + u32::from(part < count % parts));
+    let steps: Vec<u32> = steps.collect();
+    let seconds =
+        |cells: &Range<usize>| once_s(study.cells.get(cells.clone()).unwrap_or_default(), systems);
+    let weights: Vec<f64> = units.iter().map(seconds).collect();
+    let all_s = weights.iter().sum::<f64>().max(f64::MIN_POSITIVE);
+    let mut shards = Vec::new();
+    let (mut taken, mut taken_s, mut shards_before) = (0, 0.0, 0);
+    for (part, &step) in steps.iter().enumerate() {
+        shards_before += step;
+        let until_s = all_s * f64::from(shards_before) / f64::from(count);
+        // Each of the parts that follow has at least one unit.
+        let last = units.len() - (steps.len() - 1 - part);
+        let (from, from_s) = (taken, taken_s);
+        while taken < last {
+            let unit_s = weights.get(taken).copied().unwrap_or_default();
+            let is_next = taken == from || taken_s + 0.5 * unit_s < until_s;
+            if !is_next && part + 1 < steps.len() {
+                break;
+            }
+            (taken, taken_s) = (taken + 1, taken_s + unit_s);
+        }
+        let [start, end] = [units.get(from), taken.checked_sub(1).and_then(|it| units.get(it))];
+        let cells = start.map_or(0, |it| it.start)..end.map_or(0, |it| it.end);
+        let share = (taken_s - from_s) / all_s / f64::from(step);
+        let least_s = match study.experiment {
+            Experiment::Interleaved => {
+                block_s(study.cells.get(cells.clone()).unwrap_or_default(), systems)
+            }
+            Experiment::Sequential | Experiment::Stepwise | Experiment::Counted => 0.0,
+        };
+        let budget_s = (study.budget_s * share).max(least_s.min(study.budget_s));
+        let part = |first| Part { cells: cells.clone(), first, step, budget_s };
+        shards.extend((0..step).map(part));
+    }
+    Ok(shards)
+}
+
+/// The study of one shard, with the part that it is; `number` is from 1.
+///
+/// # Errors
+/// As [`shards`], and when there is no shard of this number.
+pub fn shard(
+    mut study: Study,
+    systems: usize,
+    number: u32,
+    of: u32,
+) -> Result<(Study, Part), Error> {
+    let shards = shards(&study, systems, of)?;
+    let part = number.checked_sub(1).and_then(|it| shards.into_iter().nth(it as usize));
+    let Some(part) = part else {
+        let why = format!("the shards are numbered from 1 to {of}");
+        return Err(Error::OutOfRange { option: "--shard", value: number.to_string(), why });
+    };
+    study.cells = study.cells.get(part.cells.clone()).unwrap_or_default().to_vec();
+    let used: BTreeSet<Setup> = study.cells.iter().map(|cell| cell.id.setup).collect();
+    study.setups.retain(|setup| used.contains(setup));
+    if let Some(gate) = &mut study.gate {
+        gate.margins = gate.margins.get(part.cells.clone()).unwrap_or_default().to_vec();
+    }
+    study.budget_s = part.budget_s;
+    // Shards with the same cells have as many blocks each.
+    study.blocks = study.blocks.next_multiple_of(part.step).min(*BLOCKS.end());
+    Ok((study, part))
+}
+
+/// Cells that stay together: the tests on one data set where they run in a sequence, and all steps of the Insert
+/// Benchmark, each of which needs those before it.
+fn units(study: &Study) -> Vec<Range<usize>> {
+    let together = |data: Option<DataSet>, cell: usize| {
+        let of_cell = study.cells.get(cell).map(|cell| cell.id.setup.data());
+        match study.experiment {
+            Experiment::Interleaved | Experiment::Counted => false,
+            Experiment::Sequential => data == of_cell,
+            Experiment::Stepwise => true,
+        }
+    };
+    let mut units: Vec<Range<usize>> = Vec::new();
+    for (cell, planned) in study.cells.iter().enumerate() {
+        match units.last_mut() {
+            Some(unit) if together(Some(planned.id.setup.data()), unit.start) => {
+                unit.end = cell + 1;
+            }
+            _ => units.push(cell..cell + 1),
+        }
+    }
+    units
+}
+
+/// Blocks of the study that can be shared out.
+fn blocks(study: &Study, systems: usize) -> u32 {
+    let fitting = match study.experiment {
+        Experiment::Interleaved => (study.budget_s / block_s(&study.cells, systems)) as u32,
+        Experiment::Stepwise => study.blocks,
+        Experiment::Sequential | Experiment::Counted => 1,
+    };
+    fitting.clamp(1, study.blocks.max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{MachineFacts, Plan, Request, plan};
+
+    const MACHINE: MachineFacts = MachineFacts { cpus: 4, memory_mb: 640_000, disk_mb: 500_000 };
+
+    fn planned(change: impl FnOnce(&mut Request)) -> Plan {
+        let mut request =
+            Request::of_systems(&["mariadb@10.11".to_owned(), "mariadb@11.8".to_owned()]);
+        change(&mut request);
+        plan(&request, MACHINE).unwrap()
+    }
+
+    fn split(plan: &Plan, count: u32) -> Vec<Part> {
+        shards(&plan.study, plan.systems.len(), count).unwrap()
+    }
+
+    #[test]
+    fn one_shard_is_the_whole_study() {
+        let plan = planned(|_| ());
+        let whole = Part {
+            cells: 0..plan.study.cells.len(),
+            first: 0,
+            step: 1,
+            budget_s: plan.study.budget_s,
+        };
+        assert_eq!(split(&plan, 1), [whole]);
+        let (narrowed, _) = shard(plan.study.clone(), 2, 1, 1).unwrap();
+        assert_eq!(narrowed, plan.study);
+    }
+
+    #[test]
+    fn blocks_are_shared_out_before_cells() {
+        let plan = planned(|request| request.budget_s = Some(3600.0));
+        let three = split(&plan, 3);
+        assert!(three.iter().all(|part| part.cells == (0..32) && part.step == 3));
+        assert!(three.iter().all(|part| (part.budget_s - 1200.0).abs() < 1e-6), "{three:?}");
+        let short = planned(|request| request.budget_s = Some(60.0));
+        let many = split(&short, 20);
+        assert!(many.iter().all(|part| part.cells.len() < 32), "{many:?}");
+    }
+
+    #[test]
+    fn there_are_no_more_shards_than_there_is_to_share_out() {
+        let counted = planned(|request| request.count = assay_model::Counting::Only);
+        assert_eq!(split(&counted, 32).len(), 32);
+        let error = shards(&counted.study, 2, 33).unwrap_err().to_string();
+        assert!(error.contains("at most 32 shards"), "{error}");
+        assert!(shards(&counted.study, 2, 0).is_err());
+        assert!(shard(counted.study, 2, 3, 2).is_err());
+    }
+
+    #[test]
+    fn a_sequence_stays_whole_and_its_data_sets_do_not() {
+        let with = |rows: &[u32]| {
+            planned(|request| {
+                request.preset = assay_model::Preset::Published;
+                let setup = request.setups[0].clone();
+                let of = |rows: &u32| crate::SetupRequest { rows: Some(*rows), ..setup.clone() };
+                request.setups = rows.iter().map(of).collect();
+            })
+        };
+        assert!(shards(&with(&[1000]).study, 2, 2).is_err());
+        let two = with(&[1000, 2000]);
+        let cells: Vec<_> = split(&two, 2).into_iter().map(|part| part.cells).collect();
+        let half = two.study.cells.len() / 2;
+        assert_eq!(cells, [0..half, half..2 * half]);
+        let (second, _) = shard(two.study, 2, 2, 2).unwrap();
+        assert_eq!(second.setups.len(), 1);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn every_block_of_every_cell_is_in_one_shard(count in 1_u32..300, budget in 10.0..100_000.0) {
+            let plan = planned(|request| request.budget_s = Some(budget));
+            let Ok(parts) = shards(&plan.study, 2, count) else { return Ok(()) };
+            prop_assert_eq!(parts.len(), count as usize);
+            for cell in 0..plan.study.cells.len() {
+                let has: Vec<&Part> = parts.iter().filter(|it| it.cells.contains(&cell)).collect();
+                prop_assert!(!has.is_empty());
+                let firsts: Vec<u32> = has.iter().map(|it| it.first).collect();
+                prop_assert_eq!(firsts, (0..has.len() as u32).collect::<Vec<_>>());
+                prop_assert!(has.iter().all(|it| it.step as usize == has.len()));
+            }
+            prop_assert!(parts.iter().all(|part| part.budget_s > 0.0));
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Studies whose shards are measured by several simulated nodes.
+
+use std::collections::BTreeMap;
+
+use assay_model::{Block, ShardRun, StudyRecord};
+use assay_study::{Driver, End, Executor as _, Shard, carry_out};
+
+use crate::{Machine, Noise, Scenario, Strike};
+
+/// The result of a study on several nodes.
+#[derive(Debug)]
+pub struct Collected {
+    /// The study, put together from its shards.
+    pub record: StudyRecord,
+    /// Time that each shard took, seconds.
+    pub used_s: Vec<f64>,
+}
+
+/// Measures each of `count` shards on a node of its own, on which systems differ from other nodes by logarithms of this
+/// standard deviation, and puts the study together.
+pub fn on_nodes(scenario: &Scenario, count: u32, node_sd: f64) -> Result<Collected, String> {
+    let systems = scenario.record.systems.len();
+    let mut parts = Vec::new();
+    let mut used_s = Vec::new();
+    for number in 1..=count {
+        let planned = assay_plan::shard(scenario.record.study.clone(), systems, number, count);
+        let (study, part) = planned.map_err(|error| error.to_string())?;
+        let shard = Shard::new(part.first, part.step).ok_or("there is no such shard")?;
+        let seed = scenario.seed.wrapping_mul(1009).wrapping_add(u64::from(number));
+        let mut noise = Noise::new(seed ^ 0x0de5);
+        let mut truth = scenario.truth.clone();
+        truth.changes = (1..systems)
+            .map(|system| {
+                let of_system = truth.changes.get(system - 1);
+                let change = |cell| of_system.and_then(|it| it.get(cell)).copied().unwrap_or(0.0);
+                part.cells.clone().map(|cell| change(cell) + node_sd * noise.normal()).collect()
+            })
+            .collect();
+        let mut record = StudyRecord { study, ..scenario.record.clone() };
+        for run in &mut record.runs {
+            run.shard = Some(ShardRun {
+                study: "whole".to_owned(),
+                number,
+                of: count,
+                first: part.first,
+                step: part.step,
+                attempt: String::new(),
+                node: format!("n{number:04}"),
+            });
+        }
+        let mut machine = Machine::new(Scenario { seed, record, truth, ..scenario.clone() }, shard);
+        let mut driver = Driver::new(machine.record(), shard);
+        let ended: Result<End, Strike> = carry_out(&mut driver, &mut machine);
+        if !matches!(ended, Ok(End::Complete)) {
+            return Err(format!("shard {number} ended with {ended:?}"));
+        }
+        used_s.push(machine.used_s());
+        parts.push(machine.into_record());
+    }
+    Ok(Collected { record: together(&scenario.record, parts), used_s })
+}
+
+/// The study that the ledger puts together from these shards.
+fn together(whole: &StudyRecord, parts: Vec<StudyRecord>) -> StudyRecord {
+    let mut all = StudyRecord { runs: Vec::new(), finished: true, ..whole.clone() };
+    all.study.id = "whole".to_owned();
+    let mut blocks: BTreeMap<u32, Block> = BTreeMap::new();
+    for part in parts {
+        let earlier = all.runs.len();
+        all.study.blocks = all.study.blocks.max(part.study.blocks);
+        all.runs.extend(part.runs);
+        for block in part.blocks {
+            let run = block.run + earlier;
+            let known = blocks.entry(block.number);
+            let known = known.or_insert(Block { run, cells: Vec::new(), ..block });
+            known.cells.extend(block.cells);
+        }
+        let slices = part.slices.into_iter();
+        all.slices
+            .extend(slices.map(|slice| assay_model::Slice { run: slice.run + earlier, ..slice }));
+        all.events.extend(part.events);
+    }
+    let count = blocks.len() as u32;
+    let blocks = (0..).zip(blocks.into_values());
+    all.blocks = blocks.map(|(at, block)| Block { left: count - at, ..block }).collect();
+    all
+}

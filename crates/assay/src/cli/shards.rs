@@ -1,0 +1,120 @@
+//! The command lines of studies on many machines.
+
+use std::path::PathBuf;
+
+use assay_plan::Request;
+use clap::Args;
+use clap_complete::engine::ArgValueCompleter;
+
+use super::{Asked, LedgerArg, Measuring, ShapeArg, help};
+use crate::candidates;
+
+/// A shard of a study, as `--shard` names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ShardNumber {
+    /// From 1.
+    pub(crate) number: u32,
+    pub(crate) of: u32,
+}
+
+/// Reads `2/6`.
+pub(super) fn parse_shard(text: &str) -> Result<ShardNumber, String> {
+    let parts = text.split_once('/');
+    let parsed = parts.and_then(|(number, of)| Some((number.parse().ok()?, of.parse().ok()?)));
+    match parsed {
+        Some((number, of)) if (1..=of).contains(&number) => Ok(ShardNumber { number, of }),
+        _ => Err("a shard is its number and how many there are, such as `2/6`".to_owned()),
+    }
+}
+
+/// `assay submit`.
+#[derive(Debug, Args)]
+#[command(after_help = help::SYSTEMS_SHORT, after_long_help = help::SYSTEMS)]
+pub(crate) struct Submit {
+    /// A study file, or the base and the systems to compare with it as in `assay compare`
+    #[arg(required = true, value_name = "STUDY.toml|SYSTEM")]
+    pub(crate) study: Vec<String>,
+
+    /// Submit to Slurm, as one array job with a task for each node
+    #[arg(long, required = true)]
+    pub(crate) slurm: bool,
+
+    /// Nodes to measure on, each a shard of the study [default: those that `sinfo` counts]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) nodes: Option<u32>,
+
+    /// Print the files and the command, and do nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+
+    /// Directory for the job, its logs and its ledgers, which all nodes share
+    ///
+    /// [default: `jobs` in the user's state directory]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+
+    #[command(flatten)]
+    asked: Asked,
+
+    #[command(flatten)]
+    pub(crate) measuring: Measuring,
+
+    /// Options of `sbatch`, such as `--partition=bench --time=2:00:00`
+    #[arg(last = true, value_name = "SBATCH OPTION")]
+    pub(crate) sbatch: Vec<String>,
+}
+
+impl Submit {
+    /// The words as the plan takes them.
+    pub(crate) fn request(&self, systems: &[String]) -> Request {
+        self.asked.request(systems, &self.measuring)
+    }
+}
+
+/// `assay collect`.
+#[derive(Debug, Args)]
+pub(crate) struct Collect {
+    #[command(flatten)]
+    pub(crate) shards: ShardsArg,
+
+    #[command(flatten)]
+    pub(crate) shape: ShapeArg,
+
+    #[command(flatten)]
+    pub(crate) ledger: LedgerArg,
+}
+
+/// `assay status`.
+#[derive(Debug, Args)]
+pub(crate) struct Status {
+    #[command(flatten)]
+    pub(crate) shards: ShardsArg,
+
+    #[command(flatten)]
+    pub(crate) shape: ShapeArg,
+}
+
+/// Which study, and where its shards are.
+#[derive(Debug, Args)]
+pub(crate) struct ShardsArg {
+    /// The study, or the beginning of its name [default: the one that was submitted last]
+    #[arg(add = ArgValueCompleter::new(candidates::studies))]
+    pub(crate) study: Option<String>,
+
+    /// Read the ledgers in this directory, or this ledger, instead of those of the job
+    #[arg(long, value_name = "PATH")]
+    pub(crate) dir: Vec<PathBuf>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shard_is_a_number_and_how_many_there_are() {
+        assert_eq!(parse_shard("2/6"), Ok(ShardNumber { number: 2, of: 6 }));
+        for wrong in ["", "2", "0/6", "7/6", "2/", "/6", "2/6/1", "-1/6", "2/99999999999"] {
+            assert!(parse_shard(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! The directory of a job: its files, and where it is found again.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail};
+use assay_plan::shell_quoted;
+use serde::{Deserialize, Serialize};
+
+use crate::advice::Advised;
+use crate::paths;
+
+/// The study that the tasks of a job measure.
+pub(super) const STUDY_FILE: &str = "study.toml";
+
+/// The script of a task.
+pub(super) const SCRIPT: &str = "job.sh";
+
+/// What is known of the job.
+const JOB: &str = "job.json";
+
+/// A job that was submitted.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Job {
+    /// Its directory.
+    #[serde(skip)]
+    pub(super) dir: PathBuf,
+    /// Name of the study.
+    pub(super) study: String,
+    /// The number of shards.
+    pub(super) shards: u32,
+    /// The number that the scheduler gave it; `None` before it was submitted.
+    pub(super) job: Option<u64>,
+}
+
+/// The directory of all jobs.
+pub(super) fn all() -> Result<PathBuf> {
+    Ok(paths::made_state_dir()?.join("jobs"))
+}
+
+impl Job {
+    /// Writes down what is known of it.
+    pub(super) fn write(&self) -> Result<()> {
+        fs_err::write(self.dir.join(JOB), serde_json::to_string(self)? + "\n")?;
+        Ok(())
+    }
+
+    /// The job of a study of which this is the beginning of the name, or the one that was submitted last.
+    pub(super) fn find(study: Option<&str>) -> Result<Self> {
+        let wanted = study.unwrap_or_default();
+        let entries = fs_err::read_dir(all()?).into_iter().flatten().flatten();
+        let jobs = entries.filter_map(|entry| {
+            let written = fs_err::metadata(entry.path().join(JOB)).ok()?.modified().ok()?;
+            Some((written, Self::read(&entry.path()).ok()?))
+        });
+        let latest = jobs.filter(|(_, job)| job.study.starts_with(wanted)).max_by_key(|it| it.0);
+        match latest {
+            Some((_, job)) => Ok(job),
+            None => bail!(Advised::new(
+                "no job of such a study was submitted here",
+                "`--dir` names the directory with the ledgers of its shards"
+            )),
+        }
+    }
+
+    fn read(dir: &Path) -> Result<Self> {
+        let text = fs_err::read_to_string(dir.join(JOB))?;
+        let job: Self = serde_json::from_str(&text)?;
+        Ok(Self { dir: dir.to_owned(), ..job })
+    }
+}
+
+/// How often a task that reaches its time limit is started again: a task that never gets further must end.
+const RESTARTS: u32 = 20;
+
+/// The script of a task: it measures one shard into a ledger of its own. `assay` and `cache` are paths.
+pub(super) fn script(study: &str, shards: u32, assay: &Path, cache: &Path) -> String {
+    let quoted = |path: &Path| shell_quoted(&path.to_string_lossy());
+    let mut script = format!(
+        "#!/bin/bash
+# Measures one shard of study {study}. `assay submit` wrote this file.
+set -u
+export ASSAY_CACHE={}
+again=no
+assay=
+# The time limit is near: end after the current round, and go on in another allocation.
+trap 'again=yes; [ -z \"$assay\" ] || kill -TERM \"$assay\"' USR1
+trap '[ -z \"$assay\" ] || kill -TERM \"$assay\"' TERM
+",
+        quoted(cache)
+    );
+    let _ = write!(
+        script,
+        "{} run {STUDY_FILE} --shard \"$SLURM_ARRAY_TASK_ID/{shards}\" --offline --quiet \\
+    --ledger \"shard-$SLURM_ARRAY_TASK_ID.$SLURMD_NODENAME.db\" &
+assay=$!
+wait \"$assay\"
+code=$?
+# A signal ends `wait`, not assay.
+while kill -0 \"$assay\" 2>/dev/null; do
+    wait \"$assay\"
+    code=$?
+done
+if [ \"$code\" -gt 128 ]; then
+    wait \"$assay\"
+    code=$?
+fi
+if [ \"$code\" = 4 ] && [ \"$again\" = yes ] && [ \"${{SLURM_RESTART_COUNT:-0}}\" -lt {RESTARTS} ]; then
+    exec scontrol requeue \"${{SLURM_ARRAY_JOB_ID}}_$SLURM_ARRAY_TASK_ID\"
+fi
+exit \"$code\"
+",
+        quoted(assay)
+    );
+    script
+}
+
+/// The options of `sbatch` for a job of so many tasks, each on a node of its own.
+pub(super) fn sbatch_options(study: &str, shards: u32, dir: &Path) -> Vec<String> {
+    let fixed = [
+        "--parsable",
+        "--nodes=1",
+        "--exclusive",
+        "--requeue",
+        "--open-mode=append",
+        "--signal=B:USR1@60",
+        "--output=task-%a.log",
+    ];
+    let mut options: Vec<String> = fixed.map(str::to_owned).into();
+    options.push(format!("--job-name={study}"));
+    options.push(format!("--array=1-{shards}"));
+    options.push(format!("--chdir={}", dir.display()));
+    options
+}

@@ -1,0 +1,176 @@
+//! `assay submit`: writes the files of a job, gets its servers, and submits it.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context as _, Result, bail};
+use assay_model::{counted, thousands};
+use assay_plan::{Plan, Request, SystemRequest, shell_quoted};
+
+use super::job::{self, Job, SCRIPT, STUDY_FILE};
+use super::name;
+use crate::advice::Advised;
+use crate::cli::Submit;
+use crate::compare::{read_study, resolved};
+use crate::exit::Exit;
+use crate::progress::{Progress, print};
+use crate::systems::{environment, machine_facts, on_disk, participants};
+use crate::{paths, report, workload};
+
+/// Submits a study as one array job, or shows what it would submit.
+pub(crate) fn submit(args: &Submit, cache_dir: Option<&Path>) -> Result<Exit> {
+    let request = request(args)?;
+    let cache_dir = paths::made_cache_dir(cache_dir)?;
+    let suite = workload::suite(&request)?;
+    let plan = assay_plan::plan_of(&request, machine_facts(&cache_dir)?, suite);
+    let plan = plan.map_err(|error| on_disk(error, &cache_dir))?;
+    if let Some(system) = plan.systems.iter().find(|system| system.url.is_some()) {
+        bail!(Advised::new(
+            format!("`{}` runs already, and several nodes would measure it at once", system.name),
+            "name a version, and each node starts a server of its own"
+        ));
+    }
+    let shards = shards(args, &plan)?;
+    let study = name(&plan, shards)?;
+    let dir = match &args.dir {
+        Some(dir) => std::path::absolute(dir)?,
+        None => job::all()?.join(&study),
+    };
+    let assay = std::env::current_exe().context("cannot find the path of assay")?;
+    let script = job::script(&study, shards, &assay, &cache_dir);
+    let mut options = job::sbatch_options(&study, shards, &dir);
+    // What the user asks for comes later, and counts.
+    options.extend(args.sbatch.iter().cloned());
+    let recipe = assay_plan::write_study(&request);
+    let whole: f64 = plan.study.budget_s;
+    let words: Vec<String> = options.iter().map(|word| shell_quoted(word)).collect();
+    let file = dir.join(SCRIPT);
+    let command = format!("sbatch {} {}", words.join(" "), shell_quoted(&file.to_string_lossy()));
+    if args.dry_run {
+        return report::write_stdout(&format!(
+            "# {}\n{recipe}\n# {}\n{script}\n# submits {}, each for about {}\n{command}\n",
+            dir.join(STUDY_FILE).display(),
+            file.display(),
+            counted(u64::from(shards), "shard"),
+            assay_plan::duration_text((whole / f64::from(shards)).ceil()),
+        ))
+        .map(|()| Exit::Done);
+    }
+    // Nodes may be without a network.
+    get(&plan, &request, args, &cache_dir)?;
+    fs_err::create_dir_all(&dir)?;
+    fs_err::write(dir.join(STUDY_FILE), recipe)?;
+    fs_err::write(&file, script)?;
+    let mut job = Job { dir, study, shards, job: None };
+    job.write()?;
+    job.job = Some(sbatch(&options, &file)?);
+    job.write()?;
+    report::write_stdout(&format!("{}\n", job.study))?;
+    print(&format!(
+        "note: job {} measures {}; `assay status` shows how far it is, `assay collect` puts the study together",
+        job.job.unwrap_or_default(),
+        counted(u64::from(shards), "shard"),
+    ));
+    Ok(Exit::Done)
+}
+
+/// What is asked for: a study file, or systems and options.
+fn request(args: &Submit) -> Result<Request> {
+    let file = match args.study.as_slice() {
+        [one] if one == "-" || Path::new(one).extension().is_some_and(|it| it == "toml") => one,
+        systems => return absolute(args.request(systems)),
+    };
+    let nothing_else =
+        Request { source: None, offline: false, accept_expired_index: false, ..args.request(&[]) };
+    if nothing_else != usual() {
+        bail!(Advised::new(
+            "a study file has the options of the study",
+            "change the file, or name systems instead of it"
+        ));
+    }
+    let file = PathBuf::from(file);
+    absolute(resolved(read_study(&file)?, &file, args.measuring.quiet)?)
+}
+
+/// The request of a command line without options.
+fn usual() -> Request {
+    use clap::Parser as _;
+    let cli = crate::cli::Cli::try_parse_from(["assay", "submit", "--slurm", "-"]);
+    match cli.map(|cli| cli.command) {
+        Ok(crate::cli::Command::Submit(args)) => args.request(&[]),
+        _ => Request::default(),
+    }
+}
+
+/// A request that means the same in every directory.
+fn absolute(mut request: Request) -> Result<Request> {
+    let path =
+        |path: String| -> Result<String> { Ok(std::path::absolute(path)?.display().to_string()) };
+    request.workload = request.workload.map(path).transpose()?;
+    let configs: Vec<&mut SystemRequest> = request.systems.iter_mut().collect();
+    for system in configs {
+        system.config = system.config.take().map(path).transpose()?;
+    }
+    Ok(request)
+}
+
+/// One shard for each node, as far as there is something to share out.
+fn shards(args: &Submit, plan: &Plan) -> Result<u32> {
+    let nodes = match args.nodes {
+        Some(nodes) => nodes,
+        None => counted_nodes()?,
+    };
+    let systems = plan.systems.len();
+    let is_possible = |count: &u32| assay_plan::shards(&plan.study, systems, *count).is_ok();
+    let most = (1..=nodes).rev().find(is_possible).unwrap_or(1);
+    if most < nodes {
+        print(&format!(
+            "note: this study has at most {}, so {} of the nodes stay free; a longer `--budget` has more",
+            counted(u64::from(most), "shard"),
+            thousands(nodes - most)
+        ));
+    }
+    Ok(most)
+}
+
+/// The nodes that the scheduler has.
+fn counted_nodes() -> Result<u32> {
+    let output = Command::new("sinfo")
+        .args(["--noheader", "--format=%D", "--states=idle,alloc,mix"])
+        .stdin(Stdio::null())
+        .output();
+    let text = output.ok().filter(|it| it.status.success()).map(|it| it.stdout);
+    let text = text.map(|text| String::from_utf8_lossy(&text).into_owned()).unwrap_or_default();
+    let count: u32 = text.split_whitespace().filter_map(|it| it.parse::<u32>().ok()).sum();
+    if count == 0 {
+        bail!(Advised::new("`sinfo` counts no nodes", "say how many there are with `--nodes N`"));
+    }
+    Ok(count.min(*assay_model::limits::SHARDS.end()))
+}
+
+/// Gets the servers into the cache that the nodes share.
+fn get(plan: &Plan, request: &Request, args: &Submit, cache_dir: &Path) -> Result<()> {
+    let progress = Progress::new(args.measuring.quiet);
+    let (offline, expired) = (request.offline, request.accept_expired_index);
+    let environment = environment(Some(cache_dir), offline, expired, &progress)?;
+    let got = participants(plan, &environment);
+    progress.finish();
+    got.map(drop)
+}
+
+/// Submits the script, and gives the number of the job.
+fn sbatch(options: &[String], script: &Path) -> Result<u64> {
+    let output = Command::new("sbatch").args(options).arg(script).stdin(Stdio::null()).output();
+    let output = output.map_err(|error| {
+        Advised::new("cannot start `sbatch`", "submit from a node that has Slurm's commands")
+            .caused_by(error)
+    })?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    if !output.status.success() {
+        bail!("sbatch refuses the job: {}", said.trim());
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    // The cluster's name may follow.
+    let number = text.trim().split(';').next().and_then(|number| number.parse().ok());
+    number.with_context(|| format!("sbatch answered `{}`", text.trim()))
+}

@@ -1,0 +1,355 @@
+//! Studies on the nodes of a real Slurm: three of them on this machine, for whoever runs the tests.
+#![expect(clippy::unwrap_used, reason = "it ends where something is not as it should be")]
+
+mod common;
+
+use std::collections::BTreeSet;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use assay_ledger::Ledger;
+use assay_testkit::eventually;
+use common::Place;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+/// A small study in which every test is undecided, so that shards take the time that they have.
+const STUDY: &str = "compare = [\"mariadb@10.11\", \"mariadb@11.8\"]
+preset = \"quick\"
+tests = [\"point-query\", \"update-index\"]
+threshold = \"0.1%\"
+[[setup]]
+rows = 10_000
+";
+
+/// A controller and three nodes, which end with it.
+struct Cluster<'a> {
+    place: &'a Place,
+    dir: PathBuf,
+}
+
+impl<'a> Cluster<'a> {
+    fn start(place: &'a Place) -> Self {
+        let dir = place.cache().with_file_name("slurm");
+        for part in ["", "munge", "state", "spool.n1", "spool.n2", "spool.n3"] {
+            fs_err::create_dir(dir.join(part)).unwrap();
+            let open = std::fs::Permissions::from_mode(0o755);
+            fs_err::set_permissions(dir.join(part), open).unwrap();
+        }
+        let key = dir.join("munge/key");
+        fs_err::write(&key, [7; 1024]).unwrap();
+        fs_err::set_permissions(&key, std::fs::Permissions::from_mode(0o400)).unwrap();
+        let cluster = Self { place, dir };
+        fs_err::write(cluster.dir.join("slurm.conf"), cluster.configuration()).unwrap();
+        let began = Instant::now();
+        let in_munge = |name: &str| cluster.dir.join("munge").join(name).display().to_string();
+        cluster
+            .daemon("munged")
+            .args([
+                "--force".to_owned(),
+                format!("--key-file={}", in_munge("key")),
+                format!("--socket={}", in_munge("sock")),
+                format!("--pid-file={}", in_munge("pid")),
+                format!("--log-file={}", in_munge("log")),
+                format!("--seed-file={}", in_munge("seed")),
+            ])
+            .status()
+            .unwrap();
+        cluster.daemon("slurmctld").arg("-c").status().unwrap();
+        ["n1", "n2", "n3"].into_iter().for_each(|node| cluster.start_node(node));
+        eventually("three nodes are idle", || {
+            cluster.said("sinfo", &["--noheader", "--format=%D %t"]).trim() == "3 idle"
+        });
+        println!("Slurm is up after {:?}", began.elapsed());
+        cluster
+    }
+
+    fn configuration(&self) -> String {
+        let user = Command::new("id").arg("-un").output().unwrap().stdout;
+        let user = String::from_utf8(user).unwrap();
+        let port = free_ports();
+        format!(
+            "ClusterName=assay
+SlurmctldHost=localhost(127.0.0.1)
+AuthType=auth/munge
+AuthInfo=socket={dir}/munge/sock,cred_expire=5
+CredType=cred/munge
+SlurmUser={user}
+SlurmdUser={user}
+SlurmctldPort={port}
+SlurmctldPidFile={dir}/ctld.pid
+SlurmctldLogFile={dir}/ctld.log
+StateSaveLocation={dir}/state
+SlurmdPidFile={dir}/slurmd.%n.pid
+SlurmdLogFile={dir}/slurmd.%n.log
+SlurmdSpoolDir={dir}/spool.%n
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+MpiDefault=none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU_Memory
+SchedulerParameters=batch_sched_delay=0,sched_interval=1,bf_interval=1
+ReturnToService=2
+SlurmdTimeout=10
+KillWait=5
+JobRequeue=1
+AccountingStorageType=accounting_storage/none
+JobAcctGatherType=jobacct_gather/none
+SlurmdParameters=config_overrides
+NodeName=n[1-3] NodeHostname=localhost NodeAddr=127.0.0.1 Port=[{first}-{last}] CPUs=2 RealMemory=6000 State=UNKNOWN
+PartitionName=bench Nodes=n[1-3] Default=YES MaxTime=1:00:00 OverSubscribe=EXCLUSIVE State=UP
+",
+            dir = self.dir.display(),
+            user = user.trim(),
+            first = port + 1,
+            last = port + 3,
+        )
+    }
+
+    /// A program of Slurm.
+    fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command.env("SLURM_CONF", self.dir.join("slurm.conf")).stdin(Stdio::null());
+        command
+    }
+
+    /// One that leaves the terminal. Debian keeps it where only root looks for programs.
+    fn daemon(&self, program: &str) -> Command {
+        self.command(&format!("/usr/sbin/{program}"))
+    }
+
+    fn start_node(&self, node: &str) {
+        let started = self.daemon("slurmd").args(["-N", node]).status().unwrap();
+        assert!(started.success(), "slurmd of {node}: {started}");
+    }
+
+    fn said(&self, program: &str, args: &[&str]) -> String {
+        let output = self.command(program).args(args).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    fn pid(&self, file: &str) -> Pid {
+        let text = fs_err::read_to_string(self.dir.join(file)).unwrap();
+        Pid::from_raw(text.trim().parse().unwrap()).unwrap()
+    }
+
+    fn assay(&self, args: &[&str]) -> Output {
+        let mut command = self.place.command(args);
+        command.env("SLURM_CONF", self.dir.join("slurm.conf")).output().unwrap()
+    }
+
+    /// Submits the study, with this budget, and gives the number of its job.
+    fn submit(&self, budget: &str, more: &[&str]) -> u64 {
+        let file = self.dir.join("study.toml");
+        fs_err::write(&file, format!("budget = \"{budget}\"\n{STUDY}")).unwrap();
+        let mut args = vec!["submit", file.to_str().unwrap(), "--slurm", "--offline", "--dir"];
+        let jobs = self.jobs();
+        args.extend([jobs.to_str().unwrap(), "--"]);
+        args.extend(more);
+        let output = self.assay(&args);
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        let job: Value =
+            serde_json::from_slice(&fs_err::read(jobs.join("job.json")).unwrap()).unwrap();
+        assert_eq!(job["shards"], 3);
+        job["job"].as_u64().unwrap()
+    }
+
+    /// The directory of the job.
+    fn jobs(&self) -> PathBuf {
+        self.dir.join("the job's \"own\" place")
+    }
+
+    /// How far the shards are.
+    fn status(&self) -> Value {
+        let jobs = self.jobs();
+        let args = ["status", "--format", "json", "--dir", jobs.to_str().unwrap()];
+        let output = self.assay(&args);
+        serde_json::from_slice(&output.stdout).unwrap_or_default()
+    }
+
+    fn slices(&self) -> Vec<u64> {
+        let status = self.status();
+        let shards = status["shards"].as_array().cloned().unwrap_or_default();
+        shards.iter().map(|shard| shard["slices"].as_u64().unwrap()).collect()
+    }
+
+    /// Waits until no task of the job waits or runs.
+    fn wait_for_end(&self, job: u64) {
+        eventually("the job ends", || {
+            let left = self.said("squeue", &["--noheader", &format!("--jobs={job}")]);
+            std::thread::sleep(Duration::from_millis(200));
+            left.trim().is_empty()
+        });
+    }
+
+    /// Puts the study together twice, checks that it is whole and that nothing counts twice, and gives its slices.
+    fn collect(&self) -> usize {
+        let jobs = self.jobs();
+        let args = ["collect", "--dir", jobs.to_str().unwrap()];
+        let first = self.assay(&args);
+        let told = String::from_utf8_lossy(&first.stderr).into_owned() + &self.logs();
+        assert_eq!(first.status.code(), Some(0), "{told}");
+        let ledger = Ledger::open_read_only(&self.place.ledger()).unwrap();
+        let [study] = &ledger.studies().unwrap()[..] else { panic!("not one study") };
+        let before = ledger.rows(&study.id).unwrap();
+        let second = self.assay(&args);
+        assert_eq!(second.status.code(), Some(0));
+        assert_eq!(first.stdout, second.stdout);
+        assert!(ledger.rows(&study.id).unwrap().is_same(&before), "collecting twice changed it");
+        let record = ledger.read(&study.id).unwrap();
+        assert!(record.finished);
+        let unique: BTreeSet<_> =
+            record.slices.iter().map(|it| (it.system, it.cell, it.block, it.round)).collect();
+        assert_eq!(unique.len(), record.slices.len());
+        let shards = record.runs.iter().map(|run| run.shard.as_ref().unwrap().number);
+        assert_eq!(shards.collect::<BTreeSet<_>>(), BTreeSet::from([1, 2, 3]));
+        let verified = self.assay(&["verify", self.place.ledger().to_str().unwrap()]);
+        assert_eq!(
+            verified.status.code(),
+            Some(0),
+            "{}",
+            String::from_utf8_lossy(&verified.stdout)
+        );
+        record.slices.len()
+    }
+
+    /// What the tasks said.
+    fn logs(&self) -> String {
+        let logs = (1..=3).map(|task| self.jobs().join(format!("task-{task}.log")));
+        logs.map(|log| fs_err::read_to_string(log).unwrap_or_default()).collect()
+    }
+}
+
+impl Drop for Cluster<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            println!("{}\n{}", self.logs(), tail(&self.dir.join("ctld.log")));
+        }
+        let files = ["slurmd.n1.pid", "slurmd.n2.pid", "slurmd.n3.pid", "ctld.pid", "munge/pid"];
+        for file in files {
+            if self.dir.join(file).exists() {
+                let _ = kill_process(self.pid(file), Signal::TERM);
+            }
+        }
+        let is_gone = |file: &&str| !self.dir.join(file).exists();
+        for _ in 0..100 {
+            if files.iter().all(|file| is_gone(&file)) {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+fn tail(file: &Path) -> String {
+    let text = fs_err::read_to_string(file).unwrap_or_default();
+    let lines: Vec<&str> = text.lines().rev().take(40).collect();
+    lines.into_iter().rev().map(|line| format!("{line}\n")).collect()
+}
+
+/// The first of four ports that nobody listens on.
+fn free_ports() -> u16 {
+    let own = (std::process::id() % 5000) as u16;
+    let is_free = |port: &u16| std::net::TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    let mut fours = (0..5000_u16).map(|at| 20_000 + (own + at) % 5000 * 4);
+    fours.find(|first| (*first..first + 4).all(|port| is_free(&port))).unwrap()
+}
+
+#[test]
+fn a_study_is_measured_by_three_nodes_and_a_task_that_is_requeued_goes_on() {
+    let place = Place::new();
+    let cluster = Cluster::start(&place);
+    let job = cluster.submit("12s", &[]);
+    eventually("the first shard has slices", || {
+        cluster.slices().first().is_some_and(|it| *it >= 8)
+    });
+    let before = cluster.slices()[0];
+    cluster.said("scontrol", &["requeue", &format!("{job}_1")]);
+    cluster.wait_for_end(job);
+    let after = cluster.slices();
+    assert!(after[0] >= before && after.iter().all(|slices| *slices > 0), "{before}: {after:?}");
+    let all = cluster.collect();
+    assert_eq!(all as u64, after.iter().sum::<u64>());
+    drop(cluster);
+    place.assert_nothing_left();
+}
+
+#[test]
+#[ignore = "takes minutes: `cargo xtask nightly` runs it"]
+fn nothing_is_lost_or_counted_twice_when_a_node_dies() {
+    let place = Place::new();
+    let cluster = Cluster::start(&place);
+    let job = cluster.submit("60s", &[]);
+    eventually("a shard has slices", || cluster.slices().first().is_some_and(|it| *it >= 8));
+    let before = cluster.slices()[0];
+    let node = cluster.status()["shards"][0]["node"].as_str().unwrap().to_owned();
+    // The task goes on without it, and Slurm starts the task again.
+    kill_process(cluster.pid(&format!("slurmd.{node}.pid")), Signal::KILL).unwrap();
+    eventually("Slurm gives the node up", || {
+        let state = cluster.said("sinfo", &["--noheader", "--format=%t", "--nodes", &node]);
+        state.starts_with("down")
+    });
+    fs_err::remove_file(cluster.dir.join(format!("slurmd.{node}.pid"))).unwrap();
+    cluster.start_node(&node);
+    cluster.wait_for_end(job);
+    eventually("all shards have ended", || {
+        let status = cluster.status();
+        status["shards"].as_array().unwrap().iter().all(|shard| shard["finished"] == true)
+    });
+    assert!(cluster.slices()[0] >= before);
+    cluster.collect();
+    drop(cluster);
+    place.assert_nothing_left();
+}
+
+#[test]
+#[ignore = "takes minutes: `cargo xtask nightly` runs it"]
+fn a_task_that_reaches_its_time_limit_goes_on_in_another_allocation() {
+    let place = Place::new();
+    let cluster = Cluster::start(&place);
+    let job = cluster.submit("60s", &["--time=1", "--signal=B:USR1@20"]);
+    cluster.wait_for_end(job);
+    cluster.collect();
+    let ledger = Ledger::open_read_only(&place.ledger()).unwrap();
+    let study = ledger.studies().unwrap().remove(0);
+    let runs = ledger.read(&study.id).unwrap().runs;
+    assert!(runs.len() > 3, "no task was started again");
+    drop(cluster);
+    place.assert_nothing_left();
+}
+
+#[test]
+#[ignore = "takes minutes: `cargo xtask nightly` runs it"]
+fn what_a_cancelled_job_measured_is_kept_and_nothing_of_it_still_runs() {
+    let place = Place::new();
+    let cluster = Cluster::start(&place);
+    let job = cluster.submit("300s", &[]);
+    eventually("a shard has slices", || cluster.slices().first().is_some_and(|it| *it >= 8));
+    cluster.said("scancel", &[&job.to_string()]);
+    cluster.wait_for_end(job);
+    let began = Instant::now();
+    eventually("no server runs", || place.running().is_empty());
+    println!("no server runs {:?} after the job has ended", began.elapsed());
+    let slices = cluster.slices();
+    assert!(slices[0] >= 8, "{slices:?}");
+    let jobs = cluster.jobs();
+    let collected = cluster.assay(&["collect", "--dir", jobs.to_str().unwrap()]);
+    assert_eq!(collected.status.code(), Some(3), "{}", String::from_utf8_lossy(&collected.stderr));
+    // Slurm has killed those who would have removed the directories of servers: the next assay does.
+    let measured = cluster.assay(&[
+        "run",
+        jobs.join("study.toml").to_str().unwrap(),
+        "--offline",
+        "--shard",
+        "1/3",
+        "--budget",
+        "1s",
+        "--ledger",
+        place.cache().join("l.db").to_str().unwrap(),
+    ]);
+    assert_eq!(measured.status.code(), Some(0), "{}", String::from_utf8_lossy(&measured.stderr));
+    drop(cluster);
+    place.assert_nothing_left();
+}
