@@ -1,6 +1,6 @@
 //! The releases between two ends, for a search among them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::Product;
 
@@ -21,16 +21,16 @@ pub struct Releases {
 }
 
 impl Provisioner {
-    /// The releases from one end to the other, each a version or a series. The source with most of them comes first,
-    /// then what all sources together have with known checksums. Nothing if the ends are not two versions in order.
+    /// The releases from one end to the other, each a version or a series: those of the source with most of them, then
+    /// what all sources together have with known checksums. The latter come first if the source lacks a series. Nothing if the ends are not two versions in order.
     pub fn releases(&self, product: Product, ends: [&str; 2]) -> Result<Vec<Releases>, Error> {
         let mut available = self.available(product)?;
         available.retain(|it| is_from(self.source.as_deref(), &it.source, &it.channel));
-        Ok(found(&available, ends))
+        Ok(found(product, &available, ends))
     }
 }
 
-fn found(available: &[Available], [first, last]: [&str; 2]) -> Vec<Releases> {
+fn found(product: Product, available: &[Available], [first, last]: [&str; 2]) -> Vec<Releases> {
     let is_within = |version: &str| {
         (answers(version, first) || compare(version, first).is_ge())
             && (answers(version, last) || compare(version, last).is_le())
@@ -46,13 +46,19 @@ fn found(available: &[Available], [first, last]: [&str; 2]) -> Vec<Releases> {
         let versions = between(own.into_iter(), [first, last])?;
         Some(Releases { versions, source: Some(maker.to_owned()) })
     });
-    let mut found: Vec<Releases> = of_makers.collect();
-    found.sort_by_key(|it| std::cmp::Reverse(it.versions.len()));
-    found.truncate(1);
+    let one = of_makers.max_by_key(|it| it.versions.len());
     let verified = within.iter().filter(|it| it.verified).copied();
     let all = between(verified, [first, last]).map(|versions| Releases { versions, source: None });
-    found.extend(all.filter(|all| found.iter().all(|it| it.versions != all.versions)));
-    found
+    let series = |it: &Releases| -> BTreeSet<String> {
+        it.versions.iter().map(|version| product.series(version).to_owned()).collect()
+    };
+    // Builds of one source are alike, but a series that it lacks cannot be searched.
+    let lacks_series = |one: &Releases, all: &Releases| !series(one).is_superset(&series(all));
+    match (one, all) {
+        (Some(one), Some(all)) if lacks_series(&one, &all) => vec![all, one],
+        (Some(one), Some(all)) if one.versions == all.versions => vec![one],
+        (one, all) => one.into_iter().chain(all).collect(),
+    }
 }
 
 /// The versions from one end to the other, if both are among them. An end that is a series is its newest version.
@@ -96,6 +102,7 @@ mod tests {
             vendor("10.6.9"),
             vendor("10.6.26"),
             vendor("10.11.19"),
+            vendor("11.4.5"),
             apt("10.11.19"),
             available("11.4.5", "maven", "x", true),
             apt("11.8.9"),
@@ -103,7 +110,7 @@ mod tests {
             vendor("12.0.2"),
         ];
         let told = |ends: [&str; 2]| {
-            let found = found(&all, ends).into_iter();
+            let found = found(Product::MariaDb, &all, ends).into_iter();
             let told = found.map(|it| (it.source.unwrap_or_default(), it.versions.join(" ")));
             told.collect::<Vec<_>>()
         };
@@ -111,9 +118,13 @@ mod tests {
         assert_eq!(
             told(["10.5", "11.8"]),
             [
-                of("mariadb.org", "10.5.28 10.6.9 10.6.26 10.11.19 11.8.9"),
+                of("mariadb.org", "10.5.28 10.6.9 10.6.26 10.11.19 11.4.5 11.8.9"),
                 of("", "10.5.29 10.11.19 11.4.5 11.8.9")
             ]
+        );
+        assert_eq!(
+            told(["10.5.29", "11.8.9"]),
+            [of("", "10.5.29 10.11.19 11.4.5 11.8.9"), of("apt", "10.5.29 10.11.19 11.8.9")]
         );
         assert_eq!(told(["10.5.23", "10.5.29"]), [of("apt", "10.5.23 10.5.29")]);
         assert!(told(["11.8", "10.5"]).is_empty() && told(["10.5", "10.5"]).is_empty());

@@ -3,6 +3,8 @@
 
 mod common;
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -52,8 +54,11 @@ fn commits_that_do_not_build_are_said() {
     let tree = folder.path();
     git(tree, &["init", "--quiet", "."]);
     for (number, subject) in ["first", "second", "third"].into_iter().enumerate() {
-        let text = format!("PACKAGE_VERSION='16.9'\necho configure: error: no {number}\nexit 1\n");
-        fs_err::write(tree.join("configure"), text).unwrap();
+        let file = tree.join("configure");
+        let says = format!("echo configure: error: no {number}");
+        fs_err::write(&file, format!("#!/bin/sh\nPACKAGE_VERSION='16.9'\n{says}\nexit 1\n"))
+            .unwrap();
+        fs_err::set_permissions(&file, Permissions::from_mode(0o755)).unwrap();
         git(tree, &["add", "."]);
         git(tree, &["commit", "--quiet", "-m", subject]);
         git(tree, &["tag", subject]);
