@@ -22,7 +22,8 @@ pub struct Releases {
 
 impl Provisioner {
     /// The releases from one end to the other, each a version or a series: those of the source with most of them, then
-    /// what all sources together have with known checksums. The latter come first if the source lacks a series. Nothing if the ends are not two versions in order.
+    /// what all sources together have with known checksums. The latter come first if the source lacks a series. Nothing
+    /// if the ends are not two versions in order.
     pub fn releases(&self, product: Product, ends: [&str; 2]) -> Result<Vec<Releases>, Error> {
         let mut available = self.available(product)?;
         available.retain(|it| is_from(self.source.as_deref(), &it.source, &it.channel));

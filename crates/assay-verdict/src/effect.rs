@@ -7,7 +7,7 @@ use assay_model::Estimate;
 use crate::assumed::{Assumed, COMMON, DEPENDENCE, DEPENDENCE_DF, DESIGN_DF, KNOWN_DF, ROUND_SD};
 use crate::looks::ALPHA;
 use crate::moderate::{CELLS_MIN, Prior, fit_prior};
-use crate::nodes::{NodeTest, between_nodes};
+use crate::node_test::{NodeTest, between_nodes};
 use crate::robust::{Centres, mean, variance};
 use crate::student::{is_of_use, two_sided, upper_quantile, upper_tail};
 use crate::uneven::Surplus;

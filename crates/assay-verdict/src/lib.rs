@@ -26,6 +26,7 @@ mod group;
 mod judge;
 mod looks;
 mod moderate;
+mod node_test;
 mod nodes;
 mod plans;
 mod processor;

@@ -40,6 +40,7 @@ mod reference;
 mod rehearsal;
 mod report;
 mod repro;
+mod scheduled;
 mod serve;
 mod server;
 mod shards;

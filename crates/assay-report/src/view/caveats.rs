@@ -149,7 +149,8 @@ fn nodes(study: &JudgedStudy) -> Vec<String> {
             "{count} measured the shards; differences between nodes are part of the intervals"
         ),
         false => format!(
-            "{count} measured the shards, each test one of them, so nothing shows whether its result depends on the machine"
+            "{count} measured the shards, each test one of them, so nothing shows whether its result depends on the \
+             machine"
         ),
     };
     let mut notes = vec![measured];

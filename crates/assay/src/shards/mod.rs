@@ -15,6 +15,7 @@ use assay_model::ShardRun;
 use assay_plan::{Part, Plan, Request};
 
 use crate::cli::ShardNumber;
+use crate::scheduled;
 use crate::study::{self, NoResume, OtherMachine, Stopped};
 use crate::systems::{Environment, key};
 
@@ -57,36 +58,7 @@ pub(crate) fn narrowed(plan: Plan, shard: ShardNumber) -> Result<Plan> {
     let (narrow, Part { first, step, .. }) = assay_plan::shard(plan.study, systems, number, of)?;
     let shard =
         ShardRun { study, number, of, first, step, attempt: String::new(), node: String::new() };
-    Ok(Plan { study: narrow, shard: Some(here(shard)), ..plan })
-}
-
-/// A shard as this process measures it.
-pub(crate) fn here(shard: ShardRun) -> ShardRun {
-    ShardRun { attempt: attempt(), node: node(), ..shard }
-}
-
-/// The name of this machine: as a scheduler has it, which may give one machine several, or its own.
-fn node() -> String {
-    let own = || fs_err::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    short(&std::env::var("SLURMD_NODENAME").unwrap_or_else(|_| own()))
-}
-
-/// The job, its task and its restart; empty without a scheduler.
-fn attempt() -> String {
-    let variable = |name| std::env::var(name).ok();
-    let job = variable("SLURM_ARRAY_JOB_ID").or_else(|| variable("SLURM_JOB_ID"));
-    let Some(job) = job else { return String::new() };
-    let task = variable("SLURM_ARRAY_TASK_ID").map_or_else(String::new, |task| format!("_{task}"));
-    let restart = variable("SLURM_RESTART_COUNT").unwrap_or_else(|| "0".to_owned());
-    short(&format!("{job}{task}.{restart}"))
-}
-
-fn short(text: &str) -> String {
-    text.trim()
-        .chars()
-        .filter(|it| !it.is_control())
-        .take(assay_model::limits::NAME_BYTES / 4)
-        .collect()
+    Ok(Plan { study: narrow, shard: Some(scheduled::here(shard)), ..plan })
 }
 
 /// The study in which a shard has been measured or begun: the attempt that is most complete, of this ledger and of

@@ -16,7 +16,7 @@ use jiff::Timestamp;
 
 use crate::clock::now_ms;
 use crate::systems::{Participant, data_fact, shortened, terms_of};
-use crate::{recorded, shards};
+use crate::{recorded, scheduled};
 
 /// Writes a study as it happens.
 pub(crate) struct Recorder<'a> {
@@ -67,7 +67,7 @@ impl<'a> Recorder<'a> {
         more: Option<EventKind>,
     ) -> Result<Self> {
         let (now, assay_version) = (now_ms(), env!("CARGO_PKG_VERSION").to_owned());
-        let shard = record.shard().cloned().map(shards::here);
+        let shard = record.shard().cloned().map(scheduled::here);
         let run = Run { started_ms: now, updated_ms: now, host: here, assay_version, shard };
         let mut recorder = Self { is_resumed: true, ..Self::of(ledger, record) };
         recorder.ledger.add_run(&recorder.record.study.id, &run)?;

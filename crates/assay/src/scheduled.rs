@@ -1,0 +1,33 @@
+//! What a scheduler says of the process that measures a shard.
+
+use assay_model::ShardRun;
+
+/// A shard as this process measures it.
+pub(crate) fn here(shard: ShardRun) -> ShardRun {
+    ShardRun { attempt: attempt(), node: node(), ..shard }
+}
+
+/// The name of this machine: as a scheduler has it, which may give one machine several, or its own.
+fn node() -> String {
+    let own = || fs_err::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    short(&std::env::var("SLURMD_NODENAME").unwrap_or_else(|_| own()))
+}
+
+/// The job, its task and its restart; empty without a scheduler.
+fn attempt() -> String {
+    let variable = |name| std::env::var(name).ok();
+    let job = variable("SLURM_ARRAY_JOB_ID").or_else(|| variable("SLURM_JOB_ID"));
+    let Some(job) = job else { return String::new() };
+    let task = variable("SLURM_ARRAY_TASK_ID").map_or_else(String::new, |task| format!("_{task}"));
+    let restart = variable("SLURM_RESTART_COUNT").unwrap_or_else(|| "0".to_owned());
+    short(&format!("{job}{task}.{restart}"))
+}
+
+fn short(text: &str) -> String {
+    text.trim()
+        .chars()
+        .filter(|it| !it.is_control())
+        .take(assay_model::limits::NAME_BYTES / 4)
+        .collect()
+}
+
