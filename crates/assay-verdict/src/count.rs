@@ -256,8 +256,8 @@ fn kept(values: Vec<Vec<f64>>) -> (Vec<Vec<f64>>, u32) {
     (kept, left_out as u32)
 }
 
-/// A value that is further from its instance's median than so many standard deviations is left out, as long as these are no
-/// larger part of all.
+/// A value that is further from its instance's median than so many standard deviations is left out, as long as these
+/// are no larger part of all.
 const FAR: f64 = 5.0;
 const EXCEPTIONS: f64 = 0.25;
 

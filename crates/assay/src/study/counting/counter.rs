@@ -7,7 +7,6 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use assay_load::{Bound, Session, Work};
 use assay_model::{CellId, Class, CountBatch, Dialect, Slice, System, WorkCounters};
-use assay_profile::Symbols;
 use assay_profile::callgrind::Costs;
 use assay_servers::{Server, wait_for_thread};
 use assay_wire::{ConnectOptions, Connection, Pace};
@@ -55,26 +54,6 @@ pub(super) struct Opened<'a> {
     costs: Costs,
     /// A connection that needs the rows as they were.
     _history: Option<Connection>,
-}
-
-/// What was counted of a system in a cell.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Counts {
-    pub(super) instances: Vec<Vec<CountBatch>>,
-    pub(super) costs: Costs,
-}
-
-impl Counts {
-    /// Adds the batches of another instance.
-    pub(super) fn add(&mut self, (batches, costs): (Vec<CountBatch>, Costs)) {
-        self.instances.push(batches);
-        self.costs.add([&costs]);
-    }
-
-    /// The same with the names of functions.
-    pub(super) fn named(self, symbols: &mut Symbols) -> Self {
-        Self { costs: self.costs.named(symbols), ..self }
-    }
 }
 
 impl<'a> Counter<'a> {

@@ -6,7 +6,7 @@ use assay_profile::callgrind::{self, Costs};
 use assay_profile::{InstructionCounter, counts_instructions};
 use assay_servers::{Counting, Server, Valgrind};
 
-use super::counter::Counts;
+use super::counts::Counts;
 use crate::systems::Environment;
 use crate::systems::{Held, fetch_valgrind};
 

@@ -6,6 +6,7 @@
 //! not decide are counted on further instances.
 
 mod counter;
+mod counts;
 mod instrument;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,7 +22,8 @@ use assay_servers::{Server, shows_waits};
 use assay_study::Phase;
 use assay_verdict::COUNT_LOOKS;
 
-use self::counter::{Counter, Counts, Opened, patient};
+use self::counter::{Counter, Opened, patient};
+use self::counts::Counts;
 use self::instrument::Instrument;
 use super::checking::{Agreement, is_wrong_answer};
 use super::executor::StudyExecutor;
