@@ -25,7 +25,7 @@ pub const COUNT_LOOKS: usize = 3;
 /// The level at which a change is called, both sides and all looks together. Intervals have 95%.
 const CALLED: f64 = 0.01;
 
-/// What two counts of the same code differ by at least, as a standard error: a part of a thousandth.
+/// What two counts of the same code differ by at least, as a standard error: 0.01%.
 const FLOOR: f64 = 1e-4;
 
 /// The instructions of a system in a cell.
@@ -90,7 +90,12 @@ pub(crate) fn settle(record: &StudyRecord, cells: &mut [CellJudgement]) {
 /// Whether the counts of a cell do not decide yet, so that counting on further instances is of use: those of the base
 /// and of another system.
 #[must_use]
-pub fn is_open(study: &Study, cell: CellId, systems: usize, [base, other]: [&Count; 2]) -> bool {
+pub fn is_count_open(
+    study: &Study,
+    cell: CellId,
+    systems: usize,
+    [base, other]: [&Count; 2],
+) -> bool {
     let Some(gate) = &study.gate else {
         let judged = judge(other, Some(base), count_threshold(study));
         return judged.is_none_or(|it| it.verdict == Some(CountVerdict::Undecided));

@@ -57,7 +57,7 @@ pub use cause::Cause;
 pub use cell::QUIET_SHARE;
 pub use change::{Changed, Term, TimeChange};
 pub use claim::{CheckedStatement, ClaimFigure, ClaimScope, ClaimSource, ClaimStatus, check_claim};
-pub use count::{COUNT_LOOKS, CountJudgement, count_threshold, counted_pair, is_open};
+pub use count::{COUNT_LOOKS, CountJudgement, count_threshold, counted_pair, is_count_open};
 pub use counted::{CountChange, FunctionCounts, Instructions, Kind, Rest, compare_counts};
 pub use counted_modules::Counted;
 pub use counters::CounterChange;

@@ -71,7 +71,7 @@ struct Pending {
     amount: f64,
     caller: Option<u32>,
     function: Function,
-    /// For a function of a cycle that was entered through another one: this call's part of the cycle's instructions.
+    /// This call's part of the cycle's instructions, if another function of the cycle was called from outside.
     enters: Option<f64>,
     order: usize,
 }

@@ -23,4 +23,3 @@ impl Counts {
         Self { costs: self.costs.named(symbols), ..self }
     }
 }
-

@@ -15,7 +15,7 @@ pub(super) enum Instrument {
     /// The processor's own counter. Servers run at full speed.
     Processor,
     /// Valgrind's tool callgrind, and its version.
-    Callgrind(Held, String),
+    Callgrind(Box<Held>, String),
 }
 
 impl Instrument {
@@ -28,7 +28,7 @@ impl Instrument {
             return Ok(Self::Processor);
         }
         let (held, version) = fetch_valgrind(env)?;
-        Ok(Self::Callgrind(held, version))
+        Ok(Self::Callgrind(Box::new(held), version))
     }
 
     /// What servers run under.

@@ -33,8 +33,8 @@ use super::starting::together;
 use crate::systems::{StudyTables, start_counted};
 
 /// Told where the kernel hides what threads wait for.
-const NO_WAITS: &str = "the kernel does not show what a server's threads wait for (/proc/PID/syscall), so counts vary \
-                        by some 1% with what else the machine does";
+const NO_WAITS: &str = "the kernel does not show what a server's threads wait for (/proc/PID/syscall), so counts \
+                        also depend on what else the machine does";
 
 /// A cell to be counted on fresh instances.
 struct Uncounted {
@@ -128,8 +128,9 @@ impl StudyExecutor<'_, '_> {
                 continue;
             };
             let Some((base, others)) = counts.split_first() else { continue };
-            let is_open =
-                |other: &&Count| assay_verdict::is_open(study, *id, counts.len(), [base, other]);
+            let is_open = |other: &&Count| {
+                assay_verdict::is_count_open(study, *id, counts.len(), [base, other])
+            };
             let more = base.instances.len() < COUNT_LOOKS * COUNTED_INSTANCES;
             if more && others.iter().any(is_open) {
                 let first = base.instances.first().and_then(|it| it.first());
