@@ -92,7 +92,7 @@ fn speed(scenario: &Scenario, nodes: u32) -> f64 {
 /// The time to load the data is not part of it: nodes with a shared cache load once.
 #[test]
 fn three_nodes_measure_almost_three_times_as_much() {
-    let scenario = many(5, 4.0 * 3600.0);
+    let scenario = many(4, 3600.0);
     let alone = simulate(scenario.clone()).unwrap();
     let alone = alone.record.slices.len() as f64 / alone.used_s;
     let times = speed(&scenario, 3) / alone;

@@ -119,8 +119,7 @@ pub(crate) fn with_rates(record: &StudyRecord) -> (Judgement, Vec<Option<Reduced
     let (steps, lines) = steps::steps(record, &samples, &cells);
     let crossovers = crossover::crossovers(record, &cells);
     let gate = gate(record, &mut samples, &cells);
-    let keys = cells.iter().map(|cell| (cell.cell, cell.system));
-    let nodes = nodes::summaries(record, keys, rqps.reduced.iter());
+    let nodes = nodes::summaries(record, &cells, &rqps.reduced);
     (Judgement { cells, groups, systems, steps, lines, crossovers, gate, nodes }, rqps.reduced)
 }
 

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use assay_model::{CellId, Host, Run, StudyRecord};
 use statrs::distribution::{ContinuousCDF as _, FisherSnedecor};
 
-use crate::benjamini_hochberg;
 use crate::effect::Reduced;
 use crate::looks::ALPHA;
 use crate::robust::mean;
 use crate::sample::{Fitness, Sample};
+use crate::{CellJudgement, benjamini_hochberg};
 
 /// The nodes of a study that several have measured.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,22 +39,22 @@ pub struct NodeSummary {
     pub speed: Option<f64>,
 }
 
-/// What there is to say of the nodes of a study; `None` if one machine measured it. `keys` and `rates` are the cells and
-/// systems with their relative rates.
-pub(crate) fn summaries<'a>(
+/// What there is to say of the nodes of a study; `None` if one machine measured it. `rates` are the relative rates of
+/// the cells.
+pub(crate) fn summaries(
     record: &StudyRecord,
-    keys: impl Iterator<Item = (CellId, usize)>,
-    rates: impl Iterator<Item = &'a Option<Reduced>>,
+    cells: &[CellJudgement],
+    rates: &[Option<Reduced>],
 ) -> Option<Nodes> {
     let nodes = nodes(record);
     let count = nodes.iter().max().map_or(0, |last| last + 1);
     if count < 2 {
         return None;
     }
-    let tests: Vec<((CellId, usize), f64)> = keys
-        .zip(rates)
-        .filter_map(|(key, rate)| Some((key, rate.as_ref()?.node_test?.p_value)))
-        .collect();
+    let test = |(cell, rate): (&CellJudgement, &Option<Reduced>)| {
+        Some(((cell.cell, cell.system), rate.as_ref()?.node_test?.p_value))
+    };
+    let tests: Vec<((CellId, usize), f64)> = cells.iter().zip(rates).filter_map(test).collect();
     let p_values: Vec<f64> = tests.iter().map(|(_, p_value)| *p_value).collect();
     let differs = benjamini_hochberg(&p_values, ALPHA);
     let differing = tests.iter().zip(differs).filter(|(_, differs)| *differs);

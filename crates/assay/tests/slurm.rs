@@ -326,14 +326,14 @@ fn what_a_cancelled_job_measured_is_kept_and_nothing_of_it_still_runs() {
     let place = Place::new();
     let cluster = Cluster::start(&place);
     let job = cluster.submit("300s", &[]);
-    eventually("a shard has slices", || cluster.slices().first().is_some_and(|it| *it >= 8));
+    eventually("a shard has slices", || cluster.slices().iter().any(|it| *it >= 8));
     cluster.said("scancel", &[&job.to_string()]);
     cluster.wait_for_end(job);
     let began = Instant::now();
     eventually("no server runs", || place.running().is_empty());
     println!("no server runs {:?} after the job has ended", began.elapsed());
     let slices = cluster.slices();
-    assert!(slices[0] >= 8, "{slices:?}");
+    assert!(slices.iter().any(|it| *it >= 8), "{slices:?}");
     let jobs = cluster.jobs();
     let collected = cluster.assay(&["collect", "--dir", jobs.to_str().unwrap()]);
     assert_eq!(collected.status.code(), Some(3), "{}", String::from_utf8_lossy(&collected.stderr));
@@ -343,9 +343,9 @@ fn what_a_cancelled_job_measured_is_kept_and_nothing_of_it_still_runs() {
         jobs.join("study.toml").to_str().unwrap(),
         "--offline",
         "--shard",
-        "1/3",
+        "1/1",
         "--budget",
-        "1s",
+        "3s",
         "--ledger",
         place.cache().join("l.db").to_str().unwrap(),
     ]);
