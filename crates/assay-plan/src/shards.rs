@@ -35,7 +35,7 @@ pub fn shards(study: &Study, systems: usize, count: u32) -> Result<Vec<Part>, Er
     let most = blocks.saturating_mul(units.len() as u32).min(*SHARDS.end());
     if !(1..=most).contains(&count) {
         let why = format!("this study has at most {} shards", thousands(most));
-        return Err(Error::OutOfRange { option: "shards", value: count.to_string(), why });
+        return Err(Error::OutOfRange { option: "--shard", value: format!("1/{count}"), why });
     }
     let parts = count.div_ceil(blocks);
     let steps = (0..parts).map(|part| count / parts + u32::from(part < count % parts));
