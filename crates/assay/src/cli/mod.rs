@@ -208,7 +208,7 @@ pub(crate) struct RunFile {
     /// Measure only this part of the study, such as `2/6`; `assay collect` puts the parts together
     ///
     /// A shard that was begun in the ledger, or in another one of its directory, is continued.
-    #[arg(long, value_name = "K/N", value_parser = shards::parse_shard)]
+    #[arg(long, value_name = "K/N")]
     pub(crate) shard: Option<ShardNumber>,
 
     #[command(flatten)]

@@ -1,6 +1,7 @@
 //! The command lines of studies on many machines.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use assay_plan::Request;
 use clap::Args;
@@ -17,13 +18,16 @@ pub(crate) struct ShardNumber {
     pub(crate) of: u32,
 }
 
-/// Reads `2/6`.
-pub(super) fn parse_shard(text: &str) -> Result<ShardNumber, String> {
-    let parts = text.split_once('/');
-    let parsed = parts.and_then(|(number, of)| Some((number.parse().ok()?, of.parse().ok()?)));
-    match parsed {
-        Some((number, of)) if (1..=of).contains(&number) => Ok(ShardNumber { number, of }),
-        _ => Err("a shard is its number and how many there are, such as `2/6`".to_owned()),
+impl FromStr for ShardNumber {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let parts = text.split_once('/');
+        let parsed = parts.and_then(|(number, of)| Some((number.parse().ok()?, of.parse().ok()?)));
+        match parsed {
+            Some((number, of)) if (1..=of).contains(&number) => Ok(Self { number, of }),
+            _ => Err("a shard is its number and how many there are, such as `2/6`"),
+        }
     }
 }
 
@@ -112,9 +116,9 @@ mod tests {
 
     #[test]
     fn a_shard_is_a_number_and_how_many_there_are() {
-        assert_eq!(parse_shard("2/6"), Ok(ShardNumber { number: 2, of: 6 }));
+        assert_eq!("2/6".parse(), Ok(ShardNumber { number: 2, of: 6 }));
         for wrong in ["", "2", "0/6", "7/6", "2/", "/6", "2/6/1", "-1/6", "2/99999999999"] {
-            assert!(parse_shard(wrong).is_err(), "{wrong}");
+            assert!(wrong.parse::<ShardNumber>().is_err(), "{wrong}");
         }
     }
 }
