@@ -2,7 +2,7 @@
 
 use assay_model::{BisectMeasure, Estimate, counted};
 
-use super::found::{Bisection, RangeEnd, SearchedRange, VersionStep};
+use super::found::{Bisection, RangeEnd, SearchedRange, SearchedVersion, VersionStep};
 use crate::number::{confidence, duration};
 use crate::ratio::{Quotient, change_in_words};
 
@@ -112,17 +112,49 @@ pub(super) fn notes(search: &Bisection<'_>) -> Vec<String> {
             ));
         }
     }
-    if !search.is_of_one_source {
-        notes.push(
-            "the versions come from several sources, so a change may be one of their compilers and options".to_owned(),
-        );
-    }
+    notes.extend(sources(range));
     if search.measure == BisectMeasure::Instructions && !range.versions.is_empty() {
         notes.push(
             "counts of instructions repeat almost exactly, so one comparison decides about a version, and the search \
              halves the range each time"
                 .to_owned(),
         );
+    }
+    notes
+}
+
+/// Which comparisons and changes are between builds from different sources, and what that means.
+fn sources(range: &SearchedRange) -> Vec<String> {
+    let Some(sources) = range.sources() else { return Vec::new() };
+    let source = |it: &SearchedVersion| it.source.clone().unwrap_or_default();
+    let compared = || range.versions.iter().filter(|it| it.source.is_some());
+    let Some(base) = compared().next() else { return Vec::new() };
+    let others: Vec<String> = (compared().filter(|it| it.source != base.source))
+        .map(|it| format!("{} ({})", it.version.name, source(it)))
+        .collect();
+    let mut notes = vec![format!(
+        "the builds come from {} sources: {} is from {}, but {} not. Compilers and options of sources differ, so these          ratios may be off by some percent, and the search counts them for less",
+        sources.len(),
+        base.version.name,
+        source(base),
+        match others.as_slice() {
+            [one] => format!("{one} is"),
+            all => format!("{} are", all.join(", ")),
+        }
+    )];
+    for it in &range.steps {
+        let ends = [it.after, it.at].map(|at| range.versions.get(at));
+        let [Some(after), Some(at)] = ends else { continue };
+        if after.source != at.source {
+            notes.push(format!(
+                "{} is from {} and {} from {}: a part of the change between them may be one of the builds rather than of \
+                 the version",
+                after.version.name,
+                source(after),
+                at.version.name,
+                source(at)
+            ));
+        }
     }
     notes
 }
