@@ -161,7 +161,8 @@ fn sources(range: &SearchedRange) -> Vec<String> {
 
 /// Other places of a change.
 pub(super) fn runners_up(range: &SearchedRange) -> Option<String> {
-    let likely = range.runners_up.iter().filter(|it| it.probability >= 0.005);
+    let is_compared = range.versions.iter().any(|it| it.comparisons > 0);
+    let likely = range.runners_up.iter().filter(|it| is_compared && it.probability >= 0.005);
     let told: Vec<String> = likely.map(|it| step(range, it)).collect();
     (!told.is_empty()).then(|| format!("other places: {}", told.join("; ")))
 }

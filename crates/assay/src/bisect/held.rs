@@ -5,10 +5,11 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
-use assay_model::{BisectMeasure, BisectVersion, Hint};
+use assay_model::{BisectMeasure, BisectVersion};
 use fs_err as fs;
 use serde::{Deserialize, Serialize};
 
+use crate::advice::Advised;
 use crate::paths;
 use crate::state_lock::{Locked, StateLock};
 use crate::systems::key;
@@ -24,27 +25,6 @@ pub(super) struct Held {
 struct Skipped {
     words: String,
     why: String,
-}
-
-/// Another process works on the search.
-#[derive(Debug, thiserror::Error)]
-#[error(
-    "`{range}` is being searched for the change of `{test}`{}",
-    pid.map(|pid| format!(" by process {pid}")).unwrap_or_default()
-)]
-struct StillSearched {
-    range: String,
-    test: String,
-    pid: Option<u32>,
-}
-
-impl Hint for StillSearched {
-    fn hints(&self) -> Vec<String> {
-        vec![
-            "wait until it ends, or interrupt it (Ctrl-C) and run this again to go on with it"
-                .to_owned(),
-        ]
-    }
 }
 
 impl Held {
@@ -65,8 +45,12 @@ impl Held {
         let lock =
             StateLock::take(path, true).map_err(|error| match error.downcast::<Locked>() {
                 Ok(Locked { pid }) => {
-                    let (range, test) = (range.to_owned(), test.to_owned());
-                    StillSearched { range, test, pid }.into()
+                    let by = pid.map(|pid| format!(" by process {pid}")).unwrap_or_default();
+                    let what =
+                        format!("`{range}` is being searched for the change of `{test}`{by}");
+                    let hint =
+                        "wait until it ends, or interrupt it and run this again to go on with it";
+                    Advised::new(what, hint).into()
                 }
                 Err(error) => error,
             })?;

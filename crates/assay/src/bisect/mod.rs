@@ -179,8 +179,23 @@ fn from_study(name: &str, args: &cli::Bisect, ledger: &Ledger) -> Result<(Vec<Wa
             "name a range: `assay bisect mariadb@10.6..11.8 --test TEST`",
         )
     })?;
-    let mut request = assay_plan::request_of(&record.study).unwrap_or_default();
-    request.tests = vec![args.test.clone()];
+    let of_study = assay_plan::request_of(&record.study).unwrap_or_default();
+    // Its data and settings, but not its effort: a comparison has time of its own.
+    let Request { preset, check, profile, slice_s, write_slice_s, turn_s, blocks, rounds, .. } =
+        args.request();
+    let tests = vec![args.test.clone()];
+    let mut request = Request {
+        tests,
+        preset,
+        check,
+        profile,
+        slice_s,
+        write_slice_s,
+        turn_s,
+        blocks,
+        rounds,
+        ..of_study
+    };
     request.setups.truncate(1);
     for setup in &mut request.setups {
         setup.clients = Some(vec![cell.cell.setup.clients]);
