@@ -6,6 +6,9 @@ use super::found::{Bisection, RangeEnd, SearchedRange, SearchedVersion, VersionS
 use crate::number::{confidence, duration};
 use crate::ratio::{Quotient, change_in_words};
 
+/// The probability of no change from which on the ends count as equal.
+const PROBABLE: f64 = 0.8;
+
 /// The values that versions are compared by, for a sentence.
 fn measured(measure: BisectMeasure) -> &'static str {
     match measure {
@@ -67,8 +70,13 @@ pub(super) fn answer(search: &Bisection<'_>) -> String {
             let steps: Vec<String> = range.steps.iter().map(|it| step(range, it)).collect();
             format!("{of} changed at {}", steps.join("; and at "))
         }
+        RangeEnd::NoStep if range.no_step >= PROBABLE => format!(
+            "{of} did not change between {first} and {last} ({}), so there is nothing to search",
+            change(range.ends)
+        ),
         RangeEnd::NoStep => format!(
-            "{of} did not change for certain between {first} and {last} ({}), so there is nothing to search",
+            "{of}: whether it changed between {first} and {last} is not certain ({}); a quieter machine tells more, \
+             and `--count` needs none",
             change(range.ends)
         ),
         RangeEnd::Unsure => format!(
@@ -133,7 +141,8 @@ fn sources(range: &SearchedRange) -> Vec<String> {
         .map(|it| format!("{} ({})", it.version.name, source(it)))
         .collect();
     let mut notes = vec![format!(
-        "the builds come from {} sources: {} is from {}, but {} not. Compilers and options of sources differ, so these          ratios may be off by some percent, and the search counts them for less",
+        "the builds come from {} sources: {} is from {}, but {} not; compilers and options of sources differ, so such \
+         a ratio may be off by some percent, and the search trusts it less",
         sources.len(),
         base.version.name,
         source(base),
@@ -147,8 +156,8 @@ fn sources(range: &SearchedRange) -> Vec<String> {
         let [Some(after), Some(at)] = ends else { continue };
         if after.source != at.source {
             notes.push(format!(
-                "{} is from {} and {} from {}: a part of the change between them may be one of the builds rather than of \
-                 the version",
+                "{} is from {} and {} from {}: a part of the change between them may be one of the builds rather than \
+                 of the version",
                 after.version.name,
                 source(after),
                 at.version.name,

@@ -1,9 +1,9 @@
 //! How well steps at certain positions explain the comparisons.
 //!
 //! The log ratio `y` of a comparison of candidate `c` is the sum of all steps up to `c`, the noise of this comparison
-//! (variance `d = se² + instance²`), the shift of the build of `c` and that of the base (variance `build²` each, and more
-//! for `c` if it comes from another source). Steps have sizes from N(0, σ²), so the marginal likelihood of a hypothesis is analytic. With `w` the weight of a measured
-//! candidate and `h` its weighted mean,
+//! (variance `d = se² + instance²`), the shift of the build of `c` and that of the base (variance `build²` each, and
+//! more for `c` if it comes from another source). Steps have sizes from N(0, σ²), so the marginal likelihood of a
+//! hypothesis is analytic. With `w` the weight of a measured candidate and `h` its weighted mean,
 //!
 //! > w = S / (1 + build² S), h = (Σ y/d) / (1 + build² S), S = Σ 1/d,
 //!
