@@ -99,7 +99,9 @@ fn the_answer_names_version_size_and_probability() {
 #[test]
 fn a_search_without_an_answer_says_why() {
     let told = |end| text(&search(end), "text");
-    assert!(told(RangeEnd::NoStep).contains("whether it changed between 10.11.19 and 11.8.9 is not"));
+    assert!(
+        told(RangeEnd::NoStep).contains("whether it changed between 10.11.19 and 11.8.9 is not")
+    );
     let mut equal = search(RangeEnd::NoStep);
     equal.ranges[0].no_step = 0.9;
     assert!(text(&equal, "text").contains("did not change between 10.11.19 and 11.8.9"));
