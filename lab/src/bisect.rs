@@ -219,6 +219,7 @@ fn search(case: Case, seed: u64) -> Found {
         build_s: vec![BUILD_S; case.versions],
         comparison_s: COMPARISON_S,
         noise: BisectNoise { instance: guess, build: 0.0 },
+        source: Vec::new(),
         comparisons_max: BUDGET,
     });
     let (mut decisions, mut deciding_s) = (0.0, 0.0);

@@ -45,6 +45,7 @@ mod serve;
 mod server;
 mod shards;
 mod stacks;
+mod state_lock;
 mod studies;
 mod study;
 mod study_id;

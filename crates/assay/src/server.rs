@@ -74,7 +74,7 @@ fn get(args: &ServerGet, cache_dir: Option<&Path>) -> Result<Exit> {
     let specs = specs.collect::<Result<Vec<_>, _>>()?;
     let names: Vec<String> = args.systems.iter().map(|it| address_without_login(it)).collect();
     let named: Vec<_> = names.iter().map(String::as_str).zip(&specs).collect();
-    let prefixes = fetch_all(&provisioner, &named, &env)?.prefixes;
+    let prefixes = fetch_all(&provisioner, &named, false, &env)?.prefixes;
     progress.finish();
     let found: Vec<Got> =
         specs.iter().zip(&prefixes).map(|(spec, prefix)| got(spec, prefix)).collect();

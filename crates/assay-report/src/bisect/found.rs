@@ -1,5 +1,7 @@
 //! What a search found.
 
+use std::collections::BTreeSet;
+
 use assay_model::{BisectMeasure, BisectVersion, Estimate, Setup};
 
 use crate::number::NONE;
@@ -19,8 +21,6 @@ pub struct Bisection<'a> {
     pub measure: BisectMeasure,
     /// Whether the versions are commits.
     pub is_of_commits: bool,
-    /// Whether all versions were built by the same maker.
-    pub is_of_one_source: bool,
     /// The ranges that were searched, one after the other, each within the one before.
     pub ranges: Vec<SearchedRange>,
     /// The number of comparisons.
@@ -85,6 +85,8 @@ pub struct SearchedVersion {
     pub probability: f64,
     /// Why it cannot be used.
     pub unusable: Option<String>,
+    /// The source of its build; `None` if it was not compared or is a commit.
+    pub source: Option<String>,
 }
 
 /// A change between two versions.
@@ -121,6 +123,13 @@ impl SearchedRange {
     pub fn largest(&self) -> Option<VersionStep> {
         let size = |step: &&VersionStep| step.ratio.value.ln().abs();
         self.steps.iter().max_by(|a, b| size(a).total_cmp(&size(b))).copied()
+    }
+
+    /// The sources of the versions that were compared, if there are several.
+    pub(crate) fn sources(&self) -> Option<BTreeSet<&str>> {
+        let sources: BTreeSet<&str> =
+            self.versions.iter().filter_map(|it| it.source.as_deref()).collect();
+        (sources.len() > 1).then_some(sources)
     }
 
     pub(crate) fn name(&self, version: usize) -> &str {

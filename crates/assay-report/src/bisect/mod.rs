@@ -60,6 +60,7 @@ impl Content for &Bisection<'_> {
 /// A range: its versions as a curve and as a table.
 fn section(search: &Bisection<'_>, range: &SearchedRange) -> Vec<Block<'static>> {
     let is_step = |at: usize| range.steps.iter().any(|step| step.at == at);
+    let is_mixed = range.sources().is_some();
     let is_told = |it: &SearchedVersion| it.ratio.is_some() || it.unusable.is_some();
     let told = range.versions.iter().enumerate().filter(|(_, it)| is_told(it));
     let rows = told.map(|(at, it)| {
@@ -74,7 +75,9 @@ fn section(search: &Bisection<'_>, range: &SearchedRange) -> Vec<Block<'static>>
             words::ratio(search.measure, it.ratio),
             probability,
             if it.comparisons == 0 { String::new() } else { it.comparisons.to_string() },
-            note.or_else(|| it.version.title.clone()).unwrap_or_default(),
+            note.or_else(|| it.version.title.clone())
+                .or_else(|| it.source.clone().filter(|_| is_mixed))
+                .unwrap_or_default(),
         ])
     });
     let columns = vec![
@@ -83,13 +86,14 @@ fn section(search: &Bisection<'_>, range: &SearchedRange) -> Vec<Block<'static>>
         Column::numbers(words::ratio_heading(search.measure)),
         Column::numbers("changed here"),
         Column::numbers("comparisons"),
-        Column::words(""),
+        Column::words(if is_mixed { "source" } else { "" }),
     ];
     let mut blocks: Vec<Block<'_>> = drawn::inline(search, range).into_iter().collect();
     blocks.push(Block::Table(Table::new(columns, rows).flush()));
     let left = range.versions.len() - range.versions.iter().filter(|it| is_told(it)).count();
-    let untried = (left > 0)
-        .then(|| format!("not needed: {}", assay_model::counted(left as u64, "other version")));
+    let other = format!("other {}", if search.is_of_commits { "commit" } else { "version" });
+    let untried =
+        (left > 0).then(|| format!("not needed: {}", assay_model::counted(left as u64, &other)));
     blocks.extend(Block::notes(untried.into_iter().chain(words::runners_up(range))));
     let ends = [0, range.versions.len().saturating_sub(1)].map(|end| range.name(end));
     Block::section(format!("{} to {}", ends[0], ends[1]), blocks)

@@ -50,6 +50,8 @@ struct Probability<'a> {
     ratio: Option<Interval>,
     /// Why it could not be used; null if it could.
     skipped: Option<&'a str>,
+    /// The source of its build; null for commits and for what was not compared.
+    source: Option<&'a str>,
 }
 
 pub(super) fn document<'a>(search: &'a Bisection<'a>) -> Document<'a> {
@@ -87,6 +89,7 @@ pub(super) fn document<'a>(search: &'a Bisection<'a>) -> Document<'a> {
                 probability: it.probability.into(),
                 ratio: it.ratio.map(Interval::from),
                 skipped: it.unusable.as_deref(),
+                source: it.source.as_deref(),
             })
             .collect(),
         no_step: last.map_or(1.0, |range| range.no_step).into(),

@@ -21,6 +21,7 @@ fn version(name: &str, series: &str, ratio: Option<f64>, probability: f64) -> Se
         comparisons: ratio.map_or(0, |_| 2),
         probability,
         unusable: None,
+        source: ratio.map(|_| if series == "11.4" { "maven" } else { "apt" }.to_owned()),
     }
 }
 
@@ -50,7 +51,6 @@ fn search(end: RangeEnd) -> Bisection<'static> {
         setup: Setup { clients: 1, tables: 1, rows: 10_000 },
         measure: BisectMeasure::Instructions,
         is_of_commits: false,
-        is_of_one_source: false,
         ranges: vec![SearchedRange {
             end,
             versions,
@@ -83,6 +83,8 @@ fn the_answer_names_version_size_and_probability() {
         "skipped: does not start",
         "10.11 and 11.4 are branches",
         "not needed: 1 other version",
+        "from 2 sources: 10.11.19 is from apt, but 11.4.5 (maven) is not",
+        "10.11.19 is from apt and 11.4.5 from maven: a part of the change",
         "row_search_mvcc",
         "4 comparisons, nothing built, 3 min 5 s",
         "assay report s1",
@@ -97,7 +99,12 @@ fn the_answer_names_version_size_and_probability() {
 #[test]
 fn a_search_without_an_answer_says_why() {
     let told = |end| text(&search(end), "text");
-    assert!(told(RangeEnd::NoStep).contains("did not change for certain"));
+    assert!(
+        told(RangeEnd::NoStep).contains("whether it changed between 10.11.19 and 11.8.9 is not")
+    );
+    let mut equal = search(RangeEnd::NoStep);
+    equal.ranges[0].no_step = 0.9;
+    assert!(text(&equal, "text").contains("did not change between 10.11.19 and 11.8.9"));
     assert!(told(RangeEnd::Unsure).contains("where is not certain"));
     assert!(told(RangeEnd::Interrupted).contains("was interrupted"));
     assert!(told(RangeEnd::Nothing).contains("fewer than two"));

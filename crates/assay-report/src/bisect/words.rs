@@ -2,9 +2,12 @@
 
 use assay_model::{BisectMeasure, Estimate, counted};
 
-use super::found::{Bisection, RangeEnd, SearchedRange, VersionStep};
+use super::found::{Bisection, RangeEnd, SearchedRange, SearchedVersion, VersionStep};
 use crate::number::{confidence, duration};
 use crate::ratio::{Quotient, change_in_words};
+
+/// The probability of no change from which on the ends count as equal.
+const PROBABLE: f64 = 0.8;
 
 /// The values that versions are compared by, for a sentence.
 fn measured(measure: BisectMeasure) -> &'static str {
@@ -67,8 +70,13 @@ pub(super) fn answer(search: &Bisection<'_>) -> String {
             let steps: Vec<String> = range.steps.iter().map(|it| step(range, it)).collect();
             format!("{of} changed at {}", steps.join("; and at "))
         }
+        RangeEnd::NoStep if range.no_step >= PROBABLE => format!(
+            "{of} did not change between {first} and {last} ({}), so there is nothing to search",
+            change(range.ends)
+        ),
         RangeEnd::NoStep => format!(
-            "{of} did not change for certain between {first} and {last} ({}), so there is nothing to search",
+            "{of}: whether it changed between {first} and {last} is not certain ({}); a quieter machine tells more, \
+             and `--count` needs none",
             change(range.ends)
         ),
         RangeEnd::Unsure => format!(
@@ -112,11 +120,7 @@ pub(super) fn notes(search: &Bisection<'_>) -> Vec<String> {
             ));
         }
     }
-    if !search.is_of_one_source {
-        notes.push(
-            "the versions come from several sources, so a change may be one of their compilers and options".to_owned(),
-        );
-    }
+    notes.extend(sources(range));
     if search.measure == BisectMeasure::Instructions && !range.versions.is_empty() {
         notes.push(
             "counts of instructions repeat almost exactly, so one comparison decides about a version, and the search \
@@ -127,9 +131,47 @@ pub(super) fn notes(search: &Bisection<'_>) -> Vec<String> {
     notes
 }
 
+/// Which comparisons and changes are between builds from different sources, and what that means.
+fn sources(range: &SearchedRange) -> Vec<String> {
+    let Some(sources) = range.sources() else { return Vec::new() };
+    let source = |it: &SearchedVersion| it.source.clone().unwrap_or_default();
+    let compared = || range.versions.iter().filter(|it| it.source.is_some());
+    let Some(base) = compared().next() else { return Vec::new() };
+    let others: Vec<String> = (compared().filter(|it| it.source != base.source))
+        .map(|it| format!("{} ({})", it.version.name, source(it)))
+        .collect();
+    let mut notes = vec![format!(
+        "the builds come from {} sources: {} is from {}, but {} not; compilers and options of sources differ, so such \
+         a ratio may be off by some percent, and the search trusts it less",
+        sources.len(),
+        base.version.name,
+        source(base),
+        match others.as_slice() {
+            [one] => format!("{one} is"),
+            all => format!("{} are", all.join(", ")),
+        }
+    )];
+    for it in &range.steps {
+        let ends = [it.after, it.at].map(|at| range.versions.get(at));
+        let [Some(after), Some(at)] = ends else { continue };
+        if after.source != at.source {
+            notes.push(format!(
+                "{} is from {} and {} from {}: a part of the change between them may be one of the builds rather than \
+                 of the version",
+                after.version.name,
+                source(after),
+                at.version.name,
+                source(at)
+            ));
+        }
+    }
+    notes
+}
+
 /// Other places of a change.
 pub(super) fn runners_up(range: &SearchedRange) -> Option<String> {
-    let likely = range.runners_up.iter().filter(|it| it.probability >= 0.005);
+    let is_compared = range.versions.iter().any(|it| it.comparisons > 0);
+    let likely = range.runners_up.iter().filter(|it| is_compared && it.probability >= 0.005);
     let told: Vec<String> = likely.map(|it| step(range, it)).collect();
     (!told.is_empty()).then(|| format!("other places: {}", told.join("; ")))
 }

@@ -1,9 +1,9 @@
 //! How well steps at certain positions explain the comparisons.
 //!
 //! The log ratio `y` of a comparison of candidate `c` is the sum of all steps up to `c`, the noise of this comparison
-//! (variance `d = se² + instance²`), the shift of the build of `c` and that of the base (variance `build²` each). Steps
-//! have sizes from N(0, σ²), so the marginal likelihood of a hypothesis is analytic. With `w` the weight of a measured
-//! candidate and `h` its weighted mean,
+//! (variance `d = se² + instance²`), the shift of the build of `c` and that of the base (variance `build²` each, and
+//! more for `c` if it comes from another source). Steps have sizes from N(0, σ²), so the marginal likelihood of a
+//! hypothesis is analytic. With `w` the weight of a measured candidate and `h` its weighted mean,
 //!
 //! > w = S / (1 + build² S), h = (Σ y/d) / (1 + build² S), S = Σ 1/d,
 //!
@@ -49,6 +49,8 @@ pub(super) struct Measured {
     pub(super) place: usize,
     /// Log ratios and the squares of their standard errors.
     pub(super) values: Vec<(f64, f64)>,
+    /// The variance of the shift of its build.
+    pub(super) build: f64,
 }
 
 /// The comparisons under one instance noise, summed up from the last candidate down.
@@ -90,12 +92,12 @@ impl Sums {
         let (mut weights, mut values) = (0.0, 0.0);
         for one in measured.iter().rev() {
             let (weight, value) = one.sums(instance);
-            let shrunk = 1.0 + build * weight;
+            let shrunk = 1.0 + one.build * weight;
             for &(value, square) in &one.values {
                 let variance = total(square, instance);
                 twice -= variance.ln() + value * value / variance;
             }
-            twice += build / shrunk * value * value - shrunk.ln();
+            twice += one.build / shrunk * value * value - shrunk.ln();
             weights += weight / shrunk;
             values += value / shrunk;
             sums.weights.push(weights);
@@ -156,7 +158,12 @@ impl Sums {
 
 /// The comparisons by candidate. Those with another base, with candidates that cannot be used, and without a plausible
 /// value count for nothing.
-pub(super) fn measured(order: &Order, comparisons: &[Comparison]) -> Vec<Measured> {
+pub(super) fn measured(
+    order: &Order,
+    comparisons: &[Comparison],
+    noise: BisectNoise,
+    source: &[f64],
+) -> Vec<Measured> {
     let mut measured: Vec<Measured> = Vec::new();
     let is_plausible =
         |it: &&Comparison| it.log_ratio.abs() <= VALUE_MAX && (0.0..=VALUE_MAX).contains(&it.se);
@@ -171,7 +178,11 @@ pub(super) fn measured(order: &Order, comparisons: &[Comparison]) -> Vec<Measure
         let value = (comparison.log_ratio, comparison.se * comparison.se);
         match measured.iter_mut().find(|it| it.place == place) {
             Some(one) => one.values.push(value),
-            None => measured.push(Measured { place, values: vec![value] }),
+            None => {
+                let source = source.get(comparison.candidate).copied().unwrap_or(0.0);
+                let build = noise.build * noise.build + source * source;
+                measured.push(Measured { place, values: vec![value], build });
+            }
         }
     }
     measured.sort_by_key(|it| it.place);
@@ -239,7 +250,9 @@ mod tests {
         let comparisons: Vec<Comparison> = values.iter().map(comparison).collect();
         let order = Order::new(&[true; 10]);
         let (instance, build, size) = (0.01_f64, 0.004_f64, 0.02_f64);
-        let measured = measured(&order, &comparisons);
+        let noise = BisectNoise { instance, build };
+        let source = [0.0, 0.0, 0.0, 0.0, 0.0, 0.03, 0.0, 0.0, 0.0, 0.0];
+        let measured = measured(&order, &comparisons, noise, &source);
         let sums = Sums::new(&measured, instance * instance, 0.0, build);
         // The last candidate before each segment.
         let starts = [0, 3, 5, 8];
@@ -247,10 +260,11 @@ mod tests {
             let of = |one: usize, other: usize| {
                 let (a, b) = (comparisons[one], comparisons[other]);
                 let noise = if one == other { a.se.powi(2) + instance.powi(2) } else { 0.0 };
-                let same = if a.candidate == b.candidate { 2.0 } else { 1.0 };
+                let own = build * build + source[a.candidate].powi(2);
+                let shifts = build * build + if a.candidate == b.candidate { own } else { 0.0 };
                 let is_after = |step: &&usize| a.candidate.min(b.candidate) > starts[**step];
                 let stepped = steps.iter().filter(is_after).count() as f64;
-                noise + same * build * build + stepped * size * size
+                noise + shifts + stepped * size * size
             };
             let row = |one| (0..values.len()).map(|other| of(one, other)).collect();
             let covariance: Vec<Vec<f64>> = (0..values.len()).map(row).collect();

@@ -50,6 +50,9 @@ pub struct BisectPlan {
     pub comparison_s: f64,
     /// The noise of the measure.
     pub noise: BisectNoise,
+    /// For each candidate that comes from another source than the base, by how much builds of both may differ: the
+    /// standard deviation of the log ratio. 0 for the others, and for those without a value.
+    pub source: Vec<f64>,
     /// The number of comparisons after which the search ends.
     pub comparisons_max: u32,
 }
@@ -171,7 +174,8 @@ impl Bisect {
         let Some((base, last)) = order.ends() else {
             return ControlFlow::Break(self.nothing());
         };
-        let posterior = Posterior::new(&order, &self.comparisons, self.plan.noise);
+        let posterior =
+            Posterior::new(&order, &self.comparisons, self.plan.noise, &self.plan.source);
         let used = self.used();
         let of_ends = |it: &&Comparison| it.base == base && it.candidate == last;
         let compared_ends = count(self.comparisons.iter().filter(of_ends));
@@ -335,6 +339,7 @@ mod tests {
                 build_s: vec![100.0; self.speeds.len()],
                 comparison_s: 100.0,
                 noise: BisectNoise { instance: self.noise, build: 0.0 },
+                source: Vec::new(),
                 comparisons_max: 100,
             }
         }

@@ -66,9 +66,14 @@ pub(super) struct Posterior {
 }
 
 impl Posterior {
-    pub(super) fn new(order: &Order, comparisons: &[Comparison], noise: BisectNoise) -> Self {
+    pub(super) fn new(
+        order: &Order,
+        comparisons: &[Comparison],
+        noise: BisectNoise,
+        source: &[f64],
+    ) -> Self {
         let weights: Vec<f64> = (0..order.len()).map(|place| order.weight(place)).collect();
-        let measured = measured(order, comparisons);
+        let measured = measured(order, comparisons, noise, source);
         let count = measured.iter().map(|it| it.values.len()).sum::<usize>().max(1) as f64;
         let squares = measured.iter().flat_map(|it| &it.values).map(|(_, square)| square);
         let within = squares.sum::<f64>() / count;
@@ -130,15 +135,15 @@ impl Posterior {
         let Some(last) = self.measured.last() else { return (0.0, f64::INFINITY) };
         let (weight, value) = last.sums(self.instance);
         let build = self.noise.build * self.noise.build;
-        (value / weight, (1.0 / weight + 2.0 * build).sqrt())
+        (value / weight, (1.0 / weight + build + last.build).sqrt())
     }
 
     /// The variance of one more comparison at a place, as far as it tells the speed of the candidate rather than the
     /// shift of its build: the inverse of what it adds to the weight.
     pub(super) fn variance(&self, place: usize) -> f64 {
-        let build = self.noise.build * self.noise.build;
-        let so_far = self.measured.iter().find(|it| it.place == place);
-        let so_far = so_far.map_or(0.0, |it| it.sums(self.instance).0);
+        let known = self.measured.iter().find(|it| it.place == place);
+        let so_far = known.map_or(0.0, |it| it.sums(self.instance).0);
+        let build = known.map_or(self.noise.build * self.noise.build, |it| it.build);
         let more = so_far + 1.0 / self.usual;
         1.0 / (more / (1.0 + build * more) - so_far / (1.0 + build * so_far))
     }
@@ -331,7 +336,7 @@ mod tests {
         let of = |(candidate, log_ratio)| Comparison { base: 0, candidate, log_ratio, se: 0.005 };
         let comparisons = [(11, 0.03), (6, 0.0), (8, 0.04), (7, 0.01)].map(of);
         let noise = BisectNoise { instance: 0.01, build: 0.002 };
-        let posterior = Posterior::new(&order, &comparisons, noise);
+        let posterior = Posterior::new(&order, &comparisons, noise, &[]);
         let cells: f64 = posterior.cells.iter().map(|cell| cell.probability).sum();
         assert!((posterior.no_step() + cells - 1.0).abs() < 1e-9);
         let steps: f64 = posterior.places().map(|(_, probability)| probability).sum();

@@ -2,6 +2,7 @@
 //! version with the first one. It has no state of its own: the studies say what it is and how far it has come, so it
 //! goes on wherever it was cut off.
 
+mod held;
 mod range;
 mod search;
 mod state;
@@ -28,6 +29,7 @@ use crate::progress::{Progress, print};
 use crate::study::{self, Stopped};
 use crate::systems::{Environment, environment, fetch_one, machine_facts, on_disk, provisioner};
 use crate::{paths, recorded, report, study_id, workload};
+use held::Held;
 use range::Range as Wanted;
 use search::{COMPARISON_S, Range, Terms};
 use state::Search;
@@ -58,16 +60,29 @@ pub(crate) fn bisect(args: &cli::Bisect, cache_dir: Option<&Path>) -> Result<Exi
     let names: Vec<String> = wanted.iter().map(|it| named(it, &args.paths)).collect();
     let is_asked =
         |part: &BisectPart| names.contains(&part.range) && part.measure == args.measure();
-    let mut latest = searches(&ledger, is_asked)?;
-    latest.retain(|search| is_alike(&search.request, &request) && !search.has_ended());
     // The same command goes on with a search that did not come to its end.
-    let search = match latest.pop() {
+    let begun = |ledger: &Ledger| -> Result<Option<Search>> {
+        let mut all = searches(ledger, is_asked)?;
+        all.retain(|search| is_alike(&search.request, &request) && !search.has_ended());
+        Ok(all.pop())
+    };
+    let first = || versions::first(&wanted, &args.paths, request.source.as_deref(), &env);
+    let (words, found) = match begun(&ledger)? {
+        Some(search) => (search.words, None),
+        None => {
+            let found = first()?;
+            (named(&found.range, &args.paths), Some(found))
+        }
+    };
+    let held = Held::take(&file, &words, args.measure(), &args.test)?;
+    // Another process may have gone on with it, or begun it, until now.
+    let search = match begun(&ledger)? {
         Some(search) => {
             progress.note(&format!("going on with search {}", search.id));
             search
         }
         None => {
-            let found = versions::first(&wanted, &args.paths, request.source.as_deref(), &env)?;
+            let found = found.map_or_else(first, Ok)?;
             let terms = Terms {
                 measure: args.measure(),
                 is_of_commits: found.is_of_commits,
@@ -75,7 +90,7 @@ pub(crate) fn bisect(args: &cli::Bisect, cache_dir: Option<&Path>) -> Result<Exi
             };
             Search {
                 id: new_id(),
-                words: named(&found.range, &args.paths),
+                words,
                 request: Request { source: found.source.or(request.source.clone()), ..request },
                 terms,
                 releases: found.releases,
@@ -85,7 +100,8 @@ pub(crate) fn bisect(args: &cli::Bisect, cache_dir: Option<&Path>) -> Result<Exi
             }
         }
     };
-    let exit = go_on(search, &args.measuring, args.run_on_found.as_deref(), &env, &mut ledger);
+    let program = args.run_on_found.as_deref();
+    let exit = go_on((search, held), &args.measuring, program, &env, &mut ledger);
     progress.finish();
     exit
 }
@@ -123,9 +139,16 @@ pub(crate) fn resume(id: &str, args: &Resume, cache_dir: Option<&Path>) -> Resul
     let env = environment(cache_dir, offline, accept_expired_index, &progress)?;
     let file = paths::ledger_file(args.measuring.ledger.file.as_deref())?;
     let mut ledger = Ledger::open(&file)?;
-    let search = searches(&ledger, |part| part.id == id)?.pop();
-    let search = search.with_context(|| format!("there is no search `{id}`"))?;
-    let exit = go_on(search, &args.measuring, None, &env, &mut ledger);
+    let search = |ledger: &Ledger| -> Result<Search> {
+        let search = searches(ledger, |part| part.id == id)?.pop();
+        search.with_context(|| format!("there is no search `{id}`"))
+    };
+    let begun = search(&ledger)?;
+    let test = begun.request.tests.first().map_or("", String::as_str);
+    let held = Held::take(&file, &begun.words, begun.terms.measure, test)?;
+    // Another process may have gone on with it until now.
+    let search = search(&ledger)?;
+    let exit = go_on((search, held), &args.measuring, None, &env, &mut ledger);
     progress.finish();
     exit
 }
@@ -156,8 +179,23 @@ fn from_study(name: &str, args: &cli::Bisect, ledger: &Ledger) -> Result<(Vec<Wa
             "name a range: `assay bisect mariadb@10.6..11.8 --test TEST`",
         )
     })?;
-    let mut request = assay_plan::request_of(&record.study).unwrap_or_default();
-    request.tests = vec![args.test.clone()];
+    let of_study = assay_plan::request_of(&record.study).unwrap_or_default();
+    // Its data and settings, but not its effort: a comparison has time of its own.
+    let Request { preset, check, profile, slice_s, write_slice_s, turn_s, blocks, rounds, .. } =
+        args.request();
+    let tests = vec![args.test.clone()];
+    let mut request = Request {
+        tests,
+        preset,
+        check,
+        profile,
+        slice_s,
+        write_slice_s,
+        turn_s,
+        blocks,
+        rounds,
+        ..of_study
+    };
     request.setups.truncate(1);
     for setup in &mut request.setups {
         setup.clients = Some(vec![cell.cell.setup.clients]);
@@ -248,7 +286,7 @@ impl<T: Into<anyhow::Error>> From<T> for Halt {
 
 /// Searches to the end, and shows the answer.
 fn go_on(
-    mut search: Search,
+    (mut search, held): (Search, Held),
     args: &Measuring,
     run_on_found: Option<&str>,
     env: &Environment<'_>,
@@ -256,7 +294,7 @@ fn go_on(
 ) -> Result<Exit> {
     let began = Instant::now();
     let spent_s = search.spent_s;
-    let mut driver = Searching { search: &mut search, env, ledger, spent_s, began };
+    let mut driver = Searching { search: &mut search, held: &held, env, ledger, spent_s, began };
     let halted = driver.search_on().err();
     env.progress.finish();
     if let Some(Halt::Failed(error)) = halted {
@@ -277,6 +315,7 @@ fn go_on(
         print(&format!("interrupted: `assay resume {}` continues the search", search.id));
         return Ok(Exit::Interrupted);
     }
+    held.end();
     let Some((version, step)) = answer.found() else { return Ok(Exit::Incomplete) };
     if let Some(program) = run_on_found {
         let after = answer.ranges.last().and_then(|it| it.versions.get(step.after));
@@ -309,6 +348,7 @@ fn run<const N: usize>(program: &str, environment: [(&str, String); N]) -> Resul
 /// A search as it goes on.
 struct Searching<'a, 'e> {
     search: &'a mut Search,
+    held: &'a Held,
     env: &'a Environment<'e>,
     ledger: &'a mut Ledger,
     /// Seconds that the search took before this process.
@@ -319,6 +359,7 @@ struct Searching<'a, 'e> {
 impl Searching<'_, '_> {
     fn search_on(&mut self) -> Result<(), Halt> {
         self.finish_unfinished()?;
+        self.leave_out_known();
         loop {
             let Some(range) = self.search.range() else { return Ok(()) };
             if let ControlFlow::Continue(action) = range.next(self.search.terms) {
@@ -333,6 +374,15 @@ impl Searching<'_, '_> {
             ));
             let narrower = range.narrowed(narrower);
             self.search.ranges.push(narrower);
+            self.leave_out_known();
+        }
+    }
+
+    /// Leaves out the versions that an earlier process could not use after the last comparison.
+    fn leave_out_known(&mut self) {
+        let Some(range) = self.search.ranges.last_mut() else { return };
+        for (version, why) in self.held.skipped(&range.versions) {
+            range.skip(version, why);
         }
     }
 
@@ -406,9 +456,10 @@ impl Searching<'_, '_> {
 
     fn skip(&mut self, version: usize, why: String) -> Result<(), Halt> {
         let Some(range) = self.search.ranges.last_mut() else { return Ok(()) };
-        let name = range.versions.get(version).map_or("", |it| it.name.as_str());
+        let Some(skipped) = range.versions.get(version) else { return Ok(()) };
         let why = why.lines().next().unwrap_or_default().to_owned();
-        self.env.progress.failed(name, &format!("is skipped: {why}"));
+        self.env.progress.failed(&skipped.name, &format!("is skipped: {why}"));
+        self.held.skip(skipped, &why)?;
         range.skip(version, why);
         Ok(())
     }

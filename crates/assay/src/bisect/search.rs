@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use assay_model::{
-    BisectMeasure, BisectPart, BisectVersion, Estimate, StudyRecord, Unusable, Verdict,
+    BisectMeasure, BisectPart, BisectVersion, Estimate, Origin, StudyRecord, Unusable, Verdict,
 };
 use assay_study::{Bisect, BisectAction, BisectAnswer, BisectNoise, BisectOutcome, BisectPlan};
 
@@ -33,6 +33,8 @@ pub(super) struct Compared {
     pub(super) base: usize,
     pub(super) version: usize,
     pub(super) ratio: Estimate,
+    /// The makers of the builds of base and version; `None` for what was not released.
+    pub(super) makers: [Option<String>; 2],
     /// The versions that were known to be unusable before.
     unusable: usize,
 }
@@ -52,6 +54,10 @@ const BUILD: f64 = 0.003;
 const BUILDS_OF_SEVERAL: f64 = 0.008;
 const BUILD_COUNTED: f64 = 0.0005;
 const BUILDS_COUNTED_OF_SEVERAL: f64 = 0.003;
+
+/// The same of builds from different sources, whose compilers, options and libraries differ.
+const SOURCE: f64 = 0.06;
+const SOURCE_COUNTED: f64 = 0.02;
 
 impl Terms {
     /// Whether one comparison decides about a version.
@@ -92,6 +98,7 @@ impl Range {
                 base,
                 version: part.version,
                 ratio,
+                makers: [0, 1].map(|system| maker(record, system)),
                 unusable,
             }),
             Err(why) => self.skip(part.version, why),
@@ -112,6 +119,25 @@ impl Range {
     /// The first version that can be used.
     pub(super) fn base(&self) -> usize {
         (0..self.versions.len()).find(|at| self.why_unusable(*at).is_none()).unwrap_or(0)
+    }
+
+    /// The maker of a version's build; `None` if it has not run or was not released.
+    pub(super) fn maker(&self, version: usize) -> Option<&str> {
+        self.compared.iter().find_map(|it| {
+            let [base, other] = &it.makers;
+            let of_base = base.as_deref().filter(|_| it.base == version);
+            of_base.or_else(|| other.as_deref().filter(|_| it.version == version))
+        })
+    }
+
+    /// By how much the builds of two versions may differ because they come from different sources: the standard
+    /// deviation of the log ratio.
+    pub(super) fn source(&self, terms: Terms, one: usize, other: usize) -> f64 {
+        match (self.maker(one), self.maker(other)) {
+            (Some(one), Some(other)) if one != other && terms.is_exact() => SOURCE_COUNTED,
+            (Some(one), Some(other)) if one != other => SOURCE,
+            _ => 0.0,
+        }
     }
 
     /// Whether a version has run.
@@ -170,10 +196,12 @@ impl Range {
 
     fn after_at_most(&self, terms: Terms, most: u32) -> ControlFlow<BisectAnswer, BisectAction> {
         let get_s = if terms.is_of_commits { BUILD_S } else { DOWNLOAD_S };
+        let versions = 0..self.versions.len();
         let mut bisect = Bisect::new(BisectPlan {
             build_s: vec![get_s; self.versions.len()],
             comparison_s: COMPARISON_S,
             noise: self.noise(terms),
+            source: versions.map(|at| self.source(terms, self.base(), at)).collect(),
             comparisons_max: most,
         });
         let mut skipped = self.unusable.iter().zip(1..).peekable();
@@ -194,6 +222,14 @@ impl Range {
 /// The standard error of the logarithm of a ratio.
 pub(super) fn error(ratio: Estimate) -> f64 {
     (ratio.high.ln() - ratio.low.ln()) / (2.0 * Z_95)
+}
+
+/// The maker of the build of a system, if it was released.
+fn maker(record: &StudyRecord, system: usize) -> Option<String> {
+    let system = record.systems.get(system)?;
+    let is_released = matches!(system.spec.origin, Origin::Version(_));
+    let prefix = system.artifact.prefix().filter(|_| is_released)?;
+    Some(assay_provision::maker(&prefix.build).to_owned())
 }
 
 /// What a study says of its version: its value divided by that of the base, or why it has none.
@@ -244,6 +280,7 @@ mod tests {
                         base: action.base,
                         version: action.candidate,
                         ratio: Estimate { value, low: value * 0.9995, high: value * 1.0005 },
+                        makers: [None, None],
                         unusable: range.unusable.len(),
                     });
                 }
@@ -259,6 +296,30 @@ mod tests {
         let places: Vec<_> = answer.steps.iter().map(|it| (it.after, it.at)).collect();
         assert_eq!(places, [(1, 2)], "{answer:?}");
         assert!(range.compared.len() <= 3);
+    }
+
+    #[test]
+    fn what_a_build_from_another_source_differs_by_is_no_step() {
+        let of = |values: [f64; 4], makers: [&str; 4]| {
+            let (mut range, _) = searched(&values.map(Some), TERMS);
+            range.compared = (1..4)
+                .map(|at| (at, values[at]))
+                .map(|(version, value)| Compared {
+                    study: version.to_string(),
+                    base: 0,
+                    version,
+                    ratio: Estimate { value, low: value * 0.9995, high: value * 1.0005 },
+                    makers: [makers[0], makers[version]].map(|it| Some(it.to_owned())),
+                    unusable: 0,
+                })
+                .collect();
+            let answer = range.so_far(TERMS).unwrap();
+            answer.steps.iter().map(|it| it.at).collect::<Vec<_>>()
+        };
+        let mixed = ["apt", "maven", "apt", "apt"];
+        assert_eq!(of([1.0, 1.03, 0.9, 0.9], mixed), [2]);
+        assert_eq!(of([1.0, 1.03, 1.0, 1.0], mixed), [0; 0]);
+        assert_eq!(of([1.0, 1.03, 1.0, 1.0], ["apt"; 4]), [1, 2]);
     }
 
     #[test]
@@ -290,7 +351,15 @@ mod tests {
             let (low, high) = ((-Z_95 * se).exp(), (Z_95 * se).exp());
             let ratio = Estimate { value: 1.0, low, high };
             let study = String::new();
-            range.compared.push(Compared { study, base: 0, version: 2, ratio, unusable: 0 });
+            let makers = [None, None];
+            range.compared.push(Compared {
+                study,
+                base: 0,
+                version: 2,
+                ratio,
+                makers,
+                unusable: 0,
+            });
             range.noise(timed).instance
         };
         assert!((of(0.05) - 0.05).abs() < 1e-9 && of(0.001) == INSTANCE);

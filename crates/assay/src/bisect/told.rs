@@ -51,7 +51,6 @@ pub(super) fn told(search: &Search, is_interrupted: bool, functions: Functions) 
         setup: functions.setup.unwrap_or(Setup { clients: 1, tables: 1, rows: 1 }),
         measure: search.terms.measure,
         is_of_commits: search.terms.is_of_commits,
-        is_of_one_source: search.terms.is_of_commits || search.request.source.is_some(),
         ranges,
         comparisons: u32::try_from(search.comparisons()).unwrap_or(u32::MAX),
         builds: if search.terms.is_of_commits { built } else { 0 },
@@ -86,7 +85,8 @@ fn range(range: &Range, terms: Terms, is_interrupted: bool) -> SearchedRange {
     // What is counted of two versions says more of the change between them than the mean of all versions does.
     let direct = |it: &BisectStep| {
         let (after, at) = of(it.after).zip(of(it.at)).filter(|_| terms.is_exact())?;
-        Some(ratio((at.0 - after.0, at.1.hypot(after.1))))
+        let source = range.source(terms, it.after, it.at);
+        Some(ratio((at.0 - after.0, at.1.hypot(after.1).hypot(source))))
     };
     let step = |it: &BisectStep| VersionStep {
         after: it.after,
@@ -112,6 +112,7 @@ fn range(range: &Range, terms: Terms, is_interrupted: bool) -> SearchedRange {
             comparisons: u32::try_from(own().count()).unwrap_or(u32::MAX),
             probability: posterior.copied().unwrap_or(0.0),
             unusable: range.why_unusable(at).map(str::to_owned),
+            source: range.maker(at).map(str::to_owned),
         }
     });
     let versions = versions.map(|it| match terms.is_of_commits {

@@ -5,26 +5,21 @@
 //! get more time.
 
 use std::collections::BTreeSet;
-use std::fs::{File, Permissions, TryLockError};
-use std::io::{Read as _, Seek as _, Write as _};
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use assay_ledger::Ledger;
 use assay_model::{Hint, PlannedCell, Study, StudyRecord, StudySummary};
-use assay_servers::is_at;
 use fs_err as fs;
-use fs_err::os::unix::fs::OpenOptionsExt as _;
 
 use super::resumable;
 use crate::paths;
+use crate::state_lock::{Locked, StateLock, is_held};
 use crate::systems::key;
 
 /// A study that this assay measures.
 pub(crate) struct Claim {
-    file: File,
-    path: PathBuf,
+    lock: StateLock,
     /// Whether the study may get more time once it has ended.
     outlives: bool,
 }
@@ -60,38 +55,14 @@ impl Claim {
     }
 
     fn locked(record: &StudyRecord, path: PathBuf, create: bool) -> Result<Option<Self>> {
-        if create && let Some(directory) = path.parent() {
-            fs::create_dir_all(directory)?;
-        }
-        if !create && !path.try_exists()? {
-            return Ok(None);
-        }
-        // Whoever can read a file can lock it: nobody else may.
-        let opened =
-            fs::OpenOptions::new().read(true).write(true).create(create).mode(0o600).open(&path)?;
-        if opened.metadata()?.permissions().mode() & 0o077 != 0 {
-            opened.set_permissions(Permissions::from_mode(0o600))?;
-        }
-        let mut file = opened.into_parts().0;
-        match file.try_lock() {
-            Ok(()) if is_at(&file, &path)? => {}
-            // It was removed before it was locked, and keeps nobody out.
-            Ok(()) => return Self::locked(record, path, create),
-            Err(TryLockError::WouldBlock) => {
-                let mut text = String::new();
-                let read = file.take(20).read_to_string(&mut text);
-                let pid = read.ok().and_then(|_| text.trim().parse().ok());
-                return Err(StillMeasured { study: record.study.id.clone(), pid }.into());
-            }
-            Err(TryLockError::Error(error)) => {
-                return Err(error).with_context(|| format!("cannot lock `{}`", path.display()));
-            }
-        }
-        file.set_len(0)?;
-        file.rewind()?;
-        writeln!(file, "{}", std::process::id())?;
+        let taken = StateLock::take(path, create).map_err(|error| {
+            error.downcast::<Locked>().map_or_else(
+                |error| error,
+                |Locked { pid }| StillMeasured { study: record.study.id.clone(), pid }.into(),
+            )
+        })?;
         let outlives = resumable::takes_more(&record.study);
-        Ok(Some(Self { file, path, outlives }))
+        Ok(taken.map(|lock| Self { lock, outlives }))
     }
 
     /// The study has run to its end.
@@ -103,13 +74,7 @@ impl Claim {
 
     /// There is no such study any more.
     pub(crate) fn withdraw(self) {
-        // One that was removed may have been followed by another assay's.
-        let removed = is_at(&self.file, &self.path)
-            .and_then(|is_ours| if is_ours { fs::remove_file(&self.path) } else { Ok(()) });
-        if let Err(error) = removed {
-            log::debug!("{error}");
-        }
-        drop(self.file);
+        self.lock.remove();
     }
 }
 
@@ -135,11 +100,6 @@ fn is_any_held() -> bool {
     let Ok(directory) = directory() else { return false };
     let claims = fs::read_dir(directory).into_iter().flatten().flatten();
     claims.into_iter().any(|claim| is_held(&claim.path()))
-}
-
-fn is_held(path: &Path) -> bool {
-    let Ok(file) = fs::File::open(path) else { return false };
-    matches!(file.into_parts().0.try_lock_shared(), Err(TryLockError::WouldBlock))
 }
 
 fn directory() -> Result<PathBuf> {

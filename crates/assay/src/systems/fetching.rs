@@ -46,13 +46,17 @@ pub(crate) struct Fetched {
 
 /// Gets the binaries of all systems: of each product from one source, if one has them all and can be reached, otherwise
 /// each from the best one. `named`: what the user calls each system.
+///
+/// In a search, a version is the same build in each comparison, whatever it is compared with: each comes from the best
+/// source of its own.
 pub(crate) fn fetch_all(
     provisioner: &Provisioner,
     named: &[(&str, &SystemSpec)],
+    is_of_search: bool,
     env: &Environment,
 ) -> Result<Fetched> {
     let specs: Vec<&SystemSpec> = named.iter().map(|(_, spec)| *spec).collect();
-    let agreed = agree(provisioner, &specs, env)?;
+    let agreed = if is_of_search { BTreeMap::new() } else { agree(provisioner, &specs, env)? };
     let mut get = |name: &str, spec: &SystemSpec, from: Option<&str>| {
         env.interrupt.check()?;
         fetch(provisioner, name, spec, from, env)

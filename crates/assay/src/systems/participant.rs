@@ -81,7 +81,8 @@ pub(crate) fn get(plan: &Plan, env: &Environment) -> Result<Vec<Participant>> {
     let provisioner = provisioner.with_source(plan.source.clone())?;
     let ours = plan.systems.iter().filter(|planned| planned.url.is_none());
     let named: Vec<_> = ours.map(|planned| (planned.name.as_str(), &planned.spec)).collect();
-    let fetched = fetch_all(&provisioner, &named, env)?;
+    let is_of_search = plan.study.bisect.is_some();
+    let fetched = fetch_all(&provisioner, &named, is_of_search, env)?;
     let mut prefixes = fetched.prefixes.into_iter();
     let cpus = assay_probe::host(&env.cache_dir)?.cpus;
     let (terms, sizes) = (terms_of(&plan.study)?, sizes(&plan.study, cpus));
@@ -114,7 +115,8 @@ pub(crate) fn get(plan: &Plan, env: &Environment) -> Result<Vec<Participant>> {
         });
     }
     refuse_the_same_twice(&participants)?;
-    for product in Product::ALL {
+    // Which builds a search compares, and that they may differ, is part of its answer.
+    for product in Product::ALL.into_iter().filter(|_| !is_of_search) {
         if let Some(differing) = different_makers(&participants, product) {
             let specs: Vec<&SystemSpec> = named.iter().map(|(_, spec)| *spec).collect();
             let all = match provisioner.has_all(&specs, product)? {
