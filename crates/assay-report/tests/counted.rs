@@ -62,6 +62,30 @@ fn shown(record: &StudyRecord, format: Format) -> String {
     render(record, &judge(record), format, &options)
 }
 
+/// The user asked for counts, so a report without them says why.
+#[test]
+fn a_measured_study_without_counts_says_why() {
+    let mut record = record(&["11.8"]);
+    let cell = record.study.cells[0].id;
+    let what = EventKind::NotCounted {
+        test: cell.test.name.clone(),
+        data: cell.setup.data(),
+        why: "this machine has no valgrind".to_owned(),
+    };
+    record.events.push(StudyEvent { when_ms: 0, system: None, what });
+    let text = shown(&record, Format::TEXT);
+    let warning =
+        "warning: the instructions of 1 test were not counted: this machine has no valgrind";
+    assert!(text.replace("\n  ", " ").contains(warning), "{text}");
+}
+
+/// A reason that keeps all systems from being counted is told once.
+#[test]
+fn a_failure_of_all_systems_is_told_once() {
+    let text = shown(&counted(), Format::TEXT);
+    assert_eq!(text.matches("✗ insert").count(), 1, "{text}");
+}
+
 #[test]
 fn the_answer_is_in_instructions_and_says_nothing_of_rates() {
     let record = counted();

@@ -36,8 +36,16 @@ fn cause<'a>(study: &JudgedStudy, cell: &'a CellJudgement) -> Option<(f64, Cause
     if !has_failed && !study.compared.contains(&cell.system) {
         return None;
     }
+    // What fails on every system for one reason is told once.
+    let alike = |it: &&CellJudgement| (it.cell, &it.failure) == (cell.cell, &cell.failure);
+    let mut same = study.judgement.cells.iter().filter(alike);
+    let is_first = same.next().is_some_and(|it| it.system == cell.system);
+    let is_everywhere = has_failed && same.count() + 1 == study.record.systems.len();
+    if is_everywhere && !is_first {
+        return None;
+    }
     let mut name = study.cell_name(cell.cell);
-    if study.compared.len() > 1 || has_failed {
+    if (study.compared.len() > 1 || has_failed) && !is_everywhere {
         name += &format!(" {}", study.label(cell.system));
     }
     // What QPS do not tell, instructions may.

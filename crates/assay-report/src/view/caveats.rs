@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use assay_model::{
-    DataContent, EventKind, Experiment, Origin, System, Verdict, counted, may_equal,
+    DataContent, EventKind, Experiment, Origin, StudyRecord, System, Verdict, counted, may_equal,
 };
 use assay_verdict::{Judgement, SystemSummary, threshold};
 
@@ -59,6 +59,7 @@ fn warnings(study: &JudgedStudy) -> Vec<String> {
     let mut warnings: Vec<String> = reservations.chain(makers(study)).collect();
     warnings.extend(data_differ(study));
     warnings.extend(nothing::warnings(record));
+    warnings.extend(not_counted(record));
     warnings.extend(trouble::warnings(record, study.judgement));
     let cells = study.judgement.cells.iter();
     let disturbed: BTreeSet<_> =
@@ -93,6 +94,18 @@ fn data_differ(study: &JudgedStudy) -> Option<String> {
     let systems: BTreeSet<&str> = differing.map(|content| study.label(content.system)).collect();
     let names: Vec<&str> = systems.into_iter().collect();
     (!names.is_empty()).then(|| format!("the data differ between {}", names.join(", ")))
+}
+
+/// The tests of a study that measures rates as well whose instructions could not be counted.
+fn not_counted(record: &StudyRecord) -> Option<String> {
+    let reasons = record.events.iter().filter_map(|event| match &event.what {
+        EventKind::NotCounted { why, .. } => Some(why),
+        _ => None,
+    });
+    let reasons: Vec<&String> =
+        reasons.filter(|_| record.study.experiment != Experiment::Counted).collect();
+    let tests = counted(reasons.len() as u64, "test");
+    reasons.first().map(|why| format!("the instructions of {tests} were not counted: {why}"))
 }
 
 /// The minimum detectable effect of the study on these systems, in words.

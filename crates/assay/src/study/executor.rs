@@ -227,7 +227,7 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
             self.left_out.get_or_insert(error);
         }
         if what != EventKind::WritesRepeated {
-            let name = system.map_or("servers", |system| self.name(system));
+            let name = system.map_or("all systems", |system| self.name(system));
             self.env.progress.failed(name, &what.to_string());
         }
         self.recorder.event(system, what)
