@@ -30,4 +30,3 @@ fn short(text: &str) -> String {
         .take(assay_model::limits::NAME_BYTES / 4)
         .collect()
 }
-
