@@ -104,11 +104,12 @@ pub(crate) fn summaries(
     Some(Nodes { each: each.collect(), tested: tests.len() as u32, differing, rates })
 }
 
+/// Logarithms of rates by block.
+type Blocks = BTreeMap<u32, Vec<f64>>;
+
 /// How fast each node ran each system, by the slices that can be judged.
 fn node_rates(record: &StudyRecord, cells: &[CellJudgement], nodes: &[u32]) -> Vec<NodeRate> {
-    // Logarithms of rates, by cell and system, node and block.
-    let mut logs: BTreeMap<(CellId, usize), BTreeMap<u32, BTreeMap<u32, Vec<f64>>>> =
-        BTreeMap::new();
+    let mut logs: BTreeMap<(CellId, usize), BTreeMap<u32, Blocks>> = BTreeMap::new();
     for slice in record.slices_that_count() {
         let sample = Sample::of(slice);
         let is_judged = matches!(sample.fitness, Fitness::Good | Fitness::Troubled);
@@ -120,8 +121,7 @@ fn node_rates(record: &StudyRecord, cells: &[CellJudgement], nodes: &[u32]) -> V
     }
     let of_cell = |cell: &CellJudgement| {
         let of_nodes = logs.remove(&(cell.cell, cell.system)).unwrap_or_default();
-        let centres =
-            |blocks: BTreeMap<u32, Vec<f64>>| blocks.values().map(|it| mean(it)).collect();
+        let centres = |blocks: Blocks| blocks.values().map(|it| mean(it)).collect();
         let (nodes, blocks): (Vec<u32>, Vec<Vec<f64>>) =
             of_nodes.into_iter().map(|(node, blocks)| (node, centres(blocks))).unzip();
         let rates = nodes.into_iter().zip(&blocks).zip(relative(&blocks));

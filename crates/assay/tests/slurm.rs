@@ -1,5 +1,6 @@
 //! Studies on the nodes of a real Slurm: three of them on this machine, for whoever runs the tests.
 #![expect(clippy::unwrap_used, reason = "it ends where something is not as it should be")]
+#![expect(clippy::print_stdout, reason = "what Slurm and its tasks said explains a failure")]
 
 mod common;
 
@@ -148,20 +149,24 @@ PartitionName=bench Nodes=n[1-3] Default=YES MaxTime=1:00:00 OverSubscribe=EXCLU
         command.env("SLURM_CONF", self.dir.join("slurm.conf")).output().unwrap()
     }
 
-    /// Submits the study, with this budget, and gives the number of its job.
-    fn submit(&self, budget: &str, more: &[&str]) -> u64 {
+    /// Submits the study for so many nodes, with this budget, and gives the number of its job.
+    fn submit(&self, nodes: u32, budget: &str, more: &[&str]) -> u64 {
         let file = self.dir.join("study.toml");
         fs_err::write(&file, format!("budget = \"{budget}\"\n{STUDY}")).unwrap();
         let mut args = vec!["submit", file.to_str().unwrap(), "--slurm", "--offline", "--dir"];
-        let jobs = self.jobs();
-        args.extend([jobs.to_str().unwrap(), "--"]);
+        let (jobs, nodes_word) = (self.jobs(), nodes.to_string());
+        args.extend([jobs.to_str().unwrap(), "--nodes", &nodes_word, "--"]);
         args.extend(more);
         let output = self.assay(&args);
         assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
-        let job: Value =
-            serde_json::from_slice(&fs_err::read(jobs.join("job.json")).unwrap()).unwrap();
-        assert_eq!(job["shards"], 3);
+        let job = self.job();
+        assert_eq!(job["shards"], nodes);
         job["job"].as_u64().unwrap()
+    }
+
+    /// What `submit` wrote down of the job.
+    fn job(&self) -> Value {
+        serde_json::from_slice(&fs_err::read(self.jobs().join("job.json")).unwrap()).unwrap()
     }
 
     /// The directory of the job.
@@ -255,7 +260,8 @@ PartitionName=bench Nodes=n[1-3] Default=YES MaxTime=1:00:00 OverSubscribe=EXCLU
         let is_failed = |outcome: &SliceOutcome| matches!(outcome, SliceOutcome::Failed(_));
         assert!(!record.slices.iter().any(|slice| is_failed(&slice.outcome)), "{told}");
         let shards = record.runs.iter().map(|run| run.shard.as_ref().unwrap().number);
-        assert_eq!(shards.collect::<BTreeSet<_>>(), BTreeSet::from([1, 2, 3]));
+        let all = 1..=self.job()["shards"].as_u64().unwrap() as u32;
+        assert!(shards.collect::<BTreeSet<u32>>().into_iter().eq(all));
         let verified = self.assay(&["verify", self.place.ledger().to_str().unwrap()]);
         assert_eq!(
             verified.status.code(),
@@ -284,9 +290,9 @@ impl Drop for Cluster<'_> {
                 let _ = kill_process(self.pid(file), Signal::TERM);
             }
         }
-        let is_gone = |file: &&str| !self.dir.join(file).exists();
+        let is_gone = |file: &str| !self.dir.join(file).exists();
         for _ in 0..100 {
-            if files.iter().all(|file| is_gone(&file)) {
+            if files.iter().all(|file| is_gone(file)) {
                 break;
             }
             std::thread::sleep(Duration::from_millis(50));
@@ -312,7 +318,7 @@ fn free_ports() -> u16 {
 fn a_study_is_measured_by_three_nodes_and_a_task_that_is_requeued_goes_on() {
     let place = Place::new();
     let cluster = Cluster::start(&place);
-    let job = cluster.submit("12s", &[]);
+    let job = cluster.submit(3, "12s", &[]);
     let shard = cluster.measuring().shard.number;
     // It stands still meanwhile, so it cannot end before.
     let assay = cluster.measures(shard);
@@ -340,7 +346,7 @@ fn a_study_is_measured_by_three_nodes_and_a_task_that_is_requeued_goes_on() {
 fn nothing_is_lost_or_counted_twice_when_a_node_dies() {
     let place = Place::new();
     let cluster = Cluster::start(&place);
-    let job = cluster.submit("60s", &[]);
+    let job = cluster.submit(3, "60s", &[]);
     let ShardStudy { shard, slices: before, .. } = cluster.measuring();
     let (number, node) = (shard.number as usize - 1, shard.node);
     // The task goes on without it, and Slurm starts the task again.
@@ -367,13 +373,15 @@ fn nothing_is_lost_or_counted_twice_when_a_node_dies() {
 fn a_task_that_reaches_its_time_limit_goes_on_in_another_allocation() {
     let place = Place::new();
     let cluster = Cluster::start(&place);
-    let job = cluster.submit("150s", &["--time=2", "--signal=B:USR1@20"]);
+    // One shard, because those of one host wait for each other, and the limit would come while one waits. It takes
+    // longer than an allocation, so the limit comes while it is measured.
+    let job = cluster.submit(1, "130s", &["--time=2", "--signal=B:USR1@20"]);
     cluster.wait_for_end(job);
     cluster.collect();
     let ledger = Ledger::open_read_only(&place.ledger()).unwrap();
     let study = ledger.studies().unwrap().remove(0);
     let runs = ledger.read(&study.id).unwrap().runs;
-    assert!(runs.len() > 3, "no task was started again");
+    assert!(runs.len() > 1, "the task did not go on with what it had measured");
     drop(cluster);
     place.assert_nothing_left();
 }
@@ -383,7 +391,7 @@ fn a_task_that_reaches_its_time_limit_goes_on_in_another_allocation() {
 fn what_a_cancelled_job_measured_is_kept_and_nothing_of_it_still_runs() {
     let place = Place::new();
     let cluster = Cluster::start(&place);
-    let job = cluster.submit("300s", &[]);
+    let job = cluster.submit(3, "300s", &[]);
     let before = cluster.measuring();
     cluster.said("scancel", &[&job.to_string()]);
     cluster.wait_for_end(job);
