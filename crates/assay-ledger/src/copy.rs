@@ -8,7 +8,7 @@ use rusqlite::{Connection, Row, Transaction, TransactionBehavior, params_from_it
 use crate::rows::rows;
 use crate::study_rows::{StudyRows, TABLES, Table, listed, number, refers_to};
 use crate::values::index;
-use crate::{Error, Ledger, Problem, manage, read, schema, shape};
+use crate::{Error, Ledger, Problem, manage, parts, read, schema, shape};
 
 impl Ledger {
     /// The bytes of a ledger file that has only these studies. The same studies give the same bytes.
@@ -31,18 +31,12 @@ impl Ledger {
 
     /// Reads everything that a study can have, and keeps none of it.
     fn read_all(&self, study: &str) -> Result<(), Error> {
-        let record = self.read(study)?;
+        self.read(study)?;
         self.settings(study)?;
         self.conclusions(study)?;
         self.profiles(study)?;
         self.counts(study)?;
-        for slice in record.slices.iter().map(assay_model::Slice::id) {
-            self.series(study, slice)?;
-            for name in self.attachments(study, slice)? {
-                self.attachment(study, slice, &name)?;
-            }
-        }
-        Ok(())
+        self.reading(|connection| parts::read_all(connection, study))
     }
 
     /// Whether the ledger holds these rows and nothing else: no other studies, no rows that belong to none, no names.

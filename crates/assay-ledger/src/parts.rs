@@ -1,7 +1,7 @@
 //! Series and attachments of slices. They are read separately from their study.
 
 use assay_model::{Attachment, Series, SliceId};
-use rusqlite::{Connection, OptionalExtension as _, params};
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use crate::rows::{Fields, rows};
 use crate::values::{index, json, storable};
@@ -85,14 +85,26 @@ pub(crate) fn add_series(
 
 fn series(connection: &Connection, slice: i64) -> Result<Vec<Series>, Problem> {
     let sql = "SELECT name, step_ms, counts FROM series WHERE slice = ? ORDER BY name";
-    rows(connection, sql, [slice], |row| {
-        let fields = Fields::new("series", "name", row);
-        fields.checked(Series {
-            name: fields.get("name")?,
-            step_ms: fields.get("step_ms")?,
-            counts: fields.json("counts")?,
-        })
+    rows(connection, sql, [slice], one_series)
+}
+
+fn one_series(row: &Row<'_>) -> Result<Series, Problem> {
+    let fields = Fields::new("series", "name", row);
+    fields.checked(Series {
+        name: fields.get("name")?,
+        step_ms: fields.get("step_ms")?,
+        counts: fields.json("counts")?,
     })
+}
+
+/// Reads the series and attachments of all slices of a study, and keeps none of them.
+pub(crate) fn read_all(connection: &Connection, study: &str) -> Result<(), Problem> {
+    let of_study = "slice IN (SELECT id FROM slice WHERE study = ?)";
+    let sql = format!("SELECT name, step_ms, counts FROM series WHERE {of_study}");
+    rows(connection, &sql, [study], |row| one_series(row).map(drop))?;
+    let sql = format!("SELECT name, media_type, bytes FROM attachment WHERE {of_study}");
+    rows(connection, &sql, [study], |row| one_attachment(row).map(drop))?;
+    Ok(())
 }
 
 fn add_attachment(
@@ -111,13 +123,15 @@ fn add_attachment(
 
 fn attachment(connection: &Connection, slice: i64, name: &str) -> Result<Attachment, Problem> {
     let sql = "SELECT name, media_type, bytes FROM attachment WHERE slice = ? AND name = ?";
-    let mut found = rows(connection, sql, params![slice, name], |row| {
-        let fields = Fields::new("attachment", "name", row);
-        fields.checked(Attachment {
-            name: fields.get("name")?,
-            media_type: fields.get("media_type")?,
-            bytes: fields.get("bytes")?,
-        })
-    })?;
+    let mut found = rows(connection, sql, params![slice, name], one_attachment)?;
     found.pop().ok_or_else(|| Problem::NoSuchAttachment(name.to_owned()))
+}
+
+fn one_attachment(row: &Row<'_>) -> Result<Attachment, Problem> {
+    let fields = Fields::new("attachment", "name", row);
+    fields.checked(Attachment {
+        name: fields.get("name")?,
+        media_type: fields.get("media_type")?,
+        bytes: fields.get("bytes")?,
+    })
 }

@@ -1,7 +1,9 @@
 //! Rows of queries. Every field is checked, and every error names the table and the row.
 
+use std::cell::Cell;
+
 use assay_model::shortened;
-use rusqlite::types::{FromSql, FromSqlError};
+use rusqlite::types::{FromSql, FromSqlError, ValueRef};
 use rusqlite::{Connection, Row};
 use serde::de::DeserializeOwned;
 
@@ -34,18 +36,21 @@ pub(crate) struct Fields<'a> {
     table: &'static str,
     /// The column that identifies a row within its study.
     key: &'static str,
+    /// The column after the one that was read last. Columns are read almost in their order, so the search for the next
+    /// one begins there: from the first one, a wide row takes the square of its columns.
+    next: Cell<usize>,
 }
 
 impl<'a> Fields<'a> {
     pub(crate) fn new(table: &'static str, key: &'static str, row: &'a Row<'a>) -> Self {
-        Self { row, table, key }
+        Self { row, table, key, next: Cell::new(0) }
     }
 
     /// An error about this row.
     pub(crate) fn wrong(&self, what: impl Into<String>) -> Problem {
         let row = match self.row.get_ref(self.key) {
-            Ok(rusqlite::types::ValueRef::Integer(number)) => number.to_string(),
-            Ok(rusqlite::types::ValueRef::Text(text)) => {
+            Ok(ValueRef::Integer(number)) => number.to_string(),
+            Ok(ValueRef::Text(text)) => {
                 format!("`{}`", shortened(&String::from_utf8_lossy(text)))
             }
             _ => "unknown".to_owned(),
@@ -53,9 +58,19 @@ impl<'a> Fields<'a> {
         Problem::Row { table: self.table, row, what: what.into() }
     }
 
+    fn value(&self, column: &str) -> Result<ValueRef<'a>, Problem> {
+        let statement = self.row.as_ref();
+        let (next, count) = (self.next.get(), statement.column_count());
+        let is_it = |at: &usize| statement.column_name(*at).is_ok_and(|name| name == column);
+        let at = (next..count).chain(0..next).find(is_it);
+        let at = at.ok_or_else(|| rusqlite::Error::InvalidColumnName(column.to_owned()))?;
+        self.next.set(at + 1);
+        Ok(self.row.get_ref(at)?)
+    }
+
     /// A field as it is stored.
     pub(crate) fn get<T: FromSql>(&self, column: &str) -> Result<T, Problem> {
-        let value = self.row.get_ref(column)?;
+        let value = self.value(column)?;
         T::column_result(value).map_err(|error| {
             let what = match error {
                 FromSqlError::InvalidType => format!("is of type {}", value.data_type()),
@@ -68,7 +83,7 @@ impl<'a> Fields<'a> {
 
     /// Whether the field is not NULL.
     pub(crate) fn has(&self, column: &str) -> Result<bool, Problem> {
-        Ok(self.row.get_ref(column)? != rusqlite::types::ValueRef::Null)
+        Ok(self.value(column)? != ValueRef::Null)
     }
 
     /// A number between 0 and [`COUNTER_MAX`].

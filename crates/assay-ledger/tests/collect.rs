@@ -255,17 +255,21 @@ fn a_thousand_ledgers_take_less_than_a_minute_and_a_gigabyte() {
     let temporary = tempfile::tempdir().unwrap();
     let kept = std::env::var_os("ASSAY_SHARDS").map(std::path::PathBuf::from);
     let directory = kept.unwrap_or_else(|| temporary.path().to_owned());
-    let whole = with_rounds(1000, 16);
-    let files: Vec<_> = (1..=1000)
-        .map(|number| {
+    let mut whole = with_rounds(1000, 16);
+    // Each part is a copy of the whole, which must not have the slices of all others then.
+    let all = std::mem::take(&mut whole.slices);
+    let slices = all.len();
+    let files: Vec<_> = (1..)
+        .zip(all.chunks(slices / 1000))
+        .map(|(number, own)| {
             let file = directory.join(format!("{number:04}.db"));
+            whole.slices = own.to_vec();
             let bytes = Ledger::bytes_of(&[rows(&part(&whole, number, 1000))]).unwrap();
             fs_err::write(&file, bytes).unwrap();
             file
         })
         .collect();
-    let slices = whole.slices.len();
-    drop(whole);
+    drop((whole, all));
     let made_mb = peak_mb();
     let began_s = cpu_s();
     let mut ledger = Ledger::open(&directory.join("whole.sqlite")).unwrap();

@@ -68,7 +68,7 @@ pub use gate::{GateCell, GateJudgement, GateVerdict};
 pub use judge::judge;
 pub use looks::{ALPHA, KEPT_BACK, last_level};
 pub use moderate::{Prior, fit_prior};
-pub use nodes::{NodeSummary, Nodes};
+pub use nodes::{NodeRate, NodeSummary, Nodes};
 pub use plans::PlanFindings;
 pub use processor::ProcessorChange;
 pub use profile::{

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use assay_model::{CellId, Host, Run, StudyRecord};
+use assay_model::{CellId, Estimate, Host, Run, StudyRecord};
 
 use crate::effect::Reduced;
 use crate::looks::ALPHA;
 use crate::robust::mean;
 use crate::sample::{Fitness, Sample};
+use crate::student::upper_quantile;
 use crate::{CellJudgement, benjamini_hochberg};
 
 /// The nodes of a study that several have measured.
@@ -20,6 +21,26 @@ pub struct Nodes {
     /// Those of them whose ratio differs between nodes by more than between the blocks of a node, at a false discovery
     /// rate of 5%.
     pub differing: Vec<(CellId, usize)>,
+    /// How fast each node ran each system, in the order of cells, systems and nodes.
+    pub rates: Vec<NodeRate>,
+}
+
+/// How fast a node ran a system in a cell.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct NodeRate {
+    /// The cell.
+    pub cell: CellId,
+    /// Index into the systems.
+    pub system: usize,
+    /// Index into the nodes.
+    pub node: usize,
+    /// Blocks that the rate is from.
+    pub blocks: u32,
+    /// Operations per second: the geometric mean of the blocks.
+    pub qps: f64,
+    /// The rate divided by the geometric mean of all nodes that ran the same; `None` on the only one. It has an
+    /// interval if a node has two blocks or more.
+    pub relative: Option<Estimate>,
 }
 
 /// What a node has measured.
@@ -58,7 +79,13 @@ pub(crate) fn summaries(
     let differs = benjamini_hochberg(&p_values, ALPHA);
     let differing = tests.iter().zip(differs).filter(|(_, differs)| *differs);
     let differing = differing.map(|((key, _), _)| *key).collect();
-    let speeds = speeds(record, &nodes);
+    let rates = node_rates(record, cells, &nodes);
+    let base = record.systems.iter().position(|system| system.is_base).unwrap_or(0);
+    let speed = |node: usize| {
+        let of_base = rates.iter().filter(|rate| (rate.system, rate.node) == (base, node));
+        let logs: Vec<f64> = of_base.filter_map(|rate| Some(rate.relative?.value.ln())).collect();
+        (!logs.is_empty()).then(|| mean(&logs).exp())
+    };
     let each = (0..count).filter_map(|node| {
         let of_node = |run: &usize| nodes.get(*run) == Some(&node);
         let first = (0..record.runs.len()).find(of_node).and_then(|run| record.runs.get(run))?;
@@ -71,34 +98,71 @@ pub(crate) fn summaries(
             host: first.host.clone(),
             blocks: blocks.len() as u32,
             slices: slices().count() as u32,
-            speed: speeds.get(&node).copied(),
+            speed: speed(node as usize),
         })
     });
-    Some(Nodes { each: each.collect(), tested: tests.len() as u32, differing })
+    Some(Nodes { each: each.collect(), tested: tests.len() as u32, differing, rates })
 }
 
-/// The speed of each node relative to the mean of all, by the rates of the base.
-fn speeds(record: &StudyRecord, nodes: &[u32]) -> BTreeMap<u32, f64> {
-    let base = record.systems.iter().position(|system| system.is_base).unwrap_or(0);
-    let mut rates: BTreeMap<CellId, BTreeMap<u32, Vec<f64>>> = BTreeMap::new();
-    for slice in record.slices_that_count().filter(|slice| slice.system == base) {
+/// Logarithms of rates by block.
+type Blocks = BTreeMap<u32, Vec<f64>>;
+
+/// How fast each node ran each system, by the slices that can be judged.
+fn node_rates(record: &StudyRecord, cells: &[CellJudgement], nodes: &[u32]) -> Vec<NodeRate> {
+    let mut logs: BTreeMap<(CellId, usize), BTreeMap<u32, Blocks>> = BTreeMap::new();
+    for slice in record.slices_that_count() {
         let sample = Sample::of(slice);
         let is_judged = matches!(sample.fitness, Fitness::Good | Fitness::Troubled);
         let rate = sample.rate.filter(|rate| is_judged && *rate > 0.0);
         if let Some((rate, node)) = rate.zip(nodes.get(slice.run)) {
-            rates.entry(slice.cell).or_default().entry(*node).or_default().push(rate.ln());
+            let of_node = logs.entry((slice.cell, slice.system)).or_default().entry(*node);
+            of_node.or_default().entry(slice.block).or_default().push(rate.ln());
         }
     }
-    let mut logs: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-    for of_cell in rates.into_values().filter(|nodes| nodes.len() > 1) {
-        let means = of_cell.into_iter().map(|(node, logs)| (node, mean(&logs)));
-        let means: Vec<(u32, f64)> = means.collect();
-        let all = mean(&means.iter().map(|(_, log)| *log).collect::<Vec<_>>());
-        for (node, log) in means {
-            logs.entry(node).or_default().push(log - all);
-        }
+    let of_cell = |cell: &CellJudgement| {
+        let of_nodes = logs.remove(&(cell.cell, cell.system)).unwrap_or_default();
+        let centres = |blocks: Blocks| blocks.values().map(|it| mean(it)).collect();
+        let (nodes, blocks): (Vec<u32>, Vec<Vec<f64>>) =
+            of_nodes.into_iter().map(|(node, blocks)| (node, centres(blocks))).unzip();
+        let rates = nodes.into_iter().zip(&blocks).zip(relative(&blocks));
+        let rates = rates.map(|((node, blocks), relative)| NodeRate {
+            cell: cell.cell,
+            system: cell.system,
+            node: node as usize,
+            blocks: blocks.len() as u32,
+            qps: mean(blocks).exp(),
+            relative,
+        });
+        rates.collect::<Vec<_>>()
+    };
+    cells.iter().flat_map(of_cell).collect()
+}
+
+/// The rate of each node divided by the geometric mean of all, of the logarithms of the blocks of each.
+fn relative(nodes: &[Vec<f64>]) -> Vec<Option<Estimate>> {
+    if nodes.len() < 2 {
+        return vec![None; nodes.len()];
     }
-    logs.into_iter().map(|(node, logs)| (node, mean(&logs).exp())).collect()
+    let means: Vec<f64> = nodes.iter().map(|blocks| mean(blocks)).collect();
+    let (all, count) = (mean(&means), nodes.len() as f64);
+    let of_node = |(blocks, own): (&Vec<f64>, &f64)| -> f64 {
+        blocks.iter().map(|log| (log - own).powi(2)).sum()
+    };
+    let squares: f64 = nodes.iter().zip(&means).map(of_node).sum();
+    let df = nodes.iter().map(|blocks| blocks.len() as f64 - 1.0).sum::<f64>();
+    let error = |blocks: &Vec<f64>| squares / df / blocks.len() as f64;
+    let of_all = nodes.iter().map(error).sum::<f64>() / (count * count);
+    let each = nodes.iter().zip(&means).map(|(blocks, own)| {
+        let log = own - all;
+        if df == 0.0 {
+            return Some(Estimate::without_interval(log.exp()));
+        }
+        // The mean of all has the node's own error in it.
+        let se = (error(blocks) * (1.0 - 2.0 / count) + of_all).sqrt();
+        let half = upper_quantile(ALPHA / 2.0, df) * se;
+        Some(Estimate { value: log.exp(), low: (log - half).exp(), high: (log + half).exp() })
+    });
+    each.collect()
 }
 
 fn name(run: &Run) -> &str {
@@ -112,4 +176,30 @@ pub(crate) fn nodes(record: &StudyRecord) -> Vec<u32> {
     names.dedup();
     let index = |run| names.binary_search(&name(run)).map_or(0, |index| index as u32);
     record.runs.iter().map(index).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `scipy.stats.t.ppf(0.975, 6)` = 2.4469. The blocks have variance 1e-4, the means of nodes a third of it, and a
+    /// mean minus that of all three two thirds of that.
+    #[test]
+    fn rates_of_nodes_are_relative_to_their_mean() {
+        let blocks = |mean: f64| vec![mean - 0.01, mean, mean + 0.01];
+        let rates = relative(&[blocks(5.0), blocks(5.1), blocks(5.2)]);
+        let half = 2.4469 * (1e-4_f64 / 3.0 * 2.0 / 3.0).sqrt();
+        let first = rates[0].unwrap();
+        assert!((first.value - (-0.1_f64).exp()).abs() < 1e-9, "{first:?}");
+        assert!((first.low - (-0.1 - half).exp()).abs() < 1e-5, "{first:?}");
+        assert!((first.high - (-0.1 + half).exp()).abs() < 1e-5, "{first:?}");
+        assert!((rates[1].unwrap().value - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn without_a_second_block_or_node_there_is_no_interval() {
+        let rates = relative(&[vec![5.0], vec![5.1]]);
+        assert!(!rates[0].unwrap().has_interval());
+        assert_eq!(relative(&[vec![5.0, 5.1]]), [None]);
+    }
 }

@@ -39,6 +39,9 @@ pub(crate) fn run(args: &Report) -> Result<Exit> {
     if let Some(other) = &args.beside {
         return write_beside(&record, other, args);
     }
+    if args.by.is_some() {
+        return write_by_node(&record, &args.output);
+    }
     match args.style {
         StyleWord::Assay => write_of_ledger(&record, args),
         StyleWord::Published => write_published(&record, &args.output),
@@ -78,6 +81,19 @@ fn write_beside(ours: &StudyRecord, name: &str, args: &Report) -> Result<Exit> {
     let (groups, note) = (groups.as_slice(), note.as_deref());
     let other = Other { record: &theirs, judgement: &there, groups, note };
     put(&args.output, &assay_report::beside((ours, &here), &other))?;
+    Ok(Exit::Done)
+}
+
+/// Writes how fast each machine ran the systems of a study.
+fn write_by_node(record: &StudyRecord, output: &Output) -> Result<Exit> {
+    let judgement = assay_verdict::judge(record);
+    let Some(nodes) = &judgement.nodes else {
+        bail!(Advised::new(
+            format!("one machine measured study `{}`", record.study.id),
+            "`assay collect` puts a study together that several have measured"
+        ))
+    };
+    put(output, &assay_report::by_node(record, nodes))?;
     Ok(Exit::Done)
 }
 

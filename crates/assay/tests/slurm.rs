@@ -1,5 +1,6 @@
 //! Studies on the nodes of a real Slurm: three of them on this machine, for whoever runs the tests.
 #![expect(clippy::unwrap_used, reason = "it ends where something is not as it should be")]
+#![expect(clippy::print_stdout, reason = "what Slurm and its tasks said explains a failure")]
 
 mod common;
 
@@ -9,7 +10,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use assay_ledger::Ledger;
+use assay_ledger::{Ledger, ShardStudy};
+use assay_model::SliceOutcome;
 use assay_testkit::eventually;
 use common::Place;
 use rustix::process::{Pid, Signal, kill_process};
@@ -32,6 +34,13 @@ struct Cluster<'a> {
 
 impl<'a> Cluster<'a> {
     fn start(place: &'a Place) -> Self {
+        let is_there =
+            ["/usr/sbin/munged", "/usr/sbin/slurmctld", "/usr/sbin/slurmd", "/usr/bin/sbatch"];
+        let is_there = is_there.iter().all(|program| Path::new(program).exists());
+        assert!(
+            is_there,
+            "Slurm is not installed: these tests need Debian's `munge` and `slurm-wlm`"
+        );
         let dir = place.cache().with_file_name("slurm");
         for part in ["", "munge", "state", "spool.n1", "spool.n2", "spool.n3"] {
             fs_err::create_dir(dir.join(part)).unwrap();
@@ -140,20 +149,24 @@ PartitionName=bench Nodes=n[1-3] Default=YES MaxTime=1:00:00 OverSubscribe=EXCLU
         command.env("SLURM_CONF", self.dir.join("slurm.conf")).output().unwrap()
     }
 
-    /// Submits the study, with this budget, and gives the number of its job.
-    fn submit(&self, budget: &str, more: &[&str]) -> u64 {
+    /// Submits the study for so many nodes, with this budget, and gives the number of its job.
+    fn submit(&self, nodes: u32, budget: &str, more: &[&str]) -> u64 {
         let file = self.dir.join("study.toml");
         fs_err::write(&file, format!("budget = \"{budget}\"\n{STUDY}")).unwrap();
         let mut args = vec!["submit", file.to_str().unwrap(), "--slurm", "--offline", "--dir"];
-        let jobs = self.jobs();
-        args.extend([jobs.to_str().unwrap(), "--"]);
+        let (jobs, nodes_word) = (self.jobs(), nodes.to_string());
+        args.extend([jobs.to_str().unwrap(), "--nodes", &nodes_word, "--"]);
         args.extend(more);
         let output = self.assay(&args);
         assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
-        let job: Value =
-            serde_json::from_slice(&fs_err::read(jobs.join("job.json")).unwrap()).unwrap();
-        assert_eq!(job["shards"], 3);
+        let job = self.job();
+        assert_eq!(job["shards"], nodes);
         job["job"].as_u64().unwrap()
+    }
+
+    /// What `submit` wrote down of the job.
+    fn job(&self) -> Value {
+        serde_json::from_slice(&fs_err::read(self.jobs().join("job.json")).unwrap()).unwrap()
     }
 
     /// The directory of the job.
@@ -169,10 +182,50 @@ PartitionName=bench Nodes=n[1-3] Default=YES MaxTime=1:00:00 OverSubscribe=EXCLU
         serde_json::from_slice(&output.stdout).unwrap_or_default()
     }
 
-    fn slices(&self) -> Vec<u64> {
-        let status = self.status();
-        let shards = status["shards"].as_array().cloned().unwrap_or_default();
-        shards.iter().map(|shard| shard["slices"].as_u64().unwrap()).collect()
+    /// What the ledgers of the job have. They are read here, because a program that is started again and again would
+    /// take the CPU from the nodes.
+    fn attempts(&self) -> Vec<ShardStudy> {
+        let files = fs_err::read_dir(self.jobs()).unwrap().map(|entry| entry.unwrap().path());
+        let ledgers = files.filter(|file| file.extension().is_some_and(|it| it == "db"));
+        // One that was just created is empty.
+        let shards = ledgers.filter_map(|file| Ledger::open_read_only(&file).ok()?.shards().ok());
+        shards.flatten().collect()
+    }
+
+    /// Slices of each shard, in the attempt that has most.
+    fn slices(&self) -> [u64; 3] {
+        let mut most = [0; 3];
+        for attempt in self.attempts() {
+            let slices = &mut most[attempt.shard.number as usize - 1];
+            *slices = attempt.slices.max(*slices);
+        }
+        most
+    }
+
+    /// Waits until a shard is being measured, and gives it.
+    fn measuring(&self) -> ShardStudy {
+        let mut found = None;
+        eventually("a shard has slices", || {
+            let attempts = self.attempts();
+            found = attempts.into_iter().find(|it| it.slices > 0 && !it.finished);
+            found.is_some()
+        });
+        found.unwrap()
+    }
+
+    /// The assay that measures a shard.
+    fn measures(&self, shard: u32) -> Pid {
+        let (of_shard, place) = (format!("--shard\0{shard}/3"), self.place.run());
+        let has = |file: PathBuf, what: &str| {
+            String::from_utf8_lossy(&fs_err::read(file).unwrap_or_default()).contains(what)
+        };
+        let processes = fs_err::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
+        let mut found = processes.filter(|process| {
+            has(process.join("cmdline"), &of_shard)
+                && has(process.join("environ"), place.to_str().unwrap())
+        });
+        let process = found.next().unwrap();
+        Pid::from_raw(process.file_name().unwrap().to_str().unwrap().parse().unwrap()).unwrap()
     }
 
     /// Waits until no task of the job waits or runs.
@@ -203,8 +256,12 @@ PartitionName=bench Nodes=n[1-3] Default=YES MaxTime=1:00:00 OverSubscribe=EXCLU
         let unique: BTreeSet<_> =
             record.slices.iter().map(|it| (it.system, it.cell, it.block, it.round)).collect();
         assert_eq!(unique.len(), record.slices.len());
+        // That its servers were ended with a task is no fault of theirs.
+        let is_failed = |outcome: &SliceOutcome| matches!(outcome, SliceOutcome::Failed(_));
+        assert!(!record.slices.iter().any(|slice| is_failed(&slice.outcome)), "{told}");
         let shards = record.runs.iter().map(|run| run.shard.as_ref().unwrap().number);
-        assert_eq!(shards.collect::<BTreeSet<_>>(), BTreeSet::from([1, 2, 3]));
+        let all = 1..=self.job()["shards"].as_u64().unwrap() as u32;
+        assert!(shards.collect::<BTreeSet<u32>>().into_iter().eq(all));
         let verified = self.assay(&["verify", self.place.ledger().to_str().unwrap()]);
         assert_eq!(
             verified.status.code(),
@@ -233,9 +290,9 @@ impl Drop for Cluster<'_> {
                 let _ = kill_process(self.pid(file), Signal::TERM);
             }
         }
-        let is_gone = |file: &&str| !self.dir.join(file).exists();
+        let is_gone = |file: &str| !self.dir.join(file).exists();
         for _ in 0..100 {
-            if files.iter().all(|file| is_gone(&file)) {
+            if files.iter().all(|file| is_gone(file)) {
                 break;
             }
             std::thread::sleep(Duration::from_millis(50));
@@ -261,17 +318,25 @@ fn free_ports() -> u16 {
 fn a_study_is_measured_by_three_nodes_and_a_task_that_is_requeued_goes_on() {
     let place = Place::new();
     let cluster = Cluster::start(&place);
-    let job = cluster.submit("12s", &[]);
-    eventually("the first shard has slices", || {
-        cluster.slices().first().is_some_and(|it| *it >= 8)
-    });
-    let before = cluster.slices()[0];
-    cluster.said("scontrol", &["requeue", &format!("{job}_1")]);
+    let job = cluster.submit(3, "12s", &[]);
+    let shard = cluster.measuring().shard.number;
+    // It stands still meanwhile, so it cannot end before.
+    let assay = cluster.measures(shard);
+    kill_process(assay, Signal::STOP).unwrap();
+    let begun = cluster.attempts().into_iter().find(|it| it.shard.number == shard).unwrap();
+    assert!(!begun.finished);
+    cluster.said("scontrol", &["requeue", &format!("{job}_{shard}")]);
+    // Slurm may have done so.
+    let _ = kill_process(assay, Signal::CONT);
     cluster.wait_for_end(job);
     let after = cluster.slices();
-    assert!(after[0] >= before && after.iter().all(|slices| *slices > 0), "{before}: {after:?}");
+    let at = shard as usize - 1;
+    assert!(after[at] >= begun.slices && after.iter().all(|it| *it > 0), "{begun:?}: {after:?}");
     let all = cluster.collect();
     assert_eq!(all as u64, after.iter().sum::<u64>());
+    let again = |it: &ShardStudy| it.shard.number == shard && it.shard.attempt.ends_with(".1");
+    let attempts = cluster.attempts();
+    assert!(attempts.iter().any(again), "{attempts:?}");
     drop(cluster);
     place.assert_nothing_left();
 }
@@ -281,10 +346,9 @@ fn a_study_is_measured_by_three_nodes_and_a_task_that_is_requeued_goes_on() {
 fn nothing_is_lost_or_counted_twice_when_a_node_dies() {
     let place = Place::new();
     let cluster = Cluster::start(&place);
-    let job = cluster.submit("60s", &[]);
-    eventually("a shard has slices", || cluster.slices().first().is_some_and(|it| *it >= 8));
-    let before = cluster.slices()[0];
-    let node = cluster.status()["shards"][0]["node"].as_str().unwrap().to_owned();
+    let job = cluster.submit(3, "60s", &[]);
+    let ShardStudy { shard, slices: before, .. } = cluster.measuring();
+    let (number, node) = (shard.number as usize - 1, shard.node);
     // The task goes on without it, and Slurm starts the task again.
     kill_process(cluster.pid(&format!("slurmd.{node}.pid")), Signal::KILL).unwrap();
     eventually("Slurm gives the node up", || {
@@ -298,7 +362,7 @@ fn nothing_is_lost_or_counted_twice_when_a_node_dies() {
         let status = cluster.status();
         status["shards"].as_array().unwrap().iter().all(|shard| shard["finished"] == true)
     });
-    assert!(cluster.slices()[0] >= before);
+    assert!(cluster.slices()[number] >= before);
     cluster.collect();
     drop(cluster);
     place.assert_nothing_left();
@@ -309,13 +373,15 @@ fn nothing_is_lost_or_counted_twice_when_a_node_dies() {
 fn a_task_that_reaches_its_time_limit_goes_on_in_another_allocation() {
     let place = Place::new();
     let cluster = Cluster::start(&place);
-    let job = cluster.submit("60s", &["--time=1", "--signal=B:USR1@20"]);
+    // One shard, because those of one host wait for each other, and the limit would come while one waits. It takes
+    // longer than an allocation, so the limit comes while it is measured.
+    let job = cluster.submit(1, "130s", &["--time=2", "--signal=B:USR1@20"]);
     cluster.wait_for_end(job);
     cluster.collect();
     let ledger = Ledger::open_read_only(&place.ledger()).unwrap();
     let study = ledger.studies().unwrap().remove(0);
     let runs = ledger.read(&study.id).unwrap().runs;
-    assert!(runs.len() > 3, "no task was started again");
+    assert!(runs.len() > 1, "the task did not go on with what it had measured");
     drop(cluster);
     place.assert_nothing_left();
 }
@@ -325,15 +391,15 @@ fn a_task_that_reaches_its_time_limit_goes_on_in_another_allocation() {
 fn what_a_cancelled_job_measured_is_kept_and_nothing_of_it_still_runs() {
     let place = Place::new();
     let cluster = Cluster::start(&place);
-    let job = cluster.submit("300s", &[]);
-    eventually("a shard has slices", || cluster.slices().iter().any(|it| *it >= 8));
+    let job = cluster.submit(3, "300s", &[]);
+    let before = cluster.measuring();
     cluster.said("scancel", &[&job.to_string()]);
     cluster.wait_for_end(job);
     let began = Instant::now();
     eventually("no server runs", || place.running().is_empty());
     println!("no server runs {:?} after the job has ended", began.elapsed());
     let slices = cluster.slices();
-    assert!(slices.iter().any(|it| *it >= 8), "{slices:?}");
+    assert!(slices[before.shard.number as usize - 1] >= before.slices, "{before:?}: {slices:?}");
     let jobs = cluster.jobs();
     let collected = cluster.assay(&["collect", "--dir", jobs.to_str().unwrap()]);
     assert_eq!(collected.status.code(), Some(3), "{}", String::from_utf8_lossy(&collected.stderr));

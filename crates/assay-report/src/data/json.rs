@@ -91,7 +91,7 @@ impl<'a> ShardRow<'a> {
 
 /// A node of a study that several have measured.
 #[derive(Serialize)]
-struct NodeRow<'a> {
+pub(crate) struct NodeRow<'a> {
     node: &'a str,
     host: HostRow<'a>,
     blocks: u32,
@@ -101,7 +101,7 @@ struct NodeRow<'a> {
 }
 
 impl<'a> NodeRow<'a> {
-    fn new(node: &'a NodeSummary) -> Self {
+    pub(crate) fn new(node: &'a NodeSummary) -> Self {
         let NodeSummary { name, host, blocks, slices, speed } = node;
         let (blocks, slices) = (*blocks, *slices);
         Self { node: name, host: HostRow::new(host), blocks, slices, speed: Number(*speed) }

@@ -332,6 +332,11 @@ pub(crate) struct Report {
     #[arg(long, value_name = "STUDY", conflicts_with = "style")]
     #[arg(add = ArgValueCompleter::new(candidates::studies))]
     pub(crate) beside: Option<String>,
+
+    /// Compare the machines that measured the shards of a study, by the same systems
+    #[arg(long, value_enum, value_name = "WHAT", conflicts_with_all = ["beside", "style"])]
+    pub(crate) by: Option<ByWord>,
+
     /// Judge against another system of the study: its name, or its number from 1 [default: the base of the study]
     #[arg(long, value_name = "SYSTEM")]
     pub(crate) base: Option<String>,
@@ -345,6 +350,13 @@ pub(crate) struct Report {
 
     #[command(flatten)]
     pub(crate) ledger: LedgerArg,
+}
+
+/// `--by`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ByWord {
+    /// The machines that measured it
+    Node,
 }
 
 /// `--style`.

@@ -27,6 +27,10 @@ use crate::written::Written;
 /// Interval between two checks whether the user asked to stop.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
+/// Before a failure counts, a request to stop has this long to arrive. A scheduler that ends a task signals all of its
+/// processes, one after another: the servers perhaps before assay.
+const SIGNALLED: Duration = Duration::from_secs(1);
+
 /// Part of the budget from which the time for loading changes what can be decided.
 const LOADING_TOLD: f64 = 0.1;
 
@@ -106,7 +110,7 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
 
     /// Reports a failure to the driver, unless it comes from the user's wish to stop.
     pub(super) fn failed(&mut self, system: usize, error: anyhow::Error) -> Result<Outcome> {
-        self.env.interrupt.check()?;
+        self.wait(SIGNALLED)?;
         if error.chain().any(|cause| cause.is::<assay_ledger::Error>()) {
             return Err(error);
         }
@@ -233,8 +237,11 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
         self.recorder.event(system, what)
     }
 
-    /// Records a slice; says so where it failed.
+    /// Records a slice; says so where it failed, unless it failed because of a request to stop.
     pub(super) fn record(&mut self, slice: Slice) -> Result<()> {
+        if matches!(slice.outcome, SliceOutcome::Failed(_)) {
+            self.wait(SIGNALLED)?;
+        }
         let test = slice.cell.test.name.clone();
         let what = match slice.outcome.clone() {
             SliceOutcome::Good | SliceOutcome::Troubled => return self.recorder.slice(slice),

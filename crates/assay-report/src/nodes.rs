@@ -1,0 +1,157 @@
+//! The machines that measured a study, by the same systems: `assay report --by node`.
+
+use assay_model::StudyRecord;
+use assay_verdict::{NodeRate, Nodes};
+use serde::Serialize;
+
+use crate::data::json::NodeRow;
+use crate::data::row::{Interval, Number};
+use crate::data::{csv, json};
+use crate::document::{Block, Column, Document, Heading, Row, Table, Wish};
+use crate::number::{figure, share};
+use crate::page::{Content, Page};
+use crate::ratio::Quotient;
+
+/// Raised when the shape below changes incompatibly.
+const SCHEMA: u32 = 1;
+
+#[derive(Serialize)]
+struct ByNode<'a> {
+    schema: u32,
+    study: &'a str,
+    nodes: Vec<NodeRow<'a>>,
+    rates: Vec<RateRow<'a>>,
+}
+
+/// A system in a cell on a node, in JSON and CSV.
+#[derive(Serialize)]
+struct RateRow<'a> {
+    test: &'a str,
+    clients: u32,
+    tables: u32,
+    rows: u32,
+    system: &'a str,
+    node: &'a str,
+    blocks: u32,
+    qps: Number,
+    /// `qps` divided by the geometric mean of all nodes; null on the only one.
+    relative: Option<Interval>,
+}
+
+/// The columns of CSV, in order; new ones come last.
+const FIELDS: [csv::Column; 11] = [
+    ("test", "/test"),
+    ("clients", "/clients"),
+    ("tables", "/tables"),
+    ("rows", "/rows"),
+    ("system", "/system"),
+    ("node", "/node"),
+    ("blocks", "/blocks"),
+    ("qps", "/qps"),
+    ("relative", "/relative/value"),
+    ("relative_low", "/relative/low"),
+    ("relative_high", "/relative/high"),
+];
+
+/// The page of the machines that measured a study.
+#[must_use]
+pub fn by_node<'a>(record: &'a StudyRecord, nodes: &'a Nodes) -> Page<'a> {
+    Page::new(Measured { record, nodes })
+}
+
+struct Measured<'a> {
+    record: &'a StudyRecord,
+    nodes: &'a Nodes,
+}
+
+impl<'a> Measured<'a> {
+    /// The names of a rate's system and node.
+    fn names(&self, rate: &NodeRate) -> [&'a str; 2] {
+        let system = self.record.systems.get(rate.system).map_or("", |it| it.name.as_str());
+        [system, self.nodes.each.get(rate.node).map_or("", |it| it.name.as_str())]
+    }
+
+    fn row(&self, rate: &'a NodeRate) -> RateRow<'a> {
+        let [system, node] = self.names(rate);
+        let setup = rate.cell.setup;
+        RateRow {
+            test: rate.cell.test.name(),
+            clients: setup.clients,
+            tables: setup.tables,
+            rows: setup.rows,
+            system,
+            node,
+            blocks: rate.blocks,
+            qps: rate.qps.into(),
+            relative: rate.relative.map(Interval::from),
+        }
+    }
+
+    fn machines(&self) -> Table {
+        let columns = [
+            Column::words("node"),
+            Column::words("machine"),
+            Column::numbers("blocks"),
+            Column::numbers("slices"),
+            Column::numbers("speed of the base"),
+        ];
+        let rows = self.nodes.each.iter().map(|node| {
+            Row::new([
+                node.name.clone(),
+                format!("{} × {}", node.host.cpus, node.host.cpu),
+                node.blocks.to_string(),
+                node.slices.to_string(),
+                node.speed.map_or_else(String::new, share),
+            ])
+        });
+        Table::new(columns.to_vec(), rows).flush()
+    }
+
+    fn rates(&self) -> Table {
+        let columns = [
+            Column::words("test"),
+            Column::words("system"),
+            Column::words("node"),
+            Column::numbers("blocks"),
+            Column::numbers("QPS"),
+            Column::words("of the mean of all nodes"),
+        ];
+        let has_several = self.record.study.setups.len() > 1;
+        let rows = self.nodes.rates.iter().map(|rate| {
+            let [system, node] = self.names(rate);
+            let setup =
+                if has_several { format!(" at {}", rate.cell.setup) } else { String::new() };
+            Row::new([
+                format!("{}{setup}", rate.cell.test.name()),
+                system.to_owned(),
+                node.to_owned(),
+                rate.blocks.to_string(),
+                figure(Some(rate.qps)),
+                Quotient(rate.relative).value_with_interval(),
+            ])
+        });
+        Table::new(columns.to_vec(), rows).flush()
+    }
+}
+
+impl Content for Measured<'_> {
+    fn document(&self, _: &Wish<'_>, then: &mut dyn FnMut(&Document<'_>)) {
+        let heading =
+            Heading { before: format!("Nodes of {}", self.record.study.id), ..Heading::default() };
+        let blocks = vec![Block::Table(self.machines()), Block::Break, Block::Table(self.rates())];
+        then(&Document { title: heading.line(), heading, blocks, ..Document::default() });
+    }
+
+    fn json(&self) -> Option<String> {
+        Some(json::text(&ByNode {
+            schema: SCHEMA,
+            study: &self.record.study.id,
+            nodes: self.nodes.each.iter().map(NodeRow::new).collect(),
+            rates: self.nodes.rates.iter().map(|rate| self.row(rate)).collect(),
+        }))
+    }
+
+    fn csv(&self) -> Option<String> {
+        Some(csv::table(&FIELDS, self.nodes.rates.iter().map(|rate| self.row(rate))))
+    }
+}
