@@ -286,12 +286,12 @@ fn has_ended(pid: i32) -> bool {
     status.map_or(true, |it| it.lines().any(|line| line.starts_with("State:\tZ")))
 }
 
-/// The calls in which a thread waits for its client, by the kernel's numbers: poll, ppoll, epoll_wait, epoll_pwait and
-/// recvfrom.
+/// The calls in which a thread waits for its client, by the kernel's numbers: poll, ppoll, epoll_wait, epoll_pwait,
+/// recvfrom and read, with which MySQL 5.5 waits. Pages of tables are read by other calls.
 #[cfg(target_arch = "x86_64")]
-const WAITS: [u32; 5] = [7, 271, 232, 281, 45];
+const WAITS: [u32; 6] = [7, 271, 232, 281, 45, 0];
 #[cfg(not(target_arch = "x86_64"))]
-const WAITS: [u32; 3] = [73, 22, 207];
+const WAITS: [u32; 4] = [73, 22, 207, 63];
 
 /// How often a thread is looked at, and for how long. A thread that does not wait for its client by then may have
 /// another way to do so.
