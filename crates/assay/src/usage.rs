@@ -181,10 +181,11 @@ mod tests {
         let more = refused("resume latest --budget 5m").1;
         assert!(more.contains("`--more"), "{more}");
         let twin = refused("report latest --twin").1;
-        assert!(twin.starts_with("`--twin` is an option of `assay compare`;"), "{twin}");
+        let both = "`--twin` is an option of `assay compare` and `assay submit`;";
+        assert!(twin.starts_with(both), "{twin}");
         let several = refused("report latest --profile").1;
         assert!(
-            several.starts_with("`--profile` is an option of `assay compare` and"),
+            several.starts_with("`--profile` is an option of `assay compare`, `assay gate` and"),
             "{several}"
         );
     }

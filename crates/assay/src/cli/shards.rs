@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use assay_plan::Request;
-use clap::Args;
+use clap::{Arg, Args};
 use clap_complete::engine::ArgValueCompleter;
 
 use super::{Asked, LedgerArg, Measuring, ShapeArg, help};
@@ -34,6 +34,7 @@ impl FromStr for ShardNumber {
 /// `assay submit`.
 #[derive(Debug, Args)]
 #[command(after_help = help::SYSTEMS_SHORT, after_long_help = help::SYSTEMS)]
+#[command(mut_args(of_submit))]
 pub(crate) struct Submit {
     /// A study file, or the base and the systems to compare with it as in `assay compare`
     #[arg(required = true, value_name = "STUDY.toml|SYSTEM")]
@@ -66,6 +67,15 @@ pub(crate) struct Submit {
     /// Options of `sbatch`, such as `--partition=bench --time=2:00:00`
     #[arg(last = true, value_name = "SBATCH OPTION")]
     pub(crate) sbatch: Vec<String>,
+}
+
+/// `submit` shows no result, and its short help leaves out what is rarely used.
+fn of_submit(option: Arg) -> Arg {
+    match option.get_id().as_str() {
+        "format" | "output" => option.hide(true),
+        "threshold" | "twin" | "profile" | "terms" => option.hide_short_help(true),
+        _ => option,
+    }
 }
 
 impl Submit {

@@ -62,9 +62,8 @@ pub(crate) fn run(plan: Plan, env: &Environment, ledger: &mut Ledger) -> Result<
     let doctor = examine_before(&plan.study, env);
     env.interrupt.check().map_err(|error| unnamed(error.into()))?;
     let host = host(doctor, env).map_err(unnamed)?;
-    let mut recorder =
-        Recorder::begin(ledger, plan.study, (host, plan.shard), &participants).map_err(unnamed)?;
-    let claim = Claim::begin(recorder.record());
+    let begun = Recorder::begin(ledger, plan.study, (host, plan.shard), &participants);
+    let (mut recorder, claim) = begun.map_err(unnamed)?;
     finish(&participants, env, &mut recorder, claim)
 }
 

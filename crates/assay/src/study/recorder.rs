@@ -14,6 +14,7 @@ use assay_servers::audit::{Audited, Facts, Plan};
 use assay_study::TurnLength;
 use jiff::Timestamp;
 
+use super::claim::Claim;
 use crate::clock::now_ms;
 use crate::systems::{Participant, data_fact, shortened, terms_of};
 use crate::{recorded, scheduled};
@@ -32,22 +33,27 @@ pub(crate) struct Recorder<'a> {
 }
 
 impl<'a> Recorder<'a> {
-    /// Opens a study in the ledger.
+    /// Opens a study in the ledger, and notes that it is measured.
     pub(crate) fn begin(
         ledger: &'a mut Ledger,
         mut study: Study,
         (host, shard): (Host, Option<ShardRun>),
         participants: &[Participant],
-    ) -> Result<Self> {
+    ) -> Result<(Self, Option<Claim>)> {
         let now = Timestamp::now();
         study.started_ms = now.as_millisecond();
         study.id =
             format!("{}-{:03}", now.strftime("%Y%m%d-%H%M%S"), now.subsec_nanosecond() / 1_000_000);
         let systems: Vec<_> = participants.iter().map(|it| it.system.clone()).collect();
         let mut record = StudyRecord::new(study, host, systems);
-        for run in &mut record.runs {
-            run.shard.clone_from(&shard);
-            ledger.create_study(&record.study, run, &record.systems)?;
+        record.runs.iter_mut().for_each(|run| run.shard.clone_from(&shard));
+        // The note comes first: a study that is in the ledger without it could not be resumed.
+        let claim = Claim::begin(&record);
+        for run in &record.runs {
+            if let Err(error) = ledger.create_study(&record.study, run, &record.systems) {
+                claim.into_iter().for_each(Claim::withdraw);
+                return Err(error.into());
+            }
         }
         let mut recorder = Self::of(ledger, record);
         for (index, participant) in participants.iter().enumerate() {
@@ -55,7 +61,7 @@ impl<'a> Recorder<'a> {
                 recorder.event(Some(index), left_out.clone())?;
             }
         }
-        Ok(recorder)
+        Ok((recorder, claim))
     }
 
     /// Continues an interrupted study on this machine, and records what changed meanwhile.
