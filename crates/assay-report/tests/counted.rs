@@ -79,7 +79,7 @@ fn a_measured_study_without_counts_says_why() {
     assert!(text.replace("\n  ", " ").contains(warning), "{text}");
 }
 
-/// A reason that keeps all systems from being counted is told once.
+/// If no system can be counted for one reason, the report names the reason once.
 #[test]
 fn a_failure_of_all_systems_is_told_once() {
     let text = shown(&counted(), Format::TEXT);

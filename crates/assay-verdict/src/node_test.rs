@@ -21,7 +21,8 @@ pub(crate) struct NodeTest {
 }
 
 impl NodeTest {
-    /// Of the centres of blocks, each with its node; `None` without two nodes, or without two blocks on any of them.
+    /// Tests the centres of blocks, each given with its node. Returns `None` if there is only one node, or if no node
+    /// has two blocks.
     pub(crate) fn of(blocks: impl Iterator<Item = (u32, f64)>) -> Option<Self> {
         let mut nodes: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
         blocks.for_each(|(node, centre)| nodes.entry(node).or_default().push(centre));

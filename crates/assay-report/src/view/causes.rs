@@ -36,7 +36,7 @@ fn cause<'a>(study: &JudgedStudy, cell: &'a CellJudgement) -> Option<(f64, Cause
     if !has_failed && !study.compared.contains(&cell.system) {
         return None;
     }
-    // What fails on every system for one reason is told once.
+    // If every system fails for the same reason, the report names it once.
     let alike = |it: &&CellJudgement| (it.cell, &it.failure) == (cell.cell, &cell.failure);
     let mut same = study.judgement.cells.iter().filter(alike);
     let is_first = same.next().is_some_and(|it| it.system == cell.system);

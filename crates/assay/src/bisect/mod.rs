@@ -473,7 +473,7 @@ impl Searching<'_, '_> {
             return Ok(None);
         };
         let spec: SystemSpec = parse_system(words)?;
-        // What is only fetched is told by the study.
+        // The study reports its own downloads; only a build shows its progress here.
         let quiet = Progress::new(true);
         let progress = if self.search.terms.is_of_commits { self.env.progress } else { &quiet };
         let env = Environment {

@@ -29,7 +29,7 @@ struct Progress {
 #[derive(Debug, Serialize)]
 struct ShardProgress {
     shard: u32,
-    /// As the scheduler names it; `None` if it does not know the task.
+    /// The state of the task in the scheduler's words; `None` if the scheduler does not know the task.
     task: Option<String>,
     node: Option<String>,
     slices: u64,
