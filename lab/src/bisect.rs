@@ -16,10 +16,10 @@ use super::{expect_only, option};
 const RUNS: u64 = 1000;
 
 /// Standard deviation of a comparison with the base.
-const NOISE: f64 = 0.01;
+pub(super) const NOISE: f64 = 0.01;
 
 /// The part of the variance of a comparison that fresh instances make.
-const INSTANCE: f64 = 0.5;
+pub(super) const INSTANCE: f64 = 0.5;
 
 /// Turns of each system in a comparison.
 const TURNS: usize = 12;
@@ -35,8 +35,8 @@ const GUESS: f64 = 0.4;
 const BROKEN: f64 = 0.1;
 
 /// Seconds of a build and of a comparison.
-const BUILD_S: f64 = 180.0;
-const COMPARISON_S: f64 = 180.0;
+pub(super) const BUILD_S: f64 = 180.0;
+pub(super) const COMPARISON_S: f64 = 180.0;
 
 /// The first seed: the constants of the search were chosen with others.
 const SEED: u64 = 10_000;
@@ -134,14 +134,14 @@ fn row(case: Case, runs: u64) -> String {
 }
 
 /// Versions on a machine.
-struct World {
-    noise: Noise,
+pub(super) struct World {
+    pub(super) noise: Noise,
     /// The log speed of each version; `None` if it does not build.
-    speeds: Vec<Option<f64>>,
+    pub(super) speeds: Vec<Option<f64>>,
     /// The versions with a step.
-    steps: Vec<usize>,
+    pub(super) steps: Vec<usize>,
     /// The log speed of the machine.
-    machine: f64,
+    pub(super) machine: f64,
 }
 
 impl World {
@@ -188,10 +188,10 @@ impl World {
         turns
     }
 
-    /// Compares a version with the first one: the log ratio and its standard error.
-    fn compare(&mut self, version: usize) -> (f64, f64) {
-        let speed = self.speeds[version].unwrap_or(0.0);
-        let turns = self.turns(&[0.0, speed]);
+    /// Compares a version with another one: the log ratio and its standard error.
+    pub(super) fn compare(&mut self, base: usize, version: usize) -> (f64, f64) {
+        let speeds = [base, version].map(|it| self.speeds[it].unwrap_or(0.0));
+        let turns = self.turns(&speeds);
         let ratios: Vec<f64> = turns[0].iter().zip(&turns[1]).map(|(base, it)| it - base).collect();
         let count = ratios.len() as f64;
         let mean = ratios.iter().sum::<f64>() / count;
@@ -235,14 +235,14 @@ fn search(case: Case, seed: u64) -> Found {
         bisect.came(if world.speeds[candidate].is_none() {
             BisectOutcome::Unusable { candidate }
         } else {
-            let (log_ratio, se) = world.compare(candidate);
+            let (log_ratio, se) = world.compare(0, candidate);
             BisectOutcome::Compared { candidate, log_ratio, se }
         });
     };
     let mut found = judged(&world, &answer);
     found.decision_s = deciding_s / decisions;
     if case.steps.len() == 1 {
-        let beside = |world: &mut World, version| world.compare(version).0;
+        let beside = |world: &mut World, version| world.compare(0, version).0;
         found.git[0] = git_bisect(&mut world, 1, beside);
         found.git[1] = git_bisect(&mut world, 3, beside);
         found.git[2] = git_bisect(&mut world, 1, World::alone);

@@ -8,6 +8,7 @@ mod plot;
 mod real;
 mod sim;
 pub mod truth;
+mod watch;
 
 use std::path::{Path, PathBuf};
 
@@ -17,6 +18,7 @@ const USAGE: &str = "\
 usage: cargo lab sim [--studies N] [--case GLOB]
                            | real aa|known|manual|turns|equal|long|hour|causes [--program PATH] [--short]
                            | bisect [--runs N]
+                           | watch [--runs N]
                            | plot
 
 sim   simulates studies whose truth is known and counts right and wrong verdicts; by default 1,000 of each case
@@ -24,6 +26,7 @@ real  measures real servers: the same system twice, changes of known direction, 
       short and long turns in equal time, long runs, studies of an hour, causes that are planted
 bisect
       simulates searches for the version that made a change, and prints a table; by default 1,000 of each case
+watch simulates a watch over 200 commits with five changes, and prints what it found; by default 100 times
 plot  writes the tables in the notebooks in docs/lab, and the plots in docs/lab/plots
 
 Results are appended to docs/lab/data, and a command that was interrupted goes on where it stopped. Servers that an
@@ -38,6 +41,7 @@ pub fn run(words: &[String]) -> Result<()> {
         Some(("sim", rest)) => sim::run(&root, rest),
         Some(("real", rest)) => real::run(&root, rest),
         Some(("bisect", rest)) => bisect::run(rest),
+        Some(("watch", rest)) => watch::run(rest),
         Some(("plot", [])) => plot::run(&root),
         _ => {
             println!("{USAGE}");

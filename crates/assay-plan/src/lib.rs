@@ -57,7 +57,7 @@ pub use sequence::{Step, sequence};
 pub use shards::{Part, shard, shards};
 pub use size::{COUNTED_INSTANCES, cache_mb, largest, log_mb};
 pub use study::request_of;
-pub use study_file::{read_study, shell_quoted, write_study};
+pub use study_file::{WatchRequest, read_study, read_watch, shell_quoted, write_study};
 pub use sysbench::is_script;
 pub use system_name::{parse_engine, parse_system, repository_login};
 pub use tests_glob::{name_matcher, select_of, select_tests};

@@ -29,6 +29,7 @@ mod tests_list;
 mod text;
 mod trend;
 mod view;
+mod watch;
 mod words;
 
 pub use audit::{Compared, audit_json, audit_text};
@@ -50,6 +51,7 @@ pub use studies::studies;
 pub use study::{ShownStudy, study_json, study_text};
 pub use tests_list::{ListedFrom, ListedTest, tests_json, tests_text};
 pub use trend::{Trend, trend};
+pub use watch::{Watched, WatchedChange, WatchedLine, WatchedValue, watched};
 
 use assay_model::StudyRecord;
 use assay_verdict::Judgement;

@@ -4,7 +4,8 @@
 //! ledger. It carries out one [`Action`] after the other and answers each with an [`Outcome`]. The driver is pure. It
 //! has no clock and no chance of its own, so the same record and the same outcomes give the same actions. A study is
 //! resumed by replaying its record into a new driver. Interleaved, sequential and stepwise studies are policies of one
-//! driver. A [`Bisect`] searches the version that made a change.
+//! driver. A [`Bisect`] searches the version that made a change, and
+//! [`suspect`] says where a watch begins such a search.
 
 mod action;
 mod bisect;
@@ -22,6 +23,7 @@ mod shard;
 mod sizing;
 mod stepwise;
 mod turn_length;
+mod watch;
 
 pub use action::{Action, End, Outcome, Silence};
 pub use bisect::{
@@ -34,3 +36,4 @@ pub use phase::Phase;
 pub use shard::Shard;
 pub use sizing::mean_rate;
 pub use turn_length::{TurnLength, TurnTrace, turn_length};
+pub use watch::{WatchNoise, WatchSearch, WatchValue, suspect};

@@ -52,6 +52,7 @@ mod study_id;
 mod systems;
 mod trend;
 mod usage;
+mod watch;
 mod whole_file;
 mod workload;
 mod written;
@@ -93,6 +94,7 @@ fn main() -> ExitCode {
         Command::Gate(args) => compare::gate(args, cli.cache_dir.as_deref()),
         Command::Count(args) => compare::count(args, cli.cache_dir.as_deref()),
         Command::Bisect(args) => bisect::bisect(args, cli.cache_dir.as_deref()),
+        Command::Watch(args) => watch::watch(args, cli.cache_dir.as_deref()),
         Command::InsertBench(args) => compare::insert_bench(args, cli.cache_dir.as_deref()),
         Command::Run(args) => compare::run(args, cli.cache_dir.as_deref()),
         Command::Submit(args) => shards::submit(args, cli.cache_dir.as_deref()),

@@ -14,6 +14,9 @@ use crate::request::{InsertBench, Request, SetupRequest};
 /// Keys at the top that are not options.
 pub(super) const TABLES: [&str; 6] = ["compare", "system", "setup", "gate", "insert-bench", "oltp"];
 
+/// The table of watch files that says what is watched.
+pub(super) const WATCH: &str = "watch";
+
 pub(super) const SYSTEM_KEYS: [&str; 4] = ["is", "config", "options", "without"];
 
 pub(super) const GATE_KEYS: [&str; 4] = ["max-slowdown", "max-more", "limits", "allow-undecided"];
@@ -39,10 +42,11 @@ pub(super) fn homes() -> Vec<(&'static str, &'static [&'static str])> {
     ]
 }
 
-/// Reads all of a table but [`TABLES`] with serde, and each value as the option of the command line is read.
+/// Reads all of a table but its tables with serde, and each value as the option of the command line is read.
 pub(super) fn read<T: DeserializeOwned + Args>(table: &Table<'_>) -> Result<T, Fault> {
     let options = &T::augment_args(Command::new("options"));
-    let values = table.values().into_iter().filter(|value| !TABLES.contains(&value.key));
+    let is_table = |key: &str| TABLES.contains(&key) || key == WATCH;
+    let values = table.values().into_iter().filter(|value| !is_table(value.key));
     let settings = values.map(|value| (value.key, Setting { value, options }));
     T::deserialize(MapDeserializer::new(settings))
 }

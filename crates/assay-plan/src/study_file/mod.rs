@@ -1,4 +1,5 @@
-//! Study files: a [`Request`](crate::Request) as TOML, read with errors that point at the place, and written.
+//! Study files: a [`Request`](crate::Request) as TOML, read with errors that point at the place, and written. Watch
+//! files have the same options, and say what is watched in place of the systems.
 //!
 //! Options and setups go through serde; systems and their options are walked, since their keys are free. Either way a
 //! mistake has its place in the file, so that its line can be shown.
@@ -9,9 +10,11 @@ mod gate;
 mod keys;
 mod read;
 mod systems;
+mod watch;
 mod write;
 
 pub use command::shell_quoted;
+pub use watch::WatchRequest;
 pub use write::write_study;
 
 use crate::document::FileError;
@@ -20,6 +23,11 @@ use crate::request::Request;
 /// Reads a study file; `name` is what errors call it, `text` its content.
 pub fn read_study(name: &str, text: &str) -> Result<Request, FileError> {
     read::request(text).map_err(|fault| fault.shown_in(name, text))
+}
+
+/// Reads a watch file: what is watched, and what each study of it asks for.
+pub fn read_watch(name: &str, text: &str) -> Result<(WatchRequest, Request), FileError> {
+    watch::watch(text).map_err(|fault| fault.shown_in(name, text))
 }
 
 #[cfg(test)]

@@ -15,14 +15,20 @@ pub(super) fn request(text: &str) -> Result<Request, Fault> {
     let study = Table::new(text, document.get_ref(), homes);
     study.refuse_unknown(&[keys_of::<Request>(), &TABLES].concat())?;
 
-    let mut request: Request = read(&study)?;
-    request.oltp = oltp(&study, &request)?;
-    check_tests(&study, &request)?;
-    refuse_repeats(&study, request.preset)?;
+    let mut request = asked(&study)?;
     request.systems = systems(&study, request.twin == Some(true))?;
-    request.setups = setups(&study)?;
     request.gate = gate(&study, &request)?;
     request.insert_bench = insert_bench(&study, &request)?;
+    Ok(request)
+}
+
+/// What is asked for, whatever the systems are.
+pub(super) fn asked(study: &Table<'_>) -> Result<Request, Fault> {
+    let mut request: Request = read(study)?;
+    request.oltp = oltp(study, &request)?;
+    check_tests(study, &request)?;
+    refuse_repeats(study, request.preset)?;
+    request.setups = setups(study)?;
     Ok(request)
 }
 

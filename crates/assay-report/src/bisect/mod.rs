@@ -12,6 +12,8 @@ use crate::number::confidence;
 use crate::page::{Content, Page};
 use words::{answer, cost, notes};
 
+pub(crate) use words::{ratio as ratio_of, ratio_heading};
+
 pub use found::{Bisection, RangeEnd, SearchedRange, SearchedVersion, VersionStep};
 
 /// The page of a search.

@@ -19,7 +19,7 @@ fn measured(measure: BisectMeasure) -> &'static str {
 }
 
 /// The heading of their ratios.
-pub(super) fn ratio_heading(measure: BisectMeasure) -> &'static str {
+pub(crate) fn ratio_heading(measure: BisectMeasure) -> &'static str {
     match measure {
         BisectMeasure::Qps => "relative QPS",
         BisectMeasure::Cpu => "relative CPU/op",
@@ -28,7 +28,7 @@ pub(super) fn ratio_heading(measure: BisectMeasure) -> &'static str {
 }
 
 /// A ratio to the base in a table. Counts repeat so exactly that more digits say something.
-pub(super) fn ratio(measure: BisectMeasure, ratio: Option<Estimate>) -> String {
+pub(crate) fn ratio(measure: BisectMeasure, ratio: Option<Estimate>) -> String {
     match ratio {
         Some(base) if !base.has_interval() && base.value == 1.0 => "base".to_owned(),
         Some(Estimate { value, low, high })

@@ -82,9 +82,11 @@ fn section(section: &Section<'_>, level: usize) -> Vec<String> {
     let heading = escaped(&section.heading.plain());
     let open = match section.fold {
         Fold::Never => {
-            let mut parts = vec![format!("{} {heading}", "#".repeat(level))];
-            parts.extend(blocks(&section.blocks, level + 1));
-            return parts;
+            let inner = blocks(&section.blocks, level + 1);
+            if inner.is_empty() && !section.blocks.is_empty() {
+                return Vec::new();
+            }
+            return [vec![format!("{} {heading}", "#".repeat(level))], inner].concat();
         }
         Fold::Open => " open",
         Fold::Closed => "",

@@ -130,8 +130,12 @@ fn words(line: &str, width: usize) -> Vec<String> {
 }
 
 fn section(section: &Section<'_>, width: usize, depth: usize) -> Vec<String> {
+    let inner = blocks(&section.blocks, width, depth + 1);
+    if inner.is_empty() && !section.blocks.is_empty() {
+        return Vec::new();
+    }
     let mut lines = words(&section.heading.plain(), width);
-    lines.extend(blocks(&section.blocks, width, depth + 1));
+    lines.extend(inner);
     lines
 }
 

@@ -101,6 +101,11 @@ impl Range {
         Self { product: spec.product, ends, place: None, rest }
     }
 
+    /// The same between other ends.
+    pub(crate) fn between_ends(self, ends: [String; 2]) -> Self {
+        Self { ends, ..self }
+    }
+
     /// The same from the other end.
     pub(crate) fn reversed(self) -> Self {
         let [first, last] = self.ends;

@@ -5,10 +5,13 @@ use std::ops::ControlFlow;
 use assay_model::{
     BisectMeasure, BisectPart, BisectVersion, Estimate, Origin, StudyRecord, Unusable, Verdict,
 };
-use assay_study::{Bisect, BisectAction, BisectAnswer, BisectNoise, BisectOutcome, BisectPlan};
+use assay_study::{
+    Bisect, BisectAction, BisectAnswer, BisectNoise, BisectOutcome, BisectPlan, WatchNoise,
+};
+use assay_verdict::CellJudgement;
 
 /// Seconds of a comparison by time.
-pub(super) const COMPARISON_S: f64 = 60.0;
+pub(crate) const COMPARISON_S: f64 = 60.0;
 
 /// Seconds of a build, and of getting a release: only their ratio to the time of a comparison counts.
 const BUILD_S: f64 = 600.0;
@@ -41,10 +44,10 @@ pub(super) struct Compared {
 
 /// What all comparisons of a search have in common.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Terms {
-    pub(super) measure: BisectMeasure,
-    pub(super) is_of_commits: bool,
-    pub(super) comparisons_max: u32,
+pub(crate) struct Terms {
+    pub(crate) measure: BisectMeasure,
+    pub(crate) is_of_commits: bool,
+    pub(crate) comparisons_max: u32,
 }
 
 /// Standard deviations of the log ratio between comparisons by time that should be equal, beyond their own errors, on a
@@ -63,6 +66,32 @@ impl Terms {
     /// Whether one comparison decides about a version.
     pub(super) fn is_exact(self) -> bool {
         self.measure == BisectMeasure::Instructions
+    }
+
+    /// By how much builds of equal speed differ.
+    fn build(self) -> f64 {
+        match (self.is_exact(), self.is_of_commits) {
+            (true, true) => BUILD_COUNTED,
+            (true, false) => BUILDS_COUNTED_OF_SEVERAL,
+            (false, true) => BUILD,
+            (false, false) => BUILDS_OF_SEVERAL,
+        }
+    }
+
+    /// By how much the builds of these makers may differ because they come from different sources.
+    pub(crate) fn source(self, one: Option<&str>, other: Option<&str>) -> f64 {
+        match (one, other) {
+            (Some(one), Some(other)) if one != other && self.is_exact() => SOURCE_COUNTED,
+            (Some(one), Some(other)) if one != other => SOURCE,
+            _ => 0.0,
+        }
+    }
+
+    /// What is known of the values of versions beforehand. `threshold` is the least change of practical interest.
+    pub(crate) fn of_watch(self, threshold: f64) -> WatchNoise {
+        let is_exact = self.is_exact();
+        let instance = if is_exact { 0.0 } else { INSTANCE };
+        WatchNoise { between: self.build().hypot(instance), least: threshold / 2.0, is_exact }
     }
 }
 
@@ -133,11 +162,7 @@ impl Range {
     /// By how much the builds of two versions may differ because they come from different sources: the standard
     /// deviation of the log ratio.
     pub(super) fn source(&self, terms: Terms, one: usize, other: usize) -> f64 {
-        match (self.maker(one), self.maker(other)) {
-            (Some(one), Some(other)) if one != other && terms.is_exact() => SOURCE_COUNTED,
-            (Some(one), Some(other)) if one != other => SOURCE,
-            _ => 0.0,
-        }
+        terms.source(self.maker(one), self.maker(other))
     }
 
     /// Whether a version has run.
@@ -178,12 +203,7 @@ impl Range {
     /// How much comparisons differ that should be equal. A machine on which one comparison is uncertain differs as much
     /// from one to the next.
     fn noise(&self, terms: Terms) -> BisectNoise {
-        let build = match (terms.is_exact(), terms.is_of_commits) {
-            (true, true) => BUILD_COUNTED,
-            (true, false) => BUILDS_COUNTED_OF_SEVERAL,
-            (false, true) => BUILD,
-            (false, false) => BUILDS_OF_SEVERAL,
-        };
+        let build = terms.build();
         if terms.is_exact() {
             return BisectNoise { instance: 0.0, build };
         }
@@ -220,27 +240,32 @@ impl Range {
 }
 
 /// The standard error of the logarithm of a ratio.
-pub(super) fn error(ratio: Estimate) -> f64 {
+pub(crate) fn error(ratio: Estimate) -> f64 {
     (ratio.high.ln() - ratio.low.ln()) / (2.0 * Z_95)
 }
 
 /// The maker of the build of a system, if it was released.
-fn maker(record: &StudyRecord, system: usize) -> Option<String> {
+pub(crate) fn maker(record: &StudyRecord, system: usize) -> Option<String> {
     let system = record.systems.get(system)?;
     let is_released = matches!(system.spec.origin, Origin::Version(_));
     let prefix = system.artifact.prefix().filter(|_| is_released)?;
     Some(assay_provision::maker(&prefix.build).to_owned())
 }
 
+/// The value of a cell divided by that of the base.
+pub(crate) fn value(measure: BisectMeasure, cell: &CellJudgement) -> Option<Estimate> {
+    match measure {
+        BisectMeasure::Qps => cell.rqps,
+        BisectMeasure::Cpu => cell.cpu_ratio,
+        BisectMeasure::Instructions => cell.count.as_ref()?.ratio,
+    }
+}
+
 /// What a study says of its version: its value divided by that of the base, or why it has none.
 fn outcome(measure: BisectMeasure, record: &StudyRecord) -> Result<Estimate, String> {
     let judgement = assay_verdict::judge(record);
     let cell = judgement.cells.iter().find(|cell| cell.system == 1);
-    let ratio = cell.and_then(|cell| match measure {
-        BisectMeasure::Qps => cell.rqps,
-        BisectMeasure::Cpu => cell.cpu_ratio,
-        BisectMeasure::Instructions => cell.count.as_ref()?.ratio,
-    });
+    let ratio = cell.and_then(|cell| value(measure, cell));
     let failed = judgement.cells.iter().find(|cell| cell.verdict == Verdict::Failed);
     let why = failed.and_then(|cell| cell.failure.clone());
     match ratio {

@@ -9,18 +9,59 @@ use crate::advice::Advised;
 use crate::systems::{Environment, fetch_one, provisioner};
 
 /// What is searched first.
-pub(super) struct First {
-    pub(super) range: Range,
-    pub(super) versions: Vec<BisectVersion>,
+pub(crate) struct First {
+    pub(crate) range: Range,
+    pub(crate) versions: Vec<BisectVersion>,
     /// All releases.
-    pub(super) releases: Vec<String>,
+    pub(crate) releases: Vec<String>,
     /// The source of all of them, if they are releases from one.
-    pub(super) source: Option<String>,
-    pub(super) is_of_commits: bool,
+    pub(crate) source: Option<String>,
+    pub(crate) is_of_commits: bool,
+}
+
+impl First {
+    /// Refuses a range that is too long to be searched.
+    pub(super) fn check(&self) -> Result<()> {
+        if self.versions.len() > limits::bisect::VERSIONS {
+            bail!(Advised::new(
+                format!("{} has {} commits", self.range.words(), self.versions.len()),
+                format!(
+                    "a search takes at most {}: name a shorter range, or narrow it with `--paths`",
+                    limits::bisect::VERSIONS
+                )
+            ));
+        }
+        Ok(())
+    }
+
+    /// What there is to search, in words.
+    pub(super) fn told(&self) -> String {
+        if self.is_of_commits {
+            return format!("{} commits, the ends included", self.versions.len());
+        }
+        let from = match &self.source {
+            Some(source) => format!("all from {source}"),
+            None => {
+                "from several sources, so a small difference may be one of their builds".to_owned()
+            }
+        };
+        let all = self.releases.len();
+        let kinds = if self.versions.len() == all { "" } else { ", one of each series first" };
+        let names: Vec<&str> = self.versions.iter().map(|it| it.name.as_str()).collect();
+        format!("{all} releases, {from}{kinds}: {}", names.join(", "))
+    }
+
+    /// All versions, in order.
+    pub(crate) fn all(&self) -> Vec<BisectVersion> {
+        match self.is_of_commits {
+            true => self.versions.clone(),
+            false => self.releases.iter().map(|it| self.range.release(it)).collect(),
+        }
+    }
 }
 
 /// The versions of the first range whose ends are in order.
-pub(super) fn first(
+pub(crate) fn first(
     ranges: &[Range],
     paths: &[String],
     source: Option<&str>,
@@ -44,16 +85,6 @@ fn commits(range: &Range, paths: &[String], env: &Environment<'_>) -> Result<Fir
     let place = range.place.as_deref().unwrap_or_default();
     let [first, last] = &range.ends;
     let found = provisioner(env)?.commits(place, [first, last], paths)?;
-    if found.len() > limits::bisect::VERSIONS {
-        bail!(Advised::new(
-            format!("{} has {} commits", range.words(), found.len()),
-            format!(
-                "a search takes at most {}: name a shorter range, or narrow it with `--paths`",
-                limits::bisect::VERSIONS
-            )
-        ));
-    }
-    env.progress.note(&format!("{} commits, the ends included", found.len()));
     let versions = found.iter().map(|it| range.commit(&it.id, &it.title)).collect();
     let releases = Vec::new();
     Ok(First { range: range.clone(), versions, releases, source: None, is_of_commits: true })
@@ -62,12 +93,6 @@ fn commits(range: &Range, paths: &[String], env: &Environment<'_>) -> Result<Fir
 fn releases(range: &Range, source: Option<&str>, env: &Environment<'_>) -> Result<First> {
     let Releases { versions: releases, source } = found(range, source, env)?;
     let first = one_a_series(range.product, &releases);
-    let kinds = if first.len() == releases.len() { "" } else { ", one of each series first" };
-    let from = match &source {
-        Some(source) => format!("all from {source}"),
-        None => "from several sources, so a small difference may be one of their builds".to_owned(),
-    };
-    env.progress.note(&format!("{} releases, {from}{kinds}: {}", releases.len(), first.join(", ")));
     let versions = first.iter().map(|version| range.release(version)).collect();
     Ok(First { range: range.clone(), versions, releases, source, is_of_commits: false })
 }

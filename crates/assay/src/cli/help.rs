@@ -6,7 +6,10 @@ use clap::Command;
 
 /// Commands by what they are for. A command that no group has is listed under `Other`.
 pub(super) const GROUPS: [(&str, &[&str]); 5] = [
-    ("Measure", &["compare", "gate", "count", "bisect", "run", "resume", "insert-bench", "doctor"]),
+    (
+        "Measure",
+        &["compare", "gate", "count", "bisect", "watch", "run", "resume", "insert-bench", "doctor"],
+    ),
     ("Many machines", &["submit", "status", "collect"]),
     ("Read", &["report", "studies", "trend", "serve", "claims", "tests"]),
     ("Servers", &["server", "audit", "load", "bench", "cache"]),
@@ -49,6 +52,19 @@ place of the change for its time. Releases come from the catalog, one of each se
 are those of a local repository along first parents, which assay builds.
 
 Exit codes: 0 found, 3 no change or not certain, 4 interrupted; `assay resume` continues.";
+
+/// What a watch does, in short.
+pub(super) const WATCH: &str = "\
+Each run compares the newest version with the one measured last and with the baseline, searches for
+the version that made a change, shows all changes so far, and ends. The ledger keeps the history.
+
+The file has options as a study file does, and what is watched:
+  tests = [\"point-query\", \"update-one\"]
+  count = \"only\"                             # instructions; without it, time
+  [watch]
+  range = \"mariadb@11.4.5..11.8\"            # or a repository, with commits = \"REL_17_0..master\"
+
+Exit codes: 0 done, 3 the newest version could not be measured, 4 interrupted; run it again to go on.";
 
 /// The exit codes of a gate.
 pub(super) const GATE_EXITS: &str = "\

@@ -19,6 +19,7 @@ mod studies;
 mod sysbench;
 mod tools;
 mod trend;
+mod watch;
 
 use std::path::PathBuf;
 
@@ -52,6 +53,7 @@ pub(crate) use tools::{
     ServerStop, Tests,
 };
 pub(crate) use trend::Trend;
+pub(crate) use watch::Watch;
 
 use crate::candidates;
 
@@ -85,6 +87,8 @@ pub(crate) enum Command {
     Count(Count),
     /// Find the release or commit that made a change
     Bisect(Bisect),
+    /// Compare what is new of a product, night after night, and find what changed
+    Watch(Watch),
     /// Run the Insert Benchmark: load, then query while rows come and go at a fixed rate
     InsertBench(InsertBench),
     /// Run the study that a file describes

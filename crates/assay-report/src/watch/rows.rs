@@ -1,0 +1,107 @@
+//! JSON of a watch.
+
+use serde::Serialize;
+
+use super::watched::{Watched, WatchedChange, WatchedLine};
+use crate::data::row::{Interval, Number};
+
+/// Raised when the shape below changes incompatibly.
+const SCHEMA: u32 = 1;
+
+#[derive(Serialize)]
+pub(super) struct Document<'a> {
+    schema: u32,
+    range: &'a str,
+    /// The version that all values are relative to.
+    baseline: &'a str,
+    /// The newest version that there is.
+    newest: &'a str,
+    /// The versions that this run measured.
+    measured: Vec<&'a str>,
+    /// All changes that were found, the newest version first.
+    changes: Vec<ChangeRow<'a>>,
+    tests: Vec<TestRow<'a>>,
+    notes: &'a [String],
+}
+
+#[derive(Serialize)]
+struct ChangeRow<'a> {
+    test: &'a str,
+    clients: u32,
+    tables: u32,
+    rows: u32,
+    measure: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    commit: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<&'a str>,
+    after: &'a str,
+    ratio: Interval,
+    probability: Number,
+    search: &'a str,
+    /// Whether this run found it.
+    is_new: bool,
+}
+
+#[derive(Serialize)]
+struct TestRow<'a> {
+    test: &'a str,
+    clients: u32,
+    tables: u32,
+    rows: u32,
+    measure: &'static str,
+    /// In order of version.
+    versions: Vec<VersionRow<'a>>,
+}
+
+#[derive(Serialize)]
+struct VersionRow<'a> {
+    version: &'a str,
+    /// Relative to the baseline.
+    ratio: Interval,
+    studies: usize,
+}
+
+pub(super) fn document<'a>(watch: &'a Watched<'a>) -> Document<'a> {
+    let change = |(line, change): (&'a WatchedLine, &'a WatchedChange)| ChangeRow {
+        test: &line.test,
+        clients: line.setup.clients,
+        tables: line.setup.tables,
+        rows: line.setup.rows,
+        measure: line.measure.word(),
+        version: Some(watch.name(change.at)).filter(|_| !watch.is_of_commits),
+        commit: Some(watch.name(change.at)).filter(|_| watch.is_of_commits),
+        title: watch.versions.get(change.at).and_then(|it| it.title.as_deref()),
+        after: watch.name(change.after),
+        ratio: change.step.ratio.into(),
+        probability: change.step.probability.into(),
+        search: &change.search,
+        is_new: change.is_new,
+    };
+    let test = |line: &'a WatchedLine| TestRow {
+        test: &line.test,
+        clients: line.setup.clients,
+        tables: line.setup.tables,
+        rows: line.setup.rows,
+        measure: line.measure.word(),
+        versions: (line.values.iter())
+            .map(|it| VersionRow {
+                version: watch.name(it.version),
+                ratio: it.ratio.into(),
+                studies: it.studies,
+            })
+            .collect(),
+    };
+    Document {
+        schema: SCHEMA,
+        range: &watch.range,
+        baseline: watch.name(0),
+        newest: watch.name(watch.versions.len().saturating_sub(1)),
+        measured: watch.new.iter().map(|it| watch.name(*it)).collect(),
+        changes: watch.changes().into_iter().map(change).collect(),
+        tests: watch.lines.iter().map(test).collect(),
+        notes: &watch.notes,
+    }
+}

@@ -1,0 +1,98 @@
+//! Tests of what the page of a watch says.
+
+use assay_model::{BisectMeasure, BisectVersion, Estimate, Setup};
+
+use super::*;
+use crate::bisect::VersionStep;
+use crate::{FORMATS, TextOptions};
+
+fn estimate(value: f64) -> Estimate {
+    Estimate { value, low: value - 0.002, high: value + 0.002 }
+}
+
+fn versions() -> Vec<BisectVersion> {
+    let version = |(name, title): (&str, &str)| BisectVersion {
+        words: format!("postgres@git:/pg#{name}"),
+        name: name.to_owned(),
+        title: Some(title.to_owned()),
+    };
+    [("a1", "2026-11-01 Begin"), ("b2", "2026-11-02 <Slow>"), ("c3", "2026-11-03 More")]
+        .map(version)
+        .to_vec()
+}
+
+fn watch(versions: &[BisectVersion], changes: Vec<WatchedChange>) -> Watched<'_> {
+    let value = |version, ratio| WatchedValue { version, ratio: estimate(ratio), studies: 1 };
+    let line = |measure, changes| WatchedLine {
+        test: "point-query".to_owned(),
+        setup: Setup { clients: 1, tables: 1, rows: 10_000 },
+        measure,
+        values: vec![value(1, 0.97), value(2, 0.969)],
+        changes,
+    };
+    Watched {
+        range: "postgres@git:/pg a1..master".to_owned(),
+        is_of_commits: true,
+        versions,
+        new: vec![2],
+        lines: vec![
+            line(BisectMeasure::Instructions, changes),
+            line(BisectMeasure::Qps, Vec::new()),
+        ],
+        notes: vec!["d4 could not be measured: it does not build".to_owned()],
+    }
+}
+
+fn change(is_new: bool) -> WatchedChange {
+    let step = VersionStep { after: 0, at: 1, probability: 0.99, ratio: estimate(0.97) };
+    WatchedChange { after: 0, at: 1, step, search: "bisect-1".to_owned(), is_new }
+}
+
+#[test]
+fn the_answer_has_what_is_new_first() {
+    let versions = versions();
+    assert_eq!(
+        words::answer(&watch(&versions, Vec::new())),
+        "new: c3; no change was found since a1"
+    );
+    let answer = words::answer(&watch(&versions, vec![change(true)]));
+    assert!(answer.contains("c3; instructions/op of point-query changed at b2: "), "{answer}");
+    let answer = words::answer(&watch(&versions, vec![change(false)]));
+    assert!(answer.ends_with("1 change found before since a1"), "{answer}");
+}
+
+#[test]
+fn every_format_shows_the_change_and_escapes_its_title() {
+    let versions = versions();
+    let watch = watch(&versions, vec![change(true)]);
+    let page = watched(&watch);
+    let options = TextOptions { width: 120, color: false, verbose: true };
+    for format in FORMATS {
+        let Some(text) = page.render(format, &options) else { continue };
+        assert!(text.contains("b2") && text.contains("point-query"), "{}: {text}", format.word);
+        if format.word == "html" {
+            assert!(text.contains("&#60;Slow") && !text.contains("<Slow"));
+        }
+    }
+    assert_eq!(page.charts().len(), 2);
+}
+
+#[test]
+fn scripts_get_numbers() {
+    let versions = versions();
+    let watch = watch(&versions, vec![change(true)]);
+    let json: serde_json::Value =
+        serde_json::from_str(&(&watch).json().unwrap_or_default()).unwrap_or_default();
+    assert_eq!(json["baseline"], "a1");
+    assert_eq!(json["measured"][0], "c3");
+    assert_eq!(json["changes"][0]["commit"], "b2");
+    assert_eq!(json["changes"][0]["is_new"], true);
+    assert_eq!(json["tests"][1]["versions"][1]["version"], "c3");
+}
+
+#[test]
+fn a_quotient_has_the_errors_of_both() {
+    let quotient = words::quotient(estimate(0.5), estimate(0.5));
+    assert!((quotient.value - 1.0).abs() < 1e-9);
+    assert!(quotient.high - 1.0 > 0.004 * 2.0_f64.sqrt() * 0.99, "{quotient:?}");
+}

@@ -1,0 +1,97 @@
+//! The searches of a ledger.
+
+use anyhow::Result;
+use assay_ledger::Ledger;
+use assay_model::{BisectMeasure, BisectPart, BisectVersion};
+use assay_plan::Request;
+use assay_report::{RangeEnd, VersionStep};
+
+use super::state::Search;
+use super::told;
+use crate::cli::Resume;
+use crate::{recorded, study_id};
+
+/// The searches of a ledger, the oldest first.
+pub(super) fn searches(ledger: &Ledger, fits: impl Fn(&BisectPart) -> bool) -> Result<Vec<Search>> {
+    let mut all: Vec<Search> = Vec::new();
+    for (study, part) in ledger.bisections()?.into_iter().filter(|(_, part)| fits(part)) {
+        let record = recorded::read(ledger, &study)?;
+        let place = all.iter().position(|it| it.id == part.id);
+        let search = match place.and_then(|place| all.get_mut(place)) {
+            Some(search) => search,
+            None => {
+                all.push(Search::begun(&part, &record));
+                let Some(search) = all.last_mut() else { continue };
+                search
+            }
+        };
+        search.add(&part, &record);
+    }
+    Ok(all)
+}
+
+/// The search that `assay resume` means: by its own id or that of one of its studies, or the latest one, if nothing
+/// else is unfinished.
+pub(crate) fn meant(ledger: &Ledger, args: &Resume) -> Result<Option<String>> {
+    if args.more.is_some() {
+        return Ok(None);
+    }
+    let parts = ledger.bisections()?;
+    if parts.is_empty() {
+        return Ok(None);
+    }
+    if let Some(name) = &args.study
+        && parts.iter().any(|(_, part)| part.id == *name)
+    {
+        return Ok(Some(name.clone()));
+    }
+    let study = study_id::find(ledger, args.study.as_deref(), |study| !study.finished)?;
+    match study {
+        Some(study) => Ok(parts.into_iter().find(|(id, _)| *id == study).map(|(_, part)| part.id)),
+        None => {
+            let all = searches(ledger, |_| true)?;
+            let latest = all.into_iter().rev().find(|search| !search.has_ended());
+            Ok(latest.map(|search| search.id))
+        }
+    }
+}
+
+/// A search of a ledger, for a watch.
+#[derive(Debug, Clone)]
+pub(crate) struct Known {
+    pub(crate) id: String,
+    pub(crate) measure: BisectMeasure,
+    /// What each comparison asks for, without its systems.
+    pub(crate) request: Request,
+    /// The versions that were its ends.
+    pub(crate) ends: [BisectVersion; 2],
+    /// Whether it came to its end.
+    pub(crate) has_ended: bool,
+    /// The changes that are certain, each with the versions before and after it.
+    pub(crate) steps: Vec<([BisectVersion; 2], VersionStep)>,
+}
+
+/// What is known of the searches of a ledger, the oldest first.
+pub(crate) fn known(ledger: &Ledger, fits: impl Fn(&BisectPart) -> bool) -> Result<Vec<Known>> {
+    let all = searches(ledger, fits)?;
+    let known = all.iter().filter_map(|search| {
+        let whole = &search.ranges.first()?.versions;
+        let answer = told::told(search, false, told::Functions::default());
+        let range = answer.ranges.last().filter(|it| it.end == RangeEnd::Found);
+        let steps = range.into_iter().flat_map(|range| {
+            let version = |at: usize| range.versions.get(at).map(|it| it.version.clone());
+            let of =
+                move |step: &VersionStep| Some(([version(step.after)?, version(step.at)?], *step));
+            range.steps.iter().filter_map(of).collect::<Vec<_>>()
+        });
+        Some(Known {
+            id: search.id.clone(),
+            measure: search.terms.measure,
+            request: search.request.clone(),
+            ends: [whole.first()?.clone(), whole.last()?.clone()],
+            has_ended: search.has_ended(),
+            steps: steps.collect(),
+        })
+    });
+    Ok(known.collect())
+}

@@ -1,0 +1,138 @@
+//! A search that is asked for, and whether it has begun already.
+
+use std::path::Path;
+
+use anyhow::Result;
+use assay_ledger::Ledger;
+use assay_model::{BisectMeasure, BisectPart, Counting};
+use assay_plan::{Request, SystemRequest};
+use jiff::Timestamp;
+
+use super::held::Held;
+use super::known::searches;
+use super::range::Range as Wanted;
+use super::search::{COMPARISON_S, Range, Terms};
+use super::state::Search;
+use super::versions::first;
+use crate::systems::Environment;
+
+/// The least and the most that a search may compare: the ends alone need some comparisons.
+const COMPARISONS_MIN: u32 = 6;
+const COMPARISONS_LIMIT: u32 = 1000;
+
+/// A search that is asked for.
+#[derive(Debug, Clone)]
+pub(crate) struct Wish {
+    /// The range to search; of several, the first one whose ends are in order.
+    pub(crate) ranges: Vec<Wanted>,
+    /// Files and directories that commits must change.
+    pub(crate) paths: Vec<String>,
+    pub(crate) measure: BisectMeasure,
+    /// What each comparison asks for, with the one test and setup that is searched.
+    pub(crate) request: Request,
+    /// Seconds of all comparisons together.
+    pub(crate) budget_s: f64,
+}
+
+impl Wish {
+    /// The search that is asked for, for this process alone: one that did not come to its end, or a new one.
+    pub(super) fn taken(
+        &self,
+        file: &Path,
+        env: &Environment<'_>,
+        ledger: &Ledger,
+    ) -> Result<(Search, Held)> {
+        let request = timed(self.request.clone(), self.measure);
+        let names: Vec<String> = self.ranges.iter().map(|it| named(it, &self.paths)).collect();
+        let is_asked =
+            |part: &BisectPart| names.contains(&part.range) && part.measure == self.measure;
+        let begun = || -> Result<Option<Search>> {
+            let mut all = searches(ledger, is_asked)?;
+            all.retain(|search| is_alike(&search.request, &request) && !search.has_ended());
+            Ok(all.pop())
+        };
+        let first = || first(&self.ranges, &self.paths, request.source.as_deref(), env);
+        let (words, found) = match begun()? {
+            Some(search) => (search.words, None),
+            None => {
+                let found = first()?;
+                (named(&found.range, &self.paths), Some(found))
+            }
+        };
+        let test = request.tests.first().map_or("", String::as_str);
+        let held = Held::take(file, &words, self.measure, test)?;
+        // Another process may have gone on with it, or begun it, until now.
+        if let Some(search) = begun()? {
+            env.progress.note(&format!("going on with search {}", search.id));
+            return Ok((search, held));
+        }
+        let found = found.map_or_else(first, Ok)?;
+        found.check()?;
+        env.progress.note(&found.told());
+        let terms = Terms {
+            measure: self.measure,
+            is_of_commits: found.is_of_commits,
+            comparisons_max: ((self.budget_s / COMPARISON_S) as u32)
+                .clamp(COMPARISONS_MIN, COMPARISONS_LIMIT),
+        };
+        let search = Search {
+            id: new_id(),
+            words,
+            request: Request { source: found.source.or(request.source.clone()), ..request.clone() },
+            terms,
+            releases: found.releases,
+            ranges: vec![Range::new(found.versions)],
+            spent_s: 0.0,
+            unfinished: None,
+        };
+        Ok((search, held))
+    }
+}
+
+/// The request of a single comparison, without its systems.
+fn timed(request: Request, measure: BisectMeasure) -> Request {
+    let request = Request {
+        systems: Vec::new(),
+        twin: Some(false),
+        gate: None,
+        threshold: None,
+        count: Counting::None,
+        budget_s: Some(COMPARISON_S),
+        ..request
+    };
+    if measure != BisectMeasure::Instructions {
+        return request;
+    }
+    let mut request = Request { count: Counting::Only, budget_s: None, twin: None, ..request };
+    request.setups.iter_mut().for_each(|setup| setup.clients = None);
+    request
+}
+
+/// Whether two requests ask for the same, apart from their systems and from where these come.
+pub(crate) fn is_alike(one: &Request, other: &Request) -> bool {
+    let bare = |request: &Request| {
+        let source = None;
+        let request = Request { systems: Vec::new(), source, offline: false, ..request.clone() };
+        assay_plan::read_study("request", &assay_plan::write_study(&with_systems(&request)))
+    };
+    matches!((bare(one), bare(other)), (Ok(one), Ok(other)) if one == other)
+}
+
+/// A request needs systems to be written.
+fn with_systems(request: &Request) -> Request {
+    let systems = ["mariadb@1", "mariadb@2"].map(SystemRequest::of).to_vec();
+    Request { systems, ..request.clone() }
+}
+
+/// What is searched, with the paths that narrow it.
+fn named(range: &Wanted, paths: &[String]) -> String {
+    let words = range.words();
+    if paths.is_empty() { words } else { format!("{words} -- {}", paths.join(" ")) }
+}
+
+/// The name of a new search.
+fn new_id() -> String {
+    let now = Timestamp::now();
+    let milliseconds = now.subsec_nanosecond() / 1_000_000;
+    format!("bisect-{}-{milliseconds:03}", now.strftime("%Y%m%d-%H%M%S"))
+}
