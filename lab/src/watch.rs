@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 use anyhow::{Context as _, Result};
 use assay_sim::Noise;
 use assay_study::{
-    Bisect, BisectEnd, BisectNoise, BisectOutcome, BisectPlan, WatchNoise, WatchSearch, WatchValue,
-    suspect,
+    Bisect, BisectEnd, BisectNoise, BisectOutcome, BisectPlan, Suspicion, WatchNoise, WatchSearch,
+    WatchValue, suspect,
 };
 
 use super::bisect::{BUILD_S, COMPARISON_S, INSTANCE, NOISE, World};
@@ -99,9 +99,14 @@ fn world(seed: u64) -> World {
 
 fn watch(seed: u64) -> Watched {
     let mut world = world(seed);
-    let between = (NOISE * INSTANCE.sqrt()).hypot(BUILD);
-    let noise = WatchNoise { between, least: SIZES[0] / 2.0, is_exact: false };
-    let mut values = vec![WatchValue { version: 0, log_ratio: 0.0, se: 0.0 }];
+    let noise = WatchNoise {
+        between: NOISE * INSTANCE.sqrt(),
+        build: 1.5 * BUILD,
+        source: 0.0,
+        least: SIZES[0] / 2.0,
+        is_exact: false,
+    };
+    let mut values = vec![WatchValue { version: 0, log_ratio: 0.0, se: 0.0, source: 0 }];
     let mut searches: Vec<WatchSearch> = Vec::new();
     let mut watched = Watched::default();
     let mut last = None;
@@ -112,10 +117,10 @@ fn watch(seed: u64) -> Watched {
         };
         for version in last.into_iter().chain([newest]) {
             let (log_ratio, se) = world.compare(0, version);
-            values.push(WatchValue { version, log_ratio, se });
+            values.push(WatchValue { version, log_ratio, se, source: 0 });
         }
         last = Some(newest);
-        while let Some(ends) = suspect(&values, &searches, noise) {
+        while let Some(Suspicion { ends, .. }) = suspect(&values, &searches, noise) {
             let has_found = search(&mut world, ends, &mut watched);
             searches.push(WatchSearch { ends, has_found });
         }
@@ -137,13 +142,17 @@ fn search(world: &mut World, [first, last]: [usize; 2], watched: &mut Watched) -
         let candidate = match bisect.next() {
             ControlFlow::Continue(action) => action.candidate,
             ControlFlow::Break(answer) => {
+                // A watch tells what a search is certain of.
+                if answer.end != BisectEnd::Found {
+                    return false;
+                }
                 for step in &answer.steps {
                     let is_right = (first + step.after + 1..=first + step.at)
                         .any(|at| world.steps.contains(&at));
                     watched.named += usize::from(is_right);
                     watched.false_alarms += usize::from(!is_right);
                 }
-                return answer.end == BisectEnd::Found || !answer.steps.is_empty();
+                return true;
             }
         };
         watched.comparisons += 1;

@@ -15,7 +15,7 @@ use assay_model::limits::{
 use assay_model::{
     Attachment, BisectPart, BisectVersion, Block, CellId, Class, DataSet, Definition, Examination,
     Fill, Gate, Instance, Noise, PlannedCell, Quantiles, Schema, Scratch, Series, Setup, ShardRun,
-    Slice, Study, StudyEvent, StudySummary, System, TableForm,
+    Slice, Study, StudyEvent, StudySummary, System, TableForm, WatchPart,
 };
 
 use self::range::{distribution, within};
@@ -132,6 +132,7 @@ impl Bounded for Study {
         self.terms.as_deref().map_or(Ok(()), terms)?;
         self.gate.as_ref().map_or(Ok(()), |gate| margins(gate, self.cells.len()))?;
         self.bisect.as_ref().map_or(Ok(()), BisectPart::check)?;
+        self.watch.as_ref().map_or(Ok(()), WatchPart::check)?;
         self.setups.iter().try_for_each(Setup::check)
     }
 }
@@ -155,6 +156,13 @@ fn margins(gate: &Gate, cells: usize) -> Result<(), String> {
     match gate.margins.iter().find(|margin| !(**margin > 0.0 && **margin < 1.0)) {
         Some(margin) => Err(format!("a margin is {margin}, not between 0 and 1")),
         None => Ok(()),
+    }
+}
+
+impl Bounded for WatchPart {
+    fn check(&self) -> Result<(), String> {
+        name("name", &self.name)?;
+        name("range", &self.range)
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use assay_model::{
     AuditFinding, BisectPart, Block, BlockCell, CellId, DataContent, DataSet, Instance,
     PlannedCell, Slice, SliceOutcome, Study, StudyEvent, StudyRecord, StudySummary, System,
-    TableForm, WorkCounters, shortened,
+    TableForm, WatchPart, WorkCounters, shortened,
 };
 use rusqlite::{Connection, Transaction};
 
@@ -54,6 +54,18 @@ impl Ledger {
             rows(connection, sql, [], |row| {
                 let fields = Fields::new("study", "id", row);
                 let part: BisectPart = fields.json("bisect")?;
+                Ok((fields.get("id")?, fields.checked(part)?))
+            })
+        })
+    }
+
+    /// The studies that belong to watches, those of their searches included, the oldest first.
+    pub fn watched(&self) -> Result<Vec<(String, WatchPart)>, Error> {
+        let sql = "SELECT id, watch FROM study WHERE watch IS NOT NULL ORDER BY started_ms, rowid";
+        self.reading(|connection| {
+            rows(connection, sql, [], |row| {
+                let fields = Fields::new("study", "id", row);
+                let part: WatchPart = fields.json("watch")?;
                 Ok((fields.get("id")?, fields.checked(part)?))
             })
         })
@@ -159,7 +171,7 @@ pub(crate) fn read_study(connection: &Connection, id: &str) -> Result<(Study, bo
     let sql =
         "SELECT id, started_ms, preset, test_set, seed, threshold, budget_s, blocks, rounds, setups,
             workload_version, assay_version, experiment, id_key, table_form, statements,
-            terms, gate, bisect, recipe, finished
+            terms, gate, bisect, watch, recipe, finished
          FROM study WHERE id = ?";
     let mut found = rows(connection, sql, [id], |row| {
         let fields = Fields::new("study", "id", row);
@@ -187,6 +199,7 @@ pub(crate) fn read_study(connection: &Connection, id: &str) -> Result<(Study, bo
             terms: fields.get("terms")?,
             gate: fields.has("gate")?.then(|| fields.json("gate")).transpose()?,
             bisect: fields.has("bisect")?.then(|| fields.json("bisect")).transpose()?,
+            watch: fields.has("watch")?.then(|| fields.json("watch")).transpose()?,
             recipe: fields.get("recipe")?,
             workload_version: fields.get("workload_version")?,
             assay_version: fields.get("assay_version")?,

@@ -13,11 +13,11 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavio
 use crate::read_limits::TimeLimit;
 use crate::{Problem, shape};
 
-/// `ASLD`: marks the file as a ledger.
-const APPLICATION_ID: i32 = 0x4153_4C44;
+/// `ASWT`: marks the file as a ledger.
+const APPLICATION_ID: i32 = 0x4153_5754;
 
-/// `ASSY`, `ASAY`, `ASAL` and `ASLG`: marked ledgers of schemas that were never released.
-const UNRELEASED: [i32; 4] = [0x4153_5359, 0x4153_4159, 0x4153_414C, 0x4153_4C47];
+/// `ASSY`, `ASAY`, `ASAL`, `ASLG` and `ASLD`: marked ledgers of schemas that were never released.
+const UNRELEASED: [i32; 5] = [0x4153_5359, 0x4153_4159, 0x4153_414C, 0x4153_4C47, 0x4153_4C44];
 
 /// The version of the schema.
 pub(crate) const VERSION: i32 = 1;

@@ -30,6 +30,7 @@ CREATE TABLE study (
     gate TEXT,                          -- JSON: the limits of a gate, {"margins": [one for each cell],
                                         -- "allow_undecided"}; NULL if the study is no gate
     bisect TEXT,                        -- JSON: the search for a version that it is a part of; NULL if it is none
+    watch TEXT,                         -- JSON: the watch that it belongs to; NULL if it does not
     recipe TEXT NOT NULL,               -- the study file, TOML
     finished INTEGER NOT NULL DEFAULT 0 CHECK (finished IN (0, 1)),
     judged_by TEXT                      -- the version of assay that computed the verdicts; NULL if there are none

@@ -85,6 +85,7 @@ pub(crate) const TABLES: [(&str, &str); 18] = [
 const TEXTS: &[TextPlace] = &[
     text("study", "recipe"),
     json("study", "bisect"),
+    json("study", "watch"),
     json("test", "definition"),
     text("system", "name"),
     json("system", "spec"),

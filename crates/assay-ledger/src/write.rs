@@ -136,8 +136,8 @@ fn add_study(connection: &Connection, study: &Study) -> Result<(), Problem> {
     connection.execute(
         "INSERT INTO study (id, started_ms, preset, test_set, seed, threshold, budget_s, blocks,
             rounds, setups, workload_version, assay_version, experiment, id_key, table_form,
-            statements, terms, gate, bisect, recipe)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            statements, terms, gate, bisect, watch, recipe)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         params![
             study.id,
             study.started_ms,
@@ -160,6 +160,7 @@ fn add_study(connection: &Connection, study: &Study) -> Result<(), Problem> {
             study.terms,
             study.gate.as_ref().map(json).transpose()?,
             study.bisect.as_ref().map(json).transpose()?,
+            study.watch.as_ref().map(json).transpose()?,
             study.recipe,
         ],
     )?;

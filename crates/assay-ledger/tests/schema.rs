@@ -35,7 +35,7 @@ fn a_ledger_of_another_version_is_refused_with_what_to_do() {
                  or read it with that assay";
     other("user_version", 0, older);
     other("user_version", -1, older);
-    for unreleased in [0x4153_5359, 0x4153_4159, 0x4153_414C] {
+    for unreleased in [0x4153_5359, 0x4153_4159, 0x4153_414C, 0x4153_4C44] {
         other("application_id", unreleased, older);
     }
 }

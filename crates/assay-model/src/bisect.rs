@@ -44,6 +44,16 @@ pub struct BisectPart {
     pub spent_s: f64,
 }
 
+/// The watch that a study, or the search that it is a part of, belongs to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WatchPart {
+    /// The name of the watch, which its file says.
+    pub name: String,
+    /// What is watched, as the file says, such as `mariadb@11.4..11.8`.
+    pub range: String,
+}
+
 /// A version that a search considers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -45,7 +45,7 @@ mod user;
 mod words;
 
 pub use artifact::{Artifact, ReportedServer, RunningServer};
-pub use bisect::{BisectMeasure, BisectPart, BisectVersion, Unusable};
+pub use bisect::{BisectMeasure, BisectPart, BisectVersion, Unusable, WatchPart};
 pub use claim::{Counted, Quantity, Region, Relation, Share, Statement, Summary};
 pub use conclusion::{Conclusion, Conclusions};
 pub use count::{

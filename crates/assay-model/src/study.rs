@@ -8,7 +8,7 @@ use crate::limits::BLOCKS;
 use crate::{
     Artifact, BisectPart, CellCount, CellId, CellProfile, DataContent, DataSet, EventKind,
     Examination, Gate, IdKey, Preset, Schema, Series, Setup, Slice, SliceId, SliceOutcome,
-    StartFrom, StatementMode, SystemSpec, TableForm, TestSet, UserData, words,
+    StartFrom, StatementMode, SystemSpec, TableForm, TestSet, UserData, WatchPart, words,
 };
 
 words! {
@@ -207,6 +207,8 @@ pub struct Study {
     pub gate: Option<Gate>,
     /// The search that it is a part of, if it is one.
     pub bisect: Option<BisectPart>,
+    /// The watch that it belongs to, if it does.
+    pub watch: Option<WatchPart>,
     /// The study file that asks for this again, TOML.
     pub recipe: String,
     /// Version of the workload definition.
@@ -239,6 +241,7 @@ impl Study {
             terms: None,
             gate: None,
             bisect: None,
+            watch: None,
             recipe: String::new(),
             workload_version: 0,
             assay_version: String::new(),

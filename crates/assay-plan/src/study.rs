@@ -26,6 +26,7 @@ pub(crate) fn study_of(request: &Request) -> Study {
         terms: Some(request.terms.clone()),
         gate: None,
         bisect: None,
+        watch: None,
         recipe: write_study(request),
         workload_version: WORKLOAD_VERSION,
         assay_version: env!("CARGO_PKG_VERSION").to_owned(),

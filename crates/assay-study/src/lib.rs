@@ -36,4 +36,4 @@ pub use phase::Phase;
 pub use shard::Shard;
 pub use sizing::mean_rate;
 pub use turn_length::{TurnLength, TurnTrace, turn_length};
-pub use watch::{WatchNoise, WatchSearch, WatchValue, suspect};
+pub use watch::{Suspicion, WatchNoise, WatchSearch, WatchValue, suspect};

@@ -1,9 +1,9 @@
 //! Where a watched product may have changed. Pure.
 //!
-//! A watch measures the newest version from time to time, together with the one before and a fixed baseline. Each
-//! version thus has the values of several studies. A change is suspected between two neighbours if the level of the
-//! versions from there on differs from that of the versions up to there. The suspicion is cheap and wrong now and
-//! then; a [`crate::Bisect`] decides.
+//! A watch measures the newest version from time to time, together with the one measured last and a fixed baseline.
+//! Each version thus has the values of one or several studies. A change is suspected between two neighbours if the
+//! level of the versions from there on differs from that of the versions up to there. The suspicion is cheap and wrong
+//! now and then; a [`crate::Bisect`] decides.
 
 use std::collections::BTreeMap;
 
@@ -16,6 +16,8 @@ pub struct WatchValue {
     pub log_ratio: f64,
     /// The standard error of the logarithm.
     pub se: f64,
+    /// The source of its build, as a number of the caller's.
+    pub source: usize,
 }
 
 /// A search that has ended.
@@ -27,15 +29,28 @@ pub struct WatchSearch {
     pub has_found: bool,
 }
 
-/// What is known of a measure beforehand.
+/// What is known of a measure beforehand: standard deviations of the log ratio.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WatchNoise {
-    /// The standard deviation by which equal versions differ from study to study beyond their errors.
+    /// By how much a version differs from study to study beyond its errors.
     pub between: f64,
+    /// By how much builds of equal speed differ, however often they are measured.
+    pub build: f64,
+    /// The same of builds from different sources.
+    pub source: f64,
     /// The least change that is worth a search: the absolute logarithm of the ratio.
     pub least: f64,
     /// Whether values repeat almost exactly, as counts of instructions do: neighbours then place a change.
     pub is_exact: bool,
+}
+
+/// A search that is worthwhile.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Suspicion {
+    /// The versions between which to search.
+    pub ends: [usize; 2],
+    /// The difference of the levels, in standard errors.
+    pub significance: f64,
 }
 
 /// The number of versions on each side whose mean is the level.
@@ -48,16 +63,16 @@ const SUSPECTED: f64 = 1.8;
 /// By how much more significant a difference must be for each search that found nothing there.
 const AGAIN: f64 = 0.3;
 
-/// The ends of the search that is most worthwhile: the neighbours with the most significant difference, and one
-/// version more on each side unless the measure is exact, because the level of a few versions does not place a change
-/// exactly. `None` if no difference calls for a search.
+/// The search that is most worthwhile: between the neighbours with the most significant difference, and one version
+/// more on each side unless the measure is exact, because the level of a few versions does not place a change exactly.
+/// `None` if no difference calls for a search.
 #[must_use]
 pub fn suspect(
     values: &[WatchValue],
     searches: &[WatchSearch],
     noise: WatchNoise,
-) -> Option<[usize; 2]> {
-    let levels = levels(values, noise.between);
+) -> Option<Suspicion> {
+    let levels = levels(values, noise);
     let reach = if noise.is_exact { 1 } else { REACH };
     // A search that found nothing may be repeated once there is more evidence.
     let searched = |[after, at]: [usize; 2]| {
@@ -65,11 +80,10 @@ pub fn suspect(
         let in_vain = over.clone().filter(|it| !it.has_found).count();
         (over.any(|it| it.has_found), in_vain as f64)
     };
-    let is_searched = |pair: [usize; 2]| searched(pair).0;
     let found_between = |after: usize, at: usize| {
         searches.iter().any(|it| it.has_found && it.ends[0] < at && after < it.ends[1])
     };
-    let mut best: Option<(f64, [usize; 2])> = None;
+    let mut best: Option<Suspicion> = None;
     for (place, pair) in levels.windows(2).enumerate() {
         let [before, after] = pair else { continue };
         let (has_found, in_vain) = searched([before.version, after.version]);
@@ -77,53 +91,60 @@ pub fn suspect(
             continue;
         }
         let (left, right) = levels.split_at(place + 1);
-        // A level ends where a change was found.
-        let up_to = left.iter().rev().take(reach);
-        let up_to = up_to.take_while(|it| !found_between(it.version, before.version));
-        let from = right.iter().take(reach);
-        let from = from.take_while(|it| !found_between(after.version, it.version));
+        // A level ends where a change was found, and where the builds come from another source.
+        let up_to = left.iter().rev().take(reach).take_while(|it| {
+            it.source == before.source && !found_between(it.version, before.version)
+        });
+        let from = right.iter().take(reach).take_while(|it| {
+            it.source == after.source && !found_between(after.version, it.version)
+        });
         let Some(((one, of_one), (other, of_other))) = mean(up_to).zip(mean(from)) else {
             continue;
         };
+        let of_sources = if before.source == after.source { 0.0 } else { noise.source.powi(2) };
         let difference = (other - one).abs();
-        let size = difference / (of_one + of_other).sqrt();
-        if difference < noise.least || size.is_nan() || size < SUSPECTED * (1.0 + AGAIN * in_vain) {
+        let significance = difference / (of_one + of_other + of_sources).sqrt();
+        let is_suspected = significance >= SUSPECTED * (1.0 + AGAIN * in_vain);
+        if difference < noise.least || !is_suspected {
             continue;
         }
-        if best.is_none_or(|(largest, _)| size > largest) {
+        if best.is_none_or(|best| significance > best.significance) {
             let more = |at: usize| levels.get(at).map(|it| it.version).filter(|_| !noise.is_exact);
             let earlier = place.checked_sub(1).and_then(more);
-            let earlier = earlier.filter(|it| !is_searched([*it, before.version]));
-            let later = more(place + 2).filter(|it| !is_searched([after.version, *it]));
+            let earlier = earlier.filter(|it| !searched([*it, before.version]).0);
+            let later = more(place + 2).filter(|it| !searched([after.version, *it]).0);
             let ends = [earlier.unwrap_or(before.version), later.unwrap_or(after.version)];
-            best = Some((size, ends));
+            best = Some(Suspicion { ends, significance });
         }
     }
-    best.map(|(_, ends)| ends)
+    best
 }
 
 /// A version, the mean of its values and the variance of the mean.
 struct Level {
     version: usize,
+    source: usize,
     mean: f64,
     variance: f64,
 }
 
 /// The measured versions in their order.
-fn levels(values: &[WatchValue], noise: f64) -> Vec<Level> {
-    let mut of: BTreeMap<usize, (f64, f64)> = BTreeMap::new();
+fn levels(values: &[WatchValue], noise: WatchNoise) -> Vec<Level> {
+    let mut of: BTreeMap<usize, (f64, f64, usize)> = BTreeMap::new();
     for it in values {
-        let weight = 1.0 / (it.se * it.se + noise * noise);
+        let weight = 1.0 / (it.se.powi(2) + noise.between.powi(2)).max(f64::MIN_POSITIVE);
         if it.log_ratio.is_finite() && weight.is_finite() && weight > 0.0 {
-            let (sum, weights) = of.entry(it.version).or_default();
+            let (sum, weights, source) = of.entry(it.version).or_default();
             *sum += weight * it.log_ratio;
             *weights += weight;
+            *source = it.source;
         }
     }
-    let levels = of.into_iter().map(|(version, (sum, weights))| Level {
+    let levels = of.into_iter().map(|(version, (sum, weights, source))| Level {
         version,
+        source,
         mean: sum / weights,
-        variance: 1.0 / weights,
+        variance: 1.0 / weights + noise.build.powi(2),
     });
     levels.collect()
 }
@@ -142,25 +163,39 @@ fn mean<'a>(levels: impl Iterator<Item = &'a Level>) -> Option<(f64, f64)> {
 mod tests {
     use super::*;
 
-    const TIMED: WatchNoise = WatchNoise { between: 0.003, least: 0.01, is_exact: false };
-    const COUNTED: WatchNoise = WatchNoise { between: 0.0005, least: 0.0025, is_exact: true };
+    const TIMED: WatchNoise =
+        WatchNoise { between: 0.003, build: 0.001, source: 0.06, least: 0.01, is_exact: false };
+    const COUNTED: WatchNoise =
+        WatchNoise { between: 0.0, build: 0.0005, source: 0.02, least: 0.0025, is_exact: true };
 
     fn values(of: &[(usize, f64)]) -> Vec<WatchValue> {
-        let value =
-            |&(version, log_ratio): &(usize, f64)| WatchValue { version, log_ratio, se: 0.002 };
+        let value = |&(version, log_ratio): &(usize, f64)| WatchValue {
+            version,
+            log_ratio,
+            se: 0.002,
+            source: 0,
+        };
         of.iter().map(value).collect()
+    }
+
+    fn ends(
+        values: &[WatchValue],
+        searches: &[WatchSearch],
+        noise: WatchNoise,
+    ) -> Option<[usize; 2]> {
+        suspect(values, searches, noise).map(|it| it.ends)
     }
 
     #[test]
     fn a_change_is_suspected_where_the_level_changes() {
         let steady = [(0, 0.0), (5, 0.001), (10, -0.001), (15, 0.0)];
-        assert_eq!(suspect(&values(&steady), &[], TIMED), None);
+        assert_eq!(ends(&values(&steady), &[], TIMED), None);
         let changed = [(0, 0.0), (5, 0.001), (10, 0.03), (15, 0.031)];
-        assert_eq!(suspect(&values(&changed), &[], TIMED), Some([0, 15]));
+        assert_eq!(ends(&values(&changed), &[], TIMED), Some([0, 15]));
         let found = WatchSearch { ends: [0, 15], has_found: true };
-        assert_eq!(suspect(&values(&changed), &[found], TIMED), None);
+        assert_eq!(ends(&values(&changed), &[found], TIMED), None);
         let again = [&changed[..], &[(20, 0.06), (25, 0.06)]].concat();
-        assert_eq!(suspect(&values(&again), &[found], TIMED), Some([15, 25]));
+        assert_eq!(ends(&values(&again), &[found], TIMED), Some([15, 25]));
     }
 
     #[test]
@@ -168,23 +203,33 @@ mod tests {
         let changed = [(0, 0.0), (5, 0.001), (10, 0.03), (15, 0.031)];
         let exact: Vec<_> =
             values(&changed).iter().map(|it| WatchValue { se: 0.0001, ..*it }).collect();
-        assert_eq!(suspect(&exact, &[], COUNTED), Some([5, 10]));
+        assert_eq!(ends(&exact, &[], COUNTED), Some([5, 10]));
         let found = WatchSearch { ends: [5, 10], has_found: true };
-        assert_eq!(suspect(&exact, &[found], COUNTED), None);
+        assert_eq!(ends(&exact, &[found], COUNTED), None);
+    }
+
+    #[test]
+    fn builds_from_another_source_are_trusted_less_however_many_there_are() {
+        let all = [(0, 0.0), (5, 0.05), (10, 0.051), (15, 0.049), (20, 0.05)];
+        let mut mixed = values(&all);
+        mixed.iter_mut().skip(1).for_each(|it| it.source = 1);
+        assert_eq!(ends(&mixed, &[], TIMED), None);
+        mixed[4].log_ratio = 0.13;
+        assert_eq!(ends(&mixed, &[], TIMED), Some([10, 20]));
     }
 
     #[test]
     fn one_search_is_enough_and_values_that_say_nothing_are_left_out() {
         let odd = [(0, 0.0), (5, f64::NAN), (10, 0.03)];
-        assert_eq!(suspect(&values(&odd), &[], TIMED), Some([0, 10]));
+        assert_eq!(ends(&values(&odd), &[], TIMED), Some([0, 10]));
         // More evidence is needed after a search in vain.
         let refused = WatchSearch { ends: [0, 10], has_found: false };
         let weak = values(&[(0, 0.0), (10, 0.011)]);
-        assert_eq!(suspect(&weak, &[], TIMED), Some([0, 10]));
-        assert_eq!(suspect(&weak, &[refused], TIMED), None);
-        assert_eq!(suspect(&values(&odd), &[refused], TIMED), Some([0, 10]));
-        let vague = WatchValue { version: 10, log_ratio: 0.03, se: f64::INFINITY };
-        assert_eq!(suspect(&[values(&odd)[0], vague], &[], TIMED), None);
-        assert_eq!(suspect(&[], &[], TIMED), None);
+        assert_eq!(ends(&weak, &[], TIMED), Some([0, 10]));
+        assert_eq!(ends(&weak, &[refused], TIMED), None);
+        assert_eq!(ends(&values(&odd), &[refused], TIMED), Some([0, 10]));
+        let vague = WatchValue { version: 10, log_ratio: 0.03, se: f64::INFINITY, source: 0 };
+        assert_eq!(ends(&[values(&odd)[0], vague], &[], TIMED), None);
+        assert_eq!(ends(&[], &[], TIMED), None);
     }
 }

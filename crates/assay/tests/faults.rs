@@ -4,7 +4,7 @@
 
 mod common;
 
-use std::io::Read as _;
+use std::io::{BufRead as _, Read as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -330,6 +330,36 @@ fn a_disk_that_fills_while_measuring_fails_the_test_and_nothing_is_left() {
     place.assert_nothing_left();
 }
 
+fn a_disk_that_fills_while_counting_is_told_and_nothing_is_left() {
+    let place = Place::bare();
+    let servers = fs_err::read_link(place.cache().join("prefixes")).unwrap();
+    let _disk = SmallDisk::mount(place.cache(), 3 << 30);
+    fs_err::os::unix::fs::symlink(servers, place.cache().join("prefixes")).unwrap();
+    let args = ["count", "mariadb@10.11", "mariadb@11.8", "--rows", "10000", "--format", "json"];
+    let mut command = place.command(&[&args[..], &["--tests", "insert,update-index"]].concat());
+    let mut child = command.stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut stderr = std::io::BufReader::new(child.stderr.take().unwrap());
+    let mut told = String::new();
+    while !told.contains("counting instructions") {
+        assert!(stderr.read_line(&mut told).unwrap() > 0, "{told}");
+    }
+    let filler = place.cache().join("filler");
+    while child.try_wait().unwrap().is_none() {
+        fill_up(&filler, &place.cache());
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    stderr.read_to_string(&mut told).unwrap();
+    let output = child.wait_with_output().unwrap();
+    // What was counted beforehand may be a result.
+    assert!(matches!(output.status.code(), Some(2 | 3)), "{told}");
+    assert!(!told.contains("panicked"), "{told}");
+    let told = told + &String::from_utf8_lossy(&output.stdout);
+    let in_words = ["is full", "got full", "No space left", "operating system error 28"];
+    assert!(in_words.iter().any(|words| told.contains(words)), "{told}");
+    fs_err::remove_file(&filler).unwrap();
+    place.assert_nothing_left();
+}
+
 /// The window of a terminal is closed. The program in it and its servers end.
 fn a_terminal_that_is_closed_leaves_nothing_and_the_study_can_go_on() {
     let place = Place::new();
@@ -456,6 +486,7 @@ fn main() -> ExitCode {
         loaded_data_make_room_for_a_server,
         a_disk_that_fills_while_loading_is_told_and_nothing_is_left,
         a_disk_that_fills_while_measuring_fails_the_test_and_nothing_is_left,
+        a_disk_that_fills_while_counting_is_told_and_nothing_is_left,
         a_disk_that_fills_fails_the_step_of_the_insert_benchmark,
         a_ledger_that_cannot_grow_stops_the_study_and_keeps_what_it_has,
     ];

@@ -213,9 +213,33 @@ PartitionName=bench Nodes=n[1-3] Default=YES MaxTime=1:00:00 OverSubscribe=EXCLU
         found.unwrap()
     }
 
-    /// The assay that measures a shard.
+    /// The assay that measures a shard of three.
     fn measures(&self, shard: u32) -> Pid {
-        let (of_shard, place) = (format!("--shard\0{shard}/3"), self.place.run());
+        self.measures_of(shard, 3)
+    }
+
+    /// The program of Slurm that started a task: the first one above it that is no part of the task.
+    fn starter_of(&self, task: Pid) -> Pid {
+        let mut pid = task;
+        loop {
+            let status =
+                fs_err::read_to_string(format!("/proc/{}/status", pid.as_raw_nonzero())).unwrap();
+            let field = |name: &str| {
+                let line = status.lines().find_map(|line| line.strip_prefix(name));
+                line.unwrap_or_default().trim().to_owned()
+            };
+            if field("Name:").starts_with("slurmstepd") {
+                return pid;
+            }
+            let parent: i32 = field("PPid:").parse().unwrap();
+            assert!(parent > 1, "{task:?} was not started by slurmstepd");
+            pid = Pid::from_raw(parent).unwrap();
+        }
+    }
+
+    /// The assay that measures a shard of so many.
+    fn measures_of(&self, shard: u32, of: u32) -> Pid {
+        let (of_shard, place) = (format!("--shard\0{shard}/{of}"), self.place.run());
         let has = |file: PathBuf, what: &str| {
             String::from_utf8_lossy(&fs_err::read(file).unwrap_or_default()).contains(what)
         };
@@ -363,6 +387,50 @@ fn nothing_is_lost_or_counted_twice_when_a_node_dies() {
         status["shards"].as_array().unwrap().iter().all(|shard| shard["finished"] == true)
     });
     assert!(cluster.slices()[number] >= before);
+    cluster.collect();
+    drop(cluster);
+    place.assert_nothing_left();
+}
+
+/// A drained node gets no more tasks: a task that is requeued goes on where another node has room.
+#[test]
+#[ignore = "takes minutes: `cargo xtask nightly` runs it"]
+fn a_task_of_a_drained_node_goes_on_elsewhere() {
+    let place = Place::new();
+    let cluster = Cluster::start(&place);
+    let job = cluster.submit(2, "40s", &[]);
+    let ShardStudy { shard, slices: before, .. } = cluster.measuring();
+    let node = format!("nodename={}", shard.node);
+    cluster.said("scontrol", &["update", &node, "state=drain", "reason=test"]);
+    cluster.said("scontrol", &["requeue", &format!("{job}_{}", shard.number)]);
+    cluster.wait_for_end(job);
+    assert!(cluster.slices()[shard.number as usize - 1] >= before);
+    cluster.collect();
+    let attempts = cluster.attempts();
+    let nodes: BTreeSet<&str> = (attempts.iter())
+        .filter(|it| it.shard.number == shard.number)
+        .map(|it| it.shard.node.as_str())
+        .collect();
+    assert!(nodes.len() > 1, "{attempts:?}");
+    drop(cluster);
+    place.assert_nothing_left();
+}
+
+/// Slurm learns from nobody that a task has lost what started it, and takes a while to find out.
+#[test]
+#[ignore = "takes minutes: `cargo xtask nightly` runs it"]
+fn nothing_is_lost_or_counted_twice_when_what_started_a_task_is_killed() {
+    let place = Place::new();
+    let cluster = Cluster::start(&place);
+    let job = cluster.submit(1, "40s", &[]);
+    let before = cluster.measuring();
+    let stepd = cluster.starter_of(cluster.measures_of(before.shard.number, 1));
+    kill_process(stepd, Signal::KILL).unwrap();
+    // The task goes on, or is started again.
+    eventually("the shard has ended", || cluster.attempts().iter().any(|it| it.finished));
+    cluster.said("scancel", &[&job.to_string()]);
+    cluster.wait_for_end(job);
+    assert!(cluster.slices()[0] >= before.slices);
     cluster.collect();
     drop(cluster);
     place.assert_nothing_left();

@@ -243,6 +243,10 @@ fn study() -> impl Strategy<Value = Study> {
             Study {
                 gate: blocks.is_multiple_of(2).then(|| limits(blocks)),
                 bisect: blocks.is_multiple_of(5).then(|| search(blocks)),
+                watch: blocks.is_multiple_of(3).then(|| WatchPart {
+                    name: "nightly".to_owned(),
+                    range: "postgres@git:../pg a..b".to_owned(),
+                }),
                 id,
                 started_ms,
                 preset,

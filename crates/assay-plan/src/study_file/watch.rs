@@ -14,6 +14,10 @@ use crate::request::{Request, SetupRequest};
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 #[group(skip)]
 pub struct WatchRequest {
+    /// The name under which the ledger keeps its studies [default: the name of the file]
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+
     /// The releases, the baseline first, such as `mariadb@11.4.5..11.8`, or a repository: `postgres@git:../postgres`
     #[arg(long, value_name = "PRODUCT@A..B", required = false)]
     pub range: String,

@@ -1,8 +1,10 @@
 //! The searches of a ledger.
 
+use std::collections::BTreeSet;
+
 use anyhow::Result;
 use assay_ledger::Ledger;
-use assay_model::{BisectMeasure, BisectPart, BisectVersion};
+use assay_model::{BisectMeasure, BisectPart, BisectVersion, WatchPart};
 use assay_plan::Request;
 use assay_report::{RangeEnd, VersionStep};
 
@@ -60,6 +62,8 @@ pub(crate) fn meant(ledger: &Ledger, args: &Resume) -> Result<Option<String>> {
 #[derive(Debug, Clone)]
 pub(crate) struct Known {
     pub(crate) id: String,
+    /// What is searched, as the search names it.
+    pub(crate) words: String,
     pub(crate) measure: BisectMeasure,
     /// What each comparison asks for, without its systems.
     pub(crate) request: Request,
@@ -71,9 +75,15 @@ pub(crate) struct Known {
     pub(crate) steps: Vec<([BisectVersion; 2], VersionStep)>,
 }
 
-/// What is known of the searches of a ledger, the oldest first.
-pub(crate) fn known(ledger: &Ledger, fits: impl Fn(&BisectPart) -> bool) -> Result<Vec<Known>> {
-    let all = searches(ledger, fits)?;
+/// What is known of the searches of a watch, the oldest first.
+pub(crate) fn known(ledger: &Ledger, watch: &WatchPart) -> Result<Vec<Known>> {
+    let own: BTreeSet<String> = (ledger.watched()?.into_iter())
+        .filter(|(_, part)| part.name == watch.name)
+        .map(|(study, _)| study)
+        .collect();
+    let parts = ledger.bisections()?.into_iter().filter(|(study, _)| own.contains(study));
+    let ids: BTreeSet<String> = parts.map(|(_, part)| part.id).collect();
+    let all = searches(ledger, |part| ids.contains(&part.id))?;
     let known = all.iter().filter_map(|search| {
         let whole = &search.ranges.first()?.versions;
         let answer = told::told(search, false, told::Functions::default());
@@ -86,6 +96,7 @@ pub(crate) fn known(ledger: &Ledger, fits: impl Fn(&BisectPart) -> bool) -> Resu
         });
         Some(Known {
             id: search.id.clone(),
+            words: search.words.clone(),
             measure: search.terms.measure,
             request: search.request.clone(),
             ends: [whole.first()?.clone(), whole.last()?.clone()],

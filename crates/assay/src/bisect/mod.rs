@@ -35,10 +35,10 @@ use state::Search;
 
 pub(crate) use known::{Known, known, meant};
 pub(crate) use range::Range as Wanted;
-pub(crate) use search::{COMPARISON_S, Terms, error, maker, value};
+pub(crate) use search::{Terms, error, maker, value};
 pub(crate) use searching::lacking;
-pub(crate) use versions::{First, first};
-pub(crate) use wish::{Wish, is_alike};
+pub(crate) use versions::first;
+pub(crate) use wish::{Wish, is_alike, without_effort};
 
 /// Seconds of all comparisons, unless the user sets another limit.
 const BUDGET_S: f64 = 3600.0;
@@ -63,6 +63,7 @@ pub(crate) fn bisect(args: &cli::Bisect, cache_dir: Option<&Path>) -> Result<Exi
         measure: args.measure(),
         request,
         budget_s: args.request().budget_s.unwrap_or(BUDGET_S),
+        watch: None,
     };
     let mut ledger = Ledger::open(&file)?;
     let taken = wish.taken(&file, &env, &ledger)?;

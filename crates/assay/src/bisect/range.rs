@@ -1,5 +1,7 @@
 //! Reads what is to be searched. Pure.
 
+use std::path::Path;
+
 use anyhow::{Result, bail};
 use assay_model::{BisectVersion, Origin, Product, SystemSpec};
 use assay_plan::parse_system;
@@ -101,6 +103,15 @@ impl Range {
         Self { product: spec.product, ends, place: None, rest }
     }
 
+    /// The same, with a repository whose place is relative to a directory.
+    pub(crate) fn within(self, directory: &Path) -> Self {
+        let place = self.place.map(|place| match Path::new(&place).is_relative() {
+            true if !place.contains(':') => directory.join(&place).display().to_string(),
+            _ => place,
+        });
+        Self { place, ..self }
+    }
+
     /// The same between other ends.
     pub(crate) fn between_ends(self, ends: [String; 2]) -> Self {
         Self { ends, ..self }
@@ -118,6 +129,14 @@ impl Range {
         match place {
             Some(place) => format!("{product}@git:{place}{rest} {first}..{last}"),
             None => format!("{product}@{first}..{last}{rest}"),
+        }
+    }
+
+    /// A release or a commit as a version of the search.
+    pub(crate) fn version(&self, name: &str) -> BisectVersion {
+        match self.place {
+            Some(_) => self.commit(name, ""),
+            None => self.release(name),
         }
     }
 

@@ -11,7 +11,7 @@ use assay_study::{
 use assay_verdict::CellJudgement;
 
 /// Seconds of a comparison by time.
-pub(crate) const COMPARISON_S: f64 = 60.0;
+pub(super) const COMPARISON_S: f64 = 60.0;
 
 /// Seconds of a build, and of getting a release: only their ratio to the time of a comparison counts.
 const BUILD_S: f64 = 600.0;
@@ -90,8 +90,13 @@ impl Terms {
     /// What is known of the values of versions beforehand. `threshold` is the least change of practical interest.
     pub(crate) fn of_watch(self, threshold: f64) -> WatchNoise {
         let is_exact = self.is_exact();
-        let instance = if is_exact { 0.0 } else { INSTANCE };
-        WatchNoise { between: self.build().hypot(instance), least: threshold / 2.0, is_exact }
+        WatchNoise {
+            between: if is_exact { 0.0 } else { INSTANCE },
+            build: self.build(),
+            source: if is_exact { SOURCE_COUNTED } else { SOURCE },
+            least: threshold / 2.0,
+            is_exact,
+        }
     }
 }
 

@@ -205,6 +205,7 @@ impl Searching<'_, '_> {
             version: action.candidate,
             spent_s: self.spent_s + self.began.elapsed().as_secs_f64(),
         });
+        plan.study.watch = self.search.watch.clone();
         Ok(plan)
     }
 }

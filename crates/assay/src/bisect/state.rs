@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use assay_model::{BisectPart, BisectVersion, StudyRecord};
+use assay_model::{BisectPart, BisectVersion, StudyRecord, WatchPart};
 use assay_plan::Request;
 use assay_study::{BisectAnswer, BisectEnd, BisectStep};
 
@@ -23,6 +23,8 @@ pub(super) struct Search {
     pub(super) ranges: Vec<Range>,
     /// Seconds that it took before this process went on with it.
     pub(super) spent_s: f64,
+    /// The watch that it belongs to, if it does.
+    pub(super) watch: Option<WatchPart>,
     /// The study that was being measured when the search was cut off.
     pub(super) unfinished: Option<String>,
 }
@@ -43,6 +45,7 @@ impl Search {
             releases: part.releases.clone(),
             ranges: Vec::new(),
             spent_s: 0.0,
+            watch: record.study.watch.clone(),
             unfinished: None,
         }
     }

@@ -17,6 +17,8 @@ pub(crate) struct First {
     /// The source of all of them, if they are releases from one.
     pub(crate) source: Option<String>,
     pub(crate) is_of_commits: bool,
+    /// Ends of a range of commits that change none of its paths: their places.
+    pub(crate) aside: Vec<usize>,
 }
 
 impl First {
@@ -58,6 +60,13 @@ impl First {
             false => self.releases.iter().map(|it| self.range.release(it)).collect(),
         }
     }
+
+    /// The baseline and the versions after it that change what counts, in order.
+    pub(crate) fn watched(&self) -> Vec<BisectVersion> {
+        let all = self.all().into_iter().enumerate();
+        let counts = all.filter(|(at, _)| *at == 0 || !self.aside.contains(at));
+        counts.map(|(_, version)| version).collect()
+    }
 }
 
 /// The versions of the first range whose ends are in order.
@@ -86,15 +95,23 @@ fn commits(range: &Range, paths: &[String], env: &Environment<'_>) -> Result<Fir
     let [first, last] = &range.ends;
     let found = provisioner(env)?.commits(place, [first, last], paths)?;
     let versions = found.iter().map(|it| range.commit(&it.id, &it.title)).collect();
-    let releases = Vec::new();
-    Ok(First { range: range.clone(), versions, releases, source: None, is_of_commits: true })
+    let aside = found.iter().enumerate().filter(|(_, it)| it.is_aside).map(|(at, _)| at);
+    Ok(First {
+        range: range.clone(),
+        versions,
+        releases: Vec::new(),
+        source: None,
+        is_of_commits: true,
+        aside: aside.collect(),
+    })
 }
 
 fn releases(range: &Range, source: Option<&str>, env: &Environment<'_>) -> Result<First> {
     let Releases { versions: releases, source } = found(range, source, env)?;
     let first = one_a_series(range.product, &releases);
     let versions = first.iter().map(|version| range.release(version)).collect();
-    Ok(First { range: range.clone(), versions, releases, source, is_of_commits: false })
+    let aside = Vec::new();
+    Ok(First { range: range.clone(), versions, releases, source, is_of_commits: false, aside })
 }
 
 /// The releases of a range from the best source that can be reached.

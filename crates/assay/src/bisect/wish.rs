@@ -4,12 +4,12 @@ use std::path::Path;
 
 use anyhow::Result;
 use assay_ledger::Ledger;
-use assay_model::{BisectMeasure, BisectPart, Counting};
+use assay_model::{BisectMeasure, BisectPart, Counting, WatchPart};
 use assay_plan::{Request, SystemRequest};
 use jiff::Timestamp;
 
 use super::held::Held;
-use super::known::searches;
+use super::known::{Known, searches};
 use super::range::Range as Wanted;
 use super::search::{COMPARISON_S, Range, Terms};
 use super::state::Search;
@@ -32,9 +32,19 @@ pub(crate) struct Wish {
     pub(crate) request: Request,
     /// Seconds of all comparisons together.
     pub(crate) budget_s: f64,
+    /// The watch that the search belongs to, if it does.
+    pub(crate) watch: Option<WatchPart>,
 }
 
 impl Wish {
+    /// Whether a search is this one.
+    pub(crate) fn is(&self, known: &Known) -> bool {
+        let names: Vec<String> = self.ranges.iter().map(|it| named(it, &self.paths)).collect();
+        names.contains(&known.words)
+            && known.measure == self.measure
+            && is_alike(&known.request, &timed(self.request.clone(), self.measure))
+    }
+
     /// The search that is asked for, for this process alone: one that did not come to its end, or a new one.
     pub(super) fn taken(
         &self,
@@ -48,7 +58,11 @@ impl Wish {
             |part: &BisectPart| names.contains(&part.range) && part.measure == self.measure;
         let begun = || -> Result<Option<Search>> {
             let mut all = searches(ledger, is_asked)?;
-            all.retain(|search| is_alike(&search.request, &request) && !search.has_ended());
+            all.retain(|search| {
+                is_alike(&search.request, &request)
+                    && search.watch == self.watch
+                    && !search.has_ended()
+            });
             Ok(all.pop())
         };
         let first = || first(&self.ranges, &self.paths, request.source.as_deref(), env);
@@ -83,10 +97,18 @@ impl Wish {
             releases: found.releases,
             ranges: vec![Range::new(found.versions)],
             spent_s: 0.0,
+            watch: self.watch.clone(),
             unfinished: None,
         };
         Ok((search, held))
     }
+}
+
+/// A request without its effort: a comparison has time of its own.
+pub(crate) fn without_effort(request: Request) -> Request {
+    let Request { preset, check, profile, slice_s, write_slice_s, turn_s, blocks, rounds, .. } =
+        Request::default();
+    Request { preset, check, profile, slice_s, write_slice_s, turn_s, blocks, rounds, ..request }
 }
 
 /// The request of a single comparison, without its systems.

@@ -62,9 +62,9 @@ The file has options as a study file does, and what is watched:
   tests = [\"point-query\", \"update-one\"]
   count = \"only\"                             # instructions; without it, time
   [watch]
-  range = \"mariadb@11.4.5..11.8\"            # or a repository, with commits = \"REL_17_0..master\"
+  range = \"mariadb@11.4.5..11.8\"            # or a repository, with commits = \"REL_17_0..origin/master\"
 
-Exit codes: 0 done, 3 the newest version could not be measured, 4 interrupted; run it again to go on.";
+Exit codes: 0 done, 3 something could not be measured or searched, 4 interrupted; run it again.";
 
 /// The exit codes of a gate.
 pub(super) const GATE_EXITS: &str = "\

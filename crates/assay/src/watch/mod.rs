@@ -1,6 +1,8 @@
-//! `assay watch`: what is new of a product, beside what was before. A watch has no state of its own: its studies and
-//! searches are in the ledger, and what they say follows from them and from the versions that there are now.
+//! `assay watch`: what is new of a product, beside what was before. Its studies and searches are in the ledger, and all
+//! that a watch says follows from them and from the versions that there are now.
 
+mod history;
+mod kept;
 mod told;
 mod values;
 
@@ -10,24 +12,28 @@ use std::time::Instant;
 
 use anyhow::{Context as _, Result, bail};
 use assay_ledger::Ledger;
-use assay_model::{BisectMeasure, COUNT_THRESHOLD, Counting, Experiment, Origin, StudyRecord};
-use assay_plan::{Request, SetupRequest, SystemRequest, THRESHOLD, WatchRequest};
-use assay_study::{WatchSearch, suspect};
+use assay_model::{BisectMeasure, COUNT_THRESHOLD, CellId, Counting, WatchPart, counted};
+use assay_plan::{Plan, Request, SetupRequest, SystemRequest, THRESHOLD, WatchRequest};
+use assay_report::Watched;
+use assay_study::{Suspicion, suspect};
 
 use crate::advice::Advised;
-use crate::bisect::{self, First, Terms, Wanted, Wish};
+use crate::bisect::{self, Terms, Wanted, Wish};
 use crate::cli::{self, Measuring};
 use crate::exit::Exit;
-use crate::progress::Progress;
-use crate::state_lock::{Locked, StateLock};
-use crate::study::{self, NoResume, OtherMachine};
-use crate::systems::{Environment, environment, key, machine_facts, on_disk};
-use crate::{compare, paths, recorded, report, workload};
-use told::{Seen, told};
-use values::{Line, Searched, Versions};
+use crate::progress::{Progress, print};
+use crate::study::{self, Stopped};
+use crate::systems::{Environment, environment, machine_facts, on_disk};
+use crate::{compare, paths, report, workload};
+use history::{History, studies, with_baseline};
+use kept::Kept;
+use values::{Line, Newest, Versions};
 
-/// Seconds of all searches of a run, unless the file says otherwise.
+/// Seconds after which a run begins no more searches, unless the file says otherwise.
 const SEARCHES_S: f64 = 3600.0;
+
+/// Seconds of the comparisons of a search.
+const SEARCH_S: f64 = 1800.0;
 
 /// The newest commits that are tried until one builds.
 const TRIED: usize = 5;
@@ -37,7 +43,8 @@ pub(crate) fn watch(args: &cli::Watch, cache_dir: Option<&Path>) -> Result<Exit>
     report::check(&args.measuring.output, None, &args.measuring.ledger)?;
     let Measuring { accept_expired_index, quiet, .. } = args.measuring;
     let (asked, request) = read(&args.watch_file, quiet)?;
-    let range = Wanted::read(&asked.range, asked.commits.as_deref())?;
+    let directory = args.watch_file.parent().unwrap_or(Path::new(""));
+    let range = Wanted::read(&asked.range, asked.commits.as_deref())?.within(directory);
     if range.place.is_none() && !asked.paths.is_empty() {
         bail!(Advised::new(
             "`paths` narrows commits, but `range` names releases",
@@ -46,57 +53,46 @@ pub(crate) fn watch(args: &cli::Watch, cache_dir: Option<&Path>) -> Result<Exit>
     }
     let progress = Progress::new(quiet);
     let offline = args.measuring.offline || request.offline;
-    let is_expired_accepted = accept_expired_index || request.accept_expired_index;
-    let env = environment(cache_dir, offline, is_expired_accepted, &progress)?;
+    let accept_expired_index = accept_expired_index || request.accept_expired_index;
+    let env = environment(cache_dir, offline, accept_expired_index, &progress)?;
     let file = paths::ledger_file(args.measuring.ledger.file.as_deref())?;
     let mut ledger = Ledger::open(&file)?;
-    let _lock = held(&file, &range)?;
-    let range = with_baseline(range, &ledger)?;
-    let found = bisect::first(&[range], &asked.paths, request.source.as_deref(), &env)?;
-    let versions = Versions::new(found.all());
-    let request = Request { offline, accept_expired_index: is_expired_accepted, ..request };
+    let name = asked.name.clone().unwrap_or_else(|| {
+        let stem = args.watch_file.file_stem().unwrap_or_default();
+        stem.to_string_lossy().into_owned()
+    });
+    let kept = Kept::take(&file, &name)?;
+    let part = WatchPart { name, range: range.words() };
+    let range = with_baseline(range, &ledger, &part)?;
+    let found =
+        bisect::first(std::slice::from_ref(&range), &asked.paths, request.source.as_deref(), &env)?;
+    let source = found.source.clone().or(request.source.clone());
+    let request = Request { source, offline, accept_expired_index, ..request };
+    let versions = Versions::new(found.watched());
     let mut watching = Watching {
-        began: Instant::now(),
+        is_of_commits: found.is_of_commits,
+        part,
         asked,
+        range,
         request,
-        found,
         versions,
+        cells: Vec::new(),
         file,
         env: &env,
         ledger: &mut ledger,
         new: Vec::new(),
-        unusable: Vec::new(),
-        ended: BTreeSet::new(),
-        waiting: 0,
+        notes: Vec::new(),
+        is_incomplete: false,
     };
     let end = watching.run()?;
     progress.finish();
-    let (lines, searches) = watching.known()?;
-    let seen = Seen {
-        range: &watching.found.range,
-        is_of_commits: watching.found.is_of_commits,
-        versions: &watching.versions,
-        new: &watching.new,
-        unusable: &watching.unusable,
-        ended: &watching.ended,
-        waiting: watching.waiting,
-        is_interrupted: end == End::Interrupted,
-    };
-    let page = told(&seen, &lines, &searches);
+    let told = kept.told();
+    let page = watching.page(end, &told)?;
     report::put(&args.measuring.output, &assay_report::watched(&page))?;
-    if let Some(program) = args.run_on_found.as_deref() {
-        for line in &page.lines {
-            for change in line.changes.iter().filter(|it| it.is_new) {
-                let [after, version] = [change.after, change.at].map(|at| page.versions.get(at));
-                let Some(version) = version else { continue };
-                let (search, test) = (&change.search, &line.test);
-                bisect::Found { search, test, version, after, step: change.step }.run(program)?;
-            }
-        }
-    }
+    let is_told = tell(&page, &kept, args.run_on_found.as_deref())?;
     Ok(match end {
         End::Interrupted => Exit::Interrupted,
-        End::Done if watching.lacks_newest() => Exit::Incomplete,
+        End::Done if watching.is_incomplete || !is_told => Exit::Incomplete,
         End::Done => Exit::Done,
     })
 }
@@ -115,44 +111,27 @@ fn read(file: &Path, quiet: bool) -> Result<(WatchRequest, Request)> {
     Ok((asked, Request { twin, ..request }))
 }
 
-/// The range from the baseline that its studies have had so far. A series as the first end stands for the release that
-/// was the baseline at first; what is its newest one changes.
-fn with_baseline(range: Wanted, ledger: &Ledger) -> Result<Wanted> {
-    let [first, last] = range.ends.clone();
-    let series = format!("{first}.");
-    for summary in ledger.studies()?.iter().filter(|it| !it.is_reported) {
-        let Some(base) = summary.systems.first().filter(|name| name.contains(&series)) else {
-            continue;
-        };
-        let Ok(spec) = assay_plan::parse_system(base) else { continue };
-        let Origin::Version(version) = &spec.origin else { continue };
-        let is_searched = || ledger.read(&summary.id).map(|it| it.study.bisect.is_some());
-        if range.release(version).words == *base && version.starts_with(&series) && !is_searched()?
-        {
-            return Ok(range.clone().between_ends([version.clone(), last]));
+/// Runs the program for each change that is new, and notes which ones it was told. Returns whether it took them all.
+fn tell(page: &Watched<'_>, kept: &Kept, program: Option<&str>) -> Result<bool> {
+    let mut failed = BTreeSet::new();
+    let mut searches = BTreeSet::new();
+    for line in &page.lines {
+        for change in line.changes.iter().filter(|it| it.is_new) {
+            let [after, version] = [change.after, change.at].map(|at| page.versions.get(at));
+            let (Some(version), Some(program)) = (version, program) else { continue };
+            let (search, test) = (&change.search, &line.test);
+            let found = bisect::Found { search, test, version, after, step: change.step };
+            if let Err(error) = found.run(program) {
+                print(&format!("error: {error:#}"));
+                failed.insert(&change.search);
+            }
         }
+        searches.extend(line.changes.iter().filter(|it| it.is_new).map(|it| &it.search));
     }
-    Ok(range)
-}
-
-/// Takes the watch of a range for this process: a timer may start it while it still runs.
-fn held(ledger: &Path, range: &Wanted) -> Result<StateLock> {
-    let ledger = std::path::absolute(ledger)?;
-    let name = key(&[&ledger.to_string_lossy(), &range.words()]);
-    let path = paths::state_dir()?.join("watches").join(name);
-    let lock = StateLock::take(path, true).map_err(|error| match error.downcast::<Locked>() {
-        Ok(Locked { pid }) => {
-            let by = pid.map(|pid| format!(" by process {pid}")).unwrap_or_default();
-            let what = format!("`{}` is being watched{by}", range.words());
-            Advised::new(
-                what,
-                "wait until that ends; an interrupted watch goes on when it is run again",
-            )
-            .into()
-        }
-        Err(error) => error,
-    })?;
-    lock.context("the watch cannot be locked")
+    for search in searches.difference(&failed) {
+        kept.tell(search)?;
+    }
+    Ok(failed.is_empty())
 }
 
 /// How a run ended.
@@ -164,54 +143,89 @@ enum End {
 
 /// A run of a watch.
 struct Watching<'a, 'e> {
-    began: Instant,
+    part: WatchPart,
     asked: WatchRequest,
+    range: Wanted,
+    is_of_commits: bool,
     /// What each study asks for, without its systems.
     request: Request,
-    found: First,
     versions: Versions,
+    /// The tests and setups of a study.
+    cells: Vec<CellId>,
     file: PathBuf,
     env: &'a Environment<'e>,
     ledger: &'a mut Ledger,
     /// The versions that this run measured.
     new: Vec<usize>,
-    /// The versions that this run could not use, and why.
-    unusable: Vec<(usize, String)>,
-    /// The searches that this run ended.
-    ended: BTreeSet<String>,
-    /// Suspected changes for which this run had no time.
-    waiting: usize,
+    /// What the reader must know.
+    notes: Vec<String>,
+    /// Whether something that should have been measured or searched was not.
+    is_incomplete: bool,
+}
+
+/// A search that is wanted.
+struct Want {
+    line: usize,
+    ends: [usize; 2],
+    significance: f64,
 }
 
 impl Watching<'_, '_> {
     fn run(&mut self) -> Result<End> {
+        let all = [0, self.versions.all.len() - 1];
+        if all[1] == 0 {
+            self.notes.push("there is nothing newer than the baseline".to_owned());
+            return Ok(End::Done);
+        }
+        self.cells = self.plan(&all)?.study.cells.iter().map(|it| it.id).collect();
         if self.finish_unfinished()? == End::Interrupted || self.measure()? == End::Interrupted {
             return Ok(End::Interrupted);
         }
         self.search_on()
     }
 
-    /// Finishes a study that was cut off.
+    fn history(&self) -> Result<History> {
+        History::read(self.ledger, &self.part, &self.versions, &self.cells)
+    }
+
+    fn page(&self, end: End, told: &BTreeSet<String>) -> Result<Watched<'_>> {
+        let mut notes = self.notes.clone();
+        if end == End::Interrupted {
+            notes.push("the run was interrupted; run it again to go on".to_owned());
+        }
+        Ok(Watched {
+            range: self.range.words(),
+            is_of_commits: self.is_of_commits,
+            versions: &self.versions.all,
+            new: self.new.clone(),
+            lines: told::lines(&self.history()?, &self.versions, told),
+            notes,
+        })
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.env.interrupt.check().is_err()
+    }
+
+    /// Finishes a study that was cut off. One that cannot go on is measured anew.
     fn finish_unfinished(&mut self) -> Result<End> {
-        for record in self.studies(|finished| !finished)? {
-            if !assay_plan::request_of(&record.study)
-                .is_some_and(|request| bisect::is_alike(&request, &self.request))
-            {
+        let known = self.history()?.measured;
+        for record in studies(self.ledger, &self.part, false)? {
+            let request = assay_plan::request_of(&record.study);
+            if !request.is_some_and(|it| bisect::is_alike(&it, &self.request)) {
                 continue;
             }
-            let id = record.study.id.clone();
+            let id = &record.study.id;
             self.env.progress.note(&format!("going on with study {id}"));
-            match study::resume(&id, None, self.env, self.ledger) {
+            match study::resume(id, None, self.env, self.ledger) {
                 Ok(_) => {
-                    self.new.extend(self.versions.measured(&record).into_iter().flatten().skip(1))
+                    let places = record.systems.iter().filter_map(|it| self.versions.place_of(it));
+                    self.new.extend(places.filter(|it| *it > 0 && !known.contains(it)));
                 }
-                Err(_) if self.env.interrupt.check().is_err() => return Ok(End::Interrupted),
-                Err(stopped)
-                    if stopped.error.is::<NoResume>() || stopped.error.is::<OtherMachine>() =>
-                {
-                    self.env.progress.note(&format!("it is measured anew: {}", stopped.error));
+                Err(_) if self.is_interrupted() => return Ok(End::Interrupted),
+                Err(Stopped { error, .. }) => {
+                    self.env.progress.note(&format!("it cannot go on: {error:#}"));
                 }
-                Err(stopped) => return Err(stopped.error),
             }
         }
         Ok(End::Done)
@@ -219,142 +233,193 @@ impl Watching<'_, '_> {
 
     /// Measures what is new.
     fn measure(&mut self) -> Result<End> {
-        let mut measured: BTreeSet<usize> = BTreeSet::new();
-        for record in self.studies(|finished| finished)? {
-            measured.extend(self.versions.measured(&record).into_iter().flatten());
-        }
-        let measured: Vec<usize> = measured.into_iter().collect();
-        let mut places = BTreeSet::from([0]);
-        let mut new = Vec::new();
-        for (before, newest) in self.versions.new_ones(&measured) {
-            let Some(usable) = self.usable(newest, &measured)? else { continue };
-            places.extend(before);
-            places.insert(usable);
-            new.push(usable);
-        }
-        if self.env.interrupt.check().is_err() {
-            return Ok(End::Interrupted);
+        let mut known = self.history()?.measured;
+        let mut new: Vec<Newest> = Vec::new();
+        for newest in self.versions.newest() {
+            if known.contains(&newest) {
+                continue;
+            }
+            let version = self.usable(newest, &known)?;
+            if self.is_interrupted() {
+                return Ok(End::Interrupted);
+            }
+            let Some(version) = version.filter(|it| !known.contains(it)) else { continue };
+            let before = known.range(1..version).next_back().copied();
+            new.push(Newest { version, before });
+            known.insert(version);
         }
         if new.is_empty() {
             self.env.progress.note("nothing new to measure");
             return Ok(End::Done);
         }
-        let versions: Vec<_> = places.iter().filter_map(|at| self.versions.all.get(*at)).collect();
-        let systems = versions.iter().map(|it| SystemRequest::of(&it.words)).collect();
-        let names: Vec<&str> = versions.iter().map(|it| it.name.as_str()).collect();
-        self.env.progress.note(&format!("comparing {}", names.join(", ")));
-        let source = self.found.source.clone().or(self.request.source.clone());
-        let request = Request { systems, source, ..self.request.clone() };
-        let cache_dir = &self.env.cache_dir;
-        let suite = workload::suite(&request)?;
-        let plan = assay_plan::plan_of(&request, machine_facts(cache_dir)?, suite);
-        let plan = plan.map_err(|error| on_disk(error, cache_dir))?;
-        match study::run(plan, self.env, self.ledger) {
-            Ok(_) => self.new.extend(new),
-            Err(_) if self.env.interrupt.check().is_err() => return Ok(End::Interrupted),
-            Err(stopped) => return Err(stopped.error),
+        // Together, they share the baseline. One that does not start must not keep the others from being measured.
+        let together = self.compare(&new);
+        if self.is_interrupted() {
+            return Ok(End::Interrupted);
+        }
+        let Err(Stopped { study, error }) = together else { return Ok(End::Done) };
+        if study.is_some() || !is_of_server(&error) {
+            return Err(error);
+        }
+        for it in new.iter().filter(|_| new.len() > 1) {
+            let outcome = self.compare(&[*it]);
+            if self.is_interrupted() {
+                return Ok(End::Interrupted);
+            }
+            if let Err(Stopped { error, .. }) = outcome {
+                self.lack(it.version, &error);
+                self.is_incomplete = true;
+            }
+        }
+        if let [only] = new.as_slice() {
+            self.lack(only.version, &error);
+            self.is_incomplete = true;
         }
         Ok(End::Done)
     }
 
+    /// Notes that a version cannot be measured.
+    fn lack(&mut self, version: usize, why: &dyn std::fmt::Display) {
+        let why = format!("{why:#}");
+        let why = why.lines().next().unwrap_or_default();
+        let name = self.versions.all.get(version).map_or("", |it| it.name.as_str());
+        self.env.progress.failed(name, &format!("is skipped: {why}"));
+        self.notes.push(format!("{name} could not be measured: {why}"));
+    }
+
+    /// Compares versions with the baseline and with what was measured last.
+    fn compare(&mut self, new: &[Newest]) -> Result<(), Stopped> {
+        let mut places = BTreeSet::from([0]);
+        places.extend(new.iter().flat_map(|it| [Some(it.version), it.before]).flatten());
+        let places: Vec<usize> = places.into_iter().collect();
+        let unnamed = |error| Stopped { study: None, error };
+        let plan = self.plan(&places).map_err(unnamed)?;
+        let names = plan.systems.iter().map(|it| it.name.as_str()).collect::<Vec<_>>().join(", ");
+        self.env.progress.note(&format!("comparing {names}"));
+        study::run(plan, self.env, self.ledger)?;
+        self.new.extend(new.iter().map(|it| it.version));
+        Ok(())
+    }
+
+    /// The plan of a study of these versions.
+    fn plan(&self, places: &[usize]) -> Result<Plan> {
+        let versions = places.iter().filter_map(|at| self.versions.all.get(*at));
+        let systems = versions.map(|it| SystemRequest::of(&it.words)).collect();
+        let request = Request { systems, ..self.request.clone() };
+        let cache_dir = &self.env.cache_dir;
+        let suite = workload::suite(&request)?;
+        let plan = assay_plan::plan_of(&request, machine_facts(cache_dir)?, suite);
+        let mut plan = plan.map_err(|error| on_disk(error, cache_dir))?;
+        plan.study.watch = Some(self.part.clone());
+        Ok(plan)
+    }
+
     /// A version that can be had: of commits, one before it if it does not build.
-    fn usable(&mut self, newest: usize, measured: &[usize]) -> Result<Option<usize>> {
-        let source = self.found.source.clone().or(self.request.source.clone());
-        let tried = if self.found.is_of_commits { TRIED } else { 1 };
-        for at in (1..=newest).rev().take(tried).take_while(|at| !measured.contains(at)) {
+    fn usable(&mut self, newest: usize, known: &BTreeSet<usize>) -> Result<Option<usize>> {
+        let tried = if self.is_of_commits { TRIED } else { 1 };
+        for at in (1..=newest).rev().take(tried) {
             let Some(version) = self.versions.all.get(at) else { continue };
-            let lacking = bisect::lacking(
-                &version.words,
-                source.as_deref(),
-                self.found.is_of_commits,
-                self.env,
-            );
-            match lacking {
+            // A commit after it cannot be had; what was measured stands for it.
+            if known.contains(&at) {
+                return Ok(Some(at));
+            }
+            let source = self.request.source.as_deref();
+            match bisect::lacking(&version.words, source, self.is_of_commits, self.env) {
                 Ok(None) => return Ok(Some(at)),
-                Ok(Some(why)) => {
-                    let why = why.lines().next().unwrap_or_default().to_owned();
-                    self.env.progress.failed(&version.name, &format!("is skipped: {why}"));
-                    self.unusable.push((at, why));
-                }
-                Err(_) if self.env.interrupt.check().is_err() => return Ok(None),
+                Ok(Some(why)) => self.lack(at, &why),
+                Err(_) if self.is_interrupted() => return Ok(None),
                 Err(error) => return Err(error),
             }
         }
+        self.is_incomplete = true;
         Ok(None)
-    }
-
-    /// Whether a newest version could not be measured, or any before it.
-    fn lacks_newest(&self) -> bool {
-        self.unusable.iter().any(|(at, _)| self.new.iter().all(|new| new + TRIED < *at))
     }
 
     /// Searches for what changed between versions that were measured.
     fn search_on(&mut self) -> Result<End> {
+        let began = Instant::now();
         let most_s = self.asked.searches_s.unwrap_or(SEARCHES_S);
-        let mut tried: BTreeSet<(usize, [usize; 2])> = BTreeSet::new();
+        let mut tried: BTreeSet<(BisectMeasure, String, [usize; 2])> = BTreeSet::new();
         loop {
-            let (lines, searches) = self.known()?;
-            let mut wanted = self.wanted(&lines, &searches);
-            wanted.retain(|it| !tried.contains(it));
-            let Some(&(place, ends)) = wanted.first() else { return Ok(End::Done) };
-            let left_s = most_s - self.began.elapsed().as_secs_f64();
-            if left_s < bisect::COMPARISON_S {
-                self.waiting = wanted.len();
+            let history = self.history()?;
+            let mut wanted = self.wanted(&history);
+            let line = |it: &Want| history.lines.get(it.line);
+            let key = |it: &Want| line(it).map(|line| (line.measure, line.test.clone(), it.ends));
+            wanted.retain(|it| key(it).is_some_and(|key| !tried.contains(&key)));
+            let Some(want) = wanted.first() else { return Ok(End::Done) };
+            if began.elapsed().as_secs_f64() >= most_s {
+                let all = counted(wanted.len() as u64, "suspected change");
+                self.notes.push(format!(
+                    "the time for searches was over: the next run searches for {all}"
+                ));
                 return Ok(End::Done);
             }
-            tried.insert((place, ends));
-            let Some(line) = lines.get(place) else { continue };
-            let Some(wish) = self.wish(line, ends, left_s) else { continue };
+            tried.extend(key(want));
+            let Some(line) = line(want) else { continue };
+            let Some(wish) = self.wish(line, want.ends) else { continue };
             let [first, last] = &wish.ranges.first().context("there is nothing to search")?.ends;
             self.env.progress.note(&format!(
                 "{} may have changed between {first} and {last}; searching there",
                 line.test
             ));
-            if bisect::search(&wish, &self.file, self.env, self.ledger)? {
-                return Ok(End::Interrupted);
+            match bisect::search(&wish, &self.file, self.env, self.ledger) {
+                Ok(is_interrupted) if is_interrupted => return Ok(End::Interrupted),
+                Ok(_) => {}
+                Err(_) if self.is_interrupted() => return Ok(End::Interrupted),
+                Err(error) => {
+                    self.notes.push(format!("the search in {} failed: {error:#}", line.test));
+                    self.is_incomplete = true;
+                }
             }
-            let (_, now) = self.known()?;
-            let new = now.into_iter().filter(|it| it.known.has_ended).map(|it| it.known.id);
-            let before: BTreeSet<String> = (searches.into_iter())
-                .filter(|it| it.known.has_ended)
-                .map(|it| it.known.id)
-                .collect();
-            self.ended.extend(new.filter(|id| !before.contains(id)));
         }
     }
 
-    /// The searches that are worthwhile: those that were cut off, then the most significant one of each line. What was
-    /// counted explains what is timed.
-    fn wanted(&self, lines: &[Line], searches: &[Searched]) -> Vec<(usize, [usize; 2])> {
-        let cut_off = searches.iter().filter(|it| !it.known.has_ended);
-        let mut wanted: Vec<(usize, [usize; 2])> = cut_off.map(|it| (it.line, it.ends)).collect();
-        for (place, line) in lines.iter().enumerate() {
-            let own = searches.iter().filter(|it| it.line == place && it.known.has_ended);
-            let mut known: Vec<WatchSearch> = own
-                .map(|it| WatchSearch { ends: it.ends, has_found: !it.known.steps.is_empty() })
-                .collect();
-            let counted = searches.iter().filter(|it| {
-                line.measure != BisectMeasure::Instructions
-                    && it.known.measure == BisectMeasure::Instructions
-                    && lines.get(it.line).is_some_and(|it| it.test == line.test)
-            });
-            for ([after, at], _) in counted.flat_map(|it| &it.known.steps) {
-                let places = [self.versions.place(after), self.versions.place(at)];
-                if let [Some(after), Some(at)] = places {
-                    known.push(WatchSearch { ends: [after, at], has_found: true });
-                }
+    /// The searches that are worthwhile: those that were cut off, then the most significant ones.
+    fn wanted(&self, history: &History) -> Vec<Want> {
+        let mut wanted = Vec::new();
+        for it in history.searches.iter().filter(|it| !it.known.has_ended) {
+            let wish = it.ends.and_then(|ends| self.wish(history.lines.get(it.line)?, ends));
+            if let (Some(ends), Some(true)) = (it.ends, wish.map(|wish| wish.is(&it.known))) {
+                wanted.push(Want { line: it.line, ends, significance: f64::INFINITY });
             }
-            let threshold = match line.measure {
-                BisectMeasure::Instructions => COUNT_THRESHOLD,
-                _ => self.request.threshold.unwrap_or(THRESHOLD),
-            };
-            let noise = self.terms(line.measure).of_watch(threshold);
-            wanted.extend(suspect(&line.values, &known, noise).map(|ends| (place, ends)));
         }
+        for (place, line) in history.lines.iter().enumerate() {
+            let ended = || history.searches.iter().filter(|it| it.known.has_ended);
+            // What was counted explains what is timed.
+            let explains = |it: &&history::Searched| {
+                it.known.measure == BisectMeasure::Instructions
+                    && !it.known.steps.is_empty()
+                    && history.lines.get(it.line).is_some_and(|it| it.test == line.test)
+            };
+            let own = ended().filter(|it| it.line == place);
+            let counted =
+                ended().filter(|it| line.measure != BisectMeasure::Instructions && explains(it));
+            let known: Vec<_> = own.chain(counted).flat_map(|it| it.says(&self.versions)).collect();
+            let noise = self.terms(line.measure).of_watch(self.threshold(line.measure));
+            let suspicion = suspect(&line.values, &known, noise);
+            wanted.extend(suspicion.map(|Suspicion { ends, significance }| Want {
+                line: place,
+                ends,
+                significance,
+            }));
+        }
+        wanted.sort_by(|a, b| b.significance.total_cmp(&a.significance));
         wanted
     }
 
-    fn wish(&self, line: &Line, ends: [usize; 2], budget_s: f64) -> Option<Wish> {
+    /// The least change of practical interest.
+    fn threshold(&self, measure: BisectMeasure) -> f64 {
+        let own = self.request.threshold;
+        match measure {
+            BisectMeasure::Instructions if self.request.count == Counting::Only => {
+                own.unwrap_or(COUNT_THRESHOLD)
+            }
+            BisectMeasure::Instructions => COUNT_THRESHOLD,
+            _ => own.unwrap_or(THRESHOLD),
+        }
+    }
+
+    fn wish(&self, line: &Line, ends: [usize; 2]) -> Option<Wish> {
         let [first, last] = ends.map(|at| self.versions.all.get(at));
         let names = [first?.name.clone(), last?.name.clone()];
         let setup = SetupRequest {
@@ -362,71 +427,23 @@ impl Watching<'_, '_> {
             tables: Some(line.setup.tables),
             rows: Some(line.setup.rows),
         };
-        let source = self.found.source.clone().or(self.request.source.clone());
-        let tests = vec![line.test.clone()];
-        let request = Request { tests, setups: vec![setup], source, ..self.request.clone() };
+        let (tests, setups) = (vec![line.test.clone()], vec![setup]);
         Some(Wish {
-            ranges: vec![self.found.range.clone().between_ends(names)],
+            ranges: vec![self.range.clone().between_ends(names)],
             paths: self.asked.paths.clone(),
             measure: line.measure,
-            request,
-            budget_s,
+            request: bisect::without_effort(Request { tests, setups, ..self.request.clone() }),
+            budget_s: SEARCH_S,
+            watch: Some(self.part.clone()),
         })
     }
 
     fn terms(&self, measure: BisectMeasure) -> Terms {
-        Terms { measure, is_of_commits: self.found.is_of_commits, comparisons_max: 0 }
+        Terms { measure, is_of_commits: self.is_of_commits, comparisons_max: 0 }
     }
+}
 
-    /// The studies of the watch, by whether they are finished, the oldest first.
-    fn studies(&self, is_meant: impl Fn(bool) -> bool) -> Result<Vec<StudyRecord>> {
-        let base = self.versions.all.first().map_or("", |it| it.name.as_str());
-        let mut records = Vec::new();
-        for summary in self.ledger.studies()? {
-            let has_base = summary.systems.first().is_some_and(|name| name.contains(base));
-            if !is_meant(summary.finished) || summary.is_reported || !has_base {
-                continue;
-            }
-            let record = recorded::read(self.ledger, &summary.id)?;
-            if self.versions.measured(&record).is_some() {
-                records.push(record);
-            }
-        }
-        Ok(records)
-    }
-
-    /// What the ledger says of the versions.
-    fn known(&self) -> Result<(Vec<Line>, Vec<Searched>)> {
-        let mut lines = Vec::new();
-        for record in self.studies(|finished| finished)? {
-            let measures: &[BisectMeasure] = match record.study.experiment {
-                Experiment::Counted => &[BisectMeasure::Instructions],
-                _ => &[BisectMeasure::Instructions, BisectMeasure::Qps],
-            };
-            let judgement = assay_verdict::judge(&record);
-            let judged = (&record, &judgement);
-            values::add(&mut lines, judged, &self.versions, measures, |it| self.terms(it));
-        }
-        lines.sort_by(|a, b| (&a.test, a.setup, a.measure).cmp(&(&b.test, b.setup, b.measure)));
-        let product = self.found.range.product.to_string();
-        let known = bisect::known(self.ledger, |part| part.range.starts_with(&product))?;
-        let searches = known.into_iter().filter_map(|known| {
-            let is_of = |line: &Line| {
-                let setup = known.request.setups.first();
-                known.request.tests == [line.test.clone()]
-                    && known.measure == line.measure
-                    && setup.is_some_and(|it| {
-                        it.rows.is_none_or(|rows| rows == line.setup.rows)
-                            && it.tables.is_none_or(|tables| tables == line.setup.tables)
-                            && it.clients.as_ref().is_none_or(|it| *it == [line.setup.clients])
-                    })
-            };
-            let line = lines.iter().position(is_of)?;
-            let [first, last] = &known.ends;
-            let ends = [self.versions.place(first)?, self.versions.place(last)?];
-            Some(Searched { known, line, ends })
-        });
-        let searches = searches.collect();
-        Ok((lines, searches))
-    }
+/// Whether a server is at fault, rather than the machine.
+fn is_of_server(error: &anyhow::Error) -> bool {
+    error.chain().any(|it| it.downcast_ref::<assay_servers::Error>().is_some())
 }

@@ -1,11 +1,13 @@
 //! What the studies of a watch say of its versions. Pure.
 
-use assay_model::{BisectMeasure, BisectVersion, Setup, StudyRecord, SystemSpec};
+use assay_model::{
+    BisectMeasure, BisectVersion, CellId, Origin, Setup, StudyRecord, System, SystemSpec,
+};
 use assay_plan::parse_system;
 use assay_study::WatchValue;
 use assay_verdict::Judgement;
 
-use crate::bisect::{Known, Terms, error, maker, value};
+use crate::bisect::{error, maker, value};
 
 /// The values of a test by one measure.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,19 +18,18 @@ pub(super) struct Line {
     pub(super) values: Vec<WatchValue>,
 }
 
-/// A search of the watch.
-pub(super) struct Searched {
-    pub(super) known: Known,
-    /// Index of the line of values that it explains.
-    pub(super) line: usize,
-    /// The places of its ends.
-    pub(super) ends: [usize; 2],
-}
-
 /// The versions that are watched, in order. The first one is the baseline.
 pub(super) struct Versions {
     pub(super) all: Vec<BisectVersion>,
     specs: Vec<Option<SystemSpec>>,
+}
+
+/// A version that is new, and the one to compare it with if there is one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Newest {
+    pub(super) version: usize,
+    /// The last version of the same series, or of an earlier one, that was measured.
+    pub(super) before: Option<usize>,
 }
 
 impl Versions {
@@ -42,64 +43,63 @@ impl Versions {
         self.all.iter().position(|it| it.words == version.words)
     }
 
-    fn place_of(&self, spec: &SystemSpec) -> Option<usize> {
-        self.specs.iter().position(|it| it.as_ref() == Some(spec))
+    /// The place of a system's version; `None` for one that is no longer among them, such as a commit of a branch that
+    /// was rebased.
+    pub(super) fn place_of(&self, system: &System) -> Option<usize> {
+        self.specs.iter().position(|it| it.as_ref() == Some(&system.spec))
     }
 
-    /// The places of a study's systems, if it compared versions with the baseline, and nothing else.
-    pub(super) fn measured(&self, record: &StudyRecord) -> Option<Vec<usize>> {
-        let places = record.systems.iter().map(|it| self.place_of(&it.spec));
-        let places: Option<Vec<usize>> = places.collect();
-        places.filter(|it| it.len() > 1 && it.first() == Some(&0) && record.study.bisect.is_none())
-    }
-
-    /// The newest version of each series, and the one to compare it with: the last one before it that was measured.
-    /// What was measured already is left out.
-    pub(super) fn new_ones(&self, measured: &[usize]) -> Vec<(Option<usize>, usize)> {
+    /// The newest version of each series. Commits are of one branch.
+    pub(super) fn newest(&self) -> Vec<usize> {
         let series = |at: usize| {
             let spec = self.specs.get(at)?.as_ref()?;
             let name = &self.all.get(at)?.name;
-            // Commits are of one branch.
-            let is_release = matches!(spec.origin, assay_model::Origin::Version(_));
-            Some(if is_release { spec.product.series(name).to_owned() } else { String::new() })
+            let is_release = matches!(spec.origin, Origin::Version(_));
+            Some(if is_release { spec.product.series(name) } else { "" })
         };
-        let is_newest = |at: &usize| series(at + 1).is_none_or(|next| Some(next) != series(*at));
-        let newest = (1..self.all.len()).filter(is_newest);
-        let mut known = measured.to_vec();
-        let mut new = Vec::new();
-        for at in newest.filter(|at| !measured.contains(at)) {
-            new.push((known.iter().copied().filter(|it| *it < at && *it > 0).max(), at));
-            known.push(at);
-        }
-        new
+        let is_last = |at: &usize| series(at + 1).is_none_or(|next| Some(next) != series(*at));
+        (1..self.all.len()).filter(is_last).collect()
     }
 }
 
-/// The values of all tests of a study, added to those of earlier ones.
+/// Adds what a study says of some tests.
 pub(super) fn add(
     lines: &mut Vec<Line>,
     (record, judgement): (&StudyRecord, &Judgement),
     versions: &Versions,
-    measures: &[BisectMeasure],
-    terms: impl Fn(BisectMeasure) -> Terms,
+    cells: &[CellId],
+    sources: &mut Vec<String>,
 ) {
-    for &measure in measures {
-        for cell in judgement.cells.iter().filter(|it| it.system != 0) {
-            let system = record.systems.get(cell.system).filter(|it| !it.is_twin);
-            let place = system.and_then(|it| versions.place_of(&it.spec));
-            let ratio = value(measure, cell).filter(|it| !it.is_bound() && it.value > 0.0);
-            let (Some(version), Some(ratio)) = (place, ratio) else { continue };
-            let [base, other] = [0, cell.system].map(|system| maker(record, system));
-            let source = terms(measure).source(base.as_deref(), other.as_deref());
-            let se = error(ratio).hypot(source);
-            let value = WatchValue { version, log_ratio: ratio.value.ln(), se };
-            let (test, setup) = (cell.cell.test.name(), cell.cell.setup);
+    let mut source = |system: usize| {
+        let name = maker(record, system).unwrap_or_default();
+        sources.iter().position(|it| *it == name).unwrap_or_else(|| {
+            sources.push(name);
+            sources.len() - 1
+        })
+    };
+    for measure in [BisectMeasure::Instructions, BisectMeasure::Qps] {
+        for judged in judgement.cells.iter().filter(|it| it.system != 0) {
+            let system = record.systems.get(judged.system).filter(|it| !it.is_twin);
+            let version = system.and_then(|it| versions.place_of(it));
+            let ratio = value(measure, judged).filter(|it| !it.is_bound() && it.value > 0.0);
+            let (Some(version), Some(ratio)) = (version, ratio) else { continue };
+            let (test, setup) = (judged.cell.test.name(), judged.cell.setup);
+            if !cells.iter().any(|it| it.test.name() == test && it.setup == setup) {
+                continue;
+            }
+            let value = WatchValue {
+                version,
+                log_ratio: ratio.value.ln(),
+                se: error(ratio),
+                source: source(judged.system),
+            };
             let is_it =
                 |it: &&mut Line| (it.test.as_str(), it.setup, it.measure) == (test, setup, measure);
             match lines.iter_mut().find(is_it) {
                 Some(line) => line.values.push(value),
                 None => {
-                    let baseline = WatchValue { version: 0, log_ratio: 0.0, se: 0.0 };
+                    let baseline =
+                        WatchValue { version: 0, log_ratio: 0.0, se: 0.0, source: source(0) };
                     let (test, values) = (test.to_owned(), vec![baseline, value]);
                     lines.push(Line { test, setup, measure, values });
                 }
@@ -112,34 +112,22 @@ pub(super) fn add(
 mod tests {
     use super::*;
 
-    fn versions(names: &[&str]) -> Versions {
-        let version = |name: &&str| BisectVersion {
-            words: format!("mariadb@{name}"),
-            name: (*name).to_owned(),
+    fn versions(words: &[&str]) -> Versions {
+        let version = |words: &&str| BisectVersion {
+            words: (*words).to_owned(),
+            name: words.split(['@', '#']).next_back().unwrap().to_owned(),
             title: None,
         };
-        Versions::new(names.iter().map(version).collect())
+        Versions::new(words.iter().map(version).collect())
     }
 
     #[test]
-    fn the_newest_version_of_each_series_is_new_until_it_was_measured() {
-        let all = versions(&["10.11.3", "10.11.9", "11.4.2", "11.4.5", "11.8.1"]);
-        assert_eq!(all.new_ones(&[]), [(None, 1), (Some(1), 3), (Some(3), 4)]);
-        assert_eq!(all.new_ones(&[0, 1, 3]), [(Some(3), 4)]);
-        assert_eq!(all.new_ones(&[0, 1, 3, 4]), []);
-        assert_eq!(versions(&["10.11.3"]).new_ones(&[]), []);
-        assert_eq!(versions(&["11.4.1", "11.4.2", "11.4.3"]).new_ones(&[1]), [(Some(1), 2)]);
-    }
-
-    #[test]
-    fn commits_are_of_one_branch() {
-        let version = |name: &str| BisectVersion {
-            words: format!("postgres@git:/pg#{name}"),
-            name: name.to_owned(),
-            title: None,
-        };
-        let all = Versions::new(["aa", "bb", "cc"].map(version).to_vec());
-        assert_eq!(all.new_ones(&[]), [(None, 2)]);
-        assert_eq!(all.new_ones(&[2]), []);
+    fn the_newest_versions_are_the_last_ones_of_their_series() {
+        let all = ["10.11.3", "10.11.9", "11.4.2", "11.4.5", "11.8.1"];
+        let all = all.map(|version| format!("mariadb@{version}"));
+        assert_eq!(versions(&all.each_ref().map(String::as_str)).newest(), [1, 3, 4]);
+        assert_eq!(versions(&["mariadb@10.11.3"]).newest(), [0; 0]);
+        let commits = ["aa", "bb", "cc"].map(|id| format!("postgres@git:/pg#{id}"));
+        assert_eq!(versions(&commits.each_ref().map(String::as_str)).newest(), [2]);
     }
 }

@@ -11,6 +11,8 @@ pub struct Change {
     pub id: String,
     /// The date of its author and its subject.
     pub title: String,
+    /// Whether it is an end that changes none of the paths.
+    pub is_aside: bool,
 }
 
 impl Provisioner {
@@ -48,9 +50,11 @@ impl Provisioner {
         for id in [&first, &fork] {
             all.extend(changes(&repository.said(&["log", "--max-count=1", format, id])?));
         }
-        all.extend(between);
+        all.extend(between.iter().cloned());
         all.extend(changes(&repository.said(&["log", "--max-count=1", format, &last])?));
         all.dedup_by(|one, other| one.id == other.id);
+        let is_between = |id: &str| between.iter().any(|it| it.id == id);
+        all.iter_mut().for_each(|it| it.is_aside = !is_between(&it.id));
         Ok(all)
     }
 }
@@ -58,7 +62,7 @@ impl Provisioner {
 fn changes(listing: &str) -> Vec<Change> {
     let of = |line: &str| {
         let (id, title) = line.split_once('\t')?;
-        Some(Change { id: id.to_owned(), title: title.to_owned() })
+        Some(Change { id: id.to_owned(), title: title.to_owned(), is_aside: false })
     };
     listing.lines().filter_map(of).collect()
 }
