@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use anyhow::{Result, bail};
 use assay_ledger::Ledger;
-use assay_model::StudyRecord;
+use assay_model::{Experiment, StudyRecord};
 use assay_verdict::{Judgement, TrendLine};
 
 use crate::advice::Advised;
@@ -31,6 +31,49 @@ pub(crate) struct Found {
     pub(crate) lines: Vec<TrendLine>,
     /// Studies that have the test.
     pub(crate) studies: usize,
+}
+
+/// Why no study of a test has a value to show.
+fn nothing(
+    studies: &[(StudyRecord, Judgement)],
+    test: &str,
+    (system, clients): (Option<&str>, Option<u32>),
+) -> Advised {
+    let records = || studies.iter().map(|(record, _)| record);
+    let of_test =
+        |record: &&StudyRecord| record.study.cells.iter().any(|cell| cell.id.test.name() == test);
+    let listed = |all: BTreeSet<String>| {
+        let some: Vec<String> = all.iter().take(8).cloned().collect();
+        format!("there are {}{}", some.join(", "), if all.len() > 8 { ", ..." } else { "" })
+    };
+    if records().all(|record| record.study.experiment == Experiment::Counted) {
+        return Advised::new(
+            format!("the studies of `{test}` counted instructions, and a trend is one of rates"),
+            "`assay report STUDY` shows the counts; `assay watch` follows them",
+        );
+    }
+    if let Some(clients) = clients {
+        let cells = records().filter(of_test).flat_map(|it| &it.study.cells);
+        let all: BTreeSet<u32> = cells.map(|it| it.id.setup.clients).collect();
+        if !all.contains(&clients) {
+            let all = all.iter().map(u32::to_string).collect();
+            return Advised::new(
+                format!("no study of `{test}` has {clients} clients"),
+                listed(all),
+            );
+        }
+    }
+    let systems = records().flat_map(|it| it.systems.iter().filter(|it| !it.is_base));
+    let all: BTreeSet<String> = systems.map(|it| it.name.clone()).collect();
+    match system {
+        Some(system) if !all.is_empty() => {
+            Advised::new(format!("no system of `{test}` matches `{system}`"), listed(all))
+        }
+        _ => Advised::new(
+            format!("no study of `{test}` has a system beside the base with a value"),
+            "`assay studies` lists the studies",
+        ),
+    }
 }
 
 /// Searches all studies of a ledger for a test.
@@ -76,5 +119,8 @@ pub(crate) fn found(
             && is_named(&system.name)
     });
     let test = matched.first().copied().unwrap_or(test).to_owned();
+    if lines.is_empty() {
+        bail!(nothing(&studies, &test, (system, clients)));
+    }
     Ok(Found { test, lines, studies: all.len() })
 }

@@ -333,10 +333,15 @@ fn a_disk_that_fills_while_measuring_fails_the_test_and_nothing_is_left() {
 fn a_disk_that_fills_while_counting_is_told_and_nothing_is_left() {
     let place = Place::bare();
     let servers = fs_err::read_link(place.cache().join("prefixes")).unwrap();
-    let _disk = SmallDisk::mount(place.cache(), 3 << 30);
-    fs_err::os::unix::fs::symlink(servers, place.cache().join("prefixes")).unwrap();
+    let _disk = SmallDisk::mount(place.cache(), 5 << 30);
+    // valgrind is unpacked beside the servers and then renamed.
+    let tools = servers.with_file_name("tools");
+    fs_err::create_dir_all(&tools).unwrap();
+    for (from, name) in [(servers, "prefixes"), (tools, "tools")] {
+        fs_err::os::unix::fs::symlink(from, place.cache().join(name)).unwrap();
+    }
     let args = ["count", "mariadb@10.11", "mariadb@11.8", "--rows", "10000", "--format", "json"];
-    let mut command = place.command(&[&args[..], &["--tests", "insert,update-index"]].concat());
+    let mut command = place.command(&[&args[..], &["--tests", "insert"]].concat());
     let mut child = command.stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut stderr = std::io::BufReader::new(child.stderr.take().unwrap());
     let mut told = String::new();

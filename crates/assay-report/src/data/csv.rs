@@ -64,6 +64,13 @@ const COLUMNS: &[Column] = &[
     ("reconnects", "/published/reconnects"),
     ("target_tps", "/published/target_tps"),
     ("*", "/published"),
+    ("instructions", "/count/instructions/value"),
+    ("instructions_low", "/count/instructions/low"),
+    ("instructions_high", "/count/instructions/high"),
+    ("instructions_ratio", "/count/ratio/value"),
+    ("instructions_ratio_low", "/count/ratio/low"),
+    ("instructions_ratio_high", "/count/ratio/high"),
+    ("instructions_verdict", "/count/verdict"),
 ];
 
 /// The columns of a study, without stars.

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use assay_model::{Estimate, Setup, StudyRecord, System, Verdict, printable};
+use assay_model::{Estimate, Experiment, Setup, StudyRecord, System, Verdict, printable};
 use assay_verdict::{CellJudgement, Judgement, Latency, PerOp};
 
 use crate::view::undecided::why;
@@ -86,7 +86,11 @@ impl<'a> Cell<'a> {
 
     /// A line for people on a cell without a value.
     pub(super) fn left_out(&self) -> String {
-        let why = self.why().unwrap_or(Cow::Borrowed("nothing was measured"));
+        let nothing = match self.record.study.experiment {
+            Experiment::Counted => "instructions were counted, and rates were not measured",
+            _ => "nothing was measured",
+        };
+        let why = self.why().unwrap_or(Cow::Borrowed(nothing));
         format!("{}: {}", self.path(), printable(&why))
     }
 }

@@ -156,7 +156,8 @@ pub(crate) enum Command {
 
 /// The whole command line.
 pub(crate) fn command() -> clap::Command {
-    help::grouped(Cli::command())
+    // Whatever the name of the file is: hints name commands as they are documented.
+    help::grouped(Cli::command().bin_name("assay"))
 }
 
 /// `assay compare`.
