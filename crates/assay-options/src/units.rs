@@ -34,7 +34,13 @@ const BARE_BUDGET_S: f64 = 30.0;
 
 /// Reads the time limit of a study as [`parse_duration_s`] does, but takes no small number without a unit.
 pub fn parse_budget_s(text: &str) -> Result<f64, Error> {
-    let seconds = parse_duration_s(text)?;
+    let seconds = parse_duration_s(text).map_err(|error| match error {
+        Error::Unreadable { value, .. } => Error::Unreadable {
+            value,
+            what: "a time such as `90s`, `10m` or `1h30m`; the units are `s`, `m`, `h` and `d`",
+        },
+        other => other,
+    })?;
     match number(text) {
         Some(_) if seconds < BARE_BUDGET_S => Err(Error::NoUnit { value: text.to_owned() }),
         _ => Ok(seconds),

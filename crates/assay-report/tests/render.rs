@@ -85,6 +85,12 @@ fn json_path(column: &str) -> String {
             format!("/change_us/{name}/{end}")
         }
         "reconnects" | "target_tps" => format!("/published/{column}"),
+        "instructions_verdict" => "/count/verdict".into(),
+        _ if column.starts_with("instructions") => {
+            let end = ["low", "high"].into_iter().find(|end| column.ends_with(end));
+            let what = if column.contains("ratio") { "ratio" } else { "instructions" };
+            format!("/count/{what}/{}", end.unwrap_or("value"))
+        }
         "published_cpu_o" => "/published/cpu~1o".into(),
         "published_cs_o" => "/published/cs~1o".into(),
         "published_r_o" => "/published/r~1o".into(),

@@ -99,6 +99,12 @@ fn write_by_node(record: &StudyRecord, output: &Output) -> Result<Exit> {
 
 /// The study of the ledger that the user means.
 pub(crate) fn found(ledger: &LedgerArg, name: Option<&str>) -> Result<StudyRecord> {
+    if let Some(name) = name.filter(|name| Path::new(name).is_file()) {
+        bail!(crate::advice::Advised::new(
+            format!("`{name}` is a file, not the name of a study"),
+            format!("`--ledger {name}` reads a study from a ledger")
+        ))
+    }
     let file = paths::ledger_file(ledger.file.as_deref())?;
     let ledger = open_ledger(&file)?;
     let found = study_id::find(&ledger, name, |_| true)?;

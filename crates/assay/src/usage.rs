@@ -16,7 +16,8 @@ pub(crate) fn print_usage(error: Error) -> ExitCode {
     if !error.use_stderr() {
         error.exit();
     }
-    let (text, hint) = told(error, &cli::command());
+    let typed: Vec<String> = std::env::args().skip(1).collect();
+    let (text, hint) = told(only_typed(error, &typed), &cli::command());
     let text = without_secrets(text.trim_end());
     match text.strip_prefix("error: ") {
         Some(text) => print_marked("error", AnsiColor::Red, text),
@@ -27,6 +28,20 @@ pub(crate) fn print_usage(error: Error) -> ExitCode {
         print_marked("hint", AnsiColor::Cyan, &without_secrets(&hint));
     }
     Exit::Error.into()
+}
+
+/// A conflict with the options that were typed: clap lists all that would be one.
+fn only_typed(mut error: Error, typed: &[String]) -> Error {
+    let Some(ContextValue::Strings(all)) = error.get(ContextKind::PriorArg) else { return error };
+    let is_typed = |option: &&String| {
+        let name = option.split([' ', '=']).next().unwrap_or_default();
+        typed.iter().any(|word| word == name || word.starts_with(&format!("{name}=")))
+    };
+    let some: Vec<String> = all.iter().filter(is_typed).cloned().collect();
+    if !some.is_empty() {
+        error.insert(ContextKind::PriorArg, ContextValue::Strings(some));
+    }
+    error
 }
 
 /// What clap adds to a message that assay's hints say better.
@@ -154,9 +169,16 @@ mod tests {
         let command = cli::command();
         let typed = std::iter::once("assay").chain(words.split(' '));
         let error = command.clone().try_get_matches_from(typed).unwrap_err();
-        let (text, hint) = told(error, &command);
+        let typed: Vec<String> = words.split(' ').map(str::to_owned).collect();
+        let (text, hint) = told(only_typed(error, &typed), &command);
         assert!(!text.contains("tip:") && !text.contains("try '--help'"), "{text}");
         (text, hint.unwrap_or_default())
+    }
+
+    #[test]
+    fn a_conflict_names_what_was_typed() {
+        let (text, _) = refused("gate --study x --max-slowdown 5% --tests scan");
+        assert!(text.contains("--tests") && !text.contains("--preset"), "{text}");
     }
 
     #[test]

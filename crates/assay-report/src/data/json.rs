@@ -214,7 +214,7 @@ pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> String {
             started: record.began_ms().and_then(rfc3339),
             preset: study.preset.word(),
             seed: is_measured.then_some(study.seed),
-            threshold: study.threshold.into(),
+            threshold: assay_verdict::threshold(study).into(),
             budget_s: Number(is_measured.then(|| record.budget_s())),
             elapsed_s: Number(record.spent_s()),
             finished: record.finished,

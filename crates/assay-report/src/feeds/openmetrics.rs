@@ -224,7 +224,7 @@ fn study(text: &mut Text, record: &StudyRecord) {
     }
     let about = "Smallest relative change of practical interest";
     let name = text.family("study_threshold", "ratio", about);
-    text.sample(&name, [], study.threshold);
+    text.sample(&name, [], assay_verdict::threshold(study));
 }
 
 fn systems(text: &mut Text, record: &StudyRecord) {

@@ -40,9 +40,11 @@ pub(super) fn answer(trend: &Trend<'_>) -> String {
 /// What the values of a line have in common, in lines.
 pub(super) fn terms(line: &TrendLine) -> [String; 4] {
     let terms = &line.terms;
+    let is_reported = line.points.iter().all(|point| point.is_reported);
+    let unknown = if is_reported { " (1 where it is not known)" } else { "" };
     [
         format!("{} relative to {}", terms.family, terms.base),
-        format!("clients × tables × rows: {}", terms.setup.separated()),
+        format!("clients × tables × rows: {}{unknown}", terms.setup.separated()),
         format!("machine: {}", terms.machine),
         format!("work: {}", terms.work),
     ]

@@ -39,9 +39,10 @@ SYSTEM is PRODUCT@VERSION, such as mariadb@11.8; `assay gate --help` has more fo
 
 /// What counts are, in short.
 pub(super) const COUNT: &str = "\
-Servers run under valgrind, which is fetched like them. Counts do not depend on how busy the machine
-is, so nothing waits for other studies, there is no budget, and a change of 0.5% shows. They say
-nothing about waiting and caches: `assay compare` measures time.
+Where the processor does not let users count, servers run under valgrind, which is fetched like
+them. Counts do not depend on how busy the machine is, so nothing waits for other studies, there is
+no budget, and a change of 0.5% shows. They say nothing about waiting and caches: `assay compare`
+measures time.
 
 SYSTEM is PRODUCT@VERSION, such as mysql@8.0.33; `assay count --help` has more forms and options.";
 

@@ -339,12 +339,14 @@ impl Watching<'_, '_> {
     fn search_on(&mut self) -> Result<End> {
         let began = Instant::now();
         let most_s = self.asked.searches_s.unwrap_or(SEARCHES_S);
-        let mut tried: BTreeSet<(BisectMeasure, String, [usize; 2])> = BTreeSet::new();
+        let mut tried = BTreeSet::new();
         loop {
             let history = self.history()?;
             let mut wanted = self.wanted(&history);
             let line = |it: &Want| history.lines.get(it.line);
-            let key = |it: &Want| line(it).map(|line| (line.measure, line.test.clone(), it.ends));
+            let key = |it: &Want| {
+                line(it).map(|line| (line.measure, line.test.clone(), line.setup, it.ends))
+            };
             wanted.retain(|it| key(it).is_some_and(|key| !tried.contains(&key)));
             let Some(want) = wanted.first() else { return Ok(End::Done) };
             if began.elapsed().as_secs_f64() >= most_s {
