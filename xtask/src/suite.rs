@@ -25,7 +25,8 @@ const NOBODY: u32 = 65534;
 const AT_ONCE: usize = 4;
 
 /// The programs that take longest begin first, so that none of them is left over at the end: package and program.
-const LONGEST: [(&str, &str); 24] = [
+const LONGEST: [(&str, &str); 26] = [
+    ("assay", "watch"),
     ("assay", "workload"),
     ("assay", "faults"),
     ("assay-load", "real_server"),
@@ -37,6 +38,7 @@ const LONGEST: [(&str, &str); 24] = [
     ("assay-servers", "server"),
     ("assay", "profile"),
     ("assay", "gate"),
+    ("assay", "bisect"),
     ("assay", "interrupt"),
     ("assay-report", "browser"),
     ("assay-provision", "tarballs"),
