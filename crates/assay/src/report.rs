@@ -99,15 +99,23 @@ fn write_by_node(record: &StudyRecord, output: &Output) -> Result<Exit> {
 
 /// The study of the ledger that the user means.
 pub(crate) fn found(ledger: &LedgerArg, name: Option<&str>) -> Result<StudyRecord> {
-    if let Some(name) = name.filter(|name| Path::new(name).is_file()) {
-        bail!(crate::advice::Advised::new(
-            format!("`{name}` is a file, not the name of a study"),
-            format!("`--ledger {name}` reads a study from a ledger")
-        ))
-    }
     let file = paths::ledger_file(ledger.file.as_deref())?;
-    let ledger = open_ledger(&file)?;
-    let found = study_id::find(&ledger, name, |_| true)?;
+    let read = || {
+        let ledger = open_ledger(&file)?;
+        let found = study_id::find(&ledger, name, |_| true)?;
+        Ok((ledger, found))
+    };
+    let (ledger, found) = read().map_err(|error: anyhow::Error| {
+        // Somebody may have named a ledger in place of a study.
+        match name.filter(|name| Path::new(name).is_file()) {
+            None => error,
+            Some(name) => crate::advice::Advised::new(
+                format!("there is no study `{name}`, but there is a file with this name"),
+                format!("`--ledger {name}` reads a study from a ledger"),
+            )
+            .into(),
+        }
+    })?;
     let Some(id) = found else {
         bail!(crate::advice::Advised::new(
             format!("there is no study in `{}` yet", file.display()),

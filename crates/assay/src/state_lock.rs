@@ -10,6 +10,8 @@ use assay_servers::is_at;
 use fs_err as fs;
 use fs_err::os::unix::fs::OpenOptionsExt as _;
 
+use crate::advice::Advised;
+
 /// A locked file.
 pub(crate) struct StateLock {
     file: File,
@@ -24,6 +26,19 @@ pub(crate) struct Locked {
 }
 
 impl StateLock {
+    /// Locks a file, which is made if there is none. While another process has it, the error is what `busy` makes of
+    /// ` by process N`, or of nothing if the number of the process is not known.
+    pub(crate) fn hold(path: PathBuf, busy: impl FnOnce(&str) -> Advised) -> Result<Self> {
+        let lock = Self::take(path, true).map_err(|error| match error.downcast::<Locked>() {
+            Ok(Locked { pid }) => {
+                let by = pid.map(|pid| format!(" by process {pid}")).unwrap_or_default();
+                busy(&by).into()
+            }
+            Err(error) => error,
+        })?;
+        lock.context("the file of the lock was not made")
+    }
+
     /// Locks a file; `None` if there is none and it is not to be made. Fails with [`Locked`] while another process has
     /// it.
     pub(crate) fn take(path: PathBuf, create: bool) -> Result<Option<Self>> {

@@ -6,14 +6,11 @@ mod common;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
 
-use assay_ledger::Ledger;
-use assay_testkit::PATIENCE;
-use common::Place;
+use assay_testkit::eventually;
+use common::{Place, printed};
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::Value;
 
 /// MariaDB 11.8 reads rows that an index covers with fewer instructions than 11.4 and 10.11. A search that is killed
 /// goes on: no comparison is lost or made twice.
@@ -24,25 +21,24 @@ fn a_search_of_releases_is_killed_and_goes_on() {
     let words = [&words[..], &["--rows", "10000", "--offline", "--format", "json"]].concat();
     let mut search = place.command(&words);
     let mut search = search.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    wait_for(|| studies(&place).len() == 2 && !studies(&place)[1]);
+    eventually("it has begun", || place.finished().len() == 2 && !place.finished()[1]);
     kill_process(Pid::from_child(&search), Signal::KILL).unwrap();
     search.wait().unwrap();
-    assert_eq!(studies(&place), [true, false]);
+    assert_eq!(place.finished(), [true, false]);
     let output = place.run_to_end(&["resume", "--offline", "--format", "json"]);
-    let answer = answer(&output, 0);
+    let answer = printed(&output, 0);
     assert!(answer["answer"]["version"].as_str().unwrap().starts_with("11.8."), "{answer:#}");
     let ratio = answer["answer"]["ratio"]["value"].as_f64().unwrap();
     assert!((0.8..0.95).contains(&ratio), "{answer:#}");
     assert!(answer["answer"]["probability"].as_f64().unwrap() >= 0.95, "{answer:#}");
-    let measured = studies(&place);
+    let measured = place.finished();
     assert!(measured.iter().all(|is_finished| *is_finished), "{measured:?}");
     assert_eq!(answer["comparisons"], measured.len());
     // It shows the same once more, without measuring.
     let id = answer["id"].as_str().unwrap();
-    let again =
-        self::answer(&place.run_to_end(&["resume", id, "--offline", "--format", "json"]), 0);
+    let again = printed(&place.run_to_end(&["resume", id, "--offline", "--format", "json"]), 0);
     assert_eq!(again, answer);
-    assert_eq!(studies(&place).len(), measured.len());
+    assert_eq!(place.finished().len(), measured.len());
     place.assert_nothing_left();
 }
 
@@ -68,7 +64,7 @@ fn commits_that_do_not_build_are_said() {
         ["bisect", &repository, "first..third", "--test", "point-query", "--format", "json"];
     let output = place.run_to_end(&words);
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-    let answer = answer(&output, 3);
+    let answer = printed(&output, 3);
     assert!(answer["answer"].is_null() && answer["comparisons"] == 0, "{answer:#}");
     assert_eq!(answer["posterior"].as_array().unwrap().len(), 3, "{answer:#}");
     assert!(stderr.contains("is skipped"), "{stderr}");
@@ -86,33 +82,7 @@ fn what_cannot_be_searched_is_refused() {
     refused(&["mariadb@11.8", "--test", "scan"], "is not a range of releases");
     refused(&["mariadb@11.8..10.11", "--test", "scan"], "no source has both ends");
     refused(&["mariadb@10.11..11.8", "--test", "point*"], "stands for");
-    assert!(studies(&place).is_empty());
-}
-
-/// Whether each study of the ledger is finished.
-fn studies(place: &Place) -> Vec<bool> {
-    if !place.ledger().exists() {
-        return Vec::new();
-    }
-    let ledger = Ledger::open_read_only(&place.ledger());
-    let studies = ledger.and_then(|it| it.studies()).unwrap_or_default();
-    studies.iter().map(|study| study.finished).collect()
-}
-
-#[track_caller]
-fn wait_for(is_so: impl Fn() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
-    while !is_so() {
-        assert!(Instant::now() < deadline, "nothing happens");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
-
-#[track_caller]
-fn answer(output: &Output, code: i32) -> Value {
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(code), "{stderr}");
-    serde_json::from_slice(&output.stdout).unwrap()
+    assert!(place.finished().is_empty());
 }
 
 fn git(directory: &Path, words: &[&str]) {

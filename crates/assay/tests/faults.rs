@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use assay_ledger::Ledger;
 use assay_model::{Slice, StartFrom};
-use assay_testkit::{run_tests, tests};
+use assay_testkit::{eventually, run_tests, tests};
 use common::Place;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process};
@@ -349,10 +349,11 @@ fn a_disk_that_fills_while_counting_is_told_and_nothing_is_left() {
         assert!(stderr.read_line(&mut told).unwrap() > 0, "{told}");
     }
     let filler = place.cache().join("filler");
-    while child.try_wait().unwrap().is_none() {
+    // What servers give up is taken at once, until the count ends.
+    eventually("the count ends", || {
         fill_up(&filler, &place.cache());
-        std::thread::sleep(Duration::from_millis(200));
-    }
+        child.try_wait().unwrap().is_some()
+    });
     stderr.read_to_string(&mut told).unwrap();
     let output = child.wait_with_output().unwrap();
     // What was counted beforehand may be a result.

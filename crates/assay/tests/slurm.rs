@@ -218,8 +218,8 @@ PartitionName=bench Nodes=n[1-3] Default=YES MaxTime=1:00:00 OverSubscribe=EXCLU
         self.measures_of(shard, 3)
     }
 
-    /// The program of Slurm that started a task: the first one above it that is no part of the task.
-    fn starter_of(&self, task: Pid) -> Pid {
+    /// The `slurmstepd` that started a task.
+    fn slurmstepd_of(&self, task: Pid) -> Pid {
         let mut pid = task;
         loop {
             let status =
@@ -416,15 +416,15 @@ fn a_task_of_a_drained_node_goes_on_elsewhere() {
     place.assert_nothing_left();
 }
 
-/// Slurm learns from nobody that a task has lost what started it, and takes a while to find out.
+/// `slurmstepd` starts a task and reports its end. Without it, Slurm notices late that the task has ended.
 #[test]
 #[ignore = "takes minutes: `cargo xtask nightly` runs it"]
-fn nothing_is_lost_or_counted_twice_when_what_started_a_task_is_killed() {
+fn nothing_is_lost_or_counted_twice_when_slurmstepd_is_killed() {
     let place = Place::new();
     let cluster = Cluster::start(&place);
     let job = cluster.submit(1, "40s", &[]);
     let before = cluster.measuring();
-    let stepd = cluster.starter_of(cluster.measures_of(before.shard.number, 1));
+    let stepd = cluster.slurmstepd_of(cluster.measures_of(before.shard.number, 1));
     kill_process(stepd, Signal::KILL).unwrap();
     // The task goes on, or is started again.
     eventually("the shard has ended", || cluster.attempts().iter().any(|it| it.finished));

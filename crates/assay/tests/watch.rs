@@ -4,17 +4,14 @@
 mod common;
 
 use std::path::Path;
-use std::process::{Output, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Stdio;
 
-use assay_ledger::Ledger;
-use assay_testkit::PATIENCE;
-use common::Place;
+use assay_testkit::eventually;
+use common::{Place, printed};
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::Value;
 
-/// MariaDB 11.8 reads rows that an index covers with fewer instructions than 11.4 and 10.11. A watch that is killed
-/// goes on, measures nothing twice, and tells a change once.
+/// MariaDB 11.8 reads rows that an index covers with fewer instructions than 11.4 and 10.11. A watch that was killed
+/// continues, measures nothing twice, and reports a change once.
 #[test]
 fn a_watch_finds_what_a_new_release_changed() {
     let place = Place::with("mariadb@11.4");
@@ -33,26 +30,26 @@ fn a_watch_finds_what_a_new_release_changed() {
     watch("mariadb@10.11..11.4");
     let mut first = place.command(&words);
     let mut first = first.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    wait_for(|| studies(&place).len() == 1);
+    eventually("it has begun", || place.finished().len() == 1);
     kill_process(Pid::from_child(&first), Signal::KILL).unwrap();
     first.wait().unwrap();
-    let before = page(&place.run_to_end(&words));
+    let before = printed(&place.run_to_end(&words), 0);
     assert!(before["measured"][0].as_str().unwrap().starts_with("11.4."), "{before:#}");
     assert!(before["baseline"].as_str().unwrap().starts_with("10.11."), "{before:#}");
-    let measured = studies(&place);
+    let measured = place.finished();
     assert!(measured.iter().all(|is_finished| *is_finished), "{measured:?}");
 
-    let again = page(&place.run_to_end(&words));
+    let again = printed(&place.run_to_end(&words), 0);
     assert_eq!(again["measured"].as_array().unwrap().len(), 0, "{again:#}");
     assert_eq!(again["tests"], before["tests"]);
-    assert_eq!(studies(&place).len(), measured.len());
+    assert_eq!(place.finished().len(), measured.len());
 
     watch("mariadb@10.11..11.8");
     let found = folder.path().join("found");
     let program = folder.path().join("note");
     script(&program, &format!("echo \"$ASSAY_TEST $ASSAY_VERSION\" >> {}", found.display()));
     let with_program = [&words[..], &["--run-on-found", program.to_str().unwrap()]].concat();
-    let after = page(&place.run_to_end(&with_program));
+    let after = printed(&place.run_to_end(&with_program), 0);
     let change = &after["changes"][0];
     assert!(change["version"].as_str().unwrap().starts_with("11.8."), "{after:#}");
     assert!(change["after"].as_str().unwrap().starts_with("11.4."), "{after:#}");
@@ -61,7 +58,7 @@ fn a_watch_finds_what_a_new_release_changed() {
     let told = fs_err::read_to_string(&found).unwrap();
     assert!(told.starts_with("points-covered-pk mariadb@11.8."), "{told}");
 
-    let later = page(&place.run_to_end(&with_program));
+    let later = printed(&place.run_to_end(&with_program), 0);
     assert_eq!(later["changes"][0]["is_new"], false, "{later:#}");
     assert_eq!(fs_err::read_to_string(&found).unwrap(), told);
     place.assert_nothing_left();
@@ -84,33 +81,7 @@ fn what_cannot_be_watched_is_refused() {
         assert_eq!(output.status.code(), Some(2), "{text}: {stderr}");
         assert!(stderr.contains(told) && stderr.contains("hint: "), "{text}: {stderr}");
     }
-    assert!(studies(&place).is_empty());
-}
-
-/// Whether each study of the ledger is finished.
-fn studies(place: &Place) -> Vec<bool> {
-    if !place.ledger().exists() {
-        return Vec::new();
-    }
-    let ledger = Ledger::open_read_only(&place.ledger());
-    let studies = ledger.and_then(|it| it.studies()).unwrap_or_default();
-    studies.iter().map(|study| study.finished).collect()
-}
-
-#[track_caller]
-fn wait_for(is_so: impl Fn() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
-    while !is_so() {
-        assert!(Instant::now() < deadline, "nothing happens");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
-
-#[track_caller]
-fn page(output: &Output) -> Value {
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{stderr}");
-    serde_json::from_slice(&output.stdout).unwrap()
+    assert!(place.finished().is_empty());
 }
 
 fn script(path: &Path, line: &str) {

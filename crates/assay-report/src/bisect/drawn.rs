@@ -1,10 +1,9 @@
 //! The curve of versions: the chart of a trend, with the versions of a range.
 
-use assay_model::Verdict;
 use assay_svg::Paper;
-use assay_verdict::{TrendLine, TrendPoint, TrendTerms};
+use assay_verdict::TrendLine;
 
-use super::found::{Bisection, SearchedRange, SearchedVersion};
+use super::found::{Bisection, SearchedRange};
 use super::words;
 use crate::charts::{ChartFile, noted, stem, trend as chart};
 use crate::document::Block;
@@ -53,29 +52,8 @@ fn note(search: &Bisection<'_>) -> String {
 fn line(search: &Bisection<'_>, range: &SearchedRange) -> (TrendLine, Vec<usize>) {
     let compared = range.versions.iter().enumerate();
     let compared: Vec<_> = compared.filter_map(|(at, it)| Some((at, it, it.ratio?))).collect();
-    let point = |(_, it, rqps): &(usize, &SearchedVersion, _)| TrendPoint {
-        study: String::new(),
-        started_ms: 0,
-        is_reported: true,
-        system: it.version.words.clone(),
-        version: it.version.name.clone(),
-        rqps: *rqps,
-        qps: None,
-        verdict: Verdict::Undecided,
-        is_disturbed: false,
-    };
-    let line = TrendLine {
-        terms: TrendTerms {
-            family: String::new(),
-            setup: search.setup,
-            machine: String::new(),
-            work: String::new(),
-            base: String::new(),
-        },
-        points: compared.iter().map(point).collect(),
-        bounds: Vec::new(),
-        shifts: None,
-    };
+    let values = compared.iter().map(|(_, it, ratio)| (it.version.name.as_str(), *ratio));
+    let line = chart::of_versions(search.setup, values);
     (line, compared.into_iter().map(|(at, _, _)| at).collect())
 }
 

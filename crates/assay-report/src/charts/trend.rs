@@ -1,8 +1,8 @@
 //! The relative QPS of a test over studies, in their order.
 
-use assay_model::Estimate;
+use assay_model::{Estimate, Setup, Verdict};
 use assay_svg::{Anchor, Paper, SMALL, fitted, round_step};
-use assay_verdict::{TrendLine, TrendPoint};
+use assay_verdict::{TrendLine, TrendPoint, TrendTerms};
 
 use crate::ratio::{Ratio, label};
 use crate::scale::Scale;
@@ -34,6 +34,31 @@ const APART: f64 = 13.0;
 
 /// Angle of the names, degrees.
 const ANGLE: f64 = -40.0;
+
+/// The line of versions with these ratios, for a page that has no studies to tell of.
+pub(crate) fn of_versions<'a>(
+    setup: Setup,
+    values: impl Iterator<Item = (&'a str, Estimate)>,
+) -> TrendLine {
+    let point = |(version, rqps): (&str, Estimate)| TrendPoint {
+        study: String::new(),
+        started_ms: 0,
+        is_reported: true,
+        system: String::new(),
+        version: version.to_owned(),
+        rqps,
+        qps: None,
+        verdict: Verdict::Undecided,
+        is_disturbed: false,
+    };
+    let [family, machine, work, base] = Default::default();
+    TrendLine {
+        terms: TrendTerms { family, setup, machine, work, base },
+        points: values.map(point).collect(),
+        bounds: Vec::new(),
+        shifts: None,
+    }
+}
 
 /// Whether a line has something to draw.
 pub(crate) fn is_drawn(line: &TrendLine) -> bool {

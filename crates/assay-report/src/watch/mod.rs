@@ -4,9 +4,8 @@ mod rows;
 mod watched;
 mod words;
 
-use assay_model::Verdict;
 use assay_svg::Paper;
-use assay_verdict::{TrendLine, TrendPoint, TrendTerms};
+use assay_verdict::TrendLine;
 
 use crate::bisect::{ratio_heading, ratio_of};
 use crate::charts::{ChartFile, noted, stem, trend as chart};
@@ -164,31 +163,9 @@ fn is_change(line: &WatchedLine, number: usize) -> bool {
     line.changes.iter().any(|it| before < it.at && it.at <= version)
 }
 
-/// The values as a line of a trend.
 fn trend(watch: &Watched<'_>, line: &WatchedLine) -> TrendLine {
-    let point = |it: &WatchedValue| TrendPoint {
-        study: String::new(),
-        started_ms: 0,
-        is_reported: true,
-        system: String::new(),
-        version: watch.name(it.version).to_owned(),
-        rqps: it.ratio,
-        qps: None,
-        verdict: Verdict::Undecided,
-        is_disturbed: false,
-    };
-    TrendLine {
-        terms: TrendTerms {
-            family: String::new(),
-            setup: line.setup,
-            machine: String::new(),
-            work: String::new(),
-            base: String::new(),
-        },
-        points: line.values.iter().map(point).collect(),
-        bounds: Vec::new(),
-        shifts: None,
-    }
+    let values = line.values.iter().map(|it| (watch.name(it.version), it.ratio));
+    chart::of_versions(line.setup, values)
 }
 
 #[cfg(test)]

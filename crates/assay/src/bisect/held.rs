@@ -4,14 +4,14 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use assay_model::{BisectMeasure, BisectVersion};
 use fs_err as fs;
 use serde::{Deserialize, Serialize};
 
 use crate::advice::Advised;
 use crate::paths;
-use crate::state_lock::{Locked, StateLock};
+use crate::state_lock::StateLock;
 use crate::systems::key;
 
 /// A search that this process works on.
@@ -42,19 +42,12 @@ impl Held {
 
     fn at(path: PathBuf, range: &str, test: &str) -> Result<Self> {
         let skipped = path.with_extension("skipped");
-        let lock =
-            StateLock::take(path, true).map_err(|error| match error.downcast::<Locked>() {
-                Ok(Locked { pid }) => {
-                    let by = pid.map(|pid| format!(" by process {pid}")).unwrap_or_default();
-                    let what =
-                        format!("`{range}` is being searched for the change of `{test}`{by}");
-                    let hint =
-                        "wait until it ends, or interrupt it and run this again to go on with it";
-                    Advised::new(what, hint).into()
-                }
-                Err(error) => error,
-            })?;
-        Ok(Self { lock: lock.context("the search cannot be locked")?, skipped })
+        let lock = StateLock::hold(path, |by| {
+            let what = format!("`{range}` is being searched for the change of `{test}`{by}");
+            let hint = "wait until it ends, or interrupt it and run this again to go on with it";
+            Advised::new(what, hint)
+        })?;
+        Ok(Self { lock, skipped })
     }
 
     /// Notes that a version cannot be used.

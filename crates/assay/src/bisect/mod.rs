@@ -35,7 +35,7 @@ use state::Search;
 
 pub(crate) use known::{Known, known, meant};
 pub(crate) use range::Range as Wanted;
-pub(crate) use search::{Terms, error, maker, value};
+pub(crate) use search::{error, maker, noise_of_watch, ratio, value};
 pub(crate) use searching::lacking;
 pub(crate) use versions::first;
 pub(crate) use wish::{Wish, is_alike, without_effort};

@@ -1,7 +1,5 @@
 //! Reads what is to be searched. Pure.
 
-use std::path::Path;
-
 use anyhow::{Result, bail};
 use assay_model::{BisectVersion, Origin, Product, SystemSpec};
 use assay_plan::parse_system;
@@ -103,12 +101,8 @@ impl Range {
         Self { product: spec.product, ends, place: None, rest }
     }
 
-    /// The same, with a repository whose place is relative to a directory.
-    pub(crate) fn within(self, directory: &Path) -> Self {
-        let place = self.place.map(|place| match Path::new(&place).is_relative() {
-            true if !place.contains(':') => directory.join(&place).display().to_string(),
-            _ => place,
-        });
+    /// The same of a repository in another place.
+    pub(crate) fn placed(self, place: Option<String>) -> Self {
         Self { place, ..self }
     }
 

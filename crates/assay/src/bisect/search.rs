@@ -44,10 +44,10 @@ pub(super) struct Compared {
 
 /// What all comparisons of a search have in common.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Terms {
-    pub(crate) measure: BisectMeasure,
-    pub(crate) is_of_commits: bool,
-    pub(crate) comparisons_max: u32,
+pub(super) struct Terms {
+    pub(super) measure: BisectMeasure,
+    pub(super) is_of_commits: bool,
+    pub(super) comparisons_max: u32,
 }
 
 /// Standard deviations of the log ratio between comparisons by time that should be equal, beyond their own errors, on a
@@ -79,24 +79,29 @@ impl Terms {
     }
 
     /// By how much the builds of these makers may differ because they come from different sources.
-    pub(crate) fn source(self, one: Option<&str>, other: Option<&str>) -> f64 {
+    fn source(self, one: Option<&str>, other: Option<&str>) -> f64 {
         match (one, other) {
             (Some(one), Some(other)) if one != other && self.is_exact() => SOURCE_COUNTED,
             (Some(one), Some(other)) if one != other => SOURCE,
             _ => 0.0,
         }
     }
+}
 
-    /// What is known of the values of versions beforehand. `threshold` is the least change of practical interest.
-    pub(crate) fn of_watch(self, threshold: f64) -> WatchNoise {
-        let is_exact = self.is_exact();
-        WatchNoise {
-            between: if is_exact { 0.0 } else { INSTANCE },
-            build: self.build(),
-            source: if is_exact { SOURCE_COUNTED } else { SOURCE },
-            least: threshold / 2.0,
-            is_exact,
-        }
+/// What is known of the noise of watched versions beforehand. `threshold` is the least change of practical interest.
+pub(crate) fn noise_of_watch(
+    measure: BisectMeasure,
+    is_of_commits: bool,
+    threshold: f64,
+) -> WatchNoise {
+    let terms = Terms { measure, is_of_commits, comparisons_max: 0 };
+    let is_exact = terms.is_exact();
+    WatchNoise {
+        between: if is_exact { 0.0 } else { INSTANCE },
+        build: terms.build(),
+        source: if is_exact { SOURCE_COUNTED } else { SOURCE },
+        least: threshold / 2.0,
+        is_exact,
     }
 }
 
@@ -247,6 +252,12 @@ impl Range {
 /// The standard error of the logarithm of a ratio.
 pub(crate) fn error(ratio: Estimate) -> f64 {
     (ratio.high.ln() - ratio.low.ln()) / (2.0 * Z_95)
+}
+
+/// The ratio whose logarithm is this, with its standard error.
+pub(crate) fn ratio((log, se): (f64, f64)) -> Estimate {
+    let [value, low, high] = [log, log - Z_95 * se, log + Z_95 * se].map(f64::exp);
+    Estimate { value, low, high }
 }
 
 /// The maker of the build of a system, if it was released.

@@ -7,15 +7,12 @@ use assay_plan::parse_system;
 use assay_report::{Bisection, RangeEnd, SearchedRange, SearchedVersion, VersionStep};
 use assay_study::{BisectAnswer, BisectEnd, BisectStep, pooled};
 
-use super::search::{Compared, Range, Terms, error};
+use super::search::{Compared, Range, Terms, error, ratio};
 use super::state::{Search, largest};
 use crate::recorded;
 
 /// Functions that are named.
 const FUNCTIONS: usize = 8;
-
-/// The quantile of the normal distribution for 95% intervals.
-const Z_95: f64 = 1.96;
 
 /// The page of a search.
 pub(super) fn told(search: &Search, is_interrupted: bool, functions: Functions) -> Bisection<'_> {
@@ -134,11 +131,6 @@ fn range(range: &Range, terms: Terms, is_interrupted: bool) -> SearchedRange {
 fn log_ratio<'a>(compared: impl Iterator<Item = &'a Compared>) -> Option<(f64, f64)> {
     let logs = compared.map(|it| (it.ratio.value.ln(), error(it.ratio)));
     pooled(&logs.collect::<Vec<_>>())
-}
-
-fn ratio((mean, se): (f64, f64)) -> Estimate {
-    let [value, low, high] = [mean, mean - Z_95 * se, mean + Z_95 * se].map(f64::exp);
-    Estimate { value, low, high }
 }
 
 /// What two studies say of the step that was found.

@@ -19,6 +19,8 @@ pub(super) struct History {
     pub(super) searches: Vec<Searched>,
     /// The versions whose tests were all measured.
     pub(super) measured: BTreeSet<usize>,
+    /// The sources of the builds; that of commits has no name.
+    pub(super) sources: Vec<String>,
 }
 
 /// A search of the watch.
@@ -38,7 +40,7 @@ impl Searched {
         self.known.steps.iter().filter_map(|(ends, _)| of(ends)).collect()
     }
 
-    /// What it says for further suspicions.
+    /// How it affects later suspicions.
     pub(super) fn says(&self, versions: &Versions) -> Vec<WatchSearch> {
         match self.ends {
             Some(ends) => vec![WatchSearch { ends, has_found: !self.known.steps.is_empty() }],
@@ -86,7 +88,7 @@ impl History {
             Some(Searched { known, line, ends: ends.map(|(first, last)| [first, last]) })
         });
         let searches = searches.collect();
-        Ok(Self { lines, searches, measured })
+        Ok(Self { lines, searches, measured, sources })
     }
 }
 

@@ -18,7 +18,7 @@ use assay_report::Watched;
 use assay_study::{Suspicion, suspect};
 
 use crate::advice::Advised;
-use crate::bisect::{self, Terms, Wanted, Wish};
+use crate::bisect::{self, Wanted, Wish};
 use crate::cli::{self, Measuring};
 use crate::exit::Exit;
 use crate::progress::{Progress, print};
@@ -43,8 +43,9 @@ pub(crate) fn watch(args: &cli::Watch, cache_dir: Option<&Path>) -> Result<Exit>
     report::check(&args.measuring.output, None, &args.measuring.ledger)?;
     let Measuring { accept_expired_index, quiet, .. } = args.measuring;
     let (asked, request) = read(&args.watch_file, quiet)?;
-    let directory = args.watch_file.parent().unwrap_or(Path::new(""));
-    let range = Wanted::read(&asked.range, asked.commits.as_deref())?.within(directory);
+    let range = Wanted::read(&asked.range, asked.commits.as_deref())?;
+    let place = range.place.clone().map(|place| placed(&place, &args.watch_file));
+    let range = range.placed(place);
     if range.place.is_none() && !asked.paths.is_empty() {
         bail!(Advised::new(
             "`paths` narrows commits, but `range` names releases",
@@ -86,13 +87,12 @@ pub(crate) fn watch(args: &cli::Watch, cache_dir: Option<&Path>) -> Result<Exit>
     };
     let end = watching.run()?;
     progress.finish();
-    let told = kept.told();
-    let page = watching.page(end, &told)?;
+    let page = watching.page(end, &kept.reported())?;
     report::put(&args.measuring.output, &assay_report::watched(&page))?;
-    let is_told = tell(&page, &kept, args.run_on_found.as_deref())?;
+    let is_reported = report_changes(&page, &kept, args.run_on_found.as_deref())?;
     Ok(match end {
         End::Interrupted => Exit::Interrupted,
-        End::Done if watching.is_incomplete || !is_told => Exit::Incomplete,
+        End::Done if watching.is_incomplete || !is_reported => Exit::Incomplete,
         End::Done => Exit::Done,
     })
 }
@@ -111,25 +111,33 @@ fn read(file: &Path, quiet: bool) -> Result<(WatchRequest, Request)> {
     Ok((asked, Request { twin, ..request }))
 }
 
-/// Runs the program for each change that is new, and notes which ones it was told. Returns whether it took them all.
-fn tell(page: &Watched<'_>, kept: &Kept, program: Option<&str>) -> Result<bool> {
-    let mut failed = BTreeSet::new();
-    let mut searches = BTreeSet::new();
+/// The place of a repository that a watch file names, which does not depend on where assay is started: the ledger knows
+/// its commits by it.
+fn placed(place: &str, file: &Path) -> String {
+    let beside = file.parent().unwrap_or(Path::new("")).join(place);
+    // What is not there is refused later, by the name that the user gave it.
+    fs_err::canonicalize(beside).map_or(place.to_owned(), |it| it.display().to_string())
+}
+
+/// Runs the user's program once for each new change, and records which changes were reported. Returns whether the
+/// program succeeded each time.
+fn report_changes(page: &Watched<'_>, kept: &Kept, program: Option<&str>) -> Result<bool> {
+    let (mut failed, mut searches) = (BTreeSet::new(), BTreeSet::new());
     for line in &page.lines {
         for change in line.changes.iter().filter(|it| it.is_new) {
+            searches.insert(&change.search);
             let [after, version] = [change.after, change.at].map(|at| page.versions.get(at));
             let (Some(version), Some(program)) = (version, program) else { continue };
             let (search, test) = (&change.search, &line.test);
             let found = bisect::Found { search, test, version, after, step: change.step };
             if let Err(error) = found.run(program) {
                 print(&format!("error: {error:#}"));
-                failed.insert(&change.search);
+                failed.insert(search);
             }
         }
-        searches.extend(line.changes.iter().filter(|it| it.is_new).map(|it| &it.search));
     }
     for search in searches.difference(&failed) {
-        kept.tell(search)?;
+        kept.report(search)?;
     }
     Ok(failed.is_empty())
 }
@@ -172,12 +180,12 @@ struct Want {
 
 impl Watching<'_, '_> {
     fn run(&mut self) -> Result<End> {
-        let all = [0, self.versions.all.len() - 1];
-        if all[1] == 0 {
+        let newest = self.versions.all.len().saturating_sub(1);
+        if newest == 0 {
             self.notes.push("there is nothing newer than the baseline".to_owned());
             return Ok(End::Done);
         }
-        self.cells = self.plan(&all)?.study.cells.iter().map(|it| it.id).collect();
+        self.cells = self.plan(&[0, newest])?.study.cells.iter().map(|it| it.id).collect();
         if self.finish_unfinished()? == End::Interrupted || self.measure()? == End::Interrupted {
             return Ok(End::Interrupted);
         }
@@ -188,8 +196,10 @@ impl Watching<'_, '_> {
         History::read(self.ledger, &self.part, &self.versions, &self.cells)
     }
 
-    fn page(&self, end: End, told: &BTreeSet<String>) -> Result<Watched<'_>> {
+    fn page(&self, end: End, reported: &BTreeSet<String>) -> Result<Watched<'_>> {
+        let history = self.history()?;
         let mut notes = self.notes.clone();
+        notes.extend(told::sources(&history));
         if end == End::Interrupted {
             notes.push("the run was interrupted; run it again to go on".to_owned());
         }
@@ -198,7 +208,7 @@ impl Watching<'_, '_> {
             is_of_commits: self.is_of_commits,
             versions: &self.versions.all,
             new: self.new.clone(),
-            lines: told::lines(&self.history()?, &self.versions, told),
+            lines: told::lines(&history, &self.versions, reported),
             notes,
         })
     }
@@ -397,7 +407,8 @@ impl Watching<'_, '_> {
             let counted =
                 ended().filter(|it| line.measure != BisectMeasure::Instructions && explains(it));
             let known: Vec<_> = own.chain(counted).flat_map(|it| it.says(&self.versions)).collect();
-            let noise = self.terms(line.measure).of_watch(self.threshold(line.measure));
+            let threshold = self.threshold(line.measure);
+            let noise = bisect::noise_of_watch(line.measure, self.is_of_commits, threshold);
             let suspicion = suspect(&line.values, &known, noise);
             wanted.extend(suspicion.map(|Suspicion { ends, significance }| Want {
                 line: place,
@@ -438,10 +449,6 @@ impl Watching<'_, '_> {
             budget_s: SEARCH_S,
             watch: Some(self.part.clone()),
         })
-    }
-
-    fn terms(&self, measure: BisectMeasure) -> Terms {
-        Terms { measure, is_of_commits: self.is_of_commits, comparisons_max: 0 }
     }
 }
 

@@ -8,15 +8,13 @@ use assay_study::pooled;
 
 use super::history::{History, Searched};
 use super::values::{Line, Versions};
+use crate::bisect::ratio;
 
-/// The quantile of the normal distribution for 95% intervals.
-const Z_95: f64 = 1.96;
-
-/// The lines of the page. Changes of searches that were not told yet are new.
+/// The lines of the page. Changes of searches that were not reported yet are new.
 pub(super) fn lines(
     history: &History,
     versions: &Versions,
-    told: &BTreeSet<String>,
+    reported: &BTreeSet<String>,
 ) -> Vec<WatchedLine> {
     let of = |(place, line): (usize, &Line)| {
         let own = history.searches.iter().filter(|it| it.line == place && it.known.has_ended);
@@ -25,10 +23,22 @@ pub(super) fn lines(
             setup: line.setup,
             measure: line.measure,
             values: values(line),
-            changes: own.flat_map(|it| changes(versions, it, told)).collect(),
+            changes: own.flat_map(|it| changes(versions, it, reported)).collect(),
         }
     };
     history.lines.iter().enumerate().map(of).collect()
+}
+
+/// What builds from several sources mean, if the versions have them.
+pub(super) fn sources(history: &History) -> Option<String> {
+    let named: Vec<&str> = history.sources.iter().map(String::as_str).collect();
+    (named.len() > 1).then(|| {
+        format!(
+            "the builds come from several sources ({}), whose compilers and options differ: the ratio of two versions \
+             from different sources may be off by some percent, which its interval does not contain",
+            named.join(", ")
+        )
+    })
 }
 
 /// The values of each version, put together.
@@ -41,10 +51,7 @@ fn values(line: &Line) -> Vec<WatchedValue> {
         }
         let own = line.values.iter().filter(|it| it.version == version);
         let logs: Vec<(f64, f64)> = own.map(|it| (it.log_ratio, it.se)).collect();
-        let (mean, se) = pooled(&logs)?;
-        let [value, low, high] = [mean, mean - Z_95 * se, mean + Z_95 * se].map(f64::exp);
-        let ratio = Estimate { value, low, high };
-        Some(WatchedValue { version, ratio, studies: logs.len() })
+        Some(WatchedValue { version, ratio: ratio(pooled(&logs)?), studies: logs.len() })
     };
     versions.into_iter().filter_map(value).collect()
 }
@@ -52,7 +59,7 @@ fn values(line: &Line) -> Vec<WatchedValue> {
 fn changes(
     versions: &Versions,
     search: &Searched,
-    told: &BTreeSet<String>,
+    reported: &BTreeSet<String>,
 ) -> impl Iterator<Item = WatchedChange> {
     search.known.steps.iter().filter_map(|([after, at], step)| {
         Some(WatchedChange {
@@ -60,7 +67,7 @@ fn changes(
             at: versions.place(at)?,
             step: *step,
             search: search.known.id.clone(),
-            is_new: !told.contains(&search.known.id),
+            is_new: !reported.contains(&search.known.id),
         })
     })
 }

@@ -102,6 +102,12 @@ impl Place {
         studies.iter().map(|study| study.slices).sum()
     }
 
+    /// Whether each study of the ledger is finished.
+    pub(crate) fn finished(&self) -> Vec<bool> {
+        let studies = self.opened().map_or_else(Vec::new, |it| it.studies().unwrap());
+        studies.iter().map(|study| study.finished).collect()
+    }
+
     /// Slices of all studies that were cut off.
     pub(crate) fn failed_slices(&self) -> usize {
         let failed = |slice: &&Slice| matches!(slice.outcome, SliceOutcome::Failed(_));
@@ -342,4 +348,12 @@ fn children(path: &Path) -> Vec<String> {
         .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
         .map(|entry| entry.path().display().to_string())
         .collect()
+}
+
+/// The JSON that a command printed, which ended with this code.
+#[track_caller]
+pub(crate) fn printed(output: &Output, code: i32) -> serde_json::Value {
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{stderr}");
+    serde_json::from_slice(&output.stdout).unwrap()
 }
