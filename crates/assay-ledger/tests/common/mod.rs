@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use assay_ledger::Ledger;
-use assay_model::limits::{BLOCKS, CLIENTS, ROUNDS, ROWS, SLICE_MS, TABLES};
+use assay_model::limits::{BLOCKS, CLIENTS, ROUNDS, ROWS, SLICE_MS, TABLES, bisect};
 use assay_model::*;
 use assay_workloads::tests_of;
 use proptest::array;
@@ -282,7 +282,7 @@ fn search(number: u32) -> BisectPart {
         id: format!("bisect-{number}"),
         range: "postgres@git:../pg a..b".to_owned(),
         measure: BisectMeasure::Instructions,
-        comparisons_max: number + 1,
+        comparisons_max: number % bisect::COMPARISONS + 1,
         level: number % 2,
         releases: vec!["10.5.29".to_owned()],
         versions: (0..4).map(version).collect(),

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use assay_ledger::Ledger;
-use assay_model::{BisectMeasure, BisectPart, Counting, WatchPart};
+use assay_model::{BisectMeasure, BisectPart, Counting, WatchPart, limits};
 use assay_plan::{Request, SystemRequest};
 use jiff::Timestamp;
 
@@ -16,9 +16,8 @@ use super::state::Search;
 use super::versions::first;
 use crate::systems::Environment;
 
-/// The least and the most that a search may compare: the ends alone need some comparisons.
+/// The least that a search may compare: the ends alone need some comparisons.
 const COMPARISONS_MIN: u32 = 6;
-const COMPARISONS_LIMIT: u32 = 1000;
 
 /// A search that is asked for.
 #[derive(Debug, Clone)]
@@ -87,7 +86,7 @@ impl Wish {
             measure: self.measure,
             is_of_commits: found.is_of_commits,
             comparisons_max: ((self.budget_s / COMPARISON_S) as u32)
-                .clamp(COMPARISONS_MIN, COMPARISONS_LIMIT),
+                .clamp(COMPARISONS_MIN, limits::bisect::COMPARISONS),
         };
         let search = Search {
             id: new_id(),
