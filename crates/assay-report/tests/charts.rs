@@ -195,7 +195,7 @@ fn client_counts_have_response_times_and_seconds() {
 fn a_study_beside_another_one_has_a_scatter_plot() {
     let (ours, judgement) = (record(&["11.4", "11.8"]), judge(&record(&["11.4", "11.8"])));
     let other = Other { record: &ours, judgement: &judgement, groups: &[], note: None };
-    let (charts, report) = beside((&ours, &judgement), &other).with_charts("png");
+    let (charts, report) = beside((&ours, &judgement), &other).unwrap().with_charts("png");
     assert_eq!(names(&charts), ["beside-mariadb-11.4", "beside-mariadb-11.8"]);
     for chart in &charts {
         assert_readable(chart);

@@ -52,7 +52,7 @@ fn functions_without_a_name_have_a_place_in_the_same_build() {
 
 #[test]
 fn the_sentence_on_a_test_has_both_qps_and_instructions() {
-    let both = "20% slower; 7.9% more instructions, the rest is time per instruction";
+    let both = "20% slower; 7.9% more instructions, the rest is not instructions";
     let slower = counted(&[(0, changed())]);
     for format in [Format::TEXT, Format::MARKDOWN, Format::HTML, Format::JSON] {
         let told = rendered(&slower, format);

@@ -14,10 +14,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use fs_err as fs;
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use rustix::process::{Pid, PidfdFlags, Signal, getpid, pidfd_open, pidfd_send_signal};
 
 use crate::error::Error;
 use crate::interpreter::with_loader;
+use crate::supervise::process::die_with_parent;
 use crate::supervise::{Job, below};
 
 /// A valgrind that runs on this machine.
@@ -223,6 +224,8 @@ impl<'a> Counting<'a> {
             // Seconds for which it tries to reach the process.
             command.arg("--cmd-time-out=60").args(words);
             command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+            // This thread stays until the answer. If assay is killed, nobody else ends the command.
+            die_with_parent(&mut command, getpid());
             Ok((*pid, command.spawn()?))
         };
         let sent: Vec<_> = pids.iter().map(send).collect();
@@ -286,12 +289,18 @@ fn has_ended(pid: i32) -> bool {
     status.map_or(true, |it| it.lines().any(|line| line.starts_with("State:\tZ")))
 }
 
-/// The calls in which a thread waits for its client, by the kernel's numbers: poll, ppoll, epoll_wait, epoll_pwait,
-/// recvfrom and read, with which MySQL 5.5 waits. Pages of tables are read by other calls.
+/// The calls in which a thread waits for its client, by the kernel's numbers: poll, ppoll, epoll_wait, epoll_pwait and
+/// recvfrom.
 #[cfg(target_arch = "x86_64")]
-const WAITS: [u32; 6] = [7, 271, 232, 281, 45, 0];
+const WAITS: [u64; 5] = [7, 271, 232, 281, 45];
 #[cfg(not(target_arch = "x86_64"))]
-const WAITS: [u32; 4] = [73, 22, 207, 63];
+const WAITS: [u64; 3] = [73, 22, 207];
+
+/// MySQL 5.5 waits for its client in read. So does a thread for valgrind's own lock, which is a pipe.
+#[cfg(target_arch = "x86_64")]
+const READ: u64 = 0;
+#[cfg(not(target_arch = "x86_64"))]
+const READ: u64 = 63;
 
 /// How often a thread is looked at, and for how long. A thread that does not wait for its client by then may have
 /// another way to do so.
@@ -311,12 +320,24 @@ pub fn wait_for_thread(tid: i32) {
     let call = format!("/proc/{tid}/syscall");
     // One that has ended, or that the kernel does not show, is not waited for.
     while let Ok(said) = fs::read_to_string(&call) {
-        let number = said.split(' ').next().and_then(|number| number.parse().ok());
-        if number.is_some_and(|it| WAITS.contains(&it)) || began.elapsed() > PATIENCE {
+        if waits_for_client(tid, &said) || began.elapsed() > PATIENCE {
             return;
         }
         thread::sleep(PAUSE);
     }
+}
+
+/// Whether a thread waits for its client, given what the kernel says of its call: the number, then its arguments.
+fn waits_for_client(tid: i32, call: &str) -> bool {
+    let mut words = call.split(' ');
+    let Some(number) = words.next().and_then(|number| number.parse().ok()) else { return false };
+    if number != READ {
+        return WAITS.contains(&number);
+    }
+    let file = words.next().and_then(|word| word.trim().strip_prefix("0x"));
+    let file = file.and_then(|hex| u64::from_str_radix(hex, 16).ok());
+    let target = file.and_then(|file| fs::read_link(format!("/proc/{tid}/fd/{file}")).ok());
+    target.is_some_and(|target| target.to_string_lossy().starts_with("socket:"))
 }
 
 /// Process and thread of a file of counts: `counts.PID.PART-THREAD`. The part is a number that rises.
@@ -343,6 +364,40 @@ mod tests {
         let line = "Thread 9: status = VgTs_WaitSys syscall 7 (lwpid 12933)";
         assert_eq!(thread_of(line), Some((9, 12933)));
         assert_eq!(thread_of("   at 0x4B3A: poll (poll.c:29)"), None);
+    }
+
+    /// A thread that waits in `read` for what comes from this file.
+    fn reading(file: std::os::fd::OwnedFd) -> (i32, thread::JoinHandle<()>) {
+        let (tid, is) = mpsc::channel();
+        let waiting = thread::spawn(move || {
+            tid.send(rustix::thread::gettid().as_raw_nonzero().get()).unwrap();
+            rustix::io::read(&file, &mut [0; 1]).unwrap();
+        });
+        let tid = is.recv().unwrap();
+        let call = || fs::read_to_string(format!("/proc/{tid}/syscall")).unwrap();
+        while !call().starts_with(&format!("{READ} ")) {
+            thread::yield_now();
+        }
+        (tid, waiting)
+    }
+
+    #[test]
+    fn a_thread_that_reads_a_pipe_does_not_wait_for_its_client() {
+        let waits = |tid: i32| {
+            let call = fs::read_to_string(format!("/proc/{tid}/syscall")).unwrap();
+            waits_for_client(tid, &call)
+        };
+        let (pipe, end) = io::pipe().unwrap();
+        let (of_pipe, waiting) = reading(pipe.into());
+        assert!(!waits(of_pipe));
+        drop(end);
+        waiting.join().unwrap();
+        let (socket, end) = std::os::unix::net::UnixStream::pair().unwrap();
+        let (of_socket, waiting) = reading(socket.into());
+        assert!(waits(of_socket));
+        drop(end);
+        waiting.join().unwrap();
+        assert!(!waits_for_client(1, "running\n"));
     }
 
     #[test]

@@ -240,30 +240,43 @@ fn ratios(each: &[Vec<f64>], base: &[Vec<f64>]) -> Vec<Vec<f64>> {
 
 /// The values without those of batches in which something happened that happens once, such as a page that was read or
 /// a job on statistics, and how many these are. Many of them are no exception, so they stay. Each is compared with the
-/// other batches of its instance: an instance that differs as a whole is no exception.
+/// other batches of its instance: an instance that differs as a whole is no exception. Nor is a batch that deviates in
+/// other instances too: it has the same events there, so its deviation follows from them.
 fn kept(values: Vec<Vec<f64>>) -> (Vec<Vec<f64>>, u32) {
     let centres: Vec<f64> = values.iter().map(|of| median(of).unwrap_or_default()).collect();
-    let of_instances = || values.iter().zip(&centres);
-    let deviations =
-        of_instances().flat_map(|(of, centre)| of.iter().map(move |it| (it - centre).abs()));
-    let deviations: Vec<f64> = deviations.collect();
+    let deviations = |(of, centre): (&Vec<f64>, &f64)| -> Vec<f64> {
+        of.iter().map(|value| value / centre - 1.0).collect()
+    };
+    let deviations: Vec<Vec<f64>> = values.iter().zip(&centres).map(deviations).collect();
+    let sizes: Vec<f64> = deviations.iter().flatten().map(|it| it.abs()).collect();
     // The median deviation of normal values is their standard deviation divided by 1.4826.
-    let usual = 1.4826 * median(&deviations).unwrap_or_default();
-    let is_usual =
-        |value: &f64, centre: f64| (value - centre).abs() <= FAR * usual.max(FLOOR * centre);
-    let kept = of_instances()
-        .map(|(of, &centre)| of.iter().copied().filter(|value| is_usual(value, centre)).collect());
-    let kept: Vec<Vec<f64>> = kept.collect();
-    let left_out = deviations.len() - kept.iter().map(Vec::len).sum::<usize>();
-    if left_out as f64 > EXCEPTIONS * deviations.len() as f64 {
+    let usual = 1.4826 * median(&sizes).unwrap_or_default();
+    let far = EXCEPTION_MIN.max(FAR * usual);
+    let recurs = |instance: usize, batch: usize, deviation: f64| {
+        let others = deviations.iter().enumerate().filter(|(other, _)| *other != instance);
+        let mut there = others.filter_map(|(_, of)| of.get(batch));
+        there.any(|it| it.signum() == deviation.signum() && it.abs() > deviation.abs() / 2.0)
+    };
+    let happens_once = |instance: usize, batch: usize| {
+        let deviation = deviations.get(instance).and_then(|of| of.get(batch));
+        deviation.is_some_and(|it| it.abs() > far && !recurs(instance, batch, *it))
+    };
+    let of_instance = |(instance, of): (usize, &Vec<f64>)| -> Vec<f64> {
+        let batches = of.iter().enumerate().filter(|(batch, _)| !happens_once(instance, *batch));
+        batches.map(|(_, value)| *value).collect()
+    };
+    let kept: Vec<Vec<f64>> = values.iter().enumerate().map(of_instance).collect();
+    let left_out = sizes.len() - kept.iter().map(Vec::len).sum::<usize>();
+    if left_out as f64 > EXCEPTIONS * sizes.len() as f64 {
         return (values, 0);
     }
     (kept, left_out as u32)
 }
 
-/// A value that is further from its instance's median than so many standard deviations is left out, as long as these
-/// are no larger part of all.
+/// A value is left out if it is further from its instance's median than so many standard deviations and than this part
+/// of it, as long as such values are no larger part of all.
 const FAR: f64 = 5.0;
+const EXCEPTION_MIN: f64 = 0.005;
 const EXCEPTIONS: f64 = 0.25;
 
 /// The mean of values and half of its interval of confidence 1 − `level`, from the values of each instance: the widest
@@ -384,6 +397,10 @@ mod tests {
     fn what_happens_once_is_left_out_and_instances_that_differ_widen_the_interval() {
         let once = of(40_000.0, [0.0002, 0.9, 0.0001, 0.0004, -0.0002, -0.0001], ONE);
         assert_eq!((once.verdict, once.left_out), (Some(CountVerdict::Same), 1), "{once:?}");
+        // The same events take less in both instances, so they are part of the ratio.
+        let events = [0.0, 0.0, 0.0, -0.16, 0.0, 0.0];
+        let recurs = of(40_000.0, events, events);
+        assert_eq!((recurs.verdict, recurs.left_out), (Some(CountVerdict::Undecided), 0));
         let differ = of(40_000.0, [0.0; 6], [0.02; 6]);
         assert_eq!((differ.verdict, differ.left_out), (Some(CountVerdict::Undecided), 0));
     }

@@ -4,10 +4,10 @@ use assay_model::{CountVerdict, Estimate, Verdict, thousands};
 
 use crate::CountJudgement;
 
-/// What makes instructions take longer.
-const PACE: &str = "(caches, waits, the kernel)";
+/// What an operation takes besides the server's own instructions.
+const REST: &str = "(client, kernel, waits, caches)";
 
-/// `6% slower; 4.8% more instructions, the rest is time per instruction (caches, waits, the kernel)`, or
+/// `6% slower; 4.8% more instructions, the rest is not instructions (client, kernel, waits, caches)`, or
 /// `undecided in QPS, but 2.1% more instructions`. `None` where the count adds nothing to the verdict.
 pub(crate) fn sentence(
     verdict: Verdict,
@@ -25,32 +25,27 @@ pub(crate) fn sentence(
         _ => return None,
     };
     let is_slower = verdict == Verdict::Slower;
-    let (speed, pace) = match is_slower {
-        true => (slower(rqps.value), "more"),
-        false => (faster(rqps.value), "less"),
-    };
+    let speed = if is_slower { slower(rqps.value) } else { faster(rqps.value) };
     let agrees = (called == CountVerdict::More) == is_slower;
     Some(match called {
         CountVerdict::Undecided => return None,
         CountVerdict::Same => {
-            format!("{speed} with as many instructions, each of which takes {pace} time {PACE}")
+            format!("{speed} with as many instructions: the change is not in instructions {REST}")
         }
         _ if !agrees => {
-            format!("{speed} despite {instructions}, because each takes {pace} time {PACE}")
+            format!("{speed} despite {instructions}: the change is not in instructions {REST}")
         }
         _ => match Rest::of(rqps, ratio) {
-            Rest::Small => format!("{speed}; {instructions}, which account for it"),
+            Rest::Small => format!("{speed}; {instructions}, about in proportion"),
             Rest::Unknown => {
-                format!(
-                    "{speed}; {instructions}; whether time per instruction changed too is uncertain"
-                )
+                format!("{speed}; {instructions}; whether anything else changed too is uncertain")
             }
             Rest::Known(rest) if (rest > 0.0) == is_slower => {
-                format!("{speed}; {instructions}, the rest is time per instruction {PACE}")
+                format!("{speed}; {instructions}, the rest is not instructions {REST}")
             }
             Rest::Known(_) => {
-                let other = if is_slower { "less" } else { "more" };
-                format!("{speed}; {instructions}, each of which takes {other} time {PACE}")
+                let changed = if is_slower { "grew" } else { "shrank" };
+                format!("{speed}; {instructions}; the rest of an operation {changed} less {REST}")
             }
         },
     })
@@ -60,7 +55,8 @@ fn is_change(verdict: CountVerdict) -> bool {
     matches!(verdict, CountVerdict::More | CountVerdict::Fewer)
 }
 
-/// The part of a change of QPS that instructions do not explain: the logarithm of the ratio of times per instruction.
+/// The part of a change of QPS beyond the change of instructions: the logarithm of a ratio of times, divided by that of
+/// instructions.
 enum Rest {
     /// Its interval excludes zero.
     Known(f64),
@@ -155,36 +151,37 @@ mod tests {
         let slower = |rqps, count, called| told(Verdict::Slower, rqps, count, called);
         assert_eq!(
             slower(0.90, 1.048, More),
-            "10% slower; 4.8% more instructions, the rest is time per instruction (caches, waits, the kernel)"
+            "10% slower; 4.8% more instructions, the rest is not instructions (client, kernel, waits, caches)"
         );
         assert_eq!(
             slower(0.87, 1.15, More),
-            "13% slower; 15% more instructions, which account for it"
+            "13% slower; 15% more instructions, about in proportion"
         );
         // The interval of QPS leaves room for a rest of a third of the change.
         assert_eq!(
             slower(0.97, 1.03, More),
-            "3% slower; 3% more instructions; whether time per instruction changed too is uncertain"
+            "3% slower; 3% more instructions; whether anything else changed too is uncertain"
         );
         assert_eq!(
             slower(0.94, 1.3, More),
-            "6% slower; 30% more instructions, each of which takes less time (caches, waits, the kernel)"
+            "6% slower; 30% more instructions; the rest of an operation grew less (client, kernel, waits, caches)"
         );
         assert_eq!(
             slower(0.94, 0.97, Fewer),
-            "6% slower despite 3% fewer instructions, because each takes more time (caches, waits, the kernel)"
+            "6% slower despite 3% fewer instructions: the change is not in instructions (client, kernel, waits, caches)"
         );
         assert_eq!(
             slower(0.4, 1.001, Same),
-            "2.5 times slower with as many instructions, each of which takes more time (caches, waits, the kernel)"
+            "2.5 times slower with as many instructions: the change is not in instructions (client, kernel, waits, \
+             caches)"
         );
         assert_eq!(
             told(Verdict::Faster, 1.25, 0.9, Fewer),
-            "25% faster; 10% fewer instructions, the rest is time per instruction (caches, waits, the kernel)"
+            "25% faster; 10% fewer instructions, the rest is not instructions (client, kernel, waits, caches)"
         );
         assert_eq!(
             told(Verdict::Faster, 1.1, 0.7, Fewer),
-            "10% faster; 30% fewer instructions, each of which takes more time (caches, waits, the kernel)"
+            "10% faster; 30% fewer instructions; the rest of an operation shrank less (client, kernel, waits, caches)"
         );
         assert_eq!(said(Verdict::Slower, 0.9, 1.01, Undecided), None);
     }

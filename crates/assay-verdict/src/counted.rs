@@ -294,12 +294,28 @@ impl<'a> Matched<'a> {
     /// Functions of the base alone, each with the only one of the other side alone whose name continues or begins its
     /// own.
     fn related(&self) -> Vec<[FunctionKey<'a>; 2]> {
-        let of = |wanted: usize| self.alone().filter(move |(_, side, _)| *side == wanted);
+        // By module and name, so that the names that continue one follow it.
+        type Side<'a> = BTreeMap<(&'a str, &'a str), FunctionKey<'a>>;
+        let mut sides: [Side<'a>; 2] = Default::default();
+        for (key, side, _) in self.alone() {
+            if let (Some(of), Some(name)) = (sides.get_mut(side), key.function) {
+                of.insert((key.module, name), key);
+            }
+        }
+        let longer = |short: &FunctionKey<'a>, of: &Side<'a>| -> Vec<FunctionKey<'a>> {
+            let name = short.function.unwrap_or_default();
+            let continues = |module: &str, it: &str| module == short.module && it.starts_with(name);
+            let found = of.range((short.module, name)..).map(|(at, key)| (*at, *key));
+            let found = found.take_while(|((module, name), _)| continues(module, name));
+            found.map(|(_, key)| key).filter(|key| are_related(short, key)).collect()
+        };
+        let [base, other] = &sides;
         let mut pairs = Vec::new();
-        for (before, ..) in of(0) {
-            pairs.extend(
-                of(1).filter(|(after, ..)| are_related(&before, after)).map(|it| [before, it.0]),
-            );
+        for before in base.values() {
+            pairs.extend(longer(before, other).into_iter().map(|after| [*before, after]));
+        }
+        for after in other.values() {
+            pairs.extend(longer(after, base).into_iter().map(|before| [before, *after]));
         }
         let mut times: BTreeMap<FunctionKey<'a>, u32> = BTreeMap::new();
         pairs.iter().flatten().for_each(|key| *times.entry(*key).or_default() += 1);

@@ -34,10 +34,17 @@ pub(crate) fn explain(cells: &mut [CellJudgement], base: usize, audit: &[AuditFi
         let of_base = (index + base).checked_sub(one.system).and_then(|at| cells.get(at));
         let explained = explained(one, of_base, (&plans, audit, base));
         let (cause, why) = explained.unwrap_or_default();
-        let parts: Vec<String> = instructions.into_iter().chain(why).collect();
+        let lost = of_base.and_then(|of_base| lost(one, of_base));
+        let parts: Vec<String> = instructions.into_iter().chain(why).chain(lost).collect();
         cells[index].cause = cause;
         cells[index].why = (!parts.is_empty()).then(|| parts.join("; "));
     }
+}
+
+/// Why a system that was measured has no verdict: its base has failed.
+fn lost(one: &CellJudgement, of_base: &CellJudgement) -> Option<String> {
+    let is_lost = one.verdict == Verdict::Failed && one.failure.is_none();
+    of_base.failure.as_ref().filter(|_| is_lost).map(|why| format!("the base failed: {why}"))
 }
 
 /// The cause of a change, and what is said of it; `None` of a cell without one.

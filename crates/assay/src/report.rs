@@ -80,7 +80,19 @@ fn write_beside(ours: &StudyRecord, name: &str, args: &Report) -> Result<Exit> {
     let [here, there] = [ours, &theirs].map(assay_verdict::judge);
     let (groups, note) = (groups.as_slice(), note.as_deref());
     let other = Other { record: &theirs, judgement: &there, groups, note };
-    put(&args.output, &assay_report::beside((ours, &here), &other))?;
+    let Some(page) = assay_report::beside((ours, &here), &other) else {
+        let [here, there] = [ours, &theirs].map(|record| {
+            let names: Vec<&str> = record.systems.iter().map(|it| it.name.as_str()).collect();
+            names.join(", ")
+        });
+        bail!(Advised::new(
+            format!("`{name}` has no counterpart of the base and of another system"),
+            format!(
+                "here: {here}; there: {there}; `--base SYSTEM` compares with another system of the study here"
+            ),
+        ))
+    };
+    put(&args.output, &page)?;
     Ok(Exit::Done)
 }
 

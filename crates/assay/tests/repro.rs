@@ -79,9 +79,19 @@ impl Shown {
         fs_err::read_to_string(self.directory.join(name)).unwrap()
     }
 
-    /// Runs what was written, and returns what it tells: the direction, and the steps on the way.
+    /// Runs what was written, and returns what it tells: the direction, and the steps on the way. On a busy machine, a
+    /// run may find no direction, and says so; another one may.
     #[track_caller]
     fn run(&self, pairs: u32) -> [String; 2] {
+        let mut runs = (0..RUNS_MAX).map(|_| self.run_once(pairs));
+        let [told, steps] = runs.find(|[told, _]| !told.contains("no clear direction")).unwrap();
+        assert!(told.contains("OTHER is slower than BASE"), "{told}");
+        assert!(told.contains("the direction is the same"), "{told}");
+        [told, steps]
+    }
+
+    #[track_caller]
+    fn run_once(&self, pairs: u32) -> [String; 2] {
         let records = self.place.records();
         let prefix = &records[0].systems[0].artifact.prefix().unwrap().path;
         let run = Command::new(self.directory.join("run.sh"))
@@ -95,11 +105,12 @@ impl Shown {
             [run.stdout, run.stderr].map(|it| String::from_utf8_lossy(&it).into_owned());
         assert!(run.status.success(), "{told}{steps}");
         assert!(told.contains(&format!("{pairs} pairs\n")), "{told}");
-        assert!(told.contains("OTHER is slower than BASE"), "{told}");
-        assert!(told.contains("the direction is the same"), "{told}");
         [told, steps]
     }
 }
+
+/// The runs of a script on a busy machine.
+const RUNS_MAX: usize = 6;
 
 /// Whoever gets the script can read it as a careful one.
 #[track_caller]

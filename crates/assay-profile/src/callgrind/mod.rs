@@ -28,6 +28,12 @@ const LINE_MAX: usize = 64 << 10;
 const FUNCTIONS_MAX: usize = 1 << 20;
 const CALLS_MAX: usize = 1 << 22;
 
+/// The largest number of names, which are given anew where a report has no numbers for them.
+const NAMES_MAX: usize = 1 << 22;
+
+/// The largest number of parts: a dump has one for each thread.
+const PARTS_MAX: usize = 100_000;
+
 /// The event that is read.
 const INSTRUCTIONS: &[u8] = b"Ir";
 
@@ -53,10 +59,6 @@ pub struct Part {
     pub thread: Option<u32>,
     /// The number of the part, which increases with each dump of a process.
     pub number: Option<u32>,
-    /// The command line.
-    pub command: String,
-    /// Further descriptions of the part as names and values, such as `Trigger` and the reason for the dump.
-    pub notes: Vec<(String, String)>,
     /// Total instructions: the sum over all functions.
     pub total: u64,
     /// Instructions by function and call.
@@ -160,12 +162,6 @@ impl Reader {
             b"pid" => self.part.pid = Some(small()?),
             b"thread" => self.part.thread = Some(small()?),
             b"part" => self.part.number = Some(small()?),
-            b"cmd" => self.part.command = String::from_utf8_lossy(value).into_owned(),
-            b"desc" => {
-                let text = String::from_utf8_lossy(value);
-                let (name, value) = text.split_once(':').unwrap_or((&text, ""));
-                self.part.notes.push((name.trim().to_owned(), value.trim().to_owned()));
-            }
             b"positions" => self.positions = words(value).count(),
             b"events" => self.event = words(value).position(|word| word == INSTRUCTIONS),
             // In callgrind's reports, `summary` may be smaller than `totals`.
@@ -265,9 +261,12 @@ impl Reader {
             return Err("the counts do not add up to the total");
         }
         // Later parts do not repeat these.
-        self.part = Part { pid: part.pid, command: part.command.clone(), ..Part::default() };
+        self.part = Part { pid: part.pid, ..Part::default() };
         self.ids = Ids::default();
         self.here = Place::default();
+        if self.parts.len() >= PARTS_MAX {
+            return Err("there are too many parts");
+        }
         self.parts.push(part);
         Ok(())
     }
@@ -300,7 +299,10 @@ fn named_by(
     named: impl Fn(&str) -> Named,
 ) -> Result<u32, Refused> {
     let mut add = |text: &[u8]| {
-        let index = u32::try_from(texts.len()).map_err(|_| "there are too many names")?;
+        if texts.len() >= NAMES_MAX {
+            return Err("there are too many names");
+        }
+        let index = texts.len() as u32;
         texts.push(named(&String::from_utf8_lossy(text)));
         Ok(index)
     };

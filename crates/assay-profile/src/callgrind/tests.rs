@@ -61,12 +61,8 @@ fn paths(costs: &Costs) -> Vec<(String, u64)> {
 fn functions_have_the_instructions_that_the_tool_itself_says() {
     for (report, thread) in [(FIRST, 1), (SECOND, 2)] {
         let part = one(report);
-        assert_eq!(
-            (part.thread, part.number, part.command.as_str()),
-            (Some(thread), Some(1), "./small")
-        );
+        assert_eq!((part.thread, part.number), (Some(thread), Some(1)));
         assert!(part.pid.is_some());
-        assert!(part.notes.contains(&("Trigger".to_owned(), "Program termination".to_owned())));
         let mut found = owns(&part.costs);
         found.insert("total".to_owned(), part.total);
         let annotated = ANNOTATED.map(|(name, own)| (name.to_owned(), own));
@@ -101,7 +97,7 @@ fn parts_of_one_report_add_up_to_the_whole() {
     let parts = read(PARTS).unwrap();
     let told: Vec<_> = parts.iter().map(|part| (part.number, part.total)).collect();
     assert_eq!(told, [(Some(1), 875), (Some(2), 968), (Some(3), 93)]);
-    assert!(parts.iter().all(|part| part.command == "./small" && part.pid == parts[0].pid));
+    assert!(parts.iter().all(|part| part.pid == parts[0].pid));
     let mut all = Costs::default();
     all.add(parts.iter().map(|part| &part.costs));
     let mut both = Costs::default();

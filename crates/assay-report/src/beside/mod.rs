@@ -27,14 +27,15 @@ pub struct Other<'a> {
     pub note: Option<&'a str>,
 }
 
-/// The page of a study beside another one.
+/// The page of a study beside another one. `None` if the other one has no counterpart of the base and a further system.
 #[must_use]
 pub fn beside<'a>(
     (record, judgement): (&'a StudyRecord, &'a Judgement),
     theirs: &Other<'a>,
-) -> Page<'a> {
+) -> Option<Page<'a>> {
     let there = Judged { record: theirs.record, judgement: theirs.judgement };
-    Page::new(Beside::new(Judged { record, judgement }, there, theirs.groups, theirs.note))
+    let beside = Beside::new(Judged { record, judgement }, there, theirs.groups, theirs.note);
+    (!beside.pairs.is_empty()).then(|| Page::new(beside))
 }
 
 impl Content for Beside<'_> {
@@ -73,10 +74,7 @@ impl Content for Beside<'_> {
 /// The systems of all pairs.
 fn heading_of(beside: &Beside) -> Heading {
     let others: Vec<&str> = beside.pairs.iter().map(|pair| pair.names[1].as_str()).collect();
-    match beside.pairs.first() {
-        Some(pair) => Heading::of(&pair.names[0], &others),
-        None => Heading { before: "No system in common".to_owned(), ..Heading::default() },
-    }
+    beside.pairs.first().map_or_else(Heading::default, |pair| Heading::of(&pair.names[0], &others))
 }
 
 /// Groups, tests, and where both studies differ.

@@ -1,6 +1,5 @@
 //! What a study beside another one says, in words and cells of tables.
 
-use assay_model::StudyRecord;
 use assay_verdict::{Agreement, GroupBeside, TestBeside};
 
 use crate::ratio::{Quotient, Ratio, short};
@@ -8,19 +7,8 @@ use crate::view::beside::{Beside, Pair};
 
 /// The lines above the tables.
 pub(super) fn prose(beside: &Beside) -> Vec<String> {
-    let mut lines: Vec<String> = beside.pairs.iter().map(|pair| pair.answer.clone()).collect();
-    if lines.is_empty() {
-        lines.push("the other study has no counterpart of the base and another system".to_owned());
-        let names = |record: &StudyRecord| {
-            let names: Vec<&str> = record.systems.iter().map(|it| it.name.as_str()).collect();
-            names.join(", ")
-        };
-        lines.push(format!("here: {}", names(beside.ours)));
-        lines.push(format!("there: {}", names(beside.theirs)));
-        lines.push("`--base SYSTEM` compares with another system of the study here".to_owned());
-    }
-    lines.extend(beside.differences.iter().map(|line| format!("note: {line}")));
-    lines
+    let answers = beside.pairs.iter().map(|pair| pair.answer.clone());
+    answers.chain(beside.differences.iter().map(|line| format!("note: {line}"))).collect()
 }
 
 pub(super) fn sign(agreement: Agreement) -> &'static str {

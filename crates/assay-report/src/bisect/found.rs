@@ -85,7 +85,8 @@ pub struct SearchedVersion {
     pub probability: f64,
     /// Why it cannot be used.
     pub unusable: Option<String>,
-    /// The source of its build; `None` if it was not compared or is a commit.
+    /// The source of its build, or what a commit was compiled with, if not all commits have that in common. `None` if
+    /// it was not compared.
     pub source: Option<String>,
 }
 

@@ -50,7 +50,8 @@ struct Probability<'a> {
     ratio: Option<Interval>,
     /// Why it could not be used; null if it could.
     skipped: Option<&'a str>,
-    /// The source of its build; null for commits and for what was not compared.
+    /// The source of its build, or what a commit was compiled with, if not all commits have that in common; null for
+    /// what was not compared.
     source: Option<&'a str>,
 }
 

@@ -1,21 +1,34 @@
 //! Instructions per operation: a table of all tests, then the functions and calls of each.
 
 use super::profiles::calls;
-use crate::document::{Block, Fold, Frame, Section, Wish};
+use crate::document::{Block, Fold, Frame, Look, Section, Table, Wish};
 use crate::view::Report;
 use crate::view::counts::{CountedTest, Counts};
+use crate::view::shaded::ShadedTable;
 
 /// The counts; a short report omits the functions.
-pub(super) fn blocks(report: &Report, wish: &Wish<'_>, is_short: bool) -> Vec<Block<'static>> {
-    let Some(Counts { table, limits, tests }) = &report.counts else { return Vec::new() };
+pub(super) fn blocks<'r>(
+    report: &'r Report<'r>,
+    wish: &Wish<'_>,
+    is_short: bool,
+) -> Vec<Block<'r>> {
+    let Some(Counts { tables, limits, tests }) = &report.counts else { return Vec::new() };
     if wish.is_page() {
-        let mut blocks = vec![Block::Table(table.table())];
+        let look = Look { class: "shaded stack".to_owned(), ..Look::default() };
+        let mut blocks: Vec<Block> = (tables.first().into_iter())
+            .map(|widest| Block::Table(Table { look: look.clone(), ..widest.table() }))
+            .collect();
         blocks.extend(Block::prose("basis", limits.iter().map(String::as_str)));
         let sections = tests.iter().enumerate();
         blocks.extend(sections.filter_map(|(number, test)| section(report, test, number)));
         return Block::place("counts", "Instructions", "Instructions per operation", blocks);
     }
-    let mut blocks = vec![Block::Table(table.titled(wish))];
+    let bare = Wish::of(wish.medium, wish.is_verbose);
+    let choice = move |number| {
+        let table: &ShadedTable = tables.get(number)?;
+        Some(vec![Block::Table(table.titled(&bare))])
+    };
+    let mut blocks = vec![Block::Fitted(Box::new(choice))];
     if !is_short {
         blocks.push(Block::Lines(limits.clone()));
         let functions = tests.iter().filter_map(|test| test.functions.as_ref());

@@ -1,6 +1,6 @@
 //! The report of a study: the answer, causes, groups, tests, conditions, how to reproduce it.
 
-use assay_model::StudyRecord;
+use assay_model::{StudyRecord, Verdict};
 use assay_verdict::Judgement;
 
 use super::judged::Judged;
@@ -140,7 +140,16 @@ fn counts_only<'r>(report: &'r Report<'r>, wish: &Wish<'_>, is_short: bool) -> V
         blocks.push(Block::Answer(report.answer_lines()));
         blocks.push(Block::Lines(report.caveat_lines()));
     }
-    blocks.extend(cards::causes(wish.heading("not counted"), &report.causes, 0));
+    // They come first.
+    let failed = report.causes.partition_point(|it| it.verdict == Verdict::Failed);
+    let (failed, changed) = report.causes.split_at(failed);
+    blocks.extend(cards::causes(wish.heading("not counted"), failed, 0));
+    if !wish.is_page() {
+        let (largest, smaller) =
+            changed.split_at(changed.len().min(if is_short { CAUSES_SHORT } else { usize::MAX }));
+        let heading = wish.heading("why, the largest changes first");
+        blocks.extend(cards::causes(heading, largest, smaller.len()));
+    }
     blocks.extend(counts::blocks(report, wish, is_short));
     if is_short {
         blocks.push(how_to_see_more(report));

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use assay_model::Verdict;
 use assay_verdict::CellJudgement;
 
+use super::counted;
 use super::study::JudgedStudy;
 use super::undecided::silence;
 
@@ -31,7 +32,9 @@ fn cause<'a>(study: &JudgedStudy, cell: &'a CellJudgement) -> Option<(f64, Cause
     let silence = silence(study.record, cell).filter(|_| is_compared).map(Cow::Owned);
     let has_failed = cell.failure.is_some();
     let told = cell.failure.as_deref().or(cell.why.as_deref()).map(Cow::Borrowed);
-    let why = silence.or(told)?;
+    let count = study.counts_only().then(|| counted::called(cell)).flatten();
+    let of_count = count.and_then(|_| counted::causes(cell)).map(Cow::Owned);
+    let why = silence.or(told).or(of_count)?;
     // A twin has no changes to explain, but its failure matters.
     if !has_failed && !study.compared.contains(&cell.system) {
         return None;
@@ -59,5 +62,5 @@ fn cause<'a>(study: &JudgedStudy, cell: &'a CellJudgement) -> Option<(f64, Cause
         Some(ratio) => ratio.value.ln().abs(),
         None => 0.0,
     };
-    Some((size, Cause { verdict: cell.verdict, name, why }))
+    Some((size, Cause { verdict: count.unwrap_or(cell.verdict), name, why }))
 }

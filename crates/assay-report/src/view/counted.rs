@@ -80,7 +80,7 @@ impl Said {
             Self::More => format!("executes more instructions than {base}"),
             Self::Fewer => format!("executes fewer instructions than {base}"),
             Self::Same => format!("executes as many instructions as {base}"),
-            Self::Undecided => format!("cannot be told from {base}"),
+            Self::Undecided => format!("is undecided against {base}"),
             Self::Failed => "could not be counted".to_owned(),
         }
     }
@@ -122,6 +122,15 @@ pub(super) fn causes(cell: &CellJudgement) -> Option<String> {
     let named = shown.iter().map(|line| format!("{} {:+.0}", line.name, line.change));
     let named: Vec<String> = named.map(|it| it.replace('-', "−")).collect();
     (!named.is_empty()).then(|| format!("instructions per operation: {}", named.join(", ")))
+}
+
+/// What more or fewer instructions would be of a time: slower or faster. `None` if neither was found.
+pub(super) fn called(cell: &CellJudgement) -> Option<Verdict> {
+    match cell.count.as_ref()?.verdict? {
+        CountVerdict::More => Some(Verdict::Slower),
+        CountVerdict::Fewer => Some(Verdict::Faster),
+        CountVerdict::Same | CountVerdict::Undecided => None,
+    }
 }
 
 /// The number of functions that a sentence names.

@@ -17,8 +17,8 @@ use crate::words::function_name;
 
 /// What was counted in a study.
 pub(crate) struct Counts {
-    /// Every test and system.
-    pub(crate) table: ShadedTable,
+    /// Every test and system: the widest table first, then those for less room.
+    pub(crate) tables: Vec<ShadedTable>,
     /// Sentences on what counts do not show.
     pub(crate) limits: Vec<String>,
     /// Each test and system that is compared with the base.
@@ -42,12 +42,12 @@ const LIMITS: &str = "Not counted: the kernel, caches and waiting. There is one 
 
 /// What the processor's counter does not show.
 const LIMITS_OF_HARDWARE: &str =
-    "Not counted: the kernel, caches and waiting. There is one client.";
+    "The ratio leaves out the kernel, caches and waiting. There is one client.";
 
 impl Counts {
     /// `None` unless instructions were counted.
     pub(crate) fn new(study: &JudgedStudy) -> Option<Self> {
-        let table = table(study)?;
+        let tables = tables(study)?;
         let is_alone = study.compared.is_empty();
         let cells = study.judgement.cells.iter();
         let shown = cells.filter(|cell| is_alone || study.compared.contains(&cell.system));
@@ -61,7 +61,7 @@ impl Counts {
             })
         };
         Some(Self {
-            table,
+            tables,
             limits: limits(&study.record.counts),
             tests: shown.filter_map(test).collect(),
         })
@@ -130,8 +130,25 @@ pub(crate) fn of_undecided(cells: &[&CellJudgement]) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(" and "))
 }
 
+/// The column of the ratio, and the columns that a narrow table has.
+const RATIO: usize = 1;
+const COLUMNS_NARROW: usize = 3;
+
 /// A row for each test and system: instructions per operation, their ratio to those of the base with the verdict, and
-/// the instructions of background threads. `None` unless instructions were counted.
+/// the instructions of background threads, which narrower tables omit; the narrowest one also omits the interval of the
+/// ratio. `None` unless instructions were counted.
+fn tables(study: &JudgedStudy) -> Option<Vec<ShadedTable>> {
+    let widest = table(study)?;
+    let mut narrower = widest.clone();
+    narrower.columns.truncate(COLUMNS_NARROW);
+    narrower.rows.iter_mut().for_each(|row| row.cells.truncate(COLUMNS_NARROW));
+    let mut narrowest = narrower.clone();
+    for ratio in narrowest.rows.iter_mut().filter_map(|row| row.cells.get_mut(RATIO)) {
+        ratio.text.truncate(ratio.text.find(" [").unwrap_or(ratio.text.len()));
+    }
+    Some(vec![widest, narrower, narrowest])
+}
+
 fn table(study: &JudgedStudy) -> Option<ShadedTable> {
     let cells = study.judgement.cells.iter().filter(|cell| cell.count.is_some());
     let cells: Vec<&CellJudgement> = cells.collect();

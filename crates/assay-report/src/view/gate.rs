@@ -1,5 +1,7 @@
 //! What a gate says, in words.
 
+use std::collections::BTreeMap;
+
 use assay_model::{Estimate, counted};
 use assay_verdict::{Doubt, GateCell, GateJudgement, GateVerdict};
 
@@ -7,6 +9,12 @@ use super::study::JudgedStudy;
 use super::undecided::{TIMES_MAX, of_doubt, silence};
 use crate::number::{duration, share};
 use crate::ratio::change_with_bounds;
+
+/// More tests without a value are not listed one by one, if the reason is the same.
+const ALIKE_MAX: u64 = 4;
+
+/// More systems are counted, not named.
+const SYSTEMS_MAX: usize = 3;
 
 /// The result of a gate.
 pub(crate) struct Gate<'a> {
@@ -46,16 +54,35 @@ impl<'a> Gate<'a> {
         let mut listed = vec![GateVerdict::Exceeded, GateVerdict::Failed];
         // A study stops at the first excess, so its undecided tests need no advice.
         listed.extend((!has_stopped).then_some(GateVerdict::Undecided));
-        let rows = listed.into_iter().flat_map(|verdict| judged.of(verdict));
+        let cells: Vec<&GateCell> =
+            listed.into_iter().flat_map(|verdict| judged.of(verdict)).collect();
+        let (rows, alike) = rows(study, &cells);
         Some(Self {
             headline: headline(study, judged, allows),
-            rows: rows.map(|cell| row(study, cell)).collect(),
-            rest: rest(study, judged, has_stopped),
+            rows,
+            rest: alike.into_iter().chain(rest(study, judged, has_stopped)).collect(),
             basis: basis(study),
             several_systems: study.compared.len() > 1,
             limited: limited(study),
         })
     }
+}
+
+/// The rows of cells, and a line on those that would say the same: of many tests without a value, such as published
+/// ones, the reason is told once.
+fn rows<'a>(study: &'a JudgedStudy<'a>, cells: &[&GateCell]) -> (Vec<GateRow<'a>>, Vec<String>) {
+    let reason = |cell: &GateCell| {
+        let is_unknown = cell.verdict == GateVerdict::Undecided && cell.ratio.is_none();
+        is_unknown.then(|| why(study, cell)).flatten()
+    };
+    let mut alike: BTreeMap<String, u64> = BTreeMap::new();
+    let reasons = cells.iter().filter_map(|cell| reason(cell));
+    reasons.for_each(|why| *alike.entry(why).or_default() += 1);
+    alike.retain(|_, tests| *tests > ALIKE_MAX);
+    let is_alone = |cell: &GateCell| reason(cell).is_none_or(|why| !alike.contains_key(&why));
+    let rows = cells.iter().filter(|cell| is_alone(cell)).map(|cell| row(study, cell)).collect();
+    let line = |(why, tests): (&String, &u64)| format!("{}: {why}", counted(*tests, "test"));
+    (rows, alike.iter().map(line).collect())
 }
 
 /// Whether the study ended before all tests were decided, because one exceeded its limit.
@@ -76,7 +103,11 @@ fn answer(verdict: GateVerdict, allows_undecided: bool) -> &'static str {
 fn headline(study: &JudgedStudy, judged: &GateJudgement, allows_undecided: bool) -> String {
     let verdict = judged.verdict();
     let systems: Vec<&str> = study.compared.iter().map(|&it| study.label(it)).collect();
-    let (systems, tests) = (systems.join(" and "), counted(judged.cells.len() as u64, "test"));
+    let systems = match systems.len() {
+        ..=SYSTEMS_MAX => systems.join(" and "),
+        many => format!("{many} systems"),
+    };
+    let tests = counted(judged.cells.len() as u64, "test");
     let answer = answer(verdict, allows_undecided);
     let of_tests = format!("{} of {tests} of {systems}", judged.count(verdict));
     let (none, some, done) = match study.counts_only() {
@@ -140,8 +171,7 @@ pub(crate) fn why(study: &JudgedStudy, cell: &GateCell) -> Option<String> {
             silence(study.record, judged?).or_else(|| judged?.why.clone())
         }
         (GateVerdict::Failed, _) => {
-            let of_base = || study.cell(cell.cell, study.base)?.failure.clone();
-            judged.and_then(|it| it.failure.clone()).or_else(of_base)
+            judged.and_then(|it| it.failure.clone().or_else(|| it.why.clone()))
         }
         (GateVerdict::Undecided, _) if has_stopped(study) => {
             Some("the study stopped once a limit was exceeded".to_owned())

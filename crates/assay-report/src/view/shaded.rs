@@ -1,6 +1,7 @@
 //! Tables with shaded cells.
 
 /// A table whose cells may be shaded.
+#[derive(Clone)]
 pub(crate) struct ShadedTable {
     pub(crate) title: String,
     /// What its cells and shades mean.
@@ -24,6 +25,7 @@ impl ShadedTable {
     }
 }
 
+#[derive(Clone)]
 pub(crate) struct ShadedRow {
     pub(crate) name: String,
     pub(crate) cells: Vec<ShadedCell>,

@@ -13,7 +13,7 @@ mod children;
 mod claim;
 mod file_size;
 pub(crate) mod namespace;
-mod process;
+pub(crate) mod process;
 pub(crate) mod protocol;
 mod run_dir;
 mod sandbox;

@@ -361,12 +361,12 @@ pub fn kill_descendants() -> io::Result<()> {
     }
 }
 
-/// Makes the kernel kill the process when the thread that starts it, the supervisor's only one, ends.
+/// Makes the kernel kill the process when the thread that starts it ends, as that of a supervisor does with it.
 #[expect(unsafe_code, reason = "a death signal can only be asked for between fork and exec")]
-fn die_with_parent(command: &mut Command, parent: Pid) {
+pub(crate) fn die_with_parent(command: &mut Command, parent: Pid) {
     let ask = move || {
         set_parent_process_death_signal(Some(Signal::KILL))?;
-        // The supervisor may have ended before this call.
+        // The parent may have ended before this call.
         if getppid() == Some(parent) { Ok(()) } else { Err(Errno::SRCH.into()) }
     };
     // SAFETY: between fork and exec the closure makes two system calls, and neither allocates nor locks.

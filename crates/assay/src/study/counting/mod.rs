@@ -274,6 +274,14 @@ impl StudyExecutor<'_, '_> {
         instrument: &Instrument,
     ) -> Result<Result<Vec<Vec<Server>>>> {
         let mut started = self.started_counted(phase, instrument);
+        if let Err(error) = &started
+            && error.chain().any(|it| it.downcast_ref::<assay_servers::Error>().is_some())
+        {
+            // All cells of the phase depend on this start.
+            self.env.interrupt.check()?;
+            self.env.progress.note(&format!("starting again: {}", told(error)));
+            started = self.started_counted(phase, instrument);
+        }
         if let Ok(instances) = &mut started
             && self.request.check
             && let Err(error) = self.check_counted(phase, instances)
@@ -305,7 +313,7 @@ impl StudyExecutor<'_, '_> {
         (0..COUNTED_INSTANCES).map(|_| all.by_ref().take(systems).collect()).collect()
     }
 
-    /// The batches of a cell on all systems. How many events they have is what fits the first instance of the base.
+    /// The batches of a cell on all systems. How many events they have is what fits the system that takes most for one.
     fn count_cell(
         &self,
         cell: &Uncounted,
@@ -333,7 +341,7 @@ impl StudyExecutor<'_, '_> {
         let sized = counters.iter().zip(&mut opened);
         let sized = together(sized.map(|(counter, opened)| move || counter.events(opened)));
         let sized: Vec<u64> = sized.into_iter().collect::<Result<_>>()?;
-        let events = cell.events.or(sized.first().copied()).context("no system")?;
+        let events = cell.events.or(sized.into_iter().min()).context("no system")?;
         let count = counters.iter().zip(&mut opened);
         let all = together(count.map(|(counter, opened)| move || counter.batches(opened, events)));
         let mut counts = vec![Counts::default(); systems.len()];
