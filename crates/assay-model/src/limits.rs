@@ -55,7 +55,7 @@ pub mod bisect {
     pub const VERSIONS: usize = 2000;
 
     /// Comparisons of a search at most.
-    pub const COMPARISONS: u32 = 1000;
+    pub const COMPARISONS: u32 = 300;
 
     /// Ranges that are searched one after the other.
     pub const LEVELS: RangeInclusive<u32> = 0..=1;

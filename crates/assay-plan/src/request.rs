@@ -119,7 +119,7 @@ pub struct Request {
 
     /// Count the instructions that operations take, after the study
     ///
-    /// Counts do not depend on how busy the machine is. Servers run under valgrind meanwhile.
+    /// Counts do not depend on how busy the machine is. Where the processor cannot count, servers run under valgrind.
     #[arg(long, value_name = "WHEN", value_parser = word::<Counting>(), hide_default_value = true)]
     #[arg(num_args = 0..=1, require_equals = true, default_value = Counting::default().word())]
     #[arg(default_missing_value = Counting::After.word(), hide_possible_values = true)]
@@ -156,7 +156,7 @@ pub struct Request {
     #[serde(rename = "write-slice", serialize_with = "duration")]
     pub write_slice_s: Option<f64>,
 
-    /// Measured part of every turn: systems take turns within a slice [default: `--slice`, else by measurement]
+    /// Measured part of every turn: systems take turns within a round [default: `--slice`, else found by measuring]
     #[arg(long = "turn", value_name = "TIME", value_parser = parse_duration_s, allow_hyphen_values = true)]
     #[arg(help_heading = EXPERIMENT, hide_short_help = true)]
     #[serde(rename = "turn", serialize_with = "duration")]

@@ -8,6 +8,7 @@
 mod agree;
 mod available;
 mod build;
+mod carry;
 mod catalog;
 mod census;
 mod choose;
@@ -44,6 +45,7 @@ pub use programs::halt;
 pub use provisioner::{Options, Progress, Provisioner};
 pub use reference::version_table;
 pub use releases::Releases;
+pub use sources::git::compiled;
 pub use sources::git::history::Change;
 pub use upkeep::{Cleaned, Cleaning, Entry, EntryKind, Hold};
 pub use valgrind::Valgrind;

@@ -45,6 +45,8 @@ pub(crate) struct Resolution {
 pub(crate) const MANIFEST: &str = "prefix.json";
 /// The directory of the cache with tools.
 pub(crate) const TOOLS: &str = "tools";
+/// The file with the answers to requests.
+pub(crate) const RESOLVED: &str = "resolved.json";
 /// A file in the directory of a build. The building process holds a lock on it.
 pub(crate) const BUILDING: &str = "lock";
 /// Prefix of the names of unfinished directories.
@@ -106,8 +108,13 @@ impl Store {
 
     /// Removes everything unfinished. With the lock held, that is only what a crash left behind.
     pub(crate) fn collect_garbage(&self) -> Result<(), Error> {
-        for (directory, beginning) in [("prefixes", UNFINISHED), (".", UNFINISHED_FILE)] {
-            for entry in fs::read_dir(self.path(directory))? {
+        let places = [("prefixes", UNFINISHED), (TOOLS, UNFINISHED), (".", UNFINISHED_FILE)];
+        for (directory, beginning) in places {
+            let path = self.path(directory);
+            if !path.exists() {
+                continue;
+            }
+            for entry in fs::read_dir(path)? {
                 let entry = entry?;
                 if !entry.file_name().to_string_lossy().starts_with(beginning) {
                     continue;
@@ -178,7 +185,14 @@ impl Store {
 
     /// A directory to build a prefix in; removed unless kept.
     pub(crate) fn new_tree(&self) -> Result<TempDir, Error> {
-        let tree = Builder::new().prefix(UNFINISHED).tempdir_in(self.path("prefixes"))?;
+        self.new_tree_in(&self.path("prefixes"))
+    }
+
+    /// The same in another directory of the cache. A tree is moved within its directory, because each of them may be a
+    /// file system of its own.
+    pub(crate) fn new_tree_in(&self, directory: &Path) -> Result<TempDir, Error> {
+        fs::create_dir_all(directory)?;
+        let tree = Builder::new().prefix(UNFINISHED).tempdir_in(directory)?;
         fs::set_permissions(tree.path(), Permissions::from_mode(0o755))?;
         Ok(tree)
     }
@@ -220,12 +234,12 @@ impl Store {
 
     /// Earlier answer to a request.
     pub(crate) fn resolution(&self, request: &str) -> Option<Resolution> {
-        read_json::<BTreeMap<String, Resolution>>(&self.path("resolved.json"))?.remove(request)
+        read_json::<BTreeMap<String, Resolution>>(&self.path(RESOLVED))?.remove(request)
     }
 
     /// Records an answer. Needs the lock.
     pub(crate) fn remember(&self, request: &str, resolution: Resolution) -> Result<(), Error> {
-        let path = self.path("resolved.json");
+        let path = self.path(RESOLVED);
         let mut all: BTreeMap<String, Resolution> = read_json(&path).unwrap_or_default();
         all.insert(request.to_owned(), resolution);
         write_json(&path, &all)
@@ -337,13 +351,14 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let store = Store::open(home.path()).unwrap();
         let left = store.new_tree().unwrap().keep();
+        let tool = store.new_tree_in(&store.path(TOOLS)).unwrap().keep();
         fs::create_dir(left.join("sealed")).unwrap();
         fs::set_permissions(left.join("sealed"), Permissions::from_mode(0o555)).unwrap();
         fs::create_dir(store.path("prefixes/broken")).unwrap();
         fs::write(store.path("prefixes/broken/prefix.json"), "{").unwrap();
         assert_eq!(store.prefixes().unwrap(), []);
         drop(store.lock(|| {}).unwrap());
-        assert!(!left.exists());
+        assert!(!left.exists() && !tool.exists());
         assert_eq!(keep(&store, "broken"), store.prefix("broken").unwrap());
     }
 

@@ -157,6 +157,36 @@ impl Provisioner {
         Ok(cleaned)
     }
 
+    /// Removes what failed builds have left, then the builds of commits that were not used for the longest time, until
+    /// so many bytes are free. What a running process holds stays, and so do all other servers. Returns what was
+    /// removed.
+    pub fn remove_builds(&self, wanted: u64) -> Result<Vec<Entry>, Error> {
+        let mut candidates: Vec<Entry> = self.entries()?;
+        let (builds, prefixes) = (self.store.path("builds"), self.store.path("prefixes"));
+        let is_of_commit = |entry: &Entry| {
+            let name = entry.path.file_name().unwrap_or_default().to_string_lossy();
+            let prefix =
+                self.store.prefix(&name).filter(|_| entry.path.parent() == Some(&prefixes));
+            prefix.is_some_and(|prefix| prefix.build.source == sources::git::SOURCE)
+        };
+        candidates.retain(|entry| {
+            !entry.in_use && (entry.path.parent() == Some(&builds) || is_of_commit(entry))
+        });
+        let is_build = |entry: &Entry| entry.kind == EntryKind::Unfinished;
+        candidates.sort_by_key(|entry| (!is_build(entry), entry.last_used));
+        let (mut freed, mut removed) = (0, Vec::new());
+        for entry in candidates {
+            if freed >= wanted {
+                break;
+            }
+            if self.remove(&entry)? {
+                freed += entry.bytes;
+                removed.push(entry);
+            }
+        }
+        Ok(removed)
+    }
+
     /// Removes an entry unless it is in use. Prefixes and tools are removed atomically, so no process sees a part of
     /// one.
     fn remove(&self, entry: &Entry) -> Result<bool, Error> {
@@ -177,7 +207,8 @@ impl Provisioner {
             Err(TryLockError::WouldBlock) => return Ok(false),
             Err(TryLockError::Error(error)) => return Err(error.into()),
         }
-        let grave = self.store.new_tree()?;
+        let directory = entry.path.parent().unwrap_or(&entry.path);
+        let grave = self.store.new_tree_in(directory)?;
         let moved = grave.path().join("removed");
         fs::rename(&entry.path, &moved)?;
         remove_tree(grave.path())?;

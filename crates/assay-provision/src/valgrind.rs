@@ -170,7 +170,7 @@ impl Provisioner {
                 notes: refreshed.notes.clone(),
             };
             let downloaded = self.packages(archives, release, &records, progress)?;
-            let tree = self.store.new_tree()?;
+            let tree = self.store.new_tree_in(&self.store.path(TOOLS))?;
             unpack(archives, &downloaded, &mut Tree::new(tree.path(), Limits::SERVER), progress)?;
             self.keep_tool(tree, &directory, Known { version, build, packages })?;
         }
@@ -195,9 +195,7 @@ impl Provisioner {
         let (path, _hold) = (PathBuf::new(), None);
         let stored = Valgrind { path, launcher, library, vgdb, version, build, packages, _hold };
         Tree::new(tree.path(), Limits::SERVER).seal()?;
-        let directory = self.store.path(TOOLS);
-        fs::create_dir_all(&directory)?;
-        self.store.keep_tree(tree, &directory, name, &stored)
+        self.store.keep_tree(tree, &self.store.path(TOOLS), name, &stored)
     }
 
     /// The tool in a directory of that name, if it exists and is complete.

@@ -355,6 +355,29 @@ fn failed_builds_are_listed_and_cleaned() {
     assert_eq!(home.builds(), 0);
 }
 
+/// A search builds many commits, and the cache is bounded.
+#[test]
+fn builds_of_commits_go_if_the_cache_is_full() {
+    let home = Home::postgres();
+    home.commit(
+        "v2",
+        &[("compile", "echo '#!/bin/sh'\necho 'echo \"postgres (PostgreSQL) 16.9\"' # 2\n")],
+    );
+    home.commit("broken", &[("compile", "exit 1\n")]);
+    let (first, second) = (home.get("#v1").unwrap(), home.get("#v2").unwrap());
+    home.get("#broken").unwrap_err();
+    let provisioner = home.provisioner(Options::default());
+    let _hold = provisioner.hold(&first).unwrap();
+    assert_eq!(provisioner.remove_builds(0).unwrap(), []);
+    // What failed goes first.
+    let removed = provisioner.remove_builds(1).unwrap();
+    assert_eq!((removed.len(), home.builds()), (1, 0), "{removed:?}");
+    let removed = provisioner.remove_builds(u64::MAX).unwrap();
+    let paths: Vec<&Path> = removed.iter().map(|it| it.path.as_path()).collect();
+    assert_eq!(paths, [second.path.as_path()]);
+    assert!(first.path.exists() && !second.path.exists());
+}
+
 /// Files below a directory that hold a text.
 fn holding(directory: &Path, text: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();

@@ -151,11 +151,18 @@ PartitionName=bench Nodes=n[1-3] Default=YES MaxTime=1:00:00 OverSubscribe=EXCLU
 
     /// Submits the study for so many nodes, with this budget, and gives the number of its job.
     fn submit(&self, nodes: u32, budget: &str, more: &[&str]) -> u64 {
+        self.submit_with(&[], nodes, budget, more)
+    }
+
+    /// The same with more options of assay.
+    fn submit_with(&self, options: &[&str], nodes: u32, budget: &str, more: &[&str]) -> u64 {
         let file = self.dir.join("study.toml");
         fs_err::write(&file, format!("budget = \"{budget}\"\n{STUDY}")).unwrap();
         let mut args = vec!["submit", file.to_str().unwrap(), "--slurm", "--offline", "--dir"];
         let (jobs, nodes_word) = (self.jobs(), nodes.to_string());
-        args.extend([jobs.to_str().unwrap(), "--nodes", &nodes_word, "--"]);
+        args.extend([jobs.to_str().unwrap(), "--nodes", &nodes_word]);
+        args.extend(options);
+        args.push("--");
         args.extend(more);
         let output = self.assay(&args);
         assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
@@ -342,7 +349,8 @@ fn free_ports() -> u16 {
 fn a_study_is_measured_by_three_nodes_and_a_task_that_is_requeued_goes_on() {
     let place = Place::new();
     let cluster = Cluster::start(&place);
-    let job = cluster.submit(3, "12s", &[]);
+    let on_node = cluster.dir.join("a node's disk");
+    let job = cluster.submit_with(&["--node-dir", on_node.to_str().unwrap()], 3, "12s", &[]);
     let shard = cluster.measuring().shard.number;
     // It stands still meanwhile, so it cannot end before.
     let assay = cluster.measures(shard);
@@ -361,6 +369,11 @@ fn a_study_is_measured_by_three_nodes_and_a_task_that_is_requeued_goes_on() {
     let again = |it: &ShardStudy| it.shard.number == shard && it.shard.attempt.ends_with(".1");
     let attempts = cluster.attempts();
     assert!(attempts.iter().any(again), "{attempts:?}");
+    // Only the attempt that Slurm ended may have left something.
+    let left = fs_err::read_dir(&on_node).unwrap().map(|it| it.unwrap().file_name());
+    let left: Vec<_> = left.collect();
+    let ended = format!(".{shard}.0.");
+    assert!(left.iter().all(|it| it.to_str().unwrap().contains(&ended)), "{left:?}");
     drop(cluster);
     place.assert_nothing_left();
 }

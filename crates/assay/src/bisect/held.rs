@@ -9,6 +9,8 @@ use assay_model::{BisectMeasure, BisectVersion};
 use fs_err as fs;
 use serde::{Deserialize, Serialize};
 
+use super::own;
+use super::state::Search;
 use crate::advice::Advised;
 use crate::paths;
 use crate::state_lock::StateLock;
@@ -67,11 +69,17 @@ impl Held {
         lines.filter_map(|it| Some((place(&it)?, it.why))).collect()
     }
 
-    /// The search has ended: the next one of the same range starts anew.
-    pub(super) fn end(self) {
+    /// Forgets what was skipped since the last comparison: the cause was not in the versions.
+    pub(super) fn forget(&self) {
         if let Err(error) = fs::remove_file(&self.skipped) {
             log::debug!("{error}");
         }
+    }
+
+    /// The search has ended: the next one of the same range starts anew.
+    pub(super) fn end(self, search: &Search) {
+        self.forget();
+        own::end(search);
         self.lock.remove();
     }
 }
@@ -102,7 +110,8 @@ mod tests {
         fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{\"wor").unwrap();
         let held = take().unwrap();
         assert_eq!(held.skipped(&versions), [(1, "broken".to_owned())]);
-        held.end();
+        held.forget();
+        drop(held);
         assert!(take().unwrap().skipped(&versions).is_empty());
     }
 }

@@ -8,6 +8,7 @@ use assay_model::{BisectMeasure, BisectPart, BisectVersion, WatchPart};
 use assay_plan::Request;
 use assay_report::{RangeEnd, VersionStep};
 
+use super::own::is_own;
 use super::state::Search;
 use super::told;
 use crate::cli::Resume;
@@ -52,7 +53,8 @@ pub(crate) fn meant(ledger: &Ledger, args: &Resume) -> Result<Option<String>> {
         Some(study) => Ok(parts.into_iter().find(|(id, _)| *id == study).map(|(_, part)| part.id)),
         None => {
             let all = searches(ledger, |_| true)?;
-            let latest = all.into_iter().rev().find(|search| !search.has_ended());
+            let goes_on = |search: &Search| !search.has_ended() && is_own(search);
+            let latest = all.into_iter().rev().find(goes_on);
             Ok(latest.map(|search| search.id))
         }
     }

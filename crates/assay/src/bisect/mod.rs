@@ -2,13 +2,16 @@
 //! version with the first one. It has no state of its own: the studies say what it is and how far it has come, so it
 //! goes on wherever it was cut off.
 
+mod alike;
 mod held;
 mod known;
+mod own;
 mod range;
 mod search;
 mod searching;
 mod state;
 mod told;
+mod unusable;
 mod versions;
 mod wish;
 
@@ -33,12 +36,14 @@ use known::searches;
 use searching::{Halt, searched};
 use state::Search;
 
+pub(crate) use alike::is_alike;
 pub(crate) use known::{Known, known, meant};
 pub(crate) use range::Range as Wanted;
 pub(crate) use search::{error, maker, noise_of_watch, ratio, value};
 pub(crate) use searching::lacking;
+pub(crate) use unusable::own_fault;
 pub(crate) use versions::first;
-pub(crate) use wish::{Wish, is_alike, without_effort};
+pub(crate) use wish::{Wish, without_effort};
 
 /// Seconds of all comparisons, unless the user sets another limit.
 const BUDGET_S: f64 = 3600.0;
@@ -83,7 +88,7 @@ pub(crate) fn search(
     let (mut search, held) = wish.taken(file, env, ledger)?;
     match searched(&mut search, &held, env, ledger) {
         None => {
-            held.end();
+            held.end(&search);
             Ok(false)
         }
         Some(Halt::Interrupted) => Ok(true),
@@ -107,6 +112,15 @@ pub(crate) fn resume(id: &str, args: &Resume, cache_dir: Option<&Path>) -> Resul
     let held = Held::take(&file, &begun.words, begun.terms.measure, test)?;
     // Another process may have gone on with it until now.
     let search = search(&ledger)?;
+    if !search.has_ended() && !own::is_own(&search) {
+        bail!(Advised::new(
+            format!("search `{id}` was not begun by your own assay, so it is only read"),
+            format!(
+                "begin one of your own: `assay bisect {}`",
+                assay_plan::shell_quoted(&search.words)
+            ),
+        ));
+    }
     let exit = go_on((search, held), &args.measuring, None, &env, &mut ledger);
     progress.finish();
     exit
@@ -173,9 +187,14 @@ fn go_on(
     ledger: &mut Ledger,
 ) -> Result<Exit> {
     let halted = searched(&mut search, &held, env, ledger);
+    // Only the command itself names the program.
+    let continues = match run_on_found {
+        Some(_) => "the same command continues the search".to_owned(),
+        None => format!("`assay resume {}` continues the search", search.id),
+    };
     if let Some(Halt::Failed(error)) = halted {
         if search.comparisons() > 0 {
-            print(&format!("note: `assay resume {}` continues the search", search.id));
+            print(&format!("note: {continues}"));
         }
         return Err(error);
     }
@@ -188,11 +207,13 @@ fn go_on(
     let answer = told::told(&search, is_interrupted, functions);
     report::put(&args.output, &assay_report::bisection(&answer))?;
     if is_interrupted {
-        print(&format!("interrupted: `assay resume {}` continues the search", search.id));
+        print(&format!("interrupted: {continues}"));
         return Ok(Exit::Interrupted);
     }
-    held.end();
-    let Some((version, step)) = answer.found() else { return Ok(Exit::Incomplete) };
+    let Some((version, step)) = answer.found() else {
+        held.end(&search);
+        return Ok(Exit::Incomplete);
+    };
     if let Some(program) = run_on_found {
         let after = answer.ranges.last().and_then(|it| it.versions.get(step.after));
         let found = Found {
@@ -204,6 +225,7 @@ fn go_on(
         };
         found.run(program)?;
     }
+    held.end(&search);
     Ok(Exit::Done)
 }
 

@@ -10,6 +10,8 @@ use assay_study::{
 };
 use assay_verdict::CellJudgement;
 
+use super::unusable::is_of_machine;
+
 /// Seconds of a comparison by time.
 pub(super) const COMPARISON_S: f64 = 60.0;
 
@@ -36,10 +38,22 @@ pub(super) struct Compared {
     pub(super) base: usize,
     pub(super) version: usize,
     pub(super) ratio: Estimate,
-    /// The makers of the builds of base and version; `None` for what was not released.
+    /// The makers of the builds of base and version, where they are known.
     pub(super) makers: [Option<String>; 2],
     /// The versions that were known to be unusable before.
     unusable: usize,
+}
+
+/// The standard error of a logarithm of which only a bound is known: a system did not answer in time. That it is far
+/// slower is certain enough.
+const OF_BOUND: f64 = 0.05;
+
+impl Compared {
+    /// The logarithm of the ratio, and its standard error.
+    pub(super) fn believed(&self) -> (f64, f64) {
+        let se = if self.ratio.is_bound() { OF_BOUND } else { error(self.ratio) };
+        (self.ratio.value.ln(), se)
+    }
 }
 
 /// What all comparisons of a search have in common.
@@ -124,8 +138,9 @@ impl Range {
         Self { compared, ..Self::new(versions) }
     }
 
-    /// Adds what a study of the search found.
-    pub(super) fn add(&mut self, part: &BisectPart, record: &StudyRecord) {
+    /// Adds what a study of the search found. Returns why it found nothing, if the machine is at fault: the comparison
+    /// is then to be made again.
+    pub(super) fn add(&mut self, part: &BisectPart, record: &StudyRecord) -> Option<String> {
         for it in &part.unusable {
             self.skip(it.version, it.why.clone());
         }
@@ -140,8 +155,11 @@ impl Range {
                 makers: [0, 1].map(|system| maker(record, system)),
                 unusable,
             }),
-            Err(why) => self.skip(part.version, why),
+            Err((_, why)) if is_of_machine(&why) => return Some(why),
+            Err((0, why)) => self.skip(base, why),
+            Err((_, why)) => self.skip(part.version, why),
         }
+        None
     }
 
     /// Leaves out a version that cannot be used.
@@ -239,7 +257,7 @@ impl Range {
             while let Some((unusable, _)) = skipped.next_if(|(_, number)| *number <= it.unusable) {
                 bisect.came(BisectOutcome::Unusable { candidate: unusable.version });
             }
-            let (log_ratio, se) = (it.ratio.value.ln(), error(it.ratio));
+            let (log_ratio, se) = it.believed();
             bisect.came(BisectOutcome::Compared { candidate: it.version, log_ratio, se });
         }
         for (unusable, _) in skipped {
@@ -260,12 +278,16 @@ pub(crate) fn ratio((log, se): (f64, f64)) -> Estimate {
     Estimate { value, low, high }
 }
 
-/// The maker of the build of a system, if it was released.
+/// The maker of the build of a system: of a release, who built it; of a commit, the compiler, and what it took to build
+/// it with this compiler.
 pub(crate) fn maker(record: &StudyRecord, system: usize) -> Option<String> {
     let system = record.systems.get(system)?;
-    let is_released = matches!(system.spec.origin, Origin::Version(_));
-    let prefix = system.artifact.prefix().filter(|_| is_released)?;
-    Some(assay_provision::maker(&prefix.build).to_owned())
+    let prefix = system.artifact.prefix()?;
+    match system.spec.origin {
+        Origin::Version(_) => Some(assay_provision::maker(&prefix.build).to_owned()),
+        Origin::Git(_) => Some(assay_provision::compiled(&prefix.build)),
+        _ => None,
+    }
 }
 
 /// The value of a cell divided by that of the base.
@@ -277,17 +299,18 @@ pub(crate) fn value(measure: BisectMeasure, cell: &CellJudgement) -> Option<Esti
     }
 }
 
-/// What a study says of its version: its value divided by that of the base, or why it has none.
-fn outcome(measure: BisectMeasure, record: &StudyRecord) -> Result<Estimate, String> {
+/// What a study says of its version: its value divided by that of the base, or the system that could not be measured,
+/// and why.
+fn outcome(measure: BisectMeasure, record: &StudyRecord) -> Result<Estimate, (usize, String)> {
     let judgement = assay_verdict::judge(record);
     let cell = judgement.cells.iter().find(|cell| cell.system == 1);
-    let ratio = cell.and_then(|cell| value(measure, cell));
-    let failed = judgement.cells.iter().find(|cell| cell.verdict == Verdict::Failed);
-    let why = failed.and_then(|cell| cell.failure.clone());
-    match ratio {
-        Some(ratio) => Ok(ratio),
-        None => Err(why.unwrap_or_else(|| "the test could not be measured".to_owned())),
+    if let Some(ratio) = cell.and_then(|cell| value(measure, cell)) {
+        return Ok(ratio);
     }
+    // Of two systems that failed, it is the base.
+    let failed = judgement.cells.iter().filter(|cell| cell.verdict == Verdict::Failed);
+    let mut failed = failed.filter_map(|cell| Some((cell.system, cell.failure.clone()?)));
+    Err(failed.next().unwrap_or_else(|| (1, "the test could not be measured".to_owned())))
 }
 
 #[cfg(test)]

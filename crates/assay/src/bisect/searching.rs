@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use assay_ledger::Ledger;
 use assay_model::{BisectPart, SystemSpec, counted};
 use assay_plan::{Plan, Request, SystemRequest, parse_system};
@@ -11,6 +11,7 @@ use assay_study::BisectAction;
 
 use super::held::Held;
 use super::state::Search;
+use super::unusable::own_fault;
 use crate::advice::Advised;
 use crate::progress::Progress;
 use crate::study::{self, Stopped};
@@ -38,7 +39,7 @@ pub(super) fn searched(
 ) -> Option<Halt> {
     let began = Instant::now();
     let spent_s = search.spent_s;
-    let mut driver = Searching { search, held, env, ledger, spent_s, began };
+    let mut driver = Searching { search, held, env, ledger, spent_s, began, skipped: 0 };
     let halted = driver.search_on().err();
     search.spent_s = search.spent_s.max(spent_s);
     env.progress.finish();
@@ -54,7 +55,12 @@ struct Searching<'a, 'e> {
     /// Seconds that the search took before this process.
     spent_s: f64,
     began: Instant,
+    /// Versions that could not be used since the last comparison.
+    skipped: u32,
 }
+
+/// So many versions in a row that cannot be used end a search.
+const SKIPPED_MAX: u32 = 8;
 
 impl Searching<'_, '_> {
     fn search_on(&mut self) -> Result<(), Halt> {
@@ -62,7 +68,7 @@ impl Searching<'_, '_> {
         self.leave_out_known();
         loop {
             let Some(range) = self.search.range() else { return Ok(()) };
-            if let ControlFlow::Continue(action) = range.next(self.search.terms) {
+            if let ControlFlow::Continue(action) = range.next(self.search.terms()) {
                 self.compare(action)?;
                 continue;
             }
@@ -111,12 +117,37 @@ impl Searching<'_, '_> {
     /// Adds what a study of the ledger found.
     fn add(&mut self, id: &str) -> Result<(), Halt> {
         let record = recorded::read(self.ledger, id)?;
-        if let Some(part) = record.study.bisect.clone() {
-            let spent_s = self.search.spent_s;
-            self.search.add(&part, &record);
-            self.search.spent_s = self.search.spent_s.max(spent_s);
+        let Some(part) = record.study.bisect.clone() else { return Ok(()) };
+        let spent_s = self.search.spent_s;
+        let compared = self.search.comparisons();
+        let why = self.search.add(&part, &record);
+        self.search.spent_s = self.search.spent_s.max(spent_s);
+        match why {
+            Some(why) => Err(Halt::Failed(anyhow!("study `{id}` found nothing: {why}"))),
+            None if self.search.comparisons() > compared => {
+                self.skipped = 0;
+                Ok(())
+            }
+            None => self.count_skip(),
         }
-        Ok(())
+    }
+
+    /// Counts a version that could not be used. Many in a row have another cause than themselves.
+    fn count_skip(&mut self) -> Result<(), Halt> {
+        self.skipped += 1;
+        if self.skipped < SKIPPED_MAX {
+            return Ok(());
+        }
+        let last = self.search.range().and_then(|range| range.unusable.last());
+        let why = last.map_or("", |it| it.why.as_str()).to_owned();
+        self.held.forget();
+        Err(Halt::Failed(
+            Advised::new(
+                format!("{SKIPPED_MAX} versions in a row cannot be used; the last one: {why}"),
+                "remove the cause, and run the same command again",
+            )
+            .into(),
+        ))
     }
 
     /// Compares a version with the base, and adds what comes of it.
@@ -127,13 +158,13 @@ impl Searching<'_, '_> {
             }
         }
         let plan = self.plan(action)?;
-        let names: Vec<&str> = plan.systems.iter().map(|it| it.name.as_str()).collect();
+        let names: Vec<String> = plan.systems.iter().map(|it| it.name.clone()).collect();
         self.env.progress.note(&format!(
             "comparison {}, at most {}: {} with {}",
             self.search.comparisons() + 1,
             self.search.terms.comparisons_max,
-            names.last().copied().unwrap_or_default(),
-            names.first().copied().unwrap_or_default(),
+            names.last().map_or("", String::as_str),
+            names.first().map_or("", String::as_str),
         ));
         match study::run(plan, self.env, self.ledger) {
             Ok(id) => self.add(&id),
@@ -142,15 +173,29 @@ impl Searching<'_, '_> {
                     self.search.unfinished = study;
                     return Err(Halt::Interrupted);
                 }
-                // The base has run before, so it is the version that does not start.
-                let is_known = self.search.range().is_some_and(|it| it.has_run(action.base));
-                let is_of_server =
-                    || error.chain().any(|it| it.downcast_ref::<assay_servers::Error>().is_some());
-                match is_known && study.is_none() && is_of_server() {
-                    true => self.skip(action.candidate, format!("{:#}", error.root_cause())),
-                    false => Err(Halt::Failed(error)),
+                let fault = own_fault(&error).filter(|_| study.is_none());
+                match fault.zip(self.at_fault(action, &names, &error)) {
+                    Some((why, version)) => self.skip(version, why),
+                    None => Err(Halt::Failed(error)),
                 }
             }
+        }
+    }
+
+    /// The version that did not start: the one that the error names, or the one that has not run before.
+    fn at_fault(
+        &self,
+        action: BisectAction,
+        names: &[String],
+        error: &anyhow::Error,
+    ) -> Option<usize> {
+        let told = format!("{error:#}");
+        let is_named =
+            |at: usize| names.get(at).is_some_and(|name| told.contains(&format!("`{name}`")));
+        match (is_named(0), is_named(1)) {
+            (true, false) => Some(action.base),
+            (false, true) => Some(action.candidate),
+            _ => self.search.range().filter(|it| it.has_run(action.base)).map(|_| action.candidate),
         }
     }
 
@@ -161,7 +206,7 @@ impl Searching<'_, '_> {
         self.env.progress.failed(&skipped.name, &format!("is skipped: {why}"));
         self.held.skip(skipped, &why)?;
         range.skip(version, why);
-        Ok(())
+        self.count_skip()
     }
 
     /// Gets or builds a version; why it cannot be had, if that is its own fault.
@@ -230,25 +275,5 @@ pub(crate) fn lacking(
     let provisioner = provisioner(&env)?.with_source(source.map(str::to_owned))?;
     let Err(error) = fetch_one(&provisioner, words, &spec, None, &env) else { return Ok(None) };
     env.interrupt.check()?;
-    let mut of_source = error.chain().filter_map(|it| it.downcast_ref::<assay_provision::Error>());
-    match of_source.next().filter(|it| is_its_own(it)) {
-        Some(cause) => Ok(Some(cause.to_string())),
-        None => Err(error),
-    }
-}
-
-/// Whether a version cannot be had because of what it is, not because of the network, the disk or missing tools.
-fn is_its_own(error: &assay_provision::Error) -> bool {
-    use assay_provision::Error;
-    error.missing_room().is_none()
-        && !matches!(
-            error,
-            Error::Network { .. }
-                | Error::Download { .. }
-                | Error::ClientMissing { .. }
-                | Error::DistributionMissing { .. }
-                | Error::ExpiredIndex { .. }
-                | Error::ToolMissing(_)
-                | Error::Io(_)
-        )
+    own_fault(&error).map_or(Err(error), |why| Ok(Some(why)))
 }

@@ -50,8 +50,9 @@ impl Search {
         }
     }
 
-    /// Adds a study, in the order in which they began.
-    pub(super) fn add(&mut self, part: &BisectPart, record: &StudyRecord) {
+    /// Adds a study, in the order in which they began. Returns why it found nothing, if its comparison is to be made
+    /// again.
+    pub(super) fn add(&mut self, part: &BisectPart, record: &StudyRecord) -> Option<String> {
         if self.ranges.len() <= part.level as usize {
             let versions = part.versions.clone();
             self.ranges.push(match self.ranges.last() {
@@ -62,9 +63,34 @@ impl Search {
         self.spent_s = part.spent_s + record.elapsed_s();
         if !record.finished {
             self.unfinished = Some(record.study.id.clone());
-        } else if let Some(range) = self.ranges.get_mut(part.level as usize) {
-            range.add(part, record);
+            return None;
         }
+        self.ranges.get_mut(part.level as usize)?.add(part, record)
+    }
+
+    /// The versions that the search began with.
+    pub(super) fn first_versions(&self) -> impl Iterator<Item = &BisectVersion> {
+        self.ranges.first().into_iter().flat_map(|range| &range.versions)
+    }
+
+    /// Whether later ranges have no other versions than the first one, and releases within it.
+    pub(super) fn has_known_versions(&self) -> bool {
+        let [_, later @ ..] = self.ranges.as_slice() else { return false };
+        let within = Wanted::read(&self.words, None).ok();
+        let release = |name: &String| Some(within.as_ref()?.release(name).words);
+        let known: BTreeSet<String> = (self.first_versions().map(|it| it.words.clone()))
+            .chain(self.releases.iter().filter_map(release))
+            .collect();
+        let later = later.iter().flat_map(|range| &range.versions);
+        later.into_iter().all(|version| known.contains(&version.words))
+    }
+
+    /// The terms of the present range: what earlier ones have compared is part of the whole.
+    pub(super) fn terms(&self) -> Terms {
+        let own = self.range().map_or(0, |range| range.compared.len());
+        let earlier = u32::try_from(self.comparisons().saturating_sub(own)).unwrap_or(u32::MAX);
+        let comparisons_max = self.terms.comparisons_max.saturating_sub(earlier);
+        Terms { comparisons_max, ..self.terms }
     }
 
     pub(super) fn range(&self) -> Option<&Range> {
@@ -72,7 +98,7 @@ impl Search {
     }
 
     pub(super) fn has_ended(&self) -> bool {
-        let is_open = |range: &Range| range.next(self.terms).is_continue();
+        let is_open = |range: &Range| range.next(self.terms()).is_continue();
         self.unfinished.is_none() && !self.range().is_none_or(is_open) && self.narrower().is_none()
     }
 

@@ -1,13 +1,15 @@
 //! A search as its page shows it. Pure, but for reading the counts of two studies.
 
+use std::collections::BTreeSet;
+
 use anyhow::Result;
 use assay_ledger::Ledger;
 use assay_model::{Estimate, Setup, StudyRecord};
-use assay_plan::parse_system;
+use assay_plan::{Request, SystemRequest, parse_system};
 use assay_report::{Bisection, RangeEnd, SearchedRange, SearchedVersion, VersionStep};
 use assay_study::{BisectAnswer, BisectEnd, BisectStep, pooled};
 
-use super::search::{Compared, Range, Terms, error, ratio};
+use super::search::{Compared, Range, Terms, ratio};
 use super::state::{Search, largest};
 use crate::recorded;
 
@@ -18,25 +20,21 @@ const FUNCTIONS: usize = 8;
 pub(super) fn told(search: &Search, is_interrupted: bool, functions: Functions) -> Bisection<'_> {
     let last = search.ranges.len().saturating_sub(1);
     let ranges = search.ranges.iter().enumerate();
-    let ranges = ranges.map(|(at, it)| range(it, search.terms, is_interrupted && at == last));
+    let ranges = ranges.map(|(at, it)| match at == last {
+        true => range(it, search.terms(), is_interrupted),
+        false => range(it, search.terms, false),
+    });
     let ranges: Vec<SearchedRange> = ranges.collect();
     let built = search.ranges.iter().map(built).sum();
     let mut commands = Vec::new();
     let step = ranges.last().and_then(|it| Some((it, it.largest()?)));
     if let Some((range, step)) = step {
         let words = |at: usize| range.versions.get(at).map_or("", |it| it.version.words.as_str());
-        let command =
-            if search.request.count == assay_model::Counting::Only { "count" } else { "compare" };
-        let quoted = [step.after, step.at].map(|at| assay_plan::shell_quoted(words(at)));
-        let tests = search.request.tests.join(",");
-        commands.push((
-            "the two versions side by side",
-            format!(
-                "assay {command} {} --tests {}",
-                quoted.join(" "),
-                assay_plan::shell_quoted(&tests)
-            ),
-        ));
+        let systems = [step.after, step.at].map(|at| SystemRequest::of(words(at))).to_vec();
+        let asked = assay_plan::write_study(&Request { systems, ..search.request.clone() });
+        let command = asked.lines().next().and_then(|line| line.strip_prefix("# "));
+        let command = command.filter(|it| it.starts_with("assay "));
+        commands.extend(command.map(|it| ("the two versions side by side", it.to_owned())));
     }
     if let Some(study) = functions.study {
         commands.push(("the comparison that has the change", format!("assay report {study}")));
@@ -104,7 +102,10 @@ fn range(range: &Range, terms: Terms, is_interrupted: bool) -> SearchedRange {
             series: series.unwrap_or_default(),
             ratio: match at == range.base() && range.has_run(at) {
                 true => Some(Estimate::without_interval(1.0)),
-                false => log_ratio(own()).map(ratio),
+                false => {
+                    let bound = own().map(|it| it.ratio).find(|it| it.is_bound());
+                    bound.or_else(|| log_ratio(own()).map(ratio))
+                }
             },
             comparisons: u32::try_from(own().count()).unwrap_or(u32::MAX),
             probability: posterior.copied().unwrap_or(0.0),
@@ -112,13 +113,11 @@ fn range(range: &Range, terms: Terms, is_interrupted: bool) -> SearchedRange {
             source: range.maker(at).map(str::to_owned),
         }
     });
-    let versions = versions.map(|it| match terms.is_of_commits {
-        true => SearchedVersion { series: String::new(), ..it },
-        false => it,
-    });
+    let versions: Vec<SearchedVersion> = versions.collect();
+    let versions = if terms.is_of_commits { of_commits(versions) } else { versions };
     SearchedRange {
         end,
-        versions: versions.collect(),
+        versions,
         steps: steps(|it| &it.steps),
         runners_up: steps(|it| &it.runners_up),
         ends: answer.as_ref().map_or(Estimate::without_interval(1.0), |it| it.ends),
@@ -127,10 +126,21 @@ fn range(range: &Range, terms: Terms, is_interrupted: bool) -> SearchedRange {
     }
 }
 
+/// Commits are of no series, and have one compiler, unless some do not build with it.
+fn of_commits(versions: Vec<SearchedVersion>) -> Vec<SearchedVersion> {
+    let compilers = versions.iter().filter_map(|it| it.source.as_ref()).collect::<BTreeSet<_>>();
+    let is_alike = compilers.len() < 2;
+    let of_commit = |it: SearchedVersion| SearchedVersion {
+        series: String::new(),
+        source: it.source.filter(|_| !is_alike),
+        ..it
+    };
+    versions.into_iter().map(of_commit).collect()
+}
+
 /// What all comparisons of a version say together: the logarithm of its ratio, and the error of that.
 fn log_ratio<'a>(compared: impl Iterator<Item = &'a Compared>) -> Option<(f64, f64)> {
-    let logs = compared.map(|it| (it.ratio.value.ln(), error(it.ratio)));
-    pooled(&logs.collect::<Vec<_>>())
+    pooled(&compared.map(Compared::believed).collect::<Vec<_>>())
 }
 
 /// What two studies say of the step that was found.
@@ -149,7 +159,7 @@ pub(super) fn functions(search: &Search, ledger: &Ledger) -> Result<Functions> {
     let setup = ledger.read(&first.study)?.study.setups.first().copied();
     let none = Functions { setup, ..Functions::default() };
     let Some(range) = search.ranges.last() else { return Ok(none) };
-    let answer = range.next(search.terms).break_value();
+    let answer = range.next(search.terms()).break_value();
     let Some(step) = answer.as_ref().and_then(largest) else { return Ok(none) };
     let study_of = |version: usize| range.compared.iter().rev().find(|it| it.version == version);
     let Some(at) = study_of(step.at) else { return Ok(none) };

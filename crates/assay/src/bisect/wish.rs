@@ -5,11 +5,13 @@ use std::path::Path;
 use anyhow::Result;
 use assay_ledger::Ledger;
 use assay_model::{BisectMeasure, BisectPart, Counting, WatchPart, limits};
-use assay_plan::{Request, SystemRequest};
+use assay_plan::Request;
 use jiff::Timestamp;
 
+use super::alike::is_alike;
 use super::held::Held;
 use super::known::{Known, searches};
+use super::own;
 use super::range::Range as Wanted;
 use super::search::{COMPARISON_S, Range, Terms};
 use super::state::Search;
@@ -44,7 +46,8 @@ impl Wish {
             && is_alike(&known.request, &timed(self.request.clone(), self.measure))
     }
 
-    /// The search that is asked for, for this process alone: one that did not come to its end, or a new one.
+    /// The search that is asked for, for this process alone: one that this user's assay has begun and not told to its
+    /// end, or a new one.
     pub(super) fn taken(
         &self,
         file: &Path,
@@ -60,7 +63,7 @@ impl Wish {
             all.retain(|search| {
                 is_alike(&search.request, &request)
                     && search.watch == self.watch
-                    && !search.has_ended()
+                    && own::is_own(search)
             });
             Ok(all.pop())
         };
@@ -99,6 +102,7 @@ impl Wish {
             watch: self.watch.clone(),
             unfinished: None,
         };
+        own::begin(&search)?;
         Ok((search, held))
     }
 }
@@ -127,22 +131,6 @@ fn timed(request: Request, measure: BisectMeasure) -> Request {
     let mut request = Request { count: Counting::Only, budget_s: None, twin: None, ..request };
     request.setups.iter_mut().for_each(|setup| setup.clients = None);
     request
-}
-
-/// Whether two requests ask for the same, apart from their systems and from where these come.
-pub(crate) fn is_alike(one: &Request, other: &Request) -> bool {
-    let bare = |request: &Request| {
-        let source = None;
-        let request = Request { systems: Vec::new(), source, offline: false, ..request.clone() };
-        assay_plan::read_study("request", &assay_plan::write_study(&with_systems(&request)))
-    };
-    matches!((bare(one), bare(other)), (Ok(one), Ok(other)) if one == other)
-}
-
-/// A request needs systems to be written.
-fn with_systems(request: &Request) -> Request {
-    let systems = ["mariadb@1", "mariadb@2"].map(SystemRequest::of).to_vec();
-    Request { systems, ..request.clone() }
 }
 
 /// What is searched, with the paths that narrow it.

@@ -48,8 +48,8 @@ SYSTEM is PRODUCT@VERSION, such as mysql@8.0.33; `assay count --help` has more f
 
 /// What a search does, in short.
 pub(super) const BISECT: &str = "\
-Each version is compared with the first one, and the next one is the one that says most about the
-place of the change for its time. Releases come from the catalog, one of each series first. Commits
+Each version is compared with the first one. The next version is the one that is expected to narrow
+the search most for its time. Releases come from the catalog, one of each series first. Commits
 are those of a local repository along first parents, which assay builds.
 
 Exit codes: 0 found, 3 no change or not certain, 4 interrupted; `assay resume` continues.";

@@ -292,9 +292,9 @@ pub(crate) struct SourceArg {
 /// The terms of servers.
 #[derive(Debug, Args)]
 pub(crate) struct TermsArg {
-    /// Settings of all servers: equal ones, or those of the posts (`published`)
+    /// Settings of all servers: equal ones (`lean`), or those of Mark Callaghan's studies (`published`)
     ///
-    /// `lean` are equal ones, `published` those of the published studies.
+    /// `lean` sets the same values on all systems. `published` sets those of the published studies, scaled to the data.
     #[arg(long, value_name = "TERMS", default_value = assay_terms::DEFAULT)]
     #[arg(value_parser = PossibleValuesParser::new(Terms::names()), hide_possible_values = true)]
     #[arg(help_heading = SERVERS)]

@@ -58,6 +58,12 @@ pub(crate) struct Submit {
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
 
+    /// Directory on each node's own disk for servers and their data, instead of the cache
+    ///
+    /// `sbcast` brings the servers there. A task removes what it made when it ends.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) node_dir: Option<PathBuf>,
+
     #[command(flatten)]
     asked: Asked,
 
@@ -111,7 +117,7 @@ pub(crate) struct Status {
 /// Which study, and where its shards are.
 #[derive(Debug, Args)]
 pub(crate) struct ShardsArg {
-    /// The study, or the beginning of its name [default: the one that was submitted last]
+    /// The study, or the beginning of its name [default: the one submitted last, or with `--dir` the only one there]
     #[arg(add = ArgValueCompleter::new(candidates::studies))]
     pub(crate) study: Option<String>,
 

@@ -153,9 +153,10 @@ pub(crate) fn collect(args: &Collect) -> Result<Exit> {
 pub(super) fn find(args: &ShardsArg) -> Result<Found> {
     let job = match args.dir.as_slice() {
         [] => Some(Job::find(args.study.as_deref())?),
+        [one] => Job::of(one),
         _ => None,
     };
-    let of_job = job.as_ref().map(|job| job.dir.clone());
+    let of_job = job.as_ref().map(|job| job.dir.clone()).filter(|_| args.dir.is_empty());
     let mut files = BTreeSet::new();
     for place in args.dir.iter().chain(&of_job) {
         if !place.exists() {
@@ -173,6 +174,9 @@ pub(super) fn find(args: &ShardsArg) -> Result<Found> {
             Err(error) => print(&format!("warning: left out: {error:#}")),
         }
     }
+    let is_wanted =
+        |job: &Job| args.study.as_deref().is_none_or(|wanted| job.study.starts_with(wanted));
+    let job = job.filter(is_wanted);
     let wanted = job.as_ref().map(|job| job.study.clone()).or_else(|| args.study.clone());
     let study = one_study(&attempts, wanted.as_deref())?;
     let of = job.as_ref().map(|job| job.shards);

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
+use assay_model::limits::SHARDS;
 use assay_plan::shell_quoted;
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +25,6 @@ const JOB: &str = "job.json";
 #[serde(deny_unknown_fields)]
 pub(super) struct Job {
     /// Its directory.
-    #[serde(skip)]
     pub(super) dir: PathBuf,
     /// Name of the study.
     pub(super) study: String,
@@ -40,9 +40,14 @@ pub(super) fn all() -> Result<PathBuf> {
 }
 
 impl Job {
-    /// Writes down what is known of it.
+    /// Writes down what is known of it: where all jobs are, and in its own directory.
     pub(super) fn write(&self) -> Result<()> {
-        fs_err::write(self.dir.join(JOB), serde_json::to_string(self)? + "\n")?;
+        let known = all()?.join(&self.study);
+        fs_err::create_dir_all(&known)?;
+        let text = serde_json::to_string(self)? + "\n";
+        for place in [&known, &self.dir] {
+            fs_err::write(place.join(JOB), &text)?;
+        }
         Ok(())
     }
 
@@ -64,31 +69,78 @@ impl Job {
         }
     }
 
+    /// The job of which a directory has the note; `None` if it is none.
+    pub(super) fn of(dir: &Path) -> Option<Self> {
+        Self::read(dir).ok().map(|job| Self { dir: dir.to_owned(), ..job })
+    }
+
     fn read(dir: &Path) -> Result<Self> {
         let text = fs_err::read_to_string(dir.join(JOB))?;
         let job: Self = serde_json::from_str(&text)?;
-        Ok(Self { dir: dir.to_owned(), ..job })
+        anyhow::ensure!(SHARDS.contains(&job.shards), "a job has no {} shards", job.shards);
+        Ok(job)
     }
 }
 
 /// How often a task that reaches its time limit is started again: a task that never gets further must end.
 const RESTARTS: u32 = 20;
 
-/// The script of a task: it measures one shard into a ledger of its own. `assay` and `cache` are paths.
-pub(super) fn script(study: &str, shards: u32, assay: &Path, cache: &Path) -> String {
-    let quoted = |path: &Path| shell_quoted(&path.to_string_lossy());
+/// The archive with servers that goes to the nodes.
+pub(super) const SERVERS: &str = "servers.tar";
+
+/// Where the tasks of a job have servers and data.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Cache<'a> {
+    /// In a directory that all nodes share.
+    Shared(&'a Path),
+    /// On the node's own disk, in a directory below this one that the task makes and removes.
+    OnNode(&'a Path),
+}
+
+impl Cache<'_> {
+    /// The lines of the script that make it, and define `leave`, which ends the use of it.
+    fn lines(self, study: &str) -> String {
+        let quoted = |path: &Path| shell_quoted(&path.to_string_lossy());
+        match self {
+            Self::Shared(cache) => {
+                format!("export ASSAY_CACHE={}\nleave() {{ :; }}\n", quoted(cache))
+            }
+            Self::OnNode(dir) => format!(
+                "node_dir={}
+remove() {{ chmod -R u+w \"$1\"; rm -rf \"$1\"; }}
+leave() {{ remove \"$ASSAY_CACHE\"; }}
+# What a task has left that was killed. One that runs holds its lock.
+for left in \"$node_dir\"/{study}.*; do
+    [ ! -e \"$left/in-use\" ] || ! flock --nonblock \"$left/in-use\" true || remove \"$left\"
+done
+# Nothing else uses this directory, not even another attempt at the same shard.
+export ASSAY_CACHE=\"$node_dir/{study}.$SLURM_JOB_ID.${{SLURM_RESTART_COUNT:-0}}.$SLURMD_NODENAME\"
+mkdir -p \"$node_dir\" && mkdir -m 700 \"$ASSAY_CACHE\" || exit 1
+trap leave EXIT
+exec 9> \"$ASSAY_CACHE/in-use\" && flock 9 &&
+    sbcast --force {SERVERS} \"$ASSAY_CACHE/{SERVERS}\" &&
+    tar -C \"$ASSAY_CACHE\" -xf \"$ASSAY_CACHE/{SERVERS}\" &&
+    rm \"$ASSAY_CACHE/{SERVERS}\" || exit 1
+",
+                quoted(dir)
+            ),
+        }
+    }
+}
+
+/// The script of a task: it measures one shard into a ledger of its own. `assay` is the path of the program.
+pub(super) fn script(study: &str, shards: u32, assay: &Path, cache: Cache<'_>) -> String {
     let mut script = format!(
         "#!/bin/bash
 # Measures one shard of study {study}. `assay submit` wrote this file.
 set -u
-export ASSAY_CACHE={}
-again=no
+{}again=no
 assay=
 # The time limit is near: end after the current round, and go on in another allocation.
 trap 'again=yes; [ -z \"$assay\" ] || kill -TERM \"$assay\"' USR1
 trap '[ -z \"$assay\" ] || kill -TERM \"$assay\"' TERM
 ",
-        quoted(cache)
+        cache.lines(study)
     );
     let _ = write!(
         script,
@@ -107,11 +159,12 @@ if [ \"$code\" -gt 128 ]; then
     code=$?
 fi
 if [ \"$code\" = 4 ] && [ \"$again\" = yes ] && [ \"${{SLURM_RESTART_COUNT:-0}}\" -lt {RESTARTS} ]; then
+    leave
     exec scontrol requeue \"${{SLURM_ARRAY_JOB_ID}}_$SLURM_ARRAY_TASK_ID\"
 fi
 exit \"$code\"
 ",
-        quoted(assay)
+        shell_quoted(&assay.to_string_lossy())
     );
     script
 }

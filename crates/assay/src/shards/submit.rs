@@ -1,20 +1,25 @@
 //! `assay submit`: writes the files of a job, gets its servers, and submits it.
 
+use std::collections::BTreeSet;
+use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, bail};
-use assay_model::{counted, thousands};
-use assay_plan::{Plan, Request, SystemRequest, shell_quoted};
+use assay_model::{Counting, Origin, Prefix, counted, thousands};
+use assay_plan::{Plan, Request, SystemRequest, parse_system, shell_quoted};
 
-use super::job::{self, Job, SCRIPT, STUDY_FILE};
+use super::job::{self, Cache, Job, SCRIPT, SERVERS, STUDY_FILE};
 use super::name;
 use crate::advice::Advised;
 use crate::cli::Submit;
 use crate::compare::{read_study, resolved};
 use crate::exit::Exit;
 use crate::progress::{Progress, print};
-use crate::systems::{environment, machine_facts, on_disk, participants};
+use crate::systems::{
+    Environment, Participant, environment, fetch_valgrind, machine_facts, on_disk, participants,
+    provisioner,
+};
 use crate::{paths, report, workload};
 
 /// Submits a study as one array job, or shows what it would submit.
@@ -37,7 +42,9 @@ pub(crate) fn submit(args: &Submit, cache_dir: Option<&Path>) -> Result<Exit> {
         None => job::all()?.join(&study),
     };
     let assay = std::env::current_exe().context("cannot find the path of assay")?;
-    let script = job::script(&study, shards, &assay, &cache_dir);
+    let node_dir = args.node_dir.as_ref().map(std::path::absolute).transpose()?;
+    let cache = node_dir.as_deref().map_or(Cache::Shared(&cache_dir), Cache::OnNode);
+    let script = job::script(&study, shards, &assay, cache);
     let mut options = job::sbatch_options(&study, shards, &dir);
     // What the user asks for comes later, and counts.
     options.extend(args.sbatch.iter().cloned());
@@ -56,9 +63,10 @@ pub(crate) fn submit(args: &Submit, cache_dir: Option<&Path>) -> Result<Exit> {
         ))
         .map(|()| Exit::Done);
     }
-    // Nodes may be without a network.
-    get(&plan, &request, args, &cache_dir)?;
     fs_err::create_dir_all(&dir)?;
+    // Nodes may be without a network.
+    let servers = node_dir.is_some().then(|| dir.join(SERVERS));
+    get(&plan, &request, args, (&cache_dir, servers.as_deref()))?;
     fs_err::write(dir.join(STUDY_FILE), recipe)?;
     fs_err::write(&file, script)?;
     let mut job = Job { dir, study, shards, job: None };
@@ -110,8 +118,21 @@ fn absolute(mut request: Request) -> Result<Request> {
     let configs: Vec<&mut SystemRequest> = request.systems.iter_mut().collect();
     for system in configs {
         system.config = system.config.take().map(path).transpose()?;
+        let mut spec = parse_system(&system.words)?;
+        spec.origin = match spec.origin {
+            Origin::Dir(dir) => Origin::Dir(std::path::absolute(dir)?),
+            Origin::Git(place) if is_path(&place) => Origin::Git(path(place)?),
+            // An address may have a login, and a version has no path.
+            _ => continue,
+        };
+        system.words = spec.to_string();
     }
     Ok(request)
+}
+
+/// Whether a repository is a directory of this machine, not an address.
+fn is_path(place: &str) -> bool {
+    !place.contains("://") && !place.split('/').next().is_some_and(|host| host.contains(':'))
 }
 
 /// One shard for each node, as far as there is something to share out.
@@ -148,14 +169,41 @@ fn counted_nodes() -> Result<u32> {
     Ok(count.min(*assay_model::limits::SHARDS.end()))
 }
 
-/// Gets the servers into the cache that the nodes share.
-fn get(plan: &Plan, request: &Request, args: &Submit, cache_dir: &Path) -> Result<()> {
+/// Gets what tasks need into the cache, and into an archive if nodes have caches of their own.
+fn get(
+    plan: &Plan,
+    request: &Request,
+    args: &Submit,
+    (cache_dir, archive): (&Path, Option<&Path>),
+) -> Result<()> {
     let progress = Progress::new(args.measuring.quiet);
     let (offline, expired) = (request.offline, request.accept_expired_index);
     let environment = environment(Some(cache_dir), offline, expired, &progress)?;
-    let got = participants(plan, &environment);
+    let got = got(plan, request, &environment, archive);
     progress.finish();
-    got.map(drop)
+    got
+}
+
+fn got(
+    plan: &Plan,
+    request: &Request,
+    environment: &Environment,
+    archive: Option<&Path>,
+) -> Result<()> {
+    let systems = participants(plan, environment)?;
+    // Whether a node's processor counts is not known here.
+    let counts = request.count != Counting::None;
+    let valgrind = counts.then(|| fetch_valgrind(environment)).transpose()?;
+    let Some(archive) = archive else { return Ok(()) };
+    let prefixes: Vec<&Prefix> = systems.iter().map(Participant::prefix).collect::<Result<_>>()?;
+    let tool = valgrind.as_ref().map(|(held, _)| held.tree());
+    let trees = prefixes.iter().map(|prefix| prefix.path.as_path()).chain(tool);
+    let trees: BTreeSet<&Path> = trees.collect();
+    // Tasks of an earlier job may be reading the archive.
+    let new = archive.with_extension("new");
+    provisioner(environment)?.carry(trees, BufWriter::new(fs_err::File::create(&new)?))?;
+    fs_err::rename(new, archive)?;
+    Ok(())
 }
 
 /// Submits the script, and gives the number of the job.

@@ -1,6 +1,7 @@
 //! Gets servers into the cache, and reports the progress.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use anyhow::Result;
 use assay_model::{Origin, Prefix, Product, SystemSpec};
@@ -36,6 +37,13 @@ pub(crate) fn fetch_valgrind(env: &Environment) -> Result<(Held, String)> {
 pub(crate) struct Held {
     pub(crate) valgrind: Valgrind,
     _found: assay_provision::Valgrind,
+}
+
+impl Held {
+    /// The root of its tree in the cache; empty for the machine's own.
+    pub(crate) fn tree(&self) -> &Path {
+        &self._found.path
+    }
 }
 
 /// The binaries of systems, in their order, and the sources that could not be reached.

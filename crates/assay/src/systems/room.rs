@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use anyhow::{Result, bail};
+use assay_provision::{Options, Provisioner};
 use assay_servers::UNFINISHED;
 
 use super::cached::{description, remove_unused};
@@ -24,8 +25,8 @@ const LIMIT_PART: u64 = 10;
 /// Instances come and go, and are not kept.
 const INSTANCES: &str = "instances";
 
-/// Removes the loaded data that were not used for the longest time, until the cache is within its bound. Data in use
-/// stay, by whomever.
+/// Removes the loaded data that were not used for the longest time, then builds of commits, until the cache is within
+/// its bound. What is in use stays, by whomever.
 pub(crate) fn keep_within_bound(env: &Environment) -> Result<()> {
     let limit = limit(&env.cache_dir)?;
     let mut total = 0;
@@ -37,7 +38,20 @@ pub(crate) fn keep_within_bound(env: &Environment) -> Result<()> {
     }
     if total > limit {
         let why = format!("the cache is bounded to {}", gigabytes(limit));
-        remove_oldest(env, total - limit, &why)?;
+        let freed = remove_oldest(env, total - limit, &why)?;
+        remove_builds(env, (total - limit).saturating_sub(freed), &why)?;
+    }
+    Ok(())
+}
+
+fn remove_builds(env: &Environment, wanted: u64, why: &str) -> Result<()> {
+    if wanted == 0 {
+        return Ok(());
+    }
+    let removed = Provisioner::new(&env.cache_dir, Options::default())?.remove_builds(wanted)?;
+    for entry in removed {
+        let name = entry.path.file_name().unwrap_or_default().display();
+        env.progress.note(&format!("note: removed the build `{name}`: {why}"));
     }
     Ok(())
 }

@@ -33,7 +33,7 @@ use values::{Line, Newest, Versions};
 const SEARCHES_S: f64 = 3600.0;
 
 /// Seconds of the comparisons of a search.
-const SEARCH_S: f64 = 1800.0;
+const SEARCH_S: f64 = 3600.0;
 
 /// The newest commits that are tried until one builds.
 const TRIED: usize = 5;
@@ -268,7 +268,7 @@ impl Watching<'_, '_> {
             return Ok(End::Interrupted);
         }
         let Err(Stopped { study, error }) = together else { return Ok(End::Done) };
-        if study.is_some() || !is_of_server(&error) {
+        if study.is_some() || bisect::own_fault(&error).is_none() {
             return Err(error);
         }
         for it in new.iter().filter(|_| new.len() > 1) {
@@ -450,9 +450,4 @@ impl Watching<'_, '_> {
             watch: Some(self.part.clone()),
         })
     }
-}
-
-/// Whether a server is at fault, rather than the machine.
-fn is_of_server(error: &anyhow::Error) -> bool {
-    error.chain().any(|it| it.downcast_ref::<assay_servers::Error>().is_some())
 }

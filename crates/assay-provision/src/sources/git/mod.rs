@@ -56,7 +56,7 @@ pub(super) struct Git;
 
 impl Source for Git {
     fn word(&self) -> &'static str {
-        "git"
+        SOURCE
     }
 
     fn kind(&self) -> Kind<'_> {
@@ -111,7 +111,7 @@ impl Provisioner {
             fs::rename(entry.path(), tree.path().join(entry.file_name()))?;
         }
         let build = Build {
-            source: "git".to_owned(),
+            source: SOURCE.to_owned(),
             package_version: plan.commit.described(),
             released: true,
             notes: notes(&plan, &missing),
@@ -276,15 +276,33 @@ impl Plan {
     }
 }
 
+/// The word of this source.
+pub(crate) const SOURCE: &str = "git";
+
+/// How the notes on compilers, and on what it took to build with them, begin.
+const COMPILED: &str = "compiled by ";
+const FIXED: &str = "did not build as it is: ";
+
+/// What a source tree was compiled with, and what it took to build it with that. Builds of which this is equal differ
+/// by their sources alone.
+#[must_use]
+pub fn compiled(build: &Build) -> String {
+    let tell = |note: &'_ String| {
+        let told = note.strip_prefix(COMPILED).or_else(|| note.strip_prefix(FIXED));
+        told.map(str::to_owned)
+    };
+    build.notes.iter().filter_map(tell).collect::<Vec<_>>().join(", ")
+}
+
 /// Notes on a build for the reader of a report.
 fn notes(plan: &Plan, missing: &[String]) -> Vec<String> {
     let Plan { recipe, compilers, fixes, .. } = plan;
     let mut notes = vec![
         format!("built here by {} with `{}`", recipe.tool.word(), recipe.flags()),
-        format!("compiled by {}", compilers.join(", ")),
+        format!("{COMPILED}{}", compilers.join(", ")),
         "uses the libraries of this machine".to_owned(),
     ];
-    notes.extend(fixes.iter().map(|about| format!("did not build as it is: {about}")));
+    notes.extend(fixes.iter().map(|about| format!("{FIXED}{about}")));
     let names = recipe.patches.iter().filter_map(|patch| patch.file_name());
     notes.extend(names.map(|name| format!("patched by `{}`", name.display())));
     notes.extend(missing.iter().map(|path| format!("built without the submodule `{path}`")));

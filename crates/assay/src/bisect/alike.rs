@@ -1,0 +1,26 @@
+//! Whether two searches ask for the same.
+
+use assay_plan::{Request, SystemRequest};
+
+/// Whether two requests ask for the same, apart from their systems and from where these come.
+pub(crate) fn is_alike(one: &Request, other: &Request) -> bool {
+    matches!((bare(one), bare(other)), (Some(one), Some(other)) if one == other)
+}
+
+/// A request as it is read back, without its systems and where these come from.
+fn bare(request: &Request) -> Option<Request> {
+    let source = None;
+    let request = Request { systems: Vec::new(), source, offline: false, ..request.clone() };
+    assay_plan::read_study("request", &assay_plan::write_study(&with_systems(&request))).ok()
+}
+
+/// The text of a request, which is equal where requests are alike.
+pub(super) fn asked(request: &Request) -> String {
+    bare(request).map(|request| assay_plan::write_study(&request)).unwrap_or_default()
+}
+
+/// A request needs systems to be written.
+fn with_systems(request: &Request) -> Request {
+    let systems = ["mariadb@1", "mariadb@2"].map(SystemRequest::of).to_vec();
+    Request { systems, ..request.clone() }
+}

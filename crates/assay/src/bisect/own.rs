@@ -1,0 +1,46 @@
+//! Which searches this user's assay has begun.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use fs_err as fs;
+
+use super::alike::asked;
+use super::state::Search;
+use crate::paths;
+use crate::systems::key;
+
+/// Notes that this user's assay begins a search, so that it may go on with it. A search gets versions and builds
+/// commits: one that a ledger from elsewhere has is only read.
+pub(super) fn begin(search: &Search) -> Result<()> {
+    let mark = mark(search)?;
+    fs::create_dir_all(mark.parent().unwrap_or(&mark))?;
+    fs::write(mark, "")?;
+    Ok(())
+}
+
+/// Whether this user's assay began a search, with the same versions and for the same work.
+pub(super) fn is_own(search: &Search) -> bool {
+    let is_marked = || mark(search).is_ok_and(|mark| mark.exists());
+    search.has_known_versions() && is_marked()
+}
+
+fn mark(search: &Search) -> Result<PathBuf> {
+    let words: Vec<&str> = search.first_versions().map(|it| it.words.as_str()).collect();
+    let parts = [
+        &search.id,
+        &search.words,
+        search.terms.measure.word(),
+        &words.join("\n"),
+        &search.releases.join("\n"),
+        &asked(&search.request),
+    ];
+    Ok(paths::state_dir()?.join("searches").join(key(&parts)).with_extension("own"))
+}
+
+/// The search has ended.
+pub(super) fn end(search: &Search) {
+    if let Err(error) = mark(search).and_then(|mark| Ok(fs::remove_file(mark)?)) {
+        log::debug!("{error}");
+    }
+}
