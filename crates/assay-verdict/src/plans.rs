@@ -46,11 +46,11 @@ impl<'a> PlanFindings<'a> {
 /// The longest plan that is shown in a sentence, in characters.
 const PLAN_MAX: usize = 120;
 
-impl PlanFindings<'_> {
+impl<'a> PlanFindings<'a> {
     /// The plans of the first statement of the test that these systems execute otherwise; `None` where there is none,
     /// and for plans too long for a sentence.
     #[must_use]
-    pub(crate) fn pair(&self, cell: CellId, systems: [usize; 2]) -> Option<[&str; 2]> {
+    pub fn pair(&self, cell: CellId, systems: [usize; 2]) -> Option<[&'a str; 2]> {
         let pairs = self.of(cell).filter_map(|finding| {
             let [one, other] = systems.map(|it| finding.values.get(it)?.as_deref());
             Some([one?, other?])

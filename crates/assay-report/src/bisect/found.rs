@@ -32,6 +32,8 @@ pub struct Bisection<'a> {
     /// The functions that changed most at the version that was found, and by how many instructions per operation; empty
     /// if nothing was counted.
     pub functions: Vec<(String, f64)>,
+    /// The plans of the version before the change and of the one that has it, if they differ.
+    pub plan: Option<[String; 2]>,
     /// Commands that show or measure it again, and what they are for.
     pub commands: Vec<(&'static str, String)>,
 }

@@ -30,6 +30,9 @@ impl Content for &Bisection<'_> {
         for range in self.ranges.iter().rev() {
             blocks.extend(section(self, range));
         }
+        let plan = self.plan.as_ref();
+        let plan = plan.map(|[before, now]| format!("the plan changed there: {before} → {now}"));
+        blocks.extend(Block::notes(plan));
         blocks.extend(functions(self));
         blocks.extend(Block::notes([cost(self)]));
         let command = |(before, command): &(&str, String)| Block::Command {

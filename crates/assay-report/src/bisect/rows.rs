@@ -24,6 +24,8 @@ pub(super) struct Document<'a> {
     posterior: Vec<Probability<'a>>,
     /// The probability that nothing changed.
     no_step: Number,
+    /// The plans before and after the change; null if they are alike or not known.
+    plan: Option<&'a [String; 2]>,
     comparisons: u32,
     builds: u32,
     elapsed_s: Number,
@@ -94,6 +96,7 @@ pub(super) fn document<'a>(search: &'a Bisection<'a>) -> Document<'a> {
             })
             .collect(),
         no_step: last.map_or(1.0, |range| range.no_step).into(),
+        plan: search.plan.as_ref(),
         comparisons: search.comparisons,
         builds: search.builds,
         elapsed_s: search.elapsed_s.into(),

@@ -64,6 +64,7 @@ fn search(end: RangeEnd) -> Bisection<'static> {
         builds: 0,
         elapsed_s: 185.0,
         functions: vec![("row_search_mvcc".to_owned(), -1234.0)],
+        plan: Some(["index scan".to_owned(), "table scan".to_owned()]),
         commands: vec![("the comparison in full", "assay report s1".to_owned())],
     }
 }

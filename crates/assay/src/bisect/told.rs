@@ -8,6 +8,7 @@ use assay_model::{Estimate, Setup, StudyRecord};
 use assay_plan::{Request, SystemRequest, parse_system};
 use assay_report::{Bisection, RangeEnd, SearchedRange, SearchedVersion, VersionStep};
 use assay_study::{BisectAnswer, BisectEnd, BisectStep, pooled};
+use assay_verdict::PlanFindings;
 
 use super::search::{Compared, Range, Terms, ratio};
 use super::state::{Search, largest};
@@ -51,6 +52,7 @@ pub(super) fn told(search: &Search, is_interrupted: bool, functions: Functions) 
         builds: if search.terms.is_of_commits { built } else { 0 },
         elapsed_s: search.spent_s,
         functions: functions.changes,
+        plan: functions.plan,
         commands,
     }
 }
@@ -150,6 +152,7 @@ pub(super) struct Functions {
     study: Option<String>,
     setup: Option<Setup>,
     changes: Vec<(String, f64)>,
+    plan: Option<[String; 2]>,
 }
 
 /// The functions that changed at the step: the counts of the version after it, beside those of the version before it.
@@ -163,12 +166,32 @@ pub(super) fn functions(search: &Search, ledger: &Ledger) -> Result<Functions> {
     let Some(step) = answer.as_ref().and_then(largest) else { return Ok(none) };
     let study_of = |version: usize| range.compared.iter().rev().find(|it| it.version == version);
     let Some(at) = study_of(step.at) else { return Ok(none) };
-    let mut record = recorded::read(ledger, &at.study)?;
-    if step.after != at.base {
-        let Some(after) = study_of(step.after) else { return Ok(none) };
-        record = beside(record, recorded::read(ledger, &after.study)?);
+    let record = recorded::read(ledger, &at.study)?;
+    let study = Some(at.study.clone());
+    if step.after == at.base {
+        let plan = plans(&record).map(|plans| plans.map(str::to_owned));
+        return Ok(Functions { study, changes: changes(&record), plan, ..none });
     }
-    Ok(Functions { study: Some(at.study.clone()), changes: changes(&record), ..none })
+    let Some(after) = study_of(step.after) else { return Ok(none) };
+    let after = recorded::read(ledger, &after.study)?;
+    let plan = plan_of_step(plans(&after), plans(&record));
+    let plan = plan.map(|plans| plans.map(str::to_owned));
+    Ok(Functions { study, changes: changes(&beside(record, after)), plan, ..none })
+}
+
+/// The plans of the base and of the version that a study compares with it, if they differ.
+fn plans(record: &StudyRecord) -> Option<[&str; 2]> {
+    let cell = record.study.cells.first()?.id;
+    PlanFindings::new(&record.audit).pair(cell, [0, 1])
+}
+
+/// The plans before and after a change, from those of two versions that differ from the plan of the base.
+fn plan_of_step<'a>(after: Option<[&'a str; 2]>, at: Option<[&'a str; 2]>) -> Option<[&'a str; 2]> {
+    match (after, at) {
+        (None, at) => at,
+        (Some([base, before]), None) => Some([before, base]),
+        (Some([_, before]), Some([_, now])) => Some([before, now]).filter(|_| before != now),
+    }
 }
 
 /// The other system of the first study, with that of the second one as its base.
@@ -197,4 +220,19 @@ fn changes(record: &StudyRecord) -> Vec<(String, f64)> {
         (names.take(2).collect::<Vec<_>>().join(", "), change.by as f64 / all)
     });
     named.filter(|(_, by)| by.abs() >= 1.0).take(FUNCTIONS).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_plan_of_a_step_is_that_of_its_versions() {
+        let of = plan_of_step;
+        assert_eq!(of(None, Some(["index", "table"])), Some(["index", "table"]));
+        assert_eq!(of(Some(["index", "table"]), None), Some(["table", "index"]));
+        assert_eq!(of(Some(["index", "table"]), Some(["index", "table"])), None);
+        assert_eq!(of(Some(["index", "table"]), Some(["index", "both"])), Some(["table", "both"]));
+        assert_eq!(of(None, None), None);
+    }
 }
