@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use assay_ledger::{Collected, Ledger, ShardStudy, StudyRows};
-use assay_model::counted;
+use assay_model::{StudyRecord, counted};
 use serde::Serialize;
 
 use super::job::Job;
@@ -58,7 +58,8 @@ impl Found {
         });
         let collected = ledger.collect(&self.study, rows)?;
         if collected.is_complete {
-            let record = recorded::read(ledger, &self.study)?;
+            // The last look spends all of the error, so what is concluded is that of a study that has ended.
+            let record = StudyRecord { finished: true, ..recorded::read(ledger, &self.study)? };
             ledger.conclude(&self.study, &recorded::conclusions(&record))?;
         }
         Ok(collected)

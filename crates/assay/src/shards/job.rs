@@ -118,7 +118,8 @@ export ASSAY_CACHE=\"$node_dir/{study}.$SLURM_JOB_ID.${{SLURM_RESTART_COUNT:-0}}
 mkdir -p \"$node_dir\" && mkdir -m 700 \"$ASSAY_CACHE\" || exit 1
 trap leave EXIT
 exec 9> \"$ASSAY_CACHE/in-use\" && flock 9 &&
-    sbcast --force {SERVERS} \"$ASSAY_CACHE/{SERVERS}\" &&
+    # Slurm may not be allowed to do so for a plain user.
+    {{ sbcast --force {SERVERS} \"$ASSAY_CACHE/{SERVERS}\" || cp {SERVERS} \"$ASSAY_CACHE/\"; }} &&
     tar -C \"$ASSAY_CACHE\" -xf \"$ASSAY_CACHE/{SERVERS}\" &&
     rm \"$ASSAY_CACHE/{SERVERS}\" || exit 1
 ",
