@@ -135,7 +135,7 @@ fn exact(counter: &mut Counter) -> io::Result<u64> {
     }
 }
 
-/// What an estimate is no count for.
+/// Why such a counter is refused: its value would be an estimate.
 const SHARED: &str = "the processor counted instructions for a part of the time only: it has too few counters, or \
     cores that do not count";
 

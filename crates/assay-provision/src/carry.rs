@@ -1,4 +1,4 @@
-//! Takes servers out of a cache to another machine.
+//! Copies servers from a cache for another machine.
 
 use std::io::Write;
 use std::path::Path;

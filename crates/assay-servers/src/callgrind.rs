@@ -224,7 +224,8 @@ impl<'a> Counting<'a> {
             // Seconds for which it tries to reach the process.
             command.arg("--cmd-time-out=60").args(words);
             command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-            // This thread stays until the answer. If assay is killed, nobody else ends the command.
+            // This thread waits for the answer, so the signal comes only if assay is killed. Nothing else would end
+            // the command then.
             die_with_parent(&mut command, getpid());
             Ok((*pid, command.spawn()?))
         };

@@ -15,9 +15,8 @@ pub(super) fn blocks<'r>(
     let Some(Counts { tables, limits, tests }) = &report.counts else { return Vec::new() };
     if wish.is_page() {
         let look = Look { class: "shaded stack".to_owned(), ..Look::default() };
-        let mut blocks: Vec<Block> = (tables.first().into_iter())
-            .map(|widest| Block::Table(Table { look: look.clone(), ..widest.table() }))
-            .collect();
+        let widest = tables.first().map(|it| Block::Table(Table { look, ..it.table() }));
+        let mut blocks: Vec<Block> = widest.into_iter().collect();
         blocks.extend(Block::prose("basis", limits.iter().map(String::as_str)));
         let sections = tests.iter().enumerate();
         blocks.extend(sections.filter_map(|(number, test)| section(report, test, number)));

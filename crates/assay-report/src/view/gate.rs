@@ -68,8 +68,8 @@ impl<'a> Gate<'a> {
     }
 }
 
-/// The rows of cells, and a line on those that would say the same: of many tests without a value, such as published
-/// ones, the reason is told once.
+/// The rows of cells. If many tests have no value for the same reason, such as those of a published study, they share
+/// one line that gives the reason.
 fn rows<'a>(study: &'a JudgedStudy<'a>, cells: &[&GateCell]) -> (Vec<GateRow<'a>>, Vec<String>) {
     let reason = |cell: &GateCell| {
         let is_unknown = cell.verdict == GateVerdict::Undecided && cell.ratio.is_none();

@@ -186,7 +186,11 @@ fn go_on(
     env: &Environment<'_>,
     ledger: &mut Ledger,
 ) -> Result<Exit> {
-    let halted = searched(&mut search, &held, env, ledger);
+    // A search that this user's assay did not begin has ended, and is shown.
+    let halted = match own::is_own(&search) {
+        true => searched(&mut search, &held, env, ledger),
+        false => None,
+    };
     // Only the command itself names the program.
     let continues = match run_on_found {
         Some(_) => "the same command continues the search".to_owned(),

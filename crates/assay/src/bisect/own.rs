@@ -10,8 +10,8 @@ use super::state::Search;
 use crate::paths;
 use crate::systems::key;
 
-/// Notes that this user's assay begins a search, so that it may go on with it. A search gets versions and builds
-/// commits: one that a ledger from elsewhere has is only read.
+/// Notes that this user's assay begins a search, so that it may go on with it. A search downloads versions and
+/// builds commits, so assay continues only its own. It only reads a search in a ledger from elsewhere.
 pub(super) fn begin(search: &Search) -> Result<()> {
     let mark = mark(search)?;
     fs::create_dir_all(mark.parent().unwrap_or(&mark))?;

@@ -44,8 +44,8 @@ pub(super) struct Compared {
     unusable: usize,
 }
 
-/// The standard error of a logarithm of which only a bound is known: a system did not answer in time. That it is far
-/// slower is certain enough.
+/// The standard error of a logarithm of which only a bound is known: a system did not answer in time. It is
+/// certainly far slower, so the error is assumed to be small.
 const OF_BOUND: f64 = 0.05;
 
 impl Compared {

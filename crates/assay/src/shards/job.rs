@@ -109,7 +109,7 @@ impl Cache<'_> {
                 "node_dir={}
 remove() {{ chmod -R u+w \"$1\"; rm -rf \"$1\"; }}
 leave() {{ remove \"$ASSAY_CACHE\"; }}
-# What a task has left that was killed. One that runs holds its lock.
+# Remove what killed tasks have left. A running task holds the lock of its directory.
 for left in \"$node_dir\"/{study}.*; do
     [ ! -e \"$left/in-use\" ] || ! flock --nonblock \"$left/in-use\" true || remove \"$left\"
 done
@@ -118,7 +118,7 @@ export ASSAY_CACHE=\"$node_dir/{study}.$SLURM_JOB_ID.${{SLURM_RESTART_COUNT:-0}}
 mkdir -p \"$node_dir\" && mkdir -m 700 \"$ASSAY_CACHE\" || exit 1
 trap leave EXIT
 exec 9> \"$ASSAY_CACHE/in-use\" && flock 9 &&
-    # Slurm may not be allowed to do so for a plain user.
+    # sbcast fails if slurmd does not run as root.
     {{ sbcast --force {SERVERS} \"$ASSAY_CACHE/{SERVERS}\" || cp {SERVERS} \"$ASSAY_CACHE/\"; }} &&
     tar -C \"$ASSAY_CACHE\" -xf \"$ASSAY_CACHE/{SERVERS}\" &&
     rm \"$ASSAY_CACHE/{SERVERS}\" || exit 1
