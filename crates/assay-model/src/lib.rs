@@ -27,6 +27,7 @@ mod histogram;
 mod ibench;
 mod instructions;
 pub mod limits;
+mod lua;
 mod prefix;
 mod printable;
 mod products;
@@ -74,6 +75,7 @@ pub use ibench::{
 };
 pub use instructions::FunctionCount;
 pub use prefix::{Build, Layout, Package, Prefix};
+pub use lua::{LuaFile, LuaScript};
 pub use printable::{no_formula, printable, printable_json, printable_lines, shortened};
 pub use products::{Product, ProductFacts};
 pub use profile::{

@@ -10,6 +10,7 @@ mod csv_rows;
 mod decimal;
 mod digest;
 mod distribution;
+mod draws;
 mod event;
 mod expression;
 mod generate;
@@ -35,6 +36,7 @@ mod value;
 pub use answers::{Answer, LoadedData, is_ordered};
 pub use content::{ContentQuery, content_query, row_checksum, user_row_checksum};
 pub use csv_rows::{CsvError, CsvRows};
+pub use draws::Draws;
 pub use event::{Argument, Arguments, Client, EventBuf, Operation};
 pub use expression::{Number, constant};
 pub use ibench::{

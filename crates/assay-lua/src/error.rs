@@ -1,0 +1,96 @@
+//! Why a script cannot be used.
+
+use assay_model::Hint;
+
+/// The result of a fallible operation of this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a script cannot be read or run.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// A file of the script cannot be used.
+    #[error("`{path}` cannot be used: {why}")]
+    File {
+        /// Where it is.
+        path: String,
+        /// The reason.
+        why: String,
+    },
+    /// The script cannot be read, or failed. The message has the file and the line.
+    #[error("{0}")]
+    Failed(String),
+    /// The script has no such option.
+    #[error("the script has no option `--{name}`; it has {}", listed(.known))]
+    UnknownOption {
+        /// The name.
+        name: String,
+        /// The names that it has.
+        known: Vec<String>,
+    },
+    /// An option that assay sets itself.
+    #[error("`--{name}` is no option of the script, but one of sysbench")]
+    OptionOfSysbench {
+        /// The name.
+        name: String,
+        /// What to do instead.
+        instead: &'static str,
+    },
+    /// An option has a value that it cannot have.
+    #[error("`{value}` is no value of the script's option `--{name}`")]
+    Value {
+        /// The name of the option.
+        name: String,
+        /// The value.
+        value: String,
+    },
+    /// A word that is no option.
+    #[error("`{0}` is no option of a script")]
+    NoOption(String),
+    /// The script does not have a function or command.
+    #[error("the script has no `{0}`")]
+    Lacks(String),
+    /// A call went on for so many seconds without sending a statement.
+    #[error(
+        "the script has run for {seconds} s without sending a statement{}",
+        .place.as_ref().map_or_else(String::new, |place| format!(", at {place}"))
+    )]
+    Endless {
+        /// The limit.
+        seconds: u64,
+        /// File and line.
+        place: Option<String>,
+    },
+    /// The script took more memory than it may.
+    #[error("the script needs more than {mb} MB of memory")]
+    Memory {
+        /// The limit.
+        mb: usize,
+    },
+}
+
+fn listed(names: &[String]) -> String {
+    match names {
+        [] => "none".to_owned(),
+        some => some.iter().map(|it| format!("`--{it}`")).collect::<Vec<_>>().join(", "),
+    }
+}
+
+impl Hint for Error {
+    fn hints(&self) -> Vec<String> {
+        let hint = match self {
+            Self::NoOption(_) => "write options as `--name=value` after `--`",
+            Self::OptionOfSysbench { instead, .. } => instead,
+            Self::Lacks(name) if name == "event" => {
+                "`assay compare --workload` needs a script that sysbench could `run`, which has a function `event`"
+            }
+            Self::Failed(message) if message.contains(NEEDS_FILES) => {
+                "add `--allow-script-io` if you trust the script as you trust a program"
+            }
+            _ => return Vec::new(),
+        };
+        vec![hint.to_owned()]
+    }
+}
+
+/// Words of the refusal of files and programs.
+pub(crate) const NEEDS_FILES: &str = "outside of the script's directory";

@@ -1,0 +1,175 @@
+//! The functions that a script's interface uses.
+
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use assay_model::Distribution;
+use assay_workloads::Draws;
+use mlua::chunk::ChunkMode;
+use mlua::{Function, Lua, LuaString, Table};
+
+use crate::error::{Error, NEEDS_FILES};
+use crate::sources::{Source, Sources};
+
+/// Most bytes of what a script prints that are kept.
+const SAID_MAX: usize = 64 << 10;
+
+/// The longest text that is drawn, bytes.
+const TEXT_MAX: u32 = 16 << 20;
+
+/// What the functions share with the engine.
+#[derive(Clone)]
+pub(crate) struct Shared {
+    pub(crate) draws: Rc<RefCell<Draws>>,
+    pub(crate) sources: Rc<Sources>,
+    pub(crate) said: Rc<RefCell<String>>,
+    /// Whether the script may use files anywhere, and run programs.
+    pub(crate) may_use_all: bool,
+}
+
+/// Compiles a text. Compiled code is refused: a forged one could do anything.
+fn compile(lua: &Lua, source: &Source) -> mlua::Result<Function> {
+    let name = format!("@{}", source.path);
+    lua.load(source.text.as_slice()).set_name(name).set_mode(ChunkMode::Text).into_function()
+}
+
+fn outside(error: Error) -> mlua::Error {
+    mlua::Error::runtime(error)
+}
+
+/// Makes the table `host` of the prelude.
+pub(crate) fn host(lua: &Lua, shared: &Shared) -> mlua::Result<Table> {
+    let table = lua.create_table()?;
+    add_random(lua, &table, shared)?;
+    let said = Rc::clone(&shared.said);
+    let say = move |_: &Lua, text: LuaString| {
+        let mut said = said.borrow_mut();
+        if said.len() < SAID_MAX {
+            said.push_str(&text.to_string_lossy());
+        }
+        Ok(())
+    };
+    table.set("say", lua.create_function(say)?)?;
+    let sources = Rc::clone(&shared.sources);
+    let module = move |lua: &Lua, name: String| {
+        compile(lua, &sources.module(&name).map_err(outside)?)
+    };
+    table.set("module", lua.create_function(module)?)?;
+    let sources = Rc::clone(&shared.sources);
+    let file = move |lua: &Lua, path: String| {
+        compile(lua, &sources.file(Path::new(&path)).map_err(outside)?)
+    };
+    table.set("file", lua.create_function(file)?)?;
+    let text = |lua: &Lua, (text, name): (LuaString, String)| {
+        compile(lua, &Source { path: name, text: text.as_bytes().to_vec() })
+    };
+    table.set("compile", lua.create_function(text)?)?;
+    let (sources, may_use_all) = (Rc::clone(&shared.sources), shared.may_use_all);
+    let may_use = move |_: &Lua, (path, what): (String, String)| {
+        if may_use_all {
+            return Ok(path);
+        }
+        let file = sources.directory().join(&path);
+        if let Some(file) = file.to_str()
+            && !path.is_empty()
+            && is_within(sources.directory(), Path::new(file))
+        {
+            return Ok(file.to_owned());
+        }
+        let object = if path.is_empty() { String::new() } else { format!(" `{path}`") };
+        Err(mlua::Error::runtime(format!(
+            "the script wants to {what}{object}, and may use nothing {NEEDS_FILES}"
+        )))
+    };
+    table.set("may_use", lua.create_function(may_use)?)?;
+    Ok(table)
+}
+
+/// Whether a file lies in a directory, whatever links there are on the way. The file need not exist.
+fn is_within(directory: &Path, file: &Path) -> bool {
+    let Ok(directory) = directory.canonicalize() else { return false };
+    let real: Option<PathBuf> = match file.canonicalize() {
+        Ok(real) => Some(real),
+        Err(_) if file.symlink_metadata().is_ok() => None,
+        Err(_) => match (file.parent(), file.file_name()) {
+            (Some(parent), Some(name)) => {
+                let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+                parent.canonicalize().ok().map(|parent| parent.join(name))
+            }
+            _ => None,
+        },
+    };
+    real.is_some_and(|real| real.starts_with(&directory))
+}
+
+fn add_random(lua: &Lua, table: &Table, shared: &Shared) -> mlua::Result<()> {
+    let draws = || Rc::clone(&shared.draws);
+    let kinds = [
+        ("rand_default", None),
+        ("rand_uniform", Some(Distribution::Uniform)),
+        ("rand_gaussian", Some(Distribution::Gaussian)),
+        ("rand_special", Some(Distribution::Special)),
+        ("rand_pareto", Some(Distribution::Pareto { h: 0.2 })),
+        ("rand_zipfian", Some(Distribution::Zipfian { s: 0.8 })),
+    ];
+    for (name, kind) in kinds {
+        let draws = draws();
+        let draw = move |_: &Lua, (low, high): (f64, f64)| {
+            let (low, high) = (low as i64 as u32, high as i64 as u32);
+            let mut draws = draws.borrow_mut();
+            Ok(f64::from(match kind {
+                None => draws.default(low, high),
+                Some(Distribution::Uniform) => draws.uniform(low, high),
+                Some(kind) => draws.draw(kind, low, high),
+            }))
+        };
+        table.set(name, lua.create_function(draw)?)?;
+    }
+    let of = draws();
+    let unit = move |_: &Lua, ()| Ok(of.borrow_mut().unit());
+    table.set("rand_unit", lua.create_function(unit)?)?;
+    let of = draws();
+    let bits = move |_: &Lua, ()| Ok(of.borrow_mut().bits() as f64);
+    table.set("rand_bits", lua.create_function(bits)?)?;
+    let of = draws();
+    let unique = move |_: &Lua, ()| Ok(f64::from(of.borrow_mut().unique()));
+    table.set("rand_unique", lua.create_function(unique)?)?;
+    let (of, out) = (draws(), RefCell::new(Vec::new()));
+    let string = move |lua: &Lua, template: LuaString| {
+        let mut out = out.borrow_mut();
+        out.clear();
+        of.borrow_mut().string(&template.as_bytes(), &mut out);
+        lua.create_string(out.as_slice())
+    };
+    table.set("rand_string", lua.create_function(string)?)?;
+    let of = draws();
+    let varstring = move |lua: &Lua, (min, max): (f64, f64)| {
+        if max > f64::from(TEXT_MAX) {
+            return Err(mlua::Error::runtime("a text of more than 16 MiB is not drawn"));
+        }
+        let mut out = Vec::new();
+        of.borrow_mut().letters(min as u32, max as u32, &mut out);
+        lua.create_string(out.as_slice())
+    };
+    table.set("rand_varstring", lua.create_function(varstring)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_used_in_the_directory_of_the_script_only() {
+        let place = tempfile::tempdir().unwrap();
+        let inside = place.path().join("inside");
+        fs_err::create_dir(&inside).unwrap();
+        fs_err::write(place.path().join("secret"), "").unwrap();
+        std::os::unix::fs::symlink(place.path().join("secret"), inside.join("link")).unwrap();
+        std::os::unix::fs::symlink(place.path().join("none"), inside.join("dangling")).unwrap();
+        let is = |path: &str| is_within(&inside, &inside.join(path));
+        assert!(is("new") && is("."));
+        assert!(!is("../secret") && !is("link") && !is("dangling") && !is("none/new"));
+        assert!(!is("/etc/passwd"));
+    }
+}

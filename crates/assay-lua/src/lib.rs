@@ -1,0 +1,18 @@
+//! Scripts of sysbench, in Lua: their interface, their limits and their files. This crate sends nothing. A script asks
+//! a [`Client`], which is lent to it for each call.
+//!
+//! A script is a program that the user trusts, as sysbench would run it. What it draws depends only on the seed, the
+//! thread and the event, so that all systems get the same work. It may use the files of its directory, and everything
+//! else only if the user says so.
+
+mod engine;
+mod error;
+mod host;
+mod options;
+mod requests;
+mod sources;
+
+pub use engine::{Ended, Engine, Setting};
+pub use error::{Error, Result};
+pub use options::{parse_options, take_distribution};
+pub use requests::{Answer, Client, SqlError, Value};

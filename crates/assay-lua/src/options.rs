@@ -1,0 +1,130 @@
+//! Options of sysbench itself, which scripts read too.
+
+use assay_model::Distribution;
+use mlua::Table;
+
+use crate::engine::Setting;
+use crate::error::{Error, Result};
+
+/// Options that belong to sysbench, and what does the same in assay.
+const OF_SYSBENCH: [(&str, &str); 16] = [
+    ("threads", "use `--clients`"),
+    ("time", "use `--budget` in a study, or `--time` of `bench`"),
+    ("events", "use `--events` of `bench`"),
+    ("warmup-time", "assay warms up by itself"),
+    ("report-interval", "use `--report-interval` of `bench`"),
+    ("rate", "use `--rate` of `bench`"),
+    ("percentile", "leave it out: reports have several percentiles"),
+    ("histogram", "leave it out: the ledger keeps every response time"),
+    ("verbosity", "leave it out"),
+    ("db-driver", "leave it out: the system decides"),
+    ("db-ps-mode", "use `--db-ps-mode` before `--`"),
+    ("db-debug", "leave it out"),
+    ("debug", "leave it out"),
+    ("validate", "leave it out"),
+    ("rand-seed", "use `--seed`"),
+    ("mysql-ignore-errors", "use `--ignore-errors` of `bench`"),
+];
+
+/// What to do in place of an option of sysbench itself, if it is one.
+pub(crate) fn of_sysbench(name: &str) -> Option<&'static str> {
+    let name = name.replace('_', "-");
+    if name.starts_with("mysql-") || name.starts_with("pgsql-") {
+        return Some("leave it out: assay connects to the systems that are compared");
+    }
+    OF_SYSBENCH.iter().find(|(known, _)| *known == name).map(|(_, instead)| *instead)
+}
+
+/// Reads the words after `--`: `--name=value`, or `--name` for one that is on. Names have dashes in the end.
+pub fn parse_options(words: &[String]) -> Result<Vec<(String, String)>> {
+    let option = |word: &String| {
+        let option = word.strip_prefix("--").filter(|it| !it.is_empty() && !it.starts_with('='));
+        let option = option.ok_or_else(|| Error::NoOption(word.clone()))?;
+        let (name, value) = option.split_once('=').unwrap_or((option, "on"));
+        Ok((name.replace('_', "-"), value.to_owned()))
+    };
+    words.iter().map(option).collect()
+}
+
+/// The usual distribution of a script: the one that its options name, and else that of sysbench 1.0.20. Returns the
+/// options that are left for the script.
+pub fn take_distribution(
+    options: Vec<(String, String)>,
+) -> Result<(Distribution, Vec<(String, String)>)> {
+    let (mut kind, mut h, mut s) = ("special".to_owned(), 0.2, 0.8);
+    let mut left = Vec::with_capacity(options.len());
+    for (name, value) in options {
+        let number = || {
+            let wrong = || Error::Value { name: name.clone(), value: value.clone() };
+            value.parse::<f64>().ok().filter(|it| it.is_finite() && *it >= 0.0).ok_or_else(wrong)
+        };
+        match name.as_str() {
+            "rand-type" => kind = value,
+            "rand-pareto-h" => h = number()?,
+            "rand-zipfian-exp" => s = number()?,
+            _ => left.push((name, value)),
+        }
+    }
+    let draw = match kind.as_str() {
+        "special" => Distribution::Special,
+        "uniform" => Distribution::Uniform,
+        "gaussian" => Distribution::Gaussian,
+        "pareto" if h > 0.0 && h < 1.0 => Distribution::Pareto { h },
+        "zipfian" => Distribution::Zipfian { s },
+        _ => return Err(Error::Value { name: "rand-type".to_owned(), value: kind }),
+    };
+    Ok((draw, left))
+}
+
+/// Adds the values of sysbench's own options that scripts read in `sysbench.opt`.
+pub(crate) fn add_general(options: &Table, setting: &Setting) -> mlua::Result<()> {
+    let zero = ["events", "time", "report_interval", "rate", "warmup_time", "rand_seed"];
+    for name in zero {
+        options.set(name, 0)?;
+    }
+    for name in ["debug", "histogram", "validate", "db_debug"] {
+        options.set(name, false)?;
+    }
+    options.set("threads", setting.threads)?;
+    options.set("percentile", 95)?;
+    options.set("verbosity", 3)?;
+    options.set("db_driver", setting.driver)?;
+    options.set("db_ps_mode", "auto")?;
+    for (name, value) in &setting.connection {
+        options.set(name.as_str(), value.as_str())?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(words: &[&str]) -> Result<Vec<(String, String)>> {
+        parse_options(&words.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn options_have_names_and_values() {
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let options = of(&["--tables=4", "--table_size=10", "--auto-inc"]).unwrap();
+        assert_eq!(options, [pair("tables", "4"), pair("table-size", "10"), pair("auto-inc", "on")]);
+        for word in ["tables=4", "--", "--=4", "-t"] {
+            assert!(of(&[word]).is_err(), "{word}");
+        }
+        assert_eq!(of_sysbench("mysql_host").map(|it| &it[..9]), Some("leave it "));
+        assert_eq!(of_sysbench("threads"), Some("use `--clients`"));
+        assert_eq!(of_sysbench("tables"), None);
+    }
+
+    #[test]
+    fn a_script_draws_as_its_options_say() {
+        let taken = |words: &[&str]| take_distribution(of(words).unwrap());
+        assert_eq!(taken(&[]).unwrap().0, Distribution::Special);
+        let (draw, left) = taken(&["--rand-type=zipfian", "--rand-zipfian-exp=1", "--x=1"]).unwrap();
+        assert_eq!((draw, left.len()), (Distribution::Zipfian { s: 1.0 }, 1));
+        for words in [["--rand-type=no", "--x"], ["--rand-type=pareto", "--rand-pareto-h=1"]] {
+            assert!(taken(&words).is_err());
+        }
+    }
+}

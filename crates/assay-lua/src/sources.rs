@@ -1,0 +1,135 @@
+//! The files of a script: itself, and the modules that it reads.
+
+use std::cell::RefCell;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use assay_model::LuaFile;
+use sha2::{Digest as _, Sha256};
+
+use crate::error::{Error, Result};
+
+/// Largest file, bytes.
+const BYTES_MAX: u64 = 16 << 20;
+
+/// Most files of a script.
+const FILES_MAX: usize = 256;
+
+/// Where sysbench is installed, with the modules that its scripts have in common.
+const INSTALLED: [&str; 4] = [
+    "/usr/share/sysbench",
+    "/usr/local/share/sysbench",
+    "/usr/share/sysbench/tests/include/oltp_legacy",
+    "/usr/local/share/sysbench/tests/include/oltp_legacy",
+];
+
+/// Reads the files of a script.
+pub(crate) struct Sources {
+    /// The directory of the script.
+    directory: PathBuf,
+    /// The files with which a study was planned; `None` to learn them.
+    known: Option<Vec<LuaFile>>,
+    read: RefCell<Vec<LuaFile>>,
+}
+
+/// A file that was read.
+pub(crate) struct Source {
+    pub(crate) path: String,
+    pub(crate) text: Vec<u8>,
+}
+
+impl Sources {
+    pub(crate) fn of(script: &Path, known: Option<Vec<LuaFile>>) -> Self {
+        let directory = script.parent().filter(|it| !it.as_os_str().is_empty());
+        let directory = directory.unwrap_or(Path::new(".")).to_owned();
+        Self { directory, known, read: RefCell::default() }
+    }
+
+    /// The files that were read so far.
+    pub(crate) fn files(&self) -> Vec<LuaFile> {
+        self.read.borrow().clone()
+    }
+
+    /// The directory of the script.
+    pub(crate) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Reads a file, relative to the directory of the script unless it is there from where assay was started.
+    pub(crate) fn file(&self, path: &Path) -> Result<Source> {
+        let beside = self.directory.join(path);
+        if beside.is_file() { self.read(&beside) } else { self.read(path) }
+    }
+
+    /// Finds and reads a module: beside the script, or with sysbench.
+    pub(crate) fn module(&self, name: &str) -> Result<Source> {
+        let part = name.replace('.', "/");
+        let names = [format!("{part}.lua"), format!("{part}/init.lua"), name.to_owned()];
+        let directories = std::iter::once(self.directory.as_path()).chain(INSTALLED.map(Path::new));
+        let places = directories.flat_map(|directory| names.iter().map(|it| directory.join(it)));
+        match places.into_iter().find(|place| place.is_file()) {
+            Some(place) => self.read(&place),
+            None => Err(Error::File {
+                path: name.to_owned(),
+                why: format!(
+                    "no such module beside the script or in {}",
+                    INSTALLED[..2].join(", ")
+                ),
+            }),
+        }
+    }
+
+    fn read(&self, path: &Path) -> Result<Source> {
+        let shown = path.display().to_string();
+        let fail = |why: String| Error::File { path: shown.clone(), why };
+        let failed = |error: std::io::Error| fail(error.to_string());
+        let path = path.canonicalize().map_err(failed)?;
+        // A device or a pipe may have no end.
+        if !path.metadata().map_err(failed)?.is_file() {
+            return Err(fail("it is not a regular file".to_owned()));
+        }
+        let mut text = Vec::new();
+        let file = fs_err::File::open(&path).map_err(failed)?;
+        file.take(BYTES_MAX + 1).read_to_end(&mut text).map_err(failed)?;
+        if text.len() as u64 > BYTES_MAX {
+            return Err(fail(format!("it has more than {BYTES_MAX} bytes")));
+        }
+        let path = path.to_str().ok_or_else(|| fail("its path is not UTF-8".to_owned()))?.to_owned();
+        let sha256 = hex::encode(Sha256::digest(&text));
+        let mut read = self.read.borrow_mut();
+        let planned = self.known.as_ref().and_then(|known| known.iter().find(|it| it.path == path));
+        if planned.is_some_and(|it| it.sha256 != sha256) {
+            return Err(fail("it has changed since the study was planned".to_owned()));
+        }
+        if !read.iter().any(|it| it.path == path) {
+            if read.len() == FILES_MAX {
+                return Err(fail(format!("a script may have at most {FILES_MAX} files")));
+            }
+            read.push(LuaFile { path: path.clone(), sha256 });
+        }
+        Ok(Source { path, text })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modules_are_found_beside_the_script_and_remembered() {
+        let place = tempfile::tempdir().unwrap();
+        let at = |name: &str| place.path().join(name);
+        fs_err::write(at("main.lua"), "").unwrap();
+        fs_err::write(at("shared.lua"), "one").unwrap();
+        let sources = Sources::of(&at("main.lua"), None);
+        assert_eq!(sources.module("shared").unwrap().text, b"one");
+        assert_eq!(sources.file(Path::new("shared.lua")).unwrap().text, b"one");
+        assert!(sources.module("nothing").is_err());
+        let files = sources.files();
+        assert_eq!(files.len(), 1);
+        fs_err::write(at("shared.lua"), "two").unwrap();
+        let again = Sources::of(&at("main.lua"), Some(files));
+        let error = again.module("shared").err().unwrap();
+        assert!(error.to_string().contains("has changed"), "{error}");
+    }
+}

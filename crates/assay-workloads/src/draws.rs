@@ -1,0 +1,196 @@
+//! Random values for programs that draw as they go, such as scripts: sysbench's distributions, from a generator that is
+//! seeded for each client and event.
+
+use std::ops::Range;
+
+use assay_model::Distribution;
+
+use crate::distribution::Sampler;
+use crate::random::{Stream, mix, mix_word};
+
+/// Ranges whose constants are kept. Those of a Zipf distribution take long to compute.
+const KEPT: usize = 16;
+
+/// Numbers of [`Draws::unique`] that an event can get without getting those of another event.
+const UNIQUE_OF_EVENT: u64 = 1 << 8;
+
+/// The random values of one client. The same seed, client and event give the same values on every system.
+#[derive(Debug, Clone)]
+pub struct Draws {
+    key: u64,
+    client: u32,
+    clients: u32,
+    /// The place of the event among all of the client.
+    sequence: u64,
+    /// Unique numbers that the event has drawn.
+    unique: u64,
+    stream: Stream,
+    usual: Distribution,
+    samplers: Vec<(Distribution, u32, u32, Sampler)>,
+}
+
+impl Draws {
+    /// The values of a client, numbered from 0, of so many. `part` separates them from those of other parts of the
+    /// study, such as its load. `usual` is the distribution that [`Draws::default`] draws from.
+    #[must_use]
+    pub fn new(seed: u64, part: &str, client: u32, clients: u32, usual: Distribution) -> Self {
+        let key = mix(mix_word(seed, part), u64::from(client));
+        let stream = Stream::new(key);
+        let (sequence, unique, samplers) = (0, 0, Vec::new());
+        Self { key, client, clients, sequence, unique, stream, usual, samplers }
+    }
+
+    /// Begins an event: what is drawn from now on depends only on its numbers.
+    pub fn begin_event(&mut self, sequence: u64, attempt: u32) {
+        // An event that is started again must not repeat the unique numbers that it has used.
+        if attempt == 0 {
+            self.unique = 0;
+        }
+        self.sequence = sequence;
+        self.stream = Stream::new(mix(mix(self.key, sequence), u64::from(attempt)));
+    }
+
+    /// A number in [`low`, `high`] of a distribution. A `high` below `low` counts as `low`.
+    pub fn draw(&mut self, distribution: Distribution, low: u32, high: u32) -> u32 {
+        let is_it = |kept: &(Distribution, u32, u32, Sampler)| {
+            (kept.0, kept.1, kept.2) == (distribution, low, high)
+        };
+        if let Some((.., sampler)) = self.samplers.iter().find(|kept| is_it(kept)) {
+            return sampler.draw(&mut self.stream);
+        }
+        let sampler = Sampler::new(distribution, low, high);
+        let drawn = sampler.draw(&mut self.stream);
+        if self.samplers.len() == KEPT {
+            self.samplers.remove(0);
+        }
+        self.samplers.push((distribution, low, high, sampler));
+        drawn
+    }
+
+    /// A number in [`low`, `high`] of the usual distribution.
+    pub fn default(&mut self, low: u32, high: u32) -> u32 {
+        self.draw(self.usual, low, high)
+    }
+
+    /// A uniform number in [`low`, `high`].
+    pub fn uniform(&mut self, low: u32, high: u32) -> u32 {
+        let size = u64::from(high.max(low) - low) + 1;
+        low + self.stream.below(size) as u32
+    }
+
+    /// A uniform real number in [0, 1).
+    pub fn unit(&mut self) -> f64 {
+        self.stream.unit()
+    }
+
+    /// 64 random bits.
+    pub fn bits(&mut self) -> u64 {
+        (self.stream.below(1 << 32) << 32) | self.stream.below(1 << 32)
+    }
+
+    /// A number of 32 bits that no other event and no other client gets, as long as all of them together draw no more
+    /// than there are, and an event draws at most 256. The numbers are in no order.
+    pub fn unique(&mut self) -> u32 {
+        let of_client = self.sequence.wrapping_mul(UNIQUE_OF_EVENT).wrapping_add(self.unique);
+        self.unique += 1;
+        let clients = u64::from(self.clients.max(1));
+        let number = of_client.wrapping_mul(clients).wrapping_add(u64::from(self.client));
+        scattered(number as u32)
+    }
+
+    /// Appends a template, in which each `#` becomes a random digit and each `@` a random small letter.
+    pub fn string(&mut self, template: &[u8], out: &mut Vec<u8>) {
+        for &byte in template {
+            out.push(match byte {
+                b'#' => self.byte_of(b'0'..b'0' + 10),
+                b'@' => self.byte_of(b'a'..b'a' + 26),
+                other => other,
+            });
+        }
+    }
+
+    /// Appends `min` to `max` random small letters and digits.
+    pub fn letters(&mut self, min: u32, max: u32, out: &mut Vec<u8>) {
+        for _ in 0..self.uniform(min, max) {
+            let letter = self.stream.below(36) as u8;
+            out.push(if letter < 10 { b'0' + letter } else { b'a' + (letter - 10) });
+        }
+    }
+
+    fn byte_of(&mut self, range: Range<u8>) -> u8 {
+        range.start + self.stream.below(u64::from(range.end - range.start)) as u8
+    }
+}
+
+/// A permutation of the numbers of 32 bits: multiplications by odd numbers and shifts can all be undone.
+fn scattered(number: u32) -> u32 {
+    let mut it = number;
+    it = (it ^ (it >> 16)).wrapping_mul(0x7FEB_352D);
+    it = (it ^ (it >> 15)).wrapping_mul(0x846C_A68B);
+    it ^ (it >> 16)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    fn draws(client: u32) -> Draws {
+        Draws::new(1, "run", client, 2, Distribution::Special)
+    }
+
+    #[test]
+    fn an_event_draws_the_same_values_again() {
+        let mut values = |sequence, attempt| {
+            let mut it = draws(0);
+            it.begin_event(sequence, attempt);
+            let mut text = Vec::new();
+            it.string(b"##-@@", &mut text);
+            (it.default(1, 1000), it.uniform(5, 5), it.bits(), it.unit().to_bits(), text)
+        };
+        assert_eq!(values(3, 0), values(3, 0));
+        assert_ne!(values(3, 0), values(4, 0));
+        assert_ne!(values(3, 0), values(3, 1));
+        assert_eq!(values(3, 0).1, 5);
+        let text = values(3, 0).4;
+        assert!(text[0].is_ascii_digit() && text[2] == b'-' && text[4].is_ascii_lowercase());
+    }
+
+    #[test]
+    fn unique_numbers_are_unique_among_clients_events_and_attempts() {
+        let mut seen = BTreeSet::new();
+        for client in 0..2 {
+            let mut it = draws(client);
+            for sequence in 0..500 {
+                for attempt in 0..2 {
+                    it.begin_event(sequence, attempt);
+                    for _ in 0..10 {
+                        assert!(seen.insert(it.unique()));
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_distribution_stays_in_its_range() {
+        let mut it = draws(0);
+        let all = [
+            Distribution::Uniform,
+            Distribution::Gaussian,
+            Distribution::Special,
+            Distribution::Pareto { h: 0.2 },
+            Distribution::Zipfian { s: 0.8 },
+        ];
+        for high in 0..40 {
+            for distribution in all {
+                let drawn = it.draw(distribution, 10, high);
+                assert!((10..=high.max(10)).contains(&drawn));
+            }
+        }
+        let mut text = Vec::new();
+        it.letters(3, 3, &mut text);
+        assert_eq!(text.len(), 3);
+    }
+}
