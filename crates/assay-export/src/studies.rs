@@ -60,7 +60,7 @@ pub(crate) fn studies(studies: &[Exported]) -> Table {
             record.finished.into(),
             study.preset.word().into(),
             study.experiment.word().into(),
-            study.user_data().map(|own| own.name.as_str()).into(),
+            study.workload().into(),
             measured.then(|| study.seed.to_string()).into(),
             study.threshold.into(),
             measured.then(|| record.budget_s()).into(),

@@ -14,8 +14,8 @@ use assay_model::limits::{
 };
 use assay_model::{
     Attachment, BisectPart, BisectVersion, Block, CellId, Class, DataSet, Definition, Examination,
-    Fill, Gate, Instance, Noise, PlannedCell, Quantiles, Schema, Scratch, Series, Setup, ShardRun,
-    Slice, Study, StudyEvent, StudySummary, System, TableForm, WatchPart,
+    Fill, Gate, Instance, LuaScript, Noise, PlannedCell, Quantiles, Schema, Scratch, Series, Setup,
+    ShardRun, Slice, Study, StudyEvent, StudySummary, System, TableForm, WatchPart,
 };
 
 use self::range::{distribution, within};
@@ -241,7 +241,7 @@ impl Bounded for Definition {
         }
         match &self.schema {
             Schema::Ibench(step) => return ibench::step(step),
-            Schema::User(_) => some("roles", self.roles.len(), ROLES)?,
+            Schema::User(_) | Schema::Lua(_) => some("roles", self.roles.len(), ROLES)?,
             // Published results do not tell what their tests do.
             Schema::Sbtest => within("roles", self.roles.len(), &(0..=ROLES))?,
         }
@@ -267,10 +267,29 @@ impl Bounded for Definition {
         }
         match &self.schema {
             Schema::User(data) => user::data(data),
+            Schema::Lua(script) => lua(script),
             Schema::Sbtest | Schema::Ibench(_) => Ok(()),
         }
     }
 }
+
+/// The largest numbers of files and options of a script.
+const SCRIPT_FILES: usize = 256;
+const SCRIPT_OPTIONS: usize = 1000;
+
+/// Checks the script of a test.
+fn lua(script: &LuaScript) -> Result<(), String> {
+    name("script", &script.name)?;
+    within("files", script.files.len(), &(1..=SCRIPT_FILES))?;
+    within("options", script.options.len(), &(0..=SCRIPT_OPTIONS))?;
+    for (option, value) in &script.options {
+        name("option", option).and(within("bytes", value.len(), &(0..=SCRIPT_VALUE)))?;
+    }
+    Ok(())
+}
+
+/// The longest value of an option of a script, bytes.
+const SCRIPT_VALUE: usize = 64 << 10;
 
 impl Bounded for Block {
     fn check(&self) -> Result<(), String> {

@@ -1,21 +1,25 @@
 //! What a client does: the seam between the clients of a session, which keep time and count, and kinds of work.
 
+use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use assay_wire::{Connection, Error as WireError, Param, Reply, ResultSet, StatementId};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::run::Run;
 use crate::tally::Tally;
 
 /// The longest pause before a check of whether the run was stopped.
 const PAUSE: Duration = Duration::from_millis(100);
 
+/// Makes an actor on the thread of its client, where it stays.
+pub type ActorMaker = Box<dyn FnOnce() -> Box<dyn Actor> + Send>;
+
 /// What a client does. It carries out one event after the other on the connection that it is given, and may decide
 /// after each reply what to send next.
 ///
-/// The client's thread calls it, so that it may keep what it likes between events.
-pub trait Actor: Send {
+/// The client's thread makes it and calls it, so that it may keep what it likes between events.
+pub trait Actor {
     /// Prepares a new connection: the first one, and each that replaces a lost one.
     fn prepare(&mut self, wire: &mut Connection) -> Result<()>;
 
@@ -25,14 +29,23 @@ pub trait Actor: Send {
         Ok(())
     }
 
-    /// Carries out an event.
+    /// Carries out an event, or breaks if the client has no more events to carry out.
     ///
     /// # Errors
-    /// The first statement that fails, which ends the event. The session decides whether it is started again.
-    fn event(&mut self, number: EventNumber, line: &mut Line<'_>) -> Result<(), Refused>;
+    /// Why the event has ended early.
+    fn event(
+        &mut self,
+        number: EventNumber,
+        line: &mut Line<'_>,
+    ) -> Result<ControlFlow<()>, Refused>;
 
     /// Makes the connection ready to start an event again after one that was ended by an error.
     fn give_up(&mut self, wire: &mut Connection) -> Result<(), WireError>;
+
+    /// Ends what the client does, before its connection is closed.
+    fn end(&mut self, wire: &mut Connection) {
+        let _ = wire;
+    }
 
     /// The codes of errors after which an event is started again, unless the user names others.
     fn retried(&self) -> &'static [u32];
@@ -52,19 +65,26 @@ pub struct EventNumber {
     pub attempt: u32,
 }
 
-/// A statement that failed, and with it the event.
+/// Why an event has ended early.
 #[derive(Debug)]
-pub struct Refused {
-    /// The statement.
-    pub sql: Vec<u8>,
-    /// Why it failed.
-    pub source: WireError,
+pub enum Refused {
+    /// A statement has failed. The session decides whether the event is started again.
+    Statement {
+        /// The statement.
+        sql: Vec<u8>,
+        /// Why it failed.
+        source: WireError,
+    },
+    /// The event is to be started again, after an error of the server with this code.
+    Again(u32),
+    /// Neither this event nor another one can be carried out.
+    Failed(Box<Error>),
 }
 
 impl Refused {
     /// Says which statement an error is about.
     pub fn by(sql: impl Into<Vec<u8>>) -> impl FnOnce(WireError) -> Self {
-        move |source| Self { sql: sql.into(), source }
+        move |source| Self::Statement { sql: sql.into(), source }
     }
 }
 

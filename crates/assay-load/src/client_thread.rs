@@ -87,6 +87,7 @@ impl ClientThread {
                     return;
                 }
             }
+            worker.end();
         };
         let thread = std::thread::Builder::new()
             .name(format!("assay-client-{number}"))

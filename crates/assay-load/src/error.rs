@@ -79,6 +79,9 @@ pub enum Error {
         /// The reason.
         why: String,
     },
+    /// A script of sysbench cannot be used.
+    #[error(transparent)]
+    Lua(#[from] assay_lua::Error),
     /// A script that makes rows is one of another dialect.
     #[error("`{path}` cannot be used in the SQL of {}: {why}", .dialect.scheme())]
     Script {
@@ -314,6 +317,9 @@ pub(crate) const fn sqlstate(state: &str) -> u32 {
 
 impl Hint for Error {
     fn hints(&self) -> Vec<String> {
+        if let Self::Lua(error) = self {
+            return error.hints();
+        }
         let hint = match (self, self.server_code()) {
             (Self::Pin { .. }, _) => {
                 "choose a CPU that this process may use, or `--placement free`"

@@ -14,6 +14,7 @@ mod error;
 mod fill;
 mod ibench;
 mod live;
+mod lua;
 mod policy;
 mod prepared;
 mod rehearsal;
@@ -29,7 +30,7 @@ mod work;
 mod worker;
 mod workloads;
 
-pub use actor::{Actor, EventNumber, Line, Refused};
+pub use actor::{Actor, ActorMaker, EventNumber, Line, Refused};
 pub use bound::Bound;
 pub use check::{Check, TestAnswers, answers, check_loaded};
 pub use content::{Content, content, fill_cache};
@@ -39,6 +40,7 @@ pub use ibench::{
     IBENCH_CONNECTIONS, IbenchProgress, IbenchRun, IbenchSession, IbenchWork, create_ibench_tables,
 };
 pub use live::{IntervalLatencies, RunProgress};
+pub use lua::run_command;
 pub use policy::{ClientPolicy, Ignored};
 pub use rehearsal::{Rehearsal, connect_as_client};
 pub use session::{Finished, Session, Stretch, TurnWork};

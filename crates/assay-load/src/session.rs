@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use assay_model::{Dialect, WorkCounters};
 use assay_wire::ConnectOptions;
 
-use crate::actor::Actor;
+use crate::actor::ActorMaker;
 use crate::bound::Bound;
 use crate::cancel::cancel;
 use crate::client_thread::{ClientThread, Command, RunResult};
@@ -104,11 +104,11 @@ impl Session {
         Self::of_actors(options, work.dialect, actors, cpus, policy)
     }
 
-    /// Connects clients that do what these actors do, one each.
+    /// Connects clients that do what the actors do that these make, one each.
     pub fn of_actors(
         options: &ConnectOptions,
         dialect: Dialect,
-        actors: Vec<Box<dyn Actor>>,
+        actors: Vec<ActorMaker>,
         cpus: &[usize],
         policy: &ClientPolicy,
     ) -> Result<Self> {
@@ -118,12 +118,12 @@ impl Session {
             false => Arc::default(),
         };
         let gauges: Vec<Arc<Gauge>> = actors.iter().map(|_| gauge()).collect();
-        let open_client = |((number, actor), gauge): ((u32, Box<dyn Actor>), &Arc<Gauge>)| {
+        let open_client = |((number, make), gauge): ((u32, ActorMaker), &Arc<Gauge>)| {
             let options = options.clone();
             let (gauge, policy) = (Arc::clone(gauge), Arc::clone(&policy));
             let cpu = cpus.iter().cycle().nth(number as usize).copied();
             ClientThread::open(number, cpu, move || {
-                Worker::connect(options, actor, number, gauge, policy)
+                Worker::connect(options, make(), number, gauge, policy)
             })
         };
         let clients = (0..).zip(actors).zip(&gauges).map(open_client);

@@ -67,7 +67,7 @@ pub fn fill_user_data(
     let bytes_sent = control.bytes_sent();
     drop(control);
     let elapsed = start.elapsed();
-    let (content, counts) = read_back(&options, dialect, data)?;
+    let (content, counts) = read_back(&options, dialect, &names_of(data))?;
     check_counts(data, &sent, &counts)?;
     Ok(LoadReport { rows: content.rows, content, bytes_sent, elapsed })
 }
@@ -89,7 +89,11 @@ pub(crate) fn user_content(
     dialect: Dialect,
     data: &UserData,
 ) -> Result<Content> {
-    read_back(&for_whole_tables(options), dialect, data).map(|(content, _)| content)
+    read_back(&for_whole_tables(options), dialect, &names_of(data)).map(|(content, _)| content)
+}
+
+fn names_of(data: &UserData) -> Vec<&str> {
+    data.tables.iter().map(|table| table.name.as_str()).collect()
 }
 
 /// Makes the server read every table and its indexes once, so that they are in its cache.
@@ -100,14 +104,23 @@ pub(crate) fn fill_user_data_cache(
 ) -> Result<()> {
     let is_known = data.tables.iter().all(|table| table.count().is_some());
     let options = if is_known { for_rows(options, data.rows()) } else { for_whole_tables(options) };
-    let mut control = connect(&options)?;
+    read_tables_once(&options, dialect, &names_of(data))
+}
+
+/// Makes the server read these tables and their indexes once.
+pub(crate) fn read_tables_once(
+    options: &ConnectOptions,
+    dialect: Dialect,
+    tables: &[&str],
+) -> Result<()> {
+    let mut control = connect(options)?;
     if dialect == Dialect::Postgres {
         // As in `cache_queries` of the other tables.
         run(&mut control, "SET enable_seqscan = off")?;
         run(&mut control, "SET enable_bitmapscan = off")?;
     }
-    for table in &data.tables {
-        for sql in cache_queries(&mut control, dialect, &table.name)? {
+    for table in tables {
+        for sql in cache_queries(&mut control, dialect, table)? {
             match run(&mut control, &sql) {
                 // The optimizer may not use it, so no test does.
                 Err(error) if error.server_code() == Some(HIDDEN_INDEX) => {}
@@ -282,6 +295,25 @@ fn schema_oid(control: &mut Connection) -> Result<u32> {
     Ok(schema.map_or(0, |it| it.oid))
 }
 
+/// The names of all tables of the database except for the one with notes, in order.
+pub(crate) fn all_tables(options: &ConnectOptions, dialect: Dialect) -> Result<Vec<String>> {
+    let mut control = connect(options)?;
+    let sql = match dialect {
+        Dialect::Postgres => format!(
+            "SELECT relname FROM pg_catalog.pg_class WHERE relkind IN ('r', 'p') AND relnamespace = {}",
+            schema_oid(&mut control)?
+        ),
+        Dialect::MySql => "SELECT table_name FROM information_schema.tables \
+                           WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE'"
+            .to_owned(),
+    };
+    let mut names = ask(&mut control, &sql)?;
+    names.retain(|name| name != NOTES);
+    // Collations differ between servers.
+    names.sort_unstable();
+    Ok(names)
+}
+
 /// The names of all tables, views and the like of the database.
 fn relations(control: &mut Connection, dialect: Dialect) -> Result<Vec<String>> {
     let sql = match dialect {
@@ -343,18 +375,18 @@ fn notes(control: &mut Connection, dialect: Dialect, name: &str) -> Result<Vec<S
     Ok((0..found.rows.len()).filter_map(made).collect())
 }
 
-/// The content of all tables, and the rows of each.
-fn read_back(
+/// The content of these tables, and the rows of each.
+pub(crate) fn read_back(
     options: &ConnectOptions,
     dialect: Dialect,
-    data: &UserData,
+    tables: &[&str],
 ) -> Result<(Content, Vec<u64>)> {
     let mut control = connect(options)?;
-    let (mut sum, mut counts) = (Sum::default(), Vec::with_capacity(data.tables.len()));
-    for (number, table) in (1..).zip(&data.tables) {
+    let (mut sum, mut counts) = (Sum::default(), Vec::with_capacity(tables.len()));
+    for (number, table) in (1..).zip(tables) {
         let (rows, checksum) = match dialect {
-            Dialect::MySql => computed(&mut control, number, &table.name)?,
-            Dialect::Postgres => sum_rows(&mut control, number, &table.name)?,
+            Dialect::MySql => computed(&mut control, number, table)?,
+            Dialect::Postgres => sum_rows(&mut control, number, table)?,
         };
         sum.add(rows, checksum);
         counts.push(rows);

@@ -1,6 +1,7 @@
 //! One client: a connection that runs events back to back.
 
 use std::num::NonZeroU64;
+use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -93,6 +94,11 @@ impl Worker {
 
     pub(crate) fn unprepared(&self) -> Vec<String> {
         self.actor.unprepared()
+    }
+
+    /// Ends what it does, before its connection is closed.
+    pub(crate) fn end(&mut self) {
+        self.actor.end(&mut self.wire);
     }
 
     /// Sends an empty statement so many times.
@@ -212,10 +218,11 @@ impl Worker {
         loop {
             let mut line = Line { wire: &mut self.wire, tally: &mut *tally, run };
             match self.actor.event(EventNumber { sequence, attempt }, &mut line) {
-                Ok(()) => {
+                Ok(ControlFlow::Continue(())) => {
                     self.events += 1;
                     return Ok(true);
                 }
+                Ok(ControlFlow::Break(())) => return Ok(false),
                 Err(refused) => match self.ended(refused)? {
                     Ended::Refused(code) => tally.count_error(code),
                     Ended::Lost if self.reconnect(run, part, tally)? => {}
@@ -231,18 +238,28 @@ impl Worker {
     }
 
     /// What an error of a statement means for the event. Makes the connection ready to start the event again.
-    fn ended(&mut self, Refused { sql, source }: Refused) -> Result<Ended> {
+    fn ended(&mut self, refused: Refused) -> Result<Ended> {
+        let (sql, source) = match refused {
+            Refused::Statement { sql, source } => (sql, source),
+            Refused::Again(code) => return self.given_up(code),
+            Refused::Failed(error) => return Err(*error),
+        };
         let usual = self.actor.retried();
         match self.policy.remedy(&source, usual) {
             Remedy::Reconnect => Ok(Ended::Lost),
             Remedy::Fail => Err(Error::query(&sql, source)),
-            Remedy::Retry(code) => match self.actor.give_up(&mut self.wire) {
-                Ok(()) => Ok(Ended::Refused(code)),
-                Err(cause) if self.policy.remedy(&cause, usual) == Remedy::Reconnect => {
-                    Ok(Ended::Lost)
-                }
-                Err(cause) => Err(Error::query(b"ROLLBACK", cause)),
-            },
+            Remedy::Retry(code) => self.given_up(code),
+        }
+    }
+
+    /// Makes the connection ready to start the event again.
+    fn given_up(&mut self, code: u32) -> Result<Ended> {
+        match self.actor.give_up(&mut self.wire) {
+            Ok(()) => Ok(Ended::Refused(code)),
+            Err(cause) if self.policy.remedy(&cause, self.actor.retried()) == Remedy::Reconnect => {
+                Ok(Ended::Lost)
+            }
+            Err(cause) => Err(Error::query(b"ROLLBACK", cause)),
         }
     }
 }

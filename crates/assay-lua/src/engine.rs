@@ -105,8 +105,7 @@ impl Engine {
     pub fn read(path: &Path, known: Option<Vec<LuaFile>>, setting: &Setting) -> Result<Self> {
         let sources = Rc::new(Sources::of(path, known));
         let part = if setting.command == "run" { "run" } else { "prepare" };
-        let draws =
-            Draws::new(setting.seed, part, setting.thread, setting.threads, setting.draw);
+        let draws = Draws::new(setting.seed, part, setting.thread, setting.threads, setting.draw);
         let shared = Shared {
             draws: Rc::new(RefCell::new(draws)),
             sources,
@@ -198,8 +197,8 @@ impl Engine {
     fn take_options(&self, given: &[(String, String)]) -> Result<()> {
         let given = given.iter().map(|(name, value)| vec![name.as_str(), value.as_str()]);
         let given: Vec<_> = given.collect();
-        let (fault, name, told): (Option<String>, Option<String>, LuaValue) = self
-            .watched(|| self.calls.get::<Function>("take_options")?.call(given))?;
+        let (fault, name, told): (Option<String>, Option<String>, LuaValue) =
+            self.watched(|| self.calls.get::<Function>("take_options")?.call(given))?;
         let name = name.unwrap_or_default();
         match (fault.as_deref(), told) {
             (None, _) => Ok(()),
@@ -525,10 +524,7 @@ mod tests {
             read(text, &[("tables", "many")]).err(),
             Some(Error::Value { name: "tables".to_owned(), value: "many".to_owned() })
         );
-        assert!(matches!(
-            read(text, &[("mysql-host", "x")]),
-            Err(Error::OptionOfSysbench { .. })
-        ));
+        assert!(matches!(read(text, &[("mysql-host", "x")]), Err(Error::OptionOfSysbench { .. })));
     }
 
     #[test]
@@ -580,7 +576,10 @@ mod tests {
         assert_eq!(engine.event(&mut client, 0, 1), Ok(Ended::Done));
         client.fails = error(1146, false);
         let failed = engine.event(&mut client, 1, 0).unwrap_err().to_string();
-        assert!(failed.contains("script.lua:3: SQL error, errno = 1146, state = '40001'"), "{failed}");
+        assert!(
+            failed.contains("script.lua:3: SQL error, errno = 1146, state = '40001'"),
+            "{failed}"
+        );
     }
 
     #[test]
@@ -627,7 +626,10 @@ mod tests {
             ("function event()\n  x = \nend", "script.lua:3: unexpected symbol"),
             ("function event()\n  error('no')\nend", "script.lua:2: no"),
             ("function event() error({}) end", "table"),
-            ("function event()\n  nothing.x = 1 end", "script.lua:2: attempt to index global 'nothing'"),
+            (
+                "function event()\n  nothing.x = 1 end",
+                "script.lua:2: attempt to index global 'nothing'",
+            ),
             ("io.open('/etc/passwd')", "outside of the script's directory"),
             ("function event() os.execute('true') end", "wants to run `true`"),
             ("function event() io.popen('true') end", "wants to run a program"),
@@ -650,7 +652,8 @@ mod tests {
 
     #[test]
     fn a_script_cannot_take_all_memory() {
-        let text = "function event() local t = {} for i = 1, 1e9 do t[i] = ('x'):rep(1e6) .. i end end";
+        let text =
+            "function event() local t = {} for i = 1, 1e9 do t[i] = ('x'):rep(1e6) .. i end end";
         let engine = read(text, &[]).unwrap();
         let error = engine.event(&mut Recorded::default(), 0, 0).unwrap_err();
         assert_eq!(error, Error::Memory { mb: MEMORY_MB });

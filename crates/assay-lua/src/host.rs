@@ -52,9 +52,8 @@ pub(crate) fn host(lua: &Lua, shared: &Shared) -> mlua::Result<Table> {
     };
     table.set("say", lua.create_function(say)?)?;
     let sources = Rc::clone(&shared.sources);
-    let module = move |lua: &Lua, name: String| {
-        compile(lua, &sources.module(&name).map_err(outside)?)
-    };
+    let module =
+        move |lua: &Lua, name: String| compile(lua, &sources.module(&name).map_err(outside)?);
     table.set("module", lua.create_function(module)?)?;
     let sources = Rc::clone(&shared.sources);
     let file = move |lua: &Lua, path: String| {

@@ -108,7 +108,10 @@ mod tests {
     fn options_have_names_and_values() {
         let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         let options = of(&["--tables=4", "--table_size=10", "--auto-inc"]).unwrap();
-        assert_eq!(options, [pair("tables", "4"), pair("table-size", "10"), pair("auto-inc", "on")]);
+        assert_eq!(
+            options,
+            [pair("tables", "4"), pair("table-size", "10"), pair("auto-inc", "on")]
+        );
         for word in ["tables=4", "--", "--=4", "-t"] {
             assert!(of(&[word]).is_err(), "{word}");
         }
@@ -121,7 +124,8 @@ mod tests {
     fn a_script_draws_as_its_options_say() {
         let taken = |words: &[&str]| take_distribution(of(words).unwrap());
         assert_eq!(taken(&[]).unwrap().0, Distribution::Special);
-        let (draw, left) = taken(&["--rand-type=zipfian", "--rand-zipfian-exp=1", "--x=1"]).unwrap();
+        let (draw, left) =
+            taken(&["--rand-type=zipfian", "--rand-zipfian-exp=1", "--x=1"]).unwrap();
         assert_eq!((draw, left.len()), (Distribution::Zipfian { s: 1.0 }, 1));
         for words in [["--rand-type=no", "--x"], ["--rand-type=pareto", "--rand-pareto-h=1"]] {
             assert!(taken(&words).is_err());

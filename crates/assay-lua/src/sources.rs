@@ -94,7 +94,8 @@ impl Sources {
         if text.len() as u64 > BYTES_MAX {
             return Err(fail(format!("it has more than {BYTES_MAX} bytes")));
         }
-        let path = path.to_str().ok_or_else(|| fail("its path is not UTF-8".to_owned()))?.to_owned();
+        let path =
+            path.to_str().ok_or_else(|| fail("its path is not UTF-8".to_owned()))?.to_owned();
         let sha256 = hex::encode(Sha256::digest(&text));
         let mut read = self.read.borrow_mut();
         let planned = self.known.as_ref().and_then(|known| known.iter().find(|it| it.path == path));

@@ -74,8 +74,8 @@ pub use ibench::{
     Preparation, RESPONSE_BOUNDS_US, SLA, Statements, StepWork,
 };
 pub use instructions::FunctionCount;
-pub use prefix::{Build, Layout, Package, Prefix};
 pub use lua::{LuaFile, LuaScript};
+pub use prefix::{Build, Layout, Package, Prefix};
 pub use printable::{no_formula, printable, printable_json, printable_lines, shortened};
 pub use products::{Product, ProductFacts};
 pub use profile::{

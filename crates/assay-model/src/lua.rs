@@ -34,6 +34,24 @@ impl LuaScript {
         self.files.first().map_or("", |file| &file.path)
     }
 
+    /// Rows of its tables, as its options tell: those of stock scripts name tables and rows of each. It is a guess, for
+    /// what servers are configured with.
+    #[must_use]
+    pub fn rows(&self) -> u64 {
+        let number = |names: &[&str]| {
+            let named = |(name, _): &&(String, String)| names.contains(&name.as_str());
+            self.options.iter().find(named).and_then(|(_, value)| value.parse::<u64>().ok())
+        };
+        let tables = number(&["tables", "oltp-tables-count", "num-tables"]).unwrap_or(1);
+        match (number(&["table-size", "oltp-table-size", "rows"]), number(&["scale", "warehouses"]))
+        {
+            (Some(rows), _) => tables.saturating_mul(rows),
+            // A warehouse of TPC-C has about half a million rows.
+            (None, Some(scale)) => tables.saturating_mul(scale).saturating_mul(500_000),
+            (None, None) => tables.saturating_mul(100_000),
+        }
+    }
+
     /// What decides what it does and which tables it makes: the contents of its files, and its options.
     #[must_use]
     pub fn work(&self) -> String {

@@ -261,6 +261,12 @@ impl Study {
         self.cells.iter().find_map(|cell| cell.id.test.user_data())
     }
 
+    /// The name of the user's workload that it measures, if it does.
+    #[must_use]
+    pub fn workload(&self) -> Option<&'static str> {
+        self.cells.iter().find_map(|cell| cell.id.test.workload())
+    }
+
     /// Whether it measures the steps of the Insert Benchmark.
     #[must_use]
     pub fn is_insert_benchmark(&self) -> bool {

@@ -9,7 +9,7 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::{IbenchStep, Script, UserData, words};
+use crate::{IbenchStep, LuaScript, Script, UserData, words};
 
 /// Whether a test changes data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -99,6 +99,8 @@ pub enum Schema {
     /// Those of the Insert Benchmark, with what one of its steps does.
     #[serde(rename = "queue")]
     Ibench(IbenchStep),
+    /// Those that a script of sysbench makes, which decides what its clients send.
+    Lua(LuaScript),
 }
 
 /// How a role's clients space their events.
@@ -219,6 +221,18 @@ impl Test {
     #[must_use]
     pub fn user_data(self) -> Option<&'static UserData> {
         if let Schema::User(data) = &self.0.schema { Some(data) } else { None }
+    }
+
+    /// The name of the user's workload that it belongs to; `None` for the shipped tests.
+    #[must_use]
+    pub fn workload(self) -> Option<&'static str> {
+        self.user_data().map(|own| own.name.as_str()).or(self.lua().map(|it| it.name.as_str()))
+    }
+
+    /// The script of sysbench that it is, if it is one.
+    #[must_use]
+    pub fn lua(self) -> Option<&'static LuaScript> {
+        if let Schema::Lua(script) = &self.0.schema { Some(script) } else { None }
     }
 
     /// What it does, if it is a step of the Insert Benchmark.

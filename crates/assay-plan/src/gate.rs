@@ -61,7 +61,7 @@ fn closest<'a>(text: &str, groups: &[&'a str], tests: &[Test]) -> Option<&'a str
 pub fn gate(request: &GateRequest, set: TestSet, cells: &[PlannedCell]) -> Result<Gate, Error> {
     let mut tests: Vec<Test> = cells.iter().map(|cell| cell.id.test).collect();
     let is_micro = |test: &Test| test_by_name(test.name()) == Some(*test);
-    let is_script = |test: &Test| test.user_data().is_none() && is_script(test.name());
+    let is_script = |test: &Test| test.workload().is_none() && is_script(test.name());
     if tests.iter().all(is_micro) {
         tests = tests_of(set);
     } else if tests.iter().all(is_script) {

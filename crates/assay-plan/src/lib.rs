@@ -62,4 +62,4 @@ pub use sysbench::is_script;
 pub use system_name::{parse_engine, parse_system, repository_login};
 pub use tests_glob::{name_matcher, select_of, select_tests};
 pub use url::{Password, Place, ServerUrl, parse_url};
-pub use workload::{ReadFile, UserFile, Workload, read_workload};
+pub use workload::{ReadFile, UserFile, Workload, is_lua, lua_workload, read_workload};

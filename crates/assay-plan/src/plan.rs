@@ -54,9 +54,18 @@ fn plan_tests(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Res
     let fewer = "use fewer client counts in `--clients` or fewer tests in `--tests`";
     at_most("tests times setups", tests.len() * setups.len(), CELLS, fewer)?;
     let own = tests.iter().find_map(|test| test.user_data());
-    let setups = match own {
-        Some(data) => user_setups(request, &effort, &setups, data, &systems)?,
-        None => setups,
+    let script = tests.iter().find_map(|test| test.lua());
+    let setups = match (own, script) {
+        (Some(data), _) => {
+            refuse_shipped_options(request, &effort)?;
+            check_tables(data, &systems)?;
+            setups_with(&setups, data.rows())
+        }
+        (None, Some(script)) => {
+            refuse_shipped_options(request, &effort)?;
+            setups_with(&setups, script.rows())
+        }
+        (None, None) => setups,
     };
     check_running(&systems, effort.experiment, request.placement)?;
     let pooled = systems.iter().find(|system| shares_threads(&system.spec));
@@ -263,14 +272,8 @@ fn check_room(
     checked.map_err(|error| if own.is_some() { error.whatever_rows() } else { error })
 }
 
-/// The setups of a user's workload, which has the rows that its file says, if all systems can make its tables.
-fn user_setups(
-    request: &Request,
-    effort: &Effort,
-    setups: &[Setup],
-    data: &UserData,
-    systems: &[PlannedSystem],
-) -> Result<Vec<Setup>, Error> {
+/// Refuses options of the shipped tests with a workload of the user.
+fn refuse_shipped_options(request: &Request, effort: &Effort) -> Result<(), Error> {
     if effort.experiment == Experiment::Sequential {
         let why = "it reproduces published studies, which have the published tests".to_owned();
         let (option, value) = ("--preset", request.preset.word().to_owned());
@@ -293,6 +296,11 @@ fn user_setups(
         let value = request.id_key.word().to_owned();
         return Err(Error::OutOfRange { option: "id-key", value, why });
     }
+    Ok(())
+}
+
+/// Checks that all systems can make the tables of a user's workload.
+fn check_tables(data: &UserData, systems: &[PlannedSystem]) -> Result<(), Error> {
     for system in systems {
         if let Some(table) = data.lacks(system.spec.product.dialect()) {
             let (name, table) = (system.name.clone(), table.name.clone());
@@ -302,7 +310,12 @@ fn user_setups(
             return Err(Error::LacksTable { name, table, workload: data.name.clone() });
         }
     }
-    let rows = u32::try_from(data.rows()).unwrap_or(u32::MAX);
+    Ok(())
+}
+
+/// The setups with the rows that a workload says.
+fn setups_with(setups: &[Setup], rows: u64) -> Vec<Setup> {
+    let rows = u32::try_from(rows).unwrap_or(u32::MAX);
     let rows = rows.clamp(1, *ROWS.end());
     let mut own: Vec<Setup> = Vec::new();
     for setup in setups {
@@ -311,7 +324,7 @@ fn user_setups(
             own.push(setup);
         }
     }
-    Ok(own)
+    own
 }
 
 /// Orders the cells by data set. On each data set, every test runs at all client counts in turn, as published: writes

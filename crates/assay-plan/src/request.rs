@@ -58,10 +58,21 @@ pub struct Request {
     #[arg(long, value_parser = word::<Preset>(), default_value = Preset::default().word())]
     pub preset: Preset,
 
-    /// Measure your own tables and tests: a workload file or a pgbench script
+    /// Measure your own tables and tests: a workload file, a pgbench script or a Lua script of sysbench
     #[arg(long, value_name = "FILE", help_heading = WORKLOAD)]
     #[arg(conflicts_with_all = ["suite", "set", "tables", "rows", "id_key", "check"])]
     pub workload: Option<String>,
+
+    /// Option of the Lua script, such as `tables=4`; the words after `--` are such options too
+    #[arg(long = "script-option", value_name = "NAME=VALUE", allow_hyphen_values = true)]
+    #[arg(help_heading = WORKLOAD, hide_short_help = true)]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub script_options: Vec<String>,
+
+    /// Let the Lua script use files outside of its directory and run programs
+    #[arg(long, help_heading = WORKLOAD, hide_short_help = true)]
+    #[serde(skip_serializing_if = "is_default")]
+    pub allow_script_io: bool,
 
     /// Collection of tests
     #[arg(long, value_parser = word::<Suite>(), default_value = Suite::default().word())]

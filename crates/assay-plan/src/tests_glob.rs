@@ -77,7 +77,7 @@ fn matcher(text: &str, tests: &[Test]) -> Result<Regex, String> {
 
 /// Whether these tests are sysbench's scripts.
 fn are_scripts(tests: &[Test]) -> bool {
-    tests.first().is_some_and(|it| it.user_data().is_none() && sysbench::is_script(it.name()))
+    tests.first().is_some_and(|it| it.workload().is_none() && sysbench::is_script(it.name()))
 }
 
 fn no_such_test(text: &str, tests: &[Test]) -> Error {
@@ -104,7 +104,7 @@ fn no_such_test(text: &str, tests: &[Test]) -> Error {
         Some(format!("did you mean `{name}`"))
     });
     let suite = match tests.first() {
-        Some(test) if test.user_data().is_some() => SearchedTests::Own,
+        Some(test) if test.workload().is_some() => SearchedTests::Own,
         _ => SearchedTests::Set,
     };
     Error::NoSuchTest { glob: glob.to_owned(), count: tests.len(), suite, hint }

@@ -92,7 +92,7 @@ fn part(set: TestSet, listed: &ListedTest) -> TestRow<'_> {
 
 /// Whether it reads tables as loaded, before any write.
 fn is_pre(test: Test) -> bool {
-    test.class == Class::Read && test.start_from == StartFrom::Fresh && test.user_data().is_none()
+    test.class == Class::Read && test.start_from == StartFrom::Fresh && test.workload().is_none()
 }
 
 /// The tests as a table, and how to choose some of them.

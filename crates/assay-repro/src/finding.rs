@@ -102,6 +102,12 @@ impl<'a> Finding<'a> {
                 "send the pack of the study: `assay pack` writes it",
             ));
         }
+        if let Schema::Lua(script) = &test.schema {
+            return Err(Refused::new(
+                format!("`{test}` is a script of sysbench, which shows the finding itself"),
+                format!("send `{}` with the options of the study's recipe", script.path()),
+            ));
+        }
         let [(_, base), (_, other)] = self.sides();
         let is_postgres = |system: &System| system.spec.product.dialect() == Dialect::Postgres;
         if is_postgres(base) != is_postgres(other) {

@@ -36,6 +36,9 @@ pub(crate) fn digest(definition: &Definition) -> String {
     add_data(&definition.schema, &mut all);
     for (number, role) in definition.roles.iter().enumerate() {
         all.update(in_words(role));
+        if matches!(definition.schema, Schema::Lua(_)) {
+            continue;
+        }
         if !role.script.mix.is_empty() {
             all.update(serde_json::to_vec(&role.script.mix).unwrap_or_default());
             continue;
@@ -79,6 +82,7 @@ fn add_data(schema: &Schema, all: &mut Sha256) {
         }
         Schema::User(data) => add_user_data(data, all),
         Schema::Ibench(step) => add_queue(step, all),
+        Schema::Lua(script) => all.update(script.work()),
     }
 }
 

@@ -10,6 +10,9 @@ pub fn outline(test: &Definition) -> Vec<String> {
         Some((before, _)) => format!("{before} IN (?, ...)"),
         None => sql.to_owned(),
     };
+    if let Schema::Lua(script) = &test.schema {
+        return vec![format!("what `{}` says", script.path())];
+    }
     let all = outline_of(test, Dialect::MySql);
     if matches!(test.schema, Schema::User(_)) {
         all

@@ -133,6 +133,6 @@ fn load(
     let report = tables.fill(&options, true, &mut |_| {})?;
     // Only statistics are needed, so this does not wait for pages to be written.
     let mut control = Connection::connect(&options)?;
-    assay_servers::maintain(&mut control, &tables.names(), Duration::ZERO)?;
+    assay_servers::maintain(&mut control, &tables.names(&options)?, Duration::ZERO)?;
     Ok((report.content, tables.fill_cache(&options)?))
 }

@@ -15,6 +15,7 @@ use crate::connection::connect_options;
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::progress::{Progress, print, seconds};
+use crate::workload::OfScript;
 use crate::{machine_lock, report, workload};
 
 /// Raised when the shape below breaks.
@@ -97,9 +98,14 @@ fn load_workload(
     options: &ConnectOptions,
     progress: &Progress,
 ) -> Result<Loaded> {
-    let read = workload::read(file)?;
+    let read = workload::read(file, OfScript::default())?;
     let own = read.tests.first().and_then(|test| test.user_data());
-    let data = own.context("the workload has no tables")?;
+    let data = own.with_context(|| {
+        format!(
+            "a script makes its tables itself: `assay bench URL --script {} prepare`",
+            file.display()
+        )
+    })?;
     if let Some(table) = data.lacks(dialect) {
         anyhow::bail!("`{}` does not say how to create table `{}` there", read.name, table.name);
     }

@@ -36,6 +36,9 @@ pub(crate) fn rehearse(path: &str, tests: &[Test], cache_dir: Option<&Path>) -> 
         let why = format!("the rows of `{}` come from a script", table.name);
         return Ok(Rehearsed::Not(why));
     }
+    if tests.iter().any(|test| test.lua().is_some()) {
+        return Ok(Rehearsed::Not("a script decides what it sends when it runs".to_owned()));
+    }
     // Looking at a workload makes no cache.
     if !paths::cache_dir(cache_dir)?.is_dir() {
         return Ok(Rehearsed::Not(NO_SERVER.to_owned()));

@@ -25,6 +25,7 @@ use crate::opened::open_ledger;
 use crate::progress::{Progress, print};
 use crate::rehearsal::{self, Rehearsed};
 use crate::stacks::NoStacks;
+use crate::workload::OfScript;
 use crate::{paths, recorded, stacks, study, study_id, whole_file, workload};
 
 /// Renders a study of the ledger.
@@ -139,7 +140,11 @@ pub(crate) fn found(ledger: &LedgerArg, name: Option<&str>) -> Result<StudyRecor
 
 /// Lists the tests of a set.
 pub(crate) fn tests(args: &Tests, cache_dir: Option<&Path>) -> Result<Exit> {
-    let read = args.workload.as_deref().map(|path| workload::read(Path::new(path))).transpose()?;
+    let read = args
+        .workload
+        .as_deref()
+        .map(|path| workload::read(Path::new(path), OfScript::default()))
+        .transpose()?;
     let from = match &read {
         Some(workload) => ListedFrom::Workload(&workload.name),
         None if args.suite == Suite::Oltp => ListedFrom::Oltp,

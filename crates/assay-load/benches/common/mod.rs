@@ -57,9 +57,20 @@ pub(crate) fn run_sysbench(
     clients: u32,
     confined: bool,
 ) -> Measured {
+    run_script(options, data, clients, "oltp_point_select", confined)
+}
+
+/// Runs a stock script of sysbench.
+pub(crate) fn run_script(
+    options: &ConnectOptions,
+    data: DataSet,
+    clients: u32,
+    script: &str,
+    confined: bool,
+) -> Measured {
     let before = children_cpu_us();
     let mut command = sysbench(options, data, clients);
-    command.arg(format!("--time={SECONDS}")).args(["oltp_point_select", "run"]);
+    command.arg(format!("--time={SECONDS}")).args([script, "run"]);
     let output = output_of(&mut command, confined);
     let text = String::from_utf8_lossy(&output.stdout);
     let line =

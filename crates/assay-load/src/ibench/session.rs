@@ -124,7 +124,7 @@ impl IbenchSession {
             move || {
                 let wire = connect(&options)?;
                 let patient = ConnectOptions { timeout: INDEXES, ..options.clone() };
-                let build = |statements| Ok((connect(&patient)?, statements));
+                let build = |statements| -> Result<_> { Ok((connect(&patient)?, statements)) };
                 let indexes = indexes.map(build).transpose()?;
                 let numbers = paced.then_some(numbers);
                 let (second, text) = Default::default();

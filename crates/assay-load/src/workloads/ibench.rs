@@ -1,10 +1,10 @@
 //! The Insert Benchmark, whose first step creates the tables and whose clients have sessions of their own.
 
-use assay_model::{DataSet, Dialect, IbenchStep};
+use assay_model::{DataSet, IbenchStep};
 use assay_wire::ConnectOptions;
 
 use super::kind::{Place, Workload};
-use crate::actor::Actor;
+use crate::actor::ActorMaker;
 use crate::content::Content;
 use crate::error::{Error, Result};
 use crate::fill::{LoadProgress, LoadReport};
@@ -20,12 +20,12 @@ impl Workload for IbenchStep {
         Some("no tables".to_owned())
     }
 
-    fn tables(&self, _: Dialect, data: DataSet) -> Vec<String> {
-        (1..=data.tables).map(|number| format!("pi{number}")).collect()
+    fn tables(&self, place: &Place<'_>) -> Result<Vec<String>> {
+        Ok((1..=place.data.tables).map(|number| format!("pi{number}")).collect())
     }
 
-    fn rows(&self, _: DataSet) -> u64 {
-        0
+    fn rows(&self, _: DataSet) -> Option<u64> {
+        Some(0)
     }
 
     fn connections(&self) -> u32 {
@@ -49,7 +49,7 @@ impl Workload for IbenchStep {
     }
 
     /// Its clients carry out whole steps: [`crate::IbenchSession`].
-    fn actors(&self, _: &ConnectOptions, work: &Work) -> Result<Vec<Box<dyn Actor>>> {
+    fn actors(&self, _: &ConnectOptions, work: &Work) -> Result<Vec<ActorMaker>> {
         Err(Error::Roles(work.test.name()))
     }
 }

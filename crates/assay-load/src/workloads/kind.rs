@@ -3,7 +3,7 @@
 use assay_model::{DataSet, Dialect, Engine, IdKey, TableForm};
 use assay_wire::ConnectOptions;
 
-use crate::actor::Actor;
+use crate::actor::ActorMaker;
 use crate::content::Content;
 use crate::error::Result;
 use crate::fill::{LoadProgress, LoadReport};
@@ -40,11 +40,11 @@ pub trait Workload: Sync {
     /// and writes may age the data.
     fn content_key(&self) -> Option<String>;
 
-    /// The names of the tables, as SQL takes them.
-    fn tables(&self, dialect: Dialect, data: DataSet) -> Vec<String>;
+    /// The names of the tables that it has loaded, as SQL takes them.
+    fn tables(&self, place: &Place<'_>) -> Result<Vec<String>>;
 
-    /// Rows of all tables, as far as they are known.
-    fn rows(&self, data: DataSet) -> u64;
+    /// Rows of all tables, as far as they are known before they are loaded; 0 if there will be no tables.
+    fn rows(&self, data: DataSet) -> Option<u64>;
 
     /// Connections that each client keeps open at most.
     fn connections(&self) -> u32 {
@@ -70,6 +70,6 @@ pub trait Workload: Sync {
     /// Makes the server read all tables once, so that they are in its cache.
     fn fill_cache(&self, place: &Place<'_>) -> Result<()>;
 
-    /// What the clients of a test do, by client.
-    fn actors(&self, options: &ConnectOptions, work: &Work) -> Result<Vec<Box<dyn Actor>>>;
+    /// Makers of what the clients of a test do, by client.
+    fn actors(&self, options: &ConnectOptions, work: &Work) -> Result<Vec<ActorMaker>>;
 }

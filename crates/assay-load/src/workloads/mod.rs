@@ -4,6 +4,7 @@
 
 mod ibench;
 mod kind;
+mod lua;
 mod sbtest;
 mod sql;
 mod user;
@@ -19,5 +20,6 @@ pub fn workload_of(schema: &Schema) -> &dyn Workload {
         Schema::Sbtest => &sbtest::Sbtest,
         Schema::User(data) => data,
         Schema::Ibench(step) => step,
+        Schema::Lua(script) => script,
     }
 }

@@ -1,11 +1,11 @@
 //! The tests of sysbench and the microbenchmarks, which share tables.
 
-use assay_model::{DataSet, Dialect};
+use assay_model::DataSet;
 use assay_wire::ConnectOptions;
 
 use super::kind::{Place, Workload};
 use super::sql;
-use crate::actor::Actor;
+use crate::actor::ActorMaker;
 use crate::content::{Content, content, fill_cache};
 use crate::error::{Error, Result};
 use crate::fill::{LoadProgress, LoadReport, Tables, fill};
@@ -24,12 +24,12 @@ impl Workload for Sbtest {
         None
     }
 
-    fn tables(&self, _: Dialect, data: DataSet) -> Vec<String> {
-        (1..=data.tables).map(|number| format!("sbtest{number}")).collect()
+    fn tables(&self, place: &Place<'_>) -> Result<Vec<String>> {
+        Ok((1..=place.data.tables).map(|number| format!("sbtest{number}")).collect())
     }
 
-    fn rows(&self, data: DataSet) -> u64 {
-        u64::from(data.tables) * u64::from(data.rows)
+    fn rows(&self, data: DataSet) -> Option<u64> {
+        Some(u64::from(data.tables) * u64::from(data.rows))
     }
 
     fn claim(&self, place: &Place<'_>) -> Result<Option<String>> {
@@ -68,7 +68,7 @@ impl Workload for Sbtest {
         fill_cache(options, dialect, id_key, form, data)
     }
 
-    fn actors(&self, options: &ConnectOptions, work: &Work) -> Result<Vec<Box<dyn Actor>>> {
+    fn actors(&self, options: &ConnectOptions, work: &Work) -> Result<Vec<ActorMaker>> {
         sql::actors(options, work)
     }
 }

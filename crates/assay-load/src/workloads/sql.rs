@@ -1,12 +1,13 @@
 //! Clients whose events are statements that were written beforehand: those of shipped tests and of users' workloads.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use assay_model::{Pacing, Role};
 use assay_wire::{ConnectOptions, Connection, Error as WireError};
 use assay_workloads::{Client, EventBuf, Operation, Program};
 
-use crate::actor::{Actor, EventNumber, Line, Refused};
+use crate::actor::{Actor, ActorMaker, EventNumber, Line, Refused};
 use crate::error::{Error, Result};
 use crate::policy::{USUAL, USUAL_OWN};
 use crate::prepared::Prepared;
@@ -14,15 +15,18 @@ use crate::share::for_whole_tables;
 use crate::work::Work;
 
 /// The clients of a test, in order. Rows that an earlier run has added are removed before.
-pub(super) fn actors(options: &ConnectOptions, work: &Work) -> Result<Vec<Box<dyn Actor>>> {
+pub(super) fn actors(options: &ConnectOptions, work: &Work) -> Result<Vec<ActorMaker>> {
     let Work { dialect, test, setup, statements, seed } = *work;
     let [Role { clients: None, pacing: Pacing::Closed, .. }] = test.roles.as_slice() else {
         return Err(Error::Roles(test.name()));
     };
     let program = Arc::new(Program::new(dialect, test, setup, statements));
     remove_added_rows(options, &program)?;
-    let actor = |number| Box::new(SqlActor::new(Arc::clone(&program), seed, number)) as Box<_>;
-    Ok((0..setup.clients.max(1)).map(actor).collect())
+    let maker = |number| -> ActorMaker {
+        let program = Arc::clone(&program);
+        Box::new(move || Box::new(SqlActor::new(program, seed, number)))
+    };
+    Ok((0..setup.clients.max(1)).map(maker).collect())
 }
 
 /// Removes the rows that an earlier run has added, part by part: there may be millions of them.
@@ -81,7 +85,11 @@ impl Actor for SqlActor {
         self.prepared.create_scratch(wire, self.number)
     }
 
-    fn event(&mut self, number: EventNumber, line: &mut Line<'_>) -> Result<(), Refused> {
+    fn event(
+        &mut self,
+        number: EventNumber,
+        line: &mut Line<'_>,
+    ) -> Result<ControlFlow<()>, Refused> {
         let EventNumber { sequence, attempt } = number;
         self.client.write_event(sequence, attempt, &mut self.event);
         self.prepared.begin_event();
@@ -96,7 +104,7 @@ impl Actor for SqlActor {
                 Err(source) => return Err(Refused::by(self.prepared.sql(statement))(source)),
             }
         }
-        Ok(())
+        Ok(ControlFlow::Continue(()))
     }
 
     fn give_up(&mut self, wire: &mut Connection) -> Result<(), WireError> {

@@ -1,11 +1,11 @@
 //! The workload of a user, whose file says what the tables are.
 
-use assay_model::{DataSet, Dialect, UserData};
+use assay_model::{DataSet, UserData};
 use assay_wire::ConnectOptions;
 
 use super::kind::{Place, Workload};
 use super::sql;
-use crate::actor::Actor;
+use crate::actor::ActorMaker;
 use crate::content::Content;
 use crate::error::Result;
 use crate::fill::{LoadProgress, LoadReport};
@@ -25,12 +25,12 @@ impl Workload for UserData {
         Some(serde_json::to_string(self).unwrap_or_default())
     }
 
-    fn tables(&self, dialect: Dialect, _: DataSet) -> Vec<String> {
-        user_names(dialect, self)
+    fn tables(&self, place: &Place<'_>) -> Result<Vec<String>> {
+        Ok(user_names(place.dialect, self))
     }
 
-    fn rows(&self, _: DataSet) -> u64 {
-        self.rows()
+    fn rows(&self, _: DataSet) -> Option<u64> {
+        Some(self.rows())
     }
 
     fn claim(&self, place: &Place<'_>) -> Result<Option<String>> {
@@ -57,7 +57,7 @@ impl Workload for UserData {
         fill_user_data_cache(place.options, place.dialect, self)
     }
 
-    fn actors(&self, options: &ConnectOptions, work: &Work) -> Result<Vec<Box<dyn Actor>>> {
+    fn actors(&self, options: &ConnectOptions, work: &Work) -> Result<Vec<ActorMaker>> {
         sql::actors(options, work)
     }
 }

@@ -1,8 +1,9 @@
 //! A kind of work of its own: clients whose next statement depends on the last reply.
 
+use std::ops::ControlFlow;
 use std::time::Duration;
 
-use assay_load::{Actor, Bound, ClientPolicy, EventNumber, Line, Refused, Session};
+use assay_load::{Actor, ActorMaker, Bound, ClientPolicy, EventNumber, Line, Refused, Session};
 use assay_model::{Dialect, Product};
 use assay_wire::{ConnectOptions, Connection, Error as WireError};
 
@@ -23,7 +24,11 @@ impl Actor for Follower {
         Ok(())
     }
 
-    fn event(&mut self, number: EventNumber, line: &mut Line<'_>) -> Result<(), Refused> {
+    fn event(
+        &mut self,
+        number: EventNumber,
+        line: &mut Line<'_>,
+    ) -> Result<ControlFlow<()>, Refused> {
         if self.fails && number.attempt == 0 {
             let missing = "SELECT 1 FROM missing";
             line.query(missing).map_err(Refused::by(missing))?;
@@ -34,7 +39,8 @@ impl Actor for Follower {
             next = line.query(&sql).map_err(Refused::by(sql))?.first_string();
         }
         line.pause(Duration::from_micros(1));
-        line.execute_text(b"COMMIT").map(drop).map_err(Refused::by("COMMIT"))
+        line.execute_text(b"COMMIT").map_err(Refused::by("COMMIT"))?;
+        Ok(ControlFlow::Continue(()))
     }
 
     fn give_up(&mut self, wire: &mut Connection) -> Result<(), WireError> {
@@ -58,7 +64,7 @@ fn chain(length: u32) -> (Bed, ConnectOptions) {
 }
 
 fn open(options: &ConnectOptions, clients: usize, fails: bool) -> Session {
-    let follower = |_| Box::new(Follower { fails }) as Box<dyn Actor>;
+    let follower = |_| -> ActorMaker { Box::new(move || Box::new(Follower { fails })) };
     let actors = (0..clients).map(follower).collect();
     Session::of_actors(options, Dialect::MySql, actors, &[], &ClientPolicy::default()).unwrap()
 }

@@ -29,7 +29,10 @@ impl Bed {
     }
 
     pub(crate) fn of(product: Product, version: &str) -> Self {
-        let server = assay_testkit::start(product, version, &[]);
+        Self::on(assay_testkit::start(product, version, &[]), product)
+    }
+
+    pub(crate) fn on(server: TestServer, product: Product) -> Self {
         let (options, control) = (server.connect_options(), server.connect());
         Self { options, control, product, _server: server }
     }

@@ -8,6 +8,7 @@ mod content;
 mod functional;
 mod ibench;
 mod ibench_acceptance;
+mod lua;
 mod oltp;
 mod postgres;
 mod session;

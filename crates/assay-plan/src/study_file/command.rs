@@ -45,8 +45,8 @@ pub(super) fn command(request: &Request) -> Option<String> {
         return None;
     }
     let counts_only = request.count == Counting::Only;
-    // The command says so.
-    said.retain(|(key, _)| !(counts_only && *key == "count"));
+    // The command says so, or its last words.
+    said.retain(|(key, _)| !(counts_only && *key == "count") && *key != "script-options");
     // The sort is stable.
     said.sort_by_key(|(key, _)| {
         let among = |keys: &str| keys.split(' ').position(|other| other == *key);
@@ -67,7 +67,9 @@ pub(super) fn command(request: &Request) -> Option<String> {
             command.chain(gate_options(gate, counts_only)).chain(options).collect()
         }
     };
-    Some(words.join(" "))
+    let last = (!request.script_options.is_empty()).then(|| "--".to_owned());
+    let of_script = request.script_options.iter().map(|word| shell_quoted(word));
+    Some(words.into_iter().chain(last).chain(of_script).collect::<Vec<_>>().join(" "))
 }
 
 /// The options of `gate` that `compare` does not have.

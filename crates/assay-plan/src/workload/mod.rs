@@ -11,7 +11,8 @@ mod table;
 mod test;
 mod values;
 
-use assay_model::Test;
+use assay_model::{Class, LuaScript, Schema, Test};
+use assay_workloads::define;
 
 pub use files::{ReadFile, UserFile};
 
@@ -34,9 +35,8 @@ pub fn read_workload(path: &str, text: &str, files: ReadFile<'_>) -> Result<Work
     let tests = match Form::of(path, text) {
         Form::Pgbench => pgbench::tests(name, text),
         Form::Toml => read::tests(name, text, files),
-        Form::Lua => Err(Fault::of_file("this is a script of sysbench, and assay does not run Lua yet")
-            .hint("write its tables and statements as a workload file: TOML with `[table.NAME]` and `[test.NAME]`")
-            .hint("the scripts that come with sysbench need no file: `--suite oltp` has them")),
+        Form::Lua => Err(Fault::of_file("this is a Lua script of sysbench, which is no workload file")
+            .hint("`--workload` takes it in `compare`, `gate`, `count`, `bisect` and `run`, and `--script` in `bench`")),
         Form::Dump => Err(Fault::of_file("this is a dump: it makes tables, and says nothing of what to measure")
             .hint(format!("write a workload file beside it: a `[table.NAME]` with `script = \"{file}\"` loads it, and \
                            each `[test.NAME]` has statements to measure"))),
@@ -48,6 +48,22 @@ pub fn read_workload(path: &str, text: &str, files: ReadFile<'_>) -> Result<Work
     };
     let tests = tests.map_err(|fault| fault.shown_in(path, text))?;
     Ok(Workload { name: name.to_owned(), tests })
+}
+
+/// Whether a file is a Lua script of sysbench, by its content.
+#[must_use]
+pub fn is_lua(path: &str, text: &str) -> bool {
+    Form::of(path, text) == Form::Lua
+}
+
+/// The workload of a script of sysbench. It is one test, which counts as one that writes: nobody knows what a script
+/// does before it does it.
+#[must_use]
+pub fn lua_workload(script: LuaScript) -> Workload {
+    let name = script.name.clone();
+    let does = "events of a Lua script of sysbench".to_owned();
+    let test = read::definition(&name, does, Class::Write, Vec::new(), &name, Schema::Lua(script));
+    Workload { name, tests: vec![define(test)] }
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use assay_model::limits::user::{STEPS, VARIABLES};
 use assay_model::{
-    Class, Dialect, Function, Generator, PerDialect, Scalar, Sql, Term, Test, Transaction,
+    Class, Dialect, Function, Generator, PerDialect, Scalar, Schema, Sql, Term, Test, Transaction,
     UserData, UserStep, Variable,
 };
 use assay_workloads::sql::{
@@ -61,7 +61,8 @@ pub(super) fn tests(name: &str, text: &str) -> Result<Vec<Test>, Fault> {
     let does = outline(&transaction);
     let class = if is_write { Class::Write } else { Class::Read };
     let data = UserData { name: name.to_owned(), tables: tables::tables() };
-    Ok(vec![define(definition(name, does, class, vec![transaction], &data))])
+    let schema = Schema::User(data);
+    Ok(vec![define(definition(name, does, class, vec![transaction], name, schema))])
 }
 
 /// What was read of a script.

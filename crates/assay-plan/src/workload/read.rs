@@ -90,31 +90,33 @@ pub(super) fn tests(name: &str, text: &str, files: ReadFile<'_>) -> Result<Vec<T
             false => Class::Read,
         };
         let does = it.does.map_or_else(|| summary(&mix), str::to_owned);
-        Ok(definition(it.value.key, does, class, mix, &data))
+        let schema = Schema::User(data.clone());
+        Ok(definition(it.value.key, does, class, mix, &data.name, schema))
     };
     all(written.iter().map(|it| defined(it).map(define)))
 }
 
-/// The test of a workload that sends events of these kinds.
+/// The test of a workload that sends events of these kinds, or whatever its schema says.
 pub(super) fn definition(
     name: &str,
     does: String,
     class: Class,
     mix: Vec<Transaction>,
-    data: &UserData,
+    workload: &str,
+    schema: Schema,
 ) -> Definition {
     let script =
         Script { steps: Vec::new(), draw: Distribution::Uniform, rows: None, mix, scratch: None };
     Definition {
         name: name.to_owned(),
-        group: Group { rank: 0, word: data.name.clone(), title: data.name.clone() },
+        group: Group { rank: 0, word: workload.to_owned(), title: workload.to_owned() },
         groups: Vec::new(),
         does,
         class,
         // Nobody knows which writes precede which reads in the user's life.
         start_from: StartFrom::Fresh,
         unit: Unit::Query,
-        schema: Schema::User(data.clone()),
+        schema,
         roles: vec![Role { script, clients: None, pacing: Pacing::Closed }],
         planning: PlanningFacts { rows_per_event: 1, ..PlanningFacts::default() },
         digest: String::new(),

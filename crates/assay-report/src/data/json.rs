@@ -224,7 +224,7 @@ pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> String {
         },
         host: HostRow::new(record.host()),
         workload_version: is_measured.then_some(study.workload_version),
-        workload: study.user_data().map(|own| own.name.as_str()),
+        workload: study.workload(),
         systems: systems(&record.systems),
         audit: audit(&record.systems, &record.audit),
         cells: judgement.cells.iter().map(|judged| CellRow::new(record, judged)).collect(),

@@ -214,7 +214,7 @@ fn study_facts(record: &StudyRecord) -> StudyFacts<'_> {
     StudyFacts {
         id: &study.id,
         preset: study.preset,
-        workload: study.user_data().map(|own| own.name.as_str()),
+        workload: study.workload(),
         setups: &study.setups,
         experiment: study.experiment,
         statements: study.statements,

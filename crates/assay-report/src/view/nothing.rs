@@ -11,7 +11,7 @@ pub(super) fn warnings(record: &StudyRecord) -> Vec<String> {
     let mut told: Vec<Test> = Vec::new();
     let mut warnings = Vec::new();
     for test in record.study.cells.iter().map(|cell| cell.id.test) {
-        if test.user_data().is_some() && !told.contains(&test) {
+        if test.workload().is_some() && !told.contains(&test) {
             told.push(test);
             warnings.extend(warning(record, test));
         }

@@ -8,7 +8,8 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use assay_load::{Bound, Check, ClientPolicy, Finished, RunMonitor, RunProgress, Session, Work};
 use assay_model::{
-    Class, DataSet, Dialect, IdKey, Setup, Test, TestSet, counted, limits, thousands,
+    Class, DataSet, Dialect, IdKey, LuaScript, Setup, Test, TestSet, UserData, counted, limits,
+    thousands,
 };
 use assay_wire::{ConnectOptions, Connection};
 use assay_workloads::{LoadedData, OltpOptions};
@@ -21,6 +22,7 @@ use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::open_files::Demand;
 use crate::progress::{Progress, print};
+use crate::workload::OfScript;
 use crate::{machine_lock, report, workload};
 
 use self::result::{measured, rate_met, words};
@@ -42,6 +44,9 @@ struct Prepared {
 pub(crate) fn bench(args: &Bench) -> Result<Exit> {
     let interrupt = Interrupt::listen()?;
     let progress = Progress::new(args.quiet);
+    if let Some(command) = args.command.as_deref().filter(|it| *it != "run") {
+        return interrupt.may_end_in(|| script_command(args, command, &interrupt, &progress));
+    }
     let mut prepared = interrupt.may_end_in(|| prepare(args, &interrupt, &progress))?;
     // A run that is asked to end does so by itself, and quickly.
     let run = interrupt.finish(0.0, || {
@@ -67,6 +72,26 @@ pub(crate) fn bench(args: &Bench) -> Result<Exit> {
     })
 }
 
+/// Carries out a command of a script other than `run`.
+fn script_command(
+    args: &Bench,
+    command: &str,
+    interrupt: &Interrupt,
+    progress: &Progress,
+) -> Result<Exit> {
+    let url = crate::server::url_of(&args.url)?;
+    machine_lock::warn_if_measuring_near("this script", &url);
+    let test = test(args)?;
+    let script = test.lua().context("only scripts have commands")?;
+    let options = connect_options(&url, interrupt.stop());
+    progress.update(&format!("{}: {command}", script.name));
+    let done = assay_load::run_command(script, command, &options, url.dialect, args.seed);
+    progress.finish();
+    let (said, _) = done?;
+    report::write_stdout(&assay_model::printable_lines(&said))?;
+    Ok(Exit::Done)
+}
+
 fn prepare(args: &Bench, interrupt: &Interrupt, progress: &Progress) -> Result<Prepared> {
     let url = crate::server::url_of(&args.url)?;
     machine_lock::warn_if_measuring_near("this benchmark", &url);
@@ -75,12 +100,13 @@ fn prepare(args: &Bench, interrupt: &Interrupt, progress: &Progress) -> Result<P
     let reconnects = args.reconnect.is_some() || args.ignore_errors.is_some();
     Demand::of_bench(args.clients, reconnects).raise()?;
     let options = connect_options(&url, interrupt.stop());
-    let data = match test.user_data() {
+    let own_rows = test.user_data().map(UserData::rows).or(test.lua().map(LuaScript::rows));
+    let data = match own_rows {
         // The statements say what tables they need, and the server refuses them where there is none.
-        Some(own) => DataSet { tables: 1, rows: own.rows().try_into().unwrap_or(u32::MAX) },
+        Some(rows) => DataSet { tables: 1, rows: rows.try_into().unwrap_or(u32::MAX) },
         None => data_set(args, url.dialect, &options)?,
     };
-    if test.class == Class::Write && test.user_data().is_none() {
+    if test.class == Class::Write && own_rows.is_none() {
         assay_load::survey(&options, url.dialect, data.tables, IdKey::Primary)?
             .refuse_other_tables()?;
         if assay_workloads::needs_numbering(test) {
@@ -207,9 +233,12 @@ fn interval(
 /// The requested test: from a workload file, a sysbench script, or a microbenchmark.
 fn test(args: &Bench) -> Result<Test> {
     let (name, options) = (args.test.as_deref(), args.oltp.clone());
-    let is_script = args.workload.is_none() && name.is_some_and(assay_plan::is_script);
-    let suite = match &args.workload {
-        Some(file) => workload::read(file)?.tests,
+    let is_script =
+        args.workload.is_none() && args.script.is_none() && name.is_some_and(assay_plan::is_script);
+    let (options_of_script, may_use_all) = (&args.script_options, args.allow_script_io);
+    let of_script = OfScript { options: options_of_script, may_use_all };
+    let suite = match args.workload.as_ref().or(args.script.as_ref()) {
+        Some(file) => workload::read(file, of_script)?.tests,
         None if is_script => assay_workloads::oltp_tests(&options),
         None => assay_workloads::tests_of(TestSet::All),
     };

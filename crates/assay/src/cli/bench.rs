@@ -21,14 +21,26 @@ pub(crate) struct Bench {
     #[arg(value_name = "URL")]
     pub(crate) url: String,
 
+    /// What the script of `--script` is to do [default: run]
+    #[arg(value_name = "COMMAND", requires = "script")]
+    pub(crate) command: Option<String>,
+
     /// The test: a microbenchmark, such as `point-query`, or a script of sysbench, such as `oltp_read_only`
-    #[arg(long, value_name = "TEST", required_unless_present = "workload")]
+    #[arg(long, value_name = "TEST", required_unless_present_any = ["workload", "script"])]
     #[arg(add = ArgValueCompleter::new(candidates::tests))]
     pub(crate) test: Option<String>,
 
     /// Run a test of your own workload: a workload file, TOML, or a pgbench script
     #[arg(long, value_name = "FILE", conflicts_with_all = ["tables", "rows"])]
     pub(crate) workload: Option<PathBuf>,
+
+    /// Run a Lua script of sysbench: COMMAND is `prepare`, `run`, `cleanup` or one of the script's own
+    #[arg(long, value_name = "SCRIPT.lua", conflicts_with_all = ["test", "workload", "tables", "rows", "check"])]
+    pub(crate) script: Option<PathBuf>,
+
+    /// Let the script use files outside of its directory and run programs
+    #[arg(long, requires = "script", hide_short_help = true)]
+    pub(crate) allow_script_io: bool,
 
     /// Number of concurrent clients
     #[arg(long, visible_alias = "threads", value_name = "N", default_value_t = 1)]
@@ -110,6 +122,10 @@ pub(crate) struct Bench {
     /// Print no progress on stderr
     #[arg(long, short)]
     pub(crate) quiet: bool,
+
+    /// Options of the script, such as `--tables=4`
+    #[arg(last = true, value_name = "SCRIPT OPTION", requires = "script")]
+    pub(crate) script_options: Vec<String>,
 }
 
 /// Reads the number of events after which a benchmark ends.

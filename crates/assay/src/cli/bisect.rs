@@ -6,7 +6,7 @@ use assay_plan::Request;
 use clap::{Arg, Args};
 use clap_complete::engine::ArgValueCompleter;
 
-use super::{Asked, FormatWord, Measuring, help};
+use super::{Asked, FormatWord, Measuring, ScriptWords, help};
 use crate::candidates;
 
 /// `assay bisect`.
@@ -53,6 +53,9 @@ pub(crate) struct Bisect {
 
     #[command(flatten)]
     pub(crate) measuring: Measuring,
+
+    #[command(flatten)]
+    script: ScriptWords,
 }
 
 /// Options of `compare` that a search decides itself.
@@ -87,6 +90,7 @@ impl Bisect {
 
     /// What each comparison asks for, without its systems.
     pub(crate) fn request(&self) -> Request {
-        Request { tests: vec![self.test.clone()], ..self.asked.request(&[], &self.measuring) }
+        let request = self.script.of(self.asked.request(&[], &self.measuring));
+        Request { tests: vec![self.test.clone()], ..request }
     }
 }

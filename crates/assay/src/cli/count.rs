@@ -6,7 +6,7 @@ use assay_plan::Request;
 use clap::{Arg, Args};
 use clap_complete::engine::ArgValueCompleter;
 
-use super::{Asked, Measuring, help};
+use super::{Asked, Measuring, ScriptWords, help};
 use crate::candidates;
 
 /// `assay count`.
@@ -25,6 +25,9 @@ pub(crate) struct Count {
 
     #[command(flatten)]
     pub(crate) measuring: Measuring,
+
+    #[command(flatten)]
+    script: ScriptWords,
 }
 
 /// Options of `compare` that a count does not need. The plan refuses those on measuring time, and more than one client;
@@ -58,7 +61,7 @@ fn of_counts(option: Arg) -> Arg {
 impl Count {
     /// The words as the plan takes them.
     pub(crate) fn request(&self) -> Request {
-        let request = self.asked.request(&self.systems, &self.measuring);
+        let request = self.script.of(self.asked.request(&self.systems, &self.measuring));
         Request { count: Counting::Only, ..request }
     }
 }

@@ -8,7 +8,7 @@ use assay_plan::{GateRequest, Request, parse_limit};
 use clap::{Arg, ArgGroup, Args};
 use clap_complete::engine::ArgValueCompleter;
 
-use super::{Asked, Measuring, OUTPUT, help};
+use super::{Asked, Measuring, OUTPUT, ScriptWords, help};
 use crate::candidates;
 
 /// `assay gate`.
@@ -76,6 +76,9 @@ pub(crate) struct Gate {
 
     #[command(flatten)]
     pub(crate) measuring: Measuring,
+
+    #[command(flatten)]
+    script: ScriptWords,
 }
 
 /// A gate has limits in place of a threshold, and no twin.
@@ -110,7 +113,7 @@ impl Gate {
     pub(crate) fn request(&self) -> Option<Request> {
         let named = self.systems.iter().chain(&self.base).chain(&self.others);
         let systems: Vec<String> = named.cloned().collect();
-        let request = self.asked.request(&systems, &self.measuring);
+        let request = self.script.of(self.asked.request(&systems, &self.measuring));
         let request = Request { gate: self.limits(), ..request };
         let request = match (self.limits_instructions(), request.count) {
             (true, _) => Request { count: Counting::Only, threshold: None, ..request },

@@ -179,6 +179,25 @@ pub(crate) struct Compare {
 
     #[command(flatten)]
     pub(crate) measuring: Measuring,
+
+    #[command(flatten)]
+    script: ScriptWords,
+}
+
+/// The options of a Lua script, as sysbench takes them.
+#[derive(Debug, Args)]
+pub(crate) struct ScriptWords {
+    /// Options of the Lua script of `--workload`, such as `--tables=4`
+    #[arg(last = true, value_name = "SCRIPT OPTION")]
+    words: Vec<String>,
+}
+
+impl ScriptWords {
+    /// A request with these options as well.
+    fn of(&self, mut request: Request) -> Request {
+        request.script_options.extend(self.words.iter().cloned());
+        request
+    }
 }
 
 /// What `compare` and `gate` ask for.
@@ -386,7 +405,7 @@ fn no_time(_: &str) -> Result<NoTime, &'static str> {
 impl Compare {
     /// The words as the plan takes them.
     pub(crate) fn request(&self) -> Request {
-        let request = self.asked.request(&self.systems, &self.measuring);
+        let request = self.script.of(self.asked.request(&self.systems, &self.measuring));
         Request { twin: if self.no_twin { Some(false) } else { request.twin }, ..request }
     }
 }

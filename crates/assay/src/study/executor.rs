@@ -269,9 +269,10 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
         let began = Clock::now();
         let name = self.name(system);
         self.env.progress.begin(&format!("{name}: maintaining, {seconds} s"));
-        let mut control = Connection::connect(&self.server(system)?.connect_options())?;
+        let options = self.server(system)?.connect_options();
+        let mut control = Connection::connect(&options)?;
         let limit = Duration::from_secs(u64::from(seconds));
-        let tables = self.tables(system, data)?.names();
+        let tables = self.tables(system, data)?.names(&options)?;
         assay_servers::maintain(&mut control, &tables, limit)?;
         self.wait(limit.saturating_sub(began.elapsed()))
     }

@@ -147,8 +147,9 @@ impl StudyExecutor<'_, '_> {
         let began = Clock::now();
         let name = self.name(system);
         self.env.progress.begin(&format!("{name}: maintaining before {}", planned.id.test));
-        let mut control = Connection::connect(&self.server(system)?.connect_options())?;
-        let tables = self.tables(system, planned.id.setup.data())?.names();
+        let options = self.server(system)?.connect_options();
+        let mut control = Connection::connect(&options)?;
+        let tables = self.tables(system, planned.id.setup.data())?.names(&options)?;
         let drained = assay_servers::maintain(&mut control, &tables, MAINTAIN_LIMIT)?;
         if !drained.is_complete {
             let limit = seconds(MAINTAIN_LIMIT);

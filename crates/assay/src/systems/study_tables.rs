@@ -61,13 +61,13 @@ impl<'a> StudyTables<'a> {
         self.workload.in_words(self.data)
     }
 
-    /// Their names, as SQL takes them.
-    pub(crate) fn names(&self) -> Vec<String> {
-        self.workload.tables(self.dialect, self.data)
+    /// Their names, as SQL takes them, in a server that has them.
+    pub(crate) fn names(&self, options: &ConnectOptions) -> Result<Vec<String>> {
+        Ok(self.workload.tables(&self.at(options))?)
     }
 
-    /// Rows of all tables, as far as they are known.
-    pub(crate) fn rows(&self) -> u64 {
+    /// Rows of all tables, as far as they are known before they are loaded; 0 if there will be no tables.
+    pub(crate) fn rows(&self) -> Option<u64> {
         self.workload.rows(self.data)
     }
 

@@ -460,17 +460,17 @@ impl Maker<'_> {
         let name = &self.participant.system.name;
         let rows = self.tables().rows();
         self.env.progress.begin(&match rows {
-            0 => format!("{name}: preparing {}", self.tables().in_words()),
-            rows => format!("{name}: loading {}", counted(rows, "row")),
+            None | Some(0) => format!("{name}: preparing {}", self.tables().in_words()),
+            Some(rows) => format!("{name}: loading {}", counted(rows, "row")),
         });
         server.thaw()?;
         server.create_database()?;
         let report = self.fill(&server)?;
-        if rows > 0 {
+        if rows != Some(0) {
             self.maintain(&server)?;
         }
         server.stop_and_keep(fresh)?;
-        if rows == 0 {
+        if rows == Some(0) {
             return Ok(());
         }
         let took = format!(
@@ -562,7 +562,7 @@ impl Maker<'_> {
         let name = &self.participant.system.name;
         self.env.progress.update(&format!("{name}: updating statistics, purging, writing pages"));
         let mut control = Connection::connect(&server.connect_options())?;
-        let tables = self.tables().names();
+        let tables = self.tables().names(&server.connect_options())?;
         if let Instance::Attached(_) = server {
             // The rest of it is not this study's to change, nor to wait for.
             return Ok(assay_servers::take_statistics(&mut control, &tables)?);

@@ -1,0 +1,145 @@
+//! A client of a study that does what a script says.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use assay_lua::{Ended, Engine, Setting};
+use assay_model::{Dialect, LuaScript};
+use assay_wire::{Address, ConnectOptions, Connection, Error as WireError};
+
+use super::client::{Kept, Wire};
+use crate::actor::{Actor, ActorMaker, EventNumber, Line, Refused};
+use crate::error::{Error, Result};
+use crate::policy::USUAL;
+use crate::work::Work;
+
+/// The clients of a script, each with a Lua of its own.
+pub(crate) fn lua_actors(
+    script: &'static LuaScript,
+    options: &ConnectOptions,
+    work: &Work,
+) -> Result<Vec<ActorMaker>> {
+    let threads = work.setup.clients.max(1);
+    let maker = |thread| -> Result<ActorMaker> {
+        let place = ScriptPlace { options, dialect: work.dialect, seed: work.seed };
+        let setting = place.setting(script, "run", thread, threads)?;
+        let (options, dialect, mode) = (options.clone(), work.dialect, work.statements);
+        Ok(Box::new(move || {
+            let kept = Kept::new(options, dialect, mode);
+            Box::new(LuaActor { script, setting, engine: None, kept })
+        }))
+    };
+    (0..threads).map(maker).collect()
+}
+
+/// Where a script is run, and with what seed.
+#[derive(Clone, Copy)]
+pub(super) struct ScriptPlace<'a> {
+    pub(super) options: &'a ConnectOptions,
+    pub(super) dialect: Dialect,
+    pub(super) seed: u64,
+}
+
+impl ScriptPlace<'_> {
+    /// What a thread of a script is told.
+    pub(super) fn setting(
+        &self,
+        script: &LuaScript,
+        command: &str,
+        thread: u32,
+        threads: u32,
+    ) -> Result<Setting> {
+        let (draw, options) = assay_lua::take_distribution(script.options.clone())?;
+        let (driver, prefix) = match self.dialect {
+            Dialect::MySql => ("mysql", "mysql"),
+            Dialect::Postgres => ("pgsql", "pgsql"),
+        };
+        let (host, port) = match &self.options.address {
+            Address::Unix(path) => (path.display().to_string(), String::new()),
+            Address::Tcp { host, port } => (host.clone(), port.to_string()),
+        };
+        let connection = [
+            ("db", self.options.database.clone().unwrap_or_default()),
+            ("user", self.options.user.clone()),
+            ("host", host),
+            ("port", port),
+        ];
+        let connection = connection.map(|(name, value)| (format!("{prefix}_{name}"), value));
+        Ok(Setting {
+            thread,
+            threads,
+            driver,
+            command: command.to_owned(),
+            options,
+            connection: connection.into(),
+            seed: self.seed,
+            draw,
+            may_use_all: script.may_use_all,
+        })
+    }
+}
+
+struct LuaActor {
+    script: &'static LuaScript,
+    setting: Setting,
+    /// There is one from the first preparation on.
+    engine: Option<Engine>,
+    kept: Kept,
+}
+
+impl Actor for LuaActor {
+    /// Reads the script anew: what it had prepared on a connection before is gone.
+    fn prepare(&mut self, wire: &mut Connection) -> Result<()> {
+        self.kept.forget();
+        let path = Path::new(self.script.path());
+        let engine = Engine::read(path, Some(self.script.files.clone()), &self.setting)?;
+        let begun = engine.call(&mut self.kept.lend(Wire::Idle(wire)), "thread_init");
+        begun.map_err(|error| self.kept.error_of(error))?;
+        self.engine = Some(engine);
+        Ok(())
+    }
+
+    fn event(
+        &mut self,
+        number: EventNumber,
+        line: &mut Line<'_>,
+    ) -> Result<ControlFlow<()>, Refused> {
+        let Some(engine) = &self.engine else { return Ok(ControlFlow::Break(())) };
+        let EventNumber { sequence, attempt } = number;
+        match engine.event(&mut self.kept.lend(Wire::Event(line)), sequence, attempt) {
+            Ok(Ended::Done) => Ok(ControlFlow::Continue(())),
+            Ok(Ended::NoMore) => Ok(ControlFlow::Break(())),
+            Ok(Ended::Again(code)) => Err(Refused::Again(code)),
+            Err(error) => Err(match self.kept.take_failed() {
+                Some((sql, source)) => Refused::Statement { sql, source },
+                None => Refused::Failed(Box::new(error.into())),
+            }),
+        }
+    }
+
+    fn give_up(&mut self, wire: &mut Connection) -> Result<(), WireError> {
+        // A script may have ended the transaction itself; a second `ROLLBACK` does no harm.
+        wire.execute_text(b"ROLLBACK").map(drop)
+    }
+
+    fn end(&mut self, wire: &mut Connection) {
+        if let Some(engine) = self.engine.take() {
+            // Nobody waits for the end any more, and the connection is closed in any case.
+            let _ = engine.call(&mut self.kept.lend(Wire::Idle(wire)), "thread_done");
+        }
+    }
+
+    fn retried(&self) -> &'static [u32] {
+        &USUAL
+    }
+}
+
+impl Kept {
+    /// An error of a script, or that of the statement for which the script has failed.
+    pub(super) fn error_of(&mut self, error: assay_lua::Error) -> Error {
+        match self.take_failed() {
+            Some((sql, cause)) => Error::query(&sql, cause),
+            None => error.into(),
+        }
+    }
+}

@@ -1,0 +1,462 @@
+//! The client that is lent to a script: it sends what the script asks for.
+
+use std::ops::Range;
+use std::time::Duration;
+
+use assay_lua::{Answer, Client, SqlError, Value};
+use assay_model::{Dialect, StatementMode};
+use assay_wire::{
+    ConnectOptions, Connection, Error as WireError, Param, ParamType, Reply, StatementId,
+};
+use assay_workloads::push_quoted;
+use assay_workloads::sql::marks;
+
+use crate::actor::Line;
+use crate::policy::USUAL;
+
+/// Connections that a script may have open at the same time.
+pub(crate) const CONNECTIONS: usize = 4;
+
+/// The code for errors that come from no server, as the client library of MySQL gives it for lost connections.
+const LOST: u32 = 2013;
+
+/// MySQL's code for a statement that cannot be prepared.
+const NOT_PREPARABLE: u32 = 1295;
+
+/// Statements that a connection may have prepared.
+const STATEMENTS: usize = 10_000;
+
+/// What a script keeps of the server between its calls.
+pub(super) struct Kept {
+    options: ConnectOptions,
+    dialect: Dialect,
+    mode: StatementMode,
+    connections: Vec<Slot>,
+    /// The last statement, if it has failed, and why.
+    failed: Option<(Vec<u8>, WireError)>,
+    /// The parameters of a statement as text, and where each of them is.
+    text: Vec<u8>,
+    places: Vec<Range<usize>>,
+}
+
+/// A connection of the script.
+struct Slot {
+    link: Link,
+    statements: Vec<Option<Prepared>>,
+}
+
+enum Link {
+    /// That of the client, which it has from the beginning.
+    OfClient,
+    /// One that the script has opened beside that.
+    Own(Box<Connection>),
+    Closed,
+}
+
+/// A statement that the script has prepared.
+struct Prepared {
+    sql: Vec<u8>,
+    /// Where its parameters are.
+    marks: Vec<Range<usize>>,
+    sent: Sent,
+}
+
+enum Sent {
+    /// Not yet, because the types of its parameters are not known.
+    Nothing,
+    /// Prepared on the server, with parameters of these types.
+    As(StatementId, Vec<ParamType>),
+    /// As text each time.
+    Text,
+}
+
+/// A script's client during a call.
+pub(super) struct Lent<'k, 'c> {
+    kept: &'k mut Kept,
+    wire: Wire<'k, 'c>,
+}
+
+/// The client's own connection, which counts during an event.
+pub(super) enum Wire<'k, 'c> {
+    /// Before and after the events.
+    Idle(&'k mut Connection),
+    /// During an event.
+    Event(&'k mut Line<'c>),
+}
+
+impl Kept {
+    pub(super) fn new(options: ConnectOptions, dialect: Dialect, mode: StatementMode) -> Self {
+        let (connections, failed) = (Vec::new(), None);
+        Self { options, dialect, mode, connections, failed, text: Vec::new(), places: Vec::new() }
+    }
+
+    /// Forgets all connections of the script, and closes those that it has opened.
+    pub(super) fn forget(&mut self) {
+        self.connections.clear();
+        self.failed = None;
+    }
+
+    /// The last statement, if it has failed, and why.
+    pub(super) fn take_failed(&mut self) -> Option<(Vec<u8>, WireError)> {
+        self.failed.take()
+    }
+
+    pub(super) fn lend<'k, 'c>(&'k mut self, wire: Wire<'k, 'c>) -> Lent<'k, 'c> {
+        Lent { kept: self, wire }
+    }
+
+    fn refused(&mut self, sql: &[u8], error: WireError) -> SqlError {
+        let told = sql_error(&error);
+        self.failed = Some((sql.to_vec(), error));
+        told
+    }
+}
+
+fn sql_error(error: &WireError) -> SqlError {
+    match error {
+        WireError::Server { code, state, message } => SqlError {
+            code: *code,
+            state: state.clone(),
+            message: message.clone(),
+            is_ignorable: USUAL.contains(code),
+        },
+        other => SqlError {
+            code: LOST,
+            state: "HY000".to_owned(),
+            message: other.to_string(),
+            is_ignorable: false,
+        },
+    }
+}
+
+fn usage(message: &str) -> SqlError {
+    let (state, message) = ("HY000".to_owned(), message.to_owned());
+    SqlError { code: 0, state, message, is_ignorable: false }
+}
+
+/// Counts a reply, if it belongs to an event.
+fn count(wire: &mut Wire<'_, '_>, reply: &Reply) {
+    if let Wire::Event(line) = wire {
+        line.tally.count_reply(reply);
+    }
+}
+
+/// The connection behind a number.
+fn link<'l>(slot: &'l mut Link, wire: &'l mut Wire<'_, '_>) -> Option<&'l mut Connection> {
+    match (slot, wire) {
+        (Link::OfClient, Wire::Idle(wire)) => Some(wire),
+        (Link::OfClient, Wire::Event(line)) => Some(line.wire),
+        (Link::Own(own), _) => Some(own),
+        (Link::Closed, _) => None,
+    }
+}
+
+impl Client for Lent<'_, '_> {
+    fn connect(&mut self) -> Result<usize, SqlError> {
+        let connections = &mut self.kept.connections;
+        let open = connections.iter().filter(|it| !matches!(it.link, Link::Closed)).count();
+        if open == CONNECTIONS {
+            return Err(usage(&format!("a script may keep {CONNECTIONS} connections open")));
+        }
+        let link = match connections.is_empty() {
+            true => Link::OfClient,
+            false => match Connection::connect(&self.kept.options) {
+                Ok(own) => Link::Own(Box::new(own)),
+                Err(error) => return Err(self.kept.refused(b"(connecting)", error)),
+            },
+        };
+        let slot = Slot { link, statements: Vec::new() };
+        // The place of a connection that was closed is free, but for that of the client.
+        let free = connections.iter().skip(1).position(|it| matches!(it.link, Link::Closed));
+        match free.and_then(|at| connections.get_mut(at + 1)) {
+            Some(place) => {
+                *place = slot;
+                Ok(free.map_or(0, |at| at + 1))
+            }
+            None => {
+                connections.push(slot);
+                Ok(connections.len() - 1)
+            }
+        }
+    }
+
+    fn disconnect(&mut self, connection: usize) {
+        if let Some(slot) = self.kept.connections.get_mut(connection) {
+            // The client's own stays open, and is not used any more.
+            *slot = Slot { link: Link::Closed, statements: Vec::new() };
+        }
+    }
+
+    fn reconnect(&mut self, connection: usize) -> Result<(), SqlError> {
+        self.disconnect(connection);
+        match Connection::connect(&self.kept.options) {
+            Ok(own) => {
+                if let Some(slot) = self.kept.connections.get_mut(connection) {
+                    slot.link = Link::Own(Box::new(own));
+                }
+                if let Wire::Event(line) = &mut self.wire {
+                    line.tally.count_reconnect();
+                }
+                Ok(())
+            }
+            Err(error) => Err(self.kept.refused(b"(connecting)", error)),
+        }
+    }
+
+    fn query(&mut self, connection: usize, sql: &[u8]) -> Result<Answer, SqlError> {
+        let slot = self.kept.connections.get_mut(connection);
+        let found = slot.and_then(|slot| link(&mut slot.link, &mut self.wire));
+        let wire = found.ok_or_else(closed)?;
+        let answered = match std::str::from_utf8(sql) {
+            Ok(text) => wire.query(text).map(|result| {
+                let has_rows = !result.columns.is_empty();
+                let (row_count, columns) = (result.rows.len() as u64, result.columns.len());
+                let affected = result.affected;
+                let rows = has_rows.then_some(result.rows);
+                let reply = Reply { result_set: has_rows, rows: row_count, affected };
+                (reply, Answer { has_rows, row_count, columns, rows })
+            }),
+            Err(_) => wire.execute_text(sql).map(|reply| (reply, counted(&reply))),
+        };
+        match answered {
+            Ok((reply, answer)) => {
+                self.kept.failed = None;
+                count(&mut self.wire, &reply);
+                Ok(answer)
+            }
+            Err(error) => Err(self.kept.refused(sql, error)),
+        }
+    }
+
+    fn prepare(&mut self, connection: usize, sql: &[u8]) -> Result<usize, SqlError> {
+        let Kept { dialect, mode, connections, .. } = &mut *self.kept;
+        let slot = connections.get_mut(connection).ok_or_else(closed)?;
+        let Ok(text) = std::str::from_utf8(sql) else {
+            return Err(usage("a statement that is prepared must be UTF-8"));
+        };
+        if slot.statements.len() == STATEMENTS {
+            return Err(usage(&format!("a script may prepare {STATEMENTS} statements")));
+        }
+        let marks = marks(text, *dialect, |rest| rest.starts_with('?').then_some(1));
+        let sent = match *mode {
+            StatementMode::Prepared => Sent::Nothing,
+            StatementMode::Text => Sent::Text,
+        };
+        let has_parameters = !marks.is_empty();
+        slot.statements.push(Some(Prepared { sql: sql.to_vec(), marks, sent }));
+        let statement = slot.statements.len() - 1;
+        if !has_parameters {
+            self.send(connection, statement, &[])?;
+        }
+        Ok(statement)
+    }
+
+    fn execute(
+        &mut self,
+        connection: usize,
+        statement: usize,
+        values: &[Value],
+    ) -> Result<Answer, SqlError> {
+        self.send(connection, statement, values)?;
+        let Kept { dialect, connections, text, places, .. } = &mut *self.kept;
+        let slot = connections.get_mut(connection).ok_or_else(closed)?;
+        let wire = link(&mut slot.link, &mut self.wire).ok_or_else(closed)?;
+        let prepared = slot.statements.get(statement).and_then(Option::as_ref);
+        let prepared = prepared.ok_or_else(|| usage("the statement is closed"))?;
+        write_texts(values, text, places);
+        let executed = match &prepared.sent {
+            Sent::As(id, types) => {
+                let of = |((value, kind), place): ((&Value, &ParamType), &Range<usize>)| match (
+                    value, kind,
+                ) {
+                    (Value::Null, _) => Param::Null,
+                    (Value::Int(it), ParamType::Int | ParamType::Inferred) => Param::Int(*it),
+                    _ => Param::Text(text.get(place.clone()).unwrap_or_default()),
+                };
+                let params: Vec<Param<'_>> =
+                    values.iter().zip(types).zip(places.iter()).map(of).collect();
+                wire.execute(*id, &params)
+            }
+            Sent::Nothing | Sent::Text => {
+                wire.execute_text(&with_values(prepared, *dialect, values))
+            }
+        };
+        match executed {
+            Ok(reply) => {
+                self.kept.failed = None;
+                count(&mut self.wire, &reply);
+                Ok(counted(&reply))
+            }
+            Err(error) => {
+                let sql = prepared.sql.clone();
+                Err(self.kept.refused(&sql, error))
+            }
+        }
+    }
+
+    fn close(&mut self, connection: usize, statement: usize) {
+        let slot = self.kept.connections.get_mut(connection);
+        if let Some(prepared) = slot.and_then(|slot| slot.statements.get_mut(statement)) {
+            *prepared = None;
+        }
+    }
+
+    fn pause(&mut self, time: Duration) {
+        match &self.wire {
+            Wire::Event(line) => line.pause(time),
+            Wire::Idle(_) => std::thread::sleep(time),
+        }
+    }
+}
+
+impl Lent<'_, '_> {
+    /// Prepares a statement on the server for values like these, unless that is done.
+    fn send(
+        &mut self,
+        connection: usize,
+        statement: usize,
+        values: &[Value],
+    ) -> Result<(), SqlError> {
+        let dialect = self.kept.dialect;
+        let slot = self.kept.connections.get_mut(connection).ok_or_else(closed)?;
+        let found = slot.statements.get_mut(statement).and_then(Option::as_mut);
+        let prepared = found.ok_or_else(|| usage("the statement is closed"))?;
+        if prepared.marks.len() != values.len() {
+            let message = format!(
+                "the statement has {} parameters, and {} are bound",
+                prepared.marks.len(),
+                values.len()
+            );
+            return Err(usage(&message));
+        }
+        match &prepared.sent {
+            Sent::Text => return Ok(()),
+            Sent::As(_, types)
+                if values.iter().zip(types).all(|(value, kind)| fits(value, *kind)) =>
+            {
+                return Ok(());
+            }
+            Sent::As(..) | Sent::Nothing => {}
+        }
+        let types: Vec<ParamType> = values.iter().map(type_of).collect();
+        let sql = with_numbers(prepared, dialect);
+        let wire = link(&mut slot.link, &mut self.wire).ok_or_else(closed)?;
+        match wire.prepare(&sql, &types) {
+            Ok(id) => prepared.sent = Sent::As(id, types),
+            Err(error) if error.server_code() == Some(NOT_PREPARABLE) => prepared.sent = Sent::Text,
+            Err(error) => return Err(self.kept.refused(sql.as_bytes(), error)),
+        }
+        Ok(())
+    }
+}
+
+fn closed() -> SqlError {
+    usage("the connection is closed")
+}
+
+/// An answer whose rows were counted only.
+fn counted(reply: &Reply) -> Answer {
+    Answer { has_rows: reply.result_set, row_count: reply.rows, columns: 0, rows: None }
+}
+
+fn type_of(value: &Value) -> ParamType {
+    match value {
+        Value::Int(_) => ParamType::Int,
+        Value::Text(_) => ParamType::Text,
+        Value::Null | Value::Real(_) => ParamType::Inferred,
+    }
+}
+
+fn fits(value: &Value, kind: ParamType) -> bool {
+    match (value, kind) {
+        (Value::Null, _) | (_, ParamType::Inferred) => true,
+        _ => type_of(value) == kind,
+    }
+}
+
+/// Writes values as texts, one after the other, and notes where each of them is.
+fn write_texts(values: &[Value], text: &mut Vec<u8>, places: &mut Vec<Range<usize>>) {
+    text.clear();
+    places.clear();
+    for value in values {
+        let from = text.len();
+        match value {
+            Value::Null => {}
+            Value::Int(it) => text.extend_from_slice(it.to_string().as_bytes()),
+            Value::Real(it) => text.extend_from_slice(it.to_string().as_bytes()),
+            Value::Text(it) => text.extend_from_slice(it),
+        }
+        places.push(from..text.len());
+    }
+}
+
+/// The text of a statement with the parameter marks of the dialect.
+fn with_numbers(prepared: &Prepared, dialect: Dialect) -> String {
+    let mark = |number: usize| match dialect {
+        Dialect::MySql => "?".to_owned(),
+        Dialect::Postgres => format!("${number}"),
+    };
+    let mut number = 0;
+    let text = replaced(prepared, |out| {
+        number += 1;
+        out.extend_from_slice(mark(number).as_bytes());
+    });
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+/// The text of a statement with values in place of its parameters.
+fn with_values(prepared: &Prepared, dialect: Dialect, values: &[Value]) -> Vec<u8> {
+    let mut values = values.iter();
+    replaced(prepared, |out| match values.next() {
+        None | Some(Value::Null) => out.extend_from_slice(b"NULL"),
+        Some(Value::Int(it)) => out.extend_from_slice(it.to_string().as_bytes()),
+        Some(Value::Real(it)) => out.extend_from_slice(it.to_string().as_bytes()),
+        Some(Value::Text(it)) => push_quoted(out, dialect.has_escapes(), it),
+    })
+}
+
+/// The text of a statement in which `put` has written something in place of each parameter.
+fn replaced(prepared: &Prepared, mut put: impl FnMut(&mut Vec<u8>)) -> Vec<u8> {
+    let mut text = Vec::with_capacity(prepared.sql.len() + 16);
+    let mut copied = 0;
+    for mark in &prepared.marks {
+        text.extend_from_slice(prepared.sql.get(copied..mark.start).unwrap_or_default());
+        put(&mut text);
+        copied = mark.end;
+    }
+    text.extend_from_slice(prepared.sql.get(copied..).unwrap_or_default());
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn prepared(sql: &str, dialect: Dialect) -> Prepared {
+        let marks = marks(sql, dialect, |rest| rest.starts_with('?').then_some(1));
+        Prepared { sql: sql.into(), marks, sent: Sent::Nothing }
+    }
+
+    #[test]
+    fn parameters_are_marked_as_the_dialect_wants_it() {
+        let sql = "SELECT '?' FROM t WHERE a = ? AND b BETWEEN ? AND ?";
+        let numbered = with_numbers(&prepared(sql, Dialect::Postgres), Dialect::Postgres);
+        assert_eq!(numbered, "SELECT '?' FROM t WHERE a = $1 AND b BETWEEN $2 AND $3");
+        assert_eq!(with_numbers(&prepared(sql, Dialect::MySql), Dialect::MySql), sql);
+        let values = [Value::Text(b"o'k".to_vec()), Value::Int(-3), Value::Null];
+        let text = with_values(&prepared(sql, Dialect::Postgres), Dialect::Postgres, &values);
+        assert_eq!(
+            String::from_utf8_lossy(&text),
+            "SELECT '?' FROM t WHERE a = 'o''k' AND b BETWEEN -3 AND NULL"
+        );
+    }
+
+    #[test]
+    fn a_statement_is_prepared_again_for_values_of_another_type() {
+        assert!(fits(&Value::Null, ParamType::Int) && fits(&Value::Int(1), ParamType::Inferred));
+        assert!(!fits(&Value::Text(Vec::new()), ParamType::Int));
+        let (mut text, mut places) = (Vec::new(), Vec::new());
+        write_texts(&[Value::Real(0.5), Value::Null, Value::Int(7)], &mut text, &mut places);
+        assert_eq!((text.as_slice(), places), (&b"0.57"[..], vec![0..3, 3..3, 3..4]));
+    }
+}

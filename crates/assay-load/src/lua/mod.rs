@@ -1,0 +1,10 @@
+//! Scripts of sysbench as work: the client that is lent to a script, what a client of a study does with one, and its
+//! commands.
+
+mod actor;
+mod client;
+mod command;
+
+pub(crate) use actor::lua_actors;
+pub(crate) use client::CONNECTIONS;
+pub use command::run_command;

@@ -1,0 +1,91 @@
+//! A script of sysbench, which makes its tables itself.
+
+use std::time::Instant;
+
+use assay_lua::Error as LuaError;
+use assay_model::{DataSet, LuaScript};
+use assay_wire::ConnectOptions;
+
+use super::kind::{Place, Workload};
+use crate::actor::ActorMaker;
+use crate::content::Content;
+use crate::error::{Error, Result};
+use crate::fill::{LoadProgress, LoadReport};
+use crate::lua::{CONNECTIONS, lua_actors, run_command};
+use crate::share::for_whole_tables;
+use crate::user::{all_tables, read_back, read_tables_once};
+use crate::work::Work;
+
+impl Workload for LuaScript {
+    fn in_words(&self, _: DataSet) -> String {
+        format!("the tables of {}", self.name)
+    }
+
+    fn content_key(&self) -> Option<String> {
+        Some(self.work())
+    }
+
+    fn tables(&self, place: &Place<'_>) -> Result<Vec<String>> {
+        all_tables(place.options, place.dialect)
+    }
+
+    fn rows(&self, _: DataSet) -> Option<u64> {
+        None
+    }
+
+    fn connections(&self) -> u32 {
+        CONNECTIONS as u32
+    }
+
+    /// Only the script knows the names of its tables, so the database has to be empty, or that of an earlier load.
+    fn claim(&self, place: &Place<'_>) -> Result<Option<String>> {
+        let there = all_tables(place.options, place.dialect)?;
+        if there.is_empty() { Ok(None) } else { Err(Error::NotOurs(there)) }
+    }
+
+    fn fill(
+        &self,
+        place: &Place<'_>,
+        is_ours: bool,
+        _: &mut dyn FnMut(LoadProgress),
+    ) -> Result<LoadReport> {
+        let start = Instant::now();
+        let Place { options, dialect, seed, .. } = *place;
+        if !is_ours {
+            // The study has found the database empty, so what is there now comes from its block before.
+            or_lacks(run_command(self, "cleanup", options, dialect, seed))?;
+            self.claim(place)?;
+        }
+        let bytes_sent = or_lacks(run_command(self, "prepare", options, dialect, seed))?;
+        let elapsed = start.elapsed();
+        let content = self.content(place)?;
+        Ok(LoadReport { rows: content.rows, content, bytes_sent, elapsed })
+    }
+
+    fn content(&self, place: &Place<'_>) -> Result<Content> {
+        let names = self.tables(place)?;
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let options = for_whole_tables(place.options);
+        read_back(&options, place.dialect, &names).map(|(content, _)| content)
+    }
+
+    fn fill_cache(&self, place: &Place<'_>) -> Result<()> {
+        let names = self.tables(place)?;
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        read_tables_once(&for_whole_tables(place.options), place.dialect, &names)
+    }
+
+    fn actors(&self, options: &ConnectOptions, work: &Work) -> Result<Vec<ActorMaker>> {
+        let script = work.test.lua().ok_or_else(|| Error::Roles(work.test.name()))?;
+        lua_actors(script, options, work)
+    }
+}
+
+/// The bytes that a command has sent; none if the script does not have it.
+fn or_lacks(done: Result<(String, u64)>) -> Result<u64> {
+    match done {
+        Ok((_, bytes)) => Ok(bytes),
+        Err(Error::Lua(LuaError::Lacks(_))) => Ok(0),
+        Err(error) => Err(error),
+    }
+}
