@@ -317,9 +317,12 @@ pub(crate) const fn sqlstate(state: &str) -> u32 {
 
 impl Hint for Error {
     fn hints(&self) -> Vec<String> {
-        if let Self::Lua(error) = self {
-            return error.hints();
-        }
+        if let Self::Lua(error) = self { error.hints() } else { self.own_hints() }
+    }
+}
+
+impl Error {
+    fn own_hints(&self) -> Vec<String> {
         let hint = match (self, self.server_code()) {
             (Self::Pin { .. }, _) => {
                 "choose a CPU that this process may use, or `--placement free`"

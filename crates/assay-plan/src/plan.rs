@@ -54,19 +54,7 @@ fn plan_tests(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Res
     let fewer = "use fewer client counts in `--clients` or fewer tests in `--tests`";
     at_most("tests times setups", tests.len() * setups.len(), CELLS, fewer)?;
     let own = tests.iter().find_map(|test| test.user_data());
-    let script = tests.iter().find_map(|test| test.lua());
-    let setups = match (own, script) {
-        (Some(data), _) => {
-            refuse_shipped_options(request, &effort)?;
-            check_tables(data, &systems)?;
-            setups_with(&setups, data.rows())
-        }
-        (None, Some(script)) => {
-            refuse_shipped_options(request, &effort)?;
-            setups_with(&setups, script.rows())
-        }
-        (None, None) => setups,
-    };
+    let setups = setups_of(setups, &tests, request, &effort, &systems)?;
     check_running(&systems, effort.experiment, request.placement)?;
     let pooled = systems.iter().find(|system| shares_threads(&system.spec));
     if let Some(system) = pooled
@@ -311,6 +299,29 @@ fn check_tables(data: &UserData, systems: &[PlannedSystem]) -> Result<(), Error>
         }
     }
     Ok(())
+}
+
+/// The setups, with the rows that a workload of the user says, if the tests are those of one.
+fn setups_of(
+    setups: Vec<Setup>,
+    tests: &[Test],
+    request: &Request,
+    effort: &Effort,
+    systems: &[PlannedSystem],
+) -> Result<Vec<Setup>, Error> {
+    let own = tests.iter().find_map(|test| test.user_data());
+    let script = tests.iter().find_map(|test| test.lua());
+    if own.is_some() || script.is_some() {
+        refuse_shipped_options(request, effort)?;
+    }
+    Ok(match (own, script) {
+        (Some(data), _) => {
+            check_tables(data, systems)?;
+            setups_with(&setups, data.rows())
+        }
+        (None, Some(script)) => setups_with(&setups, script.rows()),
+        (None, None) => setups,
+    })
 }
 
 /// The setups with the rows that a workload says.

@@ -91,6 +91,7 @@ pub(super) fn measured(
                 let (rows, tables) = (own.rows(), own.tables.len() as u64);
                 format!("{} in {}", counted(rows, "row"), counted(tables, "table"))
             }
+            None if test.lua().is_some() => "tables of the script".to_owned(),
             None => format!("{} × {}", setup.tables, counted(setup.rows, "row")),
         },
         seconds,

@@ -1,0 +1,177 @@
+//! Lua scripts of sysbench through the program: in studies, gates and `bench`, interrupted, changed, and wrong ones.
+#![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
+
+mod common;
+
+use std::path::PathBuf;
+use std::process::Output;
+
+use common::Place;
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// More than a busy machine needs: how much is measured is decided by blocks and rounds.
+const BUDGET: [&str; 2] = ["--budget", "20m"];
+
+const SHARED: &str = r###"
+sysbench.cmdline.options = { ["table-size"] = { "Rows", 100 }, fails = { "Raise an error", false } }
+
+function prepare()
+  local con = sysbench.sql.driver():connect()
+  con:query("CREATE TABLE own (id INT PRIMARY KEY, v INT NOT NULL)")
+  con:bulk_insert_init("INSERT INTO own VALUES")
+  for i = 1, sysbench.opt.table_size do
+    con:bulk_insert_next(("(%d, %d)"):format(i, sysbench.rand.default(1, 100)))
+  end
+  con:bulk_insert_done()
+  print("made " .. sysbench.opt.table_size .. " rows")
+end
+
+function cleanup()
+  sysbench.sql.driver():connect():query("DROP TABLE own")
+end
+"###;
+
+const SCRIPT: &str = r###"
+require("shared")
+
+function thread_init()
+  con = sysbench.sql.driver():connect()
+end
+
+function event()
+  if sysbench.opt.fails then error("as it was asked to") end
+  con:query("UPDATE own SET v = v + 1 WHERE id = " .. sysbench.rand.uniform(1, sysbench.opt.table_size))
+end
+"###;
+
+struct Scripts {
+    folder: TempDir,
+}
+
+impl Scripts {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let scripts = Self { folder };
+        fs_err::write(scripts.path("shared.lua"), SHARED).unwrap();
+        scripts.with("own.lua", SCRIPT);
+        scripts
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn with(&self, name: &str, text: &str) -> String {
+        fs_err::write(self.path(name), text).unwrap();
+        self.path(name).display().to_string()
+    }
+
+    fn own(&self) -> String {
+        self.path("own.lua").display().to_string()
+    }
+}
+
+#[track_caller]
+fn json(output: Output) -> Value {
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{stderr}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[track_caller]
+fn refused(output: Output, code: i32, expected: &[&str]) {
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{stderr}");
+    for text in expected {
+        assert!(stderr.contains(text), "{text}: {stderr}");
+    }
+}
+
+#[test]
+fn a_script_is_a_workload_and_its_study_says_how_to_repeat_it() {
+    let (place, scripts) = (Place::with("mariadb@11.8"), Scripts::new());
+    let file = scripts.own();
+    let compare = ["compare", "mariadb@11.8", "--twin", "--preset", "smoke", "--offline"];
+    let options = ["--workload", &file, "--format", "json"];
+    let last = ["--", "--table-size=50"];
+    let result = json(place.run_to_end(&[&compare[..], &options, &BUDGET, &last].concat()));
+    let cells = result["cells"].as_array().unwrap();
+    assert_eq!(cells.len(), 2, "{result:#}");
+    for cell in cells {
+        assert_eq!((&cell["test"], &cell["errors"]), (&"own".into(), &0.into()), "{cell:#}");
+        assert!(cell["ops"].as_u64().unwrap() > 0, "{cell:#}");
+    }
+    assert_eq!(result["study"]["workload"], "own", "{result:#}");
+    // The recipe is a study file, and its first line is the command.
+    let recipe = result["study"]["recipe"].as_str().unwrap();
+    assert!(recipe.contains("-- --table-size=50\n"), "{recipe}");
+    assert!(recipe.contains("script-options = [\"--table-size=50\"]"), "{recipe}");
+    let study = scripts.with("again.toml", recipe);
+    let run = json(place.run_to_end(&["run", &study, "--offline", "--format", "json"]));
+    assert_eq!(run["cells"].as_array().unwrap().len(), 2);
+    place.assert_nothing_left();
+}
+
+#[test]
+fn bench_carries_out_the_commands_of_a_script() {
+    let (place, scripts) = (Place::with("postgres@16"), Scripts::new());
+    let file = scripts.own();
+    let start = ["server", "start", "postgres@16", "--offline", "--format", "json"];
+    let server = json(place.run_to_end(&start));
+    let url = server["url"].as_str().unwrap();
+    let bench = |command: &[&str], last: &[&str]| {
+        let first = ["bench", url, "--script", &file];
+        place.run_to_end(&[&first[..], command, &["--"], last].concat())
+    };
+    let made = bench(&["prepare"], &["--table-size=30"]);
+    assert_eq!(String::from_utf8_lossy(&made.stdout), "made 30 rows\n");
+    let run = ["run", "--clients", "2", "--events", "100", "--format", "json"];
+    let measured = json(bench(&run, &["--table-size=30"]));
+    assert_eq!((&measured["events"], &measured["write"]), (&100.into(), &100.into()));
+    refused(bench(&["prepare"], &[]), 3, &["already exists"]);
+    assert_eq!(bench(&["cleanup"], &[]).status.code(), Some(0));
+    refused(bench(&["explode"], &[]), 3, &["the script has no `explode`"]);
+    assert_eq!(place.run_to_end(&["server", "stop", "--all"]).status.code(), Some(0));
+}
+
+#[test]
+fn mistakes_are_found_before_anything_waits() {
+    let (place, scripts) = (Place::with("mariadb@11.8"), Scripts::new());
+    let file = scripts.own();
+    let compare = |file: &str, more: &[&str]| {
+        let first = ["compare", "mariadb@11.8", "--twin", "--preset", "smoke", "--offline"];
+        place.run_to_end(&[&first[..], &["--workload", file], more].concat())
+    };
+    let unknown = ["has no option `--tables`; it has `--fails`, `--table-size`"];
+    refused(compare(&file, &["--", "--tables=3"]), 2, &unknown);
+    refused(compare(&file, &["--", "--threads=3"]), 2, &["use `--clients`"]);
+    refused(compare(&file, &["--", "tables"]), 2, &["`tables` is no option of a script"]);
+    let wrong = scripts.with("wrong.lua", "function event()\n  local = 3\nend\n");
+    refused(compare(&wrong, &[]), 2, &["wrong.lua:2: "]);
+    let none = scripts.with("none.lua", "function prepare()\nend\n");
+    refused(compare(&none, &[]), 2, &["the script has no `event`"]);
+    let reads = scripts.with("reads.lua", "io.open('/etc/passwd')\nfunction event()\nend\n");
+    refused(compare(&reads, &[]), 2, &["outside of the script's directory", "--allow-script-io"]);
+    let own = scripts.with("own.toml", "[table.t]\nrows = 1\n");
+    refused(compare(&own, &["--", "--tables=3"]), 2, &["is no Lua script"]);
+    let plain = ["compare", "mariadb@11.8", "--twin", "--offline", "--", "--tables=3"];
+    refused(place.run_to_end(&plain), 2, &["name one with `--workload`"]);
+}
+
+#[test]
+fn a_script_that_fails_fails_its_test_with_the_line() {
+    let (place, scripts) = (Place::with("mariadb@11.8"), Scripts::new());
+    let file = scripts.own();
+    let compare = ["compare", "mariadb@11.8", "--twin", "--preset", "smoke", "--offline"];
+    let options = ["--workload", &file, "--", "--fails=on"];
+    let output = place.run_to_end(&[&compare[..], &options].concat());
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    assert_ne!(output.status.code(), Some(0), "{stderr}");
+    assert!(
+        format!("{stdout}{stderr}").contains("own.lua:9: as it was asked to"),
+        "{stdout}{stderr}"
+    );
+    place.assert_nothing_left();
+}
