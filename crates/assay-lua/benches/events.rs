@@ -1,5 +1,5 @@
-//! Prints what an event of a script costs without a server: nanoseconds of an event that executes one prepared statement
-//! with a random number, of one that sends a text, and of one that adds up numbers.
+//! Prints what an event of a script costs without a server: nanoseconds of an event that executes one prepared
+//! statement with a random number, of one that sends a text, and of one that adds up numbers.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its result")]
 #![expect(clippy::unwrap_used, reason = "a bench fails by panicking")]

@@ -10,9 +10,11 @@ mod error;
 mod host;
 mod options;
 mod requests;
+mod setting;
 mod sources;
 
-pub use engine::{Ended, Engine, Setting};
+pub use engine::{Ended, Engine};
 pub use error::{Error, Result};
 pub use options::{parse_options, take_distribution};
 pub use requests::{Answer, Client, SqlError, Value};
+pub use setting::Setting;

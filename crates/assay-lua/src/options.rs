@@ -3,8 +3,8 @@
 use assay_model::Distribution;
 use mlua::Table;
 
-use crate::engine::Setting;
 use crate::error::{Error, Result};
+use crate::setting::Setting;
 
 /// Options that belong to sysbench, and what does the same in assay.
 const OF_SYSBENCH: [(&str, &str); 16] = [

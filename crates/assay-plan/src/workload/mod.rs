@@ -36,7 +36,9 @@ pub fn read_workload(path: &str, text: &str, files: ReadFile<'_>) -> Result<Work
         Form::Pgbench => pgbench::tests(name, text),
         Form::Toml => read::tests(name, text, files),
         Form::Lua => Err(Fault::of_file("this is a Lua script of sysbench, which is no workload file")
-            .hint("`--workload` takes it in `compare`, `gate`, `count`, `bisect` and `run`, and `--script` in `bench`")),
+            .hint(
+                "`--workload` takes it in `compare`, `gate`, `count`, `bisect` and `run`, and `--script` in `bench`",
+            )),
         Form::Dump => Err(Fault::of_file("this is a dump: it makes tables, and says nothing of what to measure")
             .hint(format!("write a workload file beside it: a `[table.NAME]` with `script = \"{file}\"` loads it, and \
                            each `[test.NAME]` has statements to measure"))),

@@ -1,0 +1,334 @@
+//! Tests of scripts without a server.
+
+use std::path::PathBuf;
+
+use assay_model::Distribution;
+
+use super::*;
+use crate::requests::{Answer, SqlError};
+
+/// Answers every query with two rows, and remembers what was sent.
+#[derive(Default)]
+struct Recorded {
+    sent: Vec<String>,
+    fails: Option<SqlError>,
+}
+
+impl Client for Recorded {
+    fn connect(&mut self) -> Result<usize, SqlError> {
+        self.sent.push("connect".to_owned());
+        Ok(self.sent.iter().filter(|it| *it == "connect").count())
+    }
+
+    fn disconnect(&mut self, connection: usize) {
+        self.sent.push(format!("disconnect {connection}"));
+    }
+
+    fn reconnect(&mut self, connection: usize) -> Result<(), SqlError> {
+        self.sent.push(format!("reconnect {connection}"));
+        Ok(())
+    }
+
+    fn query(&mut self, _: usize, sql: &[u8]) -> Result<Answer, SqlError> {
+        self.sent.push(String::from_utf8_lossy(sql).into_owned());
+        if let Some(error) = self.fails.take() {
+            return Err(error);
+        }
+        let has_rows = sql.starts_with(b"SELECT");
+        let row = |it: &str| vec![Some(it.as_bytes().to_vec()), None];
+        let rows = has_rows.then(|| vec![row("1"), row("two")]);
+        Ok(Answer { has_rows, row_count: 2, columns: 2, rows })
+    }
+
+    fn prepare(&mut self, _: usize, sql: &[u8]) -> Result<usize, SqlError> {
+        self.sent.push(format!("prepare {}", String::from_utf8_lossy(sql)));
+        Ok(7)
+    }
+
+    fn execute(
+        &mut self,
+        _: usize,
+        statement: usize,
+        values: &[Value],
+    ) -> Result<Answer, SqlError> {
+        self.sent.push(format!("execute {statement} {values:?}"));
+        Ok(Answer { has_rows: true, row_count: 3, columns: 0, rows: None })
+    }
+
+    fn close(&mut self, _: usize, statement: usize) {
+        self.sent.push(format!("close {statement}"));
+    }
+
+    fn pause(&mut self, time: Duration) {
+        self.sent.push(format!("pause {} ms", time.as_millis()));
+    }
+}
+
+fn setting(options: &[(&str, &str)]) -> Setting {
+    let own = |it: &&str| (*it).to_owned();
+    Setting {
+        thread: 0,
+        threads: 2,
+        driver: "mysql",
+        command: "run".to_owned(),
+        options: options.iter().map(|(name, value)| (own(name), own(value))).collect(),
+        connection: vec![("mysql_db".to_owned(), "sbtest".to_owned())],
+        seed: 1,
+        draw: Distribution::Special,
+        may_use_all: false,
+    }
+}
+
+struct Place {
+    directory: tempfile::TempDir,
+    script: PathBuf,
+}
+
+fn place(text: &str) -> Place {
+    let directory = tempfile::tempdir().unwrap();
+    let script = directory.path().join("script.lua");
+    fs_err::write(&script, text).unwrap();
+    Place { directory, script }
+}
+
+fn read(text: &str, options: &[(&str, &str)]) -> Result<Engine> {
+    Engine::read(&place(text).script, None, &setting(options))
+}
+
+/// Reads a script, runs one event, and returns what was printed.
+fn printed(text: &str) -> String {
+    let engine = read(text, &[]).unwrap();
+    let mut client = Recorded::default();
+    engine.call(&mut client, "thread_init").unwrap();
+    engine.event(&mut client, 0, 0).unwrap();
+    engine.take_said()
+}
+
+#[test]
+fn a_script_sends_statements_and_reads_rows() {
+    let engine = read(
+        "function thread_init(tid)
+           con = sysbench.sql.driver():connect()
+           stmt = con:prepare('SELECT c FROM t WHERE id = ?')
+           id = stmt:bind_create(sysbench.sql.type.INT)
+           name = stmt:bind_create(sysbench.sql.type.CHAR, 3)
+           stmt:bind_param(id, name)
+         end
+         function event(tid)
+           id:set(5.7) name:set('abcd')
+           local rs = stmt:execute()
+           print(rs.nrows, con, stmt, id, rs, rs == nil)
+           local a, b = con:query_row('SELECT a, b')
+           print(a, b, a + 1)
+           rs = con:query('SELECT x')
+           for i = 1, rs.nrows do print(unpack(rs:fetch_row(), 1, rs.nfields)) end
+           print(con:query('UPDATE t SET a = 1'))
+           con:bulk_insert_init('INSERT INTO t VALUES')
+           con:bulk_insert_next('(1)') con:bulk_insert_next('(2)')
+           con:bulk_insert_done()
+           ffi.C.sb_counter_inc(tid, ffi.C.SB_CNT_ERROR)
+           os.execute('sleep 0.25')
+         end
+         function thread_done() con:disconnect() end",
+        &[],
+    )
+    .unwrap();
+    let mut client = Recorded::default();
+    engine.call(&mut client, "thread_init").unwrap();
+    assert_eq!(engine.event(&mut client, 0, 0), Ok(Ended::Done));
+    engine.call(&mut client, "thread_done").unwrap();
+    assert_eq!(
+        engine.take_said(),
+        "3\t<sql_connection>\t<sql_statement>\t<sql_param>\t<sql_result>\tfalse\n\
+         1\tnil\t2\n1\tnil\ntwo\tnil\nnil\n"
+    );
+    assert_eq!(
+        client.sent,
+        [
+            "connect",
+            "prepare SELECT c FROM t WHERE id = ?",
+            "execute 7 [Int(5), Text([97, 98, 99])]",
+            "SELECT a, b",
+            "SELECT x",
+            "UPDATE t SET a = 1",
+            "INSERT INTO t VALUES (1),(2)",
+            "pause 250 ms",
+            "disconnect 1",
+        ]
+    );
+}
+
+#[test]
+fn options_have_types_defaults_and_names() {
+    let text = "sysbench.cmdline.options = {
+          tables = {'Number of tables', 1}, ['table-size'] = {'Rows', 10000},
+          secondary = {'Use a secondary index', false}, engine = {'Engine', 'innodb'},
+          names = {'Names', {'a', 'b'}}, unset = {'Nothing'}, big = {'Size', nil, sysbench.cmdline.ARG_SIZE}}
+        function event()
+          local o = sysbench.opt
+          print(o.tables, o.table_size, o.secondary, o.engine, #o.names, o.unset == '', o.big, o.threads,
+            o.mysql_db, o.db_driver)
+        end";
+    assert_eq!(printed(text), "1\t10000\tfalse\tinnodb\t2\ttrue\t0\t2\tsbtest\tmysql\n");
+    let given = [("tables", "4"), ("secondary", "on"), ("names", "x,y,z"), ("big", "2K")];
+    let engine = read(text, &given).unwrap();
+    engine.event(&mut Recorded::default(), 0, 0).unwrap();
+    assert!(engine.take_said().starts_with("4\t10000\ttrue\tinnodb\t3\ttrue\t2048\t"));
+    let unknown = read(text, &[("table", "4")]).err().unwrap();
+    assert_eq!(
+        unknown.to_string(),
+        "the script has no option `--table`; it has `--big`, `--engine`, `--names`, `--secondary`, \
+         `--table-size`, `--tables`, `--unset`"
+    );
+    assert_eq!(
+        read(text, &[("tables", "many")]).err(),
+        Some(Error::Value { name: "tables".to_owned(), value: "many".to_owned() })
+    );
+    assert!(matches!(read(text, &[("mysql-host", "x")]), Err(Error::OptionOfSysbench { .. })));
+}
+
+#[test]
+fn older_scripts_have_plain_functions_and_options_as_globals() {
+    let engine = read(
+        "pathtest = string.match(test, '(.*/)') or ''
+         dofile(pathtest .. 'script_common.lua')
+         function thread_init(thread_id) set_vars() db_connect() end
+         function event(thread_id)
+           db_query('SELECT ' .. (oltp_table_size + sb_rand_uniform(3, 3)))
+           db_bulk_insert_init('INSERT INTO t VALUES') db_bulk_insert_next('(1)') db_bulk_insert_done()
+         end",
+        &[("oltp-table-size", "100")],
+    );
+    // Its second file does not exist.
+    let missing = engine.err().unwrap().to_string();
+    assert!(missing.contains("script_common.lua` cannot be used"), "{missing}");
+    let place = place(
+        "pathtest = string.match(test, '(.*/)') or ''
+         dofile(pathtest .. 'common.lua')
+         function event(thread_id) db_query('SELECT ' .. (oltp_table_size + sb_rand_uniform(3, 3))) end",
+    );
+    let common = "function set_vars() end";
+    fs_err::write(place.directory.path().join("common.lua"), common).unwrap();
+    let set = setting(&[("oltp-table-size", "100")]);
+    let engine = Engine::read(&place.script, None, &set).unwrap();
+    assert_eq!(engine.files().len(), 2);
+    let mut client = Recorded::default();
+    engine.call(&mut client, "thread_init").unwrap();
+    engine.event(&mut client, 0, 0).unwrap();
+    assert_eq!(client.sent, ["connect", "SELECT 103"]);
+}
+
+#[test]
+fn an_event_is_started_again_after_an_error_that_sysbench_ignores() {
+    let text = "function event()
+          con = con or sysbench.sql.driver():connect()
+          con:query('UPDATE t SET a = 1')
+        end
+        sysbench.hooks.before_restart_event = function(err) print(err.sql_errno, err.errcode) end";
+    let engine = read(text, &[]).unwrap();
+    let error = |code, is_ignorable| {
+        let (state, message) = ("40001".to_owned(), "Deadlock".to_owned());
+        Some(SqlError { code, state, message, is_ignorable })
+    };
+    let mut client = Recorded { fails: error(1213, true), ..Recorded::default() };
+    assert_eq!(engine.event(&mut client, 0, 0), Ok(Ended::Again(1213)));
+    assert_eq!(engine.take_said(), "1213\t1\n");
+    assert_eq!(engine.event(&mut client, 0, 1), Ok(Ended::Done));
+    client.fails = error(1146, false);
+    let failed = engine.event(&mut client, 1, 0).unwrap_err().to_string();
+    assert!(failed.contains("script.lua:3: SQL error, errno = 1146, state = '40001'"), "{failed}");
+}
+
+#[test]
+fn a_script_may_end_early_or_have_a_loop_of_its_own() {
+    let engine = read("n = 0 function event() n = n + 1 return n > 2 end", &[]).unwrap();
+    let mut client = Recorded::default();
+    let ended: Vec<_> = (0..3).map(|at| engine.event(&mut client, at, 0).unwrap()).collect();
+    assert_eq!(ended, [Ended::Done, Ended::Done, Ended::NoMore]);
+    let own = "function event() end
+        function thread_run(tid)
+          local con = sysbench.sql.driver():connect()
+          while ffi.C.sb_more_events(tid) do
+            ffi.C.sb_event_start(tid) con:query('SELECT 1') ffi.C.sb_event_stop(tid)
+          end
+        end";
+    let engine = read(own, &[]).unwrap();
+    for at in 0..3 {
+        assert_eq!(engine.event(&mut client, at, 0), Ok(Ended::Done));
+    }
+    assert_eq!(client.sent, ["connect", "SELECT 1", "SELECT 1", "SELECT 1"]);
+}
+
+#[test]
+fn what_is_drawn_depends_on_the_event() {
+    let text = "function event()
+        print(sysbench.rand.default(1, 1000000), math.random(1000000), sysbench.rand.string('###@@@'))
+      end";
+    let drawn = |sequence| {
+        let engine = read(text, &[]).unwrap();
+        engine.event(&mut Recorded::default(), sequence, 0).unwrap();
+        engine.take_said()
+    };
+    assert_eq!(drawn(1), drawn(1));
+    assert_ne!(drawn(1), drawn(2));
+}
+
+#[test]
+fn faults_have_their_place_and_nothing_reaches_outside() {
+    let error = |text: &str| match read(text, &[]) {
+        Err(error) => error.to_string(),
+        Ok(engine) => engine.event(&mut Recorded::default(), 0, 0).unwrap_err().to_string(),
+    };
+    for (text, expected) in [
+        ("function event()\n  x = \nend", "script.lua:3: unexpected symbol"),
+        ("function event()\n  error('no')\nend", "script.lua:2: no"),
+        ("function event() error({}) end", "table"),
+        (
+            "function event()\n  nothing.x = 1 end",
+            "script.lua:2: attempt to index global 'nothing'",
+        ),
+        ("io.open('/etc/passwd')", "outside of the script's directory"),
+        ("function event() os.execute('true') end", "wants to run `true`"),
+        ("function event() io.popen('true') end", "wants to run a program"),
+        ("function event() os.exit(3) end", "os.exit(3)"),
+        ("function event() ffi.new('char[9]') end", "ffi.new() is not supported"),
+        ("function event() ffi.C.system('true') end", "`system` is not supported"),
+        ("require 'socket'", "no such module"),
+        ("sysbench.sql.driver():connect()", "only in functions that sysbench calls"),
+        ("assert(loadstring('\\27LJ\\2'))", "attempt to load"),
+        ("function event() sysbench.sql.driver('pgsql') end", "not 'pgsql'"),
+    ] {
+        let told = error(text);
+        assert!(told.contains(expected), "{text}: {told}");
+    }
+    let open = "local f = io.open('out.txt', 'w') f:write('x') f:close() function event() end";
+    let place = place(open);
+    Engine::read(&place.script, None, &setting(&[])).unwrap();
+    assert!(place.directory.path().join("out.txt").exists());
+}
+
+#[test]
+fn a_script_cannot_take_all_memory() {
+    let text = "function event() local t = {} for i = 1, 1e9 do t[i] = ('x'):rep(1e6) .. i end end";
+    let engine = read(text, &[]).unwrap();
+    let error = engine.event(&mut Recorded::default(), 0, 0).unwrap_err();
+    assert_eq!(error, Error::Memory { mb: MEMORY_MB });
+}
+
+#[test]
+fn a_script_that_does_not_end_is_ended_wherever_it_is() {
+    for text in [
+        "function event()\n  while true do end\nend",
+        "function event()\n  while true do pcall(function() while true do end end) end\nend",
+        "function event()
+           while true do coroutine.resume(coroutine.create(function() while true do end end)) end
+         end",
+        "function event() while true do local ok = xpcall(function() for i = 1, 1e9 do end end, print) end end",
+    ] {
+        let engine = read(text, &[]).unwrap();
+        engine.watch.limit.set(Duration::from_millis(50));
+        let error = engine.event(&mut Recorded::default(), 0, 0).unwrap_err();
+        let Error::Endless { place: Some(place), .. } = &error else { panic!("{text}: {error}") };
+        assert!(place.contains("script.lua:"), "{place}");
+    }
+}
