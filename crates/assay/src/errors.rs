@@ -19,11 +19,12 @@ fn of<E: Hint + StdError + 'static>(cause: &(dyn StdError + 'static)) -> Vec<Str
 }
 
 /// Every error that implements [`Hint`]. The test below fails if one is missing.
-const ALL: [Asked; 34] = [
+const ALL: [Asked; 35] = [
     of::<advice::Advised>,
     of::<assay_doctor::Error>,
     of::<assay_ledger::Error>,
     of::<assay_load::Error>,
+    of::<assay_lua::Error>,
     of::<assay_pack::Error>,
     of::<assay_plan::ConfigFault>,
     of::<assay_plan::Error>,
