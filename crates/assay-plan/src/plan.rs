@@ -4,7 +4,8 @@ use std::collections::HashSet;
 
 use assay_model::{
     CellId, Class, Counting, CpuPlacement, DataSet, Dialect, Experiment, IdKey, PgsqlVariant,
-    PlannedCell, Profiling, Setup, Study, Suite, SystemSpec, Test, UserData,
+    PlannedCell, Profiling, Setup, StatementMode, Study, Suite, SystemSpec, Test, UserData,
+    UserStep,
 };
 use assay_terms::Terms;
 use assay_workloads::OltpOptions;
@@ -48,6 +49,7 @@ fn plan_tests(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Res
     let systems = systems(request, effort.twin)?;
     check_form(request, &systems)?;
     check_counting(request, &systems)?;
+    check_statements(request, &systems)?;
     let tests = select_of(suite, &request.tests)?;
     let setups = setups(request, &effort)?;
     at_most("systems", systems.len(), SYSTEMS, FEWER_SYSTEMS)?;
@@ -55,7 +57,7 @@ fn plan_tests(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Res
     at_most("tests times setups", tests.len() * setups.len(), CELLS, fewer)?;
     let own = tests.iter().find_map(|test| test.user_data());
     let setups = match own {
-        Some(data) => user_setups(request, &effort, &setups, data, &systems)?,
+        Some(data) => user_setups(request, &effort, &setups, (data, &tests), &systems)?,
         None => setups,
     };
     check_running(&systems, effort.experiment, request.placement)?;
@@ -268,7 +270,7 @@ fn user_setups(
     request: &Request,
     effort: &Effort,
     setups: &[Setup],
-    data: &UserData,
+    (data, tests): (&UserData, &[Test]),
     systems: &[PlannedSystem],
 ) -> Result<Vec<Setup>, Error> {
     if effort.experiment == Experiment::Sequential {
@@ -301,6 +303,11 @@ fn user_setups(
             }
             return Err(Error::LacksTable { name, table, workload: data.name.clone() });
         }
+        let dialect = system.spec.product.dialect();
+        if let Some(test) = tests.iter().find(|test| !sends_something(test, dialect)) {
+            let (name, workload) = (system.name.clone(), test.name.clone());
+            return Err(Error::PostgresOnly { name, workload });
+        }
     }
     let rows = u32::try_from(data.rows()).unwrap_or(u32::MAX);
     let rows = rows.clamp(1, *ROWS.end());
@@ -312,6 +319,31 @@ fn user_setups(
         }
     }
     Ok(own)
+}
+
+/// Whether a user's test has a statement for servers of a dialect.
+fn sends_something(test: &Test, dialect: Dialect) -> bool {
+    let kinds = test.roles.iter().flat_map(|role| &role.script.mix);
+    kinds.flat_map(|kind| &kind.steps).any(|step| match step {
+        UserStep::Send { sql, .. } => sql.of(dialect).is_some(),
+        UserStep::Sleep { .. } | UserStep::Pipeline { .. } => false,
+    })
+}
+
+/// Refuses a way to send statements that a system's protocol does not have.
+fn check_statements(request: &Request, systems: &[PlannedSystem]) -> Result<(), Error> {
+    let is_other = |it: &&PlannedSystem| it.spec.product.dialect() != Dialect::Postgres;
+    match systems.iter().find(is_other) {
+        Some(system) if request.statements == StatementMode::Extended => {
+            let why = format!(
+                "only Postgres parses and executes in one message, and `{}` does not",
+                system.name
+            );
+            let value = request.statements.word().to_owned();
+            Err(Error::OutOfRange { option: "--db-ps-mode", value, why })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Orders the cells by data set. On each data set, every test runs at all client counts in turn, as published: writes

@@ -145,8 +145,14 @@ pub fn quoted_use(
 /// The place of a backslash that no statement has: outside strings, quoted names and comments.
 #[must_use]
 pub fn backslash(text: &str, syntax: Dialect) -> Option<usize> {
-    let found = marks(text, syntax, |rest| rest.starts_with('\\').then_some(1));
-    found.first().map(|place| place.start)
+    let mut at = 0;
+    loop {
+        let rest = text.get(at..).filter(|rest| !rest.is_empty())?;
+        if rest.starts_with('\\') {
+            return Some(at);
+        }
+        at += skipped(rest, syntax).or_else(|| Some(rest.chars().next()?.len_utf8())).unwrap_or(1);
+    }
 }
 
 /// The places of marks outside strings, quoted names and comments: `length` says how long the one is that begins there.
@@ -333,6 +339,7 @@ pub fn outline(transaction: &Transaction) -> String {
             Some(leading_name(first_word(&text, syntax)).to_ascii_uppercase())
         }
         UserStep::Sleep { .. } => Some("pause".to_owned()),
+        UserStep::Pipeline { .. } => None,
     };
     let words: Vec<String> = transaction.steps.iter().filter_map(word).collect();
     let shown = words.iter().take(WORDS_MAX).map(String::as_str).collect::<Vec<_>>().join(", ");

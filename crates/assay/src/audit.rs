@@ -39,7 +39,9 @@ pub(crate) fn run(args: &Audit, cache_dir: Option<&Path>) -> Result<Exit> {
     let request = Request {
         source: args.from.source.clone(),
         terms: args.terms.terms.clone(),
-        workload: args.workload.clone(),
+        workload: args.own.workload.clone(),
+        scale: args.own.scale,
+        define: args.own.define.clone(),
         ..Request::of_systems(&args.systems)
     };
     if args.systems.len() < 2 {

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use assay_ledger::{Ledger, Problem};
 use assay_model::{Conclusions, Experiment, Study, StudyRecord, Verdict, counted};
-use assay_plan::Request;
+use assay_plan::{NamedFile, Request};
 
 use crate::advice::Advised;
 use crate::cli::{Compare, Count, Gate, InsertBench, Measuring, Resume, RunFile, ShardNumber};
@@ -124,7 +124,8 @@ pub(crate) fn resolved(request: Request, study_file: &Path, quiet: bool) -> Resu
         resolved.notes.iter().for_each(|note| print(&format!("note: {note}")));
     }
     let mut request = resolved.request;
-    request.workload = request.workload.map(|path| directory.join(path).display().to_string());
+    let beside = |path: &str| directory.join(path).display().to_string();
+    request.workload = request.workload.iter().map(|it| NamedFile::of(it).at(beside)).collect();
     Ok(request)
 }
 

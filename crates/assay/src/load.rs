@@ -1,6 +1,5 @@
 //! `assay load`: the tables of a data set in a database that runs already.
 
-use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
@@ -44,8 +43,8 @@ fn load_tables(args: &Load) -> Result<Exit> {
     machine_lock::warn_if_measuring_near("this load", &url);
     let options = connect_options(&url, Stop::default());
     let progress = Progress::new(args.quiet);
-    if let Some(file) = &args.workload {
-        let loaded = load_workload(args, file, url.dialect, &options, &progress);
+    if !args.own.workload.is_empty() {
+        let loaded = load_workload(args, url.dialect, &options, &progress);
         progress.finish();
         return report::put_one(&args.shape, &loaded?, words).map(|()| Exit::Done);
     }
@@ -92,12 +91,11 @@ fn load_tables(args: &Load) -> Result<Exit> {
 /// Creates and fills the tables of a user's workload.
 fn load_workload(
     args: &Load,
-    file: &Path,
     dialect: Dialect,
     options: &ConnectOptions,
     progress: &Progress,
 ) -> Result<Loaded> {
-    let read = workload::read(file)?;
+    let read = workload::read(&args.own.workload, &args.own.script_options())?;
     let own = read.tests.first().and_then(|test| test.user_data());
     let data = own.context("the workload has no tables")?;
     if let Some(table) = data.lacks(dialect) {

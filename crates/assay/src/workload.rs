@@ -5,33 +5,59 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use assay_model::{Test, UserRowsFile};
-use assay_plan::{Request, UserFile, Workload, read_workload};
+use assay_plan::{
+    NamedFile, Request, ScriptOptions, UserFile, Workload, WorkloadFile, pgbench_script,
+    read_workload_files,
+};
 use sha2::{Digest as _, Sha256};
 
+use crate::advice::Advised;
 use crate::paths;
 
 /// Largest file with rows, bytes: its rows become statements in memory.
 const FILE_MAX: u64 = 4 << 30;
 
 /// Advice if the file is not a workload file.
-pub(crate) const WORKLOAD_FILES: &str = "name a workload file: TOML with `[table.NAME]` and `[test.NAME]`, or a script \
+pub(crate) const WORKLOAD_FILES: &str = "name a workload file: TOML with `[table.NAME]` and `[test.NAME]`, or scripts \
      of pgbench; `assay tests --workload FILE` checks it";
 
-/// Reads a workload file. The files that it names are relative to its directory.
-pub(crate) fn read(path: &Path) -> Result<Workload> {
-    paths::check_file(path, WORKLOAD_FILES)?;
-    anyhow::ensure!(path.metadata()?.is_file(), "`{}` is not a regular file", path.display());
-    let name = path.display().to_string();
-    let text = paths::text(fs_err::File::open(path)?, &name, WORKLOAD_FILES)?;
-    let directory = path.parent().unwrap_or(Path::new(""));
-    Ok(read_workload(&name, &text, &|file| user_file(&directory.join(file)))?)
+/// Reads a workload. What a workload file names is relative to its directory.
+pub(crate) fn read(files: &[String], options: &ScriptOptions) -> Result<Workload> {
+    let named: Vec<NamedFile<'_>> = files.iter().map(|it| NamedFile::of(it)).collect();
+    let texts = named.iter().map(|it| text(it.path)).collect::<Result<Vec<_>>>()?;
+    let files = named.iter().zip(&texts);
+    let given: Vec<WorkloadFile<'_>> = files
+        .map(|(NamedFile { path, weight }, text)| WorkloadFile { path, weight: *weight, text })
+        .collect();
+    Ok(read_workload_files(&given, options, &|workload, file| {
+        let directory = Path::new(workload).parent().unwrap_or(Path::new(""));
+        user_file(&directory.join(file))
+    })?)
 }
 
-/// The tests that a request selects from: those of its workload file, or of its suite.
+/// The content of a file, or of a script that comes with pgbench.
+pub(crate) fn text(name: &str) -> Result<String> {
+    if let Some(script) = pgbench_script(name) {
+        return Ok(script);
+    }
+    let path = Path::new(name);
+    paths::check_file(path, WORKLOAD_FILES)?;
+    anyhow::ensure!(path.metadata()?.is_file(), "`{name}` is not a regular file");
+    paths::text(fs_err::File::open(path)?, name, WORKLOAD_FILES)
+}
+
+/// The tests that a request selects from: those of its workload, or of its suite.
 pub(crate) fn suite(request: &Request) -> Result<Vec<Test>> {
-    match &request.workload {
-        Some(path) => Ok(read(Path::new(path))?.tests),
+    let options = request.script_options();
+    if !request.workload.is_empty() {
+        return Ok(read(&request.workload, &options)?.tests);
+    }
+    match options.given() {
         None => Ok(request.shipped_tests()),
+        Some(option) => anyhow::bail!(Advised::new(
+            format!("`{option}` is for scripts of pgbench, and there is none"),
+            "name one with `--workload`, for example `--workload tpcb-like`",
+        )),
     }
 }
 

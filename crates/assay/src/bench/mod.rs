@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use assay_load::{Bound, Check, ClientPolicy, Finished, RunMonitor, RunProgress, Session, Work};
 use assay_model::{
-    Class, DataSet, Dialect, IdKey, Setup, Test, TestSet, counted, limits, thousands,
+    Class, DataSet, Dialect, IdKey, Setup, StatementMode, Test, TestSet, counted, limits, thousands,
 };
 use assay_wire::{ConnectOptions, Connection};
 use assay_workloads::{LoadedData, OltpOptions};
@@ -34,8 +34,7 @@ const SHOWN_EVERY: Duration = Duration::from_secs(1);
 /// Connected and prepared clients, and their work.
 struct Prepared {
     session: Session,
-    test: Test,
-    setup: Setup,
+    work: Work,
 }
 
 /// Drives one test. Ctrl-C ends it early and keeps what was measured until then.
@@ -50,8 +49,9 @@ pub(crate) fn bench(args: &Bench) -> Result<Exit> {
         run
     });
     let Some((finished, client_cpu_us)) = run?? else { return Ok(Exit::Interrupted) };
-    let Prepared { test, setup, .. } = prepared;
-    let measured = measured(args, test, setup, &finished, client_cpu_us)?;
+    let Prepared { work, .. } = prepared;
+    let setup = work.setup;
+    let measured = measured(args, &work, &finished, client_cpu_us)?;
     report::put_one(&args.shape, &measured, words)?;
     if finished.cut_off > 0 {
         print(&format!(
@@ -72,6 +72,11 @@ fn prepare(args: &Bench, interrupt: &Interrupt, progress: &Progress) -> Result<P
     machine_lock::warn_if_measuring_near("this benchmark", &url);
     let test = test(args)?;
     assay_plan::check_variant(args.oltp.pgsql_variant, url.dialect)?;
+    if args.statements == StatementMode::Extended && url.dialect != Dialect::Postgres {
+        bail!(
+            "`--db-ps-mode extended` is for Postgres: no other server parses and executes in one message"
+        );
+    }
     let reconnects = args.reconnect.is_some() || args.ignore_errors.is_some();
     Demand::of_bench(args.clients, reconnects).raise()?;
     let options = connect_options(&url, interrupt.stop());
@@ -104,7 +109,7 @@ fn prepare(args: &Bench, interrupt: &Interrupt, progress: &Progress) -> Result<P
         shows_latencies: args.report_interval.is_some(),
     };
     let session = Session::open_with(&options, &work, &[], &policy)?;
-    Ok(Prepared { session, test, setup })
+    Ok(Prepared { session, work })
 }
 
 /// Warms up and measures; `None` if it was to end before there was anything to measure. The second value is the CPU
@@ -115,7 +120,7 @@ fn run(
     interrupt: &Interrupt,
     progress: &Progress,
 ) -> Result<Option<(Finished, f64)>> {
-    let Prepared { session, test, setup } = prepared;
+    let Prepared { session, work: Work { test, setup, .. } } = prepared;
     let mut sequence = 0;
     if let Some(seconds) = args.warmup_time {
         let time = Duration::from_secs_f64(seconds);
@@ -207,9 +212,10 @@ fn interval(
 /// The requested test: from a workload file, a sysbench script, or a microbenchmark.
 fn test(args: &Bench) -> Result<Test> {
     let (name, options) = (args.test.as_deref(), args.oltp.clone());
-    let is_script = args.workload.is_none() && name.is_some_and(assay_plan::is_script);
-    let suite = match &args.workload {
-        Some(file) => workload::read(file)?.tests,
+    let own = (!args.own.workload.is_empty()).then_some(&args.own);
+    let is_script = own.is_none() && name.is_some_and(assay_plan::is_script);
+    let suite = match own {
+        Some(own) => workload::read(&own.workload, &own.script_options())?.tests,
         None if is_script => assay_workloads::oltp_tests(&options),
         None => assay_workloads::tests_of(TestSet::All),
     };
