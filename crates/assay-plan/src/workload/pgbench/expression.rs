@@ -324,7 +324,17 @@ impl<'a> Expression<'a> {
         let first = self.terms.len().saturating_sub(operands as usize);
         let last = self.terms.get(first..).unwrap_or_default();
         let constants: Option<Vec<Number>> = last.iter().map(to_constant).collect();
+        if let Some(why) = mistaken_kind(function, last) {
+            return Err(Fault::at(start..self.at, why));
+        }
         let Some(constants) = constants else {
+            // Its seed is known later than its size.
+            if let (Function::Permute, Some(Term::Integer(..=0))) = (function, last.get(1)) {
+                return Err(Fault::at(
+                    start..self.at,
+                    "the size of a permutation must be positive",
+                ));
+            }
             self.terms.push(Term::Call(function, operands));
             return Ok(());
         };
@@ -395,6 +405,20 @@ impl<'a> Expression<'a> {
         let word = leading_name(rest).len();
         let length = word.max(rest.chars().next().map_or(0, char::len_utf8));
         Fault::at(self.at..self.at + length, message)
+    }
+}
+
+/// Why constants are not of the kind that a function takes.
+fn mistaken_kind(function: Function, operands: &[Term]) -> Option<&'static str> {
+    let has = |is: fn(&Term) -> bool| operands.iter().any(is);
+    match function {
+        Function::And | Function::Or | Function::Not => {
+            has(|it| matches!(it, Term::Integer(_) | Term::Real(_)))
+                .then_some("a number stands where a truth value belongs")
+        }
+        Function::IsNull | Function::IsTrue | Function::IsFalse | Function::Case => None,
+        _ => has(|it| matches!(it, Term::Boolean(_)))
+            .then_some("a truth value stands where a number belongs"),
     }
 }
 
