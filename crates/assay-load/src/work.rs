@@ -19,8 +19,8 @@ pub struct Work {
 }
 
 impl Work {
-    /// Where a user's test has each of the statements that are timed apart: the numbers of the kind of events and of the
-    /// step. None in other tests, and where there is one statement only.
+    /// Where a user's test has each of the statements that are timed apart: the numbers of the kind of events and of
+    /// the step. None in other tests, and where there is one statement only.
     #[must_use]
     pub fn places(&self) -> Vec<(u32, u32)> {
         if self.test.user_data().is_none() {

@@ -49,7 +49,6 @@ fn plan_tests(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Res
     let systems = systems(request, effort.twin)?;
     check_form(request, &systems)?;
     check_counting(request, &systems)?;
-    check_statements(request, &systems)?;
     let tests = select_of(suite, &request.tests)?;
     let setups = setups(request, &effort)?;
     at_most("systems", systems.len(), SYSTEMS, FEWER_SYSTEMS)?;
@@ -163,8 +162,9 @@ fn check_counting(request: &Request, systems: &[PlannedSystem]) -> Result<(), Er
     }
 }
 
-/// Refuses a text in `CREATE TABLE` that not all systems can understand.
+/// Refuses a text in `CREATE TABLE`, and a way to send statements, that not all systems can understand.
 fn check_form(request: &Request, systems: &[PlannedSystem]) -> Result<(), Error> {
+    check_statements(request, systems)?;
     let is_postgres = |system: &PlannedSystem| system.spec.product.dialect() == Dialect::Postgres;
     let text = &request.oltp.create_table_options;
     if !text.is_empty() && systems.iter().any(is_postgres) && !systems.iter().all(is_postgres) {

@@ -147,8 +147,8 @@ pub struct Request {
     #[arg(help_heading = EXPERIMENT, hide_short_help = true)]
     pub placement: Option<CpuPlacement>,
 
-    /// Whether statements are prepared on the server (`auto`), sent as text (`disable`), or parsed and planned each time
-    /// with the values apart (`extended`, Postgres only); pgbench's words `prepared` and `simple` will do too
+    /// Whether statements are prepared on the server (`auto`), sent as text (`disable`), or parsed and planned each
+    /// time with the values apart (`extended`, Postgres only); pgbench's words `prepared` and `simple` will do too
     #[arg(long = "db-ps-mode", visible_alias = "protocol", short = 'M', value_name = "MODE")]
     #[arg(value_parser = ps_mode(), default_value = "auto")]
     #[arg(help_heading = WORKLOAD, hide_short_help = true)]

@@ -116,8 +116,8 @@ impl Program {
         &self.statements
     }
 
-    /// Where a user's test has each of the statements, if they are few but not one: the numbers of the kind of events and of
-    /// the step.
+    /// Where a user's test has each of the statements, if they are few but not one: the numbers of the kind of events
+    /// and of the step.
     #[must_use]
     pub fn places(&self) -> Vec<(u32, u32)> {
         let is_timed = self.is_own() && TIMED.contains(&self.statements.len());

@@ -146,13 +146,10 @@ pub fn quoted_use(
 #[must_use]
 pub fn backslash(text: &str, syntax: Dialect) -> Option<usize> {
     let mut at = 0;
-    loop {
-        let rest = text.get(at..).filter(|rest| !rest.is_empty())?;
-        if rest.starts_with('\\') {
-            return Some(at);
-        }
-        at += skipped(rest, syntax).or_else(|| Some(rest.chars().next()?.len_utf8())).unwrap_or(1);
+    while let Some(rest) = text.get(at..).filter(|rest| !rest.starts_with('\\')) {
+        at += skipped(rest, syntax).or_else(|| Some(rest.chars().next()?.len_utf8()))?;
     }
+    Some(at)
 }
 
 /// The places of marks outside strings, quoted names and comments: `length` says how long the one is that begins there.
@@ -419,7 +416,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-
     const BOTH: [Dialect; 2] = Dialect::ALL;
 
     #[test]

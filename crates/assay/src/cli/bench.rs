@@ -94,8 +94,8 @@ pub(crate) struct Bench {
     #[arg(long, conflicts_with_all = ["workload", "rows"])]
     pub(crate) check: bool,
 
-    /// Whether statements are prepared on the server (`auto`), sent as text (`disable`), or parsed and planned each time
-    /// with the values apart (`extended`, Postgres only); pgbench's words `prepared` and `simple` will do too
+    /// Whether statements are prepared on the server (`auto`), sent as text (`disable`), or parsed and planned each
+    /// time with the values apart (`extended`, Postgres only); pgbench's words `prepared` and `simple` will do too
     #[arg(long = "db-ps-mode", visible_alias = "protocol", short = 'M', value_name = "MODE")]
     #[arg(value_parser = ps_mode(), default_value = "auto", hide_short_help = true)]
     pub(crate) statements: StatementMode,

@@ -302,6 +302,12 @@ impl OwnArgs {
     pub(crate) fn script_options(&self) -> ScriptOptions {
         ScriptOptions { scale: self.scale, define: self.define.clone() }
     }
+
+    /// A request for this workload.
+    pub(crate) fn in_request(&self, request: Request) -> Request {
+        let (workload, define) = (self.workload.clone(), self.define.clone());
+        Request { workload, scale: self.scale, define, ..request }
+    }
 }
 
 /// The source of servers.

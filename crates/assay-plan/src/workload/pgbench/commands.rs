@@ -5,8 +5,8 @@ use std::ops::Range;
 use crate::document::Fault;
 
 /// What can be used.
-const COMMANDS: &str = "pgbench's commands are `\\set`, `\\setrandom`, `\\sleep`, `\\gset`, `\\aset`, `\\if` to `\\endif`, \
-                        `\\startpipeline` to `\\endpipeline`, and `\\;` between statements";
+const COMMANDS: &str = "pgbench's commands are `\\set`, `\\setrandom`, `\\sleep`, `\\gset`, `\\aset`, `\\if` to \
+                        `\\endif`, `\\startpipeline` to `\\endpipeline`, and `\\;` between statements";
 
 /// A command: the line or lines from its backslash on.
 pub(super) struct Command<'t> {

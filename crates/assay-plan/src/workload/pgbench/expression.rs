@@ -349,7 +349,8 @@ impl<'a> Expression<'a> {
             return Ok(());
         }
         if !has_value && (function != Function::Case || !is_finite) {
-            let message = "this has no value: a division by zero, a number that is too large, or a value of another kind";
+            let message = "this has no value: a division by zero, a number that is too large, or a \
+                           value of another kind";
             return Err(Fault::at(start..self.at, message));
         }
         self.terms.truncate(first);

@@ -4,6 +4,10 @@
 #![expect(clippy::print_stdout, reason = "a bench prints its result")]
 #![expect(clippy::unwrap_used, reason = "a bench fails by panicking")]
 
+#[path = "common/mod.rs"]
+#[allow(dead_code, reason = "each bench uses a part")]
+mod common;
+
 use std::process::Command;
 use std::time::Duration;
 
@@ -13,11 +17,12 @@ use assay_plan::{
     PGBENCH_SCRIPTS, ScriptOptions, WorkloadFile, pgbench_script, read_workload_files,
 };
 use assay_wire::{Address, ConnectOptions};
+use common::{children_cpu_us, median, thread_cpu_ns};
 
 const SCALE: u32 = 10;
-const CLIENTS: u32 = 2;
-const SECONDS: u64 = 3;
-const ROUNDS: usize = 7;
+const CLIENTS: u32 = 1;
+const SECONDS: u64 = 2;
+const ROUNDS: usize = 9;
 
 /// One run of one client.
 struct Measured {
@@ -127,27 +132,4 @@ fn run_pgbench(options: &ConnectOptions, script: &str, protocol: &str) -> Measur
         cpu_us: (children_cpu_us() - before)
             / number("number of transactions actually processed: "),
     }
-}
-
-/// The value in the middle.
-fn median(values: impl Iterator<Item = f64>) -> f64 {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
-}
-
-/// CPU time of a thread of this process, nanoseconds.
-fn thread_cpu_ns(tid: i32) -> u64 {
-    let path = format!("/proc/self/task/{tid}/schedstat");
-    fs_err::read_to_string(path).unwrap().split(' ').next().unwrap().parse().unwrap()
-}
-
-/// CPU time of all children that ended, microseconds, in steps of 10 ms.
-fn children_cpu_us() -> f64 {
-    let stat = fs_err::read_to_string("/proc/self/stat").unwrap();
-    let after_name = stat.rsplit(')').next().unwrap();
-    let fields: Vec<&str> = after_name.split_whitespace().collect();
-    // Fields 16 and 17 of the line, counted from the state, which is field 3.
-    let ticks: f64 = fields[13].parse::<f64>().unwrap() + fields[14].parse::<f64>().unwrap();
-    ticks * 1e6 / rustix::param::clock_ticks_per_second() as f64
 }
