@@ -127,6 +127,12 @@ impl Line<'_> {
         Ok(result)
     }
 
+    /// Sends what waits in the connection's pipeline, and counts every reply.
+    pub(crate) fn send_pipeline(&mut self) -> Result<(), WireError> {
+        let tally = &mut *self.tally;
+        self.wire.send_pipeline(&mut |reply| tally.count_reply(&reply))
+    }
+
     /// Sends nothing for some time, or until the run is stopped.
     pub fn pause(&self, time: Duration) {
         let end = Instant::now() + time;

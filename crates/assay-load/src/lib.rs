@@ -45,7 +45,7 @@ pub use policy::{ClientPolicy, Ignored};
 pub use rehearsal::{Rehearsal, connect_as_client};
 pub use session::{Finished, Session, Stretch, TurnWork};
 pub use survey::{Survey, check_engine, check_numbering, numbers, survey};
-pub use tally::latencies;
+pub use tally::{StatementWork, latencies};
 pub use unfit::UnfitReason;
 pub use user::{ReadUserFile, UserTables, fill_user_data};
 pub use watchdog::RunMonitor;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use assay_model::Sending;
 use assay_wire::Error as WireError;
 use assay_wire::{Connection, Param, ParamType, Protocol, Reply, ResultSet, StatementId};
 use assay_workloads::{Argument, Arguments, Mode, Operation, Program, Statement};
@@ -104,8 +105,8 @@ impl Prepared {
         let (statement, arguments) = match operation {
             Operation::Query { sql, .. } => return wire.execute_text(sql),
             Operation::Execute { statement, arguments } => (statement, arguments),
-            // The worker sleeps.
-            Operation::Sleep(_) => return Ok(Reply::default()),
+            // The worker sleeps, and begins and ends pipelines.
+            Operation::Sleep(_) | Operation::Pipeline(_) => return Ok(Reply::default()),
         };
         let Some(handle) = self.handles[statement] else {
             return self.send_text(wire, statement, arguments);
@@ -115,6 +116,24 @@ impl Prepared {
         let reply = wire.execute(handle, &params);
         self.params = recycle(params);
         reply
+    }
+
+    /// Lets one operation wait until the pipeline is sent.
+    pub(crate) fn queue(
+        &mut self,
+        wire: &mut Connection,
+        operation: Operation<'_>,
+    ) -> Result<(), WireError> {
+        let Operation::Execute { statement, arguments } = operation else { return Ok(()) };
+        let handle = self.handles.get(statement).copied().flatten();
+        let handle = handle.ok_or(WireError::Usage(NO_PIPELINE))?;
+        let params: Vec<_> = arguments.map(|argument| param(argument, &self.kept)).collect();
+        wire.queue(handle, &params)
+    }
+
+    /// What statements of the event have returned so far, by place.
+    pub(crate) fn kept(&self) -> &[Option<Vec<u8>>] {
+        &self.kept
     }
 
     /// Sends one operation of a shipped test and keeps the rows that it returns.
@@ -129,7 +148,7 @@ impl Prepared {
         let (statement, arguments) = match operation {
             Operation::Query { sql, .. } => return wire.query(text(sql)?),
             Operation::Execute { statement, arguments } => (statement, arguments),
-            Operation::Sleep(_) => return Ok(ResultSet::default()),
+            Operation::Sleep(_) | Operation::Pipeline(_) => return Ok(ResultSet::default()),
         };
         let Some(handle) = self.handles[statement] else {
             return wire.query(&self.program.statements()[statement].sql);
@@ -157,14 +176,18 @@ impl Prepared {
             return wire.execute_text(&self.text);
         }
         let sql = std::str::from_utf8(&self.text);
-        let result = wire.query(sql.map_err(|_| WireError::Usage("a text that is not UTF-8"))?)?;
+        let sql = sql.map_err(|_| WireError::Usage("a text that is not UTF-8"))?;
+        let results = match statement.sending {
+            Sending::Alone => vec![wire.query(sql)?],
+            Sending::Combined | Sending::LastRows => wire.query_all(sql)?,
+        };
         let reply = Reply {
-            result_set: !result.columns.is_empty(),
-            rows: result.rows.len() as u64,
-            affected: result.affected,
+            result_set: results.iter().any(|it| !it.columns.is_empty()),
+            rows: results.iter().map(|it| it.rows.len() as u64).sum(),
+            affected: results.iter().fold(0, |sum, it| sum.saturating_add(it.affected)),
         };
         keep.iter().for_each(|place| self.kept[*place as usize] = None);
-        for (place, value) in keep.iter().zip(result.rows.into_iter().next().unwrap_or_default()) {
+        for (place, value) in keep.iter().zip(kept_values(statement.sending, results)) {
             self.kept[*place as usize] = value;
         }
         Ok(reply)
@@ -174,6 +197,7 @@ impl Prepared {
     /// `BEGIN` commits the rest. Postgres needs a `ROLLBACK`; the reference client (sysbench) sends one even if the
     /// event is no transaction.
     pub(crate) fn give_up_event(&self, wire: &mut Connection) -> Result<(), WireError> {
+        wire.forget_pipeline();
         match wire.protocol() {
             // The next event of a user's workload may not begin a transaction.
             Protocol::MySql if !self.program.is_own() => Ok(()),
@@ -192,6 +216,28 @@ impl Prepared {
     /// The text of a statement, with placeholders for its parameters.
     pub(crate) fn sql(&self, statement: usize) -> &str {
         &self.program.statements()[statement].sql
+    }
+}
+
+/// Why a statement cannot wait in a pipeline.
+const NO_PIPELINE: &str =
+    "a pipeline has prepared statements only: leave `--db-ps-mode disable` (`-M simple`) out";
+
+/// The values to keep, in the order of their places.
+fn kept_values(sending: Sending, results: Vec<ResultSet>) -> Vec<Option<Vec<u8>>> {
+    match sending {
+        Sending::Alone | Sending::Combined => {
+            let last = results.into_iter().rev().find(|it| !it.columns.is_empty());
+            last.and_then(|it| it.rows.into_iter().next()).unwrap_or_default()
+        }
+        Sending::LastRows => {
+            let last_row = |mut it: ResultSet| {
+                let row = it.rows.pop().unwrap_or_default();
+                let missing = it.columns.len().saturating_sub(row.len());
+                row.into_iter().chain(std::iter::repeat_n(None, missing))
+            };
+            results.into_iter().flat_map(last_row).collect()
+        }
     }
 }
 
@@ -215,7 +261,11 @@ fn prepare(wire: &mut Connection, statement: &Statement) -> Result<Option<Statem
         return Ok(None);
     }
     let params: Vec<ParamType> = statement.params.iter().map(|param| param_type(*param)).collect();
-    match wire.prepare(&statement.sql, &params) {
+    let prepared = match statement.mode {
+        Mode::Extended => wire.parse_each_time(&statement.sql, &params),
+        Mode::Prepared | Mode::Text => wire.prepare(&statement.sql, &params),
+    };
+    match prepared {
         Ok(handle) => Ok(Some(handle)),
         Err(error) if params.is_empty() && error.server_code() == Some(CANNOT_PREPARE) => Ok(None),
         Err(source) => Err(Error::Prepare { sql: statement.sql.clone(), source }),
@@ -233,7 +283,7 @@ fn param_type(param: assay_workloads::ParamType) -> ParamType {
 fn param<'a>(argument: Argument<'a>, kept: &'a [Option<Vec<u8>>]) -> Param<'a> {
     match argument {
         Argument::Int(value) => Param::Int(value),
-        Argument::Text(value) => Param::Text(value),
+        Argument::Text(value) | Argument::Bare(value) => Param::Text(value),
         Argument::Null => Param::Null,
         Argument::Kept(place) => {
             kept.get(place as usize).and_then(Option::as_deref).map_or(Param::Null, Param::Text)
@@ -245,4 +295,27 @@ fn param<'a>(argument: Argument<'a>, kept: &'a [Option<Vec<u8>>]) -> Param<'a> {
 fn recycle<'a>(mut params: Vec<Param<'_>>) -> Vec<Param<'a>> {
     params.clear();
     params.into_iter().map(|_| Param::Int(0)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_those_of_the_rows_that_are_kept() {
+        let result = |columns: usize, rows: &[&str]| ResultSet {
+            columns: vec!["c".to_owned(); columns],
+            rows: rows.iter().map(|it| vec![Some(it.as_bytes().to_vec()); columns]).collect(),
+            ..ResultSet::default()
+        };
+        let results =
+            vec![result(1, &["a", "b"]), result(2, &[]), result(0, &[]), result(1, &["c", "d"])];
+        let of = |sending| -> Vec<Option<String>> {
+            let values = kept_values(sending, results.clone()).into_iter();
+            values.map(|it| it.map(|it| String::from_utf8(it).unwrap())).collect()
+        };
+        let some = |text: &str| Some(text.to_owned());
+        assert_eq!(of(Sending::Combined), [some("c")]);
+        assert_eq!(of(Sending::LastRows), [some("b"), None, None, some("d")]);
+    }
 }

@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::live::{self, Gauge, IntervalLatencies, RunProgress};
 use crate::policy::ClientPolicy;
 use crate::run::{Part, Run};
-use crate::tally::{Tallies, Tally};
+use crate::tally::{StatementWork, Tallies, Tally};
 use crate::watchdog::{Action, RunMonitor, Watchdog};
 use crate::work::Work;
 use crate::worker::Worker;
@@ -34,6 +34,8 @@ pub struct Finished {
     pub backlog: Option<u64>,
     /// Whether it ended early because it was asked to stop.
     pub is_stopped: bool,
+    /// What was done of each statement of a user's test, by its number.
+    pub statements: Vec<StatementWork>,
 }
 
 /// Events that all clients begin together.
@@ -220,13 +222,14 @@ impl Session {
         let measured = Stretch { first_sequence: start_sequence, bound };
         let (ended, due) = self.carry_out(None, measured, Some(monitor))?;
         let reconnects = self.tallies.iter().map(|it| it.measured.reconnects()).sum();
+        let statements = self.statement_work();
         let work = self.take_work()?;
         let backlog = due.map(|due| due.saturating_sub(work.events + u64::from(ended.cut_off)));
         if ended.is_broken {
             self.tallies.clear();
         }
         let Ended { cut_off, is_stopped, .. } = ended;
-        Ok(Finished { work, cut_off, reconnects, backlog, is_stopped })
+        Ok(Finished { work, cut_off, reconnects, backlog, is_stopped, statements })
     }
 
     /// Carries out the warm part, if there is one, and at once the measured part. The counts are added to those of the
@@ -284,6 +287,22 @@ impl Session {
         let work = work.to_counters(self.elapsed)?;
         self.forget();
         Ok(work)
+    }
+
+    /// What was done of each statement of a user's test in these parts, by its number: to be asked for before the work
+    /// is taken. Statements in pipelines are not timed.
+    #[must_use]
+    pub fn statement_work(&self) -> Vec<StatementWork> {
+        let mut all: Vec<StatementWork> = Vec::new();
+        for tallies in &self.tallies {
+            let of_client = tallies.measured.statements();
+            all.resize(all.len().max(of_client.len()), StatementWork::default());
+            for (sum, one) in all.iter_mut().zip(of_client) {
+                sum.count += one.count;
+                sum.ns = sum.ns.saturating_add(one.ns);
+            }
+        }
+        all
     }
 
     fn forget(&mut self) {

@@ -24,8 +24,19 @@ pub(crate) struct Tally {
     counters: WorkCounters,
     reconnects: u64,
     latency: Histogram<u64>,
+    /// What was done of each statement of a user's test, by its number.
+    statements: Vec<StatementWork>,
     /// When each event ended, from the start of its part; only in a trace.
     pub(crate) ends: Option<Vec<Duration>>,
+}
+
+/// What clients did of a statement.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct StatementWork {
+    /// How often it was sent.
+    pub count: u64,
+    /// The time from sending it to the end of the reply, in all, nanoseconds.
+    pub ns: u64,
 }
 
 /// The counters of one client in the two parts of its runs.
@@ -51,7 +62,8 @@ impl Tallies {
 impl Tally {
     fn new(digits: u8) -> Result<Self> {
         let latency = Histogram::new_with_bounds(1, LONGEST_NS, digits).map_err(histogram_error)?;
-        Ok(Self { counters: WorkCounters::default(), reconnects: 0, latency, ends: None })
+        let (counters, statements) = (WorkCounters::default(), Vec::new());
+        Ok(Self { counters, reconnects: 0, latency, statements, ends: None })
     }
 
     pub(crate) fn clear(&mut self) {
@@ -61,6 +73,7 @@ impl Tally {
         self.counters = WorkCounters { errors, ..WorkCounters::default() };
         self.reconnects = 0;
         self.latency.reset();
+        self.statements.fill(StatementWork::default());
         self.ends = None;
     }
 
@@ -102,6 +115,23 @@ impl Tally {
             Counted::Write => self.counters.write += 1,
             Counted::Other => self.counters.other += 1,
         }
+    }
+
+    /// Counts the time of a statement of a user's test.
+    #[inline]
+    pub(crate) fn count_statement(&mut self, number: usize, time: Duration) {
+        if number >= self.statements.len() {
+            self.statements.resize(number + 1, StatementWork::default());
+        }
+        if let Some(statement) = self.statements.get_mut(number) {
+            statement.count += 1;
+            statement.ns = statement.ns.saturating_add(nanoseconds(time));
+        }
+    }
+
+    /// What was done of each statement, by its number.
+    pub(crate) fn statements(&self) -> &[StatementWork] {
+        &self.statements
     }
 
     /// Publishes the progress so far.

@@ -7,6 +7,10 @@ use serde::{Serialize, Serializer};
 /// What precedes the names of counters of a server's own status.
 pub const STATUS: &str = "status.";
 
+/// What precedes the names of counters of the statements of a user's test: the number of the statement and what was
+/// counted follow, such as `statement.3.ns`.
+pub const STATEMENT: &str = "statement.";
+
 /// Entries of a server's status that are levels rather than counts. The history of InnoDB consists of the transactions
 /// whose undo log has not been purged yet.
 pub const STATUS_LEVELS: [&str; 1] = ["Innodb_history_list_length"];
@@ -16,7 +20,8 @@ pub const STATUS_LEVELS: [&str; 1] = ["Innodb_history_list_length"];
 /// The beginning of a name says what was counted: `client_` the threads of the clients, `connection_` the threads or
 /// backends that serve the measured connections, `background_` the server's other threads, `server_` all of its
 /// processes, `host_` the machine during the round, `host_device_` the block device that holds the data during the
-/// turns of the slice. By how much counters of the server's own status grew during the round has the names there after
+/// turns of the slice, `statement.` a statement of a user's test in the measured part, as its clients saw it. By how
+/// much counters of the server's own status grew during the round has the names there after
 /// `status.`; what [`STATUS_LEVELS`] names is the value at its end.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Counters {

@@ -130,6 +130,8 @@ words! {
         Prepared = "prepared",
         /// Sent as text.
         Text = "text",
+        /// Parsed, planned and executed each time, with the values apart from the text (Postgres only).
+        Extended = "extended",
     }
 }
 

@@ -36,7 +36,7 @@ pub enum Function {
     Not,
     /// `a IS NULL`
     IsNull,
-    /// `a IS TRUE`; also the condition of an `\if`.
+    /// `a IS TRUE`
     IsTrue,
     /// `a IS FALSE`
     IsFalse,
@@ -86,6 +86,8 @@ pub enum Function {
     Least,
     /// `ln(a)`
     Ln,
+    /// `permute(a, size, seed)`
+    Permute,
     /// `power(a, b)`
     Power,
     /// `random(low, high)`

@@ -10,10 +10,13 @@ use crate::{Distribution, Term};
 pub enum Generator {
     /// The same value each time.
     Constant(Scalar),
-    /// Integers that rise by 1 from row to row. Only columns have rows.
+    /// Integers that rise by 1 from row to row, or after some rows. Only columns have rows.
     Sequence {
         /// The value of the first row.
         first: i64,
+        /// Rows in a row that have the same value.
+        #[serde(default = "one", skip_serializing_if = "is_one")]
+        each: u32,
     },
     /// An integer.
     Integer(Range),
@@ -59,6 +62,14 @@ pub enum Generator {
     },
     /// The value of an expression. Only variables are computed, from those before them.
     Computed(Vec<Term>),
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn is_one(number: &u32) -> bool {
+    *number == 1
 }
 
 /// Integers between two ends, both of which belong to it, and how often each of them is drawn.

@@ -53,7 +53,7 @@ pub use count::{
     CALLS_PART, COUNT_THRESHOLD, CellCount, Count, CountBatch, CountVerdict, CountedBy, Counting,
 };
 pub use counted::{counted, thousands};
-pub use counters::{Counters, STATUS, STATUS_LEVELS};
+pub use counters::{Counters, STATEMENT, STATUS, STATUS_LEVELS};
 pub use data::{DataContent, DataSet, IdKey, PgsqlVariant, StatementMode, TableForm, may_equal};
 pub use dialect::Dialect;
 pub use distribution::Distribution;
@@ -100,8 +100,8 @@ pub use test::{
     Class, Definition, Group, Pacing, PlanningFacts, Role, Schema, StartFrom, Test, TestSet, Unit,
 };
 pub use user::{
-    PerDialect, Sql, Transaction, UserColumn, UserData, UserRows, UserRowsFile, UserStep,
-    UserTable, Variable,
+    PerDialect, PipelineMark, Sending, Sql, Transaction, UserColumn, UserData, UserRows,
+    UserRowsFile, UserStep, UserTable, Variable,
 };
 pub use words::Words;
 pub(crate) use words::words;

@@ -101,6 +101,15 @@ pub mod user {
     /// Values that a statement uses: a prepared statement takes no more.
     pub const USES: usize = 65_535;
 
+    /// Scale factors of pgbench's tables: above, their rows are no longer counted.
+    pub const SCALE: RangeInclusive<u32> = 1..=40_000;
+
+    /// Weights of pgbench's scripts.
+    pub const WEIGHT: RangeInclusive<u32> = 1..=1_000_000;
+
+    /// Scripts of a workload.
+    pub const SCRIPTS: usize = 100;
+
     /// Repetitions of a step.
     pub const TIMES: u32 = 10_000;
 

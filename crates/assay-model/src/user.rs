@@ -116,6 +116,9 @@ pub enum UserStep {
         times: u32,
         /// The variables that get the columns of the first row of the result, in order.
         keep: Vec<u32>,
+        /// What else is special about the statement.
+        #[serde(default, skip_serializing_if = "Sending::is_usual")]
+        sending: Sending,
         /// The variable that must be true; always if there is none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         when: Option<u32>,
@@ -128,6 +131,47 @@ pub enum UserStep {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         when: Option<u32>,
     },
+    /// A pipeline begins or ends.
+    Pipeline {
+        /// Which of both.
+        mark: PipelineMark,
+        /// The variable that must be true; always if there is none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        when: Option<u32>,
+    },
+}
+
+impl Sending {
+    /// Whether nothing is special.
+    #[must_use]
+    pub fn is_usual(&self) -> bool {
+        *self == Self::Alone
+    }
+}
+
+/// How a statement is sent and its results are kept.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Sending {
+    /// On its own. The first row is kept.
+    #[default]
+    Alone,
+    /// It is several statements in one message, which is text. The first row of the last result is kept.
+    Combined,
+    /// The same, or one statement. The last row of every result is kept, one after the other.
+    LastRows,
+}
+
+/// Where a pipeline begins or ends. Statements in a pipeline are sent without waiting for the replies to those before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum PipelineMark {
+    /// Statements wait to be sent from here on.
+    Start,
+    /// What waits is sent, and its replies are received.
+    Sync,
+    /// The same, and the pipeline ends.
+    End,
 }
 
 /// A statement with places for variables.
@@ -167,7 +211,7 @@ impl Transaction {
     pub fn statements(&self) -> u64 {
         let times = self.steps.iter().map(|step| match step {
             UserStep::Send { times, .. } => u64::from(*times),
-            UserStep::Sleep { .. } => 0,
+            UserStep::Sleep { .. } | UserStep::Pipeline { .. } => 0,
         });
         times.fold(0, u64::saturating_add)
     }
@@ -186,7 +230,7 @@ impl Transaction {
                     .saturating_add(drawn)
                     .saturating_mul((*times).into())
             }
-            UserStep::Sleep { .. } => 0,
+            UserStep::Sleep { .. } | UserStep::Pipeline { .. } => 0,
         };
         self.steps.iter().map(of_step).fold(drawn, u64::saturating_add)
     }
@@ -199,7 +243,7 @@ impl Transaction {
                 us.unsigned_abs()
             }
             UserStep::Sleep { us: Generator::Integer(range), .. } => range.high.unsigned_abs(),
-            UserStep::Sleep { .. } | UserStep::Send { .. } => 0,
+            UserStep::Sleep { .. } | UserStep::Send { .. } | UserStep::Pipeline { .. } => 0,
         };
         self.steps.iter().map(pause).fold(0, u64::saturating_add)
     }

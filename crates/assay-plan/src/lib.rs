@@ -62,4 +62,8 @@ pub use sysbench::is_script;
 pub use system_name::{parse_engine, parse_system, repository_login};
 pub use tests_glob::{name_matcher, select_of, select_tests};
 pub use url::{Password, Place, ServerUrl, parse_url};
-pub use workload::{ReadFile, UserFile, Workload, is_lua, lua_workload, read_workload};
+pub use workload::{
+    NamedFile, PGBENCH_SCRIPTS, ReadFile, ReadFileOf, ScriptOptions, UserFile, Workload,
+    WorkloadFile, is_lua, lua_workload, pgbench_script, read_workload, read_workload_files,
+    script_variable,
+};

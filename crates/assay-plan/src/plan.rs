@@ -4,7 +4,8 @@ use std::collections::HashSet;
 
 use assay_model::{
     CellId, Class, Counting, CpuPlacement, DataSet, Dialect, Experiment, IdKey, PgsqlVariant,
-    PlannedCell, Profiling, Setup, Study, Suite, SystemSpec, Test, UserData,
+    PlannedCell, Profiling, Setup, StatementMode, Study, Suite, SystemSpec, Test, UserData,
+    UserStep,
 };
 use assay_terms::Terms;
 use assay_workloads::OltpOptions;
@@ -158,8 +159,9 @@ fn check_counting(request: &Request, systems: &[PlannedSystem]) -> Result<(), Er
     }
 }
 
-/// Refuses a text in `CREATE TABLE` that not all systems can understand.
+/// Refuses a text in `CREATE TABLE`, and a way to send statements, that not all systems can understand.
 fn check_form(request: &Request, systems: &[PlannedSystem]) -> Result<(), Error> {
+    check_statements(request, systems)?;
     let is_postgres = |system: &PlannedSystem| system.spec.product.dialect() == Dialect::Postgres;
     let text = &request.oltp.create_table_options;
     if !text.is_empty() && systems.iter().any(is_postgres) && !systems.iter().all(is_postgres) {
@@ -288,7 +290,7 @@ fn refuse_shipped_options(request: &Request, effort: &Effort) -> Result<(), Erro
 }
 
 /// Checks that all systems can make the tables of a user's workload.
-fn check_tables(data: &UserData, systems: &[PlannedSystem]) -> Result<(), Error> {
+fn check_tables(data: &UserData, tests: &[Test], systems: &[PlannedSystem]) -> Result<(), Error> {
     for system in systems {
         if let Some(table) = data.lacks(system.spec.product.dialect()) {
             let (name, table) = (system.name.clone(), table.name.clone());
@@ -296,6 +298,11 @@ fn check_tables(data: &UserData, systems: &[PlannedSystem]) -> Result<(), Error>
                 return Err(Error::PostgresOnly { name, workload: data.name.clone() });
             }
             return Err(Error::LacksTable { name, table, workload: data.name.clone() });
+        }
+        let dialect = system.spec.product.dialect();
+        if let Some(test) = tests.iter().find(|test| !sends_something(test, dialect)) {
+            let (name, workload) = (system.name.clone(), test.name.clone());
+            return Err(Error::PostgresOnly { name, workload });
         }
     }
     Ok(())
@@ -314,9 +321,14 @@ fn setups_of(
     if own.is_some() || script.is_some() {
         refuse_shipped_options(request, effort)?;
     }
+    if script.is_some() && request.statements == StatementMode::Extended {
+        return Err(Error::Conflict(
+            "a Lua script prepares its statements or sends texts; `--db-ps-mode extended` is for scripts of pgbench",
+        ));
+    }
     Ok(match (own, script) {
         (Some(data), _) => {
-            check_tables(data, systems)?;
+            check_tables(data, tests, systems)?;
             setups_with(&setups, data.rows())
         }
         (None, Some(script)) => setups_with(&setups, script.rows()),
@@ -336,6 +348,31 @@ fn setups_with(setups: &[Setup], rows: u64) -> Vec<Setup> {
         }
     }
     own
+}
+
+/// Whether a user's test has a statement for servers of a dialect.
+fn sends_something(test: &Test, dialect: Dialect) -> bool {
+    let kinds = test.roles.iter().flat_map(|role| &role.script.mix);
+    kinds.flat_map(|kind| &kind.steps).any(|step| match step {
+        UserStep::Send { sql, .. } => sql.of(dialect).is_some(),
+        UserStep::Sleep { .. } | UserStep::Pipeline { .. } => false,
+    })
+}
+
+/// Refuses a way to send statements that a system's protocol does not have.
+fn check_statements(request: &Request, systems: &[PlannedSystem]) -> Result<(), Error> {
+    let is_other = |it: &&PlannedSystem| it.spec.product.dialect() != Dialect::Postgres;
+    match systems.iter().find(is_other) {
+        Some(system) if request.statements == StatementMode::Extended => {
+            let why = format!(
+                "only Postgres parses and executes in one message, and `{}` does not",
+                system.name
+            );
+            let value = request.statements.word().to_owned();
+            Err(Error::OutOfRange { option: "--db-ps-mode", value, why })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Orders the cells by data set. On each data set, every test runs at all client counts in turn, as published: writes

@@ -4,19 +4,22 @@
 //! its reader reads the option and the key of the same name in study files, and its place is the place in both.
 
 use assay_model::limits::ibench::{INDEXES, PARTITIONS, QUERY_S, TRANSACTION_S};
+use assay_model::limits::user::SCALE;
 use assay_model::{
     COUNT_THRESHOLD, Counting, CpuPlacement, IdKey, Preset, Profiling, StatementMode, Suite, Test,
     TestSet, Words as _,
 };
 use assay_options::{
-    client_counts, count, duration_text, one_of, parse_budget_s, parse_duration_s, parse_percent,
+    client_counts, count, duration_text, parse_budget_s, parse_duration_s, parse_percent,
     percent_text, switch, whole, whole_seconds, word,
 };
 use assay_workloads::{OltpOptions, oltp_tests, tests_of};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgAction, Args};
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::limits::{BLOCKS, CLIENTS, ROUNDS, ROWS, TABLES};
+use crate::workload::{ScriptOptions, script_variable};
 
 /// The headings of options in the help.
 const WORKLOAD: &str = "Workload";
@@ -58,10 +61,23 @@ pub struct Request {
     #[arg(long, value_parser = word::<Preset>(), default_value = Preset::default().word())]
     pub preset: Preset,
 
-    /// Measure your own tables and tests: a workload file, a pgbench script or a Lua script of sysbench
-    #[arg(long, value_name = "FILE", help_heading = WORKLOAD)]
+    /// Measure your own tables and tests: a workload file, a Lua script of sysbench, or scripts of pgbench, such as
+    /// `a.sql@3,b.sql` or the shipped `tpcb-like`
+    #[arg(long, value_name = "FILE,...", value_delimiter = ',', help_heading = WORKLOAD)]
     #[arg(conflicts_with_all = ["suite", "set", "tables", "rows", "id_key", "check"])]
-    pub workload: Option<String>,
+    #[serde(serialize_with = "one_or_more_texts")]
+    pub workload: Vec<String>,
+
+    /// Scale factor of the tables of pgbench scripts [default: 1]
+    #[arg(long, value_name = "N", value_parser = whole(SCALE))]
+    #[arg(allow_negative_numbers = true, help_heading = WORKLOAD, hide_short_help = true)]
+    pub scale: Option<u32>,
+
+    /// Define a variable for pgbench scripts
+    #[arg(long, short = 'D', value_name = "NAME=VALUE", value_parser = script_variable)]
+    #[arg(help_heading = WORKLOAD, hide_short_help = true)]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub define: Vec<String>,
 
     /// Option of the Lua script, such as `tables=4`; the words after `--` are such options too
     #[arg(long = "script-option", value_name = "NAME=VALUE", allow_hyphen_values = true)]
@@ -142,8 +158,10 @@ pub struct Request {
     #[arg(help_heading = EXPERIMENT, hide_short_help = true)]
     pub placement: Option<CpuPlacement>,
 
-    /// Whether statements are prepared on the server (`auto`) or sent as text (`disable`)
-    #[arg(long = "db-ps-mode", value_name = "MODE", value_parser = ps_mode(), default_value = "auto")]
+    /// Whether statements are prepared on the server (`auto`), sent as text (`disable`), or parsed and planned each
+    /// time with the values apart (`extended`, Postgres only); pgbench's words `prepared` and `simple` will do too
+    #[arg(long = "db-ps-mode", visible_alias = "protocol", short = 'M', value_name = "MODE")]
+    #[arg(value_parser = ps_mode(), default_value = "auto")]
     #[arg(help_heading = WORKLOAD, hide_short_help = true)]
     #[serde(skip_serializing_if = "is_default")]
     pub statements: StatementMode,
@@ -203,12 +221,25 @@ pub struct Request {
     pub accept_expired_index: bool,
 }
 
-/// The way in which statements are sent, by sysbench's words.
-pub fn ps_mode() -> impl clap::builder::TypedValueParser<Value = StatementMode> {
-    one_of(StatementMode::WORDS.iter().map(|&(mode, word, about)| match mode {
-        StatementMode::Prepared => (mode, "auto", word, about),
-        StatementMode::Text => (mode, "disable", word, about),
-    }))
+/// The way in which statements are sent, by the words of sysbench and of pgbench.
+pub fn ps_mode() -> impl TypedValueParser<Value = StatementMode> {
+    let words = |mode| match mode {
+        StatementMode::Prepared => ("auto", ["prepared", "named"]),
+        StatementMode::Text => ("disable", ["text", "simple"]),
+        StatementMode::Extended => ("extended", ["unnamed", "parsed"]),
+    };
+    let shown = StatementMode::WORDS.iter().map(move |&(mode, _, about)| {
+        let (word, aliases) = words(mode);
+        PossibleValue::new(word).aliases(aliases).help(about.trim().trim_end_matches('.'))
+    });
+    PossibleValuesParser::new(shown).map(move |typed: String| {
+        let is_typed = |mode| {
+            let (word, aliases) = words(mode);
+            word == typed || aliases.contains(&typed.as_str())
+        };
+        let mut modes = StatementMode::WORDS.iter().map(|(mode, ..)| *mode);
+        modes.find(|mode| is_typed(*mode)).unwrap_or_default()
+    })
 }
 
 /// Smallest change of interest, unless the user sets another.
@@ -251,6 +282,15 @@ fn one_or_more<S: Serializer>(counts: &Option<Vec<u32>>, to: S) -> Result<S::Ok,
     }
 }
 
+/// One text alone, and several as a list. None is left out.
+fn one_or_more_texts<S: Serializer>(texts: &[String], to: S) -> Result<S::Ok, S::Error> {
+    match texts {
+        [] => to.serialize_none(),
+        [text] => text.serialize(to),
+        texts => texts.serialize(to),
+    }
+}
+
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
@@ -260,6 +300,12 @@ impl Request {
     #[must_use]
     pub fn of_systems(systems: &[String]) -> Self {
         Self { systems: systems.iter().map(|words| SystemRequest::of(words)).collect(), ..usual() }
+    }
+
+    /// What it says of the scripts of its workload.
+    #[must_use]
+    pub fn script_options(&self) -> ScriptOptions {
+        ScriptOptions { scale: self.scale, define: self.define.clone() }
     }
 
     /// The tests to select from, unless there is a workload file.

@@ -151,7 +151,7 @@ impl<'p> Writer<'p> {
             for operation in self.event.operations() {
                 statement.clear();
                 match operation {
-                    Operation::Sleep(_) => {}
+                    Operation::Sleep(_) | Operation::Pipeline(_) => {}
                     Operation::Query { sql: text, .. } => push_statement(&mut sql, text),
                     Operation::Execute { statement: index, arguments } => {
                         let Some(it) = self.program.statements().get(index) else { continue };
@@ -178,6 +178,11 @@ impl<'p> Writer<'p> {
             }
             Argument::Int(value) => statement.extend_from_slice(value.to_string().as_bytes()),
             Argument::Text(value) => push_quoted(statement, self.dialect.has_escapes(), value),
+            Argument::Bare(value) => {
+                statement.push(b'(');
+                statement.extend_from_slice(value);
+                statement.push(b')');
+            }
             Argument::Kept(place) if known.contains(&place) => {
                 let name = match self.dialect {
                     Dialect::Postgres => format!(":'kept_{place}'"),

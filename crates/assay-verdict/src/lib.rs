@@ -36,6 +36,7 @@ mod rules;
 mod sample;
 mod samples;
 mod special;
+mod statements;
 mod step;
 mod steps;
 mod student;
@@ -78,6 +79,7 @@ pub use robust::{TRIM, median};
 pub use rules::{REPEATS_MIN, SMOKE_GROSS, threshold};
 pub use sample::{Fitness, Sample};
 pub use samples::{Samples, Standing};
+pub use statements::{StatementChange, statement_changes};
 pub use step::StepSummary;
 pub use steps::{LineSummary, MainStep, Step};
 pub use trend::{

@@ -128,6 +128,63 @@ impl Connection {
         }
     }
 
+    /// Prepares a statement to learn whether that can be done. Executions of it then parse and plan it again, with the
+    /// values apart from the text. For Postgres only.
+    ///
+    /// # Errors
+    /// As of [`Connection::prepare`].
+    pub fn parse_each_time(
+        &mut self,
+        sql: &str,
+        params: &[ParamType],
+    ) -> Result<StatementId, Error> {
+        match &mut self.session {
+            Session::MySql(_) => Err(Error::Usage("only Postgres parses and executes at once")),
+            Session::Postgres(session) => session.parse_each_time(&mut self.channel, sql, params),
+        }
+    }
+
+    /// Lets the execution of a prepared statement wait for [`Connection::send_pipeline`]. For Postgres only.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] where the parameters are not those that were prepared, or where too much waits.
+    pub fn queue(&mut self, id: StatementId, params: &[Param<'_>]) -> Result<(), Error> {
+        match &mut self.session {
+            Session::MySql(_) => Err(Error::Usage("only Postgres has pipelines")),
+            Session::Postgres(session) => session.queue(id, params),
+        }
+    }
+
+    /// Sends all executions that wait, and hands the reply to each to `take`. If one fails, the server carries out none
+    /// after it.
+    ///
+    /// # Errors
+    /// [`Error::Server`] of the statement that fails. After any other error the connection is lost.
+    pub fn send_pipeline(&mut self, take: &mut dyn FnMut(Reply)) -> Result<(), Error> {
+        match &mut self.session {
+            Session::MySql(_) => Err(Error::Usage("only Postgres has pipelines")),
+            Session::Postgres(session) => session.send_pipeline(&mut self.channel, take),
+        }
+    }
+
+    /// Forgets executions that wait.
+    pub fn forget_pipeline(&mut self) {
+        if let Session::Postgres(session) = &mut self.session {
+            session.forget_pipeline();
+        }
+    }
+
+    /// Runs several statements in one message and keeps every result that has columns, in order. For Postgres only.
+    ///
+    /// # Errors
+    /// As of [`Connection::query`].
+    pub fn query_all(&mut self, sql: &str) -> Result<Vec<ResultSet>, Error> {
+        match &mut self.session {
+            Session::MySql(_) => Err(Error::Usage("only Postgres gives several results")),
+            Session::Postgres(session) => session.query_all(&mut self.channel, sql),
+        }
+    }
+
     /// Executes a prepared statement and counts its reply: one write, one wait and, where the reply fits the buffer,
     /// one read. Does not allocate once the statement has run with its longest parameters.
     ///

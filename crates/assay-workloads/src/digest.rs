@@ -138,6 +138,7 @@ fn add_events(program: Arc<Program>, all: &mut Sha256) {
     for statement in program.statements() {
         all.update(match statement.mode {
             Mode::Prepared => "\nprepared ",
+            Mode::Extended => "\nextended ",
             Mode::Text => "\ntext ",
         });
         all.update(&statement.sql);
@@ -170,12 +171,13 @@ fn add_event(event: &EventBuf, all: &mut Sha256) {
                 all.update(format!("\n{statement} "));
                 arguments.for_each(|argument| match argument {
                     Argument::Int(value) => all.update(format!("{value} ")),
-                    Argument::Text(text) => all.update(text),
+                    Argument::Text(text) | Argument::Bare(text) => all.update(text),
                     Argument::Null => all.update("null "),
                     Argument::Kept(place) => all.update(format!("kept {place} ")),
                 });
             }
             Operation::Sleep(time) => all.update(format!("\nsleep {} us", time.as_micros())),
+            Operation::Pipeline(mark) => all.update(format!("\npipeline {mark:?}")),
         }
     }
 }

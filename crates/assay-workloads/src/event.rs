@@ -4,12 +4,13 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use assay_model::{Fill, Table};
+use assay_model::{Fill, PipelineMark, Table};
 
 use crate::decimal::{push_decimal, push_integer};
-use crate::expression::{Inputs, Number, evaluate};
+use crate::expression::{Inputs, evaluate};
 use crate::generate::Source;
 use crate::mix::{Kind, KindStep};
+use crate::number::Number;
 use crate::program::{Pattern, Program, Recipe};
 use crate::random::{Stream, mix, mix_word};
 use crate::value::Value;
@@ -28,6 +29,18 @@ pub struct EventBuf {
     rows_added: u64,
     /// Unused ids that all events so far have taken.
     ids_taken: u32,
+    /// What follows once the results of the operations so far are known.
+    rest: Option<Rest>,
+}
+
+/// The part of a user's event that depends on results.
+#[derive(Debug, Clone, Copy)]
+struct Rest {
+    key: u64,
+    /// The kind of the event.
+    kind: usize,
+    /// The place of its next step.
+    step: usize,
 }
 
 #[derive(Debug, Clone)]
@@ -35,6 +48,7 @@ enum Planned {
     Execute { statement: usize, values: Range<usize> },
     Query { statement: usize, bytes: Range<usize> },
     Sleep(Duration),
+    Pipeline(PipelineMark),
 }
 
 /// One operation of an event.
@@ -56,6 +70,8 @@ pub enum Operation<'a> {
     },
     /// Send nothing for some time.
     Sleep(Duration),
+    /// Begin or end a pipeline.
+    Pipeline(PipelineMark),
 }
 
 impl Operation<'_> {
@@ -64,7 +80,7 @@ impl Operation<'_> {
     pub fn statement(&self) -> Option<usize> {
         match self {
             Self::Execute { statement, .. } | Self::Query { statement, .. } => Some(*statement),
-            Self::Sleep(_) => None,
+            Self::Sleep(_) | Self::Pipeline(_) => None,
         }
     }
 }
@@ -76,6 +92,8 @@ pub enum Argument<'a> {
     Int(i64),
     /// Bound as a string.
     Text(&'a [u8]),
+    /// The same. In a statement that is sent as text, it stands without quotes: a number or a truth value.
+    Bare(&'a [u8]),
     /// No value.
     Null,
     /// A value that an earlier statement of the event returned, by its place in [`Statement::keep`]; NULL if there was
@@ -99,6 +117,7 @@ impl<'a> Iterator for Arguments<'a> {
         self.values.next().map(|value| match value {
             Value::Int(value) => Argument::Int(*value),
             Value::Text(range) | Value::Rows(range) => Argument::Text(&self.bytes[range.clone()]),
+            Value::Computed(_, range) => Argument::Bare(&self.bytes[range.clone()]),
             Value::Null => Argument::Null,
             Value::Kept(place) => Argument::Kept(*place),
         })
@@ -126,6 +145,7 @@ impl EventBuf {
                 Operation::Query { statement: *statement, sql: &self.bytes[bytes.clone()] }
             }
             Planned::Sleep(time) => Operation::Sleep(*time),
+            Planned::Pipeline(mark) => Operation::Pipeline(*mark),
         })
     }
 
@@ -139,17 +159,19 @@ impl EventBuf {
         &mut self.variables
     }
 
-    /// A variable as a number. A value that a statement is to return is none.
-    fn number(&self, variable: u32) -> Number {
-        match self.variables.get(variable as usize) {
-            Some(Value::Int(value)) => Number::Integer(*value),
-            Some(Value::Text(range)) => {
-                let text =
-                    self.bytes.get(range.clone()).and_then(|it| std::str::from_utf8(it).ok());
-                text.map_or(Number::Null, Number::read)
+    /// A variable as a number, given what statements have returned so far.
+    fn number(&self, variable: u32, kept: &[Option<Vec<u8>>]) -> Number {
+        let read = |text: &[u8]| std::str::from_utf8(text).ok().and_then(Number::of_text);
+        let found = match self.variables.get(variable as usize) {
+            Some(Value::Int(value)) => Some(Number::Integer(*value)),
+            Some(Value::Computed(value, _)) => Some(*value),
+            Some(Value::Text(range)) => self.bytes.get(range.clone()).and_then(read),
+            Some(Value::Kept(place)) => {
+                kept.get(*place as usize).and_then(Option::as_deref).and_then(read)
             }
-            Some(Value::Rows(_) | Value::Null | Value::Kept(_)) | None => Number::Null,
-        }
+            Some(Value::Rows(_) | Value::Null) | None => None,
+        };
+        found.unwrap_or(Number::Null)
     }
 
     /// Adds the execution of a statement with these variables as parameters.
@@ -176,7 +198,7 @@ impl EventBuf {
                 Value::Int(value) => push_integer(&mut self.bytes, *value),
                 Value::Null | Value::Kept(_) => self.bytes.extend_from_slice(b"NULL"),
                 Value::Rows(range) => self.bytes.extend_from_within(range.clone()),
-                Value::Text(range) => {
+                Value::Text(range) | Value::Computed(_, range) => {
                     self.bytes.push(b'\'');
                     self.bytes.extend_from_within(range.clone());
                     self.bytes.push(b'\'');
@@ -214,8 +236,15 @@ impl EventBuf {
         self.values.clear();
         self.bytes.clear();
         self.variables.clear();
+        self.rest = None;
     }
 }
+
+/// The longest pause whose length is computed, microseconds.
+const SLEEP_MAX_US: i64 = 60_000_000;
+
+/// Stands for variables that are computed from results among what random values depend on.
+const LATE: u64 = u64::MAX;
 
 /// A permutation of the numbers below 2³¹ that looks random: quadratic residues modulo a prime (Jeff Preshing), here
 /// 2³¹ − 1, as sysbench makes unique numbers of 32 bits.
@@ -357,26 +386,60 @@ impl Draws<'_> {
 }
 
 impl Client {
+    /// Replaces the operations of a user's event by those that depend on the results of the operations before; false
+    /// if there are none. `kept` has what statements have returned, by place.
+    pub fn write_rest(&self, kept: &[Option<Vec<u8>>], event: &mut EventBuf) -> bool {
+        let Some(Rest { key, kind: number, step }) = event.rest.take() else { return false };
+        let Some(kind) = self.program.mix.get(number) else { return false };
+        event.operations.clear();
+        event.values.clear();
+        for variable in kind.late.iter().filter(|it| it.before == step).flat_map(|it| &it.variables)
+        {
+            let Some(Some(source)) = kind.variables.get(*variable as usize) else { continue };
+            let mut stream = Stream::new(mix(mix(key, LATE), (*variable).into()));
+            let value = self.value(source, &mut stream, kept, event);
+            if let Some(variable) = event.variables.get_mut(*variable as usize) {
+                *variable = value;
+            }
+        }
+        self.write_steps(number, step, key, event);
+        true
+    }
+
     /// Writes an event of one of the kinds. What is drawn depends on the event and the step alone: a dialect that skips
     /// a step, or uses variables in another order, draws the same values in all others.
     fn write_own(&self, key: u64, event: &mut EventBuf) {
         let mut stream = Stream::new(key);
         let unit = stream.unit();
         let kinds = &self.program.mix;
-        let at = kinds.partition_point(|kind| kind.up_to <= unit);
-        let Some(kind) = kinds.get(at).or(kinds.last()) else { return };
+        let at =
+            kinds.partition_point(|kind| kind.up_to <= unit).min(kinds.len().saturating_sub(1));
+        let Some(kind) = kinds.get(at) else { return };
         for (number, source) in (0..).zip(&kind.variables) {
             let value = match source {
-                Some(source) => self.value(source, &mut stream, event),
                 None => Value::Kept(number),
+                Some(Source::Computed(_)) if kind.is_late(number) => Value::Null,
+                Some(source) => self.value(source, &mut stream, &[], event),
             };
             event.variables().push(value);
         }
-        for step in &kind.steps {
+        self.write_steps(at, 0, key, event);
+    }
+
+    /// Writes the steps of an event from one of them on, up to one that depends on results.
+    fn write_steps(&self, number: usize, first: usize, key: u64, event: &mut EventBuf) {
+        let Some(kind) = self.program.mix.get(number) else { return };
+        for (at, step) in kind.steps.iter().enumerate().skip(first) {
+            if at > first && kind.late.iter().any(|late| late.before == at) {
+                event.rest = Some(Rest { key, kind: number, step: at });
+                return;
+            }
+            if let Some(when) = step.when()
+                && event.number(when, &[]) != Number::Boolean(true)
+            {
+                continue;
+            }
             match step {
-                KindStep::Send { when: Some(when), .. }
-                | KindStep::Sleep { when: Some(when), .. }
-                    if event.number(*when).truth() != Some(true) => {}
                 KindStep::Send { step, statement, variables, times, .. } => {
                     event.execute_with(*statement, variables);
                     if *times > 1 {
@@ -386,20 +449,31 @@ impl Client {
                 }
                 KindStep::Sleep { step, us, .. } => {
                     let mut stream = Stream::new(mix(key, 1 + *step));
-                    if let Value::Int(us) = us.value(0, &mut stream, event.bytes()) {
-                        event.sleep(us.unsigned_abs());
+                    let us = match us {
+                        Source::Computed(_) => self.value(us, &mut stream, &[], event),
+                        us => us.value(0, &mut stream, event.bytes()),
+                    };
+                    if let Value::Int(us) = us {
+                        event.sleep(us.clamp(0, SLEEP_MAX_US).unsigned_abs());
                     }
                 }
+                KindStep::Pipeline { mark, .. } => event.operations.push(Planned::Pipeline(*mark)),
             }
         }
     }
 
     /// The next value of a variable, which may depend on those before it.
-    fn value(&self, source: &Source, stream: &mut Stream, event: &mut EventBuf) -> Value {
+    fn value(
+        &self,
+        source: &Source,
+        stream: &mut Stream,
+        kept: &[Option<Vec<u8>>],
+        event: &mut EventBuf,
+    ) -> Value {
         let Source::Computed(terms) = source else {
             return source.value(0, stream, event.bytes());
         };
-        let variable = |number| event.number(number);
+        let variable = |number| event.number(number, kept);
         let inputs = Inputs { variable: &variable, client: self.number, seed: self.seed };
         match evaluate(terms, &inputs, stream) {
             Number::Integer(value) => Value::Int(value),
@@ -407,7 +481,7 @@ impl Client {
             value @ (Number::Real(_) | Number::Boolean(_)) => {
                 let start = event.bytes.len();
                 event.bytes.extend_from_slice(value.to_string().as_bytes());
-                Value::Text(start..event.bytes.len())
+                Value::Computed(value, start..event.bytes.len())
             }
         }
     }
@@ -430,7 +504,7 @@ impl Client {
                 let Some(Some(source)) = kind.variables.get(*number as usize) else { continue };
                 // The same again where a variable is used twice.
                 let key = mix(mix(key, time.into()), (*number).into());
-                let value = self.value(source, &mut Stream::new(key), event);
+                let value = self.value(source, &mut Stream::new(key), &[], event);
                 if let Some(variable) = event.variables().get_mut(*number as usize) {
                     *variable = value;
                 }

@@ -6,20 +6,9 @@ use std::f64::consts::TAU;
 use assay_model::{Distribution, Function, Term};
 
 use crate::distribution::Sampler;
+use crate::number::Number;
+use crate::permute::permuted;
 use crate::random::Stream;
-
-/// The value of an expression.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Number {
-    /// A whole number.
-    Integer(i64),
-    /// A number with decimals.
-    Real(f64),
-    /// A truth value.
-    Boolean(bool),
-    /// No value: also what cannot be computed, such as a division by zero.
-    Null,
-}
 
 /// What an expression may refer to.
 pub(crate) struct Inputs<'a> {
@@ -66,26 +55,25 @@ pub(crate) fn evaluate(terms: &[Term], inputs: &Inputs<'_>, stream: &mut Stream)
 fn call(function: Function, operands: &[Number], stream: &mut Stream) -> Number {
     use Number::{Boolean, Null};
     match (function, operands) {
-        (Function::Or, &[a, b]) => match (a.truth(), b.truth()) {
-            (Some(true), _) | (_, Some(true)) => Boolean(true),
-            (Some(false), Some(false)) => Boolean(false),
-            _ => Null,
-        },
-        (Function::And, &[a, b]) => match (a.truth(), b.truth()) {
-            (Some(false), _) | (_, Some(false)) => Boolean(false),
-            (Some(true), Some(true)) => Boolean(true),
-            _ => Null,
-        },
-        (Function::Not, &[a]) => a.truth().map_or(Null, |a| Boolean(!a)),
+        // The second operand matters only if the first one does not decide, and NULL decides.
+        (Function::Or, &[Boolean(true), _]) => Boolean(true),
+        (Function::And, &[Boolean(false), _]) => Boolean(false),
+        (Function::Or, &[Boolean(false), b @ Boolean(_)])
+        | (Function::And, &[Boolean(true), b @ Boolean(_)]) => b,
+        (Function::Not, &[Boolean(a)]) => Boolean(!a),
         (Function::IsNull, &[a]) => Boolean(a == Null),
-        (Function::IsTrue, &[a]) => Boolean(a.truth() == Some(true)),
-        (Function::IsFalse, &[a]) => Boolean(a.truth() == Some(false)),
+        (Function::IsTrue, &[a]) => Boolean(a == Boolean(true)),
+        (Function::IsFalse, &[a]) => Boolean(a == Boolean(false)),
         (Function::Case, operands) => case(operands),
-        (Function::Greatest, [first, rest @ ..]) => extreme(*first, rest, Ordering::Greater),
-        (Function::Least, [first, rest @ ..]) => extreme(*first, rest, Ordering::Less),
         (_, operands) if operands.contains(&Null) => Null,
+        (Function::Greatest, operands) => extreme(operands, Ordering::Greater),
+        (Function::Least, operands) => extreme(operands, Ordering::Less),
         (_, &[a]) => of_one(function, a),
         (_, &[a, b]) => of_two(function, a, b, stream),
+        (Function::Permute, &[value, size, seed]) => {
+            let operands = value.integer().zip(size.integer()).zip(seed.integer());
+            whole(operands.and_then(|((value, size), seed)| permuted(value, size, seed)))
+        }
         (_, &[low, high, parameter]) => {
             let ends = low.integer().zip(high.integer()).filter(|(low, high)| low <= high);
             let drawn = ends.zip(parameter.real()).and_then(|((low, high), parameter)| {
@@ -98,10 +86,11 @@ fn call(function: Function, operands: &[Number], stream: &mut Stream) -> Number 
 }
 
 fn of_one(function: Function, a: Number) -> Number {
-    let real = |of: fn(f64) -> f64| a.real().map_or(Number::Null, |a| finite(of(a)));
+    let real = |of: fn(f64) -> f64| a.real().map_or(Number::Null, |a| Number::Real(of(a)));
     match (function, a) {
-        (Function::BitNot, _) => a.integer().map_or(Number::Null, |a| Number::Integer(!a)),
-        (Function::Abs, Number::Integer(a)) => whole(a.checked_abs()),
+        (Function::BitNot, _) => whole(a.integer().map(|a| !a)),
+        // The smallest number has no counterpart.
+        (Function::Abs, Number::Integer(a)) => Number::Integer(a.wrapping_abs()),
         (Function::Abs, _) => real(f64::abs),
         (Function::Double, _) => real(|a| a),
         (Function::Exp, _) => real(f64::exp),
@@ -117,24 +106,27 @@ fn of_two(function: Function, a: Number, b: Number, stream: &mut Stream) -> Numb
         && let Some((a, b)) = a.real().zip(b.real())
     {
         match function {
-            Function::Add => return finite(a + b),
-            Function::Subtract => return finite(a - b),
-            Function::Multiply => return finite(a * b),
-            Function::Divide => return finite(a / b),
+            Function::Add => return Number::Real(a + b),
+            Function::Subtract => return Number::Real(a - b),
+            Function::Multiply => return Number::Real(a * b),
+            Function::Divide => return Number::Real(a / b),
             _ => {}
         }
     }
+    let is = |wanted: &[Ordering]| match a.compare(b) {
+        Some(order) => Number::Boolean(order.is_some_and(|order| wanted.contains(&order))),
+        None => Number::Null,
+    };
     match function {
-        Function::Less => Number::Boolean(a.compare(b) == Some(Ordering::Less)),
-        Function::LessOrEqual => {
-            Number::Boolean(matches!(a.compare(b), Some(Ordering::Less | Ordering::Equal)))
+        Function::Less => is(&[Ordering::Less]),
+        Function::LessOrEqual => is(&[Ordering::Less, Ordering::Equal]),
+        Function::Equal => is(&[Ordering::Equal]),
+        Function::Power => {
+            a.real().zip(b.real()).map_or(Number::Null, |(a, b)| Number::Real(a.powf(b)))
         }
-        Function::Equal => Number::Boolean(a.compare(b) == Some(Ordering::Equal)),
-        Function::Power => a.real().zip(b.real()).map_or(Number::Null, |(a, b)| finite(a.powf(b))),
-        _ => match a.integer().zip(b.integer()) {
-            Some((a, b)) => whole(of_integers(function, a, b, stream)),
-            None => Number::Null,
-        },
+        _ => whole(
+            a.integer().zip(b.integer()).and_then(|(a, b)| of_integers(function, a, b, stream)),
+        ),
     }
 }
 
@@ -184,7 +176,7 @@ fn draw(
             };
             (deviation + parameter) / (2.0 * parameter)
         }
-        Function::RandomZipfian if parameter > 1.0 => {
+        Function::RandomZipfian if (1.001..=1000.0).contains(&parameter) => {
             let draw = Distribution::Zipfian { s: parameter.min(S_MAX) };
             let size = high.abs_diff(low).saturating_add(1);
             return Some(low.saturating_add_unsigned(Sampler::of_size(draw, size).offset(stream)));
@@ -202,25 +194,30 @@ fn between(low: i64, high: i64, share: f64) -> i64 {
 
 fn case(operands: &[Number]) -> Number {
     let mut pairs = operands.chunks_exact(2);
-    let taken = pairs.find(|pair| pair.first().and_then(|it| it.truth()) == Some(true));
+    let taken = pairs.find(|pair| pair.first().is_some_and(|it| it.holds()));
     let otherwise = operands.chunks_exact(2).remainder().first();
     taken.and_then(|pair| pair.get(1)).or(otherwise).copied().unwrap_or(Number::Null)
 }
 
-fn extreme(first: Number, rest: &[Number], wanted: Ordering) -> Number {
-    rest.iter().fold(first, |best, it| match it.compare(best) {
+/// The largest or the smallest number. One with decimals makes all of them such numbers.
+fn extreme(operands: &[Number], wanted: Ordering) -> Number {
+    let has_decimals = operands.iter().any(|it| matches!(it, Number::Real(_)));
+    let alike = |it: &Number| match it.real() {
         None => Number::Null,
-        Some(order) if order == wanted => *it,
+        Some(value) if has_decimals => Number::Real(value),
+        Some(_) => *it,
+    };
+    let mut alike = operands.iter().map(alike);
+    let first = alike.next().unwrap_or(Number::Null);
+    alike.fold(first, |best, it| match it.compare(best) {
+        None => Number::Null,
+        Some(order) if order == Some(wanted) => it,
         Some(_) => best,
     })
 }
 
 fn whole(value: Option<i64>) -> Number {
     value.map_or(Number::Null, Number::Integer)
-}
-
-fn finite(value: f64) -> Number {
-    if value.is_finite() { Number::Real(value) } else { Number::Null }
 }
 
 const FNV_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
@@ -243,67 +240,6 @@ fn murmur2(value: i64, seed: u64) -> i64 {
     hash = (hash ^ key).wrapping_mul(MURMUR_FACTOR);
     hash = (hash ^ (hash >> SHIFT)).wrapping_mul(MURMUR_FACTOR);
     (hash ^ (hash >> SHIFT)) as i64
-}
-
-impl std::fmt::Display for Number {
-    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Integer(value) => value.fmt(to),
-            Self::Real(value) => value.fmt(to),
-            Self::Boolean(value) => value.fmt(to),
-            Self::Null => to.write_str("NULL"),
-        }
-    }
-}
-
-impl Number {
-    /// What [`Number::Real`] and [`Number::Boolean`] are as text.
-    pub(crate) fn read(text: &str) -> Self {
-        match text {
-            "true" => Self::Boolean(true),
-            "false" => Self::Boolean(false),
-            _ => text.parse().map_or(Self::Null, Self::Real),
-        }
-    }
-
-    /// Whether a condition is true; `None` for NULL. Numbers other than zero are true, as in pgbench's conditions.
-    pub(crate) fn truth(self) -> Option<bool> {
-        match self {
-            Self::Boolean(value) => Some(value),
-            Self::Integer(value) => Some(value != 0),
-            Self::Real(value) => Some(value != 0.0),
-            Self::Null => None,
-        }
-    }
-
-    fn integer(self) -> Option<i64> {
-        /// Two to the power of 63.
-        const END: f64 = 9_223_372_036_854_775_808.0;
-        match self {
-            Self::Integer(value) => Some(value),
-            Self::Real(value) => {
-                let rounded = value.round_ties_even();
-                (-END..END).contains(&rounded).then_some(rounded as i64)
-            }
-            Self::Boolean(_) | Self::Null => None,
-        }
-    }
-
-    fn real(self) -> Option<f64> {
-        match self {
-            Self::Integer(value) => Some(value as f64),
-            Self::Real(value) => Some(value),
-            Self::Boolean(_) | Self::Null => None,
-        }
-    }
-
-    fn compare(self, other: Self) -> Option<Ordering> {
-        match (self, other) {
-            (Self::Integer(a), Self::Integer(b)) => Some(a.cmp(&b)),
-            (Self::Boolean(a), Self::Boolean(b)) => Some(a.cmp(&b)),
-            _ => self.real()?.partial_cmp(&other.real()?),
-        }
-    }
 }
 
 #[cfg(test)]

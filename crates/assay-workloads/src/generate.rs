@@ -15,6 +15,7 @@ pub(crate) enum Source {
     Constant(Scalar),
     Sequence {
         first: i64,
+        each: u32,
     },
     Integer(Integers),
     Decimal {
@@ -64,7 +65,9 @@ impl Source {
     pub(crate) fn new(generator: &Generator) -> Self {
         match generator {
             Generator::Constant(value) => Self::Constant(value.clone()),
-            Generator::Sequence { first } => Self::Sequence { first: *first },
+            Generator::Sequence { first, each } => {
+                Self::Sequence { first: *first, each: (*each).max(1) }
+            }
             Generator::Integer(range) => Self::Integer(Integers::new(*range)),
             Generator::Decimal { range, decimals } => {
                 Self::Decimal { integers: Integers::new(*range), decimals: *decimals }
@@ -92,7 +95,9 @@ impl Source {
             Self::Constant(value) => return scalar(value, bytes),
             // Only an event knows the other variables.
             Self::Computed(_) => return Value::Null,
-            Self::Sequence { first } => return Value::Int(first.wrapping_add_unsigned(row)),
+            Self::Sequence { first, each } => {
+                return Value::Int(first.wrapping_add_unsigned(row / u64::from(*each)));
+            }
             Self::Integer(integers) => return Value::Int(integers.draw(stream)),
             Self::Decimal { integers, decimals } => {
                 push_scaled(bytes, integers.draw(stream), *decimals);
@@ -249,7 +254,7 @@ mod tests {
         let (source, mut stream, mut bytes) = (Source::new(generator), Stream::new(7), Vec::new());
         let mut value = |row| match source.value(row, &mut stream, &mut bytes) {
             Value::Int(number) => number.to_string(),
-            Value::Text(range) | Value::Rows(range) => {
+            Value::Text(range) | Value::Rows(range) | Value::Computed(_, range) => {
                 String::from_utf8(bytes[range].to_vec()).unwrap()
             }
             Value::Null | Value::Kept(_) => "NULL".to_owned(),
@@ -263,7 +268,8 @@ mod tests {
 
     #[test]
     fn sequences_follow_the_rows() {
-        assert_eq!(drawn(&Generator::Sequence { first: -1 }, 3), ["-1", "0", "1"]);
+        assert_eq!(drawn(&Generator::Sequence { first: -1, each: 1 }, 3), ["-1", "0", "1"]);
+        assert_eq!(drawn(&Generator::Sequence { first: 1, each: 2 }, 5), ["1", "1", "2", "2", "3"]);
         let times = Generator::TimeSequence { first_s: 1_767_225_599, step_ms: 500 };
         assert_eq!(
             drawn(&times, 3),

@@ -17,9 +17,11 @@ mod generate;
 mod ibench;
 mod micro;
 mod mix;
+mod number;
 mod oltp;
 mod oltp_options;
 mod outline;
+mod permute;
 mod program;
 mod random;
 mod repeat;
@@ -38,12 +40,13 @@ pub use content::{ContentQuery, content_query, row_checksum, user_row_checksum};
 pub use csv_rows::{CsvError, CsvRows};
 pub use draws::Draws;
 pub use event::{Argument, Arguments, Client, EventBuf, Operation};
-pub use expression::{Number, constant};
+pub use expression::constant;
 pub use ibench::{
     IbenchQueryText, IbenchRows, IbenchSizes, IbenchStatement, IbenchTable, Ids, Pace, RandomText,
     ibench_statements, ibench_steps,
 };
 pub use micro::{WARMS_LOAD, WARMS_READS, published_test, test_by_name, tests_of};
+pub use number::Number;
 pub use oltp::{OLTP_SCRIPTS, oltp_tests};
 pub use oltp_options::{HEADING as OLTP_HEADING, OltpOptions};
 pub use outline::{outline, outline_of};

@@ -1,6 +1,8 @@
 //! The kinds of events of a user's workload, bound to the statements of a dialect.
 
-use assay_model::{Dialect, Generator, Scalar, Sql, StatementMode, Transaction, UserStep};
+use assay_model::{
+    Dialect, Generator, PipelineMark, Scalar, Sending, Sql, Term, Transaction, UserStep,
+};
 
 use crate::generate::Source;
 use crate::statement::{Mode, ParamType, Statement};
@@ -13,6 +15,16 @@ pub(crate) struct Kind {
     /// The variables. Those without a source are taken from results.
     pub(crate) variables: Vec<Option<Source>>,
     pub(crate) steps: Vec<KindStep>,
+    /// The variables that are computed from results, by the step before which they are.
+    pub(crate) late: Vec<Late>,
+}
+
+/// Variables that are computed from results of earlier steps.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Late {
+    /// The place among the steps of the one before which they are computed.
+    pub(crate) before: usize,
+    pub(crate) variables: Vec<u32>,
 }
 
 /// A step of an event, bound to its statement.
@@ -33,48 +45,105 @@ pub(crate) enum KindStep {
         us: Source,
         when: Option<u32>,
     },
+    Pipeline {
+        mark: PipelineMark,
+        when: Option<u32>,
+    },
+}
+
+impl Kind {
+    /// Whether a variable is computed only when results are known.
+    pub(crate) fn is_late(&self, variable: u32) -> bool {
+        self.late.iter().any(|late| late.variables.contains(&variable))
+    }
+}
+
+impl KindStep {
+    /// The variable that must be true for the step, if there is one.
+    pub(crate) fn when(&self) -> Option<u32> {
+        match self {
+            Self::Send { when, .. } | Self::Sleep { when, .. } | Self::Pipeline { when, .. } => {
+                *when
+            }
+        }
+    }
 }
 
 /// The kinds of events, whose statements are added to those of the program.
 pub(crate) fn kinds(
     dialect: Dialect,
     mix: &[Transaction],
-    mode: StatementMode,
+    mode: Mode,
     statements: &mut Vec<Statement>,
 ) -> Vec<Kind> {
     let total: f64 = mix.iter().map(|kind| kind.weight).sum();
     let mut up_to = 0.0;
-    let bind = |kind: &Transaction| {
+    let bind = |(number, kind): (u32, &Transaction)| {
         up_to += kind.weight / total;
         let variables = kind.variables.iter().map(|it| it.values.as_ref());
-        let steps = (0..).zip(&kind.steps).filter_map(|(number, step)| match step {
+        let steps = (0..).zip(&kind.steps).filter_map(|(step, it)| match it {
             UserStep::Sleep { us, when } => {
-                Some(KindStep::Sleep { step: number, us: Source::new(us), when: *when })
+                Some(KindStep::Sleep { step: step.into(), us: Source::new(us), when: *when })
             }
-            UserStep::Send { sql, times, keep, when } => {
+            UserStep::Pipeline { mark, when } => {
+                Some(KindStep::Pipeline { mark: *mark, when: *when })
+            }
+            UserStep::Send { sql, times, keep, sending, when } => {
                 let sql = sql.of(dialect)?;
-                statements.push(statement(dialect, kind, sql, keep, mode));
+                let bound = statement(dialect, kind, sql, mode);
+                // Only results that come as text can be used in other statements.
+                let mode =
+                    if keep.is_empty() && sending.is_usual() { bound.mode } else { Mode::Text };
+                let (keep, sending) = (keep.clone(), *sending);
+                statements.push(Statement { mode, keep, sending, place: (number, step), ..bound });
                 let statement = statements.len() - 1;
                 let (variables, times, when) = (sql.variables.clone(), *times, *when);
-                Some(KindStep::Send { step: number, statement, variables, times, when })
+                Some(KindStep::Send { step: step.into(), statement, variables, times, when })
             }
         });
+        let steps: Vec<KindStep> = steps.collect();
         Kind {
             up_to,
+            late: late(kind, &steps, statements),
             variables: variables.map(|values| values.map(Source::new)).collect(),
-            steps: steps.collect(),
+            steps,
         }
     };
-    mix.iter().map(bind).collect()
+    (0..).zip(mix).map(bind).collect()
 }
 
-fn statement(
-    dialect: Dialect,
-    kind: &Transaction,
-    sql: &Sql,
-    keep: &[u32],
-    mode: StatementMode,
-) -> Statement {
+/// The variables that depend on results, in the order in which they can be computed.
+fn late(kind: &Transaction, steps: &[KindStep], statements: &[Statement]) -> Vec<Late> {
+    // The place after the step whose result a variable is, or depends on.
+    let mut after: Vec<Option<usize>> = vec![None; kind.variables.len()];
+    for (place, step) in (1..).zip(steps) {
+        let KindStep::Send { statement, .. } = step else { continue };
+        for variable in statements.get(*statement).iter().flat_map(|it| &it.keep) {
+            if let Some(after) = after.get_mut(*variable as usize) {
+                *after = Some(place);
+            }
+        }
+    }
+    let mut all: Vec<Late> = Vec::new();
+    for (number, variable) in (0_u32..).zip(&kind.variables) {
+        let Some(Generator::Computed(terms)) = &variable.values else { continue };
+        let used = terms.iter().filter_map(|term| match term {
+            Term::Variable(used) => *after.get(*used as usize)?,
+            _ => None,
+        });
+        let Some(before) = used.max() else { continue };
+        if let Some(after) = after.get_mut(number as usize) {
+            *after = Some(before);
+        }
+        match all.iter_mut().find(|late| late.before == before) {
+            Some(late) => late.variables.push(number),
+            None => all.push(Late { before, variables: vec![number] }),
+        }
+    }
+    all
+}
+
+fn statement(dialect: Dialect, kind: &Transaction, sql: &Sql, mode: Mode) -> Statement {
     let values = |number: &u32| kind.variables.get(*number as usize)?.values.as_ref();
     let param = |number| match dialect {
         Dialect::Postgres => ParamType::Inferred,
@@ -87,14 +156,11 @@ fn statement(
     Statement {
         sql: sql.with_marks(mark),
         params: sql.variables.iter().map(param).collect(),
-        // Only results that come as text can be used in other statements.
-        mode: if keep.is_empty() && mode == StatementMode::Prepared {
-            Mode::Prepared
-        } else {
-            Mode::Text
-        },
+        mode,
         pieces: sql.pieces.clone(),
-        keep: keep.to_vec(),
+        keep: Vec::new(),
+        sending: Sending::Alone,
+        place: (0, 0),
     }
 }
 

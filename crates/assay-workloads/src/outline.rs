@@ -1,6 +1,6 @@
 //! The statements of a test, for people.
 
-use assay_model::{Definition, Dialect, Schema, UserStep};
+use assay_model::{Definition, Dialect, PipelineMark, Schema, UserStep};
 
 /// The statements of one event on MariaDB and MySQL in order, with `?` for parameters, on a table `sbtest`. Repeated
 /// statements are listed once, and long lists are shortened. Those of a user's test are listed by kind of event.
@@ -39,6 +39,9 @@ fn user_step(step: &UserStep, dialect: Dialect) -> String {
             text.split_whitespace().collect::<Vec<_>>().join(" ")
         }
         UserStep::Sleep { .. } => "a pause".to_owned(),
+        UserStep::Pipeline { mark: PipelineMark::Start, .. } => "a pipeline begins".to_owned(),
+        UserStep::Pipeline { mark: PipelineMark::Sync, .. } => "the pipeline is sent".to_owned(),
+        UserStep::Pipeline { mark: PipelineMark::End, .. } => "the pipeline ends".to_owned(),
     }
 }
 

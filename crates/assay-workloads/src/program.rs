@@ -1,7 +1,8 @@
 //! A test prepared for one dialect and one setup: its statements and the recipe of its events.
 
 use assay_model::{
-    Definition, Dialect, Distribution, Fill, Scratch, Setup, StatementMode, Step, Table, Test,
+    Definition, Dialect, Distribution, Fill, Scratch, Sending, Setup, StatementMode, Step, Table,
+    Test,
 };
 
 use crate::distribution::Sampler;
@@ -23,6 +24,8 @@ pub struct Program {
     /// The kinds of events of a user's workload; empty for all others, which have a recipe.
     pub(crate) mix: Vec<Kind>,
     statements: Vec<Statement>,
+    /// How statements are sent that need not be text.
+    sent: Mode,
 }
 
 /// A step bound to the statements it uses.
@@ -77,13 +80,14 @@ impl Program {
             scratch: script.and_then(|script| script.scratch.clone()),
             mix: Vec::new(),
             statements: Vec::new(),
+            sent: mode_of(statements),
         };
         for step in script.iter().flat_map(|script| &script.steps) {
             let as_text = step.text || statements == StatementMode::Text;
             program.add(dialect, step, as_text);
         }
         if let Some(script) = script {
-            program.mix = kinds(dialect, &script.mix, statements, &mut program.statements);
+            program.mix = kinds(dialect, &script.mix, program.sent, &mut program.statements);
         }
         program
     }
@@ -92,6 +96,13 @@ impl Program {
     #[must_use]
     pub fn is_own(&self) -> bool {
         !self.mix.is_empty()
+    }
+
+    /// Whether a user's events compute values from what their statements returned, so that nobody knows an event
+    /// beforehand.
+    #[must_use]
+    pub fn computes_from_results(&self) -> bool {
+        self.mix.iter().any(|kind| !kind.late.is_empty())
     }
 
     /// Whether its events add rows to a table of the client's own.
@@ -103,6 +114,14 @@ impl Program {
     #[must_use]
     pub fn statements(&self) -> &[Statement] {
         &self.statements
+    }
+
+    /// Where a user's test has each of the statements, if they are few but not one: the numbers of the kind of events
+    /// and of the step.
+    #[must_use]
+    pub fn places(&self) -> Vec<(u32, u32)> {
+        let is_timed = self.is_own() && TIMED.contains(&self.statements.len());
+        self.statements.iter().filter(|_| is_timed).map(|it| it.place).collect()
     }
 
     /// The tables to which it adds rows with unused ids. Before it runs, they must have none with a negative id.
@@ -134,7 +153,7 @@ impl Program {
             patterns: as_text.then(|| texts.iter().map(|text| Pattern::new(text)).collect()),
             fill: step.fill.clone(),
         });
-        let mode = if as_text { Mode::Text } else { Mode::Prepared };
+        let mode = if as_text { Mode::Text } else { self.sent };
         let params: Vec<ParamType> = step.fill.iter().flat_map(param_types).collect();
         self.statements.extend(texts.into_iter().map(|text| Statement {
             sql: if dialect == Dialect::Postgres { number_marks(&text) } else { text },
@@ -142,7 +161,21 @@ impl Program {
             mode,
             pieces: Vec::new(),
             keep: Vec::new(),
+            sending: Sending::Alone,
+            place: (0, 0),
         }));
+    }
+}
+
+/// Numbers of statements that are timed one by one. More would take more room than their slices.
+const TIMED: std::ops::RangeInclusive<usize> = 2..=100;
+
+/// How statements are sent that need not be text.
+fn mode_of(statements: StatementMode) -> Mode {
+    match statements {
+        StatementMode::Prepared => Mode::Prepared,
+        StatementMode::Text => Mode::Text,
+        StatementMode::Extended => Mode::Extended,
     }
 }
 

@@ -145,8 +145,11 @@ pub fn quoted_use(
 /// The place of a backslash that no statement has: outside strings, quoted names and comments.
 #[must_use]
 pub fn backslash(text: &str, syntax: Dialect) -> Option<usize> {
-    let found = marks(text, syntax, |rest| rest.starts_with('\\').then_some(1));
-    found.first().map(|place| place.start)
+    let mut at = 0;
+    while let Some(rest) = text.get(at..).filter(|rest| !rest.starts_with('\\')) {
+        at += skipped(rest, syntax).or_else(|| Some(rest.chars().next()?.len_utf8()))?;
+    }
+    Some(at)
 }
 
 /// The places of marks outside strings, quoted names and comments: `length` says how long the one is that begins there.
@@ -333,6 +336,7 @@ pub fn outline(transaction: &Transaction) -> String {
             Some(leading_name(first_word(&text, syntax)).to_ascii_uppercase())
         }
         UserStep::Sleep { .. } => Some("pause".to_owned()),
+        UserStep::Pipeline { .. } => None,
     };
     let words: Vec<String> = transaction.steps.iter().filter_map(word).collect();
     let shown = words.iter().take(WORDS_MAX).map(String::as_str).collect::<Vec<_>>().join(", ");
@@ -412,7 +416,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-
     const BOTH: [Dialect; 2] = Dialect::ALL;
 
     #[test]

@@ -1,5 +1,7 @@
 //! The statements of a program.
 
+use assay_model::Sending;
+
 /// The type that a parameter is bound as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ParamType {
@@ -17,6 +19,8 @@ pub enum Mode {
     /// Prepared once per connection, then executed. Where the server refuses to prepare it (MySQL
     /// and `BEGIN`, error 1295) the text is sent each time.
     Prepared,
+    /// Parsed, planned and executed each time, with the values apart from the text.
+    Extended,
     /// Rendered as text each time.
     Text,
 }
@@ -34,4 +38,8 @@ pub struct Statement {
     pub pieces: Vec<String>,
     /// Places of kept values that get the columns of the first row of the result, in order.
     pub keep: Vec<u32>,
+    /// Whether it is several statements in one message, and which rows are kept.
+    pub sending: Sending,
+    /// Where a user's test has it: the number of the kind of events, and of the step.
+    pub place: (u32, u32),
 }

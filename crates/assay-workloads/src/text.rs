@@ -28,6 +28,7 @@ impl Statement {
                 }
                 Argument::Int(value) => push_integer(text, value),
                 Argument::Text(value) => push_quoted(text, has_escapes, value),
+                Argument::Bare(value) => push_bare(text, value),
                 Argument::Null => text.extend_from_slice(b"NULL"),
                 Argument::Kept(place) => match kept.get(place as usize).and_then(Option::as_ref) {
                     Some(value) => push_quoted(text, has_escapes, value),
@@ -37,6 +38,14 @@ impl Statement {
             text.extend_from_slice(piece.as_bytes());
         }
     }
+}
+
+/// Appends a number. A minus sign before it would make a comment.
+fn push_bare(out: &mut Vec<u8>, number: &[u8]) {
+    let is_negative = number.starts_with(b"-");
+    out.extend_from_slice(if is_negative { b"(" } else { b"" });
+    out.extend_from_slice(number);
+    out.extend_from_slice(if is_negative { b")" } else { b"" });
 }
 
 /// Appends text as a string literal. A backslash has a meaning in literals of MySQL and MariaDB, but not in those of

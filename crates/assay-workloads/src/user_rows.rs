@@ -73,7 +73,7 @@ impl UserBatches {
             statement.push(if number == 0 { b'(' } else { b',' });
             match column.value(row, &mut stream, &mut self.bytes) {
                 Value::Int(value) => push_integer(statement, value),
-                Value::Text(range) | Value::Rows(range) => {
+                Value::Text(range) | Value::Rows(range) | Value::Computed(_, range) => {
                     push_quoted(statement, self.has_escapes, &self.bytes[range])
                 }
                 Value::Null | Value::Kept(_) => statement.extend_from_slice(b"NULL"),
@@ -168,7 +168,7 @@ mod tests {
         let text = Generator::Constant(Scalar::Text("it's \\".to_owned()));
         let of = Box::new(text.clone());
         let columns = [
-            column("id", Generator::Sequence { first: 1 }),
+            column("id", Generator::Sequence { first: 1, each: 1 }),
             column("a`b\"c", text),
             column("none", Generator::Nullable { share: 1.0, of }),
         ];
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn long_and_many_rows_take_several_statements() {
-        let short = [column("id", Generator::Sequence { first: 1 })];
+        let short = [column("id", Generator::Sequence { first: 1, each: 1 })];
         let rows: Vec<u32> =
             statements(Dialect::MySql, &short, 5000).iter().map(|(rows, _)| *rows).collect();
         assert_eq!(rows, [2000, 2000, 1000]);

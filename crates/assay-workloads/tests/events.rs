@@ -45,6 +45,7 @@ fn unused_ids_are_negative_and_different() {
 fn render(program: &Program, operation: &Operation<'_>) -> String {
     match operation {
         Operation::Sleep(_) => panic!("a microbenchmark sleeps"),
+        Operation::Pipeline(_) => panic!("a microbenchmark has a pipeline"),
         Operation::Query { sql, .. } => String::from_utf8(sql.to_vec()).unwrap(),
         Operation::Execute { statement, arguments } => {
             let statement = &program.statements()[*statement];

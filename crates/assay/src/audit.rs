@@ -36,12 +36,11 @@ pub(crate) fn run(args: &Audit, cache_dir: Option<&Path>) -> Result<Exit> {
     let progress = Progress::new(quiet);
     let env = environment(cache_dir, offline, accept_expired_index, &progress)?;
     let machine = machine_facts(&env.cache_dir)?;
-    let request = Request {
+    let request = args.own.in_request(Request {
         source: args.from.source.clone(),
         terms: args.terms.terms.clone(),
-        workload: args.workload.clone(),
         ..Request::of_systems(&args.systems)
-    };
+    });
     if args.systems.len() < 2 {
         bail!(Advised::new("an audit needs at least one other system to compare with", EXAMPLE));
     }

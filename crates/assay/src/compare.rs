@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use assay_ledger::{Ledger, Problem};
 use assay_model::{Conclusions, Experiment, Study, StudyRecord, Verdict, counted};
-use assay_plan::Request;
+use assay_plan::{NamedFile, Plan, Request};
 
 use crate::advice::Advised;
 use crate::cli::{Compare, Count, Gate, InsertBench, Measuring, Resume, RunFile, ShardNumber};
@@ -124,7 +124,8 @@ pub(crate) fn resolved(request: Request, study_file: &Path, quiet: bool) -> Resu
         resolved.notes.iter().for_each(|note| print(&format!("note: {note}")));
     }
     let mut request = resolved.request;
-    request.workload = request.workload.map(|path| directory.join(path).display().to_string());
+    let beside = |path: &str| directory.join(path).display().to_string();
+    request.workload = request.workload.iter().map(|it| NamedFile::of(it).at(beside)).collect();
     Ok(request)
 }
 
@@ -150,6 +151,7 @@ fn from_request(
         let overrun = assay_plan::overrun(&plan.study, plan.systems.len());
         let specs: Vec<_> = plan.systems.iter().map(|it| &it.spec).collect();
         assay_plan::told_disk(&specs).iter().for_each(|told| print(&format!("note: {told}")));
+        without_tables(&plan).iter().for_each(|told| print(&format!("note: {told}")));
         let warnings = overruled(&request, &plan.study).into_iter().chain(overrun);
         warnings.for_each(|warning| print(&format!("warning: {warning}")));
     }
@@ -167,6 +169,17 @@ fn from_request(
     measured.map_err(|error| match written.and_then(|it| it.place(&error)) {
         Some(place) => error.context(format!("a server refuses what stands in {place}")),
         None => error,
+    })
+}
+
+/// The note for scripts whose tables nobody makes on the servers that assay starts.
+fn without_tables(plan: &Plan) -> Option<String> {
+    let is_bare = plan.study.user_data().is_some_and(|data| data.tables.is_empty());
+    let is_started = plan.systems.iter().any(|system| system.url.is_none());
+    (is_bare && is_started).then(|| {
+        "no statement names a table of pgbench, so the servers start without tables; if the scripts need some, name a \
+         workload file with `[table.NAME]` beside them"
+            .to_owned()
     })
 }
 

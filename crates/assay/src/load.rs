@@ -1,6 +1,5 @@
 //! `assay load`: the tables of a data set in a database that runs already.
 
-use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
@@ -15,7 +14,7 @@ use crate::connection::connect_options;
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::progress::{Progress, print, seconds};
-use crate::workload::OfScript;
+use crate::workload::OfLua;
 use crate::{machine_lock, report, workload};
 
 /// Raised when the shape below breaks.
@@ -45,8 +44,8 @@ fn load_tables(args: &Load) -> Result<Exit> {
     machine_lock::warn_if_measuring_near("this load", &url);
     let options = connect_options(&url, Stop::default());
     let progress = Progress::new(args.quiet);
-    if let Some(file) = &args.workload {
-        let loaded = load_workload(args, file, url.dialect, &options, &progress);
+    if !args.own.workload.is_empty() {
+        let loaded = load_workload(args, url.dialect, &options, &progress);
         progress.finish();
         return report::put_one(&args.shape, &loaded?, words).map(|()| Exit::Done);
     }
@@ -93,18 +92,15 @@ fn load_tables(args: &Load) -> Result<Exit> {
 /// Creates and fills the tables of a user's workload.
 fn load_workload(
     args: &Load,
-    file: &Path,
     dialect: Dialect,
     options: &ConnectOptions,
     progress: &Progress,
 ) -> Result<Loaded> {
-    let read = workload::read(file, OfScript::default())?;
+    let read = workload::read(&args.own.workload, &args.own.script_options(), OfLua::default())?;
     let own = read.tests.first().and_then(|test| test.user_data());
     let data = own.with_context(|| {
-        format!(
-            "a script makes its tables itself: `assay bench URL --script {} prepare`",
-            file.display()
-        )
+        let files = args.own.workload.join(",");
+        format!("a script makes its tables itself: `assay bench URL --script {files} prepare`")
     })?;
     if let Some(table) = data.lacks(dialect) {
         anyhow::bail!("`{}` does not say how to create table `{}` there", read.name, table.name);

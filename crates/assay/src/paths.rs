@@ -302,8 +302,8 @@ pub(crate) enum Unreadable {
     #[error("`{name}` has more than {TEXT_MAX} bytes")]
     TooLong { name: String, hint: &'static str },
     /// It has bytes that are not characters.
-    #[error("`{name}` is not UTF-8 text: byte {at} is invalid")]
-    NotText { name: String, at: usize, hint: &'static str },
+    #[error("`{name}` is not UTF-8 text: byte {at}, in line {line}, is invalid")]
+    NotText { name: String, at: usize, line: usize, hint: &'static str },
 }
 
 impl Hint for Unreadable {
@@ -328,8 +328,10 @@ pub(crate) fn text(from: impl Read, name: &str, hint: &'static str) -> Result<St
         bytes.drain(..UTF8_MARK.len());
     }
     String::from_utf8(bytes).map_err(|error| {
-        let at = error.utf8_error().valid_up_to() + 1;
-        Unreadable::NotText { name, at, hint }.into()
+        let valid = error.utf8_error().valid_up_to();
+        let before = error.as_bytes().iter().take(valid);
+        let line = 1 + before.filter(|byte| **byte == b'\n').count();
+        Unreadable::NotText { name, at: valid + 1, line, hint }.into()
     })
 }
 
@@ -390,7 +392,7 @@ mod tests {
         let endless = told(&mut std::io::repeat(0)).unwrap_err();
         assert_eq!(endless.to_string(), format!("`x` has more than {TEXT_MAX} bytes"));
         let bytes = told(&mut &b"ab\xff"[..]).unwrap_err();
-        assert_eq!(bytes.to_string(), "`x` is not UTF-8 text: byte 3 is invalid");
+        assert_eq!(bytes.to_string(), "`x` is not UTF-8 text: byte 3, in line 1, is invalid");
         let hints = bytes.downcast_ref::<Unreadable>().unwrap().hints();
         assert_eq!(hints, ["name a study file"]);
     }

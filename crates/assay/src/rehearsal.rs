@@ -28,8 +28,12 @@ pub(crate) enum Rehearsed {
     On { server: String, faults: Vec<String> },
 }
 
-/// Tries the tests of a workload file.
-pub(crate) fn rehearse(path: &str, tests: &[Test], cache_dir: Option<&Path>) -> Result<Rehearsed> {
+/// Tries the tests of a workload, which has these files.
+pub(crate) fn rehearse(
+    files: &[String],
+    tests: &[Test],
+    cache_dir: Option<&Path>,
+) -> Result<Rehearsed> {
     let of_script = |table: &&UserTable| matches!(table.rows, UserRows::Script(_));
     let own = tests.first().and_then(|test| test.user_data());
     if let Some(table) = own.and_then(|own| own.tables.iter().find(of_script)) {
@@ -51,7 +55,7 @@ pub(crate) fn rehearse(path: &str, tests: &[Test], cache_dir: Option<&Path>) -> 
     for prefix in by_product(&cached) {
         let system = format!("{}@{}", prefix.product, prefix.version);
         let request = Request {
-            workload: Some(path.to_owned()),
+            workload: files.to_vec(),
             offline: true,
             ..Request::of_systems(&[system.clone(), system])
         };

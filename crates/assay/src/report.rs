@@ -25,7 +25,7 @@ use crate::opened::open_ledger;
 use crate::progress::{Progress, print};
 use crate::rehearsal::{self, Rehearsed};
 use crate::stacks::NoStacks;
-use crate::workload::OfScript;
+use crate::workload::OfLua;
 use crate::{paths, recorded, stacks, study, study_id, whole_file, workload};
 
 /// Renders a study of the ledger.
@@ -140,11 +140,10 @@ pub(crate) fn found(ledger: &LedgerArg, name: Option<&str>) -> Result<StudyRecor
 
 /// Lists the tests of a set.
 pub(crate) fn tests(args: &Tests, cache_dir: Option<&Path>) -> Result<Exit> {
-    let read = args
-        .workload
-        .as_deref()
-        .map(|path| workload::read(Path::new(path), OfScript::default()))
-        .transpose()?;
+    let own = (!args.own.workload.is_empty()).then_some(&args.own);
+    let read =
+        own.map(|own| workload::read(&own.workload, &own.script_options(), OfLua::default()));
+    let read = read.transpose()?;
     let from = match &read {
         Some(workload) => ListedFrom::Workload(&workload.name),
         None if args.suite == Suite::Oltp => ListedFrom::Oltp,
@@ -167,9 +166,9 @@ pub(crate) fn tests(args: &Tests, cache_dir: Option<&Path>) -> Result<Exit> {
         ShapeWord::Text => assay_report::tests_text(from, &list, &options(true)),
         ShapeWord::Json => assay_report::tests_json(from, &list),
     })?;
-    let Some(path) = &args.workload else { return Ok(Exit::Done) };
+    let Some(own) = own else { return Ok(Exit::Done) };
     let tests: Vec<Test> = list.iter().map(|it| it.test).collect();
-    tell_rehearsed(rehearsal::rehearse(path, &tests, cache_dir)?)
+    tell_rehearsed(rehearsal::rehearse(&own.workload, &tests, cache_dir)?)
 }
 
 /// Says what a server refuses of a workload.

@@ -153,7 +153,7 @@ fn chosen<'j>(
 /// The options of sysbench's scripts, if the study measured those.
 fn oltp_of(record: &StudyRecord) -> Option<OltpOptions> {
     let request = assay_plan::request_of(&record.study)?;
-    (request.suite == Suite::Oltp && request.workload.is_none()).then_some(request.oltp)
+    (request.suite == Suite::Oltp && request.workload.is_empty()).then_some(request.oltp)
 }
 
 /// Checks that the directory can be written without replacing anything.

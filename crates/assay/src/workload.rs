@@ -6,7 +6,10 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use assay_lua::{Engine, Error as LuaError, Setting};
 use assay_model::{LuaScript, Test, UserRowsFile};
-use assay_plan::{Request, UserFile, Workload, is_lua, lua_workload, read_workload};
+use assay_plan::{
+    NamedFile, Request, ScriptOptions, UserFile, Workload, WorkloadFile, is_lua, lua_workload,
+    pgbench_script, read_workload_files,
+};
 use sha2::{Digest as _, Sha256};
 
 use crate::advice::Advised;
@@ -16,42 +19,60 @@ use crate::paths;
 const FILE_MAX: u64 = 4 << 30;
 
 /// Advice if the file is not a workload file.
-pub(crate) const WORKLOAD_FILES: &str = "name a workload file: TOML with `[table.NAME]` and `[test.NAME]`, or a script \
-     of pgbench or sysbench; `assay tests --workload FILE` checks it";
+pub(crate) const WORKLOAD_FILES: &str = "name a workload file: TOML with `[table.NAME]` and `[test.NAME]`, scripts of \
+     pgbench, or a Lua script of sysbench; `assay tests --workload FILE` checks it";
 
 /// What a user says of a Lua script beside its name.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct OfScript<'a> {
+pub(crate) struct OfLua<'a> {
     /// Its options, such as `--tables=4`.
     pub(crate) options: &'a [String],
     /// Whether it may use files outside of its directory, and run programs.
     pub(crate) may_use_all: bool,
 }
 
-/// Reads a workload file or a script. The files that a workload file names are relative to its directory.
-pub(crate) fn read(path: &Path, of_script: OfScript<'_>) -> Result<Workload> {
-    paths::check_file(path, WORKLOAD_FILES)?;
-    anyhow::ensure!(path.metadata()?.is_file(), "`{}` is not a regular file", path.display());
-    let name = path.display().to_string();
-    let text = paths::text(fs_err::File::open(path)?, &name, WORKLOAD_FILES)?;
-    if is_lua(&name, &text) {
-        return Ok(lua_workload(script(path, of_script)?));
+/// Reads a workload. What a workload file names is relative to its directory.
+pub(crate) fn read(
+    files: &[String],
+    options: &ScriptOptions,
+    of_lua: OfLua<'_>,
+) -> Result<Workload> {
+    let named: Vec<NamedFile<'_>> = files.iter().map(|it| NamedFile::of(it)).collect();
+    let texts = named.iter().map(|it| text(it.path)).collect::<Result<Vec<_>>>()?;
+    let files = named.iter().zip(&texts);
+    let mut scripts = files.clone().filter(|(file, text)| is_lua(file.path, text));
+    match (scripts.next(), named.as_slice()) {
+        (Some((file, _)), [_]) => return Ok(lua_workload(script(Path::new(file.path), of_lua)?)),
+        (Some((file, _)), _) => {
+            return Err(Advised::new(
+                format!("`{}` is a Lua script, which is a workload of its own", file.path),
+                "name it alone; `require` in the script reads other files",
+            )
+            .into());
+        }
+        (None, _) if !of_lua.options.is_empty() => {
+            return Err(Advised::new(
+                "options after `--` are those of a Lua script, and the workload is none".to_owned(),
+                "leave them out; `--define NAME=VALUE` sets a variable of scripts of pgbench",
+            )
+            .into());
+        }
+        (None, _) => {}
     }
-    if !of_script.options.is_empty() {
-        return Err(Advised::new(
-            format!("`{name}` is no Lua script, so it has no options after `--`"),
-            "leave them out; a workload file says everything itself",
-        )
-        .into());
-    }
-    let directory = path.parent().unwrap_or(Path::new(""));
-    Ok(read_workload(&name, &text, &|file| user_file(&directory.join(file)))?)
+    let given: Vec<WorkloadFile<'_>> = files
+        .map(|(NamedFile { path, weight }, text)| WorkloadFile { path, weight: *weight, text })
+        .collect();
+    Ok(read_workload_files(&given, options, &|workload, file| {
+        let directory = Path::new(workload).parent().unwrap_or(Path::new(""));
+        user_file(&directory.join(file))
+    })?)
 }
 
 /// Reads a Lua script once, to learn which files it has and whether it takes its options.
-fn script(path: &Path, of_script: OfScript<'_>) -> Result<LuaScript> {
-    let options = assay_lua::parse_options(of_script.options)?;
+fn script(path: &Path, of_lua: OfLua<'_>) -> Result<LuaScript> {
+    let options = assay_lua::parse_options(of_lua.options)?;
     let (draw, own) = assay_lua::take_distribution(options.clone())?;
+    let may_use_all = of_lua.may_use_all;
     let setting = Setting {
         thread: 0,
         threads: 1,
@@ -61,30 +82,46 @@ fn script(path: &Path, of_script: OfScript<'_>) -> Result<LuaScript> {
         connection: Vec::new(),
         seed: 0,
         draw,
-        may_use_all: of_script.may_use_all,
+        may_use_all,
     };
     let engine = Engine::read(path, None, &setting)?;
     if !engine.has("event")? && !engine.has("thread_run")? {
         return Err(LuaError::Lacks("event".to_owned()).into());
     }
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let may_use_all = of_script.may_use_all;
     Ok(LuaScript { name, files: engine.files(), options, may_use_all })
 }
 
-/// The tests that a request selects from: those of its workload file, or of its suite.
+/// The content of a file, or of a script that comes with pgbench.
+pub(crate) fn text(name: &str) -> Result<String> {
+    if let Some(script) = pgbench_script(name) {
+        return Ok(script);
+    }
+    let path = Path::new(name);
+    paths::check_file(path, WORKLOAD_FILES)?;
+    anyhow::ensure!(path.metadata()?.is_file(), "`{name}` is not a regular file");
+    paths::text(fs_err::File::open(path)?, name, WORKLOAD_FILES)
+}
+
+/// The tests that a request selects from: those of its workload, or of its suite.
 pub(crate) fn suite(request: &Request) -> Result<Vec<Test>> {
-    match &request.workload {
-        Some(path) => {
-            let (options, may_use_all) = (&request.script_options, request.allow_script_io);
-            Ok(read(Path::new(path), OfScript { options, may_use_all })?.tests)
-        }
-        None if !request.script_options.is_empty() => Err(Advised::new(
+    let options = request.script_options();
+    let of_lua = OfLua { options: &request.script_options, may_use_all: request.allow_script_io };
+    if !request.workload.is_empty() {
+        return Ok(read(&request.workload, &options, of_lua)?.tests);
+    }
+    if !of_lua.options.is_empty() {
+        anyhow::bail!(Advised::new(
             "options after `--` are those of a Lua script, and there is none".to_owned(),
             "name one with `--workload`",
-        )
-        .into()),
+        ));
+    }
+    match options.given() {
         None => Ok(request.shipped_tests()),
+        Some(option) => anyhow::bail!(Advised::new(
+            format!("`{option}` is for scripts of pgbench, and there is none"),
+            "name one with `--workload`, for example `--workload tpcb-like`",
+        )),
     }
 }
 

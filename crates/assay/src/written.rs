@@ -1,40 +1,38 @@
 //! Where a user's workload file has what a server refuses.
 
-use std::path::Path;
+use assay_plan::{NamedFile, Request};
 
-use assay_plan::Request;
-
-use crate::{paths, workload};
+use crate::workload;
 
 /// Pieces of a statement between its variables follow each other within so many characters.
 const VARIABLE_MAX: usize = 80;
 
-/// A workload file as the user wrote it.
+/// The files of a workload as the user wrote them.
 pub(crate) struct Written {
-    path: String,
-    text: String,
+    /// Each with its path and its text.
+    files: Vec<(String, String)>,
 }
 
 impl Written {
-    /// The file of a request; `None` if it has none, or if the file is gone.
+    /// The files of a request; `None` if it has none, or if they are gone.
     pub(crate) fn of(request: &Request) -> Option<Self> {
-        let path = request.workload.clone()?;
-        let file = fs_err::File::open(Path::new(&path)).ok()?;
-        let text = paths::text(file, &path, workload::WORKLOAD_FILES).ok()?;
-        Some(Self { path, text })
+        let named = request.workload.iter().map(|it| NamedFile::of(it).path);
+        let files: Vec<(String, String)> =
+            named.filter_map(|path| Some((path.to_owned(), workload::text(path).ok()?))).collect();
+        (!files.is_empty()).then_some(Self { files })
     }
 
     /// The file and the line of the statement or column that an error is about.
     pub(crate) fn place(&self, error: &anyhow::Error) -> Option<String> {
-        let line = error.chain().find_map(|cause| {
-            let (sql, said) = match cause.downcast_ref()? {
-                assay_load::Error::Prepare { sql, source } => (sql, source.to_string()),
-                assay_load::Error::Query { sql, cause } => (sql, cause.to_string()),
-                _ => return None,
-            };
-            line_of_column(&self.text, sql, &said).or_else(|| line_of(&self.text, sql))
+        let (sql, said) = error.chain().find_map(|cause| match cause.downcast_ref()? {
+            assay_load::Error::Prepare { sql, source } => Some((sql, source.to_string())),
+            assay_load::Error::Query { sql, cause } => Some((sql, cause.to_string())),
+            _ => None,
         })?;
-        Some(format!("`{}`, line {line}", self.path))
+        let line = |text: &str| line_of_column(text, sql, &said).or_else(|| line_of(text, sql));
+        let found = |(path, text): &(String, String)| Some((path.clone(), line(text)?));
+        let (path, line) = self.files.iter().find_map(found)?;
+        Some(format!("`{path}`, line {line}"))
     }
 }
 

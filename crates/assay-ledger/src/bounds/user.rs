@@ -26,9 +26,13 @@ pub(super) fn mix(mix: &[Transaction]) -> Result<(), String> {
         let last = kind.variables.len().saturating_sub(1) as u32;
         for step in &kind.steps {
             let (sql, times, keep) = match step {
-                UserStep::Send { sql, times, keep, when } => {
+                UserStep::Send { sql, times, keep, when, .. } => {
                     when.iter().try_for_each(|it| within("when", *it, &(0..=last)))?;
                     (sql, times, keep)
+                }
+                UserStep::Pipeline { when, .. } => {
+                    when.iter().try_for_each(|it| within("when", *it, &(0..=last)))?;
+                    continue;
                 }
                 UserStep::Sleep { us, when } => {
                     when.iter().try_for_each(|it| within("when", *it, &(0..=last)))?;
@@ -61,7 +65,7 @@ pub(super) fn mix(mix: &[Transaction]) -> Result<(), String> {
 
 /// Checks the tables of a workload.
 pub(super) fn data(data: &UserData) -> Result<(), String> {
-    within("tables", data.tables.len(), &(1..=TABLES))?;
+    within("tables", data.tables.len(), &(0..=TABLES))?;
     for table in &data.tables {
         let UserRows::Generated { columns, .. } = &table.rows else { continue };
         within("columns", columns.len(), &(1..=COLUMNS))?;
@@ -94,10 +98,8 @@ fn generator(values: &Generator, depth: u32) -> Result<(), String> {
             generator(of, depth + 1)
         }
         Generator::Computed(terms) => within("terms", terms.len(), &(1..=TERMS)),
-        Generator::Constant(_)
-        | Generator::Sequence { .. }
-        | Generator::Pattern(_)
-        | Generator::TimeSequence { .. } => Ok(()),
+        Generator::Sequence { each, .. } => within("each", *each, &(1..=u32::MAX)),
+        Generator::Constant(_) | Generator::Pattern(_) | Generator::TimeSequence { .. } => Ok(()),
     }
 }
 

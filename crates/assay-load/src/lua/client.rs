@@ -240,7 +240,8 @@ impl Client for Lent<'_, '_> {
         let marks = marks(text, *dialect, |rest| rest.starts_with('?').then_some(1));
         let sent = match *mode {
             StatementMode::Prepared => Sent::Nothing,
-            StatementMode::Text => Sent::Text,
+            // Plans do not allow the other one with scripts.
+            StatementMode::Text | StatementMode::Extended => Sent::Text,
         };
         let has_parameters = !marks.is_empty();
         slot.statements.push(Some(Prepared { sql: sql.to_vec(), marks, sent }));

@@ -2,8 +2,9 @@
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::time::Instant;
 
-use assay_model::{Pacing, Role};
+use assay_model::{Pacing, PipelineMark, Role};
 use assay_wire::{ConnectOptions, Connection, Error as WireError};
 use assay_workloads::{Client, EventBuf, Operation, Program};
 
@@ -62,6 +63,8 @@ struct SqlActor {
     prepared: Prepared,
     event: EventBuf,
     is_own: bool,
+    /// Whether the time of each statement is counted apart.
+    times_statements: bool,
 }
 
 impl SqlActor {
@@ -69,10 +72,52 @@ impl SqlActor {
         Self {
             number,
             is_own: program.is_own(),
+            times_statements: !program.places().is_empty(),
             client: Client::new(Arc::clone(&program), seed, number),
             prepared: Prepared::new(program),
             event: EventBuf::default(),
         }
+    }
+}
+
+impl SqlActor {
+    /// Carries out the operations of the event that are known.
+    fn carry_out(&mut self, line: &mut Line<'_>) -> Result<(), Refused> {
+        let (prepared, mut is_piped) = (&mut self.prepared, false);
+        let mut since = self.times_statements.then(Instant::now);
+        for operation in self.event.operations() {
+            let statement = operation.statement().unwrap_or_default();
+            match operation {
+                Operation::Sleep(time) => {
+                    line.pause(time);
+                    since = since.map(|_| Instant::now());
+                    continue;
+                }
+                Operation::Pipeline(mark) => {
+                    is_piped = mark != PipelineMark::End;
+                    if mark != PipelineMark::Start {
+                        line.send_pipeline().map_err(Refused::by("a pipeline"))?;
+                    }
+                    since = since.map(|_| Instant::now());
+                    continue;
+                }
+                operation if is_piped => {
+                    let queued = prepared.queue(line.wire, operation);
+                    queued.map_err(|source| Refused::by(prepared.sql(statement))(source))?;
+                    continue;
+                }
+                operation => match prepared.send(line.wire, operation) {
+                    Ok(reply) => line.tally.count_reply(&reply),
+                    Err(source) => return Err(Refused::by(prepared.sql(statement))(source)),
+                },
+            }
+            if let Some(before) = &mut since {
+                let now = Instant::now();
+                line.tally.count_statement(statement, now - *before);
+                *before = now;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -93,18 +138,12 @@ impl Actor for SqlActor {
         let EventNumber { sequence, attempt } = number;
         self.client.write_event(sequence, attempt, &mut self.event);
         self.prepared.begin_event();
-        for operation in self.event.operations() {
-            if let Operation::Sleep(time) = operation {
-                line.pause(time);
-                continue;
-            }
-            let statement = operation.statement().unwrap_or_default();
-            match self.prepared.send(line.wire, operation) {
-                Ok(reply) => line.tally.count_reply(&reply),
-                Err(source) => return Err(Refused::by(self.prepared.sql(statement))(source)),
+        loop {
+            self.carry_out(line)?;
+            if !self.client.write_rest(self.prepared.kept(), &mut self.event) {
+                return Ok(ControlFlow::Continue(()));
             }
         }
-        Ok(ControlFlow::Continue(()))
     }
 
     fn give_up(&mut self, wire: &mut Connection) -> Result<(), WireError> {

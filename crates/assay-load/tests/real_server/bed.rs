@@ -137,7 +137,7 @@ fn describe(program: &Program, operation: Operation<'_>) -> Sent {
     let always_text = matches!(operation, Operation::Query { .. });
     let sql = program.statements()[operation.statement().unwrap()].sql.clone();
     let numbers = match operation {
-        Operation::Query { .. } | Operation::Sleep(_) => Vec::new(),
+        Operation::Query { .. } | Operation::Sleep(_) | Operation::Pipeline(_) => Vec::new(),
         Operation::Execute { arguments, .. } => arguments.filter_map(number).collect(),
     };
     let name = sql.split("sbtest").nth(1).and_then(|rest| rest.split(' ').next());
@@ -148,7 +148,7 @@ fn describe(program: &Program, operation: Operation<'_>) -> Sent {
 fn number(argument: Argument<'_>) -> Option<i64> {
     match argument {
         Argument::Int(value) => Some(value),
-        Argument::Text(_) | Argument::Null | Argument::Kept(_) => None,
+        Argument::Text(_) | Argument::Bare(_) | Argument::Null | Argument::Kept(_) => None,
     }
 }
 

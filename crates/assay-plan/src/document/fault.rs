@@ -17,6 +17,22 @@ pub struct FileError {
     hints: Vec<String>,
 }
 
+impl FileError {
+    /// Those of several files as one.
+    pub(crate) fn of_all(errors: impl IntoIterator<Item = Self>) -> Self {
+        let (mut shown, mut hints) = (String::new(), Vec::<String>::new());
+        for error in errors {
+            if !shown.is_empty() {
+                hints.drain(..).for_each(|hint| shown += &format!("\nhint: {hint}"));
+                shown += "\n\nerror: ";
+            }
+            shown += &error.shown;
+            hints = error.hints;
+        }
+        Self { shown, hints }
+    }
+}
+
 impl Hint for FileError {
     fn hints(&self) -> Vec<String> {
         self.hints.clone()

@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use assay_model::Counting;
 use assay_options::percent_text;
 use assay_workloads::OltpOptions;
-use clap::{Arg, Args, Command};
+use clap::{Arg, ArgAction, Args, Command};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -17,7 +17,8 @@ use crate::request::{
 };
 
 /// Options that come first in a command, in their order; the rest follow in the order of the study file.
-const FIRST: &str = "source terms preset workload suite set tests clients tables rows budget threshold placement seed";
+const FIRST: &str = "source terms preset workload scale define suite set tests clients tables rows budget \
+                     threshold placement seed";
 
 /// Options that come last, in their order.
 const LAST: &str = "statements id-key twin";
@@ -29,7 +30,8 @@ pub(super) fn command(request: &Request) -> Option<String> {
         system.name.is_none() && system.options.is_empty() && system.config.is_none()
     };
     // On the command line a comma separates patterns.
-    let has_comma = request.tests.iter().any(|glob| glob.contains(','));
+    let mut listed = request.tests.iter().chain(&request.workload);
+    let has_comma = listed.any(|it| it.contains(','));
     if has_comma || !request.systems.iter().all(is_plain) {
         return None;
     }
@@ -116,6 +118,15 @@ fn typed(option: Option<&Arg>, key: &str, value: &Value) -> String {
     let takes_value = option.map_or(!value.is_boolean(), |it| it.get_action().takes_values());
     if !takes_value {
         return format!("--{}{name}", if *value == false { "no-" } else { "" });
+    }
+    // Options that are given again and again.
+    if let Value::Array(values) = value
+        && option.is_some_and(|it| {
+            matches!(it.get_action(), ArgAction::Append) && it.get_value_delimiter().is_none()
+        })
+    {
+        let all = values.iter().map(|value| typed(option, key, value));
+        return all.collect::<Vec<_>>().join(" ");
     }
     let value = text(value);
     let words = option.map(Arg::get_possible_values).unwrap_or_default();

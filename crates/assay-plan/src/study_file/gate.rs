@@ -27,7 +27,7 @@ pub(super) fn gate(study: &Table<'_>, request: &Request) -> Result<Option<GateRe
         .map(|it| it.value.as_bool().ok_or_else(|| it.is_not("`true` or `false`")))
         .transpose()?;
     // The plan checks the patterns for tests of a workload file, once it has been read.
-    let tests = request.workload.is_none().then(|| (request.set, request.shipped_tests()));
+    let tests = request.workload.is_empty().then(|| (request.set, request.shipped_tests()));
     Ok(Some(GateRequest {
         most: percent(&most)?,
         limits: table.get("limits").map(|it| limits(&it, tests)).transpose()?.unwrap_or_default(),

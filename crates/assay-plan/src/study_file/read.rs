@@ -74,7 +74,7 @@ fn insert_bench(study: &Table<'_>, request: &Request) -> Result<Option<InsertBen
 fn check_tests(study: &Table<'_>, request: &Request) -> Result<(), Fault> {
     let Some(patterns) = study.get("tests") else { return Ok(()) };
     // The plan checks those of a workload file, once it has been read.
-    if request.workload.is_some() {
+    if !request.workload.is_empty() {
         return Ok(());
     }
     bounded_patterns(request.tests.len())

@@ -378,7 +378,16 @@ prop_compose! {
         source in prop::option::of(prop::sample::select(vec!["maven", "mysql.com"])),
         (offline, accept_expired_index) in any::<(bool, bool)>(),
         terms in prop::sample::select(Terms::names()),
-        workload in prop::option::of(prop::sample::select(vec!["shop.toml", "a b/x.pgbench"])),
+        (workload, scale, define) in (
+            prop::sample::select(vec![
+                &[][..],
+                &["shop.toml"],
+                &["a b/x.pgbench"],
+                &["a.sql@3", "tpcb-like"],
+            ]),
+            prop::option::of(1_u32..=40_000),
+            prop::sample::select(vec![&[][..], &["a=1"], &["b=x y,z", "c=-1"]]),
+        ),
         gate in prop::option::of(gate_request()),
         (twin, seed) in (prop::option::of(any::<bool>()), any::<u64>()),
         (blocks, rounds) in (prop::option::of(1..=1000_u32), prop::option::of(2..=10_000_u32)),
@@ -394,7 +403,9 @@ prop_compose! {
             terms: terms.to_owned(),
             setups,
             preset,
-            workload: workload.map(str::to_owned),
+            workload: workload.iter().map(|it| (*it).to_owned()).collect(),
+            scale,
+            define: define.iter().map(|it| (*it).to_owned()).collect(),
             set,
             placement,
             id_key,
@@ -511,7 +522,7 @@ fn the_command_that_says_the_same_stands_on_top() {
 #[test]
 fn a_value_that_begins_with_a_dash_is_typed_with_its_option() {
     let words = ["mariadb@10.11", "mariadb@11.8"].map(str::to_owned);
-    let workload = Some("-x y.toml".to_owned());
+    let workload = vec!["-x y.toml".to_owned()];
     let request = Request { workload, ..Request::of_systems(&words) };
     let written = write_study(&request);
     assert!(written.lines().next().unwrap().contains("--workload='-x y.toml'"), "{written}");

@@ -1,22 +1,30 @@
-//! Workload files: a user's own tables, rows and tests, as TOML or as a pgbench script.
+//! Workload files: a user's own tables, rows and tests, as TOML or as pgbench scripts.
 //!
-//! Nothing here reads a file: whoever calls gives the text, and a function that reads the files it names.
+//! Nothing here reads a file: whoever calls gives the texts, and a function that reads the files they name.
 
 mod fields;
 mod files;
 mod form;
+mod named;
+mod options;
 mod pgbench;
 mod read;
+mod scripts;
 mod table;
 mod test;
 mod values;
 
-use assay_model::{Class, LuaScript, Schema, Test};
+use assay_model::{Class, Definition, LuaScript, Schema, Test, UserData};
 use assay_workloads::define;
 
-pub use files::{ReadFile, UserFile};
+pub use files::{ReadFile, ReadFileOf, UserFile, WorkloadFile};
+pub use named::NamedFile;
+pub use options::ScriptOptions;
+pub use pgbench::{PGBENCH_SCRIPTS, pgbench_script, script_variable};
 
+use self::files::stem;
 use self::form::Form;
+use self::scripts::Scripts;
 use crate::document::{Fault, FileError};
 
 /// A workload that a user wrote.
@@ -28,28 +36,114 @@ pub struct Workload {
     pub tests: Vec<Test>,
 }
 
-/// Reads a workload: `path` is what errors call the file. Its content says what it is.
+/// Reads a workload of one file: `path` is what errors call the file. Its content says what it is.
 pub fn read_workload(path: &str, text: &str, files: ReadFile<'_>) -> Result<Workload, FileError> {
-    let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
-    let name = file.rsplit_once('.').map_or(file, |(name, _)| name);
-    let tests = match Form::of(path, text) {
-        Form::Pgbench => pgbench::tests(name, text),
-        Form::Toml => read::tests(name, text, files),
-        Form::Lua => Err(Fault::of_file("this is a Lua script of sysbench, which is no workload file")
-            .hint(
-                "`--workload` takes it in `compare`, `gate`, `count`, `bisect` and `run`, and `--script` in `bench`",
-            )),
-        Form::Dump => Err(Fault::of_file("this is a dump: it makes tables, and says nothing of what to measure")
-            .hint(format!("write a workload file beside it: a `[table.NAME]` with `script = \"{file}\"` loads it, and \
-                           each `[test.NAME]` has statements to measure"))),
-        Form::Unknown => Err(Fault::of_file(
-            "this is neither a workload file in TOML nor a script of pgbench",
-        )
-        .hint("a workload file has `[table.NAME]` and `[test.NAME]`; a script has SQL statements and lines such as \
-               `\\set id random(1, 100)`")),
+    let file = WorkloadFile { path, weight: None, text };
+    read_workload_files(&[file], &ScriptOptions::default(), &|_, named| files(named))
+}
+
+/// Reads a workload: one workload file, scripts of pgbench, or scripts on the tables of a workload file. `files` reads
+/// what the workload file names.
+pub fn read_workload_files(
+    given: &[WorkloadFile<'_>],
+    options: &ScriptOptions,
+    files: ReadFileOf<'_>,
+) -> Result<Workload, FileError> {
+    let is_script = |it: &&WorkloadFile<'_>| Form::of(it.path, it.text) == Form::Pgbench;
+    let (scripts, others): (Vec<WorkloadFile<'_>>, Vec<_>) =
+        given.iter().partition(|it| is_script(it));
+    let scripts = Scripts::read(&scripts, options);
+    let file = match others.as_slice() {
+        [] => None,
+        [file] => Some(file),
+        [_, second, ..] => {
+            let fault = Fault::of_file(
+                "a workload has one workload file at most, and this is a second one",
+            )
+            .hint("any number of scripts of pgbench can stand beside it");
+            return Err(fault.shown_in(second.path, second.text));
+        }
     };
-    let tests = tests.map_err(|fault| fault.shown_in(path, text))?;
-    Ok(Workload { name: name.to_owned(), tests })
+    let needs = scripts.as_ref().map_or(Some(Vec::new()), |it| it.tables());
+    let read = file.map(|file| {
+        let read = of_file(file, given.len(), options, files, needs);
+        read.map_err(|fault| fault.shown_in(file.path, file.text))
+    });
+    let (scripts, read) = match (scripts, read.transpose()) {
+        (Ok(scripts), Ok(read)) => (scripts, read),
+        (scripts, read) => {
+            let errors = scripts.err().into_iter().chain(read.err());
+            return Err(FileError::of_all(errors));
+        }
+    };
+    let (name, data, mut tests) = match (file, read) {
+        (Some(file), Some(read)) => (stem(file.path), read.data, read.tests),
+        _ => {
+            let name = scripts.name();
+            let tables = scripts.tables().unwrap_or_default();
+            let is_usual = !tables.is_empty();
+            // The tables are the same whatever the script is.
+            let data = if is_usual { "pgbench" } else { name.as_str() }.to_owned();
+            (name, UserData { name: data, tables }, Vec::new())
+        }
+    };
+    if let Some(test) = scripts.test(&data) {
+        refuse_repeated(&test, &tests, given)?;
+        tests.push(test);
+    }
+    Ok(Workload { name, tests: tests.into_iter().map(define).collect() })
+}
+
+/// Refuses a test that has the name of another.
+fn refuse_repeated(
+    test: &Definition,
+    tests: &[Definition],
+    given: &[WorkloadFile<'_>],
+) -> Result<(), FileError> {
+    if !tests.iter().any(|it| it.name == test.name) {
+        return Ok(());
+    }
+    let path = given.last().map_or("", |it| it.path);
+    let message = format!("the workload file has a test `{}` too", test.name);
+    Err(Fault::of_file(message).hint("give one of both another name").shown_in(path, ""))
+}
+
+/// Reads a file that is no script.
+fn of_file(
+    file: &WorkloadFile<'_>,
+    files_given: usize,
+    options: &ScriptOptions,
+    files: ReadFileOf<'_>,
+    more: Option<Vec<assay_model::UserTable>>,
+) -> Result<read::Read, Fault> {
+    let &WorkloadFile { path, weight, text } = file;
+    let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
+    match Form::of(path, text) {
+        Form::Toml => {}
+        Form::Lua => {
+            return Err(Fault::of_file("this is a Lua script of sysbench, which is no workload file").hint(
+                "`--workload` takes it in `compare`, `gate`, `count`, `bisect` and `run`, and `--script` in `bench`",
+            ));
+        }
+        Form::Dump => {
+            return Err(Fault::of_file("this is a dump: it makes tables, and says nothing of what to measure")
+                .hint(format!("write a workload file beside it: a `[table.NAME]` with `script = \"{name}\"` loads it, \
+                               and each `[test.NAME]` has statements to measure")));
+        }
+        Form::Pgbench | Form::Unknown => {
+            return Err(Fault::of_file("this is neither a workload file in TOML nor a script of pgbench")
+                .hint("a workload file has `[table.NAME]` and `[test.NAME]`; a script has SQL statements and lines \
+                       such as `\\set id random(1, 100)`"));
+        }
+    }
+    if weight.is_some() {
+        return Err(Fault::of_file("a workload file has no weight")
+            .hint("scripts of pgbench have weights, such as `--workload a.sql@3,b.sql`; a workload file has `mix`"));
+    }
+    if let Some(option) = options.given().filter(|_| files_given == 1) {
+        return Err(Fault::of_file(format!("`{option}` is for scripts of pgbench")));
+    }
+    read::read(&stem(path), text, &|named| files(path, named), more)
 }
 
 /// Whether a file is a Lua script of sysbench, by its content.
@@ -70,5 +164,7 @@ pub fn lua_workload(script: LuaScript) -> Workload {
 
 #[cfg(test)]
 mod pgbench_tests;
+#[cfg(test)]
+mod script_tests;
 #[cfg(test)]
 mod tests;

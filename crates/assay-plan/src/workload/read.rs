@@ -1,18 +1,16 @@
 //! From the text of a workload file to tests.
 
-use assay_model::limits::user::KINDS;
-use assay_model::{
-    Class, Definition, Distribution, Group, Pacing, PlanningFacts, Role, Schema, Script, StartFrom,
-    Test, Transaction, Unit, UserData,
-};
-use assay_workloads::define;
-
 use super::fields::{MYSQL, POSTGRES};
 use super::files::ReadFile;
 use super::table::{self, tables};
 use super::test::{self, Work, Written};
 use crate::document::{Fault, Table, Value, all, parse};
 use crate::nearest::nearest;
+use assay_model::limits::user::KINDS;
+use assay_model::{
+    Class, Definition, Distribution, Group, Pacing, PlanningFacts, Role, Schema, Script, StartFrom,
+    Transaction, Unit, UserData, UserTable,
+};
 
 /// The keys at the top.
 const KEYS: [&str; 2] = ["table", "test"];
@@ -60,28 +58,51 @@ fn refuse_unknown(file: &Table<'_>) -> Result<(), Fault> {
     })
 }
 
-/// Reads the tests of a workload.
-pub(super) fn tests(name: &str, text: &str, files: ReadFile<'_>) -> Result<Vec<Test>, Fault> {
+/// What a workload file says.
+pub(super) struct Read {
+    pub(super) data: UserData,
+    pub(super) tests: Vec<Definition>,
+}
+
+/// Reads a workload file. `more` says whether the workload has tests that the file need not have, and gives the tables
+/// that these need besides those of the file.
+pub(super) fn read(
+    name: &str,
+    text: &str,
+    files: ReadFile<'_>,
+    more: Option<Vec<UserTable>>,
+) -> Result<Read, Fault> {
     let document = parse(text)?;
     let file = Table::new(text, document.get_ref(), homes);
     refuse_unknown(&file)?;
     let (tables, counts) = tables(&file, files)?;
-    let Some(tests) = file.get("test") else {
-        return Err(Fault::of_file("the workload has no tests")
-            .hint("`[test.NAME]` defines one, with `steps`"));
+    let values = match file.get("test") {
+        Some(tests) => {
+            let values = tests.table("tests, each written `[test.NAME]`")?.values();
+            if values.is_empty() || values.len() > TESTS_MAX {
+                return Err(tests.fault(format!("a workload has 1 to {TESTS_MAX} tests")));
+            }
+            values
+        }
+        None if more.is_some() => Vec::new(),
+        None => {
+            return Err(Fault::of_file("the workload has no tests")
+                .hint("`[test.NAME]` defines one, with `steps`")
+                .hint("a script of pgbench beside the file is one too: `--workload tables.toml,script.sql`"));
+        }
     };
-    let values = tests.table("tests, each written `[test.NAME]`")?.values();
-    if values.is_empty() || values.len() > TESTS_MAX {
-        return Err(tests.fault(format!("a workload has 1 to {TESTS_MAX} tests")));
-    }
     let written = all(values.iter().map(|value| test::test(value, &counts)));
-    let (tables, written) = match (tables, written) {
+    let (mut tables, written) = match (tables, written) {
         (Ok(tables), Ok(written)) => (tables, written),
         (tables, written) => {
             let faults = tables.err().into_iter().chain(written.err());
             return Err(Fault::of_all(faults).unwrap_or_else(|| Fault::of_file("a mistake")));
         }
     };
+    let is_new =
+        |table: &UserTable| !tables.iter().any(|it| it.name.eq_ignore_ascii_case(&table.name));
+    let more: Vec<UserTable> = more.unwrap_or_default().into_iter().filter(is_new).collect();
+    tables.extend(more);
     let data = UserData { name: name.to_owned(), tables };
     let defined = |it: &Written<'_>| {
         let (mix, only_reads) = kinds(it, &written)?;
@@ -93,7 +114,8 @@ pub(super) fn tests(name: &str, text: &str, files: ReadFile<'_>) -> Result<Vec<T
         let schema = Schema::User(data.clone());
         Ok(definition(it.value.key, does, class, mix, &data.name, schema))
     };
-    all(written.iter().map(|it| defined(it).map(define)))
+    let tests = all(written.iter().map(defined))?;
+    Ok(Read { data, tests })
 }
 
 /// The test of a workload that sends events of these kinds, or whatever its schema says.
@@ -164,7 +186,7 @@ fn part_of<'w>(part: &Value<'_>, all: &'w [Written<'_>]) -> Result<(&'w Transact
 }
 
 /// What events do, in a line: the first words of their statements, or the parts of a mix.
-fn summary(mix: &[Transaction]) -> String {
+pub(super) fn summary(mix: &[Transaction]) -> String {
     let [only] = mix else {
         let total: f64 = mix.iter().map(|it| it.weight).sum();
         let part = |it: &Transaction| format!("{:.0}% {}", 100.0 * it.weight / total, it.name);

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::Distribution;
 use assay_model::{
-    Dialect, Generator, PerDialect, Range as Integers, Scalar, Sql, Transaction, UserStep, Variable,
+    Dialect, Generator, PerDialect, Range as Integers, Scalar, Sending, Sql, Transaction, UserStep,
+    Variable,
 };
 use toml::de::DeValue;
 
@@ -170,7 +171,7 @@ fn leaves_transaction_open(transaction: &Transaction) -> bool {
     products.into_iter().any(|(syntax, of)| {
         let begins = transaction.steps.iter().filter_map(|step| match step {
             UserStep::Send { sql, .. } => of(sql)?.pieces.first(),
-            UserStep::Sleep { .. } => None,
+            UserStep::Sleep { .. } | UserStep::Pipeline { .. } => None,
         });
         leaves_open(begins.map(String::as_str), syntax)
     })
@@ -207,7 +208,7 @@ impl Reader<'_> {
         if value.value.is_str() {
             let parts = PerDialect::all(value.clone());
             let sql = try_each(parts, |part, syntax| self.sql(&part, syntax))?;
-            return Ok(UserStep::Send { sql, times: 1, keep: Vec::new(), when: None });
+            return Ok(sent(sql, 1, Vec::new()));
         }
         let table = value.table("SQL in quotes, or a table such as `{ sql = \"...\" }`")?;
         table.refuse_unknown(&STEP_KEYS)?;
@@ -231,7 +232,7 @@ impl Reader<'_> {
         let times = table.get("times").map(|it| it.number(&(1..=TIMES))).transpose()?;
         let keep = table.get("keep").map(|it| self.keep(&it)).transpose()?;
         let (times, keep) = (times.unwrap_or(1), keep.unwrap_or_default());
-        Ok(UserStep::Send { sql, times, keep, when: None })
+        Ok(sent(sql, times, keep))
     }
 
     /// A statement whose variables are known.
@@ -302,6 +303,11 @@ impl Reader<'_> {
     }
 }
 
+/// The step that sends a statement.
+fn sent(sql: PerDialect<Sql>, times: u32, keep: Vec<u32>) -> UserStep {
+    UserStep::Send { sql, times, keep, sending: Sending::Alone, when: None }
+}
+
 /// The numbers of the variables that statements use.
 fn used(steps: &[UserStep]) -> BTreeSet<u32> {
     let of_step = |step: &UserStep| match step {
@@ -309,7 +315,7 @@ fn used(steps: &[UserStep]) -> BTreeSet<u32> {
             let statements = [&sql.mysql, &sql.postgres].into_iter().flatten();
             statements.flat_map(|sql| sql.variables.clone()).collect()
         }
-        UserStep::Sleep { .. } => Vec::new(),
+        UserStep::Sleep { .. } | UserStep::Pipeline { .. } => Vec::new(),
     };
     steps.iter().flat_map(of_step).collect()
 }
@@ -324,7 +330,7 @@ fn refuse_unrepeatable(steps: &[UserStep], written: &[Value<'_>]) -> Result<(), 
     for (syntax, of) in products {
         let texts = (0..).zip(steps).filter_map(|(number, step)| match step {
             UserStep::Send { sql, .. } => Some((number, of(sql)?.with_marks(|_| "?".to_owned()))),
-            UserStep::Sleep { .. } => None,
+            UserStep::Sleep { .. } | UserStep::Pipeline { .. } => None,
         });
         let texts: Vec<(usize, String)> = texts.collect();
         let found = unrepeatable(texts.iter().map(|(_, text)| text.as_str()), syntax);

@@ -96,7 +96,7 @@ fn tables_have_rows_of_all_kinds() {
     assert_eq!(counts, [Some(20_000), Some(2), None]);
     let UserRows::Generated { columns, .. } = &tables[0].rows else { panic!("{:?}", tables[0]) };
     let [id, _, joined, balance] = columns.as_slice() else { panic!("{columns:?}") };
-    assert_eq!(id.values, Generator::Sequence { first: 1 });
+    assert_eq!(id.values, Generator::Sequence { first: 1, each: 1 });
     let (low, high) = (1_577_836_800, 1_767_268_800);
     let draw = Distribution::Uniform;
     assert_eq!(joined.values, Generator::Time(Range { low, high, draw, is_reversed: false }));

@@ -145,7 +145,7 @@ fn sequence(kind: &Value<'_>, table: &Table<'_>, context: Context<'_>) -> Result
     if !kind.value.is_integer() {
         return Err(kind.is_not("the first number or the first date"));
     }
-    Ok(Generator::Sequence { first: kind.number(&(i64::MIN..=i64::MAX))? })
+    Ok(Generator::Sequence { first: kind.number(&(i64::MIN..=i64::MAX))?, each: 1 })
 }
 
 fn text(kind: &Value<'_>) -> Result<Generator, Fault> {

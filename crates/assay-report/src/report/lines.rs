@@ -99,6 +99,7 @@ fn study(study: &StudyFacts) -> String {
     parts.push(match study.statements {
         StatementMode::Prepared => "prepared statements".to_owned(),
         StatementMode::Text => "statements as text".to_owned(),
+        StatementMode::Extended => "statements parsed and planned each time".to_owned(),
     });
     parts.extend(study.terms.map(|terms| format!("terms {terms}")));
     parts.extend([

@@ -54,6 +54,9 @@ const CAUSES_SHORT: usize = 5;
 const CHANGES_SHORT: usize = 8;
 const RESPONSES_SHORT: usize = 24;
 
+/// The most statements of a short report.
+const STATEMENTS_SHORT: usize = 24;
+
 pub(super) fn document<'r>(report: &'r Report<'r>, wish: &Wish<'_>) -> Document<'r> {
     let blocks = blocks(report, wish);
     if !wish.is_page() {
@@ -108,6 +111,7 @@ fn blocks<'r>(report: &'r Report<'r>, wish: &Wish<'_>) -> Vec<Block<'r>> {
         blocks.extend(tables::sweep(report, wish));
     }
     blocks.extend(table::blocks(report, wish));
+    blocks.extend(statements(report, wish, if is_short { STATEMENTS_SHORT } else { usize::MAX }));
     blocks.extend(wish.is_page().then(|| profiles::blocks(report)).into_iter().flatten());
     blocks.extend(counts::blocks(report, wish, is_short));
     blocks.extend(responses(report, wish, if is_short { RESPONSES_SHORT } else { usize::MAX }));
@@ -170,6 +174,19 @@ fn responses(report: &Report, wish: &Wish<'_>, most: usize) -> Vec<Block<'static
         return Block::place("responses", "", "Response times and errors", vec![table]);
     }
     vec![Block::Table(shown.titled(wish))]
+}
+
+/// The statements of a user's tests one by one, at most so many.
+fn statements(report: &Report, wish: &Wish<'_>, most: usize) -> Vec<Block<'static>> {
+    let shown = &report.statements;
+    if shown.iter().map(|it| it.rows.len()).sum::<usize>() > most {
+        return Vec::new();
+    }
+    if wish.is_page() {
+        let tables = shown.iter().map(|it| Block::Table(it.titled(wish))).collect();
+        return Block::place("statements", "Statements", "Statements one by one", tables);
+    }
+    shown.iter().map(|it| Block::Table(it.titled(wish))).collect()
 }
 
 /// The end of a short report.

@@ -33,6 +33,7 @@ pub(crate) mod responses;
 pub(crate) mod rounds;
 pub(crate) mod seconds;
 pub(crate) mod shaded;
+pub(crate) mod statements;
 pub(crate) mod step_bars;
 mod step_metrics;
 pub(crate) mod steps;
@@ -85,6 +86,8 @@ pub(crate) struct Report<'a> {
     pub(crate) sweep: Option<Sweep<'a>>,
     /// Response times and errors of published results.
     pub(crate) responses: Option<ShadedTable>,
+    /// The statements of a user's tests, a table for each test that has several.
+    pub(crate) statements: Vec<ShadedTable>,
     /// Instructions per operation, if they were counted.
     pub(crate) counts: Option<Counts>,
     /// Every test.
@@ -131,6 +134,7 @@ impl<'a> Report<'a> {
             insert_bench: InsertBench::new(study),
             sweep: Sweep::new(study),
             responses: responses::table(study),
+            statements: statements::tables(study),
             counts: Counts::new(study),
             tests: Tests::new(study),
             steps: steps::tables(study),

@@ -48,7 +48,7 @@ fn statement(script: &Script, first: &[&str]) -> Option<String> {
             let sql = sql.mysql.as_ref().or(sql.postgres.as_ref())?;
             Some(sql.with_marks(|_| "?".to_owned()))
         }
-        UserStep::Sleep { .. } => None,
+        UserStep::Sleep { .. } | UserStep::Pipeline { .. } => None,
     });
     let is_one = |text: &String| {
         let text = text.trim_start().to_ascii_uppercase();

@@ -30,6 +30,12 @@ impl Format {
 /// Execute the unnamed portal for all its rows, then answer.
 const EXECUTE_AND_SYNC: [u8; 15] = *b"E\0\0\0\x09\0\0\0\0\0S\0\0\0\x04";
 
+/// The same for a statement without a name, whose columns nobody knows.
+const DESCRIBE_EXECUTE_AND_SYNC: [u8; 22] = *b"D\0\0\0\x06P\0E\0\0\0\x09\0\0\0\0\0S\0\0\0\x04";
+
+/// Bytes of the message that asks for an answer.
+pub(crate) const SYNC: &[u8] = b"S\0\0\0\x04";
+
 /// A prepared statement and the messages that execute it.
 ///
 /// The portal is not described: the columns are known since the statement was prepared, and the end of the reply shows
@@ -38,18 +44,33 @@ const EXECUTE_AND_SYNC: [u8; 15] = *b"E\0\0\0\x09\0\0\0\0\0S\0\0\0\x04";
 pub(crate) struct Statement {
     types: Box<[ParamType]>,
     packet: Vec<u8>,
+    /// The position of the message that binds values in the packet.
+    bind: usize,
     /// The position of the values in the packet.
     values: usize,
+    /// What follows the values.
+    end: &'static [u8],
 }
 
 /// The messages that prepare a statement under a number of the client's choice.
 pub(crate) fn prepare(number: usize, sql: &str, types: &[ParamType]) -> Result<Vec<u8>, Error> {
-    let sql = checked(sql)?;
-    let count = count(types)?;
     let name = name(number);
     let mut out = Vec::new();
-    put_message(b'P', &mut out, |out| {
+    put_parse(&name, sql, types, &mut out)?;
+    put_message(b'D', &mut out, |out| {
+        out.push(b'S');
         put_text(&name, out);
+    })?;
+    put_message(b'S', &mut out, |_| ())?;
+    Ok(out)
+}
+
+/// Appends the message that parses a statement.
+fn put_parse(name: &[u8], sql: &str, types: &[ParamType], out: &mut Vec<u8>) -> Result<(), Error> {
+    let sql = checked(sql)?;
+    let count = count(types)?;
+    put_message(b'P', out, |out| {
+        put_text(name, out);
         put_text(sql, out);
         out.extend_from_slice(&count);
         for kind in types {
@@ -60,13 +81,7 @@ pub(crate) fn prepare(number: usize, sql: &str, types: &[ParamType]) -> Result<V
             };
             out.extend_from_slice(&kind.to_be_bytes());
         }
-    })?;
-    put_message(b'D', &mut out, |out| {
-        out.push(b'S');
-        put_text(&name, out);
-    })?;
-    put_message(b'S', &mut out, |_| ())?;
-    Ok(out)
+    })
 }
 
 fn name(number: usize) -> Vec<u8> {
@@ -82,15 +97,32 @@ fn count(types: &[ParamType]) -> Result<[u8; 2], Error> {
 impl Statement {
     /// The messages for the statement of this number, up to the values.
     pub(crate) fn new(number: usize, types: &[ParamType]) -> Result<Self, Error> {
-        let mut packet = vec![b'B', 0, 0, 0, 0];
+        Self::after(Vec::new(), &name(number), types, &EXECUTE_AND_SYNC)
+    }
+
+    /// The same for a statement that is parsed and planned each time.
+    pub(crate) fn parsed_each_time(sql: &str, types: &[ParamType]) -> Result<Self, Error> {
+        let mut parse = Vec::new();
+        put_parse(b"", sql, types, &mut parse)?;
+        Self::after(parse, b"", types, &DESCRIBE_EXECUTE_AND_SYNC)
+    }
+
+    fn after(
+        mut packet: Vec<u8>,
+        name: &[u8],
+        types: &[ParamType],
+        end: &'static [u8],
+    ) -> Result<Self, Error> {
+        let bind = packet.len();
+        packet.extend_from_slice(&[b'B', 0, 0, 0, 0]);
         // The unnamed portal.
         packet.push(0);
-        put_text(&name(number), &mut packet);
+        put_text(name, &mut packet);
         // All parameters are sent as text, as the reference client does.
         packet.extend_from_slice(&[0, 0]);
         packet.extend_from_slice(&count(types)?);
         let values = packet.len();
-        Ok(Self { types: types.into(), packet, values })
+        Ok(Self { types: types.into(), packet, bind, values, end })
     }
 
     /// The messages with these values. They keep their memory, so values of the same size allocate none.
@@ -117,13 +149,19 @@ impl Statement {
             self.packet.extend_from_slice(value);
         }
         self.packet.extend_from_slice(&result.code());
-        let length = i32::try_from(self.packet.len() - 1);
+        let length = i32::try_from(self.packet.len() - self.bind - 1);
         let length = length.map_err(|_| Error::Usage("parameters of 2 GiB or more"))?;
-        if let Some(place) = self.packet.get_mut(1..HEADER) {
+        if let Some(place) = self.packet.get_mut(self.bind + 1..self.bind + HEADER) {
             place.copy_from_slice(&length.to_be_bytes());
         }
-        self.packet.extend_from_slice(&EXECUTE_AND_SYNC);
+        self.packet.extend_from_slice(self.end);
         Ok(&self.packet)
+    }
+
+    /// The same without the message that asks for an answer.
+    pub(crate) fn encode_unanswered(&mut self, params: &[Param<'_>]) -> Result<&[u8], Error> {
+        let packet = self.encode(params, Format::Binary)?;
+        Ok(packet.strip_suffix(SYNC).unwrap_or(packet))
     }
 }
 
@@ -152,6 +190,19 @@ mod tests {
         assert!(packet.windows(values.len()).any(|part| part == values), "{packet:?}");
         let prepared = prepare(1, "S", &[ParamType::Inferred]).unwrap();
         assert!(prepared.starts_with(b"P\0\0\0\x0fs1\0S\0\0\x01\0\0\0\0"), "{prepared:?}");
+    }
+
+    #[test]
+    fn a_statement_that_is_parsed_each_time_has_no_name() {
+        let mut statement = Statement::parsed_each_time("S", &[ParamType::Inferred]).unwrap();
+        let expected =
+            b"P\0\0\0\x0e\0S\0\0\x01\0\0\0\0B\0\0\0\x16\0\0\0\0\0\x01\0\0\0\x02-1\0\x01\0\x01";
+        for _ in 0..2 {
+            let packet = statement.encode(&[Param::Int(-1)], Format::Binary).unwrap();
+            assert_eq!(packet, [&expected[..], &DESCRIBE_EXECUTE_AND_SYNC].concat());
+        }
+        let packet = statement.encode_unanswered(&[Param::Int(-1)]).unwrap();
+        assert!(packet.ends_with(b"E\0\0\0\x09\0\0\0\0\0"), "{packet:?}");
     }
 
     #[test]

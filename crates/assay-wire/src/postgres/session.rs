@@ -4,10 +4,10 @@ use super::codec::{
     HEADER, Values, kind, parse_backend, parse_columns, parse_complete, parse_error, parse_header,
     parse_parameter, parse_parameters, parse_row, put_message, put_text,
 };
-use super::execute::{Format, Statement, prepare};
+use super::execute::{Format, SYNC, Statement, prepare};
 use super::login::Login;
 use super::probe::is_mysql;
-use super::walk::Walker;
+use super::walk::{PipelineMessages, PipelineWalker, Walker};
 use crate::budget::ReadBudget;
 use crate::channel::Channel;
 use crate::error::Error;
@@ -26,7 +26,13 @@ pub(crate) struct Session {
     statements: Vec<Statement>,
     outbox: Vec<u8>,
     body: Vec<u8>,
+    /// Executions that wait to be sent together.
+    pipeline: Vec<u8>,
 }
+
+/// The server answers to what it has while more is sent. More than the sockets hold would make both sides wait for
+/// each other.
+const PIPELINE_MAX: usize = 64 << 10;
 
 impl Session {
     pub(crate) fn log_in(
@@ -39,7 +45,12 @@ impl Session {
             let address = options.address.to_string();
             return Err(Error::OtherProtocol { address, spoken: "MySQL", expected: "Postgres" });
         }
-        let mut session = Self { statements: Vec::new(), outbox: Vec::new(), body: Vec::new() };
+        let mut session = Self {
+            statements: Vec::new(),
+            outbox: Vec::new(),
+            body: Vec::new(),
+            pipeline: Vec::new(),
+        };
         let mut identity =
             ServerIdentity { version: String::new(), connection_id: 0, auth_method: String::new() };
         for _ in 0..MAX_LOGIN_MESSAGES {
@@ -106,6 +117,51 @@ impl Session {
         Ok(id)
     }
 
+    /// Prepares a statement to learn whether that can be done, and parses and plans it again each time.
+    pub(crate) fn parse_each_time(
+        &mut self,
+        channel: &mut Channel,
+        sql: &str,
+        params: &[ParamType],
+    ) -> Result<StatementId, Error> {
+        let parsed = Statement::parsed_each_time(sql, params)?;
+        let id = self.prepare(channel, sql, params)?;
+        if let Some(statement) = self.statements.last_mut() {
+            *statement = parsed;
+        }
+        Ok(id)
+    }
+
+    /// Lets the execution of a prepared statement wait for [`Session::send_pipeline`].
+    pub(crate) fn queue(&mut self, id: StatementId, params: &[Param<'_>]) -> Result<(), Error> {
+        let packet = id.find_in(&mut self.statements)?.encode_unanswered(params)?;
+        if self.pipeline.len() + packet.len() > PIPELINE_MAX {
+            self.pipeline.clear();
+            return Err(Error::Usage("a pipeline of more than 64 KiB"));
+        }
+        self.pipeline.extend_from_slice(packet);
+        Ok(())
+    }
+
+    /// Sends what waits, receives all replies, and hands each to `take`.
+    pub(crate) fn send_pipeline(
+        &mut self,
+        channel: &mut Channel,
+        take: &mut dyn FnMut(Reply),
+    ) -> Result<(), Error> {
+        self.pipeline.extend_from_slice(SYNC);
+        channel.begin_reply()?;
+        let sent = channel.send_buffer(&mut self.pipeline);
+        self.pipeline.clear();
+        sent?;
+        channel.walk(PipelineWalker::with_grammar(PipelineMessages::new(take))).map(drop)
+    }
+
+    /// Forgets what waits.
+    pub(crate) fn forget_pipeline(&mut self) {
+        self.pipeline.clear();
+    }
+
     pub(crate) fn execute(
         &mut self,
         channel: &mut Channel,
@@ -136,6 +192,51 @@ impl Session {
             return Err(Error::Protocol("a row of another width than its columns"));
         }
         Ok(ResultSet { rows, ..result })
+    }
+
+    /// Runs statements in one message and keeps the results that have columns.
+    pub(crate) fn query_all(
+        &mut self,
+        channel: &mut Channel,
+        sql: &str,
+    ) -> Result<Vec<ResultSet>, Error> {
+        put_query(sql.as_bytes(), &mut self.outbox)?;
+        channel.begin_kept_reply(ReadBudget::reply())?;
+        channel.send_buffer(&mut self.outbox)?;
+        let (mut all, mut failure): (Vec<ResultSet>, _) = (Vec::new(), None);
+        loop {
+            let kind = match self.read(channel) {
+                Ok(kind) => kind,
+                // A server that ends the connection sends the reason first.
+                Err(error) => return Err(failure.unwrap_or(error)),
+            };
+            match kind {
+                kind::COLUMNS => {
+                    let columns = parse_columns(&self.body)?;
+                    all.push(ResultSet { columns, ..ResultSet::default() });
+                }
+                kind::ROW => {
+                    let values = parse_row(&self.body)?;
+                    channel.keep_row(values.left())?;
+                    if let Some(last) = all.last_mut() {
+                        keep_in(&mut last.rows)(values)?;
+                    }
+                }
+                kind::COMPLETE => {
+                    let affected = parse_complete(&self.body)?.affected;
+                    match all.last_mut() {
+                        Some(last) => last.affected = last.affected.saturating_add(affected),
+                        None => all.push(ResultSet { affected, ..ResultSet::default() }),
+                    }
+                }
+                kind::ERROR => failure = Some(parse_error(&self.body)),
+                kind::READY => break,
+                kind::EMPTY => {}
+                _ => return Err(Error::Protocol("a message that is no part of a reply")),
+            }
+        }
+        channel.end_reply();
+        failure.map_or(Ok(all), Err)
     }
 
     pub(crate) fn query_prepared(

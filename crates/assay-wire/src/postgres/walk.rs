@@ -2,6 +2,7 @@
 
 use super::codec::{HEADER, kind, parse_complete, parse_error, parse_header};
 use crate::error::Error;
+use crate::value::Reply;
 use crate::walk::{Grammar, Progress};
 
 /// The longest message that has to be seen whole: a statement's end or an error.
@@ -77,10 +78,33 @@ fn whole(kind: u8, body: &[u8], progress: &mut Progress) -> Result<(), Error> {
     Ok(())
 }
 
+/// Walks over the replies to the statements of a pipeline.
+pub(crate) type PipelineWalker<'a> = crate::walk::Walker<PipelineMessages<'a>>;
+
+/// The messages of a pipeline's replies, each of which is handed on when its statement is complete.
+pub(crate) struct PipelineMessages<'a> {
+    take: &'a mut dyn FnMut(Reply),
+}
+
+impl<'a> PipelineMessages<'a> {
+    pub(crate) fn new(take: &'a mut dyn FnMut(Reply)) -> Self {
+        Self { take }
+    }
+}
+
+impl Grammar for PipelineMessages<'_> {
+    fn message(&mut self, bytes: &[u8], progress: &mut Progress) -> Result<Option<usize>, Error> {
+        let length = Messages.message(bytes, progress)?;
+        if length.is_some() && matches!(bytes.first(), Some(&(kind::COMPLETE | kind::EMPTY))) {
+            (self.take)(std::mem::take(&mut progress.reply));
+        }
+        Ok(length)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::value::Reply;
 
     fn walk(bytes: &[u8]) -> Option<Result<Reply, Error>> {
         let mut walker = Walker::new();
@@ -114,6 +138,23 @@ mod tests {
         walker.advance(READY).unwrap();
         let failure = walker.outcome().unwrap().unwrap_err();
         assert_eq!(failure.to_string(), "server error `40P01`: dl");
+    }
+
+    #[test]
+    fn replies_of_a_pipeline_come_one_by_one() {
+        let select = [b"2\0\0\0\x04", ROW, b"C\0\0\0\x0dSELECT 1\0"].concat();
+        let update = [&b"2\0\0\0\x04"[..], b"C\0\0\0\x0dUPDATE 3\0"].concat();
+        let bytes = [&select[..], &update, READY].concat();
+        for at in 0..bytes.len() {
+            let mut replies = Vec::new();
+            let mut take = |reply| replies.push(reply);
+            let mut walker = PipelineWalker::with_grammar(PipelineMessages::new(&mut take));
+            let used = walker.advance(&bytes[..at]).unwrap();
+            assert_eq!(walker.advance(&bytes[used..]).unwrap(), bytes.len() - used);
+            assert!(walker.outcome().unwrap().is_ok());
+            let changed = Reply { result_set: false, rows: 0, affected: 3 };
+            assert_eq!(replies, [Reply { result_set: true, rows: 1, affected: 0 }, changed]);
+        }
     }
 
     #[test]

@@ -8,9 +8,10 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use assay_load::{Bound, Check, ClientPolicy, Finished, RunMonitor, RunProgress, Session, Work};
 use assay_model::{
-    Class, DataSet, Dialect, IdKey, LuaScript, Setup, Test, TestSet, UserData, counted, limits,
-    thousands,
+    Class, DataSet, Dialect, IdKey, LuaScript, Setup, StatementMode, Test, TestSet, UserData,
+    counted, limits, thousands,
 };
+use assay_plan::ScriptOptions;
 use assay_wire::{ConnectOptions, Connection};
 use assay_workloads::{LoadedData, OltpOptions};
 use rustix::time::{ClockId, clock_gettime};
@@ -22,7 +23,7 @@ use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::open_files::Demand;
 use crate::progress::{Progress, print};
-use crate::workload::OfScript;
+use crate::workload::OfLua;
 use crate::{machine_lock, report, workload};
 
 use self::result::{measured, rate_met, words};
@@ -36,8 +37,7 @@ const SHOWN_EVERY: Duration = Duration::from_secs(1);
 /// Connected and prepared clients, and their work.
 struct Prepared {
     session: Session,
-    test: Test,
-    setup: Setup,
+    work: Work,
 }
 
 /// Drives one test. Ctrl-C ends it early and keeps what was measured until then.
@@ -55,8 +55,9 @@ pub(crate) fn bench(args: &Bench) -> Result<Exit> {
         run
     });
     let Some((finished, client_cpu_us)) = run?? else { return Ok(Exit::Interrupted) };
-    let Prepared { test, setup, .. } = prepared;
-    let measured = measured(args, test, setup, &finished, client_cpu_us)?;
+    let Prepared { work, .. } = prepared;
+    let setup = work.setup;
+    let measured = measured(args, &work, &finished, client_cpu_us)?;
     report::put_one(&args.shape, &measured, words)?;
     if finished.cut_off > 0 {
         print(&format!(
@@ -97,6 +98,11 @@ fn prepare(args: &Bench, interrupt: &Interrupt, progress: &Progress) -> Result<P
     machine_lock::warn_if_measuring_near("this benchmark", &url);
     let test = test(args)?;
     assay_plan::check_variant(args.oltp.pgsql_variant, url.dialect)?;
+    if args.statements == StatementMode::Extended && url.dialect != Dialect::Postgres {
+        bail!(
+            "`--db-ps-mode extended` is for Postgres: no other server parses and executes in one message"
+        );
+    }
     let reconnects = args.reconnect.is_some() || args.ignore_errors.is_some();
     Demand::of_bench(args.clients, reconnects).raise()?;
     let options = connect_options(&url, interrupt.stop());
@@ -130,7 +136,7 @@ fn prepare(args: &Bench, interrupt: &Interrupt, progress: &Progress) -> Result<P
         shows_latencies: args.report_interval.is_some(),
     };
     let session = Session::open_with(&options, &work, &[], &policy)?;
-    Ok(Prepared { session, test, setup })
+    Ok(Prepared { session, work })
 }
 
 /// Warms up and measures; `None` if it was to end before there was anything to measure. The second value is the CPU
@@ -141,7 +147,7 @@ fn run(
     interrupt: &Interrupt,
     progress: &Progress,
 ) -> Result<Option<(Finished, f64)>> {
-    let Prepared { session, test, setup } = prepared;
+    let Prepared { session, work: Work { test, setup, .. } } = prepared;
     let mut sequence = 0;
     if let Some(seconds) = args.warmup_time {
         let time = Duration::from_secs_f64(seconds);
@@ -233,14 +239,18 @@ fn interval(
 /// The requested test: from a workload file, a sysbench script, or a microbenchmark.
 fn test(args: &Bench) -> Result<Test> {
     let (name, options) = (args.test.as_deref(), args.oltp.clone());
+    let own = (!args.own.workload.is_empty()).then_some(&args.own);
     let is_script =
-        args.workload.is_none() && args.script.is_none() && name.is_some_and(assay_plan::is_script);
-    let (options_of_script, may_use_all) = (&args.script_options, args.allow_script_io);
-    let of_script = OfScript { options: options_of_script, may_use_all };
-    let suite = match args.workload.as_ref().or(args.script.as_ref()) {
-        Some(file) => workload::read(file, of_script)?.tests,
-        None if is_script => assay_workloads::oltp_tests(&options),
-        None => assay_workloads::tests_of(TestSet::All),
+        own.is_none() && args.script.is_none() && name.is_some_and(assay_plan::is_script);
+    let of_lua = OfLua { options: &args.script_options, may_use_all: args.allow_script_io };
+    let suite = match (&args.script, own) {
+        (Some(script), _) => {
+            let file = [script.display().to_string()];
+            workload::read(&file, &ScriptOptions::default(), of_lua)?.tests
+        }
+        (None, Some(own)) => workload::read(&own.workload, &own.script_options(), of_lua)?.tests,
+        (None, None) if is_script => assay_workloads::oltp_tests(&options),
+        (None, None) => assay_workloads::tests_of(TestSet::All),
     };
     if options != OltpOptions::default() && !is_script {
         let not = name.map_or("a workload has none".to_owned(), |it| format!("`{it}` is not one"));

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::Result;
-use assay_load::Finished;
-use assay_model::{Setup, Test, counted};
+use assay_load::{Finished, StatementWork, Work};
+use assay_model::{Test, UserStep, counted};
 use assay_wire::code_name;
 use serde::Serialize;
 
@@ -53,6 +53,39 @@ pub(super) struct Measured {
     bytes_sent: u64,
     bytes_received: u64,
     rows: u64,
+    /// The statements of a user's test, in order, unless there is one only.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    statements: Vec<StatementTime>,
+}
+
+/// How long a statement took, from sending it to the end of the reply.
+#[derive(Serialize)]
+struct StatementTime {
+    /// The kind of events that it belongs to.
+    transaction: String,
+    statement: String,
+    count: u64,
+    latency_avg_us: f64,
+}
+
+/// Characters of a statement that are shown.
+const STATEMENT_SHOWN: usize = 70;
+
+/// The statements of a user's test with their times.
+fn statements(test: Test, work: &Work, times: &[StatementWork]) -> Vec<StatementTime> {
+    let kinds = || test.roles.iter().flat_map(|role| &role.script.mix);
+    let timed = work.places().into_iter().zip(times).filter_map(|((kind, step), time)| {
+        let kind = kinds().nth(kind as usize)?;
+        let UserStep::Send { sql, .. } = kind.steps.get(step as usize)? else { return None };
+        let text = sql.of(work.dialect)?.with_marks(|_| "?".to_owned());
+        Some(StatementTime {
+            transaction: kind.name.clone(),
+            statement: text.split_whitespace().collect::<Vec<_>>().join(" "),
+            count: time.count,
+            latency_avg_us: time.ns as f64 / 1e3 / (time.count as f64).max(1.0),
+        })
+    });
+    timed.collect()
 }
 
 #[derive(Serialize)]
@@ -69,11 +102,11 @@ struct LatencyUs {
 
 pub(super) fn measured(
     args: &Bench,
-    test: Test,
-    setup: Setup,
+    work_of: &Work,
     finished: &Finished,
     client_cpu_us: f64,
 ) -> Result<Measured> {
+    let Work { test, setup, .. } = *work_of;
     let work = &finished.work;
     let seconds = Duration::from_nanos(work.elapsed_ns).as_secs_f64().max(1e-9);
     let queries = work.queries();
@@ -123,6 +156,7 @@ pub(super) fn measured(
         bytes_sent: work.bytes_sent,
         bytes_received: work.bytes_received,
         rows: work.rows,
+        statements: statements(test, work_of, &finished.statements),
     })
 }
 
@@ -176,6 +210,13 @@ pub(super) fn words(it: &Measured) -> String {
         "  received         {} rows, {} bytes; sent {} bytes",
         it.rows, it.bytes_received, it.bytes_sent
     ));
+    for it in &it.statements {
+        let shown: String = it.statement.chars().take(STATEMENT_SHOWN).collect();
+        lines.push(format!(
+            "  {:>9.1} µs × {:<9} {}: {shown}",
+            it.latency_avg_us, it.count, it.transaction
+        ));
+    }
     if it.interrupted {
         lines.push("  interrupted: results up to that point".to_owned());
     }

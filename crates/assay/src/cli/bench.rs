@@ -10,12 +10,13 @@ use assay_workloads::OltpOptions;
 use clap::Args;
 use clap_complete::engine::ArgValueCompleter;
 
-use super::ShapeArg;
 use super::number::{parse_one_count, parse_rows, parse_seconds, parse_seed, parse_tables};
+use super::{OwnArgs, ShapeArg};
 use crate::candidates;
 
 /// `assay bench`.
 #[derive(Debug, Args)]
+#[command(mut_arg("workload", |it| it.conflicts_with_all(["tables", "rows"])))]
 pub(crate) struct Bench {
     /// The server, as for `assay load`: a URL, or the name of a server that `assay server start` left running
     #[arg(value_name = "URL")]
@@ -30,9 +31,8 @@ pub(crate) struct Bench {
     #[arg(add = ArgValueCompleter::new(candidates::tests))]
     pub(crate) test: Option<String>,
 
-    /// Run a test of your own workload: a workload file, TOML, or a pgbench script
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["tables", "rows"])]
-    pub(crate) workload: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) own: OwnArgs,
 
     /// Run a Lua script of sysbench: COMMAND is `prepare`, `run`, `cleanup` or one of the script's own
     #[arg(long, value_name = "SCRIPT.lua", conflicts_with_all = ["test", "workload", "tables", "rows", "check"])]
@@ -108,9 +108,10 @@ pub(crate) struct Bench {
     #[arg(long, conflicts_with_all = ["workload", "rows"])]
     pub(crate) check: bool,
 
-    /// Whether statements are prepared on the server (`auto`) or sent as text (`disable`)
-    #[arg(long = "db-ps-mode", value_name = "MODE", value_parser = ps_mode(), default_value = "auto")]
-    #[arg(hide_short_help = true)]
+    /// Whether statements are prepared on the server (`auto`), sent as text (`disable`), or parsed and planned each
+    /// time with the values apart (`extended`, Postgres only); pgbench's words `prepared` and `simple` will do too
+    #[arg(long = "db-ps-mode", visible_alias = "protocol", short = 'M', value_name = "MODE")]
+    #[arg(value_parser = ps_mode(), default_value = "auto", hide_short_help = true)]
     pub(crate) statements: StatementMode,
 
     #[command(flatten)]

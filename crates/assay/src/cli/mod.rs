@@ -24,8 +24,9 @@ mod watch;
 use std::path::PathBuf;
 
 use assay_model::TestSet;
-use assay_options::{parse_budget_s, word};
-use assay_plan::{Request, SetupRequest, SystemRequest};
+use assay_model::limits::user::SCALE;
+use assay_options::{parse_budget_s, whole, word};
+use assay_plan::{Request, ScriptOptions, SetupRequest, SystemRequest, script_variable};
 use assay_terms::Terms;
 use assay_workloads::OltpOptions;
 use clap::builder::PossibleValuesParser;
@@ -294,6 +295,38 @@ pub(crate) struct Resume {
 
     #[command(flatten)]
     pub(crate) measuring: Measuring,
+}
+
+/// The workload of a command that is no study.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct OwnArgs {
+    /// Use your own workload: a workload file, TOML, pgbench scripts such as `a.sql@3,b.sql`, or one that comes with
+    /// pgbench, such as `tpcb-like`
+    #[arg(long, value_name = "FILE,...", value_delimiter = ',')]
+    pub(crate) workload: Vec<String>,
+
+    /// Scale factor of the tables of pgbench scripts [default: 1]
+    #[arg(long, value_name = "N", value_parser = whole(SCALE), requires = "workload")]
+    #[arg(allow_negative_numbers = true, hide_short_help = true)]
+    pub(crate) scale: Option<u32>,
+
+    /// Define a variable for pgbench scripts
+    #[arg(long, short = 'D', value_name = "NAME=VALUE", value_parser = script_variable)]
+    #[arg(requires = "workload", hide_short_help = true)]
+    pub(crate) define: Vec<String>,
+}
+
+impl OwnArgs {
+    /// What they say of scripts.
+    pub(crate) fn script_options(&self) -> ScriptOptions {
+        ScriptOptions { scale: self.scale, define: self.define.clone() }
+    }
+
+    /// A request for this workload.
+    pub(crate) fn in_request(&self, request: Request) -> Request {
+        let (workload, define) = (self.workload.clone(), self.define.clone());
+        Request { workload, scale: self.scale, define, ..request }
+    }
 }
 
 /// The source of servers.

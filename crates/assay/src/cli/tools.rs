@@ -10,22 +10,23 @@ use clap_complete::engine::ArgValueCompleter;
 use super::number::{
     parse_megabytes, parse_port, parse_rows, parse_seconds, parse_seed, parse_tables,
 };
-use super::{SERVERS, ShapeArg, SourceArg, TableFormArgs, TermsArg, help};
+use super::{OwnArgs, SERVERS, ShapeArg, SourceArg, TableFormArgs, TermsArg, help};
 use crate::candidates;
 
 /// `assay load`.
 #[derive(Debug, Args)]
+#[command(mut_arg("workload", |it| {
+    let others = ["tables", "rows", "engine", "secondary"];
+    it.conflicts_with_all(others).conflicts_with_all(TableFormArgs::FIELDS)
+}))]
 pub(crate) struct Load {
     /// The server, such as `mysql://user@127.0.0.1:3306/sbtest` or `mysql://root@/sbtest?socket=PATH`; the password may
     /// be in `ASSAY_PASSWORD` instead. The name of a server that `assay server start` left running will do too
     #[arg(value_name = "URL")]
     pub(crate) url: String,
 
-    /// Create and fill the tables of your own workload: a workload file, TOML, or a pgbench script
-    #[arg(long, value_name = "FILE")]
-    #[arg(conflicts_with_all = ["tables", "rows", "engine", "secondary"])]
-    #[arg(conflicts_with_all = TableFormArgs::FIELDS)]
-    pub(crate) workload: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) own: OwnArgs,
 
     /// Number of tables; they replace tables that assay or sysbench made, but nothing else named sbtest1, sbtest2, ...
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse_tables)]
@@ -95,9 +96,8 @@ pub(crate) struct Audit {
     #[arg(add = ArgValueCompleter::new(candidates::systems))]
     pub(crate) systems: Vec<String>,
 
-    /// Compare the plans of your own workload: a workload file, TOML, or a pgbench script
-    #[arg(long, value_name = "FILE")]
-    pub(crate) workload: Option<String>,
+    #[command(flatten)]
+    pub(crate) own: OwnArgs,
 
     #[command(flatten)]
     pub(crate) from: SourceArg,
@@ -136,15 +136,15 @@ fn parse_recording(text: &str) -> Result<f64, String> {
 
 /// `assay tests`.
 #[derive(Debug, Args)]
+#[command(mut_arg("workload", |it| it.conflicts_with_all(["set", "suite"])))]
 pub(crate) struct Tests {
     /// List only the tests whose names match, such as `'point*'` [default: all of the set]
     #[arg(value_name = "PATTERN", value_delimiter = ',')]
     #[arg(add = ArgValueCompleter::new(candidates::tests))]
     pub(crate) patterns: Vec<String>,
 
-    /// List the tests of your own workload: a workload file, TOML, or a pgbench script
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["set", "suite"])]
-    pub(crate) workload: Option<String>,
+    #[command(flatten)]
+    pub(crate) own: OwnArgs,
 
     /// Collection of tests
     #[arg(long, value_parser = word::<Suite>(), default_value = Suite::default().word())]

@@ -9,6 +9,7 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use assay_ledger::StudyRows;
 use assay_model::{Artifact, Origin, ShardRun, StudyRecord, UserRows, without_secrets};
+use assay_plan::NamedFile;
 use assay_servers::audit::is_ignored;
 use serde_json::Value;
 
@@ -86,7 +87,9 @@ impl Places {
         }
         let request = assay_plan::request_of(&record.study).unwrap_or_default();
         let configs = request.systems.iter().filter_map(|system| system.config.as_ref());
-        configs.chain(&request.workload).for_each(|file| places.path(file));
+        configs.for_each(|file| places.path(file));
+        let named = request.workload.iter().map(|it| NamedFile::of(it));
+        named.filter(|it| !it.is_of_pgbench()).for_each(|it| places.path(it.path));
         for table in record.study.user_data().into_iter().flat_map(|data| &data.tables) {
             match &table.rows {
                 UserRows::Csv { file, .. } => places.path(&file.path),

@@ -39,7 +39,7 @@ fn name(plan: &Plan, of: u32) -> Result<String> {
     let study = &plan.study;
     // A path of one machine is not that of another. What the file has is in the tests.
     let recipe = assay_plan::request_of(study).map(|request| {
-        let (workload, offline, accept_expired_index) = (None, false, false);
+        let (workload, offline, accept_expired_index) = (Vec::new(), false, false);
         assay_plan::write_study(&Request { workload, offline, accept_expired_index, ..request })
     });
     let cells =

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, bail};
 use assay_model::{Counting, Origin, Prefix, counted, thousands};
-use assay_plan::{Plan, Request, SystemRequest, parse_system, shell_quoted};
+use assay_plan::{NamedFile, Plan, Request, SystemRequest, parse_system, shell_quoted};
 
 use super::job::{self, Cache, Job, SCRIPT, SERVERS, STUDY_FILE};
 use super::name;
@@ -114,7 +114,12 @@ fn usual() -> Request {
 fn absolute(mut request: Request) -> Result<Request> {
     let path =
         |path: String| -> Result<String> { Ok(std::path::absolute(path)?.display().to_string()) };
-    request.workload = request.workload.map(path).transpose()?;
+    let of_workload = |it: &String| -> Result<String> {
+        let named = NamedFile::of(it);
+        let whole = path(named.path.to_owned())?;
+        Ok(named.at(|_| whole))
+    };
+    request.workload = request.workload.iter().map(of_workload).collect::<Result<_>>()?;
     let configs: Vec<&mut SystemRequest> = request.systems.iter_mut().collect();
     for system in configs {
         system.config = system.config.take().map(path).transpose()?;

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use assay_load::{Bound, Session, Stretch, TurnWork, Work};
+use assay_load::{Bound, Session, StatementWork, Stretch, TurnWork, Work};
 use assay_model::{
-    CellId, PlannedCell, Slice, SliceOutcome, Study, System, Turn, Unit, WorkCounters,
+    CellId, PlannedCell, STATEMENT, Slice, SliceOutcome, Study, System, Turn, Unit, WorkCounters,
 };
 use assay_probe::{DeviceCounters, Probe, ProbeConfig, Snapshot, Usage, WatchedServer};
 use assay_servers::Status;
@@ -29,11 +29,24 @@ pub(crate) struct Slot {
 /// A system's connected clients in one cell, and the counters around them.
 pub(crate) struct Clients {
     pub(crate) session: Session,
+    /// Where the user's test has each of its statements.
+    places: Vec<(u32, u32)>,
     probe: Probe,
     /// The server's process and the threads that serve the clients, as far as they are known.
     watched: Option<(i32, Option<Vec<i32>>)>,
     /// The counters of the server's own status; `None` if it does not tell them.
     status: Option<StatusCounters>,
+}
+
+/// Counters of the statements of a user's test.
+fn statements(
+    places: &[(u32, u32)],
+    work: &[StatementWork],
+) -> impl Iterator<Item = (String, u64)> {
+    places.iter().zip(work).flat_map(|((kind, step), work)| {
+        let name = |what| format!("{STATEMENT}{kind}.{step}.{what}");
+        [(name("count"), work.count), (name("ns"), work.ns)]
+    })
 }
 
 /// The counters of a server's own status.
@@ -144,7 +157,7 @@ pub(crate) fn connect_clients(
     // A server that somebody else runs may refuse.
     let status = Status::open(&server.connect_options(), system.spec.product).ok().flatten();
     let status = status.map(|status| StatusCounters { status, last: None });
-    Ok(Clients { session, probe, watched, status })
+    Ok(Clients { session, places: work.places(), probe, watched, status })
 }
 
 /// Warm and measured part of a turn: by time for reads, by events for writes. All systems begin either part with the
@@ -409,6 +422,7 @@ impl Clients {
         }
         slice.counters = usage.counters;
         slice.counters.extend(device.iter().flat_map(DeviceCounters::named));
+        slice.counters.extend(statements(&self.places, &self.session.statement_work()));
         slice.work = self.session.take_work()?;
         Ok(slice)
     }

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use anyhow::Result;
-use assay_model::Dialect;
+use assay_model::{Dialect, Sending};
 use assay_wire::Connection;
-use assay_workloads::sql::{is_control, only_reads};
+use assay_workloads::sql::{is_control, only_reads, statements};
 use assay_workloads::{Client, EventBuf, Operation, Program, Statement};
 
 /// Events of a user's test that are looked at for its statements: some kinds of events are rare.
@@ -33,7 +33,7 @@ impl Found<'_> {
                 let has_escapes = dialect.has_escapes();
                 self.statement.push_text(has_escapes, arguments.clone(), self.kept, &mut text);
             }
-            Operation::Sleep(_) => return None,
+            Operation::Sleep(_) | Operation::Pipeline(_) => return None,
         }
         Some(String::from_utf8_lossy(&text).into_owned())
     }
@@ -62,6 +62,13 @@ pub(super) fn walk<C>(
         for operation in event.operations() {
             let Some(number) = operation.statement() else { continue };
             let Some(statement) = program.statements().get(number) else { continue };
+            // `EXPLAIN` would explain the first of several statements, and the server would carry out the others.
+            if statement.sending == Sending::Combined
+                || statements(&statement.sql, dialect).len() > 1
+            {
+                left.remove(&number);
+                continue;
+            }
             let found = Found { statement, operation, kept: &kept };
             if left.remove(&number) && !is_control(&statement.sql, dialect) {
                 act(connection, number, &found)?;

@@ -5,8 +5,8 @@ use std::ops::Range;
 use crate::document::Fault;
 
 /// What can be used.
-const COMMANDS: &str =
-    "of pgbench's commands, `\\set`, `\\sleep`, `\\gset` and `\\if` to `\\endif` can be used";
+const COMMANDS: &str = "pgbench's commands are `\\set`, `\\setrandom`, `\\sleep`, `\\gset`, `\\aset`, `\\if` to \
+                        `\\endif`, `\\startpipeline` to `\\endpipeline`, and `\\;` between statements";
 
 /// A command: the line or lines from its backslash on.
 pub(super) struct Command<'t> {
@@ -41,14 +41,24 @@ impl<'t> Command<'t> {
         begin + (rest.len() - rest.trim_start().len())..self.whole.end
     }
 
-    fn words(&self) -> impl Iterator<Item = &'t str> + use<'t> {
-        self.text.get(self.rest()).unwrap_or_default().split_whitespace()
+    /// The words after its own, with their places.
+    pub(super) fn words(&self) -> Vec<(Range<usize>, &'t str)> {
+        let rest = self.rest();
+        let mut at = rest.start;
+        let text = self.text.get(rest).unwrap_or_default();
+        let parts = text.split_inclusive(char::is_whitespace).map(|part| {
+            let word = part.trim_end();
+            let place = at..at + word.len();
+            at += part.len();
+            (place, word)
+        });
+        parts.filter(|(_, word)| !word.is_empty()).collect()
     }
 
     /// The variable that a command defines although assay does not provide it.
-    pub(super) fn defines(&self) -> impl Iterator<Item = &'t str> + use<'t> {
-        let defines = matches!(self.word, "\\setrandom" | "\\setshell");
-        self.words().take(usize::from(defines))
+    pub(super) fn defines(&self) -> Option<&'t str> {
+        let defines = self.word == "\\setshell";
+        self.words().first().filter(|_| defines).map(|(_, word)| *word)
     }
 }
 
@@ -57,25 +67,6 @@ pub(super) fn refused(command: &Command<'_>) -> Fault {
     let word = command.word;
     let fault = |message: String| Fault::at(command.place(), message);
     match word {
-        "\\setrandom" => {
-            let words: Vec<&str> = command.words().collect();
-            let instead = match words.as_slice() {
-                [name, low, high] => format!("write `\\set {name} random({low}, {high})`"),
-                [name, low, high, kind @ ("gaussian" | "exponential"), parameter] => {
-                    format!("write `\\set {name} random_{kind}({low}, {high}, {parameter})`")
-                }
-                _ => "write `\\set NAME random(LOW, HIGH)`".to_owned(),
-            };
-            fault("`\\setrandom` is the syntax of pgbench up to 9.5".to_owned()).hint(instead)
-        }
-        "\\startpipeline" | "\\endpipeline" | "\\syncpipeline" => {
-            fault(format!("`{word}`: assay sends a statement after the reply to the one before"))
-                .hint("leave the line out to measure the statements one by one")
-        }
-        "\\aset" => fault("`\\aset` cannot be used".to_owned())
-            .hint("write `\\gset` after each query, without `\\;` between them"),
-        "\\;" => fault("`\\;` sends several statements in one message".to_owned())
-            .hint("write `;` to measure the statements one by one"),
         "\\shell" | "\\setshell" => fault(format!("`{word}`: assay runs no programs"))
             .hint("`\\set` and SQL can compute values"),
         _ => fault(format!("`{word}` is no command that assay knows")).hint(COMMANDS),

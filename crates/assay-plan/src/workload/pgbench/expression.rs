@@ -1,35 +1,18 @@
 //! Expressions of `\set`, `\if` and `\elif`, as pgbench has them.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
-use assay_model::limits::user::{TERMS, ZIPF_S};
-use assay_model::{Distribution, Function, Range as Integers, Term};
+use assay_model::limits::user::TERMS;
+use assay_model::{Function, Term};
 use assay_workloads::sql::leading_name;
 use assay_workloads::{Number, constant};
 
+use super::functions::{
+    BITS, COMPARISON, FUNCTIONS, IS, KEYWORDS, NOT, Named, OPERATORS, OPPOSITES, SIGN, cannot_draw,
+};
+use super::known::{Variables, of_constant, to_constant, unknown};
 use crate::document::Fault;
 use crate::nearest::nearest;
-
-/// A variable that the script has defined.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Known {
-    /// Always the same.
-    Constant(Number),
-    /// Computed when an event begins: its number among the variables.
-    Computed(u32),
-    /// Taken from the result of a statement: its number among the variables.
-    Kept(u32),
-    /// Pgbench's variable with the number of the client.
-    Client,
-    /// Pgbench's variables that depend on the seed.
-    Seed,
-    /// Defined by a line with a mistake.
-    Mistaken,
-}
-
-/// The variables that the script has defined so far.
-pub(super) type Variables = BTreeMap<String, Known>;
 
 /// Parentheses in each other at most.
 const DEPTH_MAX: u32 = 50;
@@ -43,65 +26,6 @@ pub(super) struct Expression<'a> {
     depth: u32,
     terms: Vec<Term>,
 }
-
-/// Operators of two operands: how they are written, how tightly they bind, and what they compute. Those that are the
-/// begin of others come after them.
-const OPERATORS: [(&str, u32, Function); 19] = [
-    ("or", 1, Function::Or),
-    ("and", 2, Function::And),
-    ("<<", 6, Function::ShiftLeft),
-    (">>", 6, Function::ShiftRight),
-    ("<=", 5, Function::LessOrEqual),
-    (">=", 5, Function::Less),
-    ("<>", 5, Function::Equal),
-    ("!=", 5, Function::Equal),
-    ("<", 5, Function::Less),
-    (">", 5, Function::LessOrEqual),
-    ("=", 5, Function::Equal),
-    ("|", 6, Function::BitOr),
-    ("#", 6, Function::BitXor),
-    ("&", 6, Function::BitAnd),
-    ("+", 7, Function::Add),
-    ("-", 7, Function::Subtract),
-    ("*", 8, Function::Multiply),
-    ("/", 8, Function::Divide),
-    ("%", 8, Function::Modulo),
-];
-
-/// Operators that are the opposite of their function.
-const OPPOSITES: [&str; 4] = [">=", ">", "<>", "!="];
-
-/// Binding of `NOT`, of `IS`, and of signs.
-const NOT: u32 = 3;
-const IS: u32 = 4;
-const SIGN: u32 = 9;
-
-/// Functions: name, fewest and most operands.
-const FUNCTIONS: [(&str, Function, u32, u32); 19] = [
-    ("abs", Function::Abs, 1, 1),
-    ("double", Function::Double, 1, 1),
-    ("exp", Function::Exp, 1, 1),
-    ("greatest", Function::Greatest, 1, 100),
-    ("hash", Function::HashMurmur2, 1, 2),
-    ("hash_fnv1a", Function::HashFnv1a, 1, 2),
-    ("hash_murmur2", Function::HashMurmur2, 1, 2),
-    ("int", Function::Int, 1, 1),
-    ("least", Function::Least, 1, 100),
-    ("ln", Function::Ln, 1, 1),
-    ("mod", Function::Modulo, 2, 2),
-    ("pow", Function::Power, 2, 2),
-    ("power", Function::Power, 2, 2),
-    ("random", Function::Random, 2, 2),
-    ("random_exponential", Function::RandomExponential, 3, 3),
-    ("random_gaussian", Function::RandomGaussian, 3, 3),
-    ("random_zipfian", Function::RandomZipfian, 3, 3),
-    ("sqrt", Function::Sqrt, 1, 1),
-    ("pi", Function::Double, 0, 0),
-];
-
-/// Words that have a meaning of their own.
-const KEYWORDS: [&str; 10] =
-    ["and", "or", "not", "is", "isnull", "notnull", "when", "then", "else", "end"];
 
 impl<'a> Expression<'a> {
     /// The expression at this place of the text.
@@ -124,11 +48,29 @@ impl<'a> Expression<'a> {
         Ok(self.terms)
     }
 
+    /// The terms of a function whose operands stand at these places of the text.
+    pub(super) fn of_operands(
+        text: &'a str,
+        function: Function,
+        places: &[Range<usize>],
+        known: &'a Variables,
+    ) -> Result<Vec<Term>, Fault> {
+        let mut all = Self::new(text, 0..0, known);
+        let start = places.first().map_or(0, |place| place.start);
+        for place in places {
+            all.terms.extend(Self::new(text, place.clone(), known).whole()?);
+            (all.at, all.end) = (place.end, place.end);
+        }
+        all.call(function, places.len() as u32, start)?;
+        Ok(all.terms)
+    }
+
     /// A value, and the operators after it that bind at least as tightly.
     fn operation(&mut self, least: u32) -> Result<(), Fault> {
         self.skip_blanks();
         let start = self.at;
         self.nested(Self::value)?;
+        let mut is_compared = false;
         loop {
             self.skip_blanks();
             if least <= IS && self.is_test(start)? {
@@ -137,6 +79,11 @@ impl<'a> Expression<'a> {
             let Some((written, binding, function)) = self.operator() else { return Ok(()) };
             if binding < least {
                 return Ok(());
+            }
+            if binding == COMPARISON && std::mem::replace(&mut is_compared, true) {
+                return Err(self
+                    .fault("comparisons cannot follow each other")
+                    .hint("put one of them in parentheses"));
             }
             self.at += written.len();
             self.nested(|it| it.operation(binding + 1))?;
@@ -199,8 +146,9 @@ impl<'a> Expression<'a> {
                 self.operation(SIGN)
             }
             Some('~') => {
+                // It binds as tightly as the other operators on bits.
                 self.at += 1;
-                self.operation(SIGN)?;
+                self.operation(BITS + 1)?;
                 self.call(Function::BitNot, 1, start)
             }
             Some(':') => self.variable(start),
@@ -248,7 +196,13 @@ impl<'a> Expression<'a> {
         };
         let span = self.at..self.at + length;
         self.at = span.end;
-        let term = term.ok_or_else(|| Fault::at(span, "this number is too large"))?;
+        let term = term.ok_or_else(|| {
+            let is_cut = written.ends_with(|c: char| !c.is_ascii_digit() && c != '.');
+            let is_point = written == ".";
+            let message =
+                if is_cut || is_point { "this is no number" } else { "this number is too large" };
+            Fault::at(span, message)
+        })?;
         self.terms.push(term);
         Ok(())
     }
@@ -257,21 +211,13 @@ impl<'a> Expression<'a> {
         let name = leading_name(self.rest().get(1..).unwrap_or_default());
         let span = start..start + 1 + name.len();
         self.at = span.end;
-        let term = match self.known.get(name) {
-            Some(Known::Constant(value)) => of_constant(*value),
-            Some(Known::Computed(number)) => Term::Variable(*number),
-            Some(Known::Client) => Term::Client,
-            Some(Known::Seed) => Term::Seed,
-            Some(Known::Mistaken) => Term::Null,
-            Some(Known::Kept(_)) => {
-                let message = format!(
-                    "`{name}` comes from a result, which is not known when an event begins"
-                );
-                return Err(Fault::at(span, message)
-                    .hint("compute with it in SQL, where it is a value like any other"));
-            }
-            None => return Err(unknown(name, span, self.known)),
+        let Some(known) = self.known.get(name) else {
+            return Err(unknown(name, span, self.known));
         };
+        let term = known.term().ok_or_else(|| {
+            Fault::at(span, format!("the value of `{name}` is neither a number nor a truth value"))
+                .hint("an expression computes with numbers; in SQL, the variable is a part of the text")
+        })?;
         self.terms.push(term);
         Ok(())
     }
@@ -330,9 +276,9 @@ impl<'a> Expression<'a> {
         let written = self.name();
         let name = written.to_ascii_lowercase();
         let found = FUNCTIONS.into_iter().find(|(it, ..)| *it == name);
-        let Some((_, function, least, most)) = found else {
+        let Some((_, named, least, most)) = found else {
             let names = FUNCTIONS.into_iter().map(|(name, ..)| name);
-            let fault = self.fault(format!("the function `{written}` cannot be used"));
+            let fault = self.fault(format!("pgbench has no function `{written}`"));
             return Err(match nearest(&name, names) {
                 Some(meant) => fault.hint(format!("did you mean `{meant}`")),
                 None => fault.hint(CAN),
@@ -357,16 +303,19 @@ impl<'a> Expression<'a> {
             let message = format!("`{name}` takes {count} arguments");
             return Err(Fault::at(start..self.at, message));
         }
-        match (function, operands) {
-            (_, 0) => {
+        match named {
+            Named::Itself => Ok(()),
+            Named::Pi => {
                 self.terms.push(Term::Real(std::f64::consts::PI));
                 Ok(())
             }
-            (Function::HashFnv1a | Function::HashMurmur2, 1) => {
-                self.terms.push(Term::Seed);
-                self.call(function, 2, start)
+            Named::Of(function) => self.call(function, operands, start),
+            Named::Seeded(function) if operands == most => self.call(function, operands, start),
+            Named::Seeded(function) => {
+                let seed = self.known.get("default_seed").and_then(|it| it.term());
+                self.terms.push(seed.unwrap_or(Term::Seed));
+                self.call(function, operands + 1, start)
             }
-            _ => self.call(function, operands, start),
         }
     }
 
@@ -375,12 +324,23 @@ impl<'a> Expression<'a> {
         let first = self.terms.len().saturating_sub(operands as usize);
         let last = self.terms.get(first..).unwrap_or_default();
         let constants: Option<Vec<Number>> = last.iter().map(to_constant).collect();
+        if let Some(why) = mistaken_kind(function, last) {
+            return Err(Fault::at(start..self.at, why));
+        }
         let Some(constants) = constants else {
+            // Its seed is known later than its size.
+            if let (Function::Permute, Some(Term::Integer(..=0))) = (function, last.get(1)) {
+                return Err(Fault::at(
+                    start..self.at,
+                    "the size of a permutation must be positive",
+                ));
+            }
             self.terms.push(Term::Call(function, operands));
             return Ok(());
         };
         let value = constant(function, &constants);
-        let has_value = value != Number::Null || constants.contains(&Number::Null);
+        let is_finite = !matches!(value, Number::Real(value) if !value.is_finite());
+        let has_value = is_finite && (value != Number::Null || constants.contains(&Number::Null));
         if function.draws() {
             if !has_value {
                 return Err(Fault::at(start..self.at, cannot_draw(function, &constants)));
@@ -388,8 +348,9 @@ impl<'a> Expression<'a> {
             self.terms.push(Term::Call(function, operands));
             return Ok(());
         }
-        if !has_value && function != Function::Case {
-            let message = "this has no value: a division by zero, a number that is too large, or of another kind";
+        if !has_value && (function != Function::Case || !is_finite) {
+            let message = "this has no value: a division by zero, a number that is too large, or a \
+                           value of another kind";
             return Err(Fault::at(start..self.at, message));
         }
         self.terms.truncate(first);
@@ -448,71 +409,19 @@ impl<'a> Expression<'a> {
     }
 }
 
-pub(super) fn to_constant(term: &Term) -> Option<Number> {
-    match *term {
-        Term::Integer(value) => Some(Number::Integer(value)),
-        Term::Real(value) => Some(Number::Real(value)),
-        Term::Boolean(value) => Some(Number::Boolean(value)),
-        Term::Null => Some(Number::Null),
-        Term::Variable(_) | Term::Client | Term::Seed | Term::Call(..) => None,
-    }
-}
-
-fn of_constant(value: Number) -> Term {
-    match value {
-        Number::Integer(value) => Term::Integer(value),
-        Number::Real(value) => Term::Real(value),
-        Number::Boolean(value) => Term::Boolean(value),
-        Number::Null => Term::Null,
-    }
-}
-
-/// The draw that an expression is as a whole, if its ends are constants. Such a draw needs no expression.
-pub(super) fn simple_draw(terms: &[Term]) -> Option<Integers> {
-    let (low, high, draw) = match *terms {
-        [Term::Integer(low), Term::Integer(high), Term::Call(Function::Random, 2)] => {
-            (low, high, Distribution::Uniform)
-        }
-        [Term::Integer(low), Term::Integer(high), s, Term::Call(Function::RandomZipfian, 3)] => {
-            let s = match s {
-                Term::Integer(s) => s as f64,
-                Term::Real(s) => s,
-                _ => return None,
-            };
-            // Above, the first value is all that is drawn.
-            (low, high, Distribution::Zipfian { s: s.min(*ZIPF_S.end()) })
-        }
-        _ => return None,
-    };
-    Some(Integers { low, high, draw, is_reversed: false })
-}
-
-/// The reason why nothing can be drawn.
-fn cannot_draw(function: Function, operands: &[Number]) -> &'static str {
-    if let [Number::Integer(low), Number::Integer(high), ..] = operands
-        && low > high
-    {
-        return "the range is empty";
-    }
+/// Why constants are not of the kind that a function takes.
+fn mistaken_kind(function: Function, operands: &[Term]) -> Option<&'static str> {
+    let has = |is: fn(&Term) -> bool| operands.iter().any(is);
     match function {
-        Function::RandomGaussian => "the parameter must be at least 2.0",
-        Function::RandomExponential => "the parameter must be more than zero",
-        Function::RandomZipfian => "the parameter must be a number from 1.001 to 1000",
-        _ => "the ends of the range must be whole numbers",
+        Function::And | Function::Or | Function::Not => {
+            has(|it| matches!(it, Term::Integer(_) | Term::Real(_)))
+                .then_some("a number stands where a truth value belongs")
+        }
+        Function::IsNull | Function::IsTrue | Function::IsFalse | Function::Case => None,
+        _ => has(|it| matches!(it, Term::Boolean(_)))
+            .then_some("a truth value stands where a number belongs"),
     }
 }
 
-/// The mistake that a variable is not defined.
-pub(super) fn unknown(name: &str, span: Range<usize>, known: &Variables) -> Fault {
-    let fault = Fault::at(span, format!("no variable is called `{name}` so far"));
-    match nearest(name, known.keys()) {
-        Some(meant) => fault.hint(format!("did you mean `:{meant}`")),
-        None => fault.hint(format!(
-            "`\\set {name} ...` before this line defines it, and `\\gset` after a query takes it from a column \
-             with this name"
-        )),
-    }
-}
-
-const CAN: &str = "an expression has numbers, `:variables`, the operators of pgbench, `CASE`, and its functions \
-                   except `debug` and `permute`";
+const CAN: &str =
+    "an expression has numbers, `:variables`, the operators of pgbench, `CASE`, and its functions";

@@ -2,41 +2,55 @@
 
 use assay_model::{Generator, PerDialect, Scalar, UserColumn, UserRows, UserTable};
 
-/// Rows at scale 1.
+/// Their names.
+pub(super) const NAMES: [&str; 4] =
+    ["pgbench_branches", "pgbench_tellers", "pgbench_accounts", "pgbench_history"];
+
+/// Rows for each branch, of which there are as many as the scale factor says.
 const TELLERS: u32 = 10;
 const ACCOUNTS: u32 = 100_000;
 
-/// The four tables at scale 1.
-pub(super) fn tables() -> Vec<UserTable> {
+/// From this scale on, pgbench numbers accounts with 64 bits.
+const LARGE: u32 = 20_000;
+
+/// The four tables at a scale factor.
+pub(super) fn tables(scale: u32) -> Vec<UserTable> {
+    let [branches, tellers, accounts, history] = NAMES;
+    let aid = if scale >= LARGE { "bigint" } else { "int" };
     let zero = || Generator::Constant(Scalar::Integer(0));
-    let branch = || Generator::Constant(Scalar::Integer(1));
-    let number = || Generator::Sequence { first: 1 };
+    let number = || Generator::Sequence { first: 1, each: 1 };
+    let branch = |each| Generator::Sequence { first: 1, each };
     let blank = || Generator::Constant(Scalar::Text(String::new()));
     vec![
         table(
-            "pgbench_branches",
+            branches,
             "bid int not null, bbalance int, filler char(88)",
             Some("bid"),
-            1,
+            scale,
             vec![("bid", number()), ("bbalance", zero())],
         ),
         table(
-            "pgbench_tellers",
+            tellers,
             "tid int not null, bid int, tbalance int, filler char(84)",
             Some("tid"),
-            TELLERS,
-            vec![("tid", number()), ("bid", branch()), ("tbalance", zero())],
+            scale.saturating_mul(TELLERS),
+            vec![("tid", number()), ("bid", branch(TELLERS)), ("tbalance", zero())],
         ),
         table(
-            "pgbench_accounts",
-            "aid int not null, bid int, abalance int, filler char(84)",
+            accounts,
+            &format!("aid {aid} not null, bid int, abalance int, filler char(84)"),
             Some("aid"),
-            ACCOUNTS,
-            vec![("aid", number()), ("bid", branch()), ("abalance", zero()), ("filler", blank())],
+            scale.saturating_mul(ACCOUNTS),
+            vec![
+                ("aid", number()),
+                ("bid", branch(ACCOUNTS)),
+                ("abalance", zero()),
+                ("filler", blank()),
+            ],
         ),
         table(
-            "pgbench_history",
-            "tid int, bid int, aid int, delta int, mtime timestamp, filler char(22)",
+            history,
+            &format!("tid int, bid int, aid {aid}, delta int, mtime timestamp, filler char(22)"),
             None,
             0,
             vec![("tid", number())],

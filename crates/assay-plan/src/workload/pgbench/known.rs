@@ -1,0 +1,104 @@
+//! The variables that a script may use.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use assay_model::Term;
+use assay_workloads::Number;
+use assay_workloads::sql::leading_name;
+
+use crate::document::Fault;
+use crate::nearest::nearest;
+
+/// A variable that the script has defined.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Known {
+    /// Always the same.
+    Constant(Number),
+    /// Always the same text, which an option gives.
+    Given(String),
+    /// Computed when an event begins, or when the results are known that it depends on: its number among the variables.
+    Computed(u32),
+    /// Taken from the result of a statement: its number among the variables.
+    Kept(u32),
+    /// Pgbench's variable with the number of the client.
+    Client,
+    /// Pgbench's variables that depend on the seed.
+    Seed,
+    /// Defined by a line with a mistake.
+    Mistaken,
+}
+
+/// The variables that the script has defined so far.
+pub(super) type Variables = BTreeMap<String, Known>;
+
+/// Those that exist when a script begins: pgbench's own, and those that options give.
+pub(super) fn given(scale: u32, define: &[String]) -> Variables {
+    let own = [
+        ("scale", Known::Constant(Number::Integer(scale.into()))),
+        ("client_id", Known::Client),
+        ("default_seed", Known::Seed),
+        ("random_seed", Known::Seed),
+    ];
+    let own = own.into_iter().map(|(name, known)| (name.to_owned(), known));
+    let defined = define.iter().filter_map(|it| it.split_once('='));
+    own.chain(defined.map(|(name, text)| (name.to_owned(), Known::Given(text.to_owned()))))
+        .collect()
+}
+
+/// Reads the definition of a variable for scripts of pgbench: `NAME=VALUE`.
+pub fn script_variable(text: &str) -> Result<String, String> {
+    match text.split_once('=') {
+        Some((name, value))
+            if !value.is_empty() && !name.is_empty() && leading_name(name) == name =>
+        {
+            Ok(text.to_owned())
+        }
+        _ => Err(format!("`{text}` does not define a variable: write `NAME=VALUE`")),
+    }
+}
+
+pub(super) fn of_constant(value: Number) -> Term {
+    match value {
+        Number::Integer(value) => Term::Integer(value),
+        Number::Real(value) => Term::Real(value),
+        Number::Boolean(value) => Term::Boolean(value),
+        Number::Null => Term::Null,
+    }
+}
+
+pub(super) fn to_constant(term: &Term) -> Option<Number> {
+    match *term {
+        Term::Integer(value) => Some(Number::Integer(value)),
+        Term::Real(value) => Some(Number::Real(value)),
+        Term::Boolean(value) => Some(Number::Boolean(value)),
+        Term::Null => Some(Number::Null),
+        Term::Variable(_) | Term::Client | Term::Seed | Term::Call(..) => None,
+    }
+}
+
+impl Known {
+    /// Its value in an expression; `None` if it is a text that is no value.
+    pub(super) fn term(&self) -> Option<Term> {
+        Some(match self {
+            Self::Constant(value) => of_constant(*value),
+            Self::Given(text) => of_constant(Number::of_text(text)?),
+            Self::Computed(number) | Self::Kept(number) => Term::Variable(*number),
+            Self::Client => Term::Client,
+            Self::Seed => Term::Seed,
+            Self::Mistaken => Term::Null,
+        })
+    }
+}
+
+/// The mistake that a variable is not defined.
+pub(super) fn unknown(name: &str, span: Range<usize>, known: &Variables) -> Fault {
+    let fault = Fault::at(span, format!("no variable is called `{name}` so far"));
+    match nearest(name, known.keys()) {
+        Some(meant) => fault.hint(format!("did you mean `:{meant}`")),
+        None => fault.hint(format!(
+            "`\\set {name} ...` before this line defines it, `\\gset` after a query takes it from a column with this \
+             name, and `--define {name}=VALUE` gives it"
+        )),
+    }
+}

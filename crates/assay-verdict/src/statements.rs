@@ -1,0 +1,158 @@
+//! The statements of a user's test one by one: how long each took, as its clients saw it, and which of them changed.
+
+use std::collections::BTreeMap;
+
+use assay_model::{CellId, STATEMENT, Slice, SliceOutcome, StudyRecord};
+
+use crate::change::{Changed, jackknife};
+use crate::looks::ALPHA;
+
+/// A statement of a user's test in the base and in another system.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StatementChange {
+    /// Its place: the kind of events.
+    pub kind: u32,
+    /// Its place: the step of the kind.
+    pub step: u32,
+    /// Microseconds from sending it to the end of the reply, mean.
+    pub time: Changed,
+}
+
+/// How often a statement was sent, and how long it took in all, nanoseconds.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sent {
+    count: u64,
+    ns: u64,
+}
+
+impl Sent {
+    fn mean_us(self) -> Option<f64> {
+        (self.count > 0).then(|| self.ns as f64 / 1e3 / self.count as f64)
+    }
+
+    fn plus(self, other: Self) -> Self {
+        let (count, ns) = (self.count + other.count, self.ns.saturating_add(other.ns));
+        Self { count, ns }
+    }
+
+    fn minus(self, other: Self) -> Self {
+        let (count, ns) =
+            (self.count.saturating_sub(other.count), self.ns.saturating_sub(other.ns));
+        Self { count, ns }
+    }
+}
+
+/// The blocks of a system by number, each with its statements by place.
+type Blocks = BTreeMap<u32, BTreeMap<(u32, u32), Sent>>;
+
+/// The statements of a test in the base and in another system, in their order, over the blocks that both have. There
+/// are none where clients did not time them.
+///
+/// The error of a change is that of a jackknife over blocks. A change must exceed its interval of confidence 1 −
+/// [`ALPHA`] / number of statements (Bonferroni).
+#[must_use]
+pub fn statement_changes(
+    record: &StudyRecord,
+    cell: CellId,
+    [base, other]: [usize; 2],
+) -> Vec<StatementChange> {
+    let (mut base, mut other) = (by_block(record, cell, base), by_block(record, cell, other));
+    base.retain(|block, _| other.contains_key(block));
+    other.retain(|block, _| base.contains_key(block));
+    let mut places: Vec<(u32, u32)> = base.values().flat_map(|it| it.keys().copied()).collect();
+    places.sort_unstable();
+    places.dedup();
+    let level = ALPHA / places.len().max(1) as f64;
+    let change = |&(kind, step): &(u32, u32)| {
+        let [base, other] = [&base, &other].map(|blocks| of_place(blocks, (kind, step)));
+        let [all_base, all_other] =
+            [&base, &other].map(|each| each.iter().copied().fold(Sent::default(), Sent::plus));
+        let (before, after) = (all_base.mean_us()?, all_other.mean_us()?);
+        let without = |(one, next): (&Sent, &Sent)| {
+            Some(all_other.minus(*next).mean_us()? - all_base.minus(*one).mean_us()?)
+        };
+        let partial: Vec<f64> = base.iter().zip(&other).filter_map(without).collect();
+        let time = Changed { before, after, by: jackknife(after - before, &partial, level) };
+        Some(StatementChange { kind, step, time })
+    };
+    places.iter().filter_map(change).collect()
+}
+
+/// A statement in each block.
+fn of_place(blocks: &Blocks, place: (u32, u32)) -> Vec<Sent> {
+    blocks.values().map(|it| it.get(&place).copied().unwrap_or_default()).collect()
+}
+
+fn by_block(record: &StudyRecord, cell: CellId, system: usize) -> Blocks {
+    let is_good = |slice: &&Slice| {
+        let is_whole = matches!(slice.outcome, SliceOutcome::Good | SliceOutcome::Troubled);
+        slice.cell == cell && slice.system == system && is_whole
+    };
+    let mut blocks = Blocks::new();
+    for slice in record.slices.iter().filter(is_good) {
+        let block = blocks.entry(slice.block).or_default();
+        for (name, value) in slice.counters.iter() {
+            let Some((place, what)) = name.strip_prefix(STATEMENT).and_then(place) else {
+                continue;
+            };
+            let sent: &mut Sent = block.entry(place).or_default();
+            match what {
+                "count" => sent.count += value,
+                "ns" => sent.ns = sent.ns.saturating_add(value),
+                _ => {}
+            }
+        }
+    }
+    blocks
+}
+
+/// `0.3.ns`: kind, step, and what was counted.
+fn place(name: &str) -> Option<((u32, u32), &str)> {
+    let mut parts = name.splitn(3, '.');
+    let kind = parts.next()?.parse().ok()?;
+    let step = parts.next()?.parse().ok()?;
+    Some(((kind, step), parts.next()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_model::{Host, Setup, Study, TestSet};
+
+    use super::*;
+
+    #[test]
+    fn the_statement_that_changed_is_found() {
+        let test = assay_workloads::tests_of(TestSet::All)[0];
+        let cell = CellId { test, setup: Setup { clients: 1, tables: 1, rows: 1000 } };
+        let study = Study::of("s".to_owned(), 0, &[cell]);
+        let mut record = StudyRecord::new(study, Host::default(), Vec::new());
+        for block in 0..4_u32 {
+            for system in [0, 1] {
+                let mut slice = Slice { block, ..Slice::of(system, cell) };
+                let noise = u64::from(block * 7 % 4);
+                let second = if system == 1 { 60_000 } else { 50_000 };
+                slice.counters.extend([
+                    ("statement.0.1.count", 10),
+                    ("statement.0.1.ns", 10 * (20_000 + noise)),
+                    ("statement.0.3.count", 5),
+                    ("statement.0.3.ns", 5 * (second + noise)),
+                    ("statement.1.0.count", 0),
+                    ("statement.1.0.ns", 0),
+                    ("status.Questions", 9),
+                ]);
+                record.slices.push(slice);
+            }
+        }
+        let changes = statement_changes(&record, cell, [0, 1]);
+        let told: Vec<_> =
+            changes.iter().map(|it| (it.kind, it.step, it.time.is_certain())).collect();
+        assert_eq!(told, [(0, 1, false), (0, 3, true)]);
+        let time = changes[1].time;
+        assert!((time.before - 50.0).abs() < 0.01 && (time.after - 60.0).abs() < 0.01, "{time:?}");
+        // Two blocks are too few for an interval.
+        record.slices.retain(|it| it.block < 2);
+        let changes = statement_changes(&record, cell, [0, 1]);
+        assert!(changes.len() == 2 && !changes[1].time.is_certain());
+        assert_eq!(place("x"), None);
+    }
+}
