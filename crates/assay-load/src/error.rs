@@ -107,6 +107,16 @@ pub enum Error {
         /// Those that were loaded.
         expected: String,
     },
+    /// The tables do not meet a condition that they must meet whenever no transaction is in progress.
+    #[error("consistency condition {number} does not hold: {demands}, but {found}")]
+    Inconsistent {
+        /// Its number.
+        number: u32,
+        /// What it demands.
+        demands: &'static str,
+        /// What violates it.
+        found: String,
+    },
     /// A statement returned a result that differs from the loaded data.
     #[error(
         "wrong answer to {test}: `{}` returned {}; expected {}",
@@ -360,6 +370,10 @@ impl Hint for Error {
             (Self::WrongContent { .. }, _) => {
                 "load the tables again with `assay load`: tests that write change them; if they were loaded with \
                  another seed, give it with `--seed`"
+            }
+            (Self::Inconsistent { .. }, _) => {
+                "a server that loses or repeats a part of a transaction is wrong; if somebody else has changed the \
+                 tables, load them again"
             }
             (Self::WrongAnswer { .. } | Self::AnswersDiffer { .. }, _) => {
                 "run the statement by hand: either the server is wrong, or its tables do not come from `assay load` \

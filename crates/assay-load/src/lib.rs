@@ -13,6 +13,7 @@ mod content;
 mod error;
 mod fill;
 mod ibench;
+mod kinds;
 mod live;
 mod policy;
 mod prepared;
@@ -22,6 +23,7 @@ mod session;
 mod share;
 mod survey;
 mod tally;
+mod tpcc;
 mod unfit;
 mod user;
 mod watchdog;
@@ -38,6 +40,7 @@ pub use fill::{LoadProgress, LoadReport, Tables, fill, fill_over};
 pub use ibench::{
     IBENCH_CONNECTIONS, IbenchProgress, IbenchRun, IbenchSession, IbenchWork, create_ibench_tables,
 };
+pub use kinds::KindWork;
 pub use live::{IntervalLatencies, RunProgress};
 pub use policy::{ClientPolicy, Ignored};
 pub use rehearsal::{Rehearsal, connect_as_client};

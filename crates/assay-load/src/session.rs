@@ -12,6 +12,7 @@ use crate::bound::Bound;
 use crate::cancel::cancel;
 use crate::client_thread::{ClientThread, Command, RunResult};
 use crate::error::{Error, Result};
+use crate::kinds::{KindWork, Kinds};
 use crate::live::{self, Gauge, IntervalLatencies, RunProgress};
 use crate::policy::ClientPolicy;
 use crate::run::{Part, Run};
@@ -34,6 +35,8 @@ pub struct Finished {
     pub backlog: Option<u64>,
     /// Whether it ended early because it was asked to stop.
     pub is_stopped: bool,
+    /// The same events by kind; nothing of a test without kinds.
+    pub kinds: Vec<KindWork>,
 }
 
 /// Events that all clients begin together.
@@ -220,13 +223,14 @@ impl Session {
         let measured = Stretch { first_sequence: start_sequence, bound };
         let (ended, due) = self.carry_out(None, measured, Some(monitor))?;
         let reconnects = self.tallies.iter().map(|it| it.measured.reconnects()).sum();
+        let kinds = self.kinds();
         let work = self.take_work()?;
         let backlog = due.map(|due| due.saturating_sub(work.events + u64::from(ended.cut_off)));
         if ended.is_broken {
             self.tallies.clear();
         }
         let Ended { cut_off, is_stopped, .. } = ended;
-        Ok(Finished { work, cut_off, reconnects, backlog, is_stopped })
+        Ok(Finished { work, cut_off, reconnects, backlog, is_stopped, kinds })
     }
 
     /// Carries out the warm part, if there is one, and at once the measured part. The counts are added to those of the
@@ -284,6 +288,15 @@ impl Session {
         let work = work.to_counters(self.elapsed)?;
         self.forget();
         Ok(work)
+    }
+
+    /// The events of the measured parts by kind, of all turns since the work was last taken; nothing of a test without
+    /// kinds.
+    #[must_use]
+    pub fn kinds(&self) -> Vec<KindWork> {
+        let mut all = Kinds::default();
+        self.tallies.iter().for_each(|it| all.add(&it.measured.kinds));
+        all.work()
     }
 
     fn forget(&mut self) {

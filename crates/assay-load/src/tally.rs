@@ -8,6 +8,7 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
 
 use crate::error::{Error, Result};
+use crate::kinds::Kinds;
 use crate::live::{Gauge, RunProgress};
 
 /// Bounds of the latency histogram, nanoseconds: a longer event counts as an hour.
@@ -26,6 +27,8 @@ pub(crate) struct Tally {
     latency: Histogram<u64>,
     /// When each event ended, from the start of its part; only in a trace.
     pub(crate) ends: Option<Vec<Duration>>,
+    /// The same events by kind, where the test has kinds.
+    pub(crate) kinds: Kinds,
 }
 
 /// The counters of one client in the two parts of its runs.
@@ -51,7 +54,8 @@ impl Tallies {
 impl Tally {
     fn new(digits: u8) -> Result<Self> {
         let latency = Histogram::new_with_bounds(1, LONGEST_NS, digits).map_err(histogram_error)?;
-        Ok(Self { counters: WorkCounters::default(), reconnects: 0, latency, ends: None })
+        let (counters, kinds) = (WorkCounters::default(), Kinds::default());
+        Ok(Self { counters, reconnects: 0, latency, ends: None, kinds })
     }
 
     pub(crate) fn clear(&mut self) {
@@ -62,6 +66,7 @@ impl Tally {
         self.reconnects = 0;
         self.latency.reset();
         self.ends = None;
+        self.kinds.clear();
     }
 
     pub(crate) fn events(&self) -> u64 {
@@ -91,6 +96,7 @@ impl Tally {
         self.counters.events += 1;
         self.counters.event_ns_sum = self.counters.event_ns_sum.saturating_add(latency_ns);
         self.latency.saturating_record(latency_ns);
+        self.kinds.end(latency);
     }
 
     /// Counts one executed statement. Its result alone decides its class.
@@ -130,6 +136,7 @@ impl Tally {
 
     fn add(&mut self, other: &Self) -> Result<()> {
         self.reconnects += other.reconnects;
+        self.kinds.add(&other.kinds);
         let (all, one) = (&mut self.counters, &other.counters);
         all.events += one.events;
         all.read += one.read;

@@ -41,6 +41,7 @@ mod study;
 mod suite;
 mod system;
 mod test;
+mod tpcc;
 mod user;
 mod words;
 
@@ -97,6 +98,7 @@ pub use system::{Origin, SystemSpec};
 pub use test::{
     Class, Definition, Group, Pacing, PlanningFacts, Role, Schema, StartFrom, Test, TestSet, Unit,
 };
+pub use tpcc::{Tpcc, TpccKind};
 pub use user::{
     PerDialect, Sql, Transaction, UserColumn, UserData, UserRows, UserRowsFile, UserStep,
     UserTable, Variable,

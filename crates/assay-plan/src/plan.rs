@@ -4,10 +4,10 @@ use std::collections::HashSet;
 
 use assay_model::{
     CellId, Class, Counting, CpuPlacement, DataSet, Dialect, Experiment, IdKey, PgsqlVariant,
-    PlannedCell, Profiling, Setup, Study, Suite, SystemSpec, Test, UserData,
+    PlannedCell, Profiling, Schema, Setup, Study, Suite, SystemSpec, Test, UserData,
 };
 use assay_terms::Terms;
-use assay_workloads::OltpOptions;
+use assay_workloads::{OltpOptions, TpccOptions};
 
 use crate::config_file::asked;
 use crate::effort::{Effort, effort};
@@ -53,10 +53,11 @@ fn plan_tests(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Res
     at_most("systems", systems.len(), SYSTEMS, FEWER_SYSTEMS)?;
     let fewer = "use fewer client counts in `--clients` or fewer tests in `--tests`";
     at_most("tests times setups", tests.len() * setups.len(), CELLS, fewer)?;
-    let own = tests.iter().find_map(|test| test.user_data());
-    let setups = match own {
-        Some(data) => user_setups(request, &effort, &setups, data, &systems)?,
-        None => setups,
+    let schema = tests.first().map_or(&Schema::Sbtest, |test| &test.definition().schema);
+    let setups = match schema {
+        Schema::User(data) => user_setups(request, &effort, &setups, data, &systems)?,
+        Schema::Tpcc(tpcc) => with_rows(&setups, tpcc.rows()),
+        Schema::Sbtest | Schema::Ibench(_) => setups,
     };
     check_running(&systems, effort.experiment, request.placement)?;
     let pooled = systems.iter().find(|system| shares_threads(&system.spec));
@@ -68,8 +69,8 @@ fn plan_tests(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Res
     }
     let specs: Vec<_> = systems.iter().map(|system| &system.spec).collect();
     let terms = Terms::or_default(Some(&request.terms));
-    let footprint = Footprint::of(&setups, own, terms).counting(request.count);
-    check_room(&footprint, own, &specs, effort.experiment, machine)?;
+    let footprint = Footprint::of(&setups, schema, terms).counting(request.count);
+    check_room(&footprint, schema, &specs, effort.experiment, machine)?;
 
     // A server that others use is not pinned, so the other servers are not pinned either.
     let is_attached = systems.iter().any(|system| system.url.is_some());
@@ -116,9 +117,19 @@ fn plan_tests(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Res
 /// Refuses options that conflict with the suite or the preset.
 fn check_suite(request: &Request, effort: &Effort) -> Result<(), Error> {
     let is_published = effort.experiment == Experiment::Sequential;
-    let conflict = if request.suite == Suite::Micro && request.oltp != OltpOptions::default() {
+    let is_tpcc = request.suite == Suite::Tpcc;
+    let has_size = |it: &SetupRequest| it.tables.is_some() || it.rows.is_some();
+    let conflict = if request.suite != Suite::Oltp && request.oltp != OltpOptions::default() {
         "options of sysbench's scripts, such as `--range-size` or `--auto-inc`, need `--suite oltp`"
-    } else if request.suite == Suite::Oltp && is_published {
+    } else if !is_tpcc && request.tpcc != TpccOptions::default() {
+        "`--warehouses`, `--procedures` and `--think-times` need `--suite tpcc`"
+    } else if is_tpcc && request.setups.iter().any(has_size) {
+        "the number of warehouses decides the tables of `--suite tpcc` and their rows, not `--tables` or `--rows`"
+    } else if is_tpcc && request.id_key != IdKey::default() {
+        "the tables of `--suite tpcc` have the keys of the specification"
+    } else if is_tpcc && request.check {
+        "`--check` works only on sysbench's tables; those of `--suite tpcc` are checked in any case"
+    } else if request.suite != Suite::Micro && is_published {
         "preset `published` runs only microbenchmarks"
     } else if request.check && is_published {
         "`--check` does not work with preset `published`"
@@ -253,14 +264,14 @@ fn setups(request: &Request, effort: &Effort) -> Result<Vec<Setup>, Error> {
 /// Checks that the machine is large enough.
 fn check_room(
     footprint: &Footprint,
-    own: Option<&UserData>,
+    schema: &Schema,
     systems: &[&SystemSpec],
     experiment: Experiment,
     machine: MachineFacts,
 ) -> Result<(), Error> {
     let checked = check_machine(footprint, systems, experiment, machine);
     // The number of rows of a workload is no option.
-    checked.map_err(|error| if own.is_some() { error.whatever_rows() } else { error })
+    checked.map_err(|error| if *schema == Schema::Sbtest { error } else { error.whatever_rows() })
 }
 
 /// The setups of a user's workload, which has the rows that its file says, if all systems can make its tables.
@@ -302,8 +313,12 @@ fn user_setups(
             return Err(Error::LacksTable { name, table, workload: data.name.clone() });
         }
     }
-    let rows = u32::try_from(data.rows()).unwrap_or(u32::MAX);
-    let rows = rows.clamp(1, *ROWS.end());
+    Ok(with_rows(setups, data.rows()))
+}
+
+/// The setups with all rows as those of one table.
+fn with_rows(setups: &[Setup], rows: u64) -> Vec<Setup> {
+    let rows = u32::try_from(rows).unwrap_or(u32::MAX).clamp(1, *ROWS.end());
     let mut own: Vec<Setup> = Vec::new();
     for setup in setups {
         let setup = Setup { tables: 1, rows, ..*setup };
@@ -311,7 +326,7 @@ fn user_setups(
             own.push(setup);
         }
     }
-    Ok(own)
+    own
 }
 
 /// Orders the cells by data set. On each data set, every test runs at all client counts in turn, as published: writes

@@ -102,6 +102,15 @@ impl<'a> Finding<'a> {
                 "send the pack of the study: `assay pack` writes it",
             ));
         }
+        if matches!(test.schema, Schema::Tpcc(_)) {
+            return Err(Refused::new(
+                format!(
+                    "clients of `{test}` decide after each reply what to send next, which sysbench, pgbench and \
+                         the plain client cannot do"
+                ),
+                "send the pack of the study: `assay pack` writes it",
+            ));
+        }
         let [(_, base), (_, other)] = self.sides();
         let is_postgres = |system: &System| system.spec.product.dialect() == Dialect::Postgres;
         if is_postgres(base) != is_postgres(other) {

@@ -6,6 +6,7 @@ mod ibench;
 mod kind;
 mod sbtest;
 mod sql;
+mod tpcc;
 mod user;
 
 use assay_model::Schema;
@@ -19,5 +20,6 @@ pub fn workload_of(schema: &Schema) -> &dyn Workload {
         Schema::Sbtest => &sbtest::Sbtest,
         Schema::User(data) => data,
         Schema::Ibench(step) => step,
+        Schema::Tpcc(tpcc) => tpcc,
     }
 }

@@ -1,0 +1,72 @@
+//! The workload in the manner of TPC-C, whose clients decide after each reply what to send next.
+
+use assay_model::{DataSet, Dialect, Tpcc};
+use assay_wire::ConnectOptions;
+use assay_workloads::{TPCC_TABLES, tpcc_data, tpcc_example, tpcc_in_words};
+
+use super::kind::{Place, Workload};
+use crate::actor::Actor;
+use crate::content::Content;
+use crate::error::Result;
+use crate::fill::{LoadProgress, LoadReport};
+use crate::tpcc::{TpccActor, check_conditions, fill_tpcc};
+use crate::user::{fill_user_data_cache, refuse_others_tables, user_content};
+use crate::work::Work;
+
+impl Workload for Tpcc {
+    fn in_words(&self, _: DataSet) -> String {
+        tpcc_in_words(self)
+    }
+
+    fn content_key(&self) -> Option<String> {
+        // Pauses of clients change no data.
+        let Self { warehouses, procedures, .. } = self;
+        Some(format!("tpcc {warehouses} {procedures}"))
+    }
+
+    fn tables(&self, _: Dialect, _: DataSet) -> Vec<String> {
+        TPCC_TABLES.iter().map(|table| table.name.to_owned()).collect()
+    }
+
+    fn rows(&self, _: DataSet) -> u64 {
+        self.rows()
+    }
+
+    fn claim(&self, place: &Place<'_>) -> Result<Option<String>> {
+        refuse_others_tables(place.options, place.dialect, &tpcc_data(self))?;
+        Ok(None)
+    }
+
+    fn fill(
+        &self,
+        place: &Place<'_>,
+        is_ours: bool,
+        progress: &mut dyn FnMut(LoadProgress),
+    ) -> Result<LoadReport> {
+        let report = fill_tpcc(place, self, is_ours, progress)?;
+        self.consistent(place)?;
+        Ok(report)
+    }
+
+    fn consistent(&self, place: &Place<'_>) -> Result<()> {
+        check_conditions(place.options)
+    }
+
+    fn examples(&self) -> Vec<(String, String)> {
+        // Servers do not explain what a procedure will do.
+        if self.procedures { Vec::new() } else { tpcc_example() }
+    }
+
+    fn content(&self, place: &Place<'_>) -> Result<Content> {
+        user_content(place.options, place.dialect, &tpcc_data(self))
+    }
+
+    fn fill_cache(&self, place: &Place<'_>) -> Result<()> {
+        fill_user_data_cache(place.options, place.dialect, &tpcc_data(self))
+    }
+
+    fn actors(&self, _: &ConnectOptions, work: &Work) -> Result<Vec<Box<dyn Actor>>> {
+        let actor = |number| Box::new(TpccActor::new(*self, work, number)) as Box<_>;
+        Ok((0..work.setup.clients.max(1)).map(actor).collect())
+    }
+}
