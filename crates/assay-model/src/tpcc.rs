@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::counted;
+
 /// The tables of the workload, and what its clients do with them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -26,6 +28,15 @@ impl Tpcc {
     #[must_use]
     pub fn rows(&self) -> u64 {
         ITEMS + u64::from(self.warehouses) * OF_WAREHOUSE
+    }
+
+    /// Its size and its ways in words, and that it is no TPC result.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        let warehouses = counted(u64::from(self.warehouses), "warehouse");
+        let by = if self.procedures { ", stored procedures" } else { "" };
+        let times = if self.thinks { ", with keying and think times" } else { "" };
+        format!("TPC-C-like, {warehouses}{by}{times}, not a TPC result")
     }
 }
 

@@ -57,7 +57,7 @@ pub use text::push_quoted;
 pub use tpcc::{
     CustomerKey, NewOrder, OrderLine, Payment, TPCC, TPCC_CONDITIONS, TPCC_HEADING, TPCC_TABLES,
     TpccBatch, TpccBatches, TpccClient, TpccCondition, TpccInput, TpccOptions, TpccProcedure,
-    TpccStatement, TpccTable, tpcc_calls, tpcc_data, tpcc_example, tpcc_in_words, tpcc_procedures,
+    TpccStatement, TpccTable, tpcc_calls, tpcc_data, tpcc_example, tpcc_procedures,
     tpcc_statements, tpcc_tests,
 };
 pub use user_rows::{CsvBatches, UserBatches, quoted_name};

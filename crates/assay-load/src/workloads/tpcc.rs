@@ -2,7 +2,7 @@
 
 use assay_model::{DataSet, Dialect, Tpcc};
 use assay_wire::ConnectOptions;
-use assay_workloads::{TPCC_TABLES, tpcc_data, tpcc_example, tpcc_in_words};
+use assay_workloads::{TPCC_TABLES, tpcc_data, tpcc_example};
 
 use super::kind::{Place, Workload};
 use crate::actor::Actor;
@@ -15,7 +15,7 @@ use crate::work::Work;
 
 impl Workload for Tpcc {
     fn in_words(&self, _: DataSet) -> String {
-        tpcc_in_words(self)
+        Self::in_words(self)
     }
 
     fn content_key(&self) -> Option<String> {
@@ -29,7 +29,7 @@ impl Workload for Tpcc {
     }
 
     fn rows(&self, _: DataSet) -> u64 {
-        self.rows()
+        Self::rows(self)
     }
 
     fn claim(&self, place: &Place<'_>) -> Result<Option<String>> {

@@ -13,7 +13,7 @@ mod rows;
 mod schema;
 mod statements;
 
-use assay_model::{Class, Definition, PlanningFacts, Schema, StartFrom, Test, Tpcc, Unit};
+use assay_model::{Class, Definition, PlanningFacts, Schema, StartFrom, Test, Unit};
 
 pub use conditions::{TPCC_CONDITIONS, TpccCondition};
 pub use input::{CustomerKey, NewOrder, OrderLine, Payment, TpccClient, TpccInput};
@@ -54,13 +54,4 @@ pub fn tpcc_tests(options: &TpccOptions) -> Vec<Test> {
         planning: PlanningFacts::default(),
         digest: String::new(),
     })]
-}
-
-/// The size and the ways of a test of the workload, in words.
-#[must_use]
-pub fn tpcc_in_words(tpcc: &Tpcc) -> String {
-    let warehouses = assay_model::counted(u64::from(tpcc.warehouses), "warehouse");
-    let by = if tpcc.procedures { ", stored procedures" } else { "" };
-    let times = if tpcc.thinks { ", with keying and think times" } else { "" };
-    format!("TPC-C-like, {warehouses}{by}{times}; not a TPC result")
 }

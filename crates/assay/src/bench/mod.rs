@@ -1,6 +1,7 @@
 //! `assay bench`: drives one test against a running server, as sysbench does.
 
 mod result;
+mod tpcc;
 
 use std::num::NonZeroU64;
 use std::time::Duration;
@@ -8,10 +9,10 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use assay_load::{Bound, Check, ClientPolicy, Finished, RunMonitor, RunProgress, Session, Work};
 use assay_model::{
-    Class, DataSet, Dialect, IdKey, Setup, Test, TestSet, counted, limits, thousands,
+    Class, DataSet, Dialect, IdKey, Schema, Setup, Test, TestSet, counted, limits, thousands,
 };
 use assay_wire::{ConnectOptions, Connection};
-use assay_workloads::{LoadedData, OltpOptions};
+use assay_workloads::{LoadedData, OltpOptions, TPCC, TpccOptions};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::advice::Advised;
@@ -53,6 +54,12 @@ pub(crate) fn bench(args: &Bench) -> Result<Exit> {
     let Prepared { test, setup, .. } = prepared;
     let measured = measured(args, test, setup, &finished, client_cpu_us)?;
     report::put_one(&args.shape, &measured, words)?;
+    if test.tpcc().is_some() && finished.cut_off == 0 {
+        progress.update("checking the tables");
+        let consistent = interrupt.may_end_in(|| tpcc::consistent(args, test));
+        progress.finish();
+        consistent?;
+    }
     if finished.cut_off > 0 {
         print(&format!(
             "warning: {} of {} clients did not finish their last event in time; these events were cut off and are not \
@@ -75,12 +82,17 @@ fn prepare(args: &Bench, interrupt: &Interrupt, progress: &Progress) -> Result<P
     let reconnects = args.reconnect.is_some() || args.ignore_errors.is_some();
     Demand::of_bench(args.clients, reconnects).raise()?;
     let options = connect_options(&url, interrupt.stop());
-    let data = match test.user_data() {
+    let of_all = |rows: u64| DataSet { tables: 1, rows: rows.try_into().unwrap_or(u32::MAX) };
+    let data = match &test.definition().schema {
         // The statements say what tables they need, and the server refuses them where there is none.
-        Some(own) => DataSet { tables: 1, rows: own.rows().try_into().unwrap_or(u32::MAX) },
-        None => data_set(args, url.dialect, &options)?,
+        Schema::User(own) => of_all(own.rows()),
+        Schema::Tpcc(tpcc) => {
+            tpcc::refuse_other_tables(args, tpcc, &options)?;
+            of_all(tpcc.rows())
+        }
+        Schema::Sbtest | Schema::Ibench(_) => data_set(args, url.dialect, &options)?,
     };
-    if test.class == Class::Write && test.user_data().is_none() {
+    if test.class == Class::Write && test.schema == Schema::Sbtest {
         assay_load::survey(&options, url.dialect, data.tables, IdKey::Primary)?
             .refuse_other_tables()?;
         if assay_workloads::needs_numbering(test) {
@@ -208,9 +220,11 @@ fn interval(
 fn test(args: &Bench) -> Result<Test> {
     let (name, options) = (args.test.as_deref(), args.oltp.clone());
     let is_script = args.workload.is_none() && name.is_some_and(assay_plan::is_script);
+    let is_tpcc = args.workload.is_none() && name == Some(TPCC);
     let suite = match &args.workload {
         Some(file) => workload::read(file)?.tests,
         None if is_script => assay_workloads::oltp_tests(&options),
+        None if is_tpcc => assay_workloads::tpcc_tests(&args.tpcc),
         None => assay_workloads::tests_of(TestSet::All),
     };
     if options != OltpOptions::default() && !is_script {
@@ -218,6 +232,12 @@ fn test(args: &Bench) -> Result<Test> {
         bail!(Advised::new(
             format!("options such as `--range-size` apply only to sysbench's scripts, and {not}"),
             "name a script, such as `oltp_read_only`, or leave these options out",
+        ));
+    }
+    if args.tpcc != TpccOptions::default() && !is_tpcc {
+        bail!(Advised::new(
+            "`--warehouses`, `--procedures` and `--think-times` apply only to the TPC-C-like workload",
+            "give `--test tpcc`, or leave these options out",
         ));
     }
     let patterns: Vec<String> = name.map(str::to_owned).into_iter().collect();

@@ -27,7 +27,7 @@ use assay_model::TestSet;
 use assay_options::{parse_budget_s, word};
 use assay_plan::{Request, SetupRequest, SystemRequest};
 use assay_terms::Terms;
-use assay_workloads::OltpOptions;
+use assay_workloads::{OltpOptions, TpccOptions};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use clap_complete::engine::ArgValueCompleter;
@@ -192,6 +192,9 @@ pub(crate) struct Asked {
 
     #[command(flatten)]
     oltp: OltpOptions,
+
+    #[command(flatten)]
+    tpcc: TpccOptions,
 
     #[arg(long = "time", hide = true, value_parser = no_time)]
     _time: Option<NoTime>,
@@ -398,6 +401,7 @@ impl Asked {
             systems: systems.iter().map(|words| SystemRequest::of(words)).collect(),
             setups: vec![self.setup.clone()],
             oltp: self.oltp.clone(),
+            tpcc: self.tpcc.clone(),
             terms: self.terms.terms.clone(),
             source: self.from.source.clone(),
             offline: measuring.offline,
