@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use crate::live::{BUCKETS, bucket, percentile_of};
-use crate::tally::nanoseconds;
 
 /// Events of one kind.
 #[derive(Debug, Clone)]
@@ -53,7 +52,8 @@ impl Kinds {
         let kind = self.current.take().and_then(|place| self.all.get_mut(place));
         let Some(kind) = kind else { return };
         kind.events += 1;
-        kind.ns_sum = kind.ns_sum.saturating_add(nanoseconds(latency));
+        kind.ns_sum =
+            kind.ns_sum.saturating_add(u64::try_from(latency.as_nanos()).unwrap_or(u64::MAX));
         if let Some(count) = kind.latencies.get_mut(bucket(latency)) {
             *count = count.saturating_add(1);
         }

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use assay_model::Tpcc;
+use assay_model::{Dialect, Engine, Tpcc};
 use assay_wire::{ConnectOptions, Connection};
 use assay_workloads::{TPCC_TABLES, TpccBatch, TpccBatches, TpccTable, tpcc_data, tpcc_procedures};
 
@@ -10,7 +10,14 @@ use crate::error::{Error, Result};
 use crate::fill::{LoadProgress, LoadReport};
 use crate::share::{Reports, for_whole_tables, share_tables};
 use crate::user::{connect, drop_existing, existing, note, read_back, refuse_others, run};
-use crate::workloads::Place;
+
+/// The tables to load: the same values give the same rows on every server.
+pub(crate) struct TpccTables<'a> {
+    pub(crate) dialect: Dialect,
+    pub(crate) engine: Engine,
+    pub(crate) tpcc: &'a Tpcc,
+    pub(crate) seed: u64,
+}
 
 /// A statement that was carried out, and its bytes.
 struct Sent {
@@ -21,13 +28,13 @@ struct Sent {
 /// Drops the tables of an earlier load, creates and loads new ones, with their indexes and procedures, and makes sure
 /// that each holds as many rows as were sent. Tables that no load has made are replaced only if the server `is_ours`.
 pub(crate) fn fill_tpcc(
-    place: &Place<'_>,
-    tpcc: &Tpcc,
+    options: &ConnectOptions,
+    tables: &TpccTables<'_>,
     is_ours: bool,
     progress: &mut dyn FnMut(LoadProgress),
 ) -> Result<LoadReport> {
     let start = Instant::now();
-    let Place { options, dialect, engine, seed, .. } = *place;
+    let TpccTables { dialect, engine, tpcc, seed } = *tables;
     let options = for_whole_tables(options);
     let data = tpcc_data(tpcc);
     let mut control = connect(&options)?;

@@ -8,4 +8,4 @@ mod transactions;
 
 pub(crate) use client::TpccActor;
 pub(crate) use conditions::check_conditions;
-pub(crate) use fill::fill_tpcc;
+pub(crate) use fill::{TpccTables, fill_tpcc};

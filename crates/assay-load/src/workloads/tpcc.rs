@@ -9,7 +9,7 @@ use crate::actor::Actor;
 use crate::content::Content;
 use crate::error::Result;
 use crate::fill::{LoadProgress, LoadReport};
-use crate::tpcc::{TpccActor, check_conditions, fill_tpcc};
+use crate::tpcc::{TpccActor, TpccTables, check_conditions, fill_tpcc};
 use crate::user::{fill_user_data_cache, refuse_others_tables, user_content};
 use crate::work::Work;
 
@@ -43,7 +43,9 @@ impl Workload for Tpcc {
         is_ours: bool,
         progress: &mut dyn FnMut(LoadProgress),
     ) -> Result<LoadReport> {
-        let report = fill_tpcc(place, self, is_ours, progress)?;
+        let Place { options, dialect, engine, seed, .. } = *place;
+        let tables = TpccTables { dialect, engine, tpcc: self, seed };
+        let report = fill_tpcc(options, &tables, is_ours, progress)?;
         self.consistent(place)?;
         Ok(report)
     }

@@ -7,7 +7,8 @@ use crate::random::{Stream, mix_word};
 const SYLLABLES: [&str; 10] =
     ["BAR", "OUGHT", "ABLE", "PRI", "PRES", "ESE", "ANTI", "CALLY", "ATION", "EING"];
 
-/// Characters of random texts. Each of 64 equally likely numbers stands for one, so two of them are likelier than others.
+/// Characters of random texts. Each of 64 equally likely numbers stands for one, so two of them are likelier than the
+/// others.
 const CHARACTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789aE";
 
 /// Bits of a random number that choose a character.
@@ -50,11 +51,11 @@ impl Constants {
 
     /// The number of a customer in a district.
     pub(super) fn customer(&self, stream: &mut Stream) -> u32 {
-        non_uniform(stream, CUSTOMERS, self.customer, (1, super::CUSTOMERS.into())) as u32
+        non_uniform(stream, CUSTOMERS, self.customer, (1, super::sizes::CUSTOMERS.into())) as u32
     }
 
     pub(super) fn item(&self, stream: &mut Stream) -> u32 {
-        non_uniform(stream, ITEMS, self.item, (1, super::ITEMS.into())) as u32
+        non_uniform(stream, ITEMS, self.item, (1, super::sizes::ITEMS.into())) as u32
     }
 
     /// The number of a last name, with one of the constants of names.

@@ -1,7 +1,7 @@
 //! What a client asks for: a pure function of seed, client and number of the event (clauses 2.4 to 2.8).
 
 use super::draw::{Constants, between, happens, push_last_name};
-use super::{DISTRICTS, ITEMS, TPCC};
+use super::sizes::{DISTRICTS, ITEMS, TPCC};
 use crate::random::{Stream, mix, mix_word};
 
 /// Clause 5.2.4.2: the cards of a deck, from which a client draws all before it shuffles them again.

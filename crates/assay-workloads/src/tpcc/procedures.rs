@@ -86,7 +86,7 @@ impl Routine {
 /// What is printed for the district of an order.
 fn dist() -> String {
     let case = |number: u32| format!(" WHEN {number} THEN s_dist_{number:02}");
-    format!("CASE p_d{} END", (1..=super::DISTRICTS).map(case).collect::<String>())
+    format!("CASE p_d{} END", (1..=super::sizes::DISTRICTS).map(case).collect::<String>())
 }
 
 fn new_order() -> Routine {

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use super::draw::{
     Constants, between, happens, push_data, push_digits, push_fixed, push_last_name, push_text,
 };
-use super::{CUSTOMERS, DISTRICTS, FIRST_NEW, ITEMS, ORDERS};
+use super::sizes::{CUSTOMERS, DISTRICTS, FIRST_NEW, ITEMS, ORDERS};
 use crate::decimal::push_decimal;
 use crate::random::{Stream, mix, mix_word};
 
