@@ -139,7 +139,9 @@ fn tables_that_contradict_themselves_fail_a_study() {
         why.contains("consistency condition 1 does not hold: W_YTD is the sum of D_YTD"),
         "{why}"
     );
-    let result = json(&place.run_to_end(&["report", "--format", "json"]));
+    let report = place.run_to_end(&["report", "--format", "json"]);
+    assert_eq!(report.status.code(), Some(3));
+    let result: Value = serde_json::from_slice(&report.stdout).unwrap();
     let failed = result["cells"].as_array().unwrap().iter().find(|it| it["verdict"] == "failed");
     let failed = failed.unwrap();
     assert!(failed["failure"].as_str().unwrap().contains("condition 1"), "{failed:#}");

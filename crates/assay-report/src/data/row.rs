@@ -207,11 +207,7 @@ impl From<&Latency> for FigureGroup {
 impl From<&PerOp> for FigureGroup {
     fn from(per_op: &PerOp) -> Self {
         let row = |figure: &Figure| (figure.key, Number(per_op.get(figure.key)));
-        let is_told = |figure: &&Figure| {
-            let is_known = !figure.is_of_some_tests() || per_op.get(figure.key).is_some();
-            figure.is_in_files() && is_known
-        };
-        Self(PER_OP.iter().filter(is_told).map(row).collect())
+        Self(PER_OP.iter().filter(|figure| figure.is_in_files()).map(row).collect())
     }
 }
 
