@@ -322,6 +322,14 @@ pub(crate) const fn sqlstate(state: &str) -> u32 {
     }
 }
 
+/// What to do where the tables contradict themselves.
+const INCONSISTENT: &str = "a server that loses or repeats a part of a transaction is wrong; if somebody else has \
+                            changed the tables, load them again";
+
+/// What to do where an answer is not what it should be.
+const WRONG: &str = "run the statement by hand: either the server is wrong, or its tables do not come from `assay load` \
+                     with this seed";
+
 impl Hint for Error {
     fn hints(&self) -> Vec<String> {
         let hint = match (self, self.server_code()) {
@@ -371,14 +379,8 @@ impl Hint for Error {
                 "load the tables again with `assay load`: tests that write change them; if they were loaded with \
                  another seed, give it with `--seed`"
             }
-            (Self::Inconsistent { .. }, _) => {
-                "a server that loses or repeats a part of a transaction is wrong; if somebody else has changed the \
-                 tables, load them again"
-            }
-            (Self::WrongAnswer { .. } | Self::AnswersDiffer { .. }, _) => {
-                "run the statement by hand: either the server is wrong, or its tables do not come from `assay load` \
-                 with this seed"
-            }
+            (Self::Inconsistent { .. }, _) => INCONSISTENT,
+            (Self::WrongAnswer { .. } | Self::AnswersDiffer { .. }, _) => WRONG,
             (Self::NoEngine(_), _) => "leave `--engine` out, or start the server with the engine",
             (Self::Referenced { .. }, _) => {
                 "drop the foreign key or the view, or name another database in the URL"

@@ -54,11 +54,7 @@ fn plan_tests(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Res
     let fewer = "use fewer client counts in `--clients` or fewer tests in `--tests`";
     at_most("tests times setups", tests.len() * setups.len(), CELLS, fewer)?;
     let schema = tests.first().map_or(&Schema::Sbtest, |test| &test.definition().schema);
-    let setups = match schema {
-        Schema::User(data) => user_setups(request, &effort, &setups, data, &systems)?,
-        Schema::Tpcc(tpcc) => with_rows(&setups, tpcc.rows()),
-        Schema::Sbtest | Schema::Ibench(_) => setups,
-    };
+    let setups = setups_of(schema, request, &effort, setups, &systems)?;
     check_running(&systems, effort.experiment, request.placement)?;
     let pooled = systems.iter().find(|system| shares_threads(&system.spec));
     if let Some(system) = pooled
@@ -259,6 +255,21 @@ fn setups(request: &Request, effort: &Effort) -> Result<Vec<Setup>, Error> {
         return Err(Error::OutOfRange { option: "--clients", value: String::new(), why });
     }
     Ok(setups)
+}
+
+/// The setups with the rows of these tables, where the tables decide how many there are.
+fn setups_of(
+    schema: &Schema,
+    request: &Request,
+    effort: &Effort,
+    setups: Vec<Setup>,
+    systems: &[PlannedSystem],
+) -> Result<Vec<Setup>, Error> {
+    match schema {
+        Schema::User(data) => user_setups(request, effort, &setups, data, systems),
+        Schema::Tpcc(tpcc) => Ok(with_rows(&setups, tpcc.rows())),
+        Schema::Sbtest | Schema::Ibench(_) => Ok(setups),
+    }
 }
 
 /// Checks that the machine is large enough.

@@ -7,8 +7,10 @@ use super::shaded::{Shade, ShadedCell, ShadedRow, ShadedTable};
 use super::study::JudgedStudy;
 use crate::number::{NONE, figure, thousands};
 
-/// The columns: their headings, their figures, and how a figure is written.
-const COLUMNS: [(&str, &str, fn(f64) -> String); 7] = [
+/// A column: its heading, its figure, and how a figure is written.
+type Written = (&'static str, &'static str, fn(f64) -> String);
+
+const COLUMNS: [Written; 7] = [
     ("NOPM", "nopm", thousands),
     ("TPM", "tpm", thousands),
     ("new order ms", "new_order_us", ms),

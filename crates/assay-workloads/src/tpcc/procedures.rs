@@ -90,12 +90,18 @@ fn dist() -> String {
 }
 
 fn new_order() -> Routine {
-    let dist = dist();
     Routine {
         name: "assay_new_order",
         params: "iiiiit",
         names: &["p_w", "p_d", "p_c", "p_count", "p_local", "p_lines"],
-        mysql: format!(
+        mysql: new_order_mysql(),
+        postgres: new_order_postgres(),
+    }
+}
+
+fn new_order_mysql() -> String {
+    let dist = dist();
+    format!(
             "BEGIN
   DECLARE v_n INTEGER DEFAULT 1;
   DECLARE v_o, v_item, v_supply, v_quantity, v_stock INTEGER;
@@ -134,8 +140,12 @@ fn new_order() -> Routine {
   IF v_n <= p_count THEN ROLLBACK; ELSE COMMIT; END IF;
   SELECT v_o, v_last, v_credit, v_total * (1 - v_discount) * (1 + v_w_tax + v_d_tax);
 END"
-        ),
-        postgres: format!(
+        )
+}
+
+fn new_order_postgres() -> String {
+    let dist = dist();
+    format!(
             "DECLARE
   v_o INTEGER; v_item INTEGER; v_supply INTEGER; v_quantity INTEGER; v_stock INTEGER;
   v_price NUMERIC; v_total NUMERIC := 0; v_discount NUMERIC; v_w_tax NUMERIC; v_d_tax NUMERIC;
@@ -166,8 +176,7 @@ BEGIN
   END LOOP;
   RETURN v_total * (1 - v_discount) * (1 + v_w_tax + v_d_tax);
 END"
-        ),
-    }
+        )
 }
 
 fn payment() -> Routine {
@@ -175,7 +184,12 @@ fn payment() -> Routine {
         name: "assay_payment",
         params: "iiiiiti",
         names: &["p_w", "p_d", "p_c_w", "p_c_d", "p_c", "p_last", "p_cents"],
-        mysql: "BEGIN
+        mysql: PAYMENT_MYSQL.to_owned(),
+        postgres: PAYMENT_POSTGRES.to_owned(),
+    }
+}
+
+const PAYMENT_MYSQL: &str = "BEGIN
   DECLARE v_c, v_skip INTEGER;
   DECLARE v_amount DECIMAL(6,2) DEFAULT p_cents * 0.01;
   DECLARE v_w_name, v_d_name VARCHAR(10);
@@ -219,9 +233,9 @@ fn payment() -> Routine {
     VALUES (v_c, p_c_d, p_c_w, p_d, p_w, CURRENT_TIMESTAMP, v_amount, CONCAT(v_w_name, '    ', v_d_name));
   COMMIT;
   SELECT v_c, v_first, v_last, v_credit, v_balance - v_amount;
-END"
-        .to_owned(),
-        postgres: "DECLARE
+END";
+
+const PAYMENT_POSTGRES: &str = "DECLARE
   v_c BIGINT := p_c; v_skip BIGINT; v_amount NUMERIC := p_cents * 0.01;
   v_w RECORD; v_d RECORD; v_customer RECORD; v_data VARCHAR;
 BEGIN
@@ -251,10 +265,7 @@ BEGIN
   INSERT INTO history (h_c_id, h_c_d_id, h_c_w_id, h_d_id, h_w_id, h_date, h_amount, h_data)
     VALUES (v_c, p_c_d, p_c_w, p_d, p_w, CURRENT_TIMESTAMP, v_amount, CONCAT(v_w.w_name, '    ', v_d.d_name));
   RETURN v_customer.c_balance - v_amount;
-END"
-        .to_owned(),
-    }
-}
+END";
 
 fn order_status() -> Routine {
     Routine {
