@@ -8,6 +8,7 @@ mod user;
 
 use std::ops::RangeInclusive;
 
+use assay_model::limits::tpcc::WAREHOUSES;
 use assay_model::limits::{
     ATTACHMENT_BYTES, BLOCKS, CELLS, CLIENTS, NAME_BYTES, ROUNDS, ROWS, SERIES_COUNTS, SHARDS,
     SLICE_MS, SYSTEMS, TABLES, TURNS, bisect,
@@ -241,6 +242,7 @@ impl Bounded for Definition {
         }
         match &self.schema {
             Schema::Ibench(step) => return ibench::step(step),
+            Schema::Tpcc(tpcc) => within("warehouses", tpcc.warehouses, &WAREHOUSES)?,
             Schema::User(_) | Schema::Lua(_) => some("roles", self.roles.len(), ROLES)?,
             // Published results do not tell what their tests do.
             Schema::Sbtest => within("roles", self.roles.len(), &(0..=ROLES))?,
@@ -268,7 +270,7 @@ impl Bounded for Definition {
         match &self.schema {
             Schema::User(data) => user::data(data),
             Schema::Lua(script) => lua(script),
-            Schema::Sbtest | Schema::Ibench(_) => Ok(()),
+            Schema::Sbtest | Schema::Ibench(_) | Schema::Tpcc(_) => Ok(()),
         }
     }
 }

@@ -86,6 +86,16 @@ impl Refused {
     pub fn by(sql: impl Into<Vec<u8>>) -> impl FnOnce(WireError) -> Self {
         move |source| Self::Statement { sql: sql.into(), source }
     }
+
+    /// The code with which a server has refused a statement.
+    #[must_use]
+    pub fn server_code(&self) -> Option<u32> {
+        match self {
+            Self::Statement { source, .. } => source.server_code(),
+            Self::Again(code) => Some(*code),
+            Self::Failed(_) => None,
+        }
+    }
 }
 
 /// A client's connection during an event. It counts every reply.
@@ -114,6 +124,32 @@ impl Line<'_> {
         let reply = self.wire.execute(statement, params)?;
         self.tally.count_reply(&reply);
         Ok(reply)
+    }
+
+    /// Executes a prepared statement, counts its reply, and keeps the rows that it returns.
+    pub fn query_prepared(
+        &mut self,
+        statement: StatementId,
+        params: &[Param<'_>],
+    ) -> Result<ResultSet, WireError> {
+        let result = self.wire.query_prepared(statement, params)?;
+        // A result of Postgres has no names of columns, and every statement whose rows are kept has a result.
+        self.tally.count_reply(&Reply {
+            result_set: true,
+            rows: result.rows.len() as u64,
+            affected: result.affected,
+        });
+        Ok(result)
+    }
+
+    /// Counts a statement that the server refused, as was expected.
+    pub fn count_refusal(&mut self) {
+        self.tally.count_reply(&Reply::default());
+    }
+
+    /// Says of which kind the event in progress is: events of a kind are counted under its name, with their time.
+    pub fn is_of_kind(&mut self, kind: &'static str) {
+        self.tally.kinds.begin(kind);
     }
 
     /// Sends a statement as text, counts its reply, and keeps the rows that it returns.

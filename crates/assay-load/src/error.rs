@@ -110,6 +110,16 @@ pub enum Error {
         /// Those that were loaded.
         expected: String,
     },
+    /// The tables do not meet a condition that they must meet whenever no transaction is in progress.
+    #[error("consistency condition {number} does not hold: {demands}, but {found}")]
+    Inconsistent {
+        /// Its number.
+        number: u32,
+        /// What it demands.
+        demands: &'static str,
+        /// What violates it.
+        found: String,
+    },
     /// A statement returned a result that differs from the loaded data.
     #[error(
         "wrong answer to {test}: `{}` returned {}; expected {}",
@@ -315,6 +325,14 @@ pub(crate) const fn sqlstate(state: &str) -> u32 {
     }
 }
 
+/// What to do where the tables contradict themselves.
+const INCONSISTENT: &str = "a server that loses or repeats a part of a transaction is wrong; if somebody else has \
+                            changed the tables, load them again";
+
+/// What to do where an answer is not what it should be.
+const WRONG: &str = "run the statement by hand: either the server is wrong, or its tables do not come from `assay load` \
+                     with this seed";
+
 impl Hint for Error {
     fn hints(&self) -> Vec<String> {
         if let Self::Lua(error) = self { error.hints() } else { self.own_hints() }
@@ -370,10 +388,8 @@ impl Error {
                 "load the tables again with `assay load`: tests that write change them; if they were loaded with \
                  another seed, give it with `--seed`"
             }
-            (Self::WrongAnswer { .. } | Self::AnswersDiffer { .. }, _) => {
-                "run the statement by hand: either the server is wrong, or its tables do not come from `assay load` \
-                 with this seed"
-            }
+            (Self::Inconsistent { .. }, _) => INCONSISTENT,
+            (Self::WrongAnswer { .. } | Self::AnswersDiffer { .. }, _) => WRONG,
             (Self::NoEngine(_), _) => "leave `--engine` out, or start the server with the engine",
             (Self::Referenced { .. }, _) => {
                 "drop the foreign key or the view, or name another database in the URL"

@@ -13,6 +13,7 @@ mod content;
 mod error;
 mod fill;
 mod ibench;
+mod kinds;
 mod live;
 mod lua;
 mod policy;
@@ -23,6 +24,7 @@ mod session;
 mod share;
 mod survey;
 mod tally;
+mod tpcc;
 mod unfit;
 mod user;
 mod watchdog;
@@ -39,6 +41,7 @@ pub use fill::{LoadProgress, LoadReport, Tables, fill, fill_over};
 pub use ibench::{
     IBENCH_CONNECTIONS, IbenchProgress, IbenchRun, IbenchSession, IbenchWork, create_ibench_tables,
 };
+pub use kinds::KindWork;
 pub use live::{IntervalLatencies, RunProgress};
 pub use lua::run_command;
 pub use policy::{ClientPolicy, Ignored};

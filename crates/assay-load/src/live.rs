@@ -75,9 +75,9 @@ const UNIT_BITS: u32 = 8;
 /// Each power of two is divided into `2^PART_BITS` buckets, so a percentile is accurate to 1.6%.
 const PART_BITS: u32 = 6;
 /// Enough buckets for more than an hour.
-const BUCKETS: usize = 2048;
+pub(crate) const BUCKETS: usize = 2048;
 
-fn bucket(latency: Duration) -> usize {
+pub(crate) fn bucket(latency: Duration) -> usize {
     let units = u64::try_from(latency.as_nanos() >> UNIT_BITS).unwrap_or(u64::MAX);
     let octave = (u64::BITS - units.leading_zeros()).saturating_sub(PART_BITS + 1);
     let index = (u64::from(octave) << PART_BITS) + (units >> octave);
@@ -85,7 +85,7 @@ fn bucket(latency: Duration) -> usize {
 }
 
 /// The longest latency of a bucket.
-fn longest_in(bucket: usize) -> Duration {
+pub(crate) fn longest_in(bucket: usize) -> Duration {
     let octave = ((bucket >> PART_BITS) as u32).saturating_sub(1);
     let units = (bucket as u64 - (u64::from(octave) << PART_BITS)) + 1;
     Duration::from_nanos(((units << octave) << UNIT_BITS) - 1)
@@ -126,15 +126,20 @@ impl IntervalLatencies {
             .map(|(now, before)| now.saturating_sub(*before))
             .collect();
         self.before = counts;
-        let all: u64 = ended.iter().sum();
-        let wanted = ((all as f64 * percentile / 100.0).round() as u64).max(1);
-        let mut seen = 0;
-        let found = ended.iter().position(|count| {
-            seen += count;
-            seen >= wanted
-        });
-        found.filter(|_| all > 0).map(longest_in)
+        percentile_of(&ended, percentile)
     }
+}
+
+/// A percentile of latencies, given their numbers by bucket; `None` if there are none.
+pub(crate) fn percentile_of(counts: &[u64], percentile: f64) -> Option<Duration> {
+    let all: u64 = counts.iter().sum();
+    let wanted = ((all as f64 * percentile / 100.0).round() as u64).max(1);
+    let mut seen = 0;
+    let found = counts.iter().position(|count| {
+        seen += count;
+        seen >= wanted
+    });
+    found.filter(|_| all > 0).map(longest_in)
 }
 
 impl Gauge {

@@ -12,6 +12,7 @@ use crate::bound::Bound;
 use crate::cancel::cancel;
 use crate::client_thread::{ClientThread, Command, RunResult};
 use crate::error::{Error, Result};
+use crate::kinds::{KindWork, Kinds};
 use crate::live::{self, Gauge, IntervalLatencies, RunProgress};
 use crate::policy::ClientPolicy;
 use crate::run::{Part, Run};
@@ -36,6 +37,8 @@ pub struct Finished {
     pub is_stopped: bool,
     /// What was done of each statement of a user's test, by its number.
     pub statements: Vec<StatementWork>,
+    /// The same events by kind; nothing of a test without kinds.
+    pub kinds: Vec<KindWork>,
 }
 
 /// Events that all clients begin together.
@@ -223,13 +226,14 @@ impl Session {
         let (ended, due) = self.carry_out(None, measured, Some(monitor))?;
         let reconnects = self.tallies.iter().map(|it| it.measured.reconnects()).sum();
         let statements = self.statement_work();
+        let kinds = self.kinds();
         let work = self.take_work()?;
         let backlog = due.map(|due| due.saturating_sub(work.events + u64::from(ended.cut_off)));
         if ended.is_broken {
             self.tallies.clear();
         }
         let Ended { cut_off, is_stopped, .. } = ended;
-        Ok(Finished { work, cut_off, reconnects, backlog, is_stopped, statements })
+        Ok(Finished { work, cut_off, reconnects, backlog, is_stopped, statements, kinds })
     }
 
     /// Carries out the warm part, if there is one, and at once the measured part. The counts are added to those of the
@@ -303,6 +307,15 @@ impl Session {
             }
         }
         all
+    }
+
+    /// The events of the measured parts by kind, of all turns since the work was last taken; nothing of a test without
+    /// kinds.
+    #[must_use]
+    pub fn kinds(&self) -> Vec<KindWork> {
+        let mut all = Kinds::default();
+        self.tallies.iter().for_each(|it| all.add(&it.measured.kinds));
+        all.work()
     }
 
     fn forget(&mut self) {

@@ -8,6 +8,7 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
 
 use crate::error::{Error, Result};
+use crate::kinds::Kinds;
 use crate::live::{Gauge, RunProgress};
 
 /// Bounds of the latency histogram, nanoseconds: a longer event counts as an hour.
@@ -28,6 +29,8 @@ pub(crate) struct Tally {
     statements: Vec<StatementWork>,
     /// When each event ended, from the start of its part; only in a trace.
     pub(crate) ends: Option<Vec<Duration>>,
+    /// The same events by kind, where the test has kinds.
+    pub(crate) kinds: Kinds,
 }
 
 /// What clients did of a statement.
@@ -63,7 +66,8 @@ impl Tally {
     fn new(digits: u8) -> Result<Self> {
         let latency = Histogram::new_with_bounds(1, LONGEST_NS, digits).map_err(histogram_error)?;
         let (counters, statements) = (WorkCounters::default(), Vec::new());
-        Ok(Self { counters, reconnects: 0, latency, statements, ends: None })
+        let kinds = Kinds::default();
+        Ok(Self { counters, reconnects: 0, latency, statements, ends: None, kinds })
     }
 
     pub(crate) fn clear(&mut self) {
@@ -75,6 +79,7 @@ impl Tally {
         self.latency.reset();
         self.statements.fill(StatementWork::default());
         self.ends = None;
+        self.kinds.clear();
     }
 
     pub(crate) fn events(&self) -> u64 {
@@ -104,6 +109,7 @@ impl Tally {
         self.counters.events += 1;
         self.counters.event_ns_sum = self.counters.event_ns_sum.saturating_add(latency_ns);
         self.latency.saturating_record(latency_ns);
+        self.kinds.end(latency);
     }
 
     /// Counts one executed statement. Its result alone decides its class.
@@ -160,6 +166,7 @@ impl Tally {
 
     fn add(&mut self, other: &Self) -> Result<()> {
         self.reconnects += other.reconnects;
+        self.kinds.add(&other.kinds);
         let (all, one) = (&mut self.counters, &other.counters);
         all.events += one.events;
         all.read += one.read;

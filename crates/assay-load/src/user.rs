@@ -56,7 +56,7 @@ pub fn fill_user_data(
     }
     let mut loader =
         Loader { options: &options, control, tables, sent: Vec::new(), rows: 0, progress };
-    loader.replace(&existing)?;
+    drop_existing(&mut loader.control, dialect, &existing)?;
     for table in &data.tables {
         let before = loader.rows;
         loader.load(table)?;
@@ -143,6 +143,38 @@ pub(crate) fn user_names(dialect: Dialect, data: &UserData) -> Vec<String> {
     data.tables.iter().map(name).collect()
 }
 
+/// Drops tables of an earlier load, those that may refer to others first, and makes room for notes.
+pub(crate) fn drop_existing(
+    control: &mut Connection,
+    dialect: Dialect,
+    existing: &[String],
+) -> Result<()> {
+    for table in existing.iter().rev() {
+        run(control, &format!("DROP TABLE {}", quoted_name(dialect, table)))?;
+    }
+    run(
+        control,
+        &format!(
+            "CREATE TABLE IF NOT EXISTS {NOTES} (workload VARCHAR(60) NOT NULL, \
+             made VARCHAR(60) NOT NULL, PRIMARY KEY (workload, made))"
+        ),
+    )
+}
+
+/// Notes that a load made a table.
+pub(crate) fn note(
+    control: &mut Connection,
+    dialect: Dialect,
+    data: &UserData,
+    table: &str,
+) -> Result<()> {
+    if notes(control, dialect, &data.name)?.iter().any(|it| it == table) {
+        return Ok(());
+    }
+    let values = [&data.name, table].map(|text| literal(dialect, text)).join(", ");
+    run(control, &format!("INSERT INTO {NOTES} VALUES ({values})"))
+}
+
 struct Loader<'a, 'p> {
     options: &'p ConnectOptions,
     control: Connection,
@@ -154,39 +186,14 @@ struct Loader<'a, 'p> {
 }
 
 impl Loader<'_, '_> {
-    /// Drops the tables, those that may refer to others first.
-    fn replace(&mut self, existing: &[String]) -> Result<()> {
-        let dialect = self.tables.dialect;
-        for table in existing.iter().rev() {
-            run(&mut self.control, &format!("DROP TABLE {}", quoted_name(dialect, table)))?;
-        }
-        run(
-            &mut self.control,
-            &format!(
-                "CREATE TABLE IF NOT EXISTS {NOTES} (workload VARCHAR(60) NOT NULL, \
-                 made VARCHAR(60) NOT NULL, PRIMARY KEY (workload, made))"
-            ),
-        )
-    }
-
-    /// Notes that a table was made.
-    fn note(&mut self, table: &str) -> Result<()> {
-        let UserTables { dialect, data, .. } = self.tables;
-        if notes(&mut self.control, dialect, &data.name)?.iter().any(|it| it == table) {
-            return Ok(());
-        }
-        let values = [&data.name, table].map(|text| literal(dialect, text)).join(", ");
-        run(&mut self.control, &format!("INSERT INTO {NOTES} VALUES ({values})"))
-    }
-
     fn load(&mut self, table: &UserTable) -> Result<()> {
-        let UserTables { dialect, seed, files, .. } = self.tables;
+        let UserTables { dialect, data, seed, files } = self.tables;
         let create: Vec<&String> = table.create.iter().filter_map(|it| it.of(dialect)).collect();
         for sql in &create {
             run(&mut self.control, sql)?;
         }
         if !create.is_empty() {
-            self.note(&table.name)?;
+            note(&mut self.control, dialect, data, &table.name)?;
         }
         let read = |file: &UserRowsFile| {
             files(file).map_err(|why| Error::File { path: file.path.clone(), why })
@@ -209,7 +216,7 @@ impl Loader<'_, '_> {
             UserRows::Script(script) => {
                 if let Some(file) = script.of(dialect) {
                     self.run_script(&read(file)?, file)?;
-                    self.note(&table.name)?;
+                    note(&mut self.control, dialect, data, &table.name)?;
                 }
             }
         }
@@ -252,7 +259,7 @@ impl Loader<'_, '_> {
     }
 }
 
-fn connect(options: &ConnectOptions) -> Result<Connection> {
+pub(crate) fn connect(options: &ConnectOptions) -> Result<Connection> {
     let connection = Connection::connect(options);
     let mut connection = connection.map_err(|source| Error::Connect { client: 0, source })?;
     begin_session(&mut connection)?;
@@ -270,7 +277,7 @@ pub(crate) fn begin_session(connection: &mut Connection) -> Result<()> {
     }
 }
 
-fn run(control: &mut Connection, sql: &str) -> Result<()> {
+pub(crate) fn run(control: &mut Connection, sql: &str) -> Result<()> {
     control.query(sql).map(drop).map_err(|cause| Error::query(sql.as_bytes(), cause))
 }
 
@@ -330,7 +337,11 @@ fn relations(control: &mut Connection, dialect: Dialect) -> Result<Vec<String>> 
 }
 
 /// The names of the workload's tables that exist, whatever is in them.
-fn existing(control: &mut Connection, dialect: Dialect, data: &UserData) -> Result<Vec<String>> {
+pub(crate) fn existing(
+    control: &mut Connection,
+    dialect: Dialect,
+    data: &UserData,
+) -> Result<Vec<String>> {
     let there = relations(control, dialect)?;
     let ignores_case = match dialect {
         Dialect::Postgres => false,
@@ -346,7 +357,7 @@ fn existing(control: &mut Connection, dialect: Dialect, data: &UserData) -> Resu
 }
 
 /// Fails if one of these tables was made by no load of the workload.
-fn refuse_others(
+pub(crate) fn refuse_others(
     control: &mut Connection,
     dialect: Dialect,
     data: &UserData,

@@ -42,6 +42,7 @@ mod study;
 mod suite;
 mod system;
 mod test;
+mod tpcc;
 mod user;
 mod words;
 
@@ -99,6 +100,7 @@ pub use system::{Origin, SystemSpec};
 pub use test::{
     Class, Definition, Group, Pacing, PlanningFacts, Role, Schema, StartFrom, Test, TestSet, Unit,
 };
+pub use tpcc::{Tpcc, TpccKind};
 pub use user::{
     PerDialect, PipelineMark, Sending, Sql, Transaction, UserColumn, UserData, UserRows,
     UserRowsFile, UserStep, UserTable, Variable,

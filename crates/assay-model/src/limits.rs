@@ -120,6 +120,14 @@ pub mod user {
     pub const EVENT_BYTES: u64 = 256 << 20;
 }
 
+/// Bounds on the workload in the manner of TPC-C.
+pub mod tpcc {
+    use std::ops::RangeInclusive;
+
+    /// Warehouses: with more, the number of rows does not fit a setup.
+    pub const WAREHOUSES: RangeInclusive<u32> = 1..=4000;
+}
+
 /// Bounds on the Insert Benchmark.
 pub mod ibench {
     use std::ops::RangeInclusive;

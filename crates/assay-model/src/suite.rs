@@ -9,6 +9,8 @@ words! {
         Micro = "micro",
         /// The scripts of sysbench, over a sweep of client counts.
         Oltp = "oltp",
+        /// Five transactions in the manner of TPC-C. Its results are no TPC results.
+        Tpcc = "tpcc",
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::{IbenchStep, LuaScript, Script, UserData, words};
+use crate::{IbenchStep, LuaScript, Script, Tpcc, UserData, words};
 
 /// Whether a test changes data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -101,6 +101,8 @@ pub enum Schema {
     Ibench(IbenchStep),
     /// Those that a script of sysbench makes, which decides what its clients send.
     Lua(LuaScript),
+    /// Those of a workload in the manner of TPC-C.
+    Tpcc(Tpcc),
 }
 
 /// How a role's clients space their events.
@@ -239,6 +241,12 @@ impl Test {
     #[must_use]
     pub fn ibench(self) -> Option<&'static IbenchStep> {
         if let Schema::Ibench(step) = &self.0.schema { Some(step) } else { None }
+    }
+
+    /// What its transactions work on, if it is the workload in the manner of TPC-C.
+    #[must_use]
+    pub fn tpcc(self) -> Option<&'static Tpcc> {
+        if let Schema::Tpcc(tpcc) = &self.0.schema { Some(tpcc) } else { None }
     }
 
     /// The definition, which outlives everything.

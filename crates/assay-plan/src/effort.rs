@@ -30,12 +30,22 @@ pub(crate) struct Effort {
     pub(crate) experiment: Experiment,
 }
 
+/// Slices and turns of transactions of many statements are longer than those of other writes by this factor.
+const TRANSACTION: u32 = 5;
+
 /// The preset's effort with what the user set in its place.
 pub(crate) fn effort(request: &Request, cpus: u32) -> Result<Effort, Error> {
     let preset = preset_effort(request.preset, cpus);
     let preset = match request.suite {
         Suite::Micro => preset,
         Suite::Oltp => Effort { clients: sweep(cpus), ..preset },
+        // An event has dozens of statements.
+        Suite::Tpcc if preset.experiment == Experiment::Interleaved => Effort {
+            write_slice_ms: preset.write_slice_ms * TRANSACTION,
+            write_turn_ms: preset.write_turn_ms * TRANSACTION,
+            ..preset
+        },
+        Suite::Tpcc => preset,
     };
     for (option, seconds) in [
         ("--slice", request.slice_s),

@@ -217,6 +217,8 @@ pub enum SearchedTests {
     Set,
     /// The scripts of sysbench.
     Oltp,
+    /// The workload in the manner of TPC-C.
+    Tpcc,
     /// Those of a user's workload.
     Own,
 }
@@ -226,6 +228,7 @@ impl SearchedTests {
         match self {
             Self::Set => format!("in set {count}"),
             Self::Oltp => "of suite oltp".to_owned(),
+            Self::Tpcc => "of suite tpcc".to_owned(),
             Self::Own => "of the workload".to_owned(),
         }
     }
@@ -234,6 +237,7 @@ impl SearchedTests {
         match self {
             Self::Own => "`assay tests --workload FILE` lists them",
             Self::Oltp => "`assay tests --suite oltp` lists them",
+            Self::Tpcc => "`assay tests --suite tpcc` lists them",
             Self::Set => "`assay tests --set all` lists all tests",
         }
     }

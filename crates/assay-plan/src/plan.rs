@@ -4,11 +4,11 @@ use std::collections::HashSet;
 
 use assay_model::{
     CellId, Class, Counting, CpuPlacement, DataSet, Dialect, Experiment, IdKey, PgsqlVariant,
-    PlannedCell, Profiling, Setup, StatementMode, Study, Suite, SystemSpec, Test, UserData,
+    PlannedCell, Profiling, Schema, Setup, StatementMode, Study, Suite, SystemSpec, Test, UserData,
     UserStep,
 };
 use assay_terms::Terms;
-use assay_workloads::OltpOptions;
+use assay_workloads::{OltpOptions, TpccOptions};
 
 use crate::config_file::asked;
 use crate::effort::{Effort, effort};
@@ -54,8 +54,8 @@ fn plan_tests(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Res
     at_most("systems", systems.len(), SYSTEMS, FEWER_SYSTEMS)?;
     let fewer = "use fewer client counts in `--clients` or fewer tests in `--tests`";
     at_most("tests times setups", tests.len() * setups.len(), CELLS, fewer)?;
-    let own = tests.iter().find_map(|test| test.user_data());
-    let setups = setups_of(setups, &tests, request, &effort, &systems)?;
+    let schema = tests.first().map_or(&Schema::Sbtest, |test| &test.definition().schema);
+    let setups = setups_of(schema, &tests, request, &effort, setups, &systems)?;
     check_running(&systems, effort.experiment, request.placement)?;
     let pooled = systems.iter().find(|system| shares_threads(&system.spec));
     if let Some(system) = pooled
@@ -66,8 +66,8 @@ fn plan_tests(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Res
     }
     let specs: Vec<_> = systems.iter().map(|system| &system.spec).collect();
     let terms = Terms::or_default(Some(&request.terms));
-    let footprint = Footprint::of(&setups, own, terms).counting(request.count);
-    check_room(&footprint, own, &specs, effort.experiment, machine)?;
+    let footprint = Footprint::of(&setups, schema, terms).counting(request.count);
+    check_room(&footprint, schema, &specs, effort.experiment, machine)?;
 
     // A server that others use is not pinned, so the other servers are not pinned either.
     let is_attached = systems.iter().any(|system| system.url.is_some());
@@ -114,9 +114,19 @@ fn plan_tests(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Res
 /// Refuses options that conflict with the suite or the preset.
 fn check_suite(request: &Request, effort: &Effort) -> Result<(), Error> {
     let is_published = effort.experiment == Experiment::Sequential;
-    let conflict = if request.suite == Suite::Micro && request.oltp != OltpOptions::default() {
+    let is_tpcc = request.suite == Suite::Tpcc;
+    let has_size = |it: &SetupRequest| it.tables.is_some() || it.rows.is_some();
+    let conflict = if request.suite != Suite::Oltp && request.oltp != OltpOptions::default() {
         "options of sysbench's scripts, such as `--range-size` or `--auto-inc`, need `--suite oltp`"
-    } else if request.suite == Suite::Oltp && is_published {
+    } else if !is_tpcc && request.tpcc != TpccOptions::default() {
+        "`--warehouses`, `--procedures` and `--think-times` need `--suite tpcc`"
+    } else if is_tpcc && request.setups.iter().any(has_size) {
+        "the number of warehouses decides the tables of `--suite tpcc` and their rows, not `--tables` or `--rows`"
+    } else if is_tpcc && request.id_key != IdKey::default() {
+        "the tables of `--suite tpcc` have the keys of the specification"
+    } else if is_tpcc && request.check {
+        "`--check` works only on sysbench's tables; those of `--suite tpcc` are checked in any case"
+    } else if request.suite != Suite::Micro && is_published {
         "preset `published` runs only microbenchmarks"
     } else if request.check && is_published {
         "`--check` does not work with preset `published`"
@@ -249,17 +259,47 @@ fn setups(request: &Request, effort: &Effort) -> Result<Vec<Setup>, Error> {
     Ok(setups)
 }
 
+/// The setups with the rows of these tables, where the tables decide how many there are.
+fn setups_of(
+    schema: &Schema,
+    tests: &[Test],
+    request: &Request,
+    effort: &Effort,
+    setups: Vec<Setup>,
+    systems: &[PlannedSystem],
+) -> Result<Vec<Setup>, Error> {
+    match schema {
+        Schema::User(data) => {
+            refuse_shipped_options(request, effort)?;
+            check_tables(data, tests, systems)?;
+            Ok(with_rows(&setups, data.rows()))
+        }
+        Schema::Lua(script) => {
+            refuse_shipped_options(request, effort)?;
+            if request.statements == StatementMode::Extended {
+                return Err(Error::Conflict(
+                    "a Lua script prepares its statements or sends texts; `--db-ps-mode extended` is for scripts of \
+                     pgbench",
+                ));
+            }
+            Ok(with_rows(&setups, script.rows()))
+        }
+        Schema::Tpcc(tpcc) => Ok(with_rows(&setups, tpcc.rows())),
+        Schema::Sbtest | Schema::Ibench(_) => Ok(setups),
+    }
+}
+
 /// Checks that the machine is large enough.
 fn check_room(
     footprint: &Footprint,
-    own: Option<&UserData>,
+    schema: &Schema,
     systems: &[&SystemSpec],
     experiment: Experiment,
     machine: MachineFacts,
 ) -> Result<(), Error> {
     let checked = check_machine(footprint, systems, experiment, machine);
     // The number of rows of a workload is no option.
-    checked.map_err(|error| if own.is_some() { error.whatever_rows() } else { error })
+    checked.map_err(|error| if *schema == Schema::Sbtest { error } else { error.whatever_rows() })
 }
 
 /// Refuses options of the shipped tests with a workload of the user.
@@ -308,38 +348,9 @@ fn check_tables(data: &UserData, tests: &[Test], systems: &[PlannedSystem]) -> R
     Ok(())
 }
 
-/// The setups, with the rows that a workload of the user says, if the tests are those of one.
-fn setups_of(
-    setups: Vec<Setup>,
-    tests: &[Test],
-    request: &Request,
-    effort: &Effort,
-    systems: &[PlannedSystem],
-) -> Result<Vec<Setup>, Error> {
-    let own = tests.iter().find_map(|test| test.user_data());
-    let script = tests.iter().find_map(|test| test.lua());
-    if own.is_some() || script.is_some() {
-        refuse_shipped_options(request, effort)?;
-    }
-    if script.is_some() && request.statements == StatementMode::Extended {
-        return Err(Error::Conflict(
-            "a Lua script prepares its statements or sends texts; `--db-ps-mode extended` is for scripts of pgbench",
-        ));
-    }
-    Ok(match (own, script) {
-        (Some(data), _) => {
-            check_tables(data, tests, systems)?;
-            setups_with(&setups, data.rows())
-        }
-        (None, Some(script)) => setups_with(&setups, script.rows()),
-        (None, None) => setups,
-    })
-}
-
-/// The setups with the rows that a workload says.
-fn setups_with(setups: &[Setup], rows: u64) -> Vec<Setup> {
-    let rows = u32::try_from(rows).unwrap_or(u32::MAX);
-    let rows = rows.clamp(1, *ROWS.end());
+/// The setups with all rows as those of one table.
+fn with_rows(setups: &[Setup], rows: u64) -> Vec<Setup> {
+    let rows = u32::try_from(rows).unwrap_or(u32::MAX).clamp(1, *ROWS.end());
     let mut own: Vec<Setup> = Vec::new();
     for setup in setups {
         let setup = Setup { tables: 1, rows, ..*setup };

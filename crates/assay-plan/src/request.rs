@@ -13,7 +13,7 @@ use assay_options::{
     client_counts, count, duration_text, parse_budget_s, parse_duration_s, parse_percent,
     percent_text, switch, whole, whole_seconds, word,
 };
-use assay_workloads::{OltpOptions, oltp_tests, tests_of};
+use assay_workloads::{OltpOptions, TpccOptions, oltp_tests, tests_of, tpcc_tests};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgAction, Args};
 use serde::{Deserialize, Serialize, Serializer};
@@ -56,6 +56,11 @@ pub struct Request {
     #[serde(skip)]
     #[arg(skip)]
     pub oltp: OltpOptions,
+
+    /// The options of the workload in the manner of TPC-C, if that is the suite.
+    #[serde(skip)]
+    #[arg(skip)]
+    pub tpcc: TpccOptions,
 
     /// Level of effort
     #[arg(long, value_parser = word::<Preset>(), default_value = Preset::default().word())]
@@ -314,6 +319,7 @@ impl Request {
         match self.suite {
             Suite::Micro => tests_of(self.set),
             Suite::Oltp => oltp_tests(&self.oltp),
+            Suite::Tpcc => tpcc_tests(&self.tpcc),
         }
     }
 }

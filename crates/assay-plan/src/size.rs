@@ -1,6 +1,8 @@
 //! How much memory and disk a plan needs.
 
-use assay_model::{Counting, Generator, IbenchStep, PlannedCell, Setup, Study, UserData, UserRows};
+use assay_model::{
+    Counting, Generator, IbenchStep, PlannedCell, Schema, Setup, Study, UserData, UserRows,
+};
 use assay_terms::Terms;
 
 use crate::study::request_of;
@@ -23,6 +25,9 @@ const USER_INDEX_BYTES: u64 = 40;
 
 /// The same for a row of the Insert Benchmark, with its three secondary indexes.
 const IBENCH_ROW_BYTES: u64 = 230;
+
+/// The same for a row of the workload in the manner of TPC-C: most rows are short. Orders add rows while it runs.
+const TPCC_ROW_BYTES: u64 = 230;
 
 /// The part of the tables that the cache holds if they are to exceed it, and the smallest cache, MB.
 const EXCEEDED_PART: u64 = 4;
@@ -52,11 +57,13 @@ pub const COUNTED_INSTANCES: usize = 2;
 const VALGRIND_MB: u64 = 400;
 
 impl Footprint {
-    /// The footprint of sysbench's tables, or of a user's.
-    pub(crate) fn of(setups: &[Setup], own: Option<&UserData>, terms: &'static Terms) -> Self {
-        let setups = match own {
-            None => setups.to_vec(),
-            Some(data) => alike(setups, own_bytes(data)),
+    /// The footprint of tables that are loaded once.
+    pub(crate) fn of(setups: &[Setup], schema: &Schema, terms: &'static Terms) -> Self {
+        let setups = match schema {
+            // The rows of a script are a guess, and so is their size.
+            Schema::Sbtest | Schema::Ibench(_) | Schema::Lua(_) => setups.to_vec(),
+            Schema::User(data) => alike(setups, own_bytes(data)),
+            Schema::Tpcc(tpcc) => alike(setups, tpcc.rows().saturating_mul(TPCC_ROW_BYTES)),
         };
         let server_mb = terms.server_mb;
         Self { setups, exceeds_cache: false, has_templates: true, terms, instances: 1, server_mb }
@@ -84,7 +91,7 @@ impl Footprint {
         };
         let bytes = u64::from(setup.clients).saturating_mul(of_client) * IBENCH_ROW_BYTES;
         let setups = alike(&[setup], bytes);
-        let usual = Self::of(&setups, None, terms);
+        let usual = Self::of(&setups, &Schema::Sbtest, terms);
         Some(Self { exceeds_cache: tables.exceed_cache, has_templates: false, ..usual })
     }
 
@@ -93,7 +100,7 @@ impl Footprint {
         let terms = Terms::or_default(study.terms.as_deref());
         let counting = request_of(study).map_or(Counting::None, |request| request.count);
         Self::of_steps(&study.cells, terms)
-            .unwrap_or_else(|| Self::of(&study.setups, study.user_data(), terms))
+            .unwrap_or_else(|| Self::of(&study.setups, study.schema(), terms))
             .counting(counting)
     }
 

@@ -105,6 +105,7 @@ fn no_such_test(text: &str, tests: &[Test]) -> Error {
     });
     let suite = match tests.first() {
         Some(test) if test.workload().is_some() => SearchedTests::Own,
+        Some(test) if test.tpcc().is_some() => SearchedTests::Tpcc,
         _ => SearchedTests::Set,
     };
     Error::NoSuchTest { glob: glob.to_owned(), count: tests.len(), suite, hint }

@@ -29,6 +29,8 @@ pub enum ListedFrom<'a> {
     Set(TestSet),
     /// The scripts of sysbench.
     Oltp,
+    /// The workload in the manner of TPC-C.
+    Tpcc,
     /// A user's workload file.
     Workload(&'a str),
 }
@@ -38,7 +40,7 @@ impl ListedFrom<'_> {
     fn set(self) -> TestSet {
         match self {
             Self::Set(set) => set,
-            Self::Oltp | Self::Workload(_) => TestSet::default(),
+            Self::Oltp | Self::Tpcc | Self::Workload(_) => TestSet::default(),
         }
     }
 }
@@ -79,6 +81,7 @@ pub fn tests_json(from: ListedFrom<'_>, list: &[ListedTest]) -> String {
     let (suite, set, workload) = match from {
         ListedFrom::Set(set) => (None, Some(set), None),
         ListedFrom::Oltp => (Some(Suite::Oltp.word()), None, None),
+        ListedFrom::Tpcc => (Some(Suite::Tpcc.word()), None, None),
         ListedFrom::Workload(name) => (None, None, Some(name)),
     };
     json::text(&Document { schema: SCHEMA, suite, set, workload, tests })
@@ -117,6 +120,7 @@ pub fn tests_text(from: ListedFrom<'_>, list: &[ListedTest], options: &TextOptio
             format!("{count} of the {size}tests of `--set {set}`, in the order they run")
         }
         ListedFrom::Oltp => format!("{} of `--suite oltp`", counted(count as u64, "script")),
+        ListedFrom::Tpcc => format!("{} of `--suite tpcc`", counted(count as u64, "test")),
         ListedFrom::Workload(name) => {
             format!("{} of workload `{name}`", counted(count as u64, "test"))
         }
@@ -129,6 +133,7 @@ pub fn tests_text(from: ListedFrom<'_>, list: &[ListedTest], options: &TextOptio
         ListedFrom::Oltp => {
             "`assay compare BASE OTHER --suite oltp --tests 'oltp_read*,bulk_insert'`"
         }
+        ListedFrom::Tpcc => "`assay compare BASE OTHER --suite tpcc --warehouses 10`",
         ListedFrom::Workload(_) => "`assay compare BASE OTHER --workload FILE --tests 'GLOB,...'`",
     };
     lines.push(format!("  to run some of them: {how}"));

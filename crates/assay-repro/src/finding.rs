@@ -108,6 +108,15 @@ impl<'a> Finding<'a> {
                 format!("send `{}` with the options of the study's recipe", script.path()),
             ));
         }
+        if matches!(test.schema, Schema::Tpcc(_)) {
+            return Err(Refused::new(
+                format!(
+                    "clients of `{test}` decide after each reply what to send next, which sysbench, pgbench and \
+                         the plain client cannot do"
+                ),
+                "send the pack of the study: `assay pack` writes it",
+            ));
+        }
         let [(_, base), (_, other)] = self.sides();
         let is_postgres = |system: &System| system.spec.product.dialect() == Dialect::Postgres;
         if is_postgres(base) != is_postgres(other) {

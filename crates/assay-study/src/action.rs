@@ -101,7 +101,8 @@ pub enum Action {
         /// The systems.
         order: Vec<usize>,
     },
-    /// Close the connections of a cell.
+    /// Close the connections of a cell, and make sure that the tables meet their conditions, if they have any. Answer:
+    /// [`Outcome::Done`] or [`Outcome::Failed`].
     Disconnect,
     /// Record a failed slice of a cell that could not begin on a system.
     RecordFailure {
@@ -251,9 +252,9 @@ pub enum Outcome {
     },
     /// A system could not do it, and the driver decides what follows: another attempt, a failed cell, tests left for
     /// later, or the end of the study. Only [`Action::StartAll`], [`Action::StartOne`], [`Action::Connect`],
-    /// [`Action::Size`] and [`Action::Trace`] may fail in this way. Everything else that prevents an action is an error
-    /// of the executor and ends the run, above all an interrupt and a ledger that cannot be written. A slice that fails
-    /// is a measured slice.
+    /// [`Action::Size`], [`Action::Trace`] and [`Action::Disconnect`] may fail in this way. Everything else that keeps
+    /// an action from being carried out is an error of the executor and ends the run, above all an interrupt and a
+    /// ledger that cannot be written. A slice that fails is a measured slice.
     Failed {
         /// The system that could not do it.
         system: usize,

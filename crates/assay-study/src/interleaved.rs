@@ -240,6 +240,13 @@ impl Interleaved {
             }
             (Action::Note { .. } | Action::Stop, Outcome::Done) => self.pending_done(),
             (Action::Disconnect, Outcome::Done) => self.disconnected(),
+            // What was measured has left tables that contradict themselves.
+            (Action::Disconnect, Outcome::Failed { system, why }) => {
+                match self.phase_mut().and_then(|phase| phase.cell.as_ref()).map(|it| it.cell) {
+                    Some(cell) => self.could_not_begin(cell, *system, why),
+                    None => self.disconnected(),
+                }
+            }
             (Action::EndPhase, Outcome::Done) => self.leave_phase(used_s),
             _ => return false,
         }
@@ -486,8 +493,8 @@ impl Interleaved {
         true
     }
 
-    /// The cell has failed on a system before it began. The failure takes a round of its own: what was measured before
-    /// stays as it is.
+    /// The cell has failed on a system before it began, or after its last round. The failure takes a round of its own:
+    /// what was measured before stays as it is.
     fn could_not_begin(&mut self, cell: usize, system: usize, why: &str) {
         if let State::InBlock(BlockState { number, phase, .. }) = &mut self.state {
             let (block, why) = (*number, why.to_owned());

@@ -1,6 +1,8 @@
 //! The figures of a system in a cell. A row is all that there is of a figure: JSON, CSV, the exported tables, the page
 //! and the reference follow from the rows.
 
+use assay_model::TpccKind;
+
 use crate::CellJudgement;
 use crate::account::{Latency, Rest};
 use crate::sums::Totals;
@@ -38,6 +40,8 @@ pub(crate) enum Of {
     Latency(fn(&Latency) -> Option<f64>),
     /// From what the slices counted together, to be divided by the operations. Known if all slices have counted it.
     Counted(fn(&Totals) -> Option<f64>),
+    /// From what the slices of some tests counted together. Unknown for all other tests, which do not show it.
+    Whole(fn(&Totals) -> Option<f64>),
     /// Computed from the figures above it, and from the rest of the time per operation, if the counters tell it.
     Follows(fn(&PerOp, Option<&Rest>) -> Option<f64>),
 }
@@ -48,7 +52,7 @@ impl Figure {
     pub fn value(&self, cell: &CellJudgement) -> Option<f64> {
         match self.of {
             Of::Latency(of) => cell.latency.as_ref().and_then(of),
-            Of::Counted(_) | Of::Follows(_) => cell.per_op?.get(self.key),
+            Of::Counted(_) | Of::Whole(_) | Of::Follows(_) => cell.per_op?.get(self.key),
         }
     }
 
@@ -57,7 +61,7 @@ impl Figure {
     pub fn of_latency(&self, latency: &Latency) -> Option<f64> {
         match self.of {
             Of::Latency(of) => of(latency),
-            Of::Counted(_) | Of::Follows(_) => None,
+            Of::Counted(_) | Of::Whole(_) | Of::Follows(_) => None,
         }
     }
 
@@ -74,6 +78,12 @@ impl Figure {
     #[must_use]
     pub fn is_per_op(&self) -> bool {
         !matches!(self.of, Of::Latency(_))
+    }
+
+    /// Whether only some tests have it.
+    #[must_use]
+    pub fn is_of_some_tests(&self) -> bool {
+        matches!(self.of, Of::Whole(_))
     }
 
     /// Whether files have it.
@@ -110,6 +120,15 @@ const fn counted(
     of: fn(&Totals) -> Option<f64>,
 ) -> Figure {
     Figure::row(key, unit, about, Of::Counted(of))
+}
+
+const fn whole(
+    key: &'static str,
+    unit: &'static str,
+    about: &'static str,
+    of: fn(&Totals) -> Option<f64>,
+) -> Figure {
+    Figure::row(key, unit, about, Of::Whole(of)).at(Place::FilesLast)
 }
 
 const fn follows(
@@ -247,7 +266,55 @@ pub const PER_OP: &[Figure] = &[
         total.counters.get("server_write_bytes").map(kb)
     })
     .headed("wKB/op"),
+    whole(
+        "nopm",
+        "",
+        "new orders that the TPC-C-like workload committed per minute of the measured parts",
+        |total| per_minute(total, &[TpccKind::NewOrder]),
+    )
+    .headed("NOPM"),
+    whole(
+        "tpm",
+        "",
+        "transactions of the TPC-C-like workload, committed or rolled back, per minute of the measured parts",
+        |total| per_minute(total, &TpccKind::ALL),
+    )
+    .headed("TPM"),
+    whole("new_order_us", "µs", "mean response time of committed new orders", |total| {
+        mean_us(total, TpccKind::NewOrder)
+    })
+    .headed("new order µs"),
+    whole("payment_us", "µs", "mean response time of payments", |total| {
+        mean_us(total, TpccKind::Payment)
+    })
+    .headed("payment µs"),
+    whole("order_status_us", "µs", "mean response time of order status", |total| {
+        mean_us(total, TpccKind::OrderStatus)
+    })
+    .headed("order status µs"),
+    whole("delivery_us", "µs", "mean response time of deliveries", |total| {
+        mean_us(total, TpccKind::Delivery)
+    })
+    .headed("delivery µs"),
+    whole("stock_level_us", "µs", "mean response time of stock level", |total| {
+        mean_us(total, TpccKind::StockLevel)
+    })
+    .headed("stock level µs"),
 ];
+
+/// Transactions of these kinds per minute.
+fn per_minute(total: &Totals, kinds: &[TpccKind]) -> Option<f64> {
+    let counts = kinds.iter().map(|kind| total.counters.get(kind.counter()));
+    let count: u64 = counts.sum::<Option<u64>>()?;
+    (total.measured_ns > 0).then(|| count as f64 / (total.measured_ns as f64 / 60e9))
+}
+
+/// Mean response time of transactions of a kind, microseconds; `None` if there were none.
+fn mean_us(total: &Totals, kind: TpccKind) -> Option<f64> {
+    let count = total.counters.get(kind.counter()).filter(|count| *count > 0)?;
+    let ns = total.counters.get(&format!("{}_ns", kind.counter()))?;
+    Some(us(ns) / count as f64)
+}
 
 /// The figures per operation: totals over the slices that a verdict uses, divided by their operations.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -13,6 +13,8 @@ pub(crate) struct Totals {
     pub(crate) clients: u32,
     /// Time for which they worked, nanoseconds.
     pub(crate) ns: u64,
+    /// The part of it that was measured, nanoseconds.
+    pub(crate) measured_ns: u64,
     pub(crate) counters: Counters,
 }
 
@@ -23,6 +25,7 @@ impl Totals {
             ops: slice.counted_ops(),
             clients: slice.cell.setup.clients.max(1),
             ns: slice.counted_ns(),
+            measured_ns: slice.work.elapsed_ns,
             counters: slice.counters.clone(),
         }
     }
@@ -31,9 +34,10 @@ impl Totals {
     pub(crate) fn sum<T: Borrow<Self>>(mut all: impl Iterator<Item = T>) -> Option<Self> {
         let mut sum = all.next()?.borrow().clone();
         for more in all {
-            let Self { ops, ns, counters, .. } = more.borrow();
+            let Self { ops, ns, measured_ns, counters, .. } = more.borrow();
             sum.ops += ops;
             sum.ns = sum.ns.saturating_add(*ns);
+            sum.measured_ns = sum.measured_ns.saturating_add(*measured_ns);
             sum.counters.add(counters);
         }
         Some(sum)
@@ -45,6 +49,7 @@ impl Totals {
         for slice in slices {
             sum.ops += slice.counted_ops();
             sum.ns = sum.ns.saturating_add(slice.counted_ns());
+            sum.measured_ns = sum.measured_ns.saturating_add(slice.work.elapsed_ns);
             sum.counters.add(&slice.counters);
         }
         Some(sum)

@@ -12,6 +12,7 @@ impl Totals {
     pub(crate) fn per_op(&self, shares_cpu: bool) -> Option<PerOp> {
         let mean = |at: usize| match PER_OP.get(at)?.of {
             Of::Counted(of) => Some(of(self)? / self.ops),
+            Of::Whole(of) => of(self),
             Of::Latency(_) | Of::Follows(_) => None,
         };
         let means = PerOp(std::array::from_fn(mean));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use assay_model::{
     Definition, Dialect, Engine, IbenchStep, IdKey, Pacing, PerDialect, Product, Role, Schema,
-    Setup, StatementMode, TableForm, Unit, UserData, UserRows,
+    Setup, StatementMode, TableForm, Tpcc, Unit, UserData, UserRows,
 };
 use sha2::{Digest, Sha256};
 
@@ -14,6 +14,7 @@ use crate::program::Program;
 use crate::rows::Row;
 use crate::schema::create_table;
 use crate::statement::{Mode, ParamType};
+use crate::tpcc::{TPCC_TABLES, TpccBatches, TpccClient, tpcc_procedures, tpcc_statements};
 
 /// Rows, and events of one client, whose content is part of the digest: enough to meet every way of drawing.
 const EXAMPLES: u32 = 16;
@@ -83,6 +84,7 @@ fn add_data(schema: &Schema, all: &mut Sha256) {
         Schema::User(data) => add_user_data(data, all),
         Schema::Ibench(step) => add_queue(step, all),
         Schema::Lua(script) => all.update(script.work()),
+        Schema::Tpcc(tpcc) => add_tpcc(tpcc, all),
     }
 }
 
@@ -130,6 +132,30 @@ fn add_queue(step: &IbenchStep, all: &mut Sha256) {
                 queries.write(number, Ids { lowest: 1, highest: 1000 }, &mut statement);
                 all.update(&statement);
             }
+        }
+    }
+}
+
+/// The tables, the first rows, the statements or procedures, and the first inputs of two clients. The constants of the
+/// non-uniform distributions follow from the seed.
+fn add_tpcc(tpcc: &Tpcc, all: &mut Sha256) {
+    all.update(serde_json::to_vec(tpcc).unwrap_or_default());
+    for dialect in Dialect::ALL {
+        let engine = Product::of_dialect(dialect).default_engine();
+        for table in &TPCC_TABLES {
+            all.update(table.create(dialect, engine));
+            all.update(table.create_index().unwrap_or_default());
+        }
+        match tpcc.procedures {
+            true => tpcc_procedures(dialect).iter().for_each(|it| all.update(&it.create)),
+            false => tpcc_statements(dialect).iter().for_each(|it| all.update(&it.sql)),
+        }
+    }
+    all.update(TpccBatches::examples(EXAMPLES));
+    for number in 0..2 {
+        let mut client = TpccClient::new(1, tpcc.warehouses, number);
+        for sequence in 0..10 * u64::from(EXAMPLES) {
+            all.update(client.input(sequence).words());
         }
     }
 }

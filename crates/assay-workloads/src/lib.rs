@@ -32,6 +32,7 @@ pub mod sql;
 mod statement;
 mod steps;
 mod text;
+mod tpcc;
 mod user_rows;
 mod value;
 
@@ -58,4 +59,10 @@ pub use script::{ScriptError, check_script, script_statements};
 pub use statement::{Mode, ParamType, Statement};
 pub use steps::{define, needs_numbering};
 pub use text::push_quoted;
+pub use tpcc::{
+    CustomerKey, NewOrder, OrderLine, Payment, TPCC, TPCC_CONDITIONS, TPCC_HEADING, TPCC_TABLES,
+    TpccBatch, TpccBatches, TpccClient, TpccCondition, TpccInput, TpccOptions, TpccProcedure,
+    TpccStatement, TpccTable, tpcc_calls, tpcc_data, tpcc_example, tpcc_procedures,
+    tpcc_statements, tpcc_tests,
+};
 pub use user_rows::{CsvBatches, UserBatches, quoted_name};

@@ -2,6 +2,8 @@
 
 use assay_model::{Definition, Dialect, PipelineMark, Schema, UserStep};
 
+use crate::tpcc::{tpcc_example, tpcc_procedures};
+
 /// The statements of one event on MariaDB and MySQL in order, with `?` for parameters, on a table `sbtest`. Repeated
 /// statements are listed once, and long lists are shortened. Those of a user's test are listed by kind of event.
 #[must_use]
@@ -14,7 +16,7 @@ pub fn outline(test: &Definition) -> Vec<String> {
         return vec![format!("what `{}` says", script.path())];
     }
     let all = outline_of(test, Dialect::MySql);
-    if matches!(test.schema, Schema::User(_)) {
+    if matches!(test.schema, Schema::User(_) | Schema::Tpcc(_)) {
         all
     } else {
         all.iter().map(|it| short(it)).collect()
@@ -24,6 +26,12 @@ pub fn outline(test: &Definition) -> Vec<String> {
 /// The same on any dialect, with all parameters of a list. A statement that the dialect lacks is that of another one.
 #[must_use]
 pub fn outline_of(test: &Definition, dialect: Dialect) -> Vec<String> {
+    if let Schema::Tpcc(tpcc) = &test.schema {
+        return match tpcc.procedures {
+            true => tpcc_procedures(dialect).into_iter().map(|it| it.call).collect(),
+            false => tpcc_example().into_iter().map(|(sql, _)| sql).collect(),
+        };
+    }
     let steps = test.roles.iter().flat_map(|role| &role.script.steps);
     let own = test.roles.iter().flat_map(|role| &role.script.mix).flat_map(|kind| &kind.steps);
     let own = own.map(|step| user_step(step, dialect));

@@ -229,7 +229,7 @@ impl Pattern {
 }
 
 /// `?`, `?` becomes `$1`, `$2`.
-fn number_marks(sql: &str) -> String {
+pub(crate) fn number_marks(sql: &str) -> String {
     let mut pieces = sql.split('?');
     let mut numbered = pieces.next().unwrap_or_default().to_owned();
     for (index, piece) in pieces.enumerate() {

@@ -39,6 +39,12 @@ impl Stream {
         (self.0.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
+    /// 64 random bits.
+    #[inline]
+    pub(crate) fn bits(&mut self) -> u64 {
+        self.0.next_u64()
+    }
+
     /// A uniform integer in [0, n). The bias is below n / 2^64.
     #[inline]
     pub(crate) fn below(&mut self, n: u64) -> u64 {

@@ -29,11 +29,12 @@ fn shown<'a>(name: &'a str, typed: &str) -> &'a str {
     }
 }
 
-/// Tests: the microbenchmarks and the scripts of sysbench.
+/// Tests: the microbenchmarks, the scripts of sysbench and the TPC-C-like workload.
 pub(crate) fn tests(word: &OsStr) -> Vec<CompletionCandidate> {
     let micro = assay_workloads::tests_of(TestSet::All);
     let scripts = assay_workloads::oltp_tests(&assay_workloads::OltpOptions::default());
-    beginning(word, micro.into_iter().chain(scripts).map(|test| test.name().to_owned()))
+    let all = micro.into_iter().chain(scripts).map(|test| test.name().to_owned());
+    beginning(word, all.chain([assay_workloads::TPCC.to_owned()]))
 }
 
 /// Studies of the ledger: their names, else their ids, the latest first.

@@ -3,12 +3,14 @@
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use assay_load::{Tables, UserTables};
-use assay_model::{DataSet, Dialect, IdKey, Product, counted};
+use assay_load::{Place, Tables, UserTables, Workload as _};
+use assay_model::{DataSet, Dialect, Engine, IdKey, Product, Suite, TableForm, counted};
 use assay_plan::parse_engine;
 use assay_wire::{ConnectOptions, Stop};
+use assay_workloads::TpccOptions;
 use serde::Serialize;
 
+use crate::advice::Advised;
 use crate::cli::Load;
 use crate::connection::connect_options;
 use crate::exit::Exit;
@@ -50,11 +52,17 @@ fn load_tables(args: &Load) -> Result<Exit> {
         return report::put_one(&args.shape, &loaded?, words).map(|()| Exit::Done);
     }
     let data = DataSet { tables: args.tables, rows: args.rows };
+    refuse_other_suites(args)?;
     let product = Product::of_dialect(url.dialect);
     let engine = match args.engine.as_deref() {
         Some(word) => parse_engine(product, word).map_err(anyhow::Error::msg)?,
         None => product.default_engine(),
     };
+    if args.suite == Suite::Tpcc {
+        let loaded = load_tpcc(args, url.dialect, engine, &options, &progress);
+        progress.finish();
+        return report::put_one(&args.shape, &loaded?, words).map(|()| Exit::Done);
+    }
     let id_key = if args.secondary { IdKey::Secondary } else { IdKey::Primary };
     let (dialect, form) = (url.dialect, args.form.form());
     assay_plan::check_variant(form.pgsql_variant, dialect)?;
@@ -112,6 +120,52 @@ fn load_workload(
     Ok(Loaded {
         schema: SCHEMA,
         tables: data.tables.len() as u32,
+        rows: report.rows,
+        elapsed_s: report.elapsed.as_secs_f64(),
+        rows_per_s: report.rows_per_second(),
+        checksum: report.content.checksum,
+        is_own: true,
+    })
+}
+
+/// Refuses options of another suite.
+fn refuse_other_suites(args: &Load) -> Result<()> {
+    let is_tpcc = args.suite == Suite::Tpcc;
+    let why = if !is_tpcc && args.tpcc != TpccOptions::default() {
+        "`--warehouses` and `--procedures` need `--suite tpcc`"
+    } else if is_tpcc && (args.secondary || args.form.form() != TableForm::default()) {
+        "the tables of `--suite tpcc` have the form of the specification"
+    } else {
+        return Ok(());
+    };
+    anyhow::bail!(Advised::new(why, "leave the option out"))
+}
+
+/// Creates and fills the tables of the TPC-C-like workload.
+fn load_tpcc(
+    args: &Load,
+    dialect: Dialect,
+    engine: Engine,
+    options: &ConnectOptions,
+    progress: &Progress,
+) -> Result<Loaded> {
+    let tpcc = args.tpcc.tpcc();
+    let place = Place {
+        options,
+        dialect,
+        engine,
+        id_key: IdKey::Primary,
+        form: &TableForm::default(),
+        data: DataSet { tables: 1, rows: args.rows },
+        seed: args.seed,
+        files: &workload::read_again,
+    };
+    let report = tpcc.fill(&place, args.replace, &mut |done| {
+        progress.update(&format!("loading, {done}"));
+    })?;
+    Ok(Loaded {
+        schema: SCHEMA,
+        tables: tpcc.tables(&place)?.len() as u32,
         rows: report.rows,
         elapsed_s: report.elapsed.as_secs_f64(),
         rows_per_s: report.rows_per_second(),

@@ -9,7 +9,7 @@ use assay_ledger::Problem;
 use assay_model::{Hint, StudyRecord, Suite, Test, printable, printable_json, printable_lines};
 use assay_report::{Feed, Format, ListedFrom, ListedTest, Made, Other, Page, TextOptions};
 use assay_verdict::{GateJudgement, GateVerdict, Judgement};
-use assay_workloads::OltpOptions;
+use assay_workloads::{OltpOptions, TpccOptions};
 
 use serde::Serialize;
 
@@ -147,11 +147,13 @@ pub(crate) fn tests(args: &Tests, cache_dir: Option<&Path>) -> Result<Exit> {
     let from = match &read {
         Some(workload) => ListedFrom::Workload(&workload.name),
         None if args.suite == Suite::Oltp => ListedFrom::Oltp,
+        None if args.suite == Suite::Tpcc => ListedFrom::Tpcc,
         None => ListedFrom::Set(args.set),
     };
     let suite = match &read {
         Some(workload) => workload.tests.clone(),
         None if args.suite == Suite::Oltp => assay_workloads::oltp_tests(&OltpOptions::default()),
+        None if args.suite == Suite::Tpcc => assay_workloads::tpcc_tests(&TpccOptions::default()),
         None => assay_workloads::tests_of(args.set),
     };
     let list: Vec<ListedTest> = assay_plan::select_of(suite, &args.patterns)?

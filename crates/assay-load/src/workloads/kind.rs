@@ -64,6 +64,19 @@ pub trait Workload: Sync {
         progress: &mut dyn FnMut(LoadProgress),
     ) -> Result<LoadReport>;
 
+    /// Makes sure that the tables meet the conditions that they must meet whenever no transaction is in progress, if
+    /// there are any. It is called when clients have ended.
+    fn consistent(&self, place: &Place<'_>) -> Result<()> {
+        let _ = place;
+        Ok(())
+    }
+
+    /// Statements with values, for those who ask how a server would carry them out, where clients decide only while
+    /// they work what to send: as messages show them, and as they are sent.
+    fn examples(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
     /// Reads every row of the tables once and sums them up.
     fn content(&self, place: &Place<'_>) -> Result<Content>;
 

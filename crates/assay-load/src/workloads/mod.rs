@@ -7,6 +7,7 @@ mod kind;
 mod lua;
 mod sbtest;
 mod sql;
+mod tpcc;
 mod user;
 
 use assay_model::Schema;
@@ -21,5 +22,6 @@ pub fn workload_of(schema: &Schema) -> &dyn Workload {
         Schema::User(data) => data,
         Schema::Ibench(step) => step,
         Schema::Lua(script) => script,
+        Schema::Tpcc(tpcc) => tpcc,
     }
 }

@@ -13,5 +13,6 @@ mod oltp;
 mod postgres;
 mod session;
 mod survey;
+mod tpcc;
 
 assay_testkit::supervisor_entry!();

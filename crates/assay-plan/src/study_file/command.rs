@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 
 use assay_model::Counting;
 use assay_options::percent_text;
-use assay_workloads::OltpOptions;
+use assay_workloads::{OltpOptions, TpccOptions};
 use clap::{Arg, ArgAction, Args, Command};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -41,6 +41,7 @@ pub(super) fn command(request: &Request) -> Option<String> {
     said.extend(changed(setup, &SetupRequest::default()));
     said.extend(bench.iter().flat_map(|bench| changed(*bench, &InsertBench::default())));
     said.extend(changed(&request.oltp, &OltpOptions::default()));
+    said.extend(changed(&request.tpcc, &TpccOptions::default()));
     let has = |keys: &[&str]| said.iter().any(|(key, _)| keys.contains(key));
     // The commands for the Insert Benchmark and for a gate have neither.
     if has(&["threshold", "twin"]) && (bench.is_some() || request.gate.is_some()) {
@@ -91,8 +92,8 @@ pub(super) fn lines(values: &impl Serialize) -> String {
 }
 
 /// A line for each option that differs from its default.
-pub(super) fn oltp_lines(options: &OltpOptions) -> String {
-    let usual = lines(&OltpOptions::default());
+pub(super) fn changed_lines<T: Default + Serialize>(options: &T) -> String {
+    let usual = lines(&T::default());
     let written = lines(options);
     let changed = written.lines().filter(|line| !usual.lines().any(|other| other == *line));
     changed.map(|line| format!("{line}\n")).collect()

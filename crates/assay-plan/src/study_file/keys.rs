@@ -4,7 +4,7 @@ use serde::de::DeserializeOwned;
 use serde::de::value::MapDeserializer;
 
 use assay_model::Counting;
-use assay_workloads::OltpOptions;
+use assay_workloads::{OltpOptions, TpccOptions};
 use clap::{Args, Command};
 
 use super::de::Setting;
@@ -12,7 +12,8 @@ use crate::document::{Fault, Table};
 use crate::request::{InsertBench, Request, SetupRequest};
 
 /// Keys at the top that are not options.
-pub(super) const TABLES: [&str; 6] = ["compare", "system", "setup", "gate", "insert-bench", "oltp"];
+pub(super) const TABLES: [&str; 7] =
+    ["compare", "system", "setup", "gate", "insert-bench", "oltp", "tpcc"];
 
 /// The table of watch files that says what is watched.
 pub(super) const WATCH: &str = "watch";
@@ -39,6 +40,7 @@ pub(super) fn homes() -> Vec<(&'static str, &'static [&'static str])> {
         ("in the `[gate]` table", &GATE_KEYS),
         ("in the `[insert-bench]` table", keys_of::<InsertBench>()),
         ("in the `[oltp]` table", keys_of::<OltpOptions>()),
+        ("in the `[tpcc]` table", keys_of::<TpccOptions>()),
     ]
 }
 

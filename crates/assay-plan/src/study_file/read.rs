@@ -1,7 +1,9 @@
 //! From the text of a study file to a request.
 
 use assay_model::{Preset, Suite, TestSet};
-use assay_workloads::OltpOptions;
+use assay_workloads::{OltpOptions, TpccOptions};
+use clap::Args;
+use serde::de::DeserializeOwned;
 
 use super::gate::gate;
 use super::keys::{TABLES, homes, keys_of, read};
@@ -25,7 +27,9 @@ pub(super) fn request(text: &str) -> Result<Request, Fault> {
 /// What is asked for, whatever the systems are.
 pub(super) fn asked(study: &Table<'_>) -> Result<Request, Fault> {
     let mut request: Request = read(study)?;
-    request.oltp = oltp(study, &request)?;
+    refuse_two_suites(study, &request)?;
+    request.oltp = options_of::<OltpOptions>(study, &request, Suite::Oltp)?;
+    request.tpcc = options_of::<TpccOptions>(study, &request, Suite::Tpcc)?;
     check_tests(study, &request)?;
     refuse_repeats(study, request.preset)?;
     request.setups = setups(study)?;
@@ -36,22 +40,39 @@ pub(super) fn asked(study: &Table<'_>) -> Result<Request, Fault> {
 const OF_INSERT_BENCH: [&str; 7] =
     ["preset", "threshold", "seed", "terms", "source", "offline", "accept-expired-index"];
 
-fn oltp(study: &Table<'_>, request: &Request) -> Result<OltpOptions, Fault> {
-    if request.suite == Suite::Oltp {
-        for key in ["workload", "insert-bench"] {
-            if let Some(other) = study.get(key) {
-                let why = format!("`{key}` and `suite = \"oltp\"` cannot be combined");
-                return Err(Fault::at(other.key_span, why).hint("leave one of them out"));
-            }
+/// Refuses a suite beside tests that are no part of it.
+fn refuse_two_suites(study: &Table<'_>, request: &Request) -> Result<(), Fault> {
+    if request.suite == Suite::Micro {
+        return Ok(());
+    }
+    for key in ["workload", "insert-bench"] {
+        if let Some(other) = study.get(key) {
+            let why =
+                format!("`{key}` and `suite = \"{}\"` cannot be combined", request.suite.word());
+            return Err(Fault::at(other.key_span, why).hint("leave one of them out"));
         }
     }
-    let Some(value) = study.get("oltp") else { return Ok(OltpOptions::default()) };
-    if request.suite != Suite::Oltp {
-        return Err(Fault::at(value.key_span, "`[oltp]` applies only to suite `oltp`")
-            .hint("add `suite = \"oltp\"` at the top of the file"));
+    Ok(())
+}
+
+/// The options of a suite, in the table of its name.
+fn options_of<T: DeserializeOwned + Args + Default>(
+    study: &Table<'_>,
+    request: &Request,
+    suite: Suite,
+) -> Result<T, Fault> {
+    let name = suite.word();
+    let Some(value) = study.get(name) else { return Ok(T::default()) };
+    if request.suite != suite {
+        let why = format!("`[{name}]` applies only to suite `{name}`");
+        let hint = format!("add `suite = \"{name}\"` at the top of the file");
+        return Err(Fault::at(value.key_span, why).hint(hint));
     }
-    let table = value.table("a table, written `[oltp]`")?;
-    table.refuse_unknown(keys_of::<OltpOptions>())?;
+    let table = value.table(match suite {
+        Suite::Tpcc => "a table, written `[tpcc]`",
+        Suite::Micro | Suite::Oltp => "a table, written `[oltp]`",
+    })?;
+    table.refuse_unknown(keys_of::<T>())?;
     read(&table)
 }
 

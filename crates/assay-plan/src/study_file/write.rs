@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use assay_model::Counting;
 use toml::Value;
 
-use super::command::{command, lines, oltp_lines};
+use super::command::{changed_lines, command, lines};
 use super::keys::limit_key;
 use crate::request::{GateRequest, Request, SetupRequest, SystemRequest};
 use assay_options::percent_text;
@@ -36,8 +36,11 @@ pub fn write_study(request: &Request) -> String {
     text.extend(request.gate.as_ref().map(|gate| gate_table(gate, request.count)));
     let bench = request.insert_bench.as_ref();
     text.extend(bench.map(|bench| format!("\n[insert-bench]\n{}", lines(bench))));
-    let oltp = oltp_lines(&request.oltp);
-    text.extend((!oltp.is_empty()).then(|| format!("\n[oltp]\n{oltp}")));
+    for (name, changed) in
+        [("oltp", changed_lines(&request.oltp)), ("tpcc", changed_lines(&request.tpcc))]
+    {
+        text.extend((!changed.is_empty()).then(|| format!("\n[{name}]\n{changed}")));
+    }
     text.concat()
 }
 

@@ -63,7 +63,8 @@ fn facts(conditions: &Conditions) -> Vec<(&'static str, String)> {
     let took = format!("{}{of_budget}, in {runs}", study.took);
     let began = if conditions.is_reported { "Imported" } else { "Started" };
     let started = study.started.clone().unwrap_or_else(|| NONE.to_owned());
-    let workload = study.workload.map(|name| format!("{name}; rows of all tables together"));
+    let workload =
+        study.workload.as_ref().map(|name| format!("{name}; rows of all tables together"));
     let first = [
         ("Processor", Some(machine.processor.clone())),
         ("Memory", measured(machine.memory.clone())),

@@ -89,7 +89,7 @@ fn study(study: &StudyFacts) -> String {
         format!("study {}: preset {}", study.id, study.preset.word()),
         format!("{} (clients × tables × rows)", setups.join(", ")),
     ];
-    if let Some(workload) = study.workload {
+    if let Some(workload) = &study.workload {
         parts.insert(1, format!("workload {workload} (rows of all its tables together)"));
     }
     if study.id_key != IdKey::default() {

@@ -98,6 +98,7 @@ fn blocks<'r>(report: &'r Report<'r>, wish: &Wish<'_>) -> Vec<Block<'r>> {
     }
     blocks.push(Block::Images(wish.images.at(&Place::InsertBench)));
     blocks.extend(report.insert_bench.iter().flat_map(|it| tables::insert_bench(it, wish)));
+    blocks.extend(report.tpcc.iter().flat_map(|it| tables::tpcc(it, wish)));
     if !is_short {
         blocks.push(Block::Images(wish.images.at(&Place::Groups)));
         blocks.extend(tables::groups(report, wish));

@@ -63,6 +63,15 @@ pub(super) fn insert_bench(bench: &InsertBench, wish: &Wish<'_>) -> Vec<Block<'s
     blocks
 }
 
+/// The transactions of the TPC-C-like workload.
+pub(super) fn tpcc(transactions: &ShadedTable, wish: &Wish<'_>) -> Vec<Block<'static>> {
+    let table = vec![Block::Table(transactions.titled(wish))];
+    match wish.is_page() {
+        true => Block::place("tpcc", "", "TPC-C-like workload", table),
+        false => table,
+    }
+}
+
 fn tables<'t>(tables: impl IntoIterator<Item = &'t ShadedTable>) -> Vec<Block<'static>> {
     tables.into_iter().map(|shown| Block::Table(shown.table())).collect()
 }

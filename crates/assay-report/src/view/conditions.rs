@@ -1,8 +1,8 @@
 //! The conditions of the measurement: machine, systems, study, data, audit and events.
 
 use assay_model::{
-    AuditClass, DataContent, Experiment, Host, IdKey, Instance, Origin, Preset, Setup, StartFrom,
-    StatementMode, StudyRecord, counted, may_equal,
+    AuditClass, DataContent, Experiment, Host, IdKey, Instance, Origin, Preset, Schema, Setup,
+    StartFrom, StatementMode, Study, StudyRecord, counted, may_equal,
 };
 
 use assay_verdict::{NodeSummary, threshold};
@@ -73,8 +73,8 @@ pub(crate) struct SystemFacts<'a> {
 pub(crate) struct StudyFacts<'a> {
     pub(crate) id: &'a str,
     pub(crate) preset: Preset,
-    /// The name of the user's workload that was measured, if there is one.
-    pub(crate) workload: Option<&'a str>,
+    /// The user's workload that was measured, or the TPC-C-like one, in words; none of other tests.
+    pub(crate) workload: Option<String>,
     pub(crate) setups: &'a [Setup],
     pub(crate) experiment: Experiment,
     pub(crate) statements: StatementMode,
@@ -206,6 +206,16 @@ fn system<'a>(study: &'a JudgedStudy<'a>, index: usize) -> SystemFacts<'a> {
     }
 }
 
+/// What was measured, if that is neither sysbench's tables nor the Insert Benchmark.
+fn workload(study: &Study) -> Option<String> {
+    match study.schema() {
+        Schema::User(own) => Some(own.name.clone()),
+        Schema::Tpcc(tpcc) => Some(tpcc.in_words()),
+        Schema::Lua(script) => Some(script.name.clone()),
+        Schema::Sbtest | Schema::Ibench(_) => None,
+    }
+}
+
 fn study_facts(record: &StudyRecord) -> StudyFacts<'_> {
     let study = &record.study;
     let mut placements: Vec<&str> = study.cells.iter().map(|cell| cell.placement.word()).collect();
@@ -214,7 +224,7 @@ fn study_facts(record: &StudyRecord) -> StudyFacts<'_> {
     StudyFacts {
         id: &study.id,
         preset: study.preset,
-        workload: study.workload(),
+        workload: workload(study),
         setups: &study.setups,
         experiment: study.experiment,
         statements: study.statements,

@@ -65,6 +65,11 @@ fn rows() -> impl Iterator<Item = &'static assay_verdict::Figure> {
     PER_OP.iter().chain(LATENCIES).filter(|row| !row.heading.is_empty())
 }
 
+/// Whether only some tests have the figure of a row.
+fn is_of_some_tests(key: &str) -> bool {
+    rows().any(|row| row.key == key && row.is_of_some_tests())
+}
+
 impl Figure {
     pub(crate) const SERVER_CPU: Self = Self::Row("all_cpu_us");
     pub(crate) const CLIENT_CPU: Self = Self::Row("client_cpu_us");
@@ -78,6 +83,7 @@ impl Figure {
         let is_reported = study.record.is_reported();
         let is_wanted = |figure: &Self| match (figure, is_reported) {
             (Self::Published(_), false) => false,
+            (Self::Row(key), false) if is_of_some_tests(key) => is_known(figure),
             (_, false) => true,
             (_, true) => is_known(figure),
         };

@@ -39,7 +39,8 @@ mod step_metrics;
 pub(crate) mod steps;
 pub(crate) mod study;
 pub(crate) mod sweep;
-pub(crate) mod trouble;
+pub(crate) mod tpcc;
+mod trouble;
 pub(crate) mod undecided;
 pub(crate) mod unmeasured;
 pub(crate) mod versions;
@@ -82,6 +83,8 @@ pub(crate) struct Report<'a> {
     pub(crate) groups: Vec<GroupRow<'a>>,
     /// The tables of the Insert Benchmark; `None` for other studies.
     pub(crate) insert_bench: Option<InsertBench<'a>>,
+    /// The transactions of the TPC-C-like workload; `None` for other studies.
+    pub(crate) tpcc: Option<ShadedTable>,
     /// Tests by client count; `None` if there is only one.
     pub(crate) sweep: Option<Sweep<'a>>,
     /// Response times and errors of published results.
@@ -132,6 +135,7 @@ impl<'a> Report<'a> {
             undecided: undecided::lines(study),
             groups: groups::rows(study),
             insert_bench: InsertBench::new(study),
+            tpcc: tpcc::table(study),
             sweep: Sweep::new(study),
             responses: responses::table(study),
             statements: statements::tables(study),

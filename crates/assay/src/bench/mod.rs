@@ -1,6 +1,7 @@
 //! `assay bench`: drives one test against a running server, as sysbench does.
 
 mod result;
+mod tpcc;
 
 use std::num::NonZeroU64;
 use std::time::Duration;
@@ -8,12 +9,12 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use assay_load::{Bound, Check, ClientPolicy, Finished, RunMonitor, RunProgress, Session, Work};
 use assay_model::{
-    Class, DataSet, Dialect, IdKey, LuaScript, Setup, StatementMode, Test, TestSet, UserData,
-    counted, limits, thousands,
+    Class, DataSet, Dialect, IdKey, Schema, Setup, StatementMode, Test, TestSet, counted, limits,
+    thousands,
 };
 use assay_plan::ScriptOptions;
 use assay_wire::{ConnectOptions, Connection};
-use assay_workloads::{LoadedData, OltpOptions};
+use assay_workloads::{LoadedData, OltpOptions, TPCC, TpccOptions};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::advice::Advised;
@@ -56,9 +57,15 @@ pub(crate) fn bench(args: &Bench) -> Result<Exit> {
     });
     let Some((finished, client_cpu_us)) = run?? else { return Ok(Exit::Interrupted) };
     let Prepared { work, .. } = prepared;
-    let setup = work.setup;
+    let (setup, test) = (work.setup, work.test);
     let measured = measured(args, &work, &finished, client_cpu_us)?;
     report::put_one(&args.shape, &measured, words)?;
+    if test.tpcc().is_some() && finished.cut_off == 0 {
+        progress.update("checking the tables");
+        let consistent = interrupt.may_end_in(|| tpcc::consistent(args, test));
+        progress.finish();
+        consistent?;
+    }
     if finished.cut_off > 0 {
         print(&format!(
             "warning: {} of {} clients did not finish their last event in time; these events were cut off and are not \
@@ -106,13 +113,18 @@ fn prepare(args: &Bench, interrupt: &Interrupt, progress: &Progress) -> Result<P
     let reconnects = args.reconnect.is_some() || args.ignore_errors.is_some();
     Demand::of_bench(args.clients, reconnects).raise()?;
     let options = connect_options(&url, interrupt.stop());
-    let own_rows = test.user_data().map(UserData::rows).or(test.lua().map(LuaScript::rows));
-    let data = match own_rows {
+    let of_all = |rows: u64| DataSet { tables: 1, rows: rows.try_into().unwrap_or(u32::MAX) };
+    let data = match &test.definition().schema {
         // The statements say what tables they need, and the server refuses them where there is none.
-        Some(rows) => DataSet { tables: 1, rows: rows.try_into().unwrap_or(u32::MAX) },
-        None => data_set(args, url.dialect, &options)?,
+        Schema::User(own) => of_all(own.rows()),
+        Schema::Lua(script) => of_all(script.rows()),
+        Schema::Tpcc(tpcc) => {
+            tpcc::refuse_other_tables(args, tpcc, &options)?;
+            of_all(tpcc.rows())
+        }
+        Schema::Sbtest | Schema::Ibench(_) => data_set(args, url.dialect, &options)?,
     };
-    if test.class == Class::Write && own_rows.is_none() {
+    if test.class == Class::Write && test.schema == Schema::Sbtest {
         assay_load::survey(&options, url.dialect, data.tables, IdKey::Primary)?
             .refuse_other_tables()?;
         if assay_workloads::needs_numbering(test) {
@@ -242,6 +254,7 @@ fn test(args: &Bench) -> Result<Test> {
     let own = (!args.own.workload.is_empty()).then_some(&args.own);
     let is_script =
         own.is_none() && args.script.is_none() && name.is_some_and(assay_plan::is_script);
+    let is_tpcc = own.is_none() && args.script.is_none() && name == Some(TPCC);
     let of_lua = OfLua { options: &args.script_options, may_use_all: args.allow_script_io };
     let suite = match (&args.script, own) {
         (Some(script), _) => {
@@ -249,6 +262,7 @@ fn test(args: &Bench) -> Result<Test> {
             workload::read(&file, &ScriptOptions::default(), of_lua)?.tests
         }
         (None, Some(own)) => workload::read(&own.workload, &own.script_options(), of_lua)?.tests,
+        (None, None) if is_tpcc => assay_workloads::tpcc_tests(&args.tpcc),
         (None, None) if is_script => assay_workloads::oltp_tests(&options),
         (None, None) => assay_workloads::tests_of(TestSet::All),
     };
@@ -257,6 +271,12 @@ fn test(args: &Bench) -> Result<Test> {
         bail!(Advised::new(
             format!("options such as `--range-size` apply only to sysbench's scripts, and {not}"),
             "name a script, such as `oltp_read_only`, or leave these options out",
+        ));
+    }
+    if args.tpcc != TpccOptions::default() && !is_tpcc {
+        bail!(Advised::new(
+            "`--warehouses`, `--procedures` and `--think-times` apply only to the TPC-C-like workload",
+            "give `--test tpcc`, or leave these options out",
         ));
     }
     let patterns: Vec<String> = name.map(str::to_owned).into_iter().collect();

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::Result;
-use assay_load::{Finished, StatementWork, Work};
-use assay_model::{Test, UserStep, counted};
+use assay_load::{Finished, KindWork, StatementWork, Work};
+use assay_model::{Schema, Test, TpccKind, UserStep, counted};
 use assay_wire::code_name;
 use serde::Serialize;
 
@@ -56,6 +56,8 @@ pub(super) struct Measured {
     /// The statements of a user's test, in order, unless there is one only.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     statements: Vec<StatementTime>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tpcc: Option<TpccRates>,
 }
 
 /// How long a statement took, from sending it to the end of the reply.
@@ -86,6 +88,24 @@ fn statements(test: Test, work: &Work, times: &[StatementWork]) -> Vec<Statement
         })
     });
     timed.collect()
+}
+
+/// The rates of the TPC-C-like workload, which are no TPC results.
+#[derive(Serialize)]
+struct TpccRates {
+    /// New orders that were committed per minute.
+    nopm: f64,
+    /// Transactions, committed or rolled back, per minute.
+    tpm: f64,
+    transactions: BTreeMap<&'static str, KindRow>,
+}
+
+/// Transactions of a kind.
+#[derive(Serialize)]
+struct KindRow {
+    count: u64,
+    avg_us: f64,
+    p95_us: f64,
 }
 
 #[derive(Serialize)]
@@ -119,13 +139,16 @@ pub(super) fn measured(
         clients: setup.clients,
         tables: setup.tables,
         rows_per_table: setup.rows,
-        data: match test.user_data() {
-            Some(own) => {
+        data: match &test.definition().schema {
+            Schema::User(own) => {
                 let (rows, tables) = (own.rows(), own.tables.len() as u64);
                 format!("{} in {}", counted(rows, "row"), counted(tables, "table"))
             }
-            None if test.lua().is_some() => "tables of the script".to_owned(),
-            None => format!("{} × {}", setup.tables, counted(setup.rows, "row")),
+            Schema::Lua(_) => "tables of the script".to_owned(),
+            Schema::Tpcc(tpcc) => tpcc.in_words(),
+            Schema::Sbtest | Schema::Ibench(_) => {
+                format!("{} × {}", setup.tables, counted(setup.rows, "row"))
+            }
         },
         seconds,
         events: work.events,
@@ -157,7 +180,25 @@ pub(super) fn measured(
         bytes_received: work.bytes_received,
         rows: work.rows,
         statements: statements(test, work_of, &finished.statements),
+        tpcc: test.tpcc().map(|_| tpcc_rates(&finished.kinds, seconds)),
     })
+}
+
+fn tpcc_rates(kinds: &[KindWork], seconds: f64) -> TpccRates {
+    let per_minute = |count: u64| count as f64 * 60.0 / seconds;
+    let of = |kind: TpccKind| kinds.iter().find(|it| it.name == kind.counter());
+    let row = |it: &KindWork| KindRow {
+        count: it.events,
+        avg_us: it.ns_sum as f64 / 1e3 / (it.events as f64).max(1.0),
+        p95_us: it.p95.as_secs_f64() * 1e6,
+    };
+    let name = |kind: TpccKind| kind.counter().trim_start_matches("tpcc_");
+    let rows = TpccKind::ALL.into_iter().filter_map(|kind| Some((name(kind), row(of(kind)?))));
+    TpccRates {
+        nopm: per_minute(of(TpccKind::NewOrder).map_or(0, |it| it.events)),
+        tpm: per_minute(kinds.iter().map(|it| it.events).sum()),
+        transactions: rows.collect(),
+    }
 }
 
 /// A headline, then sysbench's figures under sysbench's names.
@@ -196,6 +237,16 @@ pub(super) fn words(it: &Measured) -> String {
             "  latency (µs)     min {min:.0}, avg {avg:.0}, p50 {p50:.0}, p95 {p95:.0}, p99 {p99:.0}, \
              p99.9 {p999:.0}, max {max:.0}"
         ));
+    }
+    if let Some(TpccRates { nopm, tpm, transactions }) = &it.tpcc {
+        lines.push(format!("  NOPM, TPM        {nopm:.0}, {tpm:.0} (not a TPC result)"));
+        lines.extend(transactions.iter().map(|(name, KindRow { count, avg_us, p95_us })| {
+            let (avg, p95) = (avg_us / 1e3, p95_us / 1e3);
+            format!(
+                "    {:<14} {count}, avg {avg:.2} ms, 95th percentile {p95:.2} ms",
+                name.replace('_', " ")
+            )
+        }));
     }
     if let Some(backlog) = it.backlog {
         lines.push(format!("  backlog          {backlog} events were due but never started"));

@@ -6,7 +6,7 @@ use assay_load::Ignored;
 use assay_model::StatementMode;
 use assay_plan::ps_mode;
 use assay_wire::code_of_state;
-use assay_workloads::OltpOptions;
+use assay_workloads::{OltpOptions, TpccOptions};
 use clap::Args;
 use clap_complete::engine::ArgValueCompleter;
 
@@ -26,7 +26,7 @@ pub(crate) struct Bench {
     #[arg(value_name = "COMMAND", requires = "script")]
     pub(crate) command: Option<String>,
 
-    /// The test: a microbenchmark, such as `point-query`, or a script of sysbench, such as `oltp_read_only`
+    /// The test: a microbenchmark, such as `point-query`, a script of sysbench, such as `oltp_read_only`, or `tpcc`
     #[arg(long, value_name = "TEST", required_unless_present_any = ["workload", "script"])]
     #[arg(add = ArgValueCompleter::new(candidates::tests))]
     pub(crate) test: Option<String>,
@@ -116,6 +116,9 @@ pub(crate) struct Bench {
 
     #[command(flatten)]
     pub(crate) oltp: OltpOptions,
+
+    #[command(flatten)]
+    pub(crate) tpcc: TpccOptions,
 
     #[command(flatten)]
     pub(crate) shape: ShapeArg,

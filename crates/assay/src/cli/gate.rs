@@ -66,7 +66,7 @@ pub(crate) struct Gate {
     /// Judge a study of the ledger, by its own limits unless others are given
     #[arg(long, value_name = "STUDY")]
     #[arg(conflicts_with_all = [
-        "systems", "base", "others", "Request", "SetupRequest", "OltpOptions", "SourceArg", "TermsArg",
+        "systems", "base", "others", "Request", "SetupRequest", "OltpOptions", "TpccOptions", "SourceArg", "TermsArg",
     ])]
     #[arg(add = ArgValueCompleter::new(candidates::studies))]
     pub(crate) study: Option<String>,

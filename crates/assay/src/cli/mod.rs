@@ -28,7 +28,7 @@ use assay_model::limits::user::SCALE;
 use assay_options::{parse_budget_s, whole, word};
 use assay_plan::{Request, ScriptOptions, SetupRequest, SystemRequest, script_variable};
 use assay_terms::Terms;
-use assay_workloads::OltpOptions;
+use assay_workloads::{OltpOptions, TpccOptions};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use clap_complete::engine::ArgValueCompleter;
@@ -212,6 +212,9 @@ pub(crate) struct Asked {
 
     #[command(flatten)]
     oltp: OltpOptions,
+
+    #[command(flatten)]
+    tpcc: TpccOptions,
 
     #[arg(long = "time", hide = true, value_parser = no_time)]
     _time: Option<NoTime>,
@@ -450,6 +453,7 @@ impl Asked {
             systems: systems.iter().map(|words| SystemRequest::of(words)).collect(),
             setups: vec![self.setup.clone()],
             oltp: self.oltp.clone(),
+            tpcc: self.tpcc.clone(),
             terms: self.terms.terms.clone(),
             source: self.from.source.clone(),
             offline: measuring.offline,

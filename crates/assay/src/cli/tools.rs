@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use assay_model::{Suite, TestSet};
 use assay_options::{parse_duration_s, word};
+use assay_workloads::TpccOptions;
 use clap::{Args, Subcommand};
 use clap_complete::engine::ArgValueCompleter;
 
@@ -53,6 +54,14 @@ pub(crate) struct Load {
 
     #[command(flatten)]
     pub(crate) form: TableFormArgs,
+
+    /// Collection of tests whose tables are loaded: `tpcc` loads those of the TPC-C-like workload
+    #[arg(long, value_parser = word::<Suite>(), default_value = Suite::default().word())]
+    #[arg(conflicts_with = "workload", hide_short_help = true)]
+    pub(crate) suite: Suite,
+
+    #[command(flatten)]
+    pub(crate) tpcc: TpccOptions,
 
     /// Seed for the rows
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse_seed)]

@@ -354,7 +354,7 @@ impl Executor for StudyExecutor<'_, '_> {
                 }
                 self.begin((block, left), &cells, &so_far);
             }
-            Action::Disconnect => self.disconnect(),
+            Action::Disconnect => return self.disconnect(),
             Action::RecordFailure { cell, system, block, round, why } => {
                 let slot = Slot { system, block, round, position: 0 };
                 self.record(failed_slice(self.cell(cell)?.id, slot, why))?;

@@ -266,8 +266,10 @@ impl StudyExecutor<'_, '_> {
         Ok(())
     }
 
-    /// Closes the connections while the servers can notice it.
-    pub(super) fn disconnect(&mut self) {
+    /// Closes the connections while the servers can notice it. The tables must then meet their conditions, if they have
+    /// any.
+    pub(super) fn disconnect(&mut self) -> Result<Outcome> {
+        let mut violation = None;
         for (system, clients) in std::mem::take(&mut self.clients) {
             let Ok(server) = self.server(system) else { continue };
             // A server that has ended says so when the next cell connects to it. A request to stop ends all of them.
@@ -275,6 +277,11 @@ impl StudyExecutor<'_, '_> {
             drop(clients);
             if thawed.is_ok() {
                 self.remove_binary_logs(system);
+                if !is_asked()
+                    && let Err(error) = self.consistent(system)
+                {
+                    violation.get_or_insert((system, error));
+                }
             }
             let Ok(server) = self.server(system) else { continue };
             if let Err(error) = thawed.and_then(|()| server.freeze())
@@ -283,6 +290,17 @@ impl StudyExecutor<'_, '_> {
                 log::warn!("{error}");
             }
         }
+        match violation {
+            Some((system, error)) => self.failed(system, error),
+            None => Ok(Outcome::Done),
+        }
+    }
+
+    /// Makes sure that the tables of a system, whose server is not frozen, meet their conditions.
+    fn consistent(&mut self, system: usize) -> Result<()> {
+        let options = self.server(system)?.connect_options();
+        let setup = self.recorder.study().setups.first().context("a study without setups")?;
+        self.tables(system, setup.data())?.consistent(&options)
     }
 
     /// One slice of one system, with connections of its own.

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use assay_load::{Bound, Session, StatementWork, Stretch, TurnWork, Work};
+use assay_load::{Bound, KindWork, Session, StatementWork, Stretch, TurnWork, Work};
 use assay_model::{
-    CellId, PlannedCell, STATEMENT, Slice, SliceOutcome, Study, System, Turn, Unit, WorkCounters,
+    CellId, PlannedCell, STATEMENT, Slice, SliceOutcome, Study, System, Test, TpccKind, Turn, Unit,
+    WorkCounters,
 };
 use assay_probe::{DeviceCounters, Probe, ProbeConfig, Snapshot, Usage, WatchedServer};
 use assay_servers::Status;
@@ -203,6 +204,18 @@ fn turn_of(work: &TurnWork, unit: Unit) -> Turn {
             warm_ns,
         },
     }
+}
+
+/// The counters of the kinds of a test's events: how many ended in the measured parts, and the time that they took.
+fn kind_counters(test: Test, kinds: &[KindWork]) -> Vec<(String, u64)> {
+    let all = test.tpcc().map(|_| TpccKind::ALL).into_iter().flatten();
+    let counters = all.flat_map(|kind| {
+        let name = kind.counter();
+        let found = kinds.iter().find(|it| it.name == name);
+        let (events, ns) = found.map_or((0, 0), |it| (it.events, it.ns_sum));
+        [(name.to_owned(), events), (format!("{name}_ns"), ns)]
+    });
+    counters.collect()
 }
 
 /// Subtracts what the servers of the other systems used in the same round from what others used.
@@ -423,6 +436,7 @@ impl Clients {
         slice.counters = usage.counters;
         slice.counters.extend(device.iter().flat_map(DeviceCounters::named));
         slice.counters.extend(statements(&self.places, &self.session.statement_work()));
+        slice.counters.extend(kind_counters(slice.cell.test, &self.session.kinds()));
         slice.work = self.session.take_work()?;
         Ok(slice)
     }

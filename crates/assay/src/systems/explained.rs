@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use assay_load::connect_as_client;
+use assay_load::{connect_as_client, workload_of};
 use assay_model::{StatementMode, System, Test};
 use assay_servers::audit::Plan;
 use assay_wire::{ConnectOptions, Connection};
@@ -38,6 +38,15 @@ pub(super) fn plans(
         }
         Ok(())
     })?;
+    // Statements that clients put together only while they work.
+    let examples = workload_of(&test.definition().schema).examples();
+    for (number, (told, sql)) in (program.statements().len()..).zip(examples) {
+        if let Some(explained) = assay_servers::explain(&mut control, &sql)? {
+            let (test, statement) = (test.name.clone(), shortened(&told));
+            let (plan, notes) = (explained.plan, explained.warnings);
+            plans.push((number, Plan { test, statement, plan, notes }));
+        }
+    }
     if asked.statements == StatementMode::Prepared {
         let program = Arc::new(Program::new(dialect, test, setup(asked.data), asked.statements));
         for (number, Again { does, note }) in later_executions(options, dialect, &program, asked)? {

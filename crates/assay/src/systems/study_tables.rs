@@ -88,6 +88,11 @@ impl<'a> StudyTables<'a> {
         Ok(self.workload.fill(&self.at(options), is_ours, progress)?)
     }
 
+    /// Makes sure that they meet the conditions that they must meet once clients have ended, if there are any.
+    pub(crate) fn consistent(&self, options: &ConnectOptions) -> Result<()> {
+        Ok(self.workload.consistent(&self.at(options))?)
+    }
+
     /// What the tables hold.
     pub(crate) fn content(&self, options: &ConnectOptions) -> Result<Content> {
         Ok(self.workload.content(&self.at(options))?)

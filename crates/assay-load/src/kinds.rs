@@ -1,0 +1,135 @@
+//! Events by kind: how many, how long they took, and how their latencies are distributed.
+
+use std::time::Duration;
+
+use crate::live::{BUCKETS, bucket, percentile_of};
+
+/// Events of one kind.
+#[derive(Debug, Clone)]
+struct Kind {
+    name: &'static str,
+    events: u64,
+    ns_sum: u64,
+    /// Events by latency.
+    latencies: Box<[u32]>,
+}
+
+/// Events of one kind, of all clients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KindWork {
+    /// The name of the kind.
+    pub name: &'static str,
+    /// Events.
+    pub events: u64,
+    /// Sum of their latencies, nanoseconds.
+    pub ns_sum: u64,
+    /// The 95th percentile of their latencies, accurate to 1.6%.
+    pub p95: Duration,
+}
+
+/// The events of a client by kind. Kinds are few.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Kinds {
+    all: Vec<Kind>,
+    /// The kind of the event in progress.
+    current: Option<usize>,
+}
+
+impl Kind {
+    fn new(name: &'static str) -> Self {
+        Self { name, events: 0, ns_sum: 0, latencies: vec![0; BUCKETS].into() }
+    }
+}
+
+impl Kinds {
+    /// Begins an event of a kind. An event that is started again may begin as another kind.
+    pub(crate) fn begin(&mut self, name: &'static str) {
+        self.current = Some(self.place(name));
+    }
+
+    /// Ends the event in progress, if it has a kind.
+    pub(crate) fn end(&mut self, latency: Duration) {
+        let kind = self.current.take().and_then(|place| self.all.get_mut(place));
+        let Some(kind) = kind else { return };
+        kind.events += 1;
+        kind.ns_sum =
+            kind.ns_sum.saturating_add(u64::try_from(latency.as_nanos()).unwrap_or(u64::MAX));
+        if let Some(count) = kind.latencies.get_mut(bucket(latency)) {
+            *count = count.saturating_add(1);
+        }
+    }
+
+    /// Forgets all events, and keeps the memory.
+    pub(crate) fn clear(&mut self) {
+        self.current = None;
+        for kind in &mut self.all {
+            (kind.events, kind.ns_sum) = (0, 0);
+            kind.latencies.fill(0);
+        }
+    }
+
+    pub(crate) fn add(&mut self, other: &Self) {
+        for one in &other.all {
+            let place = self.place(one.name);
+            let Some(kind) = self.all.get_mut(place) else { continue };
+            kind.events += one.events;
+            kind.ns_sum = kind.ns_sum.saturating_add(one.ns_sum);
+            for (count, more) in kind.latencies.iter_mut().zip(&one.latencies) {
+                *count = count.saturating_add(*more);
+            }
+        }
+    }
+
+    /// What was done, by kind, in the order of the names.
+    pub(crate) fn work(&self) -> Vec<KindWork> {
+        let work = |kind: &Kind| {
+            let counts: Vec<u64> = kind.latencies.iter().map(|count| u64::from(*count)).collect();
+            let p95 = percentile_of(&counts, 95.0).unwrap_or_default();
+            KindWork { name: kind.name, events: kind.events, ns_sum: kind.ns_sum, p95 }
+        };
+        let mut all: Vec<KindWork> = self.all.iter().map(work).collect();
+        all.sort_by_key(|kind| kind.name);
+        all
+    }
+
+    fn place(&mut self, name: &'static str) -> usize {
+        let known = self.all.iter().position(|kind| kind.name == name);
+        known.unwrap_or_else(|| {
+            self.all.push(Kind::new(name));
+            self.all.len() - 1
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_are_counted_under_their_kind() {
+        let ms = Duration::from_millis;
+        let mut one = Kinds::default();
+        for latency in 1..=100 {
+            one.begin("a");
+            one.end(ms(latency));
+        }
+        one.begin("b");
+        // It was started again.
+        one.begin("a");
+        one.end(ms(1));
+        one.end(ms(7));
+        let mut all = Kinds::default();
+        all.add(&one);
+        all.begin("b");
+        all.end(ms(3));
+        let work = all.work();
+        assert_eq!(
+            work.iter().map(|it| (it.name, it.events)).collect::<Vec<_>>(),
+            [("a", 101), ("b", 1)]
+        );
+        assert_eq!(work[0].ns_sum, 5_051_000_000);
+        assert!(work[0].p95 >= ms(95) && work[0].p95 < ms(98), "{:?}", work[0].p95);
+        all.clear();
+        assert!(all.work().iter().all(|it| it.events == 0 && it.p95 == Duration::ZERO));
+    }
+}

@@ -1,0 +1,441 @@
+//! The rows of the tables after the load (clause 4.3.3.1), as statements that insert them.
+
+use std::collections::VecDeque;
+use std::ops::RangeInclusive;
+
+use super::draw::{
+    Constants, between, happens, push_data, push_digits, push_fixed, push_last_name, push_text,
+};
+use super::sizes::{CUSTOMERS, DISTRICTS, FIRST_NEW, ITEMS, ORDERS};
+use crate::decimal::push_decimal;
+use crate::random::{Stream, mix, mix_word};
+
+/// A statement gets no further row once it is this long, bytes, or has so many rows.
+const STATEMENT_BYTES: usize = 256 * 1024;
+const STATEMENT_ROWS: u32 = 5000;
+
+/// When everything that the load makes happened: the same for all systems.
+const LOADED: &str = "'2026-01-01 00:00:00'";
+
+/// Parts into which the items, and the stock of a warehouse, are divided, so that several connections can load them.
+const PARTS: u32 = 4;
+
+/// Parts of a warehouse: itself with its districts, its stock, and the customers and orders of each district.
+const OF_WAREHOUSE: u32 = 1 + PARTS + DISTRICTS;
+
+/// What a statement of a load inserts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TpccBatch {
+    /// The table, by its place in [`super::TPCC_TABLES`].
+    pub table: usize,
+    /// The rows.
+    pub rows: u32,
+}
+
+/// Rows of one table that belong together.
+#[derive(Debug, Clone)]
+struct Segment {
+    rows: Rows,
+    warehouse: u32,
+    district: u32,
+    /// The first column that counts: items, customers or orders.
+    ids: RangeInclusive<u32>,
+}
+
+/// A kind of rows, by the place of its table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Rows {
+    Items,
+    Warehouse,
+    Districts,
+    Stock,
+    Customers,
+    History,
+    Orders,
+    OrderLines,
+    NewOrders,
+}
+
+impl Rows {
+    const ALL: [Self; 9] = [
+        Self::Items,
+        Self::Warehouse,
+        Self::Districts,
+        Self::Stock,
+        Self::Customers,
+        Self::History,
+        Self::Orders,
+        Self::OrderLines,
+        Self::NewOrders,
+    ];
+
+    /// The beginning of its statements.
+    fn head(self) -> &'static str {
+        match self {
+            Self::Items => "INSERT INTO item VALUES ",
+            Self::Warehouse => "INSERT INTO warehouse VALUES ",
+            Self::Districts => "INSERT INTO district VALUES ",
+            Self::Stock => "INSERT INTO stock VALUES ",
+            Self::Customers => "INSERT INTO customer VALUES ",
+            Self::History => "INSERT INTO history VALUES ",
+            Self::Orders => "INSERT INTO orders VALUES ",
+            Self::OrderLines => "INSERT INTO order_line VALUES ",
+            Self::NewOrders => "INSERT INTO new_order VALUES ",
+        }
+    }
+}
+
+/// The statements that load a part of the tables, in order: a pure function of seed, number of warehouses and part.
+#[derive(Debug)]
+pub struct TpccBatches {
+    key: u64,
+    constants: Constants,
+    segments: VecDeque<Segment>,
+    /// The customers of the orders of the district in progress, in the order of the orders.
+    customers: Vec<u32>,
+}
+
+impl TpccBatches {
+    /// The number of parts that can be loaded at the same time.
+    #[must_use]
+    pub fn parts(warehouses: u32) -> u32 {
+        PARTS + warehouses.saturating_mul(OF_WAREHOUSE)
+    }
+
+    /// The statements of a part, from 0.
+    #[must_use]
+    pub fn new(seed: u64, part: u32) -> Self {
+        let all = |rows, warehouse, district, ids| Segment { rows, warehouse, district, ids };
+        let quarter = |number: u32| {
+            let length = ITEMS / PARTS;
+            number * length + 1..=(number + 1) * length
+        };
+        let mut segments = VecDeque::new();
+        match part.checked_sub(PARTS) {
+            None => segments.push_back(all(Rows::Items, 0, 0, quarter(part))),
+            Some(part) => {
+                let (warehouse, part) = (part / OF_WAREHOUSE + 1, part % OF_WAREHOUSE);
+                if part == 0 {
+                    segments.push_back(all(Rows::Warehouse, warehouse, 0, 1..=1));
+                    segments.push_back(all(Rows::Districts, warehouse, 0, 1..=DISTRICTS));
+                } else if part <= PARTS {
+                    segments.push_back(all(Rows::Stock, warehouse, 0, quarter(part - 1)));
+                } else {
+                    let district = part - PARTS;
+                    for (rows, ids) in [
+                        (Rows::Customers, 1..=CUSTOMERS),
+                        (Rows::History, 1..=CUSTOMERS),
+                        (Rows::Orders, 1..=ORDERS),
+                        (Rows::OrderLines, 1..=ORDERS),
+                        (Rows::NewOrders, FIRST_NEW..=ORDERS),
+                    ] {
+                        segments.push_back(all(rows, warehouse, district, ids));
+                    }
+                }
+            }
+        }
+        let key = mix_word(seed, "tpcc rows");
+        Self { key, constants: Constants::of(seed), segments, customers: Vec::new() }
+    }
+
+    /// The first rows of every table, as statements have them.
+    #[must_use]
+    pub(crate) fn examples(count: u32) -> Vec<u8> {
+        let mut batches = Self::new(1, 0);
+        batches.customers = batches.shuffled(1, 1);
+        let mut text = Vec::new();
+        for rows in Rows::ALL {
+            for id in 1..=count {
+                batches.push(rows, (1, 1, id), &mut text);
+            }
+        }
+        text
+    }
+
+    /// Replaces `statement` with the next one; `None` at the end.
+    pub fn next_into(&mut self, statement: &mut Vec<u8>) -> Option<TpccBatch> {
+        statement.clear();
+        let segment = self.segments.pop_front()?;
+        let Segment { rows: kind, warehouse, district, ref ids } = segment;
+        if kind == Rows::Orders && *ids.start() == 1 {
+            self.customers = self.shuffled(warehouse, district);
+        }
+        statement.extend_from_slice(kind.head().as_bytes());
+        let mut rows = 0;
+        let mut next = *ids.start();
+        while next <= *ids.end() && statement.len() < STATEMENT_BYTES && rows < STATEMENT_ROWS {
+            rows += self.push(kind, (warehouse, district, next), statement);
+            next += 1;
+        }
+        // After the last row there is a comma.
+        statement.pop();
+        if next <= *ids.end() {
+            self.segments.push_front(Segment { ids: next..=*ids.end(), ..segment });
+        }
+        Some(TpccBatch { table: kind as usize, rows })
+    }
+
+    /// The customers of a district in random order: each has one order (clause 4.3.3.1).
+    fn shuffled(&self, warehouse: u32, district: u32) -> Vec<u32> {
+        let mut stream = self.stream("customers of orders", (warehouse, district, 0));
+        let mut all: Vec<u32> = (1..=CUSTOMERS).collect();
+        for last in (1..all.len()).rev() {
+            all.swap(last, stream.below(last as u64 + 1) as usize);
+        }
+        all
+    }
+
+    fn stream(&self, word: &str, (warehouse, district, id): (u32, u32, u32)) -> Stream {
+        let key = mix_word(self.key, word);
+        Stream::new(mix(mix(mix(key, warehouse.into()), district.into()), id.into()))
+    }
+
+    /// The number of lines of an order.
+    fn lines(&self, of: (u32, u32, u32)) -> u64 {
+        between(&mut self.stream("lines", of), 5, 15)
+    }
+
+    /// Appends the rows with an id, each with a comma, and returns their number.
+    fn push(&self, kind: Rows, of: (u32, u32, u32), out: &mut Vec<u8>) -> u32 {
+        let (warehouse, district, id) = of;
+        let mut row = Row { out };
+        match kind {
+            Rows::Items => self.item(id, &mut row),
+            Rows::Warehouse => self.warehouse(warehouse, &mut row),
+            Rows::Districts => self.district(warehouse, id, &mut row),
+            Rows::Stock => self.stock(warehouse, id, &mut row),
+            Rows::Customers => self.customer(of, &mut row),
+            Rows::History => self.history(of, &mut row),
+            Rows::Orders => self.order(of, &mut row),
+            Rows::OrderLines => return self.order_lines(of, &mut row),
+            Rows::NewOrders => {
+                row.begin();
+                row.numbers(&[id, district, warehouse]);
+                row.end();
+            }
+        }
+        1
+    }
+
+    fn item(&self, id: u32, row: &mut Row<'_>) {
+        let mut stream = self.stream("item", (0, 0, id));
+        row.begin();
+        row.numbers(&[id, between(&mut stream, 1, 10_000) as u32]);
+        row.text(|out| push_text(&mut stream, 14, 24, out));
+        row.fixed(between(&mut stream, 100, 10_000), 2);
+        row.text(|out| push_data(&mut stream, 26, 50, out));
+        row.end();
+    }
+
+    fn warehouse(&self, id: u32, row: &mut Row<'_>) {
+        let mut stream = self.stream("warehouse", (id, 0, 0));
+        row.begin();
+        row.numbers(&[id]);
+        row.text(|out| push_text(&mut stream, 6, 10, out));
+        row.address(&mut stream);
+        row.fixed(between(&mut stream, 0, 2000), 4);
+        row.fixed(30_000_000, 2);
+        row.end();
+    }
+
+    fn district(&self, warehouse: u32, id: u32, row: &mut Row<'_>) {
+        let mut stream = self.stream("district", (warehouse, id, 0));
+        row.begin();
+        row.numbers(&[id, warehouse]);
+        row.text(|out| push_text(&mut stream, 6, 10, out));
+        row.address(&mut stream);
+        row.fixed(between(&mut stream, 0, 2000), 4);
+        row.fixed(3_000_000, 2);
+        row.numbers(&[ORDERS + 1]);
+        row.end();
+    }
+
+    fn stock(&self, warehouse: u32, id: u32, row: &mut Row<'_>) {
+        let mut stream = self.stream("stock", (warehouse, 0, id));
+        row.begin();
+        row.numbers(&[id, warehouse, between(&mut stream, 10, 100) as u32]);
+        for _ in 0..DISTRICTS {
+            row.text(|out| push_text(&mut stream, 24, 24, out));
+        }
+        row.numbers(&[0, 0, 0]);
+        row.text(|out| push_data(&mut stream, 26, 50, out));
+        row.end();
+    }
+
+    fn customer(&self, of: (u32, u32, u32), row: &mut Row<'_>) {
+        let (warehouse, district, id) = of;
+        let mut stream = self.stream("customer", of);
+        let name = match id {
+            1..=1000 => id - 1,
+            _ => Constants::last_name(&mut stream, self.constants.loaded_name),
+        };
+        row.begin();
+        row.numbers(&[id, district, warehouse]);
+        row.text(|out| push_text(&mut stream, 8, 16, out));
+        row.text(|out| out.extend_from_slice(b"OE"));
+        row.text(|out| push_last_name(name, out));
+        row.address(&mut stream);
+        row.text(|out| push_digits(&mut stream, 16, out));
+        row.plain(LOADED);
+        let is_bad = happens(&mut stream, 10);
+        row.plain(if is_bad { "'BC'" } else { "'GC'" });
+        row.plain("50000.00");
+        row.fixed(between(&mut stream, 0, 5000), 4);
+        row.plain("-10.00");
+        row.plain("10.00");
+        row.numbers(&[1, 0]);
+        row.text(|out| push_text(&mut stream, 300, 500, out));
+        row.end();
+    }
+
+    fn history(&self, of: (u32, u32, u32), row: &mut Row<'_>) {
+        let (warehouse, district, id) = of;
+        let mut stream = self.stream("history", of);
+        row.begin();
+        row.numbers(&[id, district, warehouse, district, warehouse]);
+        row.plain(LOADED);
+        row.plain("10.00");
+        row.text(|out| push_text(&mut stream, 12, 24, out));
+        row.end();
+    }
+
+    fn order(&self, of: (u32, u32, u32), row: &mut Row<'_>) {
+        let (warehouse, district, id) = of;
+        let mut stream = self.stream("order", of);
+        let customer = self.customers.get(id as usize - 1).copied().unwrap_or(id);
+        row.begin();
+        row.numbers(&[id, district, warehouse, customer]);
+        row.plain(LOADED);
+        match id {
+            FIRST_NEW.. => row.plain("NULL"),
+            _ => row.numbers(&[between(&mut stream, 1, 10) as u32]),
+        }
+        row.numbers(&[self.lines(of) as u32, 1]);
+        row.end();
+    }
+
+    fn order_lines(&self, of: (u32, u32, u32), row: &mut Row<'_>) -> u32 {
+        let (warehouse, district, id) = of;
+        let mut stream = self.stream("order lines", of);
+        let lines = self.lines(of) as u32;
+        for number in 1..=lines {
+            let item = between(&mut stream, 1, ITEMS.into()) as u32;
+            row.begin();
+            row.numbers(&[id, district, warehouse, number, item, warehouse]);
+            row.plain(if id < FIRST_NEW { LOADED } else { "NULL" });
+            row.numbers(&[5]);
+            match id {
+                FIRST_NEW.. => row.fixed(between(&mut stream, 1, 999_999), 2),
+                _ => row.plain("0.00"),
+            }
+            row.text(|out| push_text(&mut stream, 24, 24, out));
+            row.end();
+        }
+        lines
+    }
+}
+
+/// The text of a row: `(value,value),`.
+struct Row<'a> {
+    out: &'a mut Vec<u8>,
+}
+
+impl Row<'_> {
+    fn begin(&mut self) {
+        self.out.push(b'(');
+    }
+
+    fn end(&mut self) {
+        // There is a comma after each value.
+        self.out.pop();
+        self.out.extend_from_slice(b"),");
+    }
+
+    fn plain(&mut self, value: &str) {
+        self.out.extend_from_slice(value.as_bytes());
+        self.out.push(b',');
+    }
+
+    fn numbers(&mut self, values: &[u32]) {
+        for value in values {
+            push_decimal(self.out, u64::from(*value));
+            self.out.push(b',');
+        }
+    }
+
+    fn fixed(&mut self, value: u64, decimals: u32) {
+        push_fixed(value, decimals, self.out);
+        self.out.push(b',');
+    }
+
+    /// A text of letters, digits and blanks.
+    fn text(&mut self, push: impl FnOnce(&mut Vec<u8>)) {
+        self.out.push(b'\'');
+        push(self.out);
+        self.out.extend_from_slice(b"',");
+    }
+
+    /// Streets, city, state and zip code (clause 4.3.2.7).
+    fn address(&mut self, stream: &mut Stream) {
+        for _ in 0..3 {
+            self.text(|out| push_text(stream, 10, 20, out));
+        }
+        self.text(|out| push_text(stream, 2, 2, out));
+        self.text(|out| {
+            push_digits(stream, 4, out);
+            out.extend_from_slice(b"11111");
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::TPCC_TABLES;
+    use super::*;
+
+    fn loaded(warehouses: u32) -> (Vec<u64>, Vec<String>) {
+        let mut rows = vec![0; TPCC_TABLES.len()];
+        let mut firsts = vec![String::new(); TPCC_TABLES.len()];
+        for part in 0..TpccBatches::parts(warehouses) {
+            let mut batches = TpccBatches::new(3, part);
+            let mut statement = Vec::new();
+            while let Some(batch) = batches.next_into(&mut statement) {
+                let text = std::str::from_utf8(&statement).unwrap();
+                assert!(text.starts_with(&format!(
+                    "INSERT INTO {} VALUES (",
+                    TPCC_TABLES[batch.table].name
+                )));
+                assert!(text.ends_with(')') && statement.len() < 2 * STATEMENT_BYTES);
+                assert_eq!(text.matches("),(").count() as u32 + 1, batch.rows);
+                rows[batch.table] += u64::from(batch.rows);
+                if firsts[batch.table].is_empty() {
+                    firsts[batch.table] = text.split_inclusive(')').next().unwrap().to_owned();
+                }
+            }
+        }
+        (rows, firsts)
+    }
+
+    #[test]
+    fn every_table_has_its_number_of_rows() {
+        let (rows, firsts) = loaded(2);
+        let lines = rows[7];
+        assert_eq!(rows[..7], [100_000, 2, 20, 200_000, 60_000, 60_000, 60_000]);
+        assert_eq!(rows[8], 18_000);
+        assert!((590_000..610_000).contains(&lines), "{lines}");
+        let values = |table: usize| firsts[table].matches(',').count() + 1;
+        // One value for each column.
+        let columns = [5, 9, 11, 17, 21, 8, 8, 10, 3];
+        assert_eq!((0..9).map(values).collect::<Vec<_>>(), columns);
+        assert_eq!(loaded(2).1, firsts);
+    }
+
+    #[test]
+    fn each_customer_has_one_order() {
+        let batches = TpccBatches::new(5, 0);
+        let mut all = batches.shuffled(1, 2);
+        assert_ne!(all, batches.shuffled(1, 3));
+        all.sort_unstable();
+        assert_eq!(all, (1..=3000).collect::<Vec<_>>());
+    }
+}

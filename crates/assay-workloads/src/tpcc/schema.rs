@@ -1,0 +1,206 @@
+//! The nine tables (clause 1.3), with the indexes that their transactions need.
+//!
+//! No foreign keys are declared: the specification does not demand that the server enforces them, and with them, a
+//! result would be as much about their checks as about the transactions.
+
+use assay_model::{Dialect, Engine, Tpcc, UserData, UserRows, UserTable};
+
+/// A table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TpccTable {
+    /// Its name.
+    pub name: &'static str,
+    /// Its columns with their types, in the words of MySQL.
+    columns: &'static str,
+    /// The columns of its primary key; empty if it has none.
+    key: &'static str,
+    /// The index that is created once it is loaded, and its columns.
+    index: Option<(&'static str, &'static str)>,
+    /// Its rows in a warehouse, about, and its rows besides.
+    rows: (u32, u32),
+}
+
+/// The columns of an address.
+macro_rules! address {
+    ($prefix:literal) => {
+        concat!(
+            $prefix,
+            "street_1 VARCHAR(20) NOT NULL, ",
+            $prefix,
+            "street_2 VARCHAR(20) NOT NULL, ",
+            $prefix,
+            "city VARCHAR(20) NOT NULL, ",
+            $prefix,
+            "state CHAR(2) NOT NULL, ",
+            $prefix,
+            "zip CHAR(9) NOT NULL"
+        )
+    };
+}
+
+/// The tables, in the order in which they are created.
+pub const TPCC_TABLES: [TpccTable; 9] = [
+    TpccTable {
+        name: "item",
+        columns: "i_id INTEGER NOT NULL, i_im_id INTEGER NOT NULL, i_name VARCHAR(24) NOT NULL, \
+                  i_price DECIMAL(5,2) NOT NULL, i_data VARCHAR(50) NOT NULL",
+        key: "i_id",
+        index: None,
+        rows: (0, 100_000),
+    },
+    TpccTable {
+        name: "warehouse",
+        columns: concat!(
+            "w_id INTEGER NOT NULL, w_name VARCHAR(10) NOT NULL, ",
+            address!("w_"),
+            ", w_tax DECIMAL(4,4) NOT NULL, w_ytd DECIMAL(12,2) NOT NULL"
+        ),
+        key: "w_id",
+        index: None,
+        rows: (1, 0),
+    },
+    TpccTable {
+        name: "district",
+        columns: concat!(
+            "d_id INTEGER NOT NULL, d_w_id INTEGER NOT NULL, d_name VARCHAR(10) NOT NULL, ",
+            address!("d_"),
+            ", d_tax DECIMAL(4,4) NOT NULL, d_ytd DECIMAL(12,2) NOT NULL, d_next_o_id INTEGER NOT NULL"
+        ),
+        key: "d_w_id, d_id",
+        index: None,
+        rows: (10, 0),
+    },
+    TpccTable {
+        name: "stock",
+        columns: "s_i_id INTEGER NOT NULL, s_w_id INTEGER NOT NULL, s_quantity INTEGER NOT NULL, \
+                  s_dist_01 CHAR(24) NOT NULL, s_dist_02 CHAR(24) NOT NULL, s_dist_03 CHAR(24) NOT NULL, \
+                  s_dist_04 CHAR(24) NOT NULL, s_dist_05 CHAR(24) NOT NULL, s_dist_06 CHAR(24) NOT NULL, \
+                  s_dist_07 CHAR(24) NOT NULL, s_dist_08 CHAR(24) NOT NULL, s_dist_09 CHAR(24) NOT NULL, \
+                  s_dist_10 CHAR(24) NOT NULL, s_ytd DECIMAL(8,0) NOT NULL, s_order_cnt INTEGER NOT NULL, \
+                  s_remote_cnt INTEGER NOT NULL, s_data VARCHAR(50) NOT NULL",
+        key: "s_w_id, s_i_id",
+        index: None,
+        rows: (100_000, 0),
+    },
+    TpccTable {
+        name: "customer",
+        columns: concat!(
+            "c_id INTEGER NOT NULL, c_d_id INTEGER NOT NULL, c_w_id INTEGER NOT NULL, \
+             c_first VARCHAR(16) NOT NULL, c_middle CHAR(2) NOT NULL, c_last VARCHAR(16) NOT NULL, ",
+            address!("c_"),
+            ", c_phone CHAR(16) NOT NULL, c_since DATETIME NOT NULL, c_credit CHAR(2) NOT NULL, \
+             c_credit_lim DECIMAL(12,2) NOT NULL, c_discount DECIMAL(4,4) NOT NULL, \
+             c_balance DECIMAL(12,2) NOT NULL, c_ytd_payment DECIMAL(12,2) NOT NULL, \
+             c_payment_cnt INTEGER NOT NULL, c_delivery_cnt INTEGER NOT NULL, c_data VARCHAR(500) NOT NULL"
+        ),
+        key: "c_w_id, c_d_id, c_id",
+        index: Some(("customer_name", "c_w_id, c_d_id, c_last, c_first")),
+        rows: (30_000, 0),
+    },
+    TpccTable {
+        name: "history",
+        columns: "h_c_id INTEGER NOT NULL, h_c_d_id INTEGER NOT NULL, h_c_w_id INTEGER NOT NULL, \
+                  h_d_id INTEGER NOT NULL, h_w_id INTEGER NOT NULL, h_date DATETIME NOT NULL, \
+                  h_amount DECIMAL(6,2) NOT NULL, h_data VARCHAR(24) NOT NULL",
+        key: "",
+        index: None,
+        rows: (30_000, 0),
+    },
+    TpccTable {
+        name: "orders",
+        columns: "o_id INTEGER NOT NULL, o_d_id INTEGER NOT NULL, o_w_id INTEGER NOT NULL, \
+                  o_c_id INTEGER NOT NULL, o_entry_d DATETIME NOT NULL, o_carrier_id INTEGER, \
+                  o_ol_cnt INTEGER NOT NULL, o_all_local INTEGER NOT NULL",
+        key: "o_w_id, o_d_id, o_id",
+        index: Some(("orders_customer", "o_w_id, o_d_id, o_c_id, o_id")),
+        rows: (30_000, 0),
+    },
+    TpccTable {
+        name: "order_line",
+        columns: "ol_o_id INTEGER NOT NULL, ol_d_id INTEGER NOT NULL, ol_w_id INTEGER NOT NULL, \
+                  ol_number INTEGER NOT NULL, ol_i_id INTEGER NOT NULL, ol_supply_w_id INTEGER NOT NULL, \
+                  ol_delivery_d DATETIME, ol_quantity INTEGER NOT NULL, ol_amount DECIMAL(6,2) NOT NULL, \
+                  ol_dist_info CHAR(24) NOT NULL",
+        key: "ol_w_id, ol_d_id, ol_o_id, ol_number",
+        index: None,
+        rows: (300_000, 0),
+    },
+    TpccTable {
+        name: "new_order",
+        columns: "no_o_id INTEGER NOT NULL, no_d_id INTEGER NOT NULL, no_w_id INTEGER NOT NULL",
+        key: "no_w_id, no_d_id, no_o_id",
+        index: None,
+        rows: (9000, 0),
+    },
+];
+
+impl TpccTable {
+    /// The statement that creates it, empty.
+    #[must_use]
+    pub fn create(&self, dialect: Dialect, engine: Engine) -> String {
+        let key = match self.key {
+            "" => String::new(),
+            columns => format!(", PRIMARY KEY ({columns})"),
+        };
+        let (name, columns) = (self.name, self.columns);
+        match dialect {
+            Dialect::MySql => {
+                format!("CREATE TABLE {name} ({columns}{key}) ENGINE = {}", engine.word())
+            }
+            Dialect::Postgres => {
+                format!("CREATE TABLE {name} ({}{key})", columns.replace("DATETIME", "TIMESTAMP"))
+            }
+        }
+    }
+
+    /// The statement that creates its secondary index, if it has one.
+    #[must_use]
+    pub fn create_index(&self) -> Option<String> {
+        let (index, columns) = self.index?;
+        Some(format!("CREATE INDEX {index} ON {} ({columns})", self.name))
+    }
+}
+
+/// The tables as those of a workload: their names and their numbers of rows, about.
+#[must_use]
+pub fn tpcc_data(tpcc: &Tpcc) -> UserData {
+    let table = |table: &TpccTable| {
+        let (of_warehouse, besides) = table.rows;
+        let count = of_warehouse.saturating_mul(tpcc.warehouses).saturating_add(besides);
+        UserTable {
+            name: table.name.to_owned(),
+            create: Vec::new(),
+            after: Vec::new(),
+            rows: UserRows::Generated { count, columns: Vec::new() },
+        }
+    };
+    UserData { name: "suite tpcc".to_owned(), tables: TPCC_TABLES.iter().map(table).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_dialect_has_its_types() {
+        let history = TPCC_TABLES.iter().find(|table| table.name == "history").unwrap();
+        let mysql = history.create(Dialect::MySql, Engine::InnoDb);
+        assert!(mysql.contains("h_date DATETIME") && mysql.ends_with(") ENGINE = innodb"));
+        assert!(!mysql.contains("PRIMARY KEY"));
+        let postgres = history.create(Dialect::Postgres, Engine::Heap);
+        assert!(
+            postgres.contains("h_date TIMESTAMP")
+                && postgres.ends_with("h_data VARCHAR(24) NOT NULL)")
+        );
+        let indexes: Vec<String> = TPCC_TABLES.iter().filter_map(TpccTable::create_index).collect();
+        assert_eq!(indexes.len(), 2);
+    }
+
+    #[test]
+    fn rows_are_those_of_the_definition() {
+        for warehouses in [1, 7] {
+            let tpcc = Tpcc { warehouses, procedures: false, thinks: false };
+            assert_eq!(tpcc_data(&tpcc).rows(), tpcc.rows());
+        }
+    }
+}
