@@ -330,8 +330,8 @@ const INCONSISTENT: &str = "a server that loses or repeats a part of a transacti
                             changed the tables, load them again";
 
 /// What to do where an answer is not what it should be.
-const WRONG: &str = "run the statement by hand: either the server is wrong, or its tables do not come from `assay load` \
-                     with this seed";
+const WRONG: &str = "run the statement by hand: either the server is wrong, or its tables do not come from \
+                     `assay load` with this seed";
 
 impl Hint for Error {
     fn hints(&self) -> Vec<String> {

@@ -21,13 +21,13 @@ pub struct TpccOptions {
 
     /// Whether a transaction is one call of a stored procedure or function, instead of statements of the client
     #[arg(long, value_name = "on|off", value_parser = on_off, default_value = "off")]
-    #[arg(action = Set)]
+    #[arg(action = Set, num_args = 0..=1, default_missing_value = "on")]
     #[arg(help_heading = HEADING, hide_short_help = true)]
     pub procedures: bool,
 
     /// Whether clients pause before and after transactions, for as long as people at terminals key and think
     #[arg(long, value_name = "on|off", value_parser = on_off, default_value = "off")]
-    #[arg(action = Set)]
+    #[arg(action = Set, num_args = 0..=1, default_missing_value = "on")]
     #[arg(help_heading = HEADING, hide_short_help = true)]
     pub think_times: bool,
 }
