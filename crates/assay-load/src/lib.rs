@@ -18,6 +18,7 @@ mod policy;
 mod prepared;
 mod rehearsal;
 mod run;
+mod seconds;
 mod session;
 mod share;
 mod survey;
@@ -41,6 +42,7 @@ pub use ibench::{
 pub use live::{IntervalLatencies, RunProgress};
 pub use policy::{ClientPolicy, Ignored};
 pub use rehearsal::{Rehearsal, connect_as_client};
+pub use seconds::Seconds;
 pub use session::{Finished, Session, Stretch, TurnWork};
 pub use survey::{Survey, check_engine, check_numbering, numbers, survey};
 pub use tally::latencies;

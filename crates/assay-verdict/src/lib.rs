@@ -35,6 +35,7 @@ mod robust;
 mod rules;
 mod sample;
 mod samples;
+mod soak;
 mod special;
 mod step;
 mod steps;
@@ -78,6 +79,7 @@ pub use robust::{TRIM, median};
 pub use rules::{REPEATS_MIN, SMOKE_GROSS, threshold};
 pub use sample::{Fitness, Sample};
 pub use samples::{Samples, Standing};
+pub use soak::{SOAK_STALL, SoakJudgement, SoakStalls, soak, soak_rounds};
 pub use step::StepSummary;
 pub use steps::{LineSummary, MainStep, Step};
 pub use trend::{

@@ -14,6 +14,7 @@ mod recorder;
 mod resumable;
 mod sampling;
 mod sizes;
+mod soaking;
 mod starting;
 mod stepping;
 
@@ -220,6 +221,7 @@ fn measure(participants: &[Participant], env: &Environment, recorder: &mut Recor
     let end = carry_out(&mut driver, &mut executor)?;
     if matches!(end, End::Complete | End::Unfinished) {
         executor.profile()?;
+        executor.soak()?;
         executor.count()?;
     }
     executor.end(end)
