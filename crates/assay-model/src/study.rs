@@ -6,9 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::limits::BLOCKS;
 use crate::{
-    Artifact, BisectPart, CellCount, CellId, CellProfile, CellSoak, DataContent, DataSet, EventKind,
-    Examination, Gate, IdKey, Preset, Schema, Series, Setup, Slice, SliceId, SliceOutcome,
-    StartFrom, StatementMode, SystemSpec, TableForm, TestSet, UserData, WatchPart, words,
+    Artifact, BisectPart, CellCount, CellId, CellProfile, CellSoak, DataContent, DataSet,
+    EventKind, Examination, Gate, IdKey, Preset, Schema, Series, Setup, Slice, SliceId,
+    SliceOutcome, StartFrom, StatementMode, SystemSpec, TableForm, TestSet, UserData, WatchPart,
+    words,
 };
 
 words! {

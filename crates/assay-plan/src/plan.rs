@@ -16,7 +16,9 @@ use crate::error::Error;
 use crate::fits::{MachineFacts, check_machine};
 use crate::gate::gate;
 use crate::insert_bench;
-use crate::limits::{CELLS, CLIENTS, FEWER_SYSTEMS, ROWS, SOAK_S, SYSTEMS, TABLES, at_most, in_range};
+use crate::limits::{
+    CELLS, CLIENTS, FEWER_SYSTEMS, ROWS, SOAK_S, SYSTEMS, TABLES, at_most, in_range,
+};
 use crate::outlook::blocks_within;
 use crate::participants::{Plan, PlannedSystem, systems};
 use crate::request::{Request, SetupRequest, SystemRequest};

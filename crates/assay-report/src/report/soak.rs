@@ -17,7 +17,8 @@ pub(super) fn blocks<'r>(
     };
     if wish.is_page() {
         let look = Look { class: "shaded stack".to_owned(), ..Look::default() };
-        let mut blocks = Block::prose("", contradictions.iter().map(|it| crate::words::sentence(it)));
+        let mut blocks =
+            Block::prose("", contradictions.iter().map(|it| crate::words::sentence(it)));
         blocks.extend(tables.first().map(|it| Block::Table(Table { look, ..it.table() })));
         blocks.extend(Block::prose("basis", notes.iter().map(String::as_str)));
         if !charts.is_empty() {
@@ -25,7 +26,7 @@ pub(super) fn blocks<'r>(
         }
         blocks.extend(charts.iter().map(|it| {
             let mut drawn = vec![Block::Figures("charts", vec![marks::small(&it.chart)])];
-            drawn.extend(Block::prose("basis", [crate::words::sentence(&it.told)]));
+            drawn.extend(Block::prose("basis", [format!("{}.", it.told)]));
             let heading = format!("{}, second by second", it.test);
             Block::Section(Section {
                 class: "seconds",

@@ -105,7 +105,10 @@ fn tables(study: &JudgedStudy, seen: &[(&CellJudgement, SoakJudgement)]) -> Vec<
             (agree.to_owned(), shade),
             (figure(Some(soak.qps.value)), Shade::None),
             (value_with_interval(soak.decay), Shade::None),
-            (if is_base { NONE.to_owned() } else { value_with_interval(soak.decay_ratio) }, Shade::None),
+            (
+                if is_base { NONE.to_owned() } else { value_with_interval(soak.decay_ratio) },
+                Shade::None,
+            ),
             (stalls(|it| it.seconds, ""), Shade::None),
             (stalls(|it| it.longest_s, " s"), Shade::None),
             (thousands(soak.events as f64), Shade::None),
@@ -123,7 +126,8 @@ fn tables(study: &JudgedStudy, seen: &[(&CellJudgement, SoakJudgement)]) -> Vec<
     };
     let narrowed = |keep: &[usize]| {
         let mut table = whole.clone();
-        let chosen = |all: &[ShadedCell]| keep.iter().filter_map(|at| all.get(*at).cloned()).collect();
+        let chosen =
+            |all: &[ShadedCell]| keep.iter().filter_map(|at| all.get(*at).cloned()).collect();
         table.columns = keep.iter().filter_map(|at| whole.columns.get(*at).cloned()).collect();
         table.rows.iter_mut().for_each(|row| row.cells = chosen(&row.cells));
         table
@@ -170,7 +174,9 @@ fn notes(study: &JudgedStudy, seen: &[(&CellJudgement, SoakJudgement)]) -> Vec<S
         it.0.system != study.base && it.0.verdict == Verdict::Undecided
     };
     if seen.iter().filter(|it| it.0.system != study.base).all(|it| is_undecided(&it)) {
-        notes.push("No change was decided: these are the tests that may have changed most.".to_owned());
+        notes.push(
+            "No change was decided: these are the tests that may have changed most.".to_owned(),
+        );
     }
     notes
 }

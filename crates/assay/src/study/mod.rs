@@ -215,6 +215,8 @@ fn measure(participants: &[Participant], env: &Environment, recorder: &mut Recor
     let mut outlook = OutlookText::default();
     if recorder.study().experiment != Experiment::Counted {
         env.progress.note(&outlook.write(recorder, aging_s));
+        let told = soaking::forecast(recorder.study(), participants.len());
+        told.iter().for_each(|told| env.progress.note(told));
     }
     let mut driver = Driver::new(recorder.record(), recorder.record().into());
     let mut executor = StudyExecutor::new(participants, &local, env, recorder, outlook);

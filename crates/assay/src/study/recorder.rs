@@ -6,9 +6,9 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use assay_ledger::Ledger;
 use assay_model::{
-    Attachment, AuditFinding, Block, BlockCell, CellCount, CellId, CellProfile, CellSoak, DataContent,
-    DataSet, EventKind, Host, Instance, Run, Series, ShardRun, Slice, SliceId, Study, StudyEvent,
-    StudyRecord, may_be_secret,
+    Attachment, AuditFinding, Block, BlockCell, CellCount, CellId, CellProfile, CellSoak,
+    DataContent, DataSet, EventKind, Host, Instance, Run, Series, ShardRun, Slice, SliceId, Study,
+    StudyEvent, StudyRecord, may_be_secret,
 };
 use assay_servers::audit::{Audited, Facts, Plan};
 use assay_study::TurnLength;

@@ -4,14 +4,16 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
-use assay_model::{CellId, CellSoak, EventKind, PlannedCell, Soak, SoakTurn, Verdict, counted};
+use assay_model::{
+    CellId, CellSoak, EventKind, PlannedCell, Soak, SoakTurn, Study, Verdict, counted,
+};
+use assay_options::duration_text;
 use assay_study::Phase;
 use assay_verdict::{CellJudgement, soak_rounds};
 
 use super::executor::StudyExecutor;
 use super::profiling::{is_of_ledger, told};
 use crate::clock::now_ms;
-use crate::progress::seconds;
 use crate::systems::Clients;
 
 /// Tests that are looked at if all are undecided.
@@ -32,6 +34,17 @@ impl Unseen {
         let turns = self.soaks.iter().map(|soak| soak.turns.len());
         u32::try_from(turns.min().unwrap_or(0)).unwrap_or(u32::MAX)
     }
+}
+
+/// How long a longer look takes, told before the study begins; `None` if there will be none.
+pub(super) fn forecast(study: &Study, systems: usize) -> Option<String> {
+    let length_s = assay_plan::request_of(study)?.soak_s?;
+    Some(format!(
+        "after the study, each test that changed is looked at for longer: {} on each of {systems} systems, {} in all; \
+         this is no part of the budget",
+        duration_text(length_s),
+        duration_text(length_s * systems as f64),
+    ))
 }
 
 impl StudyExecutor<'_, '_> {
@@ -68,7 +81,7 @@ impl StudyExecutor<'_, '_> {
             return Ok(());
         }
         let which = if are_suspects { ", though no change is decided" } else { "" };
-        let time = seconds(std::time::Duration::from_secs_f64(left_s));
+        let time = duration_text(left_s.ceil());
         let tests = counted(count, "test");
         self.env.progress.note(&format!("a longer look at {tests}{which}: about {time}"));
         if self.templates.is_empty() {
@@ -157,8 +170,10 @@ impl StudyExecutor<'_, '_> {
                 unseen.soaks.get_mut(system).context("no such system")?.turns.push(turn);
             }
             let kept = unseen.soaks.iter().enumerate();
-            let kept = kept.map(|(system, soak)| {
-                CellSoak { system, cell: unseen.cell.id, soak: soak.clone() }
+            let kept = kept.map(|(system, soak)| CellSoak {
+                system,
+                cell: unseen.cell.id,
+                soak: soak.clone(),
             });
             self.recorder.soaks(&kept.collect::<Vec<_>>())?;
         }

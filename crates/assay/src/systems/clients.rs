@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 use assay_load::{Bound, RunMonitor, RunProgress, Seconds, Session, Stretch, TurnWork, Work};
 use assay_model::{
-    CellId, PlannedCell, Slice, SliceOutcome, SoakTurn, Study, System, Turn, Unit, WorkCounters, counted,
+    CellId, PlannedCell, Slice, SliceOutcome, SoakTurn, Study, System, Turn, Unit, WorkCounters,
+    counted,
 };
 use assay_probe::{DeviceCounters, Probe, ProbeConfig, Snapshot, Usage, WatchedServer};
 use assay_servers::Status;
@@ -331,8 +332,7 @@ impl Clients {
         let time = Duration::from_secs_f64(seconds);
         let first = OUTSIDE_BLOCKS | clients_bits(cell.id) | u64::from(round + 1) << SLICE_BITS;
         let mut seen = Seconds::default();
-        let mut report =
-            |elapsed: Duration, so_far: RunProgress| seen.see(elapsed, so_far.events);
+        let mut report = |elapsed: Duration, so_far: RunProgress| seen.see(elapsed, so_far.events);
         let (grace, every) = (EVENT_MOST, SEEN_EVERY);
         let mut monitor = RunMonitor { grace, stop, every, report: &mut report };
         let finished = self.session.run_monitored(first, Bound::Time(time), &mut monitor)?;
