@@ -60,6 +60,7 @@ pub(crate) fn read(ledger: &Ledger) {
         ledger.conclusions(id).ok();
         ledger.profiles(id).ok();
         ledger.counts(id).ok();
+        ledger.soaks(id).ok();
         if let Ok(record) = ledger.read(id) {
             if let Some(slice) = record.slices.first().map(assay_model::Slice::id) {
                 ledger.series(id, slice).ok();

@@ -36,6 +36,7 @@ impl Ledger {
         self.conclusions(study)?;
         self.profiles(study)?;
         self.counts(study)?;
+        self.soaks(study)?;
         self.reading(|connection| parts::read_all(connection, study))
     }
 

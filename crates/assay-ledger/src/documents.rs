@@ -1,7 +1,7 @@
 //! What was found out about systems in cells apart from slices: documents by name. They are read separately from their
 //! study.
 
-use assay_model::{CellCount, CellId, CellProfile, Count, Profile};
+use assay_model::{CellCount, CellId, CellProfile, CellSoak, Count, Profile, Soak};
 use rusqlite::{Connection, params};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use crate::bounds::Bounded;
 use crate::read::{read_study, read_systems};
 use crate::rows::{Fields, rows};
-use crate::runs::{IS_NOT_COUNTED, IS_NOT_PROFILED};
+use crate::runs::{IS_NOT_COUNTED, IS_NOT_PROFILED, IS_NOT_SOAKED};
 use crate::values::{index, json, storable};
 use crate::write::{cell_number, now_ms};
 use crate::{Error, Ledger, Problem};
@@ -26,6 +26,10 @@ impl Document for Profile {
 
 impl Document for Count {
     const NAME: &'static str = "count";
+}
+
+impl Document for Soak {
+    const NAME: &'static str = "soak";
 }
 
 impl Ledger {
@@ -48,6 +52,15 @@ impl Ledger {
         self.named(set(&self.connection, study, all))
     }
 
+    /// Adds longer looks in the same way.
+    ///
+    /// # Errors
+    /// As [`Ledger::set_profiles`].
+    pub fn set_soaks(&mut self, study: &str, soaks: &[CellSoak]) -> Result<(), Error> {
+        let all = soaks.iter().map(|of| (of.system, of.cell, &of.soak));
+        self.named(set(&self.connection, study, all))
+    }
+
     /// Removes the events that say why profiles were not taken. The next attempt records them again.
     pub fn forget_not_profiled(&mut self, study: &str) -> Result<(), Error> {
         self.named(forget(&self.connection, study, IS_NOT_PROFILED))
@@ -56,6 +69,20 @@ impl Ledger {
     /// Removes the events that say why tests were not counted. The next attempt records them again.
     pub fn forget_not_counted(&mut self, study: &str) -> Result<(), Error> {
         self.named(forget(&self.connection, study, IS_NOT_COUNTED))
+    }
+
+    /// Removes the events that say why tests were not looked at for longer. The next attempt records them again.
+    pub fn forget_not_soaked(&mut self, study: &str) -> Result<(), Error> {
+        self.named(forget(&self.connection, study, IS_NOT_SOAKED))
+    }
+
+    /// The longer looks of a study, by cell and system.
+    ///
+    /// # Errors
+    /// As [`Ledger::profiles`].
+    pub fn soaks(&self, study: &str) -> Result<Vec<CellSoak>, Error> {
+        let of = |(system, cell, soak)| CellSoak { system, cell, soak };
+        self.reading(|connection| Ok(read(connection, study)?.into_iter().map(of).collect()))
     }
 
     /// The profiles of a study, by cell and system.

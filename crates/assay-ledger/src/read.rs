@@ -162,6 +162,7 @@ pub(crate) fn read_within(snapshot: &Transaction<'_>, id: &str) -> Result<StudyR
         series: Vec::new(),
         profiles: Vec::new(),
         counts: Vec::new(),
+        soaks: Vec::new(),
         finished,
         running: false,
     })

@@ -13,8 +13,11 @@ pub(crate) const IS_NOT_PROFILED: &str = r#"what GLOB '{"kind":"not-profiled",*'
 /// Whether an event says that a test was not counted.
 pub(crate) const IS_NOT_COUNTED: &str = r#"what GLOB '{"kind":"not-counted",*'"#;
 
-/// The time of the last row that was written to the study before `run_end`. The budget has no time for profiles and
-/// counts, so it is not charged for what prevents them either. A study that only counts has no budget.
+/// Whether an event says that a test was not looked at for longer.
+pub(crate) const IS_NOT_SOAKED: &str = r#"what GLOB '{"kind":"not-soaked",*'"#;
+
+/// The time of the last row that was written to the study before `run_end`. The budget has no time for profiles, counts
+/// and longer looks, so it is not charged for what prevents them either. A study that only counts has no budget.
 fn updated_ms() -> String {
     format!(
         "max(
@@ -22,7 +25,8 @@ fn updated_ms() -> String {
                 WHERE slice.study = stretch.study AND written_ms < run_end), 0),
             coalesce((SELECT max(when_ms) FROM event
                 WHERE event.study = stretch.study AND when_ms < run_end
-                    AND NOT {IS_NOT_PROFILED} AND NOT {IS_NOT_COUNTED}), 0),
+                    AND NOT {IS_NOT_PROFILED} AND NOT {IS_NOT_COUNTED}
+                    AND NOT {IS_NOT_SOAKED}), 0),
             coalesce((SELECT max(started_ms) FROM instance
                 WHERE instance.study = stretch.study AND instance.started_ms < run_end), 0),
             coalesce((SELECT max(written_ms) FROM document JOIN study ON study.id = document.study

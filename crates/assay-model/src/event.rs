@@ -88,6 +88,13 @@ pub enum EventKind {
         /// Why.
         why: String,
     },
+    /// A test was not looked at for longer, or not to the end.
+    NotSoaked {
+        /// The test's name.
+        test: String,
+        /// Why.
+        why: String,
+    },
     /// Other processes disturbed slices.
     OtherProcesses {
         /// The busiest first.
@@ -165,6 +172,9 @@ impl fmt::Display for EventKind {
             Self::NotProfiled { test, why } => write!(f, "no profile of {test}: {why}"),
             Self::NotCounted { test, why, .. } => {
                 write!(f, "the instructions of {test} were not counted: {why}")
+            }
+            Self::NotSoaked { test, why } => {
+                write!(f, "the longer look at {test} has no end: {why}")
             }
             Self::WritesRepeated => f.write_str(
                 "the writes measured before the interruption are repeated without being recorded",
@@ -244,6 +254,10 @@ mod tests {
                     why: text(),
                 },
                 "the instructions of scan were not counted: x",
+            ),
+            (
+                EventKind::NotSoaked { test: "scan".to_owned(), why: text() },
+                "the longer look at scan has no end: x",
             ),
             (
                 EventKind::WritesRepeated,

@@ -38,6 +38,7 @@ mod secret;
 mod series;
 mod setup;
 mod slice;
+mod soak;
 mod study;
 mod suite;
 mod system;
@@ -91,6 +92,7 @@ pub use secret::{
 pub use series::{Attachment, Series};
 pub use setup::{Preset, Setup};
 pub use slice::{CellId, Slice, SliceId, SliceOutcome, Trouble, Turn, WorkCounters};
+pub use soak::{CellSoak, Soak, SoakTurn};
 pub use study::{
     AuditClass, AuditFinding, Block, BlockCell, CpuPlacement, Experiment, Host, Instance,
     PlannedCell, Run, ShardRun, Study, StudyEvent, StudyRecord, StudySummary, System,

@@ -6,9 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::limits::BLOCKS;
 use crate::{
-    Artifact, BisectPart, CellCount, CellId, CellProfile, DataContent, DataSet, EventKind,
-    Examination, Gate, IdKey, Preset, Schema, Series, Setup, Slice, SliceId, SliceOutcome,
-    StartFrom, StatementMode, SystemSpec, TableForm, TestSet, UserData, WatchPart, words,
+    Artifact, BisectPart, CellCount, CellId, CellProfile, CellSoak, DataContent, DataSet,
+    EventKind, Examination, Gate, IdKey, Preset, Schema, Series, Setup, Slice, SliceId,
+    SliceOutcome, StartFrom, StatementMode, SystemSpec, TableForm, TestSet, UserData, WatchPart,
+    words,
 };
 
 words! {
@@ -425,6 +426,9 @@ pub struct StudyRecord {
     pub profiles: Vec<CellProfile>,
     /// Its counts of instructions, by cell and system. They are read separately from the rest.
     pub counts: Vec<CellCount>,
+    /// Longer looks at its tests, by cell and system. They are read separately from the rest.
+    #[serde(skip)]
+    pub soaks: Vec<CellSoak>,
     /// Everything else that happened.
     pub events: Vec<StudyEvent>,
     /// Settings that differ.
@@ -490,6 +494,7 @@ impl StudyRecord {
             series: Vec::new(),
             profiles: Vec::new(),
             counts: Vec::new(),
+            soaks: Vec::new(),
             events: Vec::new(),
             audit: Vec::new(),
             finished: false,

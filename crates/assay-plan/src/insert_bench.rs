@@ -127,6 +127,11 @@ pub(crate) fn plan(
             "`count` is for tests with events, not for the Insert Benchmark",
         ));
     }
+    if request.soak_s.is_some() {
+        return Err(Error::Conflict(
+            "`soak` is for tests that can go on for any time, not for the Insert Benchmark",
+        ));
+    }
     let systems = systems(request, false)?;
     at_most("systems", systems.len(), SYSTEMS, FEWER_SYSTEMS)?;
     if let Some(system) = systems.iter().find(|system| system.url.is_some()) {

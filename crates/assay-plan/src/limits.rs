@@ -11,6 +11,9 @@ use crate::error::Error;
 /// The advice for too many systems.
 pub(crate) const FEWER_SYSTEMS: &str = "split the comparison into several studies";
 
+/// How long a longer look at a test may take on each system, seconds.
+pub(crate) const SOAK_S: RangeInclusive<f64> = 4.0..=86_400.0;
+
 /// Returns the value if it lies in the range.
 pub(crate) fn in_range(
     option: &'static str,

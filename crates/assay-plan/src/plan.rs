@@ -7,6 +7,7 @@ use assay_model::{
     PlannedCell, Profiling, Schema, Setup, StatementMode, Study, Suite, SystemSpec, Test, UserData,
     UserStep,
 };
+use assay_options::duration_text;
 use assay_terms::Terms;
 use assay_workloads::{OltpOptions, TpccOptions};
 
@@ -16,7 +17,9 @@ use crate::error::Error;
 use crate::fits::{MachineFacts, check_machine};
 use crate::gate::gate;
 use crate::insert_bench;
-use crate::limits::{CELLS, CLIENTS, FEWER_SYSTEMS, ROWS, SYSTEMS, TABLES, at_most, in_range};
+use crate::limits::{
+    CELLS, CLIENTS, FEWER_SYSTEMS, ROWS, SOAK_S, SYSTEMS, TABLES, at_most, in_range,
+};
 use crate::outlook::blocks_within;
 use crate::participants::{Plan, PlannedSystem, systems};
 use crate::request::{Request, SetupRequest, SystemRequest};
@@ -46,6 +49,7 @@ fn plan_tests(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Res
         return Err(Error::OutOfRange { option, value, why: why.to_owned() });
     }
     check_suite(request, &effort)?;
+    check_soak(request)?;
     let systems = systems(request, effort.twin)?;
     check_form(request, &systems)?;
     check_counting(request, &systems)?;
@@ -134,10 +138,24 @@ fn check_suite(request: &Request, effort: &Effort) -> Result<(), Error> {
         "`--profile` does not work with preset `published`"
     } else if request.count != Counting::None && is_published {
         "counts do not work with preset `published`"
+    } else if request.soak_s.is_some() && is_published {
+        "`--soak` does not work with preset `published`"
     } else {
         return Ok(());
     };
     Err(Error::Conflict(conflict))
+}
+
+/// Refuses a longer look that is too short to show anything, or longer than its series may be.
+fn check_soak(request: &Request) -> Result<(), Error> {
+    match request.soak_s {
+        Some(seconds) if !SOAK_S.contains(&seconds) => Err(Error::OutOfRange {
+            option: "--soak",
+            value: duration_text(seconds),
+            why: "a longer look takes from 4 seconds to a day on each system".to_owned(),
+        }),
+        _ => Ok(()),
+    }
 }
 
 /// Refuses what cannot be counted, and options that say how to measure time where nothing is timed.
@@ -161,6 +179,7 @@ fn check_counting(request: &Request, systems: &[PlannedSystem]) -> Result<(), Er
         ("--twin", request.twin.is_some()),
         ("--placement", request.placement.is_some()),
         ("--profile", request.profile != Profiling::None),
+        ("--soak", request.soak_s.is_some()),
         ("--clients", request.setups.iter().any(has_clients)),
     ];
     match given.into_iter().find(|(_, is_given)| *is_given) {

@@ -158,6 +158,13 @@ pub struct Request {
     #[serde(skip_serializing_if = "is_default")]
     pub count: Counting,
 
+    /// After the study, run the tests that changed for this long on each system, such as `10m`
+    ///
+    /// Systems take long turns, so that decay and stalls show. This time is no part of `--budget`.
+    #[arg(long = "soak", value_name = "TIME", value_parser = parse_budget_s, allow_hyphen_values = true)]
+    #[serde(rename = "soak", serialize_with = "duration", skip_serializing_if = "Option::is_none")]
+    pub soak_s: Option<f64>,
+
     /// How clients and servers are pinned to CPUs [default: by test and clients]
     #[arg(long, value_parser = word::<CpuPlacement>())]
     #[arg(help_heading = EXPERIMENT, hide_short_help = true)]

@@ -14,6 +14,7 @@ pub(crate) fn read(ledger: &Ledger, id: &str) -> Result<StudyRecord> {
     record.study.recipe = request.as_ref().map(assay_plan::write_study).unwrap_or_default();
     record.profiles = ledger.profiles(id)?;
     record.counts = ledger.counts(id)?;
+    record.soaks = ledger.soaks(id)?;
     if record.study.is_insert_benchmark() {
         for slice in record.slices.iter().map(Slice::id) {
             let series = ledger.series(id, slice)?;

@@ -1,7 +1,7 @@
-//! Bounds on profiles and counts.
+//! Bounds on profiles, counts and longer looks.
 
-use assay_model::limits::{DISPERSION_MAX, NAME_BYTES, PROFILE_NODES};
-use assay_model::{CallTree, Count, CountBatch, FunctionCount, Profile};
+use assay_model::limits::{DISPERSION_MAX, NAME_BYTES, PROFILE_NODES, SERIES_COUNTS};
+use assay_model::{CallTree, Count, CountBatch, FunctionCount, Profile, Soak};
 
 use super::Bounded;
 use super::range::within;
@@ -41,6 +41,28 @@ impl Bounded for CallTree {
         }
         let spent = self.nodes.iter().try_fold(0_u64, |all, node| all.checked_add(node.own));
         within("what was spent", spent.unwrap_or(u64::MAX), &(0..=COUNTER_MAX))
+    }
+}
+
+/// Turns of a longer look, and the length of one in milliseconds.
+const TURNS: usize = 1000;
+const TURN_MS: u64 = 1 << 40;
+
+impl Bounded for Soak {
+    fn check(&self) -> Result<(), String> {
+        within("rounds", self.rounds as usize, &(0..=TURNS))?;
+        within("turns", self.turns.len(), &(0..=TURNS))?;
+        let seconds = self.turns.iter().map(|turn| turn.seconds.len()).sum();
+        within("seconds", seconds, &(0..=SERIES_COUNTS))?;
+        for turn in &self.turns {
+            within("round", turn.round as usize, &(0..=TURNS))?;
+            within("instance", turn.instance as usize, &(0..=TURNS))?;
+            within("length of a turn", turn.elapsed_ms, &(0..=TURN_MS))?;
+            within("events", turn.events, &(0..=COUNT_MAX))?;
+            within("ops", turn.ops, &(0.0..=COUNT_MAX as f64))?;
+            turn.seconds.iter().try_for_each(|it| within("events", *it, &(0..=COUNT_MAX)))?;
+        }
+        Ok(())
     }
 }
 

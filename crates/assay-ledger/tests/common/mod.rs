@@ -487,6 +487,7 @@ pub(crate) fn record() -> impl Strategy<Value = StudyRecord> {
                     series: Vec::new(),
                     profiles: Vec::new(),
                     counts: Vec::new(),
+                    soaks: Vec::new(),
                     events,
                     audit,
                     finished,

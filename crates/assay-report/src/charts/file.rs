@@ -50,6 +50,8 @@ pub(crate) enum Place {
     Clients,
     /// The Insert Benchmark.
     InsertBench,
+    /// A longer look at some tests.
+    Soak,
     /// What is no report of one study.
     Elsewhere,
 }

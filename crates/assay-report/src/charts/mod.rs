@@ -12,6 +12,7 @@ mod panel;
 pub(crate) mod published;
 pub(crate) mod scatter;
 mod sheet;
+mod soak;
 mod strips;
 mod sweep;
 pub(crate) mod trend;
@@ -31,6 +32,7 @@ pub(crate) fn charts(report: &Report) -> Vec<ChartFile> {
     charts.extend(matrix::charts(report));
     charts.extend(strips::tests(report));
     charts.extend(versions::charts(report));
+    charts.extend(soak::charts(report));
     named(charts)
 }
 

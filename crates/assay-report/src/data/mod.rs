@@ -6,4 +6,5 @@ pub(crate) mod fields;
 pub(crate) mod gate;
 pub(crate) mod json;
 pub(crate) mod row;
+mod soak;
 mod steps;

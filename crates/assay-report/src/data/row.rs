@@ -6,10 +6,11 @@ use std::collections::BTreeMap;
 use assay_model::{CountVerdict, Estimate, Experiment, Statements, StudyRecord, Verdict};
 use assay_verdict::{
     Cause, CellJudgement, Changed, CountJudgement, CounterChange, Figure, FunctionChange,
-    LATENCIES, Latency, PER_OP, PerOp, ProfileChange, StepSummary, Term, TimeChange, Wait,
+    LATENCIES, Latency, PER_OP, PerOp, ProfileChange, StepSummary, Term, TimeChange, Wait, soak,
 };
 use serde::{Serialize, Serializer};
 
+use super::soak::SoakRow;
 use crate::number::Digits;
 use crate::view::certainty::{beyond_threshold, same_within};
 use crate::view::counts::{FunctionLine, lines};
@@ -85,6 +86,9 @@ pub(crate) struct CellRow<'a> {
     profile: Option<ProfileRow<'a>>,
     /// Null where nothing was counted.
     count: Option<CountRow>,
+    /// Only after a longer look.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    soak: Option<SoakRow>,
     cpu_ratio: Option<Interval>,
     cpu_verdict: Option<&'static str>,
     detectable: Option<Number>,
@@ -429,6 +433,7 @@ impl<'a> CellRow<'a> {
             }),
             profile: judged.profile.as_ref().map(profile),
             count: judged.count.as_ref().map(CountRow::new),
+            soak: soak(record, judged).as_ref().map(SoakRow::new),
             cpu_ratio: judged.cpu_ratio.map(Into::into),
             cpu_verdict: judged.cpu_verdict.map(Verdict::word),
             detectable: judged.detectable.map(Into::into),

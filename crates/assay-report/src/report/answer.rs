@@ -36,7 +36,10 @@ pub(super) fn above(report: &Report) -> Vec<Block<'static>> {
 pub(super) fn cards<'r>(report: &'r Report<'r>) -> Vec<Block<'r>> {
     let scale = Scale::fitting(&report.ratios, report.threshold);
     let cards = report.answers.iter().flat_map(|answer| card(report, answer, scale));
-    let mut blocks = Block::part(Frame::Plain, "answers", cards.collect());
+    let contradictions = report.soak.iter().flat_map(|it| &it.contradictions);
+    let contradictions = Block::prose("", contradictions.map(|it| sentence(it)));
+    let mut blocks = Block::part(Frame::Warning, "warning", contradictions);
+    blocks.extend(Block::part(Frame::Plain, "answers", cards.collect()));
     let Caveats { suspicious, twins, notes, unmeasured, basis, .. } = &report.caveats;
     blocks.extend(Block::prose("twin", twins.iter().map(|twin| sentence(twin))));
     // Otherwise they stand above the heading.

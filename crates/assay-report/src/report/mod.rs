@@ -11,6 +11,7 @@ mod lines;
 mod matrix;
 mod profiles;
 mod published;
+mod soak;
 mod study;
 mod summary;
 mod table;

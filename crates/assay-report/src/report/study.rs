@@ -5,7 +5,8 @@ use assay_verdict::Judgement;
 
 use super::judged::Judged;
 use super::{
-    again, answer as cards, conditions, counts, gate, matrix, profiles, table, tables, versions,
+    again, answer as cards, conditions, counts, gate, matrix, profiles, soak, table, tables,
+    versions,
 };
 use crate::charts::{self, ChartFile, Place};
 use crate::data;
@@ -114,6 +115,7 @@ fn blocks<'r>(report: &'r Report<'r>, wish: &Wish<'_>) -> Vec<Block<'r>> {
     blocks.extend(table::blocks(report, wish));
     blocks.extend(statements(report, wish, if is_short { STATEMENTS_SHORT } else { usize::MAX }));
     blocks.extend(wish.is_page().then(|| profiles::blocks(report)).into_iter().flatten());
+    blocks.extend(soak::blocks(report, wish, is_short));
     blocks.extend(counts::blocks(report, wish, is_short));
     blocks.extend(responses(report, wish, if is_short { RESPONSES_SHORT } else { usize::MAX }));
     blocks.extend(versions::changes(

@@ -108,7 +108,7 @@ fn seconds(bench: &InsertBench) -> Vec<Block<'static>> {
 }
 
 /// The colours of systems.
-fn key(systems: &[String]) -> Block<'static> {
+pub(super) fn key(systems: &[String]) -> Block<'static> {
     let name = |(number, system): (usize, &String)| {
         [of_class(format!("line{}", number % 6), system), words(" ")]
     };

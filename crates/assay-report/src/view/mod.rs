@@ -33,6 +33,7 @@ pub(crate) mod responses;
 pub(crate) mod rounds;
 pub(crate) mod seconds;
 pub(crate) mod shaded;
+pub(crate) mod soak;
 pub(crate) mod statements;
 pub(crate) mod step_bars;
 mod step_metrics;
@@ -60,6 +61,7 @@ use insert_bench::InsertBench;
 use matrix::Matrix;
 use measured::Tests;
 use shaded::ShadedTable;
+use soak::LongerLook;
 use steps::{StepTable, TestChange};
 use study::JudgedStudy;
 use sweep::Sweep;
@@ -93,6 +95,8 @@ pub(crate) struct Report<'a> {
     pub(crate) statements: Vec<ShadedTable>,
     /// Instructions per operation, if they were counted.
     pub(crate) counts: Option<Counts>,
+    /// A longer look at some tests; `None` if there was none.
+    pub(crate) soak: Option<LongerLook>,
     /// Every test.
     pub(crate) tests: Tests<'a>,
     /// The steps of each line of versions.
@@ -140,6 +144,7 @@ impl<'a> Report<'a> {
             responses: responses::table(study),
             statements: statements::tables(study),
             counts: Counts::new(study),
+            soak: LongerLook::new(study),
             tests: Tests::new(study),
             steps: steps::tables(study),
             versions: versions::lines(study),
@@ -175,11 +180,13 @@ impl<'a> Report<'a> {
     /// The answer: a line for each system, or the false calls if the base is only compared with itself. If the audit is
     /// suspicious, the first line carries a stamp.
     pub(crate) fn answer_lines(&self) -> Vec<String> {
-        let mut lines: Vec<String> = if self.answers.is_empty() {
+        let contradictions = self.soak.iter().flat_map(|it| it.contradictions.iter().cloned());
+        let answers: Vec<String> = if self.answers.is_empty() {
             self.caveats.twins.clone()
         } else {
             self.answers.iter().map(|answer| answer.sentence.clone()).collect()
         };
+        let mut lines: Vec<String> = contradictions.chain(answers).collect();
         if let (Some(first), false) = (lines.first_mut(), self.caveats.suspicious.is_empty()) {
             *first = format!("[suspicious audit] {first}");
         }

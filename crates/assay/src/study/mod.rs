@@ -14,6 +14,7 @@ mod recorder;
 mod resumable;
 mod sampling;
 mod sizes;
+mod soaking;
 mod starting;
 mod stepping;
 
@@ -214,12 +215,15 @@ fn measure(participants: &[Participant], env: &Environment, recorder: &mut Recor
     let mut outlook = OutlookText::default();
     if recorder.study().experiment != Experiment::Counted {
         env.progress.note(&outlook.write(recorder, aging_s));
+        let told = soaking::forecast(recorder.study(), participants.len());
+        told.iter().for_each(|told| env.progress.note(told));
     }
     let mut driver = Driver::new(recorder.record(), recorder.record().into());
     let mut executor = StudyExecutor::new(participants, &local, env, recorder, outlook);
     let end = carry_out(&mut driver, &mut executor)?;
     if matches!(end, End::Complete | End::Unfinished) {
         executor.profile()?;
+        executor.soak()?;
         executor.count()?;
     }
     executor.end(end)

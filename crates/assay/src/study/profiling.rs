@@ -81,7 +81,7 @@ impl StudyExecutor<'_, '_> {
 
     /// Starts an instance of every system that no slice of the study uses, unless it runs already, fills the caches,
     /// and freezes them.
-    fn start_apart(&mut self, phase: Phase) -> Result<()> {
+    pub(super) fn start_apart(&mut self, phase: Phase) -> Result<()> {
         for system in 0..self.participants.len() {
             if self.servers.contains_key(&system) {
                 continue;
@@ -151,7 +151,7 @@ pub(super) fn told(error: &anyhow::Error) -> String {
 }
 
 /// Whether the ledger cannot be written at all. If it only refuses a profile, it accepts everything else.
-fn is_of_ledger(error: &anyhow::Error) -> bool {
+pub(super) fn is_of_ledger(error: &anyhow::Error) -> bool {
     let mut found = error.chain().filter_map(|it| it.downcast_ref::<assay_ledger::Error>());
     found.any(|it| !matches!(it.problem, Problem::Unstorable(_) | Problem::TooLong))
 }

@@ -6,9 +6,9 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use assay_ledger::Ledger;
 use assay_model::{
-    Attachment, AuditFinding, Block, BlockCell, CellCount, CellId, CellProfile, DataContent,
-    DataSet, EventKind, Host, Instance, Run, Series, ShardRun, Slice, SliceId, Study, StudyEvent,
-    StudyRecord, may_be_secret,
+    Attachment, AuditFinding, Block, BlockCell, CellCount, CellId, CellProfile, CellSoak,
+    DataContent, DataSet, EventKind, Host, Instance, Run, Series, ShardRun, Slice, SliceId, Study,
+    StudyEvent, StudyRecord, may_be_secret,
 };
 use assay_servers::audit::{Audited, Facts, Plan};
 use assay_study::TurnLength;
@@ -138,6 +138,23 @@ impl<'a> Recorder<'a> {
     /// The counts so far.
     pub(crate) fn counted(&self) -> Result<Vec<CellCount>> {
         Ok(self.ledger.counts(&self.record.study.id)?)
+    }
+
+    /// Keeps longer looks at a cell.
+    pub(crate) fn soaks(&mut self, soaks: &[CellSoak]) -> Result<()> {
+        Ok(self.ledger.set_soaks(&self.record.study.id, soaks)?)
+    }
+
+    /// The longer looks so far.
+    pub(crate) fn soaked(&self) -> Result<Vec<CellSoak>> {
+        Ok(self.ledger.soaks(&self.record.study.id)?)
+    }
+
+    /// Removes from the record what prevented longer looks, because they are tried again.
+    pub(crate) fn forget_not_soaked(&mut self) -> Result<()> {
+        let is_kept = |event: &StudyEvent| !matches!(event.what, EventKind::NotSoaked { .. });
+        self.record.events.retain(is_kept);
+        Ok(self.ledger.forget_not_soaked(&self.record.study.id)?)
     }
 
     /// Removes from the record what prevented profiles, because they are tried again.

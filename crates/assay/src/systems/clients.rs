@@ -3,16 +3,19 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
-use assay_load::{Bound, KindWork, Session, StatementWork, Stretch, TurnWork, Work};
+use anyhow::{Result, bail};
+use assay_load::{
+    Bound, KindWork, RunMonitor, RunProgress, Seconds, Session, StatementWork, Stretch, TurnWork,
+    Work,
+};
 use assay_model::{
-    CellId, PlannedCell, STATEMENT, Slice, SliceOutcome, Study, System, Test, TpccKind, Turn, Unit,
-    WorkCounters,
+    CellId, PlannedCell, STATEMENT, Slice, SliceOutcome, SoakTurn, Study, System, Test, TpccKind,
+    Turn, Unit, WorkCounters, counted,
 };
 use assay_probe::{DeviceCounters, Probe, ProbeConfig, Snapshot, Usage, WatchedServer};
 use assay_servers::Status;
 use assay_study::{Silence, TurnTrace};
-use assay_wire::ConnectOptions;
+use assay_wire::{ConnectOptions, Stop};
 
 use super::instance::Instance;
 use super::site::LocalSite;
@@ -105,6 +108,12 @@ const PIECES_MAX: u64 = 1000;
 
 /// Number of kinds of work outside of slices whose events differ.
 pub(crate) const WORK_APART_MAX: u64 = (1 << ROUND_BITS) / PIECES_MAX;
+
+/// How often the events of a long turn are read.
+const SEEN_EVERY: Duration = Duration::from_millis(100);
+
+/// A long turn is no slice.
+const SOAK_SLOT: Slot = Slot { system: 0, block: 0, round: 0, position: 0 };
 
 /// Length of a traced turn, milliseconds.
 const TRACE_MS: u32 = 20;
@@ -336,6 +345,37 @@ impl Clients {
             slice.work.events += work.events;
         }
         Ok(slice.ops())
+    }
+
+    /// Runs the cell for so long without a break, with events that no slice has, and counts them second by second. The
+    /// caller sets the instance and the start.
+    pub(crate) fn long_turn(
+        &mut self,
+        cell: &PlannedCell,
+        round: u32,
+        seconds: f64,
+        stop: Stop,
+    ) -> Result<SoakTurn> {
+        self.forget_status();
+        let time = Duration::from_secs_f64(seconds);
+        let first = OUTSIDE_BLOCKS | clients_bits(cell.id) | u64::from(round + 1) << SLICE_BITS;
+        let mut seen = Seconds::default();
+        let mut report = |elapsed: Duration, so_far: RunProgress| seen.see(elapsed, so_far.events);
+        let (grace, every) = (EVENT_MOST, SEEN_EVERY);
+        let mut monitor = RunMonitor { grace, stop, every, report: &mut report };
+        let finished = self.session.run_monitored(first, Bound::Time(time), &mut monitor)?;
+        if finished.cut_off > 0 {
+            let clients = counted(u64::from(finished.cut_off), "client");
+            bail!("{clients} did not get an answer within {} s", grace.as_secs());
+        }
+        let work = finished.work;
+        seen.see(Duration::from_nanos(work.elapsed_ns), work.events);
+        let (events, elapsed_ms) = (work.events, work.elapsed_ns / 1_000_000);
+        let mut seconds = seen.counts();
+        // Events that were in progress at the end are no second of their own.
+        seconds.truncate(time.as_secs() as usize);
+        let ops = Slice { work, ..unmeasured(cell.id, SOAK_SLOT) }.ops();
+        Ok(SoakTurn { round, instance: 0, started_ms: 0, elapsed_ms, events, ops, seconds })
     }
 
     /// Runs the cell for the time of a slice, without recording anything.

@@ -1,0 +1,228 @@
+//! Looks at changed tests for longer, after the study and on instances of their own: every system takes long turns, in
+//! which its server is not frozen.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result};
+use assay_model::{
+    CellId, CellSoak, EventKind, PlannedCell, Soak, SoakTurn, Study, Verdict, counted,
+};
+use assay_options::duration_text;
+use assay_study::Phase;
+use assay_verdict::{CellJudgement, soak_rounds};
+
+use super::executor::StudyExecutor;
+use super::profiling::{is_of_ledger, told};
+use crate::clock::now_ms;
+use crate::systems::Clients;
+
+/// Tests that are looked at if all are undecided.
+const SUSPECTS: usize = 3;
+
+/// Why a test whose rows run out cannot go on for any time.
+const USED_UP: &str = "its events use up the rows that they change";
+
+/// A cell, and what was seen of each system before.
+struct Unseen {
+    cell: PlannedCell,
+    soaks: Vec<Soak>,
+}
+
+impl Unseen {
+    /// Rounds of which all systems have a turn.
+    fn done(&self) -> u32 {
+        let turns = self.soaks.iter().map(|soak| soak.turns.len());
+        u32::try_from(turns.min().unwrap_or(0)).unwrap_or(u32::MAX)
+    }
+}
+
+/// How long a longer look takes, told before the study begins; `None` if there will be none.
+pub(super) fn forecast(study: &Study, systems: usize) -> Option<String> {
+    let length_s = assay_plan::request_of(study)?.soak_s?;
+    Some(format!(
+        "after the study, each test that changed is looked at for longer: {} on each of {systems} systems, {} in all; \
+         this is no part of the budget",
+        duration_text(length_s),
+        duration_text(length_s * systems as f64),
+    ))
+}
+
+impl StudyExecutor<'_, '_> {
+    /// Looks for longer at the tests that changed, as far as that was not done before. What prevents it is noted, and
+    /// the study is as good without it.
+    ///
+    /// # Errors
+    /// The user asked to stop, the data cannot be loaded, or the ledger cannot be written.
+    pub(crate) fn soak(&mut self) -> Result<()> {
+        let Some(length_s) = self.request.soak_s else { return Ok(()) };
+        self.recorder.forget_not_soaked()?;
+        let (cells, are_suspects) = self.cells_to_soak();
+        if cells.is_empty() {
+            self.env.progress.note("no test changed, so none is looked at for longer");
+            return Ok(());
+        }
+        let mut phases: BTreeMap<Phase, Vec<Unseen>> = BTreeMap::new();
+        let mut left_s = 0.0;
+        for cell in cells {
+            if cell.id.test.planning.uses_up_rows {
+                self.not_soaked(cell.id, USED_UP.to_owned())?;
+                continue;
+            }
+            let unseen = self.seen_before(cell, soak_rounds(length_s))?;
+            let rounds = soak_rounds(length_s);
+            if unseen.done() < rounds {
+                let part = f64::from(rounds - unseen.done()) / f64::from(rounds);
+                left_s += part * length_s * self.participants.len() as f64;
+                phases.entry(Phase::of(unseen.cell.id)).or_default().push(unseen);
+            }
+        }
+        let count = phases.values().map(Vec::len).sum::<usize>() as u64;
+        if count == 0 {
+            return Ok(());
+        }
+        let which = if are_suspects { ", though no change is decided" } else { "" };
+        let time = duration_text(left_s.ceil());
+        let tests = counted(count, "test");
+        self.env.progress.note(&format!("a longer look at {tests}{which}: about {time}"));
+        if self.templates.is_empty() {
+            self.load()?;
+        }
+        for (phase, cells) in phases {
+            for mut unseen in cells {
+                // Writes age the data, so each test begins on fresh instances.
+                self.servers.clear();
+                let done = self.start_apart(phase).and_then(|()| self.soak_cell(&mut unseen));
+                self.clients.clear();
+                self.servers.clear();
+                let Err(error) = done else { continue };
+                self.env.interrupt.check()?;
+                if is_of_ledger(&error) {
+                    return Err(error);
+                }
+                self.not_soaked(unseen.cell.id, told(&error))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn not_soaked(&mut self, cell: CellId, why: String) -> Result<()> {
+        self.note(None, EventKind::NotSoaked { test: cell.test.name.clone(), why })
+    }
+
+    /// The cells in which a system is faster or slower; if all are undecided, those that may be it most, and `true`.
+    fn cells_to_soak(&self) -> (Vec<PlannedCell>, bool) {
+        let record = self.recorder.record();
+        let judged = assay_verdict::judge(record).cells;
+        let wanted = wanted(&judged, |system| {
+            record.systems.get(system).is_some_and(|it| it.is_base || it.is_twin)
+        });
+        let are_suspects = wanted.iter().all(|it| it.verdict == Verdict::Undecided);
+        let is_wanted = |cell: &&PlannedCell| wanted.iter().any(|it| it.cell == cell.id);
+        (record.study.cells.iter().filter(is_wanted).cloned().collect(), are_suspects)
+    }
+
+    /// What was seen of a cell before an interruption: of all systems, the rounds that all of them have.
+    fn seen_before(&self, cell: PlannedCell, rounds: u32) -> Result<Unseen> {
+        let known = self.recorder.soaked()?;
+        let of = |system: usize| {
+            let mut all = known.iter();
+            all.find(|it| (it.system, it.cell) == (system, cell.id)).map(|it| it.soak.clone())
+        };
+        let soaks = (0..self.participants.len()).map(|system| of(system).unwrap_or_default());
+        let soaks = soaks.map(|soak| Soak { rounds, ..soak }).collect();
+        let mut unseen = Unseen { cell, soaks };
+        let done = unseen.done() as usize;
+        unseen.soaks.iter_mut().for_each(|soak| soak.turns.truncate(done));
+        Ok(unseen)
+    }
+
+    /// The rounds that a cell still lacks. Each is kept as soon as all systems have their turn.
+    fn soak_cell(&mut self, unseen: &mut Unseen) -> Result<()> {
+        let Unseen { cell, .. } = unseen;
+        let systems = self.participants.len();
+        for system in 0..systems {
+            self.env.interrupt.check()?;
+            let clients = self.thawed(system, |study| study.connect_one(system, cell));
+            let clients = clients.with_context(|| format!("`{}`", self.name(system)))?;
+            self.clients.insert(system, clients);
+        }
+        let last = unseen.soaks.iter().filter_map(|soak| soak.turns.last());
+        let instance = last.map(|turn| turn.instance + 1).max().unwrap_or(0);
+        let length_s = self.request.soak_s.unwrap_or_default();
+        let rounds = soak_rounds(length_s);
+        let turn_s = (length_s / f64::from(rounds)).max(1.0);
+        for round in unseen.done()..rounds {
+            let mut order: Vec<usize> = (0..systems).collect();
+            if round % 2 == 1 {
+                order.reverse();
+            }
+            let mut turns = BTreeMap::new();
+            for system in order {
+                self.env.interrupt.check()?;
+                let of = format!("{} of {rounds}", round + 1);
+                let what = format!("{}, {}, turn {of}", self.name(system), unseen.cell.id.test);
+                self.env.progress.update(&format!("a longer look at {what}"));
+                let turn = self.long_turn(system, &unseen.cell, round, turn_s);
+                let turn = turn.with_context(|| format!("`{}`", self.name(system)))?;
+                turns.insert(system, SoakTurn { instance, ..turn });
+            }
+            for (system, turn) in turns {
+                unseen.soaks.get_mut(system).context("no such system")?.turns.push(turn);
+            }
+            let kept = unseen.soaks.iter().enumerate();
+            let kept = kept.map(|(system, soak)| CellSoak {
+                system,
+                cell: unseen.cell.id,
+                soak: soak.clone(),
+            });
+            self.recorder.soaks(&kept.collect::<Vec<_>>())?;
+        }
+        Ok(())
+    }
+
+    /// A turn of a system. It is no turn if the user asks to stop meanwhile.
+    fn long_turn(
+        &mut self,
+        system: usize,
+        cell: &PlannedCell,
+        round: u32,
+        turn_s: f64,
+    ) -> Result<SoakTurn> {
+        let stop = self.env.interrupt.stop();
+        let started_ms = now_ms();
+        let turn = self.thawed(system, |study| {
+            let clients: &mut Clients =
+                study.clients.get_mut(&system).context("its clients are not connected")?;
+            let turn = clients.long_turn(cell, round, turn_s, stop);
+            study.remove_binary_logs(system);
+            turn
+        })?;
+        self.env.interrupt.check()?;
+        Ok(SoakTurn { started_ms, ..turn })
+    }
+}
+
+/// The judged cells to look at for longer. `is_left_out` says which systems are not compared.
+fn wanted(judged: &[CellJudgement], is_left_out: impl Fn(usize) -> bool) -> Vec<&CellJudgement> {
+    let compared = judged.iter().filter(|it| !is_left_out(it.system));
+    let is_of = |it: &&CellJudgement, verdicts: &[Verdict]| verdicts.contains(&it.verdict);
+    let changed: Vec<&CellJudgement> = compared
+        .clone()
+        .filter(|it| is_of(it, &[Verdict::Faster, Verdict::Slower, Verdict::Uneven]))
+        .collect();
+    let is_open = compared.clone().all(|it| is_of(&it, &[Verdict::Undecided]));
+    if !changed.is_empty() || !is_open {
+        return changed;
+    }
+    let suspicion = |it: &CellJudgement| {
+        let change = it.rqps.map_or(0.0, |rqps| rqps.value.ln().abs());
+        (it.beyond_threshold.unwrap_or(0.0), change)
+    };
+    let mut suspects: Vec<&CellJudgement> = compared.filter(|it| it.rqps.is_some()).collect();
+    suspects.sort_by(|one, other| {
+        let ((a, b), (c, d)) = (suspicion(other), suspicion(one));
+        a.total_cmp(&c).then(b.total_cmp(&d))
+    });
+    suspects.truncate(SUSPECTS);
+    suspects
+}

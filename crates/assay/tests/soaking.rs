@@ -1,0 +1,74 @@
+//! A longer look at the tests that changed, on real servers.
+#![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
+
+mod common;
+
+use std::process::Stdio;
+
+use assay_ledger::Ledger;
+use common::Place;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+/// The general log in a table makes every statement dearer by so much that a short study calls it.
+const SYSTEMS: [&str; 3] =
+    ["compare", "mariadb@11.8", "mariadb@11.8+general_log=ON+log_output=TABLE"];
+
+/// Both systems of the only test.
+fn soaks(result: &Value) -> [&Value; 2] {
+    [0, 1].map(|cell| &result["cells"][cell]["soak"])
+}
+
+/// The turns of each system that the ledger has.
+fn turns(place: &Place) -> Vec<usize> {
+    let Ok(ledger) = Ledger::open_read_only(&place.ledger()) else { return Vec::new() };
+    let studies = ledger.studies().unwrap_or_default();
+    let soaks = studies.first().map(|study| ledger.soaks(&study.id).unwrap());
+    soaks.into_iter().flatten().map(|it| it.soak.turns.len()).collect()
+}
+
+/// An interruption keeps whole turns, and the study goes on with fresh instances.
+#[test]
+fn a_longer_look_goes_on_after_an_interruption() {
+    let place = Place::new();
+    let file = place.run().join("report.json");
+    let rest = ["--preset", "smoke", "--budget", "15s", "--tests", "point-query", "--soak", "8s"];
+    let mut command = place.command(&[&SYSTEMS[..], &rest].concat());
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    place.wait_while_measuring(&mut child, "a round", || turns(&place).iter().any(|it| *it > 0));
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(4));
+    let kept = turns(&place);
+    assert!(kept.len() == 2 && kept[0] == kept[1] && (1..4).contains(&kept[0]), "{kept:?}");
+    let output = place.run_to_end(&["resume", "latest", "-o", file.to_str().unwrap()]);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{stderr}");
+    assert!(stderr.contains("a longer look at 1 test"), "{stderr}");
+    let result: Value = serde_json::from_slice(&fs_err::read(&file).unwrap()).unwrap();
+    for soak in soaks(&result) {
+        assert_eq!((&soak["turns"], &soak["turns_planned"]), (&4.into(), &4.into()), "{soak:#}");
+        assert_eq!(soak["instances"], 2, "{soak:#}");
+        let series = soak["series"].as_array().unwrap();
+        assert!((7..=8).contains(&series.len()), "{soak:#}");
+        assert!(
+            soak["events"].as_u64().unwrap() > 0 && soak["qps"]["value"].as_f64().unwrap() > 0.0
+        );
+    }
+    let [base, other] = soaks(&result);
+    assert!(base["ratio"].is_null() && other["ratio"]["value"].is_number(), "{result:#}");
+    let text = place.run_to_end(&["report", "latest", "--verbose"]);
+    let text = String::from_utf8_lossy(&text.stdout);
+    assert!(text.contains("a longer look") && text.contains("fresh instances went on"), "{text}");
+    place.assert_nothing_left();
+}
+
+/// Turns of less than a second would have no series.
+#[test]
+fn a_longer_look_that_would_take_no_time_is_refused() {
+    let place = Place::new();
+    let words = ["compare", "mariadb@11.8", "mariadb@11.8", "--soak", "2s"];
+    let output = place.run_to_end(&words);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("--soak"), "{stderr}");
+}
