@@ -110,7 +110,7 @@ fn judge(
 ) -> Option<SoakJudgement> {
     let each = ops_per_event(mine)?;
     let rated = rated(mine)?;
-    let of_base = base.and_then(|base| self::rated(base));
+    let of_base = base.and_then(self::rated);
     let ratios = |part: &[Rated]| -> Vec<f64> {
         let of_base = of_base.as_deref().unwrap_or_default();
         let partner = |turn: &Rated| of_base.iter().find(|it| it.round == turn.round);
