@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn an_event_draws_the_same_values_again() {
-        let mut values = |sequence, attempt| {
+        let values = |sequence, attempt| {
             let mut it = draws(0);
             it.begin_event(sequence, attempt);
             let mut text = Vec::new();
