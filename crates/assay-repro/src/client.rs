@@ -96,7 +96,7 @@ fn check(finding: &Finding<'_>, program: &Program) -> Result<(), Refused> {
     if program.computes_from_results() || !program.statements().iter().all(is_sent_alone) {
         return Err(Refused::new(
             format!(
-                "the plain client cannot carry out `{}`, which computes with results or sends several statements in one \
+                "the plain client cannot carry out `{}`: it computes with results, or sends several statements in one \
                  message",
                 finding.cell.test
             ),
