@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use assay_model::{Class, Dialect, StatementMode, UserStep};
 use assay_workloads::sql::first_word;
-use assay_workloads::{Argument, Client, EventBuf, Operation, Program, push_quoted};
+use assay_workloads::{Argument, Client, EventBuf, Operation, Program, Statement, push_quoted};
 
 use crate::finding::{Finding, Refused, ReproFile};
 use crate::safe;
@@ -92,6 +92,17 @@ pub(crate) fn statements(finding: &Finding<'_>) -> Result<Statements, Refused> {
 fn check(finding: &Finding<'_>, program: &Program) -> Result<(), Refused> {
     let dialect = finding.dialect();
     program.statements().iter().try_for_each(|it| safe::check(dialect, &it.pieces.join("0")))?;
+    let is_sent_alone = |it: &Statement| it.sending.is_usual();
+    if program.computes_from_results() || !program.statements().iter().all(is_sent_alone) {
+        return Err(Refused::new(
+            format!(
+                "the plain client cannot carry out `{}`: it computes with results, or sends several statements in one \
+                 message",
+                finding.cell.test
+            ),
+            "choose another test, or send the pack of the study: `assay pack` writes it",
+        ));
+    }
     let keeping = program.statements().iter().filter(|statement| !statement.keep.is_empty());
     for statement in keeping {
         let why = kept(dialect, &statement.sql).err();
