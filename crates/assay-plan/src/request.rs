@@ -162,6 +162,7 @@ pub struct Request {
     ///
     /// Systems take long turns, so that decay and stalls show. This time is no part of `--budget`.
     #[arg(long = "soak", value_name = "TIME", value_parser = parse_budget_s, allow_hyphen_values = true)]
+    #[arg(hide_short_help = true)]
     #[serde(rename = "soak", serialize_with = "duration", skip_serializing_if = "Option::is_none")]
     pub soak_s: Option<f64>,
 
