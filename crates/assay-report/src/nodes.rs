@@ -5,7 +5,7 @@ use assay_verdict::{NodeRate, Nodes};
 use serde::Serialize;
 
 use crate::data::json::NodeRow;
-use crate::data::row::{Interval, Number};
+use crate::data::number::{Interval, Number};
 use crate::data::{csv, json};
 use crate::document::{Block, Column, Document, Heading, Row, Table, Wish};
 use crate::number::{figure, share};

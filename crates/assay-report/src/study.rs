@@ -7,7 +7,7 @@ use assay_verdict::{Judgement, SystemSummary};
 use serde::Serialize;
 
 use crate::data::json;
-use crate::data::row::Number;
+use crate::data::number::Number;
 use crate::document::{Block, Document as Shown};
 use crate::formats::text;
 use crate::number::duration;

@@ -3,8 +3,8 @@
 //!
 //! Systems take long turns, one in each round, in the order A B, B A, A B. The rate of a turn is the median of its
 //! seconds, so that a stall does not change it; stalls are told apart. The last third of the rounds gives the steady
-//! rate and the first rounds, as many, the early one. Ratios are those of turns of the same round: what the machine does
-//! in a round meets all systems, and because their order alternates, a steady drift cancels.
+//! rate and the first rounds, as many, the early one. Ratios are those of turns of the same round: what the machine
+//! does in a round meets all systems, and because their order alternates, a steady drift cancels.
 
 use assay_model::{CellId, Estimate, Soak, SoakTurn, StudyRecord};
 
@@ -241,7 +241,7 @@ mod tests {
     /// `is_first` says whether its turn comes first in the even rounds.
     fn soaked(is_first: bool, rate: impl Fn(f64, f64) -> f64) -> Soak {
         let turn = |round: u32| {
-            let is_first = is_first == (round % 2 == 0);
+            let is_first = is_first == round.is_multiple_of(2);
             let began = SECONDS * (2 * round + u32::from(!is_first));
             let second = |at: u32| {
                 let (wall, own) = (f64::from(began + at), f64::from(SECONDS * round + at));

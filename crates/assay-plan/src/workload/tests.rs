@@ -69,7 +69,7 @@ fn read(text: &str) -> Workload {
 fn data(workload: &Workload) -> &'static UserData {
     match &workload.tests[0].definition().schema {
         Schema::User(data) => data,
-        Schema::Sbtest | Schema::Ibench(_) | Schema::Tpcc(_) => panic!("not a user's"),
+        _ => panic!("not a user's"),
     }
 }
 

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::words::word;
 use crate::data::csv;
-use crate::data::row::{Interval, Number};
+use crate::data::number::{Interval, Number};
 use crate::view::beside::{Beside, Pair};
 
 /// Raised when the shape below changes incompatibly.

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::checked::{CheckedClaim, CheckedPart};
 use super::words::{claimed, found};
-use crate::data::row::Interval;
+use crate::data::number::Interval;
 
 /// Raised when the shape below changes incompatibly.
 const SCHEMA: u32 = 1;

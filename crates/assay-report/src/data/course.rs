@@ -4,7 +4,8 @@ use assay_model::StudyRecord;
 use assay_verdict::{ActiveSecond, CellJudgement, Judgement, active_seconds};
 use serde::Serialize;
 
-use super::row::{FigureGroup, Number, system_name};
+use super::number::Number;
+use super::row::{FigureGroup, system_name};
 
 /// The seconds of a cell of a system.
 #[derive(Serialize)]

@@ -4,7 +4,8 @@ use assay_model::StudyRecord;
 use assay_verdict::{Doubt, GateCell, GateVerdict, Judgement};
 use serde::Serialize;
 
-use super::row::{Interval, Number, system_name};
+use super::number::{Interval, Number};
+use super::row::system_name;
 use crate::view::gate::why;
 use crate::view::study::JudgedStudy;
 

@@ -11,7 +11,8 @@ use serde::Serialize;
 
 use super::course::{CourseRow, courses};
 use super::gate::{GateRow, gate};
-use super::row::{CellRow, Number, system_name};
+use super::number::Number;
+use super::row::{CellRow, system_name};
 use super::steps::{CrossoverRow, LineRow, StepRow};
 use crate::view::caveats::detectable;
 use crate::view::findings::Topic;

@@ -5,6 +5,7 @@ pub(crate) mod csv;
 pub(crate) mod fields;
 pub(crate) mod gate;
 pub(crate) mod json;
+pub(crate) mod number;
 pub(crate) mod row;
 mod soak;
 mod steps;

@@ -3,54 +3,18 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use assay_model::{CountVerdict, Estimate, Experiment, Statements, StudyRecord, Verdict};
+use assay_model::{CountVerdict, Experiment, Statements, StudyRecord, Verdict};
 use assay_verdict::{
     Cause, CellJudgement, Changed, CountJudgement, CounterChange, Figure, FunctionChange,
     LATENCIES, Latency, PER_OP, PerOp, ProfileChange, StepSummary, Term, TimeChange, Wait, soak,
 };
 use serde::{Serialize, Serializer};
 
+use super::number::{Interval, Number};
 use super::soak::SoakRow;
-use crate::number::Digits;
 use crate::view::certainty::{beyond_threshold, same_within};
 use crate::view::counts::{FunctionLine, lines};
 use crate::view::undecided::why;
-
-/// A finite number, or null. Whole numbers stay exact.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Number(pub(crate) Option<f64>);
-
-impl From<f64> for Number {
-    fn from(value: f64) -> Self {
-        Self(Some(value))
-    }
-}
-
-impl Serialize for Number {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.0.and_then(Digits::of) {
-            // Whole numbers without a fraction, as people write them.
-            Some(Digits::Whole(value)) => serializer.serialize_i64(value),
-            Some(Digits::Fraction(value)) => serializer.serialize_f64(value),
-            None => serializer.serialize_none(),
-        }
-    }
-}
-
-#[derive(Serialize)]
-pub(crate) struct Interval {
-    value: Number,
-    low: Number,
-    high: Number,
-}
-
-impl From<Estimate> for Interval {
-    fn from(estimate: Estimate) -> Self {
-        // A bound has no known value.
-        let value = Some(estimate.value).filter(|_| !estimate.is_bound());
-        Self { value: Number(value), low: estimate.low.into(), high: estimate.high.into() }
-    }
-}
 
 /// The result for one system in one cell.
 #[derive(Serialize)]

@@ -3,7 +3,7 @@
 use assay_verdict::SoakJudgement;
 use serde::Serialize;
 
-use super::row::{Interval, Number};
+use super::number::{Interval, Number};
 
 /// A longer look at a system in a cell.
 #[derive(Serialize)]

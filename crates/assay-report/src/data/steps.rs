@@ -4,7 +4,8 @@ use assay_model::{CellId, StudyRecord};
 use assay_verdict::{Crossover, LineSummary, MainStep, Step};
 use serde::Serialize;
 
-use super::row::{Interval, Number, system_name};
+use super::number::{Interval, Number};
+use super::row::system_name;
 
 /// The cell of a row.
 #[derive(Serialize)]

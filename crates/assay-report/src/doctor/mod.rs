@@ -6,7 +6,7 @@ use assay_model::{Examination, Host, Noise, Preset};
 use serde::Serialize;
 
 use crate::data::json;
-use crate::data::row::Number;
+use crate::data::number::Number;
 use crate::document::{Block, Column, Document as Shown, Heading, Indent, Row, Table, Wish};
 use crate::number::{duration, share};
 use crate::page::{Content, Page};

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::cells::{Cell, cells, finite, value};
 use super::feed::{Fed, Feed, Made};
-use crate::data::row::Number;
+use crate::data::number::Number;
 
 pub(super) static FEED: Feed = Feed {
     word: "bmf",

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::cells::{Cell, cells, finite, value};
 use super::feed::{Fed, Feed, Made};
-use crate::data::row::Number;
+use crate::data::number::Number;
 use crate::number::Digits;
 use crate::words::rfc3339;
 

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::words::{Trend, all};
 use crate::data::csv;
-use crate::data::row::{Interval, Number};
+use crate::data::number::{Interval, Number};
 use crate::words::rfc3339;
 
 /// Raised when the shape below changes incompatibly.

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::watched::{Watched, WatchedChange, WatchedLine};
-use crate::data::row::{Interval, Number};
+use crate::data::number::{Interval, Number};
 
 /// Raised when the shape below changes incompatibly.
 const SCHEMA: u32 = 1;

@@ -215,7 +215,7 @@ fn measure(participants: &[Participant], env: &Environment, recorder: &mut Recor
     let mut outlook = OutlookText::default();
     if recorder.study().experiment != Experiment::Counted {
         env.progress.note(&outlook.write(recorder, aging_s));
-        let told = soaking::forecast(recorder.study(), participants.len());
+        let told = outlook::of_longer_looks(recorder.study(), participants.len());
         told.iter().for_each(|told| env.progress.note(told));
     }
     let mut driver = Driver::new(recorder.record(), recorder.record().into());

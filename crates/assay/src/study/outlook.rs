@@ -1,6 +1,7 @@
 //! Says how long a study takes and what it can decide.
 
 use assay_model::Study;
+use assay_options::duration_text;
 use assay_plan::{Needs, Outlook};
 use assay_study::forecast;
 
@@ -44,6 +45,17 @@ impl OutlookText {
         }
         text
     }
+}
+
+/// How long a longer look takes, told before the study begins; `None` if there will be none.
+pub(super) fn of_longer_looks(study: &Study, systems: usize) -> Option<String> {
+    let length_s = assay_plan::request_of(study)?.soak_s?;
+    Some(format!(
+        "after the study, each test that changed is looked at for longer: {} on each of {systems} systems, {} in all; \
+         this is no part of the budget",
+        duration_text(length_s),
+        duration_text(length_s * systems as f64),
+    ))
 }
 
 #[cfg(test)]

@@ -36,17 +36,6 @@ impl Unseen {
     }
 }
 
-/// How long a longer look takes, told before the study begins; `None` if there will be none.
-pub(super) fn forecast(study: &Study, systems: usize) -> Option<String> {
-    let length_s = assay_plan::request_of(study)?.soak_s?;
-    Some(format!(
-        "after the study, each test that changed is looked at for longer: {} on each of {systems} systems, {} in all; \
-         this is no part of the budget",
-        duration_text(length_s),
-        duration_text(length_s * systems as f64),
-    ))
-}
-
 impl StudyExecutor<'_, '_> {
     /// Looks for longer at the tests that changed, as far as that was not done before. What prevents it is noted, and
     /// the study is as good without it.
