@@ -4,9 +4,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
-use assay_model::{
-    CellId, CellSoak, EventKind, PlannedCell, Soak, SoakTurn, Study, Verdict, counted,
-};
+use assay_model::{CellId, CellSoak, EventKind, PlannedCell, Soak, SoakTurn, Verdict, counted};
 use assay_options::duration_text;
 use assay_study::Phase;
 use assay_verdict::{CellJudgement, soak_rounds};
