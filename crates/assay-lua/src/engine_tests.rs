@@ -202,6 +202,10 @@ fn older_scripts_have_plain_functions_and_options_as_globals() {
     // Its second file does not exist.
     let missing = engine.err().unwrap().to_string();
     assert!(missing.contains("script_common.lua` cannot be used"), "{missing}");
+    // A password would be kept in the ledger.
+    let password = [("mysql-password", "secret")];
+    let refused = read("function event() end", &password).err().unwrap();
+    assert!(matches!(refused, Error::OptionOfSysbench { .. }), "{refused}");
     let place = place(
         "pathtest = string.match(test, '(.*/)') or ''
          dofile(pathtest .. 'common.lua')

@@ -10,6 +10,7 @@ use mlua::chunk::ChunkMode;
 use mlua::{Function, Lua, LuaString, Table};
 
 use crate::error::{Error, NEEDS_FILES};
+use crate::options::of_sysbench;
 use crate::sources::{Source, Sources};
 
 /// Most bytes of what a script prints that are kept.
@@ -51,6 +52,8 @@ pub(crate) fn host(lua: &Lua, shared: &Shared) -> mlua::Result<Table> {
         Ok(())
     };
     table.set("say", lua.create_function(say)?)?;
+    let is_of_sysbench = |_: &Lua, name: String| Ok(of_sysbench(&name).is_some());
+    table.set("is_of_sysbench", lua.create_function(is_of_sysbench)?)?;
     let sources = Rc::clone(&shared.sources);
     let module =
         move |lua: &Lua, name: String| compile(lua, &sources.module(&name).map_err(outside)?);

@@ -387,6 +387,9 @@ local function take_options(given)
     if declared == nil then
         for _, pair in pairs(given) do
             local value = pair[2]
+            if host.is_of_sysbench(pair[1]) then
+                return "unknown", pair[1], {}
+            end
             _G[key_of(pair[1])] = tonumber(value) or value
             opt[key_of(pair[1])] = tonumber(value) or value
         end

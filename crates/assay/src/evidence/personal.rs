@@ -90,6 +90,8 @@ impl Places {
         configs.for_each(|file| places.path(file));
         let named = request.workload.iter().map(|it| NamedFile::of(it));
         named.filter(|it| !it.is_of_pgbench()).for_each(|it| places.path(it.path));
+        let scripts = record.study.cells.iter().filter_map(|cell| cell.id.test.lua());
+        scripts.flat_map(|script| &script.files).for_each(|file| places.path(&file.path));
         for table in record.study.user_data().into_iter().flat_map(|data| &data.tables) {
             match &table.rows {
                 UserRows::Csv { file, .. } => places.path(&file.path),
