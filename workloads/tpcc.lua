@@ -278,7 +278,7 @@ local function payment(w)
     local paid = ("c_balance = c_balance - %.2f, c_ytd_payment = c_ytd_payment + %.2f, c_payment_cnt = c_payment_cnt + 1")
         :format(amount, amount)
     if credit == "BC" then
-        local text = ask("SELECT c_data FROM customer WHERE " .. key)
+        local text = ask("SELECT c_data FROM customer WHERE " .. key .. " FOR UPDATE")
         local news = ("%d %d %d %d %d %.2f "):format(c, c_d, c_w, d, w, amount)
         send("UPDATE customer SET %s, c_data = '%s' WHERE %s", paid, (news .. text):sub(1, 500), key)
     else

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use assay_wire::{Connection, Error as WireError, Param, Reply, ResultSet, StatementId};
 
 use crate::error::{Error, Result};
-use crate::run::Run;
+use crate::run::{Part, Run};
 use crate::tally::Tally;
 
 /// The longest pause before a check of whether the run was stopped.
@@ -103,6 +103,7 @@ pub struct Line<'a> {
     pub(crate) wire: &'a mut Connection,
     pub(crate) tally: &'a mut Tally,
     pub(crate) run: &'a Run,
+    pub(crate) part: &'a Part,
 }
 
 impl Line<'_> {
@@ -167,6 +168,14 @@ impl Line<'_> {
     pub(crate) fn send_pipeline(&mut self) -> Result<(), WireError> {
         let tally = &mut *self.tally;
         self.wire.send_pipeline(&mut |reply| tally.count_reply(&reply))
+    }
+
+    /// Sends nothing for some time, or until no further event may begin.
+    pub fn rest(&self, time: Duration) {
+        let end = Instant::now() + time;
+        while !self.run.is_over(self.part, Instant::now()) && Instant::now() < end {
+            std::thread::sleep(PAUSE.min(end.saturating_duration_since(Instant::now())));
+        }
     }
 
     /// Sends nothing for some time, or until the run is stopped.

@@ -79,6 +79,9 @@ pub enum Error {
         /// The reason.
         why: String,
     },
+    /// A client had no more events, although more of them were to be carried out.
+    #[error("a client has ended before all its events were carried out")]
+    EndedEarly,
     /// A script of sysbench cannot be used.
     #[error(transparent)]
     Lua(#[from] assay_lua::Error),
@@ -335,9 +338,17 @@ const WRONG: &str = "run the statement by hand: either the server is wrong, or i
 
 impl Hint for Error {
     fn hints(&self) -> Vec<String> {
-        if let Self::Lua(error) = self { error.hints() } else { self.own_hints() }
+        match self {
+            Self::Lua(error) => error.hints(),
+            Self::EndedEarly => vec![NO_EARLY_END.to_owned()],
+            _ => self.own_hints(),
+        }
     }
 }
+
+/// What to do about a script that ends.
+const NO_EARLY_END: &str =
+    "an `event` of a script that returns a value ends its client; studies need scripts that go on";
 
 impl Error {
     fn own_hints(&self) -> Vec<String> {

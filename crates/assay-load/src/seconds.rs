@@ -26,7 +26,7 @@ impl Seconds {
                 break;
             }
             let part = (end - before) / (now - before);
-            let until = of_before + (part * events.saturating_sub(of_before) as f64) as u64;
+            let until = of_before + (part * events.saturating_sub(of_before) as f64).round() as u64;
             self.counts.push(until.saturating_sub(self.counted));
             self.counted = until;
         }

@@ -355,7 +355,7 @@ impl Session {
         let mut watchdog = Watchdog::new(measured.bound, stall_limit, monitor, Instant::now());
         let (mut warm_end, mut last_end, mut failure) = (None, None, None);
         let mut ended = Ended::default();
-        let mut is_cut = false;
+        let (mut is_cut, mut is_early) = (false, false);
         // Wait for every client before returning an error, so that none is left running.
         for (number, before) in before.into_iter().enumerate() {
             let (tallies, ends) = self.wait_for(number, &run, &mut watchdog, &mut is_cut)?;
@@ -369,6 +369,7 @@ impl Session {
                     warm_end = warm_end.max(ends.warm);
                     last_end = last_end.max(Some(ends.measured));
                     ended.cut_off += u32::from(is_cut && is_short);
+                    is_early |= is_short && !is_cut && !run.is_stopped();
                 }
                 // A monitored run keeps what was done, even if a server fell silent before it was cut off.
                 Err(error)
@@ -386,6 +387,10 @@ impl Session {
         let _ = watchdog.look(Instant::now(), live::total(&self.gauges));
         if let Some(failure) = failure {
             return Err(failure);
+        }
+        // The systems of a study would not do the same work.
+        if is_early && !is_monitored {
+            return Err(Error::EndedEarly);
         }
         let since_start = |part: Option<&Part>, end: Option<Instant>| {
             part.zip(end).map_or(Duration::ZERO, |(part, end)| part.since_start(end))

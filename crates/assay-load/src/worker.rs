@@ -216,7 +216,7 @@ impl Worker {
         }
         let mut attempt = 0;
         loop {
-            let mut line = Line { wire: &mut self.wire, tally: &mut *tally, run };
+            let mut line = Line { wire: &mut self.wire, tally: &mut *tally, run, part };
             match self.actor.event(EventNumber { sequence, attempt }, &mut line) {
                 Ok(ControlFlow::Continue(())) => {
                     self.events += 1;

@@ -6,8 +6,7 @@
 
 use std::time::{Duration, Instant};
 
-use assay_lua::{Answer, Client, Engine, Setting, SqlError, Value};
-use assay_model::Distribution;
+use assay_lua::{Answer, Client, Engine, ScriptDraws, Setting, SqlError, Value};
 
 const EVENTS: u64 = 100_000;
 const ROUNDS: usize = 5;
@@ -60,7 +59,7 @@ fn main() {
         options: Vec::new(),
         connection: Vec::new(),
         seed: 1,
-        draw: Distribution::Uniform,
+        draw: ScriptDraws::default(),
         may_use_all: false,
     };
     for (name, event) in SCRIPTS {

@@ -14,12 +14,15 @@ use mlua::{
 
 use crate::error::{Error, Result};
 use crate::host::{Shared, host};
-use crate::requests::{Client, Value, carry_out};
+use crate::requests::{Client, Progress, Value, carry_out};
 use crate::setting::Setting;
 use crate::sources::Sources;
 
 /// How long a call may go on without sending a statement.
 const SILENCE_MAX: Duration = Duration::from_secs(30);
+
+/// How long the pauses of a call may be in all without a statement between them.
+const WAIT_MAX: Duration = Duration::from_secs(300);
 
 /// Instructions between two looks at the clock.
 const LOOK_EVERY: u32 = 1 << 20;
@@ -58,18 +61,36 @@ pub struct Engine {
 struct Watch {
     limit: Cell<Duration>,
     since: Cell<Option<Instant>>,
+    /// How long the script has waited since a server answered.
+    waited: Cell<Duration>,
     place: RefCell<Option<String>>,
     is_over: Cell<bool>,
 }
 
 impl Watch {
     fn new() -> Self {
-        let (since, is_over) = (Cell::default(), Cell::default());
-        Self { limit: Cell::new(SILENCE_MAX), since, place: RefCell::default(), is_over }
+        let (since, waited, is_over) = (Cell::default(), Cell::default(), Cell::default());
+        Self { limit: Cell::new(SILENCE_MAX), since, waited, place: RefCell::default(), is_over }
     }
 
     fn begin(&self) {
         self.since.set(Some(Instant::now()));
+        self.waited.set(Duration::ZERO);
+    }
+
+    /// Pauses of a script are not held against it, unless it does nothing else.
+    fn see(&self, done: Progress) {
+        match done {
+            Progress::None => {}
+            Progress::Answered => self.begin(),
+            Progress::Paused(time) => {
+                let waited = self.waited.get() + time;
+                self.waited.set(waited);
+                if waited <= WAIT_MAX {
+                    self.since.set(self.since.get().and_then(|since| since.checked_add(time)));
+                }
+            }
+        }
     }
 
     fn end(&self) {
@@ -81,18 +102,20 @@ impl Engine {
     /// Reads a script: carries out what stands outside of its functions, and takes the options. `known` has the files
     /// with which a study was planned; without them, they are learned.
     pub fn read(path: &Path, known: Option<Vec<LuaFile>>, setting: &Setting) -> Result<Self> {
-        let sources = Rc::new(Sources::of(path, known));
+        let sources = Rc::new(Sources::of(path, known, setting.may_use_all));
         let part = if setting.command == "run" { "run" } else { "prepare" };
-        let draws = Draws::new(setting.seed, part, setting.thread, setting.threads, setting.draw);
+        let draws =
+            Draws::new(setting.seed, part, setting.thread, setting.threads, setting.draw.usual);
         let shared = Shared {
             draws: Rc::new(RefCell::new(draws)),
             sources,
             said: Rc::default(),
             may_use_all: setting.may_use_all,
+            draw: setting.draw,
         };
         let watch = Rc::new(Watch::new());
         let lua = state(&watch).map_err(|error| failed(&watch, &error))?;
-        let script = shared.sources.file(path)?;
+        let script = shared.sources.script(path)?;
         let fail = |error: mlua::Error| failed(&watch, &error);
         let facts = facts(&lua, path, setting).map_err(fail)?;
         let of_host = host(&lua, &shared).map_err(fail)?;
@@ -215,8 +238,9 @@ impl Engine {
             self.lua.scope(|scope| {
                 let mut values = self.values.borrow_mut();
                 let request = scope.create_function_mut(move |lua, request: MultiValue| {
-                    let answer = carry_out(lua, client, &mut values, request);
-                    self.watch.begin();
+                    let mut done = Progress::None;
+                    let answer = carry_out(lua, client, &mut values, request, &mut done);
+                    self.watch.see(done);
                     answer
                 })?;
                 let mut arguments = argument.into_lua_multi(&self.lua)?;

@@ -2,10 +2,9 @@
 
 use std::path::PathBuf;
 
-use assay_model::Distribution;
-
 use super::*;
 use crate::requests::{Answer, SqlError};
+use crate::setting::ScriptDraws;
 
 /// Answers every query with two rows, and remembers what was sent.
 #[derive(Default)]
@@ -74,7 +73,7 @@ fn setting(options: &[(&str, &str)]) -> Setting {
         options: options.iter().map(|(name, value)| (own(name), own(value))).collect(),
         connection: vec![("mysql_db".to_owned(), "sbtest".to_owned())],
         seed: 1,
-        draw: Distribution::Special,
+        draw: ScriptDraws::default(),
         may_use_all: false,
     }
 }

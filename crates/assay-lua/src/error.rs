@@ -83,7 +83,7 @@ impl Hint for Error {
             Self::Lacks(name) if name == "event" => {
                 "`assay compare --workload` needs a script that sysbench could `run`, which has a function `event`"
             }
-            Self::Failed(message) if message.contains(NEEDS_FILES) => {
+            Self::Failed(why) | Self::File { why, .. } if why.contains(NEEDS_FILES) => {
                 "add `--allow-script-io` if you trust the script as you trust a program"
             }
             _ => return Vec::new(),

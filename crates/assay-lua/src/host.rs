@@ -11,6 +11,7 @@ use mlua::{Function, Lua, LuaString, Table};
 
 use crate::error::{Error, NEEDS_FILES};
 use crate::options::of_sysbench;
+use crate::setting::ScriptDraws;
 use crate::sources::{Source, Sources};
 
 /// Most bytes of what a script prints that are kept.
@@ -27,6 +28,7 @@ pub(crate) struct Shared {
     pub(crate) said: Rc<RefCell<String>>,
     /// Whether the script may use files anywhere, and run programs.
     pub(crate) may_use_all: bool,
+    pub(crate) draw: ScriptDraws,
 }
 
 /// Compiles a text. Compiled code is refused: a forged one could do anything.
@@ -112,8 +114,8 @@ fn add_random(lua: &Lua, table: &Table, shared: &Shared) -> mlua::Result<()> {
         ("rand_uniform", Some(Distribution::Uniform)),
         ("rand_gaussian", Some(Distribution::Gaussian)),
         ("rand_special", Some(Distribution::Special)),
-        ("rand_pareto", Some(Distribution::Pareto { h: 0.2 })),
-        ("rand_zipfian", Some(Distribution::Zipfian { s: 0.8 })),
+        ("rand_pareto", Some(Distribution::Pareto { h: shared.draw.pareto_h })),
+        ("rand_zipfian", Some(Distribution::Zipfian { s: shared.draw.zipfian_exp })),
     ];
     for (name, kind) in kinds {
         let draws = draws();

@@ -17,4 +17,4 @@ pub use engine::{Ended, Engine};
 pub use error::{Error, Result};
 pub use options::{parse_options, take_distribution};
 pub use requests::{Answer, Client, SqlError, Value};
-pub use setting::Setting;
+pub use setting::{ScriptDraws, Setting};

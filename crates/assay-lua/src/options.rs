@@ -4,7 +4,10 @@ use assay_model::Distribution;
 use mlua::Table;
 
 use crate::error::{Error, Result};
-use crate::setting::Setting;
+use crate::setting::{ScriptDraws, Setting};
+
+/// The largest parameter of a random distribution.
+const PARAMETER_MAX: f64 = 100.0;
 
 /// Options that belong to sysbench, and what does the same in assay.
 const OF_SYSBENCH: [(&str, &str); 16] = [
@@ -35,10 +38,13 @@ pub(crate) fn of_sysbench(name: &str) -> Option<&'static str> {
     OF_SYSBENCH.iter().find(|(known, _)| *known == name).map(|(_, instead)| *instead)
 }
 
-/// Reads the words after `--`: `--name=value`, or `--name` for one that is on. Names have dashes in the end.
+/// Reads options: `--name=value` or `name=value`, or `--name` for one that is on. Names have dashes in the end.
 pub fn parse_options(words: &[String]) -> Result<Vec<(String, String)>> {
     let option = |word: &String| {
-        let option = word.strip_prefix("--").filter(|it| !it.is_empty() && !it.starts_with('='));
+        let option =
+            word.strip_prefix("--").or(Some(word).filter(|it| it.contains('=')).map(|it| &**it));
+        let is_name = |it: &&str| !it.is_empty() && !it.starts_with(['=', '-']);
+        let option = option.filter(is_name);
         let option = option.ok_or_else(|| Error::NoOption(word.clone()))?;
         let (name, value) = option.split_once('=').unwrap_or((option, "on"));
         Ok((name.replace('_', "-"), value.to_owned()))
@@ -46,17 +52,19 @@ pub fn parse_options(words: &[String]) -> Result<Vec<(String, String)>> {
     words.iter().map(option).collect()
 }
 
-/// The usual distribution of a script: the one that its options name, and else that of sysbench 1.0.20. Returns the
-/// options that are left for the script.
+/// How a script draws: as its options say, and else as in sysbench 1.0.20. Returns the options that are left for the
+/// script.
 pub fn take_distribution(
     options: Vec<(String, String)>,
-) -> Result<(Distribution, Vec<(String, String)>)> {
-    let (mut kind, mut h, mut s) = ("special".to_owned(), 0.2, 0.8);
+) -> Result<(ScriptDraws, Vec<(String, String)>)> {
+    let ScriptDraws { pareto_h: mut h, zipfian_exp: mut s, .. } = ScriptDraws::default();
+    let mut kind = "special".to_owned();
     let mut left = Vec::with_capacity(options.len());
     for (name, value) in options {
         let number = || {
             let wrong = || Error::Value { name: name.clone(), value: value.clone() };
-            value.parse::<f64>().ok().filter(|it| it.is_finite() && *it >= 0.0).ok_or_else(wrong)
+            let is_one = |it: &f64| (0.0..=PARAMETER_MAX).contains(it);
+            value.parse::<f64>().ok().filter(is_one).ok_or_else(wrong)
         };
         match name.as_str() {
             "rand-type" => kind = value,
@@ -65,15 +73,18 @@ pub fn take_distribution(
             _ => left.push((name, value)),
         }
     }
-    let draw = match kind.as_str() {
+    if !(h > 0.0 && h < 1.0) {
+        return Err(Error::Value { name: "rand-pareto-h".to_owned(), value: h.to_string() });
+    }
+    let usual = match kind.as_str() {
         "special" => Distribution::Special,
         "uniform" => Distribution::Uniform,
         "gaussian" => Distribution::Gaussian,
-        "pareto" if h > 0.0 && h < 1.0 => Distribution::Pareto { h },
+        "pareto" => Distribution::Pareto { h },
         "zipfian" => Distribution::Zipfian { s },
         _ => return Err(Error::Value { name: "rand-type".to_owned(), value: kind }),
     };
-    Ok((draw, left))
+    Ok((ScriptDraws { usual, pareto_h: h, zipfian_exp: s }, left))
 }
 
 /// Adds the values of sysbench's own options that scripts read in `sysbench.opt`.
@@ -112,7 +123,8 @@ mod tests {
             options,
             [pair("tables", "4"), pair("table-size", "10"), pair("auto-inc", "on")]
         );
-        for word in ["tables=4", "--", "--=4", "-t"] {
+        assert_eq!(of(&["tables=4"]).unwrap(), [pair("tables", "4")]);
+        for word in ["tables", "--", "--=4", "=4", "-t", "-t=4", "---t=4"] {
             assert!(of(&[word]).is_err(), "{word}");
         }
         assert_eq!(of_sysbench("mysql_host").map(|it| &it[..9]), Some("leave it "));
@@ -123,10 +135,11 @@ mod tests {
     #[test]
     fn a_script_draws_as_its_options_say() {
         let taken = |words: &[&str]| take_distribution(of(words).unwrap());
-        assert_eq!(taken(&[]).unwrap().0, Distribution::Special);
+        assert_eq!(taken(&[]).unwrap().0, ScriptDraws::default());
         let (draw, left) =
             taken(&["--rand-type=zipfian", "--rand-zipfian-exp=1", "--x=1"]).unwrap();
-        assert_eq!((draw, left.len()), (Distribution::Zipfian { s: 1.0 }, 1));
+        assert_eq!((draw.usual, left.len()), (Distribution::Zipfian { s: 1.0 }, 1));
+        assert_eq!((draw.pareto_h, draw.zipfian_exp), (0.2, 1.0));
         for words in [["--rand-type=no", "--x"], ["--rand-type=pareto", "--rand-pareto-h=1"]] {
             assert!(taken(&words).is_err());
         }

@@ -634,10 +634,18 @@ debug = {
     end,
 }
 
+-- Compiled loops could not be ended, so nothing is compiled.
+local function nothing() end
+jit = { version = jit.version, os = jit.os, arch = jit.arch, on = nothing, off = nothing, flush = nothing,
+    status = function() return false end }
+
 -- Modules -----------------------------------------------------------------------------------------------------------
 
 local loaded = package.loaded
-loaded.ffi = ffi
+loaded.ffi, loaded.jit = ffi, jit
+for _, name in pairs({ "jit.opt", "jit.util", "jit.profile", "string.buffer" }) do
+    loaded[name] = nil
+end
 loaded.io, loaded.os, loaded.debug = io, os, debug
 for _, name in pairs({ "sysbench", "sysbench.sql", "sysbench.rand", "sysbench.cmdline", "sysbench.histogram" }) do
     loaded[name] = name == "sysbench" and sysbench or sysbench[name:sub(10)] or true
@@ -785,7 +793,8 @@ local function resume()
     end
     local ok, why = coroutine.resume(runner, true)
     if not ok then
-        error(why, 0)
+        -- The loop has ended with the error, so no event can be started again.
+        error(tostring(why), 0)
     end
     return coroutine.status(runner) == "dead"
 end

@@ -91,13 +91,26 @@ const REFUSED: i64 = 2;
 /// The longest pause of a script.
 const PAUSE_MAX: Duration = Duration::from_secs(60);
 
-/// Carries out a request.
+/// What a request shows of a script's progress.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Progress {
+    /// Nothing: it failed, or asked for nothing that a server does.
+    None,
+    /// A server has answered.
+    Answered,
+    /// The script has waited.
+    Paused(Duration),
+}
+
+/// Carries out a request, and says in `done` what that shows.
 pub(crate) fn carry_out(
     lua: &Lua,
     client: &mut dyn Client,
     values: &mut Vec<Value>,
     mut request: MultiValue,
+    done: &mut Progress,
 ) -> mlua::Result<MultiValue> {
+    *done = Progress::None;
     let kind = whole(request.pop_front());
     if kind == CONNECT {
         return match client.connect() {
@@ -112,7 +125,9 @@ pub(crate) fn carry_out(
             _ => 0.0,
         };
         let time = Duration::try_from_secs_f64(us / 1e6).unwrap_or(Duration::ZERO);
-        client.pause(time.min(PAUSE_MAX));
+        let time = time.min(PAUSE_MAX);
+        client.pause(time);
+        *done = Progress::Paused(time);
         return Ok(MultiValue::new());
     }
     let connection = number(request.pop_front());
@@ -143,7 +158,10 @@ pub(crate) fn carry_out(
         _ => return Err(mlua::Error::runtime("an unknown request")),
     };
     match answer {
-        Ok(answer) => answered(lua, answer),
+        Ok(answer) => {
+            *done = Progress::Answered;
+            answered(lua, answer)
+        }
         Err(error) => refused(lua, &error),
     }
 }

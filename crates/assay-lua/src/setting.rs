@@ -2,6 +2,24 @@
 
 use assay_model::Distribution;
 
+/// The random distributions of a script.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ScriptDraws {
+    /// The one that scripts call the default.
+    pub usual: Distribution,
+    /// The parameter of all draws of a Pareto distribution.
+    pub pareto_h: f64,
+    /// The exponent of all draws of a Zipf distribution.
+    pub zipfian_exp: f64,
+}
+
+impl Default for ScriptDraws {
+    /// Those of sysbench 1.0.20.
+    fn default() -> Self {
+        Self { usual: Distribution::Special, pareto_h: 0.2, zipfian_exp: 0.8 }
+    }
+}
+
 /// What a thread of a script is told.
 #[derive(Debug, Clone)]
 pub struct Setting {
@@ -19,8 +37,8 @@ pub struct Setting {
     pub connection: Vec<(String, String)>,
     /// Seed of everything that is drawn.
     pub seed: u64,
-    /// The usual random distribution.
-    pub draw: Distribution,
+    /// How it draws.
+    pub draw: ScriptDraws,
     /// Whether the script may use files outside of its directory, and run programs.
     pub may_use_all: bool,
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use assay_model::LuaFile;
 use sha2::{Digest as _, Sha256};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, NEEDS_FILES, Result};
 
 /// Largest file, bytes.
 const BYTES_MAX: u64 = 16 << 20;
@@ -27,6 +27,8 @@ const INSTALLED: [&str; 4] = [
 pub(crate) struct Sources {
     /// The directory of the script.
     directory: PathBuf,
+    /// Whether the script may read files outside of its directory.
+    may_use_all: bool,
     /// The files with which a study was planned; `None` to learn them.
     known: Option<Vec<LuaFile>>,
     read: RefCell<Vec<LuaFile>>,
@@ -39,10 +41,10 @@ pub(crate) struct Source {
 }
 
 impl Sources {
-    pub(crate) fn of(script: &Path, known: Option<Vec<LuaFile>>) -> Self {
+    pub(crate) fn of(script: &Path, known: Option<Vec<LuaFile>>, may_use_all: bool) -> Self {
         let directory = script.parent().filter(|it| !it.as_os_str().is_empty());
         let directory = directory.unwrap_or(Path::new(".")).to_owned();
-        Self { directory, known, read: RefCell::default() }
+        Self { directory, may_use_all, known, read: RefCell::default() }
     }
 
     /// The files that were read so far.
@@ -55,10 +57,30 @@ impl Sources {
         &self.directory
     }
 
-    /// Reads a file, relative to the directory of the script unless it is there from where assay was started.
+    /// Reads the script itself, wherever it is.
+    pub(crate) fn script(&self, path: &Path) -> Result<Source> {
+        self.read(path)
+    }
+
+    /// Reads a file that the script names, relative to the directory of the script unless it is there from where assay was started.
     pub(crate) fn file(&self, path: &Path) -> Result<Source> {
         let beside = self.directory.join(path);
-        if beside.is_file() { self.read(&beside) } else { self.read(path) }
+        let found = if beside.is_file() { beside } else { path.to_owned() };
+        self.read_if_it_may(&found)
+    }
+
+    fn read_if_it_may(&self, path: &Path) -> Result<Source> {
+        let real = |path: &Path| path.canonicalize().ok();
+        let directories = std::iter::once(self.directory.as_path()).chain(INSTALLED.map(Path::new));
+        let mut directories = directories.filter_map(real);
+        let may = self.may_use_all
+            || real(path)
+                .is_none_or(|path| directories.any(|directory| path.starts_with(directory)));
+        if may {
+            return self.read(path);
+        }
+        let why = format!("the script may read nothing {NEEDS_FILES}");
+        Err(Error::File { path: path.display().to_string(), why })
     }
 
     /// Finds and reads a module: beside the script, or with sysbench.
@@ -68,7 +90,7 @@ impl Sources {
         let directories = std::iter::once(self.directory.as_path()).chain(INSTALLED.map(Path::new));
         let places = directories.flat_map(|directory| names.iter().map(|it| directory.join(it)));
         match places.into_iter().find(|place| place.is_file()) {
-            Some(place) => self.read(&place),
+            Some(place) => self.read_if_it_may(&place),
             None => Err(Error::File {
                 path: name.to_owned(),
                 why: format!(
@@ -122,14 +144,16 @@ mod tests {
         let at = |name: &str| place.path().join(name);
         fs_err::write(at("main.lua"), "").unwrap();
         fs_err::write(at("shared.lua"), "one").unwrap();
-        let sources = Sources::of(&at("main.lua"), None);
+        let sources = Sources::of(&at("main.lua"), None, false);
         assert_eq!(sources.module("shared").unwrap().text, b"one");
         assert_eq!(sources.file(Path::new("shared.lua")).unwrap().text, b"one");
         assert!(sources.module("nothing").is_err());
+        let outside = sources.file(Path::new("/etc/hosts")).err().unwrap();
+        assert!(outside.to_string().contains(NEEDS_FILES), "{outside}");
         let files = sources.files();
         assert_eq!(files.len(), 1);
         fs_err::write(at("shared.lua"), "two").unwrap();
-        let again = Sources::of(&at("main.lua"), Some(files));
+        let again = Sources::of(&at("main.lua"), Some(files), false);
         let error = again.module("shared").err().unwrap();
         assert!(error.to_string().contains("has changed"), "{error}");
     }

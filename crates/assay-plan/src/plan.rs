@@ -303,6 +303,9 @@ fn setups_of(
             }
             Ok(with_rows(&setups, script.rows()))
         }
+        Schema::Tpcc(_) if request.statements == StatementMode::Extended => Err(Error::Conflict(
+            "`--suite tpcc` prepares its statements or sends texts; `--db-ps-mode extended` is for scripts of pgbench",
+        )),
         Schema::Tpcc(tpcc) => Ok(with_rows(&setups, tpcc.rows())),
         Schema::Sbtest | Schema::Ibench(_) => Ok(setups),
     }

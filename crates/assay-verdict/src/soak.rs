@@ -155,13 +155,15 @@ fn ops_per_event(soak: &Soak) -> Option<f64> {
     (events > 0 && ops > 0.0).then_some(ops / events as f64)
 }
 
-/// The turns in which anything was done, in order; `None` if there are none.
+/// The rates of turns, in order; `None` if nothing was ever done. A turn without any event has half of one, so that a
+/// system that stood still does not look as fast as in its other turns.
 fn rated(soak: &Soak) -> Option<Vec<Rated>> {
     let each = ops_per_event(soak)?;
-    let rated = soak.turns.iter().filter_map(|turn| {
+    let rated = soak.turns.iter().map(|turn| {
         let rate = usual(&turn.seconds).filter(|usual| *usual >= EVENTS_MIN);
-        let rate = rate.unwrap_or(turn.events as f64 * 1e3 / (turn.elapsed_ms.max(1) as f64));
-        (rate > 0.0).then(|| Rated { round: turn.round, log: (rate * each).ln() })
+        let events = (turn.events as f64).max(0.5);
+        let rate = rate.unwrap_or(events * 1e3 / (turn.elapsed_ms.max(1) as f64));
+        Rated { round: turn.round, log: (rate * each).ln() }
     });
     Some(rated.collect::<Vec<_>>()).filter(|rated| !rated.is_empty())
 }

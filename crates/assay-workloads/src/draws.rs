@@ -11,19 +11,16 @@ use crate::random::{Stream, mix, mix_word};
 /// Ranges whose constants are kept. Those of a Zipf distribution take long to compute.
 const KEPT: usize = 16;
 
-/// Numbers of [`Draws::unique`] that an event can get without getting those of another event.
-const UNIQUE_OF_EVENT: u64 = 1 << 8;
-
 /// The random values of one client. The same seed, client and event give the same values on every system.
 #[derive(Debug, Clone)]
 pub struct Draws {
     key: u64,
     client: u32,
     clients: u32,
-    /// The place of the event among all of the client.
-    sequence: u64,
-    /// Unique numbers that the event has drawn.
-    unique: u64,
+    /// What all clients of the part have in common.
+    part: u64,
+    /// Where the unique numbers begin, once that is known, and how many this client has drawn.
+    unique: (Option<u64>, u64),
     stream: Stream,
     usual: Distribution,
     samplers: Vec<(Distribution, u32, u32, Sampler)>,
@@ -34,19 +31,16 @@ impl Draws {
     /// study, such as its load. `usual` is the distribution that [`Draws::default`] draws from.
     #[must_use]
     pub fn new(seed: u64, part: &str, client: u32, clients: u32, usual: Distribution) -> Self {
-        let key = mix(mix_word(seed, part), u64::from(client));
-        let stream = Stream::new(key);
-        let (sequence, unique, samplers) = (0, 0, Vec::new());
-        Self { key, client, clients, sequence, unique, stream, usual, samplers }
+        let part = mix_word(seed, part);
+        let key = mix(part, u64::from(client));
+        let (unique, samplers) = ((None, 0), Vec::new());
+        Self { key, client, clients, part, unique, stream: Stream::new(key), usual, samplers }
     }
 
     /// Begins an event: what is drawn from now on depends only on its numbers.
     pub fn begin_event(&mut self, sequence: u64, attempt: u32) {
-        // An event that is started again must not repeat the unique numbers that it has used.
-        if attempt == 0 {
-            self.unique = 0;
-        }
-        self.sequence = sequence;
+        // The clients begin with events of the same number, and other sessions with other ones.
+        self.unique.0.get_or_insert_with(|| mix(self.part, sequence));
         self.stream = Stream::new(mix(mix(self.key, sequence), u64::from(attempt)));
     }
 
@@ -88,14 +82,15 @@ impl Draws {
         (self.stream.below(1 << 32) << 32) | self.stream.below(1 << 32)
     }
 
-    /// A number of 32 bits that no other event and no other client gets, as long as all of them together draw no more
-    /// than there are, and an event draws at most 256. The numbers are in no order.
+    /// A number of 32 bits that no other client of the session has got and this one has not either, until there are no
+    /// more. The numbers are in no order. Those of two sessions, or of the load and a session, begin at places that have
+    /// nothing to do with each other, so they meet only where they are many.
     pub fn unique(&mut self) -> u32 {
-        let of_client = self.sequence.wrapping_mul(UNIQUE_OF_EVENT).wrapping_add(self.unique);
-        self.unique += 1;
+        let begin = *self.unique.0.get_or_insert_with(|| mix(self.part, u64::MAX));
         let clients = u64::from(self.clients.max(1));
-        let number = of_client.wrapping_mul(clients).wrapping_add(u64::from(self.client));
-        scattered(number as u32)
+        let number = self.unique.1.wrapping_mul(clients).wrapping_add(u64::from(self.client));
+        self.unique.1 += 1;
+        scattered((begin as u32).wrapping_add(number as u32))
     }
 
     /// Appends a template, in which each `#` becomes a random digit and each `@` a random small letter.
@@ -158,15 +153,18 @@ mod tests {
     }
 
     #[test]
-    fn unique_numbers_are_unique_among_clients_events_and_attempts() {
+    fn unique_numbers_are_unique_among_clients_events_and_slices() {
         let mut seen = BTreeSet::new();
         for client in 0..2 {
             let mut it = draws(client);
-            for sequence in 0..500 {
-                for attempt in 0..2 {
-                    it.begin_event(sequence, attempt);
-                    for _ in 0..10 {
-                        assert!(seen.insert(it.unique()));
+            for slice in 0..3 {
+                for event in 0..200 {
+                    for attempt in 0..2 {
+                        // As a study numbers the events of its slices.
+                        it.begin_event((slice << 27) + event, attempt);
+                        for _ in 0..10 {
+                            assert!(seen.insert(it.unique()));
+                        }
                     }
                 }
             }

@@ -110,7 +110,7 @@ impl Actor for LuaActor {
             Ok(Ended::Done) => Ok(ControlFlow::Continue(())),
             Ok(Ended::NoMore) => Ok(ControlFlow::Break(())),
             Ok(Ended::Again(code)) => Err(Refused::Again(code)),
-            Err(error) => Err(match self.kept.take_failed() {
+            Err(error) => Err(match self.kept.cause_of(&error) {
                 Some((sql, source)) => Refused::Statement { sql, source },
                 None => Refused::Failed(Box::new(error.into())),
             }),
@@ -119,6 +119,7 @@ impl Actor for LuaActor {
 
     fn give_up(&mut self, wire: &mut Connection) -> Result<(), WireError> {
         // A script may have ended the transaction itself; a second `ROLLBACK` does no harm.
+        self.kept.roll_back_own();
         wire.execute_text(b"ROLLBACK").map(drop)
     }
 
@@ -134,10 +135,18 @@ impl Actor for LuaActor {
     }
 }
 
+/// How the interface of scripts begins its messages on statements.
+const OF_STATEMENT: &str = "SQL error, errno = ";
+
 impl Kept {
+    /// The statement for which a script has failed, and why, if it has not caught that error.
+    fn cause_of(&mut self, error: &assay_lua::Error) -> Option<(Vec<u8>, WireError)> {
+        self.take_failed().filter(|_| error.to_string().contains(OF_STATEMENT))
+    }
+
     /// An error of a script, or that of the statement for which the script has failed.
     pub(super) fn error_of(&mut self, error: assay_lua::Error) -> Error {
-        match self.take_failed() {
+        match self.cause_of(&error) {
             Some((sql, cause)) => Error::query(&sql, cause),
             None => error.into(),
         }

@@ -42,7 +42,7 @@ pub(super) struct Kept {
 /// A connection of the script.
 struct Slot {
     link: Link,
-    statements: Vec<Option<Prepared>>,
+    statements: Vec<Prepared>,
 }
 
 enum Link {
@@ -56,6 +56,8 @@ enum Link {
 /// A statement that the script has prepared.
 struct Prepared {
     sql: Vec<u8>,
+    /// Whether the script has closed it. The server keeps it for the next time.
+    is_closed: bool,
     /// Where its parameters are.
     marks: Vec<Range<usize>>,
     sent: Sent,
@@ -101,8 +103,21 @@ impl Kept {
         self.failed.take()
     }
 
+    /// Lends the client for a call.
     pub(super) fn lend<'k, 'c>(&'k mut self, wire: Wire<'k, 'c>) -> Lent<'k, 'c> {
+        self.failed = None;
         Lent { kept: self, wire }
+    }
+
+    /// Ends transactions on connections that the script has opened beside that of the client.
+    pub(super) fn roll_back_own(&mut self) {
+        for slot in &mut self.connections {
+            if let Link::Own(own) = &mut slot.link
+                && own.execute_text(b"ROLLBACK").is_err()
+            {
+                slot.link = Link::Closed;
+            }
+        }
     }
 
     fn refused(&mut self, sql: &[u8], error: WireError) -> SqlError {
@@ -182,7 +197,12 @@ impl Client for Lent<'_, '_> {
 
     fn disconnect(&mut self, connection: usize) {
         if let Some(slot) = self.kept.connections.get_mut(connection) {
-            // The client's own stays open, and is not used any more.
+            // The client's own stays open, and is not used any more. Its locks would be in the way of others.
+            if matches!(slot.link, Link::OfClient)
+                && let Some(wire) = link(&mut slot.link, &mut self.wire)
+            {
+                let _ = wire.execute_text(b"ROLLBACK");
+            }
             *slot = Slot { link: Link::Closed, statements: Vec::new() };
         }
     }
@@ -234,8 +254,13 @@ impl Client for Lent<'_, '_> {
         let Ok(text) = std::str::from_utf8(sql) else {
             return Err(usage("a statement that is prepared must be UTF-8"));
         };
+        let again = |it: &Prepared| it.is_closed && it.sql == sql;
+        if let Some(number) = slot.statements.iter().position(again) {
+            slot.statements.iter_mut().skip(number).take(1).for_each(|it| it.is_closed = false);
+            return Ok(number);
+        }
         if slot.statements.len() == STATEMENTS {
-            return Err(usage(&format!("a script may prepare {STATEMENTS} statements")));
+            return Err(usage(&format!("a script may prepare {STATEMENTS} different statements")));
         }
         let marks = marks(text, *dialect, |rest| rest.starts_with('?').then_some(1));
         let sent = match *mode {
@@ -244,7 +269,7 @@ impl Client for Lent<'_, '_> {
             StatementMode::Text | StatementMode::Extended => Sent::Text,
         };
         let has_parameters = !marks.is_empty();
-        slot.statements.push(Some(Prepared { sql: sql.to_vec(), marks, sent }));
+        slot.statements.push(Prepared { sql: sql.to_vec(), is_closed: false, marks, sent });
         let statement = slot.statements.len() - 1;
         if !has_parameters {
             self.send(connection, statement, &[])?;
@@ -262,7 +287,7 @@ impl Client for Lent<'_, '_> {
         let Kept { dialect, connections, text, places, .. } = &mut *self.kept;
         let slot = connections.get_mut(connection).ok_or_else(closed)?;
         let wire = link(&mut slot.link, &mut self.wire).ok_or_else(closed)?;
-        let prepared = slot.statements.get(statement).and_then(Option::as_ref);
+        let prepared = slot.statements.get(statement).filter(|it| !it.is_closed);
         let prepared = prepared.ok_or_else(|| usage("the statement is closed"))?;
         write_texts(values, text, places);
         let executed = match &prepared.sent {
@@ -298,7 +323,7 @@ impl Client for Lent<'_, '_> {
     fn close(&mut self, connection: usize, statement: usize) {
         let slot = self.kept.connections.get_mut(connection);
         if let Some(prepared) = slot.and_then(|slot| slot.statements.get_mut(statement)) {
-            *prepared = None;
+            prepared.is_closed = true;
         }
     }
 
@@ -320,7 +345,7 @@ impl Lent<'_, '_> {
     ) -> Result<(), SqlError> {
         let dialect = self.kept.dialect;
         let slot = self.kept.connections.get_mut(connection).ok_or_else(closed)?;
-        let found = slot.statements.get_mut(statement).and_then(Option::as_mut);
+        let found = slot.statements.get_mut(statement).filter(|it| !it.is_closed);
         let prepared = found.ok_or_else(|| usage("the statement is closed"))?;
         if prepared.marks.len() != values.len() {
             let message = format!(
@@ -339,7 +364,17 @@ impl Lent<'_, '_> {
             }
             Sent::As(..) | Sent::Nothing => {}
         }
-        let types: Vec<ParamType> = values.iter().map(type_of).collect();
+        let types: Vec<ParamType> = match &prepared.sent {
+            // Whatever comes next fits a type that the server infers.
+            Sent::As(_, before) => {
+                let kept = values.iter().zip(before);
+                kept.map(
+                    |(value, kind)| if fits(value, *kind) { *kind } else { ParamType::Inferred },
+                )
+                .collect()
+            }
+            Sent::Nothing | Sent::Text => values.iter().map(type_of).collect(),
+        };
         let sql = with_numbers(prepared, dialect);
         let wire = link(&mut slot.link, &mut self.wire).ok_or_else(closed)?;
         match wire.prepare(&sql, &types) {
@@ -435,7 +470,7 @@ mod tests {
 
     fn prepared(sql: &str, dialect: Dialect) -> Prepared {
         let marks = marks(sql, dialect, |rest| rest.starts_with('?').then_some(1));
-        Prepared { sql: sql.into(), marks, sent: Sent::Nothing }
+        Prepared { sql: sql.into(), is_closed: false, marks, sent: Sent::Nothing }
     }
 
     #[test]

@@ -152,10 +152,10 @@ impl Actor for TpccActor {
         }
         let (keying, thinking) = self.client.pauses(sequence, &input);
         if attempt == 0 {
-            line.pause(Duration::from_secs_f64(keying));
+            line.rest(Duration::from_secs_f64(keying));
         }
         self.carry_out(&input, line)?;
-        line.pause(Duration::from_secs_f64(thinking));
+        line.rest(Duration::from_secs_f64(thinking));
         Ok(ControlFlow::Continue(()))
     }
 

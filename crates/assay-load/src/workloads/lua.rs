@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use assay_lua::Error as LuaError;
-use assay_model::{DataSet, LuaScript};
+use assay_model::{DataSet, LuaScript, UserData};
 use assay_wire::ConnectOptions;
 
 use super::kind::{Place, Workload};
@@ -13,7 +13,9 @@ use crate::error::{Error, Result};
 use crate::fill::{LoadProgress, LoadReport};
 use crate::lua::{CONNECTIONS, lua_actors, run_command};
 use crate::share::for_whole_tables;
-use crate::user::{all_tables, read_back, read_tables_once};
+use crate::user::{
+    all_tables, connect, drop_existing, note, read_back, read_tables_once, refuse_others,
+};
 use crate::work::Work;
 
 impl Workload for LuaScript {
@@ -40,7 +42,9 @@ impl Workload for LuaScript {
     /// Only the script knows the names of its tables, so the database has to be empty, or that of an earlier load.
     fn claim(&self, place: &Place<'_>) -> Result<Option<String>> {
         let there = all_tables(place.options, place.dialect)?;
-        if there.is_empty() { Ok(None) } else { Err(Error::NotOurs(there)) }
+        let mut control = connect(place.options)?;
+        refuse_others(&mut control, place.dialect, &notes_of(self), &there)?;
+        Ok(None)
     }
 
     fn fill(
@@ -52,12 +56,21 @@ impl Workload for LuaScript {
         let start = Instant::now();
         let Place { options, dialect, seed, .. } = *place;
         if !is_ours {
-            // The study has found the database empty, so what is there now comes from its block before.
-            or_lacks(run_command(self, "cleanup", options, dialect, seed))?;
             self.claim(place)?;
+            if !all_tables(options, dialect)?.is_empty() {
+                or_lacks(run_command(self, "cleanup", options, dialect, seed))?;
+            }
+            let left = all_tables(options, dialect)?;
+            drop_existing(&mut connect(options)?, dialect, &left)?;
         }
         let bytes_sent = or_lacks(run_command(self, "prepare", options, dialect, seed))?;
         let elapsed = start.elapsed();
+        if !is_ours {
+            let mut control = connect(options)?;
+            for table in all_tables(options, dialect)? {
+                note(&mut control, dialect, &notes_of(self), &table)?;
+            }
+        }
         let content = self.content(place)?;
         Ok(LoadReport { rows: content.rows, content, bytes_sent, elapsed })
     }
@@ -79,6 +92,11 @@ impl Workload for LuaScript {
         let script = work.test.lua().ok_or_else(|| Error::Roles(work.test.name()))?;
         lua_actors(script, options, work)
     }
+}
+
+/// The workload that notes on the tables of a script name.
+fn notes_of(script: &LuaScript) -> UserData {
+    UserData { name: script.name.clone(), tables: Vec::new() }
 }
 
 /// The bytes that a command has sent; none if the script does not have it.

@@ -221,7 +221,8 @@ const PAYMENT_MYSQL: &str = "BEGIN
     v_city, v_state, v_zip, v_phone, v_since, v_limit, v_discount FROM customer
     WHERE c_w_id = p_c_w AND c_d_id = p_c_d AND c_id = v_c FOR UPDATE;
   IF v_credit = 'BC' THEN
-    SELECT c_data INTO v_data FROM customer WHERE c_w_id = p_c_w AND c_d_id = p_c_d AND c_id = v_c;
+    SELECT c_data INTO v_data FROM customer WHERE c_w_id = p_c_w AND c_d_id = p_c_d AND c_id = v_c
+      FOR UPDATE;
     UPDATE customer SET c_balance = c_balance - v_amount, c_ytd_payment = c_ytd_payment + v_amount,
       c_payment_cnt = c_payment_cnt + 1, c_data = LEFT(CONCAT(v_c, ' ', p_c_d, ' ', p_c_w, ' ', p_d, ' ', p_w, ' ',
       v_amount, ' ', v_data), 500) WHERE c_w_id = p_c_w AND c_d_id = p_c_d AND c_id = v_c;
@@ -254,7 +255,8 @@ BEGIN
     c_since, c_credit_lim, c_discount INTO v_customer FROM customer
     WHERE c_w_id = p_c_w AND c_d_id = p_c_d AND c_id = v_c FOR UPDATE;
   IF v_customer.c_credit = 'BC' THEN
-    SELECT c_data INTO v_data FROM customer WHERE c_w_id = p_c_w AND c_d_id = p_c_d AND c_id = v_c;
+    SELECT c_data INTO v_data FROM customer WHERE c_w_id = p_c_w AND c_d_id = p_c_d AND c_id = v_c
+      FOR UPDATE;
     UPDATE customer SET c_balance = c_balance - v_amount, c_ytd_payment = c_ytd_payment + v_amount,
       c_payment_cnt = c_payment_cnt + 1, c_data = LEFT(CONCAT(v_c, ' ', p_c_d, ' ', p_c_w, ' ', p_d, ' ', p_w, ' ',
       v_amount, ' ', v_data), 500) WHERE c_w_id = p_c_w AND c_d_id = p_c_d AND c_id = v_c;

@@ -105,6 +105,12 @@ fn prepare(args: &Bench, interrupt: &Interrupt, progress: &Progress) -> Result<P
     machine_lock::warn_if_measuring_near("this benchmark", &url);
     let test = test(args)?;
     assay_plan::check_variant(args.oltp.pgsql_variant, url.dialect)?;
+    if args.statements == StatementMode::Extended && (test.lua().is_some() || test.tpcc().is_some())
+    {
+        bail!(
+            "`--db-ps-mode extended` is for scripts of pgbench; `{test}` prepares its statements"
+        );
+    }
     if args.statements == StatementMode::Extended && url.dialect != Dialect::Postgres {
         bail!(
             "`--db-ps-mode extended` is for Postgres: no other server parses and executes in one message"

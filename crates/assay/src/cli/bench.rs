@@ -128,7 +128,7 @@ pub(crate) struct Bench {
     pub(crate) quiet: bool,
 
     /// Options of the script, such as `--tables=4`
-    #[arg(last = true, value_name = "SCRIPT OPTION", requires = "script")]
+    #[arg(last = true, value_name = "SCRIPT OPTION", requires = "script", hide_short_help = true)]
     pub(crate) script_options: Vec<String>,
 }
 

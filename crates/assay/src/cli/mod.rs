@@ -189,7 +189,7 @@ pub(crate) struct Compare {
 #[derive(Debug, Args)]
 pub(crate) struct ScriptWords {
     /// Options of the Lua script of `--workload`, such as `--tables=4`
-    #[arg(last = true, value_name = "SCRIPT OPTION")]
+    #[arg(last = true, value_name = "SCRIPT OPTION", hide_short_help = true)]
     words: Vec<String>,
 }
 

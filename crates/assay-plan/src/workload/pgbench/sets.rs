@@ -77,7 +77,14 @@ impl<'t> Script<'t> {
             None => terms,
             // The value before, where the branch is not taken.
             Some(when) => {
-                let before = self.known.get(name).and_then(Known::term).unwrap_or(Term::Null);
+                let before = match self.known.get(name) {
+                    None | Some(Known::Mistaken) => Term::Null,
+                    Some(known) => known.term().ok_or_else(|| {
+                        let message =
+                            format!("`{name}` has a text from `-D`, which the branch would change");
+                        Fault::at(place.clone(), message).hint("use another name in the branch")
+                    })?,
+                };
                 let head = [Term::Variable(when)].into_iter().chain(terms);
                 head.chain([before, Term::Call(Function::Case, 3)]).collect()
             }
