@@ -62,7 +62,8 @@ impl Sources {
         self.read(path)
     }
 
-    /// Reads a file that the script names, relative to the directory of the script unless it is there from where assay was started.
+    /// Reads a file that the script names, relative to the directory of the script, or to the one where assay was
+    /// started.
     pub(crate) fn file(&self, path: &Path) -> Result<Source> {
         let beside = self.directory.join(path);
         let found = if beside.is_file() { beside } else { path.to_owned() };

@@ -82,9 +82,9 @@ impl Draws {
         (self.stream.below(1 << 32) << 32) | self.stream.below(1 << 32)
     }
 
-    /// A number of 32 bits that no other client of the session has got and this one has not either, until there are no
-    /// more. The numbers are in no order. Those of two sessions, or of the load and a session, begin at places that have
-    /// nothing to do with each other, so they meet only where they are many.
+    /// A number of 32 bits that no client of the session has got, until there are no more. The numbers are in no order.
+    /// Those of two sessions, or of the load and a session, begin at places that have nothing to do with each other, so
+    /// they meet only where they are many.
     pub fn unique(&mut self) -> u32 {
         let begin = *self.unique.0.get_or_insert_with(|| mix(self.part, u64::MAX));
         let clients = u64::from(self.clients.max(1));

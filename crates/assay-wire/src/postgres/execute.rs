@@ -195,8 +195,9 @@ mod tests {
     #[test]
     fn a_statement_that_is_parsed_each_time_has_no_name() {
         let mut statement = Statement::parsed_each_time("S", &[ParamType::Inferred]).unwrap();
+        // Lengths count themselves: 4 + 1 + 2 + 2 + 4 bytes, and 4 + 1 + 1 + 2 + 2 + 6 + 2 + 2.
         let expected =
-            b"P\0\0\0\x0e\0S\0\0\x01\0\0\0\0B\0\0\0\x16\0\0\0\0\0\x01\0\0\0\x02-1\0\x01\0\x01";
+            b"P\0\0\0\x0d\0S\0\0\x01\0\0\0\0B\0\0\0\x14\0\0\0\0\0\x01\0\0\0\x02-1\0\x01\0\x01";
         for _ in 0..2 {
             let packet = statement.encode(&[Param::Int(-1)], Format::Binary).unwrap();
             assert_eq!(packet, [&expected[..], &DESCRIBE_EXECUTE_AND_SYNC].concat());
