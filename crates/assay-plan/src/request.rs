@@ -66,9 +66,11 @@ pub struct Request {
     #[arg(long, value_parser = word::<Preset>(), default_value = Preset::default().word())]
     pub preset: Preset,
 
-    /// Measure your own tables and tests: a workload file, a Lua script of sysbench, or scripts of pgbench, such as
-    /// `a.sql@3,b.sql` or the shipped `tpcb-like`
-    #[arg(long, value_name = "FILE,...", value_delimiter = ',', help_heading = WORKLOAD)]
+    /// Measure your own tables and tests, or a script of sysbench or pgbench
+    ///
+    /// It is a workload file, a Lua script of sysbench, or scripts of pgbench. The latter may have weights, such as
+    /// `a.sql@3,b.sql`; `tpcb-like`, `simple-update` and `select-only` are those that come with it.
+    #[arg(long, value_name = "FILE", value_delimiter = ',', help_heading = WORKLOAD)]
     #[arg(conflicts_with_all = ["suite", "set", "tables", "rows", "id_key", "check"])]
     #[serde(serialize_with = "one_or_more_texts")]
     pub workload: Vec<String>,
