@@ -63,8 +63,11 @@ fn facts(conditions: &Conditions) -> Vec<(&'static str, String)> {
     let took = format!("{}{of_budget}, in {runs}", study.took);
     let began = if conditions.is_reported { "Imported" } else { "Started" };
     let started = study.started.clone().unwrap_or_else(|| NONE.to_owned());
-    let workload =
-        study.workload.as_ref().map(|name| format!("{name}; rows of all tables together"));
+    let rows = match study.are_rows_guessed {
+        true => "its options tell the rows, if anything does",
+        false => "rows of all tables together",
+    };
+    let workload = study.workload.as_ref().map(|name| format!("{name}; {rows}"));
     let first = [
         ("Processor", Some(machine.processor.clone())),
         ("Memory", measured(machine.memory.clone())),

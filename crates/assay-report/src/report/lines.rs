@@ -90,7 +90,11 @@ fn study(study: &StudyFacts) -> String {
         format!("{} (clients × tables × rows)", setups.join(", ")),
     ];
     if let Some(workload) = &study.workload {
-        parts.insert(1, format!("workload {workload} (rows of all its tables together)"));
+        let rows = match study.are_rows_guessed {
+            true => "its options tell the rows, if anything does",
+            false => "rows of all its tables together",
+        };
+        parts.insert(1, format!("workload {workload} ({rows})"));
     }
     if study.id_key != IdKey::default() {
         parts.push("a secondary index on id instead of the primary key".to_owned());

@@ -75,6 +75,8 @@ pub(crate) struct StudyFacts<'a> {
     pub(crate) preset: Preset,
     /// The user's workload that was measured, or the TPC-C-like one, in words; none of other tests.
     pub(crate) workload: Option<String>,
+    /// Whether its number of rows is a guess, because a script makes them.
+    pub(crate) are_rows_guessed: bool,
     pub(crate) setups: &'a [Setup],
     pub(crate) experiment: Experiment,
     pub(crate) statements: StatementMode,
@@ -225,6 +227,7 @@ fn study_facts(record: &StudyRecord) -> StudyFacts<'_> {
         id: &study.id,
         preset: study.preset,
         workload: workload(study),
+        are_rows_guessed: matches!(study.schema(), Schema::Lua(_)),
         setups: &study.setups,
         experiment: study.experiment,
         statements: study.statements,
