@@ -329,8 +329,8 @@ pub(crate) const fn sqlstate(state: &str) -> u32 {
 }
 
 /// What to do where the tables contradict themselves.
-const INCONSISTENT: &str = "a server that loses or repeats a part of a transaction is wrong; if somebody else has \
-                            changed the tables, load them again";
+const INCONSISTENT: &str = "if somebody else has changed the tables, load them again; otherwise the server has lost \
+                            or repeated a part of a transaction";
 
 /// What to do where an answer is not what it should be.
 const WRONG: &str = "run the statement by hand: either the server is wrong, or its tables do not come from \

@@ -1,4 +1,4 @@
-//! What a thread of a script is told.
+//! Settings of one thread of a script.
 
 use assay_model::Distribution;
 
@@ -20,7 +20,7 @@ impl Default for ScriptDraws {
     }
 }
 
-/// What a thread of a script is told.
+/// Settings of one thread of a script.
 #[derive(Debug, Clone)]
 pub struct Setting {
     /// Number of the thread, from 0.

@@ -160,7 +160,7 @@ mod tests {
             for slice in 0..3 {
                 for event in 0..200 {
                     for attempt in 0..2 {
-                        // As a study numbers the events of its slices.
+                        // A study numbers the events of its slices like this.
                         it.begin_event((slice << 27) + event, attempt);
                         for _ in 0..10 {
                             assert!(seen.insert(it.unique()));

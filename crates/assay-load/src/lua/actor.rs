@@ -41,7 +41,7 @@ pub(super) struct ScriptPlace<'a> {
 }
 
 impl ScriptPlace<'_> {
-    /// What a thread of a script is told.
+    /// The settings of one thread of a script.
     pub(super) fn setting(
         &self,
         script: &LuaScript,

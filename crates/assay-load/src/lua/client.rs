@@ -46,9 +46,9 @@ struct Slot {
 }
 
 enum Link {
-    /// That of the client, which it has from the beginning.
+    /// The connection of the client, which the script gets first.
     OfClient,
-    /// One that the script has opened beside that.
+    /// A further connection, which the script has opened.
     Own(Box<Connection>),
     Closed,
 }

@@ -233,7 +233,7 @@ fn an_event_ends_the_script_is_started_again_or_fails_with_its_place() {
         let error = run(text, 1).unwrap_err().to_string();
         assert!(error.contains(expected), "{text}: {error}");
     }
-    // What is left of them.
+    // All these clients have closed their connections.
     let mut bed = bed;
     let processes = "SELECT COUNT(*) FROM information_schema.processlist WHERE command <> 'Daemon'";
     for _ in 0..600 {

@@ -93,7 +93,7 @@ fn transactions_leave_consistent_tables() {
         assert_eq!(lines, bed.number("SELECT SUM(o_ol_cnt) FROM orders"), "{product}");
         assert_eq!(filled.rows, 299_011 + lines as u64);
         assert_eq!(seen, filled.rows);
-        // The same again is an earlier load of its own, with the same content.
+        // A second load replaces the first one and has the same content.
         let again = with_place(&bed, product, |place| {
             tpcc.claim(place).unwrap();
             tpcc.fill(place, false, &mut |_| ()).unwrap()
@@ -132,7 +132,7 @@ fn transactions_leave_consistent_tables() {
     }
 }
 
-/// The same inputs leave the same tables, whoever carries out the transactions: a client, or procedures.
+/// Equal inputs leave equal tables, whether a client or procedures carry out the transactions.
 #[test]
 fn procedures_do_what_statements_do() {
     for (product, version) in PRODUCTS {
