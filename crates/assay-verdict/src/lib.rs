@@ -46,6 +46,7 @@ mod totals;
 mod trend;
 mod uneven;
 mod waits;
+mod weighted;
 mod why;
 mod work;
 
@@ -88,6 +89,7 @@ pub use trend::{
     Shift, TREND_DOUBT, TREND_VALUES_MAX, TrendLine, TrendPoint, TrendTerms, comparable, trend,
 };
 pub use waits::Wait;
+pub use weighted::{WeightedTotal, weighted_totals};
 
 /// The results of a study.
 #[derive(Debug, Clone, PartialEq)]

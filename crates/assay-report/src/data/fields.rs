@@ -205,6 +205,21 @@ const FIELDS: &[(&str, &str)] = &[
     ("crossovers[].verdict_below", "the verdict there"),
     ("crossovers[].clients_above", "the client count above it"),
     ("crossovers[].clients", "where both are equally fast, an interval"),
+    (
+        "totals[].test",
+        "mix of a workload file whose parts were measured alone too; `totals` is present only then",
+    ),
+    ("totals[].clients", "number of clients"),
+    ("totals[].tables", "number of tables"),
+    ("totals[].rows", "rows of each table"),
+    ("totals[].system", "name of the system"),
+    (
+        "totals[].time",
+        "time of its events, from the tests that measure each kind of them alone, divided by the time in the base: an \
+         interval",
+    ),
+    ("totals[].measured", "kinds of events that were measured alone in both"),
+    ("totals[].kinds", "all kinds of events"),
     ("seconds[].*", "course of a test second by second, in studies of several client counts"),
     ("gate.verdict", "`passed`, `exceeded`, `undecided` or `failed`"),
     ("gate.allow_undecided", "whether undecided tests let the gate pass"),

@@ -6,14 +6,14 @@ use assay_model::{
     AuditClass, AuditFinding, Examination, Host, Product, ShardRun, StudyRecord, System, TableForm,
     printable_json,
 };
-use assay_verdict::{GroupSummary, Judgement, NodeSummary, SystemSummary};
+use assay_verdict::{GroupSummary, Judgement, NodeSummary, SystemSummary, weighted_totals};
 use serde::Serialize;
 
 use super::course::{CourseRow, courses};
 use super::gate::{GateRow, gate};
 use super::number::Number;
 use super::row::{CellRow, system_name};
-use super::steps::{CrossoverRow, LineRow, StepRow};
+use super::steps::{CrossoverRow, LineRow, StepRow, TotalRow};
 use crate::view::caveats::detectable;
 use crate::view::findings::Topic;
 use crate::view::reasons;
@@ -39,6 +39,9 @@ struct Document<'a> {
     steps: Vec<StepRow<'a>>,
     lines: Vec<LineRow<'a>>,
     crossovers: Vec<CrossoverRow<'a>>,
+    /// What the events of mixes cost, from the tests that measure each kind of them alone.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    totals: Vec<TotalRow<'a>>,
     /// The course of every cell, if the study has several client counts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     seconds: Vec<CourseRow<'a>>,
@@ -233,6 +236,9 @@ pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> String {
         steps: judgement.steps.iter().map(|step| StepRow::new(record, step)).collect(),
         lines: judgement.lines.iter().map(|line| LineRow::new(record, line)).collect(),
         crossovers: (judgement.crossovers.iter().map(|it| CrossoverRow::new(record, it))).collect(),
+        totals: (weighted_totals(record, &judgement.cells).iter())
+            .map(|total| TotalRow::new(record, total))
+            .collect(),
         seconds: courses(record, judgement),
         gate: gate(record, judgement),
         twin: judgement.systems.iter().find_map(|summary| twin(record, judgement, summary)),

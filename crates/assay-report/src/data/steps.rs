@@ -1,7 +1,7 @@
 //! Steps, lines of versions and crossovers for scripts.
 
 use assay_model::{CellId, StudyRecord};
-use assay_verdict::{Crossover, LineSummary, MainStep, Step};
+use assay_verdict::{Crossover, LineSummary, MainStep, Step, WeightedTotal};
 use serde::Serialize;
 
 use super::number::{Interval, Number};
@@ -119,5 +119,25 @@ impl<'a> CrossoverRow<'a> {
             clients_above: many.setup.clients,
             clients: crossover.clients.into(),
         }
+    }
+}
+
+/// What the events of a mix cost in a system, from the tests that measure each kind of them alone.
+#[derive(Serialize)]
+pub(crate) struct TotalRow<'a> {
+    #[serde(flatten)]
+    mix: CellKey<'a>,
+    system: &'a str,
+    /// Time in the system, divided by the time in the base.
+    time: Interval,
+    measured: usize,
+    kinds: usize,
+}
+
+impl<'a> TotalRow<'a> {
+    pub(crate) fn new(record: &'a StudyRecord, total: &WeightedTotal) -> Self {
+        let WeightedTotal { mix, system, time, measured, kinds } = *total;
+        let system = system_name(record, system);
+        Self { mix: CellKey::new(mix), system, time: time.into(), measured, kinds }
     }
 }

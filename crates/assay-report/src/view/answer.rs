@@ -4,7 +4,7 @@ use assay_model::{Estimate, Setup, Verdict, counted};
 use assay_verdict::{CellJudgement, SystemSummary};
 
 use super::study::JudgedStudy;
-use super::{counts, reasons};
+use super::{counts, reasons, totals};
 use crate::number::figure;
 use crate::ratio::{Ratio, change_in_words, short};
 
@@ -86,7 +86,9 @@ fn answer<'a>(study: &'a JudgedStudy<'a>, summary: &SystemSummary) -> SystemAnsw
             false => format!("Against {base}: {}.", published(summary, of_base, &cells)),
             true => sentence_below_name(base, summary, instructions),
         },
-        reasons: reasons::reasons(study, summary.system),
+        reasons: totals::sentences(study, summary.system)
+            .chain(reasons::reasons(study, summary.system))
+            .collect(),
         tendency: match summary.slower.cmp(&summary.faster) {
             std::cmp::Ordering::Greater => Verdict::Slower,
             std::cmp::Ordering::Less => Verdict::Faster,

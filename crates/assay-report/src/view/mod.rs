@@ -40,6 +40,7 @@ mod step_metrics;
 pub(crate) mod steps;
 pub(crate) mod study;
 pub(crate) mod sweep;
+mod totals;
 pub(crate) mod tpcc;
 mod trouble;
 pub(crate) mod undecided;
