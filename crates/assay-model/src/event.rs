@@ -39,6 +39,13 @@ pub enum EventKind {
         /// Whether the version does by itself what the option asks of the others.
         is_as_asked: bool,
     },
+    /// The system's version does not take options of the config file of all systems.
+    ConfigLeftOut {
+        /// The options, in the order of the file.
+        options: Vec<UntakenOption>,
+    },
+    /// The sizes of config files were divided for the memory of the machine.
+    Scaled(ScaledSizes),
     /// The system refused to prepare a statement, so it is sent as text.
     Unprepared {
         /// The statement.
@@ -107,6 +114,37 @@ pub enum EventKind {
     },
 }
 
+/// An option that a version does not take.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UntakenOption {
+    /// Its name.
+    pub name: String,
+    /// The value that was asked for.
+    pub value: String,
+    /// What the server says of the value; `None` if it does not know the option.
+    pub said: Option<String>,
+}
+
+/// Sizes of config files, all divided by one number.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScaledSizes {
+    /// The number.
+    pub divisor: u64,
+    /// The options that changed.
+    pub sizes: Vec<ScaledSize>,
+}
+
+/// A size that was scaled.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScaledSize {
+    /// The option.
+    pub option: String,
+    /// Its value in the file.
+    pub from: String,
+    /// Its value in the study.
+    pub to: String,
+}
+
 /// A fact about the machine that may change between the runs of a study.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -160,6 +198,16 @@ impl fmt::Display for EventKind {
                 write!(f, "has no `{option}`: this version {instead}")?;
                 f.write_str(if *is_as_asked { ", as requested" } else { "" })
             }
+            Self::ConfigLeftOut { options } => {
+                let list: Vec<String> = options.iter().map(ToString::to_string).collect();
+                let count = counted(options.len() as u64, "option");
+                write!(f, "does not take {count} of the config file, left out: {}", list.join(", "))
+            }
+            Self::Scaled(ScaledSizes { divisor, sizes }) => {
+                let list: Vec<String> = sizes.iter().map(ToString::to_string).collect();
+                write!(f, "the sizes of the config file are divided by {divisor} on all systems")?;
+                write!(f, "{}{}", if list.is_empty() { "" } else { ": " }, list.join(", "))
+            }
             Self::Unprepared { sql } => write!(f, "cannot prepare `{sql}`: it is sent as text"),
             Self::StartedAgain { error } => {
                 write!(f, "starting the servers of a block again: {error}")
@@ -191,6 +239,20 @@ impl fmt::Display for EventKind {
             }
             Self::Reservation { what: text } => f.write_str(text),
         }
+    }
+}
+
+impl fmt::Display for UntakenOption {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, value, said } = self;
+        write!(f, "`{name}={value}`")?;
+        said.as_ref().map_or(Ok(()), |said| write!(f, " ({said})"))
+    }
+}
+
+impl fmt::Display for ScaledSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {} → {}", self.option, self.from, self.to)
     }
 }
 
@@ -233,6 +295,26 @@ mod tests {
             (changed(MachineFact::System), "resumed on system 2, began on 1"),
             (changed(MachineFact::Hypervisor), "resumed on hypervisor 2, began on 1"),
             (changed(MachineFact::FileSystem), "resumed on file system 2, began on 1"),
+            (
+                EventKind::ConfigLeftOut {
+                    options: vec![
+                        UntakenOption { name: text(), value: "1".to_owned(), said: None },
+                        UntakenOption { name: "y".to_owned(), value: text(), said: Some(text()) },
+                    ],
+                },
+                "does not take 2 options of the config file, left out: `x=1`, `y=x` (x)",
+            ),
+            (
+                EventKind::Scaled(ScaledSizes {
+                    divisor: 8,
+                    sizes: vec![ScaledSize {
+                        option: "pool".to_owned(),
+                        from: "48G".to_owned(),
+                        to: "6G".to_owned(),
+                    }],
+                }),
+                "the sizes of the config file are divided by 8 on all systems: pool: 48G → 6G",
+            ),
             (left_out(false), "has no `jit`: this version has no compiler"),
             (left_out(true), "has no `jit`: this version has no compiler, as requested"),
             (EventKind::Unprepared { sql: text() }, "cannot prepare `x`: it is sent as text"),

@@ -61,7 +61,7 @@ pub use dialect::Dialect;
 pub use distribution::Distribution;
 pub use engine::Engine;
 pub use estimate::{Estimate, Verdict};
-pub use event::{BusyProcess, EventKind, MachineFact};
+pub use event::{BusyProcess, EventKind, MachineFact, ScaledSize, ScaledSizes, UntakenOption};
 pub use examination::{
     Correlation, CpuFacts, Delays, Examination, LoadFacts, MemoryFacts, Noise, Quantiles, TurnError,
 };

@@ -75,6 +75,14 @@ pub enum Error {
         /// The reason.
         why: Refusal,
     },
+    /// A config file for all systems, or an option of one, that cannot be read.
+    #[error("`{}` cannot be read: {why}", shortened(text))]
+    CommonOption {
+        /// The text as typed.
+        text: String,
+        /// The mistake in it.
+        why: String,
+    },
     /// A number outside its range.
     #[error("`{option} {}` is out of range: {why}", shortened(value))]
     OutOfRange {

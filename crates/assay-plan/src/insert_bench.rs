@@ -162,7 +162,13 @@ pub(crate) fn plan(
         experiment: Experiment::Stepwise,
         ..study_of(request)
     };
-    Ok(Plan { systems, source: request.source.clone(), study, shard: None })
+    Ok(Plan {
+        systems,
+        source: request.source.clone(),
+        study,
+        scaled: request.scaled.clone(),
+        shard: None,
+    })
 }
 
 fn planned_cell(test: Test, setup: Setup) -> PlannedCell {

@@ -36,7 +36,10 @@ pub use assay_options::{
     duration_text, parse_budget_s, parse_clients, parse_count, parse_duration_s, parse_percent,
 };
 pub use claims::{Claim, ClaimFile, ClaimPart, read_claims};
-pub use config_file::{ConfigFault, ConfigLine, config_lines, repeated_options};
+pub use config_file::{
+    CommonOption, ConfigFault, ConfigLine, ScopedLine, common_file, common_options, config_lines,
+    lines_for, repeated_options, scaled_to, scoped_lines,
+};
 pub use document::FileError;
 pub use error::{Error, Refusal, SearchedTests};
 pub use fits::{MachineFacts, check_audit, check_memory, told_disk};
@@ -51,7 +54,7 @@ pub use participants::{Plan, PlannedSystem};
 pub use plan::{check_variant, plan, plan_of};
 pub use precision::Needs;
 pub use request::{
-    GateRequest, InsertBench, Request, SetupRequest, SystemRequest, THRESHOLD, ps_mode,
+    GateRequest, InsertBench, Request, SetupRequest, SystemRequest, THRESHOLD, parse_share, ps_mode,
 };
 pub use sequence::{Step, sequence};
 pub use shards::{Part, shard, shards};

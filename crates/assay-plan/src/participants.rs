@@ -1,9 +1,11 @@
 //! The systems of a study, read from the words of a request.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
-use assay_model::{Login, Origin, ShardRun, Study, SystemSpec};
+use assay_model::{Login, Origin, ScaledSizes, ShardRun, Study, SystemSpec};
+use assay_terms::variable;
 
+use crate::config_file::{CommonOption, common_options};
 use crate::error::Error;
 use crate::limits::{FEWER_SYSTEMS, SYSTEMS, at_most};
 use crate::request::Request;
@@ -20,6 +22,8 @@ pub struct Plan {
     pub source: Option<String>,
     /// The study, without identity and times.
     pub study: Study,
+    /// What became of the sizes of config files; `None` if nothing was to be scaled.
+    pub scaled: Option<ScaledSizes>,
     /// The shard that it is; `None` for a whole study.
     pub shard: Option<ShardRun>,
 }
@@ -31,6 +35,8 @@ pub struct PlannedSystem {
     pub name: String,
     /// The system itself.
     pub spec: SystemSpec,
+    /// The variables that a config file for all systems sets: what its version does not know is left out.
+    pub of_file: BTreeSet<String>,
     /// The base a second time, to count false alarms.
     pub is_twin: bool,
     /// The address and login of a server that runs already, with its password; `None` for a server that assay starts.
@@ -50,6 +56,8 @@ pub(crate) fn systems(
     if request.systems.len() < 2 && !is_alone {
         return Err(Error::TooFewSystems);
     }
+    let common: Vec<CommonOption> =
+        request.config_options.iter().map(|it| CommonOption::read(it)).collect::<Result<_, _>>()?;
     let mut systems: Vec<PlannedSystem> = Vec::with_capacity(request.systems.len() + 1);
     let mut taken = HashSet::new();
     for asked in &request.systems {
@@ -66,7 +74,10 @@ pub(crate) fn systems(
         let runs = matches!(spec.origin, Origin::Url(_));
         let url = runs.then(|| parse_url(&asked.words)).transpose()?;
         let login = repository_login(&asked.words);
-        systems.push(PlannedSystem { name, spec, is_twin: false, url, login });
+        let of_files = if runs { Vec::new() } else { common_options(&common, &spec) };
+        let of_file = of_files.iter().map(|(option, _)| variable(option)).collect();
+        spec.overrides.splice(0..0, of_files);
+        systems.push(PlannedSystem { name, spec, of_file, is_twin: false, url, login });
     }
     // A server that runs already cannot take part twice.
     let by_preset = twin_by_preset && systems.first().is_some_and(|base| base.url.is_none());

@@ -112,7 +112,13 @@ fn plan_tests(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Res
         gate: limits.transpose()?,
         ..study_of(request)
     };
-    Ok(Plan { systems, source: request.source.clone(), study, shard: None })
+    Ok(Plan {
+        systems,
+        source: request.source.clone(),
+        study,
+        scaled: request.scaled.clone(),
+        shard: None,
+    })
 }
 
 /// Refuses options that conflict with the suite or the preset.

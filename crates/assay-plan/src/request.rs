@@ -6,8 +6,8 @@
 use assay_model::limits::ibench::{INDEXES, PARTITIONS, QUERY_S, TRANSACTION_S};
 use assay_model::limits::user::SCALE;
 use assay_model::{
-    COUNT_THRESHOLD, Counting, CpuPlacement, IdKey, Preset, Profiling, StatementMode, Suite, Test,
-    TestSet, Words as _,
+    COUNT_THRESHOLD, Counting, CpuPlacement, IdKey, Preset, Profiling, ScaledSizes, StatementMode,
+    Suite, Test, TestSet, Words as _,
 };
 use assay_options::{
     client_counts, count, duration_text, parse_budget_s, parse_duration_s, parse_percent,
@@ -18,12 +18,14 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgAction, Args};
 use serde::{Deserialize, Serialize, Serializer};
 
+use crate::config_file::common_option;
 use crate::limits::{BLOCKS, CLIENTS, ROUNDS, ROWS, TABLES};
 use crate::workload::{ScriptOptions, script_variable};
 
 /// The headings of options in the help.
 const WORKLOAD: &str = "Workload";
 const EXPERIMENT: &str = "Experiment";
+const SERVERS: &str = "Servers";
 const TABLES_OF_BENCH: &str = "Tables";
 
 /// A study as a command or a study file asks for it; `None` where the preset decides.
@@ -216,6 +218,33 @@ pub struct Request {
     #[arg(help_heading = EXPERIMENT, hide_short_help = true)]
     pub rounds: Option<u32>,
 
+    /// Start all servers from your own `my.cnf` or `postgresql.conf`
+    ///
+    /// Where products differ: `mysql=my.cnf,postgres=postgresql.conf`. What sets a server's place or identity is left out,
+    /// and so is what a version does not know; both are listed.
+    #[arg(long, value_name = "FILE", value_delimiter = ',', help_heading = SERVERS)]
+    #[serde(serialize_with = "one_or_more_texts")]
+    pub config: Vec<String>,
+
+    /// Divide the sizes of `--config` by one number, so that the servers fit into the memory of this machine, or into a
+    /// share of it
+    #[arg(long, value_name = "PERCENT", value_parser = parse_share, hide_short_help = true)]
+    #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "100%")]
+    #[arg(help_heading = SERVERS)]
+    #[serde(serialize_with = "percent", skip_serializing_if = "Option::is_none")]
+    pub scale_memory: Option<f64>,
+
+    /// Option of a config file for all systems of a product, such as `mysql: innodb_io_capacity=300`
+    #[arg(long = "config-option", value_name = "PRODUCT: NAME=VALUE", value_parser = common_option)]
+    #[arg(hide = true, help_heading = SERVERS)]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub config_options: Vec<String>,
+
+    /// What became of the sizes of config files, until the study begins.
+    #[serde(skip)]
+    #[arg(skip)]
+    pub scaled: Option<ScaledSizes>,
+
     /// The name of the terms that servers are started on.
     #[serde(skip_serializing_if = "is_usual_terms")]
     #[arg(skip)]
@@ -276,6 +305,11 @@ pub(crate) fn usual() -> Request {
         terms: assay_terms::DEFAULT.to_owned(),
         ..Request::default()
     }
+}
+
+/// A share of the whole, which may be all of it.
+pub fn parse_share(text: &str) -> Result<f64, assay_options::Error> {
+    if text.trim() == "100%" { Ok(1.0) } else { parse_percent(text) }
 }
 
 fn is_usual_terms(name: &String) -> bool {
@@ -426,6 +460,8 @@ pub struct SystemRequest {
     pub without: Vec<String>,
     /// Server options on top of those in `words`, in order.
     pub options: Vec<(String, String)>,
+    /// The names of those of `options` that its config file had.
+    pub of_file: Vec<String>,
 }
 
 impl SystemRequest {

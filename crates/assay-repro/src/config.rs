@@ -18,6 +18,10 @@ pub(crate) fn name(side: &str, system: &System) -> String {
     }
 }
 
+/// What `initdb` of Postgres decides. Its server refuses these.
+const OF_DATA: [&str; 5] =
+    ["data_checksums", "lc_collate", "lc_ctype", "server_encoding", "wal_segment_size"];
+
 fn content(system: &System) -> String {
     let is_postgres = system.spec.product.dialect() == Dialect::Postgres;
     let mut text = format!("# {} as it was measured.\n", line(&system.name));
@@ -35,6 +39,9 @@ fn content(system: &System) -> String {
                 format!("# {name}: left out, because it may hold a password")
             }
             None => name.to_owned(),
+            Some(value) if is_postgres && OF_DATA.contains(&name) => {
+                format!("# {name} = {value}: a property of the data directory, for `initdb`")
+            }
             Some(value) if is_postgres => format!("{name} = '{}'", value.replace('\'', "''")),
             Some(value) => format!("{name} = {}", quoted(value)),
         };

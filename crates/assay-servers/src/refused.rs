@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use assay_model::Prefix;
+use assay_terms::version_number;
 use fs_err as fs;
 
 use crate::error::Error;
@@ -67,8 +68,6 @@ impl RefusedOption {
 
 /// All of these options, written `--name=value`, that a server does not know or whose values it refuses. The server
 /// reads its command line and ends, so this takes a fraction of a second for each refused option.
-///
-/// MySQL 8.0 up to 8.0.15 does not say which options it does not know until it starts.
 pub fn refused_options(
     site: &Site,
     prefix: &Prefix,
@@ -79,7 +78,7 @@ pub fn refused_options(
         return Ok(refused);
     }
     let mut sandbox = Sandbox::new(site, &unique_name(), Vec::new())?;
-    let mut known = None;
+    let mut known: Option<Option<Vec<String>>> = None;
     while let Some(fault) = first_fault(&mut sandbox, prefix, &left)? {
         let is_meant = |option: &String| match &fault {
             Fault::Unknown(unknown) => name_of(option) == unknown.replace('-', "_"),
@@ -98,7 +97,28 @@ pub fn refused_options(
         };
         refused.push(found);
     }
+    if !products::of(prefix.product)?.checks_names(version_number(&prefix.version)) {
+        let known = known.flatten().or_else(|| options_of(&mut sandbox, prefix));
+        refused.extend(unlisted(&left, &known.unwrap_or_default()));
+    }
     Ok(refused)
+}
+
+/// Options that are not in the list of those that a server knows. A server accepts any unambiguous beginning of a name.
+fn unlisted(options: &[String], known: &[String]) -> Vec<RefusedOption> {
+    let is_known = |name: &str| {
+        let switches = ["skip_", "disable_", "enable_"];
+        let plain = switches.iter().find_map(|it| name.strip_prefix(it)).unwrap_or(name);
+        known.iter().any(|it| it.starts_with(name) || it.starts_with(plain))
+    };
+    let names = options.iter().map(|option| name_of(option));
+    let unknown = names.filter(|name| !name.starts_with("loose_") && !is_known(name));
+    let refused = |name: String| {
+        let nearest = nearest(&name, known.to_vec());
+        RefusedOption { name, said: None, nearest }
+    };
+    // Without a list, nothing is known.
+    if known.is_empty() { Vec::new() } else { unknown.map(refused).collect() }
 }
 
 /// The first complaint of a server about these options, if it has one.
@@ -235,6 +255,23 @@ mod tests {
         {
             assert_eq!(fault_in(line), None, "{line}");
         }
+    }
+
+    #[test]
+    fn a_name_that_is_in_no_list_is_unknown() {
+        let known = ["innodb_buffer_pool_size", "log_bin", "skip_name_resolve"].map(str::to_owned);
+        let options = [
+            "--innodb-buffer-pool-size=1",
+            "--innodb-buffer=1",
+            "--skip-log-bin",
+            "--skip_name_resolve=1",
+            "--loose-x=1",
+            "--query-cache-size=1",
+        ];
+        let of = |known: &[String]| unlisted(&options.map(str::to_owned), known);
+        let names: Vec<String> = of(&known).into_iter().map(|it| it.name).collect();
+        assert_eq!(names, ["query_cache_size"]);
+        assert!(of(&[]).is_empty());
     }
 
     #[test]

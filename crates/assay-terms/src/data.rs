@@ -23,8 +23,21 @@ struct File {
 #[serde(deny_unknown_fields)]
 struct OptionRow {
     name: String,
+    kind: Option<Kind>,
     #[serde(default)]
     missing: Vec<Missing>,
+}
+
+/// What an option is about, if not the behaviour of a version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Kind {
+    /// Memory and logs.
+    Size,
+    /// What several servers on one machine would compete for.
+    Place,
+    /// What a study needs of every server.
+    Study,
 }
 
 #[derive(Debug, Deserialize)]
@@ -32,6 +45,8 @@ struct OptionRow {
 struct TermsRow {
     about: String,
     is_equal: bool,
+    /// The terms that options of a [`Kind`] have their values from.
+    like: Option<String>,
     log_step_mb: u64,
     log_most_mb: Option<u64>,
     pool_step_mb: u64,
@@ -102,8 +117,13 @@ fn default_terms() -> &'static Terms {
 
 fn of_row((name, row): (&'static String, &'static TermsRow), file: &'static File) -> Terms {
     let of_product = |(product, options): (&Product, &'static Vec<OptionRow>)| {
-        let asked = row.products.get(product);
-        let settings = options.iter().filter_map(|it| Some(setting(it, asked?.get(&it.name)?)));
+        let like = row.like.as_ref().and_then(|name| file.terms.get(name));
+        let value =
+            |row: &'static TermsRow, it: &OptionRow| row.products.get(product)?.get(&it.name);
+        let settings = options.iter().filter_map(|it| {
+            let of_like = || value(like?, it).filter(|_| it.kind.is_some());
+            Some(setting(it, value(row, it).or_else(of_like)?))
+        });
         (*product, settings.collect())
     };
     Terms {
@@ -150,6 +170,7 @@ mod tests {
             |it: &String| it.split('.').filter(|it| it.parse::<u32>().is_ok()).count() == 3;
         let sizes = Sizes { pool_mb: 256, log_mb: 512, connections: 256, purge_threads: 2 };
         for (name, terms) in &file.terms {
+            assert!(terms.like.iter().all(|like| file.terms.contains_key(like)), "{name}");
             assert!(name.chars().all(|it| it.is_ascii_lowercase() || it == '-'), "{name}");
             for (product, asked) in &terms.products {
                 let known: Vec<_> = file.option[product].iter().map(|it| &it.name).collect();
@@ -180,8 +201,27 @@ mod tests {
     }
 
     #[test]
+    fn shipped_terms_have_only_sizes_places_and_what_a_study_needs() {
+        let [lean, shipped] = ["lean", "shipped"].map(|name| Terms::named(name).unwrap());
+        let file: File = toml::from_str(include_str!("terms.toml")).unwrap();
+        for (product, options) in &file.option {
+            let is_marked =
+                |name: &str| options.iter().any(|it| it.name == name && it.kind.is_some());
+            let own = file.terms["shipped"].products.get(product);
+            for setting in shipped.settings(*product) {
+                let is_own = own.is_some_and(|own| own.contains_key(setting.option));
+                assert!(is_own || is_marked(setting.option), "{product} {}", setting.option);
+            }
+            for setting in lean.settings(*product).iter().filter(|it| is_marked(it.option)) {
+                let mut all = shipped.settings(*product).iter();
+                assert!(all.any(|it| it.option == setting.option), "{product} {}", setting.option);
+            }
+        }
+    }
+
+    #[test]
     fn the_default_terms_come_first() {
-        assert_eq!(Terms::names(), ["lean", "published"]);
+        assert_eq!(Terms::names(), ["lean", "published", "shipped"]);
         assert_eq!(Terms::or_default(None).name, "lean");
         assert_eq!(Terms::or_default(Some("published")).name, "published");
     }

@@ -4,7 +4,7 @@
 //! leads from one system of a line to the next. Systems of different products, engines or settings are not
 //! neighbours, and a twin is no version of its own.
 
-use assay_model::{CellId, Estimate, StudyRecord, System, Verdict};
+use assay_model::{CellId, Estimate, EventKind, StudyRecord, System, Verdict};
 
 use crate::CellJudgement;
 use crate::effect::Effect;
@@ -67,7 +67,7 @@ pub(crate) fn steps(
     samples: &Samples,
     cells: &[CellJudgement],
 ) -> (Vec<Step>, Vec<LineSummary>) {
-    let lines = lines(&record.systems, samples.base());
+    let lines = lines(&record.systems, &asked(record), samples.base());
     let pairs = pairs(&lines, samples.base());
     let (rates, decisions) = samples.compare(&pairs);
     let (base, systems) = (samples.base(), record.systems.len());
@@ -89,13 +89,14 @@ pub(crate) fn steps(
 }
 
 /// The lines that have a step other than a comparison with the base.
-fn lines(systems: &[System], base: usize) -> Vec<Vec<usize>> {
+fn lines(systems: &[System], asked: &[Options], base: usize) -> Vec<Vec<usize>> {
     let mut lines: Vec<Vec<usize>> = Vec::new();
     let versions = systems.iter().enumerate().filter(|(_, system)| !system.is_twin);
     for (index, system) in versions {
         let is_same_line = |line: &&mut Vec<usize>| {
-            let first = line.first().and_then(|&first| systems.get(first));
-            first.is_some_and(|first| is_neighbour(first, system))
+            let Some(&first) = line.first() else { return false };
+            let is_alike = systems.get(first).is_some_and(|first| is_neighbour(first, system));
+            is_alike && asked.get(first) == asked.get(index)
         };
         match lines.iter_mut().find(is_same_line) {
             Some(line) => line.push(index),
@@ -106,10 +107,29 @@ fn lines(systems: &[System], base: usize) -> Vec<Vec<usize>> {
     lines
 }
 
-/// Whether two systems differ only in their version.
+/// Whether two systems that were asked for with the same options differ only in their version.
 fn is_neighbour(one: &System, other: &System) -> bool {
     let settings = |system: &System| (system.spec.product, system.spec.engine);
-    settings(one) == settings(other) && one.spec.overrides == other.spec.overrides
+    settings(one) == settings(other)
+}
+
+/// Options with their values.
+type Options = Vec<(String, String)>;
+
+/// What was asked of each system, with what its version does not take of a config file.
+fn asked(record: &StudyRecord) -> Vec<Options> {
+    let of_system = |(index, system): (usize, &System)| {
+        let events = record.events.iter().filter(|event| event.system == Some(index));
+        let left_out = events.filter_map(|event| match &event.what {
+            EventKind::ConfigLeftOut { options } => Some(options),
+            _ => None,
+        });
+        let left_out = left_out.flatten().map(|it| (it.name.clone(), it.value.clone()));
+        let mut all: Options = system.spec.overrides.iter().cloned().chain(left_out).collect();
+        all.sort();
+        all
+    };
+    record.systems.iter().enumerate().map(of_system).collect()
 }
 
 fn neighbours(line: &[usize]) -> impl Iterator<Item = (usize, usize)> {

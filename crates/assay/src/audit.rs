@@ -15,6 +15,7 @@ use assay_wire::Connection;
 
 use crate::advice::Advised;
 use crate::cli::{Audit, Getting, ShapeWord};
+use crate::config_file;
 use crate::exit::Exit;
 use crate::machine_lock;
 use crate::progress::Progress;
@@ -36,11 +37,13 @@ pub(crate) fn run(args: &Audit, cache_dir: Option<&Path>) -> Result<Exit> {
     let progress = Progress::new(quiet);
     let env = environment(cache_dir, offline, accept_expired_index, &progress)?;
     let machine = machine_facts(&env.cache_dir)?;
-    let request = args.own.in_request(Request {
+    let request = args.config.in_request(args.own.in_request(Request {
         source: args.from.source.clone(),
         terms: args.terms.terms.clone(),
         ..Request::of_systems(&args.systems)
-    });
+    }));
+    let request = config_file::with_configs(request, Path::new(""), &[], quiet)?;
+    let request = config_file::scale(request, machine, quiet)?;
     if args.systems.len() < 2 {
         bail!(Advised::new("an audit needs at least one other system to compare with", EXAMPLE));
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use assay_ledger::{Ledger, Problem};
-use assay_model::{Conclusions, Experiment, Study, StudyRecord, Verdict, counted};
+use assay_model::{Conclusions, Experiment, Product, Study, StudyRecord, Verdict, counted};
 use assay_plan::{NamedFile, Plan, Request};
 
 use crate::advice::Advised;
@@ -96,7 +96,7 @@ pub(crate) fn run(args: &RunFile, cache_dir: Option<&Path>) -> Result<Exit> {
         ));
     }
     let request = args.instead.of(request);
-    let mut request = resolved(request, &args.study_file, args.measuring.quiet)?;
+    let mut request = resolved(request, &args.study_file, &[], args.measuring.quiet)?;
     request.source = args.from.source.clone().or(request.source);
     request.offline |= args.measuring.offline;
     request.accept_expired_index |= args.measuring.accept_expired_index;
@@ -117,13 +117,14 @@ pub(crate) fn read_study(file: &Path) -> Result<Request> {
 }
 
 /// The request of a study file with the files that it names.
-pub(crate) fn resolved(request: Request, study_file: &Path, quiet: bool) -> Result<Request> {
+pub(crate) fn resolved(
+    request: Request,
+    study_file: &Path,
+    searched: &[Product],
+    quiet: bool,
+) -> Result<Request> {
     let directory = study_file.parent().unwrap_or(Path::new(""));
-    let resolved = config_file::resolve(request, directory)?;
-    if !quiet {
-        resolved.notes.iter().for_each(|note| print(&format!("note: {note}")));
-    }
-    let mut request = resolved.request;
+    let mut request = config_file::with_configs(request, directory, searched, quiet)?;
     let beside = |path: &str| directory.join(path).display().to_string();
     request.workload = request.workload.iter().map(|it| NamedFile::of(it).at(beside)).collect();
     Ok(request)
@@ -138,9 +139,12 @@ fn from_request(
     report::check(&args.output, junit, &args.ledger)?;
     feeds::check(&args.output)?;
     stacks::check(&args.output, || Ok(request.clone()))?;
+    let request = config_file::with_configs(request, Path::new(""), &[], args.quiet)?;
     let cache_dir = paths::made_cache_dir(cache_dir)?;
+    let machine = machine_facts(&cache_dir)?;
+    let request = config_file::scale(request, machine, args.quiet)?;
     let suite = workload::suite(&request)?;
-    let plan = assay_plan::plan_of(&request, machine_facts(&cache_dir)?, suite);
+    let plan = assay_plan::plan_of(&request, machine, suite);
     let plan = plan.map_err(|error| on_disk(error, &cache_dir))?;
     let plan = match shard {
         Some(shard) => shards::narrowed(plan, shard)?,

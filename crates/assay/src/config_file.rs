@@ -5,12 +5,17 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use assay_model::SystemSpec;
-use assay_plan::{ConfigLine, Request, config_lines, parse_system, repeated_options};
+use assay_model::{Dialect, Origin, Product, ScaledSizes, SystemSpec};
+use assay_plan::{
+    CommonOption, ConfigLine, MachineFacts, Request, ScopedLine, common_file, lines_for,
+    parse_system, repeated_options, scoped_lines,
+};
+use assay_terms::{adds_up, variable};
 use fs_err as fs;
 
 use crate::advice::Advised;
 use crate::paths;
+use crate::progress::print;
 
 /// Maximum number of bytes read for one system. The files of a packaged Postgres have 30 KB.
 const SIZE_MAX: u64 = 1 << 20;
@@ -26,38 +31,42 @@ pub(crate) struct Resolved {
     pub(crate) notes: Vec<String>,
 }
 
-/// Reads the config files of the systems. Paths are relative to `directory`, that of the study file.
-pub(crate) fn resolve(mut request: Request, directory: &Path) -> Result<Resolved> {
+/// The request with what its config files say, whose paths are relative to a directory. `searched` are the products
+/// whose systems are not known yet.
+pub(crate) fn with_configs(
+    request: Request,
+    directory: &Path,
+    searched: &[Product],
+    quiet: bool,
+) -> Result<Request> {
+    let Resolved { request, notes } = resolve(request, directory, searched)?;
+    if !quiet {
+        notes.iter().for_each(|note| print(&format!("note: {note}")));
+    }
+    Ok(request)
+}
+
+/// Reads the config files of a request. Paths are relative to `directory`, that of the study file. `searched` are the
+/// products whose systems are not known yet.
+pub(crate) fn resolve(
+    mut request: Request,
+    directory: &Path,
+    searched: &[Product],
+) -> Result<Resolved> {
     let mut notes = BTreeSet::new();
+    read_common(&mut request, directory, searched, &mut notes)?;
     for system in &mut request.systems {
         let Some(config) = system.config.clone() else { continue };
         let path = directory.join(&config);
         let spec = parse_system(&system.words)?;
-        let mut left = SIZE_MAX;
         let found = paths::check_file(&path, "`config` is relative to the study file");
-        let mut missing = BTreeSet::new();
-        let lines = found
-            .map_err(Into::into)
-            .and_then(|()| lines(&spec, &path, DEPTH_MAX, &mut left, &mut missing));
-        let lines = lines.with_context(|| {
+        let read =
+            found.map_err(Into::into).and_then(|()| read(spec.product, &path, &config, &mut notes));
+        let lines = read.with_context(|| {
             let name = system.name.as_ref().unwrap_or(&system.words);
             format!("cannot read the config of system `{name}`")
         })?;
-        notes.extend(missing.into_iter().map(|path| {
-            let path = path.display();
-            format!("`{config}` includes `{path}`, which is not on this machine: left out")
-        }));
-        let left_out = lines.iter().filter_map(|line| match line {
-            ConfigLine::LeftOut(name) => Some(format!("`{name}`")),
-            _ => None,
-        });
-        let left_out: Vec<_> = left_out.collect();
-        if !left_out.is_empty() {
-            let names = left_out.join(", ");
-            notes.insert(format!(
-                "`{config}`: {names} left out, because assay controls the servers' locations and does not store secrets"
-            ));
-        }
+        let lines = lines_for(&spec, &lines);
         if !lines.iter().any(|line| matches!(line, ConfigLine::Option(..))) {
             notes.insert(format!("`{config}` has no option for {spec}"));
         }
@@ -70,15 +79,159 @@ pub(crate) fn resolve(mut request: Request, directory: &Path) -> Result<Resolved
     Ok(Resolved { request, notes: notes.into_iter().collect() })
 }
 
+/// The lines of a file with what it includes. Notes say what is left out of it.
+fn read(
+    product: Product,
+    path: &Path,
+    name: &str,
+    notes: &mut BTreeSet<String>,
+) -> Result<Vec<ScopedLine>> {
+    let (mut left, mut missing) = (SIZE_MAX, BTreeSet::new());
+    let lines = lines(product, path, DEPTH_MAX, &mut left, &mut missing)?;
+    notes.extend(missing.into_iter().map(|path| {
+        let path = path.display();
+        format!("`{name}` includes `{path}`, which is not on this machine: left out")
+    }));
+    let left_out = lines.iter().filter_map(|it| match &it.line {
+        ConfigLine::LeftOut(name) => Some(format!("`{name}`")),
+        _ => None,
+    });
+    let mut left_out: Vec<_> = left_out.collect();
+    let mut seen = BTreeSet::new();
+    left_out.retain(|name| seen.insert(name.clone()));
+    if !left_out.is_empty() {
+        notes.insert(format!(
+            "`{name}`: {} left out, because they belong to the machine of the file or may be secrets",
+            left_out.join(", ")
+        ));
+    }
+    Ok(lines)
+}
+
+/// Reads the files for all systems into the options that the request keeps of them.
+fn read_common(
+    request: &mut Request,
+    directory: &Path,
+    searched: &[Product],
+    notes: &mut BTreeSet<String>,
+) -> Result<()> {
+    let files = std::mem::take(&mut request.config);
+    if files.is_empty() {
+        return Ok(());
+    }
+    let specs = request.systems.iter().map(|system| parse_system(&system.words));
+    let specs = specs.collect::<Result<Vec<SystemSpec>, _>>()?;
+    let started = specs.iter().filter(|spec| !matches!(spec.origin, Origin::Url(_)));
+    let mut products: Vec<Product> = searched.to_vec();
+    for product in started.map(|spec| spec.product) {
+        if !products.contains(&product) {
+            products.push(product);
+        }
+    }
+    for file in &files {
+        let (product, name) = common_file(file)?;
+        let path = directory.join(name);
+        paths::check_file(
+            &path,
+            "name a `my.cnf` or `postgresql.conf`: `--config FILE`, or `--config mysql=FILE`",
+        )?;
+        for product in products_of(product, name, &products)? {
+            let lines = read(product, &path, name, notes)
+                .with_context(|| format!("cannot read `{name}` for {product}"))?;
+            let options = options_of(product, &lines);
+            if options.is_empty() {
+                let what = match product.dialect() {
+                    Dialect::MySql => {
+                        "a `my.cnf` has a group `[mysqld]` with lines `option = value`"
+                    }
+                    Dialect::Postgres => "a `postgresql.conf` has lines `option = value`",
+                };
+                bail!(Advised::new(
+                    format!("`{name}` has no option for servers of {product}"),
+                    what
+                ));
+            }
+            let plain: Vec<ConfigLine> = lines.into_iter().map(|it| it.line).collect();
+            notes.extend(repeated_options(&plain).iter().map(|it| format!("`{name}`: {it}")));
+            request.config_options.extend(options.iter().map(ToString::to_string));
+        }
+    }
+    Ok(())
+}
+
+/// The products that a file is for.
+fn products_of(named: Option<Product>, file: &str, products: &[Product]) -> Result<Vec<Product>> {
+    let told = || products.iter().map(|it| format!("`{it}`")).collect::<Vec<_>>().join(" and ");
+    if let Some(product) = named {
+        if products.contains(&product) {
+            return Ok(vec![product]);
+        }
+        let what = format!("`{file}` is for {product}, but no server of it is started");
+        let advice = match products {
+            [] => "servers that run already have a configuration of their own".to_owned(),
+            _ => format!(
+                "the systems are of {}; leave the file out, or name another product",
+                told()
+            ),
+        };
+        bail!(Advised::new(what, advice));
+    }
+    let Some(first) = products.first() else {
+        bail!(Advised::new(
+            format!("no server is started with `{file}`"),
+            "servers that run already have a configuration of their own"
+        ));
+    };
+    if products.iter().any(|product| product.dialect() != first.dialect()) {
+        let each: Vec<String> = products.iter().map(|it| format!("{it}=FILE")).collect();
+        bail!(Advised::new(
+            format!("`{file}` cannot be for all systems: they are of {}", told()),
+            format!("give each product its file: `--config {}`", each.join(","))
+        ));
+    }
+    Ok(products.to_vec())
+}
+
+/// The options of lines. Of several with the same name, the last one counts, unless they add up.
+fn options_of(product: Product, lines: &[ScopedLine]) -> Vec<CommonOption> {
+    let mut options: Vec<CommonOption> = Vec::new();
+    for ScopedLine { series, line } in lines {
+        let ConfigLine::Option(name, value) = line else { continue };
+        let is_again =
+            |it: &CommonOption| it.series == *series && variable(&it.name) == variable(name);
+        options.retain(|it| adds_up(name) || !is_again(it));
+        let (name, value) = (name.clone(), value.clone());
+        options.push(CommonOption { product, series: series.clone(), name, value });
+    }
+    options
+}
+
+/// The request with its sizes as they fit here, if it asks for that. What changes is told, unless `quiet`.
+pub(crate) fn scale(request: Request, machine: MachineFacts, quiet: bool) -> Result<Request> {
+    let scaled = assay_plan::scaled_to(&request, machine)?;
+    let Some(ScaledSizes { divisor, sizes }) = scaled.scaled.as_ref().filter(|_| !quiet) else {
+        return Ok(scaled);
+    };
+    if *divisor == 1 && sizes.is_empty() {
+        print("note: the sizes of the config file fit into the memory of this machine as they are");
+    } else {
+        print(&format!(
+            "note: the sizes of the config file are divided by {divisor} on all systems:"
+        ));
+        sizes.iter().for_each(|size| print(&format!("  {size}")));
+    }
+    Ok(scaled)
+}
+
 /// The lines of a file, with included lines in place of the includes. `left` is the number of bytes that may still be
 /// read. The file may come from another machine: what it includes and is not here is added to `missing`.
 fn lines(
-    spec: &SystemSpec,
+    product: Product,
     file: &Path,
     depth: usize,
     left: &mut u64,
     missing: &mut BTreeSet<PathBuf>,
-) -> Result<Vec<ConfigLine>> {
+) -> Result<Vec<ScopedLine>> {
     if depth == 0 {
         bail!(Advised::new(
             format!("`{}` is included {DEPTH_MAX} levels deep", file.display()),
@@ -96,15 +249,15 @@ fn lines(
             file.display()
         )
     })?;
-    let read = config_lines(spec, &text).with_context(|| file.display().to_string())?;
+    let read = scoped_lines(product, &text).with_context(|| file.display().to_string())?;
     let beside = |written: &Path| file.parent().unwrap_or(Path::new("")).join(written);
     let mut all = Vec::new();
-    for line in read {
+    for ScopedLine { series, line } in read {
         match line {
             ConfigLine::Include { path, optional } => {
                 let path = beside(&path);
                 if fs::exists(&path)? {
-                    all.extend(lines(spec, &path, depth - 1, left, missing)?);
+                    all.extend(lines(product, &path, depth - 1, left, missing)?);
                 } else if !optional {
                     missing.insert(path);
                 }
@@ -116,10 +269,10 @@ fn lines(
                     continue;
                 }
                 for path in files(&directory, extension)? {
-                    all.extend(lines(spec, &path, depth - 1, left, missing)?);
+                    all.extend(lines(product, &path, depth - 1, left, missing)?);
                 }
             }
-            line => all.push(line),
+            line => all.push(ScopedLine { series, line }),
         }
     }
     Ok(all)
@@ -162,7 +315,7 @@ mod tests {
         write("conf.d/b.cnf", "[mysqld]\nmax_heap_table_size=2\n");
         write("conf.d/a.cnf", "[mysqld]\nmax_heap_table_size=1\ntmp_table_size=1\n");
         write("conf.d/c.txt", "[mysqld]\nmax_heap_table_size=3\n");
-        let resolved = resolve(study("my.cnf"), directory.path()).unwrap();
+        let resolved = resolve(study("my.cnf"), directory.path(), &[]).unwrap();
         let options = &resolved.request.systems[1].options;
         let options: Vec<_> =
             options.iter().map(|(name, value)| format!("{name}={value}")).collect();
@@ -181,11 +334,66 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let text = "[mysqld]\nsync_binlog=1\n!includedir /etc/no-such.d/\n!include no-such.cnf\n";
         fs::write(directory.path().join("my.cnf"), text).unwrap();
-        let resolved = resolve(study("my.cnf"), directory.path()).unwrap();
+        let resolved = resolve(study("my.cnf"), directory.path(), &[]).unwrap();
         assert_eq!(resolved.request.systems[1].options.len(), 1);
         let [first, second] = resolved.notes.as_slice() else { panic!("{:?}", resolved.notes) };
         assert!(first.contains("`/etc/no-such.d/`, which is not on this machine"), "{first}");
         assert!(second.contains("no-such.cnf`, which is not on this machine"), "{second}");
+    }
+
+    fn compared(systems: &[&str], config: &[&str]) -> Request {
+        let systems: Vec<String> = systems.iter().map(|it| (*it).to_owned()).collect();
+        let config = config.iter().map(|it| (*it).to_owned()).collect();
+        Request { config, ..Request::of_systems(&systems) }
+    }
+
+    #[test]
+    fn a_file_for_all_systems_becomes_options_of_their_products() {
+        let directory = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| fs::write(directory.path().join(name), text).unwrap();
+        write(
+            "my.cnf",
+            "[mysqld]\nsync_binlog=1\nsync_binlog=2\nbinlog_ignore_db=a\nbinlog_ignore_db=b\nread_only=1\n\
+             [mysqld-5.7]\nquery_cache_size=1M\n[mariadb]\nsync_binlog=3\n",
+        );
+        write(
+            "pg.conf",
+            "work_mem = 8MB\nlc_messages = 'de_DE'\nsynchronous_standby_names = '*'\n",
+        );
+        let resolved = |systems: &[&str], config: &[&str]| {
+            resolve(compared(systems, config), directory.path(), &[])
+        };
+        let both = resolved(&["mysql@8.0", "postgres@16"], &["mysql=my.cnf", "postgres=pg.conf"]);
+        let Resolved { request, notes } = both.unwrap();
+        assert_eq!(
+            request.config_options,
+            [
+                "mysql: sync_binlog=2",
+                "mysql: binlog_ignore_db=a",
+                "mysql: binlog_ignore_db=b",
+                "mysql@5.7: query_cache_size=1M",
+                "postgres: work_mem=8MB",
+            ]
+        );
+        assert!(request.config.is_empty());
+        let notes = notes.join("\n");
+        for note in ["`read_only`", "`lc_messages`, `synchronous_standby_names`", "given 2 times"] {
+            assert!(notes.contains(note), "{notes}");
+        }
+        let family = resolved(&["mysql@8.0", "mariadb@10.11"], &["my.cnf"]).unwrap().request;
+        assert!(family.config_options.contains(&"mariadb: sync_binlog=3".to_owned()));
+        for (systems, config, told) in [
+            (["mysql@8.0", "postgres@16"], "my.cnf", "cannot be for all systems"),
+            (["mysql@8.0", "mysql@8.4"], "postgres=pg.conf", "no server of it is started"),
+            (["mysql@8.0", "mysql@8.4"], "pg.conf", "no option for servers of mysql"),
+            (["mysql@8.0", "mysql@8.4"], "none.cnf", "does not exist"),
+            (["mysql@8.0", "mysql@8.4"], "sql=my.cnf", "no product"),
+        ] {
+            let error = resolved(&systems, &[config]).unwrap_err();
+            assert!(format!("{error:#}").contains(told), "{error:#}");
+        }
+        let searched = resolve(compared(&[], &["my.cnf"]), directory.path(), &[Product::MySql]);
+        assert_eq!(searched.unwrap().request.config_options.len(), 4);
     }
 
     #[test]
@@ -201,10 +409,10 @@ mod tests {
             ("circle.cnf", "10 levels"),
             ("wrong.cnf", "line 2"),
         ] {
-            let error = format!("{:#}", resolve(study(config), directory.path()).unwrap_err());
+            let error = format!("{:#}", resolve(study(config), directory.path(), &[]).unwrap_err());
             assert!(error.contains("system `b`") && error.contains(expected), "{error}");
         }
-        let circle = resolve(study("circle.cnf"), directory.path()).unwrap_err();
+        let circle = resolve(study("circle.cnf"), directory.path(), &[]).unwrap_err();
         assert!(crate::errors::hints(&circle)[0].contains("lead back to it"));
     }
 }

@@ -1,25 +1,29 @@
 //! `assay server`: binaries and sandboxes of any version, without root.
 
+use std::collections::BTreeSet;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use assay_model::{Dialect, Prefix, Product, SystemSpec, address_without_login};
-use assay_plan::{Place, ServerUrl, repository_login, shell_quoted};
+use assay_plan::{
+    CommonOption, Place, Request, ServerUrl, common_options, repository_login, shell_quoted,
+};
 use assay_servers::{FoundServer, KeptServer, Listen, Server, Site, audit};
-use assay_terms::{Sizes, Terms};
+use assay_terms::{Sizes, Terms, variable};
 use assay_wire::Connection;
 use serde::Serialize;
 
 use crate::advice::Advised;
 use crate::cli::{Getting, ServerCommand, ServerGet, ServerStart, ServerStop, ShapeArg, ShapeWord};
+use crate::config_file;
 use crate::exit::Exit;
 use crate::open_files::{self, Demand};
 use crate::progress::{Progress, print};
 use crate::report;
 use crate::systems::{
-    Asked, DATABASE, environment, fetch_all, fetch_one, provisioner, refuse_options, sandbox_site,
-    start_on_empty,
+    Asked, DATABASE, Environment, Taken, environment, fetch_all, fetch_one, machine_facts,
+    provisioner, refuse_options, sandbox_site, start_on_empty, taken,
 };
 
 /// Redo log of a sandbox, MB.
@@ -148,7 +152,14 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
     let purge_threads = Sizes::purge_threads_of(assay_probe::host(&env.cache_dir)?.cpus);
     let sizes = Sizes { pool_mb: args.buffer_pool, log_mb: LOG_MB, connections, purge_threads };
     let terms = Terms::or_default(Some(&args.terms.terms));
-    let options = terms.render(&sizes, &prefix, spec.engine, &spec.overrides).options;
+    let (spec, of_file) = with_config(args, spec, quiet, &env)?;
+    let Taken { spec, rendered, left_out, meant } =
+        taken(&spec, &of_file, (terms, &sizes), &prefix, &site)?;
+    left_out.iter().for_each(|what| print(&format!("note: `{words}` {what}")));
+    for (name, meant) in meant {
+        print(&format!("warning: `{name}` of the config file is unknown; did you mean `{meant}`?"));
+    }
+    let options = rendered.options;
     let asked = Asked { name: &words, spec: &spec, prefix: &prefix, options: &options };
     refuse_options(&[asked], &site, &env)?;
     let port = match args.port {
@@ -191,6 +202,25 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
     let commands = commands(spec.product, &kept, server_password.as_deref());
     report::put_one(&args.getting.shape, &kept, |it| in_words(it, &commands))?;
     Ok(Exit::Done)
+}
+
+/// The system with the options of its config file, and the variables that the file sets.
+fn with_config(
+    args: &ServerStart,
+    spec: SystemSpec,
+    quiet: bool,
+    env: &Environment<'_>,
+) -> Result<(SystemSpec, BTreeSet<String>)> {
+    let terms = args.terms.terms.clone();
+    let request = Request { terms, ..Request::of_systems(std::slice::from_ref(&args.system)) };
+    let request =
+        config_file::with_configs(args.config.in_request(request), Path::new(""), &[], quiet)?;
+    let request = config_file::scale(request, machine_facts(&env.cache_dir)?, quiet)?;
+    let common = request.config_options.iter().map(|it| CommonOption::read(it));
+    let options = common_options(&common.collect::<Result<Vec<_>, _>>()?, &spec);
+    let of_file = options.iter().map(|(name, _)| variable(name)).collect();
+    let overrides = options.into_iter().chain(spec.overrides.iter().cloned()).collect();
+    Ok((SystemSpec { overrides, ..spec }, of_file))
 }
 
 /// If the port is taken or the data are not there, nothing is fetched.

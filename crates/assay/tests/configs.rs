@@ -30,13 +30,142 @@ fn run(systems: &str, config: &str) -> (Value, String) {
     (serde_json::from_slice(&output.stdout).unwrap(), stderr)
 }
 
+/// Runs a command with `config` as the file `server.conf` in its directory, `FILE` standing for its path. Returns the
+/// text on stdout and that on stderr.
+#[track_caller]
+fn with_config(command: &str, config: &str) -> (String, String) {
+    let place = Place::new();
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("server.conf");
+    fs_err::write(&file, config).unwrap();
+    let words = command.replace("FILE", &file.display().to_string());
+    let output = place.run_to_end(&words.split(' ').collect::<Vec<_>>());
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{stderr}");
+    place.assert_nothing_left();
+    (stdout, stderr)
+}
+
+const SMOKE: &str = "--preset smoke --tests point-query --rows 1000 --offline";
+
+/// Its options for data directories apply to the template, its sizes fit, and what one version lacks is left out there.
+#[test]
+fn a_my_cnf_of_production_is_for_all_systems() {
+    let _ = assay_testkit::product_prefix(Product::MySql, "8.0");
+    let config = "
+[mysqld]
+datadir = /var/lib/mysql
+read_only = 1
+innodb_page_size = 8k
+lower_case_table_names = 1
+innodb_buffer_pool_size = 480G
+innodb_io_capacity = 300
+query_cache_type = 1
+query_cache_limit = 2M
+!includedir /no/such/directory/
+";
+    let command = format!(
+        "compare mariadb@10.11 mysql@8.0 --config FILE --scale-memory --format json {SMOKE}"
+    );
+    let (stdout, stderr) = with_config(&command, config);
+    for told in [
+        "`datadir`, `read_only` left out",
+        "`/no/such/directory/`, which is not on this machine",
+        "innodb_buffer_pool_size: 480G → ",
+        "`mysql@8.0` does not take 2 options of the config file, left out: `query_cache_type=1`, `query_cache_limit=2M`",
+    ] {
+        assert!(stderr.contains(told), "{told}: {stderr}");
+    }
+    // Options that a server does not have as asked would be warned of.
+    assert!(!stderr.contains("was requested"), "{stderr}");
+    let result: Value = serde_json::from_str(&stdout).unwrap();
+    let events: Vec<&str> =
+        result["events"].as_array().unwrap().iter().filter_map(|it| it["what"].as_str()).collect();
+    assert!(events.iter().any(|it| it.contains("`query_cache_type=1`")), "{events:?}");
+    assert!(events.iter().any(|it| it.contains("are divided by")), "{events:?}");
+    let [mariadb, mysql, _] =
+        finding_of(&result, "query_cache_type", ["mariadb@10.11", "mysql@8.0"]);
+    assert_eq!([mariadb.as_str(), mysql.as_str()], ["ON", ""]);
+}
+
+#[test]
+fn a_postgresql_conf_reaches_initdb_too() {
+    let _ = assay_testkit::product_prefix(Product::Postgres, "15");
+    let config = "
+wal_segment_size = 32MB
+data_checksums = off
+server_encoding = UTF8
+work_mem = 16MB
+no_such_setting = 1
+shared_preload_libraries = 'auto_explain, no_such_library'
+synchronous_standby_names = '*'
+lc_messages = 'xx_XX.UTF-8'
+";
+    let command = format!(
+        "compare postgres@15 postgres@15+jit=on --config postgres=FILE {SMOKE} --format json"
+    );
+    let (stdout, stderr) = with_config(&command, config);
+    for told in [
+        "`synchronous_standby_names`, `lc_messages` left out",
+        "`no_such_setting=1`",
+        "`shared_preload_libraries=no_such_library` (the build does not have this library)",
+    ] {
+        assert!(stderr.contains(told), "{told}: {stderr}");
+    }
+    for setting in ["wal_segment_size", "data_checksums", "server_encoding", "work_mem"] {
+        assert!(!stderr.contains(&format!("`{setting}`")), "{stderr}");
+    }
+    let result: Value = serde_json::from_str(&stdout).unwrap();
+    assert!(result["cells"].as_array().is_some_and(|it| !it.is_empty()));
+}
+
+/// The defaults that differ are those that the servers show.
+#[test]
+fn shipped_terms_leave_each_version_its_defaults() {
+    let _ = assay_testkit::product_prefix(Product::MySql, "8.0");
+    let command = format!("compare mariadb@10.11 mysql@8.0 --terms shipped --verbose {SMOKE}");
+    let (stdout, _) = with_config(&command, "");
+    let (_, listed) = stdout.split_once("of the versions differ:").unwrap();
+    for default in ["log_bin: OFF → ON", "collation_server: latin1_swedish_ci → utf8mb4_0900_ai_ci"]
+    {
+        assert!(listed.contains(default), "{default}: {stdout}");
+    }
+    assert!(stdout.contains("each version has its own defaults"), "{stdout}");
+}
+
+#[test]
+fn a_file_that_no_server_can_read_is_an_error() {
+    let place = Place::new();
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("my.cnf");
+    fs_err::write(&file, "[mysqld]\nsync_binlog = 1\n").unwrap();
+    let file = file.display().to_string();
+    for (config, told) in [
+        (format!("postgres={file}"), "no server of it is started"),
+        (format!("oracle={file}"), "`oracle` is no product"),
+        ("no-such.cnf".to_owned(), "does not exist"),
+    ] {
+        let words = ["compare", "mysql@8.0", "mysql@8.4", "--config", &config, "--offline"];
+        let output = place.run_to_end(&words);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(2) && stderr.contains(told), "{stderr}");
+        assert!(stderr.contains("hint: ") || config.starts_with("oracle"), "{stderr}");
+    }
+}
+
 /// The values of a setting in the two systems, and its class.
 fn finding(result: &Value, setting: &str) -> [String; 3] {
+    finding_of(result, setting, ["plain", "tuned"])
+}
+
+/// The same of two systems of these names.
+fn finding_of(result: &Value, setting: &str, [one, other]: [&str; 2]) -> [String; 3] {
     let findings = result["audit"].as_array().unwrap();
     let found = findings.iter().find(|it| it["setting"] == setting);
     let found = found.unwrap_or_else(|| panic!("no `{setting}` in {findings:#?}"));
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    [text(&found["values"]["plain"]), text(&found["values"]["tuned"]), text(&found["class"])]
+    [text(&found["values"][one]), text(&found["values"][other]), text(&found["class"])]
 }
 
 #[test]

@@ -3,6 +3,9 @@
 //! Assay reads the file instead of the server. Its options are then like any others: they are kept in the ledger and
 //! audited, and none reaches into directories outside the study's.
 
+mod common;
+mod memory;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -12,6 +15,10 @@ use assay_terms::adds_up;
 use crate::request::SystemRequest;
 use crate::reserved::refusal;
 use crate::system_name::{parse_system, server_option};
+
+pub(crate) use self::common::common_option;
+pub use self::common::{CommonOption, common_file, common_options};
+pub use self::memory::scaled_to;
 
 /// A line of a config file that asks for something.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,37 +63,56 @@ impl Hint for ConfigFault {
     }
 }
 
+/// A line, and the release series that it is for; `None` if it is for all.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScopedLine {
+    /// The series, such as `8.0`.
+    pub series: Option<String>,
+    /// The line.
+    pub line: ConfigLine,
+}
+
 /// Reads the lines of a config file, in order; a later line overrides an earlier one.
 ///
 /// In a `my.cnf`, only the groups count that this server reads.
 pub fn config_lines(spec: &SystemSpec, text: &str) -> Result<Vec<ConfigLine>, ConfigFault> {
+    Ok(lines_for(spec, &scoped_lines(spec.product, text)?))
+}
+
+/// Those of the lines of a product that one of its servers reads.
+#[must_use]
+pub fn lines_for(spec: &SystemSpec, lines: &[ScopedLine]) -> Vec<ConfigLine> {
+    let is_read = |it: &&ScopedLine| it.series.as_ref().is_none_or(|it| is_of_series(spec, it));
+    lines.iter().filter(is_read).map(|it| it.line.clone()).collect()
+}
+
+/// Reads the lines of a config file that servers of a product read, in order.
+pub fn scoped_lines(product: Product, text: &str) -> Result<Vec<ScopedLine>, ConfigFault> {
     let mut found = Vec::new();
-    let dialect = spec.product.dialect();
-    let mut is_read = dialect == Dialect::Postgres;
+    let dialect = product.dialect();
+    // The series that the group of the present line is for; `None` where no server reads the group.
+    let mut group_of = (dialect == Dialect::Postgres).then_some(None);
     for (index, line) in text.lines().enumerate() {
         let line = line.trim();
         let read = match dialect {
-            Dialect::Postgres => postgres(spec.product, line),
+            Dialect::Postgres => postgres(product, line),
             Dialect::MySql => match group(line) {
                 Some(group) => {
-                    is_read = group.is_some_and(|group| reads_group(spec, group));
+                    group_of = group.and_then(|group| series_of_group(product, group));
                     group.map(|_| None).ok_or("a group is written `[name]`")
                 }
-                None => mysql(spec.product, line),
+                None => mysql(product, line),
             },
         };
-        match read.map_err(|why| ConfigFault { line: index + 1, why })? {
+        let read = read.map_err(|why| ConfigFault { line: index + 1, why })?;
+        let Some(line) = read else { continue };
+        match (&line, &group_of) {
             // Other files may have groups of their own.
-            Some(line)
-                if is_read
-                    || matches!(
-                        line,
-                        ConfigLine::Include { .. } | ConfigLine::IncludeDir { .. }
-                    ) =>
-            {
-                found.push(line);
+            (ConfigLine::Include { .. } | ConfigLine::IncludeDir { .. }, _) => {
+                found.push(ScopedLine { series: None, line });
             }
-            _ => {}
+            (_, Some(series)) => found.push(ScopedLine { series: series.clone(), line }),
+            (_, None) => {}
         }
     }
     Ok(found)
@@ -115,8 +141,9 @@ impl SystemRequest {
         for (asked, _) in in_words.iter().chain(&self.options) {
             options.retain(|(name, _)| plain(name) != plain(asked) || adds_up(name));
         }
+        let of_file = options.iter().map(|(name, _)| name.clone()).collect();
         options.extend(self.options);
-        Self { options, config: None, without: Vec::new(), ..self }
+        Self { options, config: None, without: Vec::new(), of_file, ..self }
     }
 
     /// Whether it leaves this option of its config file out.
@@ -179,15 +206,17 @@ fn group(line: &str) -> Option<Option<&str>> {
     Some(rest.split_once(']').map(|(name, _)| name.trim()))
 }
 
-/// Whether a server reads a group. Sources: the manuals' chapters on option files.
-fn reads_group(spec: &SystemSpec, group: &str) -> bool {
-    let names = spec.product.facts().config_groups;
+/// The series of the servers that read a group, which may be all; `None` if no server reads it. Sources: the manuals'
+/// chapters on option files.
+fn series_of_group(product: Product, group: &str) -> Option<Option<String>> {
+    let names = product.facts().config_groups;
+    if names.contains(&group) {
+        return Some(None);
+    }
     // `mysqld-8.0` is only for that series.
-    names.contains(&group)
-        || names.iter().any(|name| {
-            let series = group.strip_prefix(name).and_then(|rest| rest.strip_prefix('-'));
-            series.is_some_and(|series| is_of_series(spec, series))
-        })
+    let of_name = |name: &&str| group.strip_prefix(*name).and_then(|rest| rest.strip_prefix('-'));
+    let series = names.iter().find_map(of_name)?;
+    Some(Some(series.to_owned()))
 }
 
 fn is_of_series(spec: &SystemSpec, series: &str) -> bool {
@@ -309,6 +338,33 @@ fn only_comment(rest: &str) -> Result<(), &'static str> {
     if is_fine { Ok(()) } else { Err("a value of several words needs quotes") }
 }
 
+/// Options that belong to the machine of a file and its place in replication. A server alone with them would refuse
+/// every write, or wait for others with each.
+const OF_MYSQL_MACHINES: &[&str] = &[
+    "innodb_force_recovery",
+    "innodb_read_only",
+    "read_only",
+    "rpl_semi_sync_master_enabled",
+    "rpl_semi_sync_source_enabled",
+    "super_read_only",
+    "transaction_read_only",
+];
+
+/// The same of Postgres.
+const OF_POSTGRES_MACHINES: &[&str] = &[
+    "default_transaction_read_only",
+    "huge_pages",
+    "primary_conninfo",
+    "primary_slot_name",
+    "synchronous_standby_names",
+];
+
+/// Whether a setting of Postgres names a locale that `initdb` found on the machine of the file. Those of the data
+/// directory are set on purpose.
+fn is_locale(name: &str) -> bool {
+    name.starts_with("lc_") && !["lc_collate", "lc_ctype"].contains(&name)
+}
+
 /// An option of a config file. It is left out if only assay may set it, if it leads out of the study's directories, may
 /// be a secret, or names something of the machine that the file comes from.
 fn option(product: Product, name: &str, value: &str) -> Read {
@@ -320,8 +376,13 @@ fn option(product: Product, name: &str, value: &str) -> Read {
         ("log_bin", Some((_, file))) if !file.is_empty() => file.to_owned(),
         _ => value,
     };
-    let is_locale = product.dialect() == Dialect::Postgres && name.starts_with("lc_");
-    let is_left_out = refusal(product, &name, &value).is_some() || is_locale;
+    let of_machine = match product.dialect() {
+        Dialect::Postgres => OF_POSTGRES_MACHINES,
+        Dialect::MySql => OF_MYSQL_MACHINES,
+    };
+    let is_of_machine = of_machine.contains(&plain(&name))
+        || product.dialect() == Dialect::Postgres && is_locale(&name);
+    let is_left_out = refusal(product, &name, &value).is_some() || is_of_machine;
     let is_left_out = is_left_out || may_be_secret(&name);
     Ok(Some(if is_left_out { ConfigLine::LeftOut(name) } else { ConfigLine::Option(name, value) }))
 }

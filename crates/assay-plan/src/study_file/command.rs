@@ -32,7 +32,9 @@ pub(super) fn command(request: &Request) -> Option<String> {
     // On the command line a comma separates patterns.
     let mut listed = request.tests.iter().chain(&request.workload);
     let has_comma = listed.any(|it| it.contains(','));
-    if has_comma || !request.systems.iter().all(is_plain) {
+    // Recipes have what was in the files.
+    let has_files = !request.config.is_empty() || !request.config_options.is_empty();
+    if has_comma || has_files || !request.systems.iter().all(is_plain) {
         return None;
     }
     let unsaid = Request { threshold: Some(usual_threshold(request.count)), ..usual() };

@@ -90,12 +90,14 @@ impl<'de> Deserializer<'de> for Setting<'de> {
         if self.value.key == "clients" {
             return visitor.visit_seq(SeqDeserializer::new(self.clients()?.into_iter()));
         }
-        if self.value.key == "workload" && !self.value.value.is_array() {
+        if ["workload", "config"].contains(&self.value.key) && !self.value.value.is_array() {
             return visitor.visit_seq(SeqDeserializer::new(std::iter::once(self)));
         }
         let values = self.value.list(match self.value.key {
             "define" => "a list of definitions such as `[\"customers=1000\"]`",
             "workload" => "the path of a workload file, or a list of paths",
+            "config" => "the path of a config file, or a list such as `[\"mysql=my.cnf\"]`",
+            "config-options" => "a list of options such as `[\"mysql: innodb_io_capacity=300\"]`",
             "rows" => "three numbers such as `[\"10M\", \"4M\", \"400k\"]`",
             _ => "a list of patterns such as `[\"point*\", \"scan\"]`",
         })?;

@@ -37,8 +37,18 @@ pub(super) fn asked(study: &Table<'_>) -> Result<Request, Fault> {
 }
 
 /// Options that the Insert Benchmark has too.
-const OF_INSERT_BENCH: [&str; 7] =
-    ["preset", "threshold", "seed", "terms", "source", "offline", "accept-expired-index"];
+const OF_INSERT_BENCH: [&str; 10] = [
+    "preset",
+    "threshold",
+    "seed",
+    "config",
+    "scale-memory",
+    "config-options",
+    "terms",
+    "source",
+    "offline",
+    "accept-expired-index",
+];
 
 /// Refuses a suite beside tests that are no part of it.
 fn refuse_two_suites(study: &Table<'_>, request: &Request) -> Result<(), Fault> {

@@ -103,6 +103,7 @@ fn named_system(value: &Value<'_>) -> Result<(String, SystemRequest), Fault> {
         config: config.transpose()?.map(str::to_owned),
         without,
         options,
+        of_file: Vec::new(),
     };
     Ok((name.to_owned(), system))
 }

@@ -65,6 +65,7 @@ fn reads_every_key() {
         config: config.map(str::to_owned),
         without: Vec::new(),
         options,
+        of_file: Vec::new(),
     };
     let expected = Request {
         systems: vec![
@@ -328,7 +329,8 @@ fn system() -> impl Strategy<Value = SystemRequest> {
         let words = spec.to_owned();
         let Some((name, config, options)) = own else { return SystemRequest::of(&words) };
         let options = options.into_iter().collect();
-        SystemRequest { words, name: Some(name), config, without: Vec::new(), options }
+        let name = Some(name);
+        SystemRequest { words, name, config, options, ..SystemRequest::default() }
     })
 }
 

@@ -5,7 +5,7 @@ use crate::document::{Block, Caption, Cell, Column, Fold, Group, Look, Row, Sect
 use crate::number::{NONE, thousands};
 use crate::text::{Text, badge, bold, code, folded, line_end, small, time, words};
 use crate::view::Report;
-use crate::view::conditions::{Audit, Conditions, Event, SystemFacts};
+use crate::view::conditions::{Audit, Conditions, DEFAULTS_MAX, Event, SystemFacts};
 use crate::view::findings::{MergedFinding, TopicFindings};
 use crate::words::Separated as _;
 use assay_model::counted;
@@ -23,6 +23,7 @@ pub(super) fn blocks(report: &Report, wish: &Wish<'_>) -> Vec<Block<'static>> {
     let facts = facts.map(|(name, value)| (name.to_owned(), value.into())).collect();
     let mut blocks = vec![Block::Facts(facts)];
     blocks.extend(Block::section("Systems", vec![Block::Table(systems(&conditions.systems))]));
+    blocks.extend(Block::section("Defaults that differ", defaults(conditions)));
     let events = Block::ordered_list("events", conditions.events.iter().map(event));
     blocks.extend(Block::section("Events", events));
     let mut blocks = Block::place("conditions", "Conditions", "Conditions", blocks);
@@ -153,6 +154,26 @@ fn event(event: &Event) -> Text {
         .and([words(&event.what)])
 }
 
+/// The defaults that differ, with the value of each system.
+fn defaults(conditions: &Conditions) -> Vec<Block<'static>> {
+    let all = &conditions.defaults;
+    let (shown, rest) = all.split_at(all.len().min(DEFAULTS_MAX));
+    let table = |findings: &[MergedFinding], label| {
+        let rows = findings.iter().map(|it| difference(&conditions.audit, it));
+        let look = Look { class: "audit stack".to_owned(), label, ..Look::default() };
+        Block::Table(Table::new(difference_columns(&conditions.audit), rows).look(look))
+    };
+    if shown.is_empty() {
+        return Vec::new();
+    }
+    let mut blocks = vec![table(shown, "Defaults that differ")];
+    if !rest.is_empty() {
+        let label = "More defaults that differ";
+        blocks.extend(Block::folded(label, Fold::Closed, vec![table(rest, label)]));
+    }
+    blocks
+}
+
 fn audit(audit: &Audit) -> Vec<Block<'static>> {
     let mut blocks = match (audit.topics.is_empty(), audit.harmless.is_empty()) {
         (true, true) => Block::prose("", ["The systems do not differ."]),
@@ -170,17 +191,23 @@ fn audit(audit: &Audit) -> Vec<Block<'static>> {
     blocks
 }
 
-fn differences(audit: &Audit, topics: &[TopicFindings], label: &'static str) -> Table {
+fn difference_columns(audit: &Audit) -> Vec<Column> {
     let systems = audit.systems.iter().map(|(_, name)| Column::words(*name).class("name"));
     let columns = std::iter::once(Column::words("Setting")).chain(systems);
-    let columns = columns.chain([Column::words("Why")]).collect();
-    let finding = |finding: &MergedFinding| {
-        let value =
-            |(system, _): &(usize, &str)| Cell::from(code(finding.value(system).unwrap_or(NONE)));
-        let name = Cell::from(code(finding.name()));
-        let values = audit.systems.iter().map(value);
-        Row::new(std::iter::once(name).chain(values).chain([finding.why().into()]))
-    };
+    columns.chain([Column::words("Why")]).collect()
+}
+
+/// A setting with its value on each system.
+fn difference(audit: &Audit, finding: &MergedFinding) -> Row {
+    let value =
+        |(system, _): &(usize, &str)| Cell::from(code(finding.value(system).unwrap_or(NONE)));
+    let name = Cell::from(code(finding.name()));
+    let values = audit.systems.iter().map(value);
+    Row::new(std::iter::once(name).chain(values).chain([finding.why().into()]))
+}
+
+fn differences(audit: &Audit, topics: &[TopicFindings], label: &'static str) -> Table {
+    let columns = difference_columns(audit);
     let group = |topic: &TopicFindings| {
         let remedy = topic.remedy().map(|remedy| format!("Remedy: {remedy}."));
         let remedy = remedy.into_iter().flat_map(|it| [words(" "), small(it)]);
@@ -188,7 +215,7 @@ fn differences(audit: &Audit, topics: &[TopicFindings], label: &'static str) -> 
         Group {
             class: topic.class_word(),
             heading: Text::from_iter([badge(topic.class_word()), title]).and(remedy),
-            rows: topic.findings.iter().map(finding).collect(),
+            rows: topic.findings.iter().map(|it| difference(audit, it)).collect(),
             ..Group::default()
         }
     };

@@ -2,7 +2,7 @@
 
 use assay_model::{AuditClass, IdKey, StatementMode, counted};
 
-use crate::view::conditions::{Audit, Conditions, StudyFacts, SystemFacts};
+use crate::view::conditions::{Audit, Conditions, DEFAULTS_MAX, StudyFacts, SystemFacts};
 use crate::view::findings::{Topic, TopicFindings};
 
 /// A line below a heading.
@@ -36,11 +36,27 @@ pub(crate) fn conditions(conditions: &Conditions) -> Vec<Line> {
         let errors = counted(conditions.retried_errors, "retried error");
         line(format!("slices: {slices}; {servers} started; {errors}"))
     }));
+    lines.extend(defaults(conditions));
     lines.extend(audit(&conditions.audit));
     lines.extend(conditions.events.iter().map(|event| match event.system {
         Some(system) => line(format!("event: {system}: {}", event.what)),
         None => line(format!("event: {}", event.what)),
     }));
+    lines
+}
+
+/// The defaults that differ, as many of them as fit.
+fn defaults(conditions: &Conditions) -> Vec<Line> {
+    let all = &conditions.defaults;
+    if all.is_empty() {
+        return Vec::new();
+    }
+    let count = counted(all.len() as u64, "default");
+    let mut lines = vec![Line { depth: 1, text: format!("{count} of the versions differ:") }];
+    let shown = all.iter().take(DEFAULTS_MAX);
+    lines.extend(shown.map(|it| detail(format!("{}: {}", it.name(), it.values()))));
+    let rest = all.len().saturating_sub(DEFAULTS_MAX);
+    lines.extend((rest > 0).then(|| detail(format!("{rest} more, which `--format json` has"))));
     lines
 }
 

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use assay_model::{
-    DataContent, EventKind, Experiment, Origin, StudyRecord, System, Verdict, counted, may_equal,
+    DataContent, EventKind, Experiment, Origin, ScaledSizes, StudyRecord, System, Verdict, counted,
+    may_equal, thousands,
 };
 use assay_verdict::{Judgement, SystemSummary, threshold};
 
@@ -147,8 +148,47 @@ fn notes(study: &JudgedStudy) -> Vec<String> {
     let published = (!study.has_verdicts()).then(|| {
         "each published value is a single run, which has no interval, and so no verdict".to_owned()
     });
-    let nodes = nodes(study);
+    let nodes = nodes(study).into_iter().chain(config_files(study)).chain(defaults(study));
     releases(study).into_iter().chain(unremovable).chain(published).chain(nodes).collect()
+}
+
+/// The most options that a note names.
+const OPTIONS: usize = 6;
+
+/// What was not taken of config files as it stands there: conditions are less equal than the files.
+fn config_files(study: &JudgedStudy) -> Vec<String> {
+    let events = study.record.events.iter();
+    let told = events.filter_map(|event| match &event.what {
+        EventKind::ConfigLeftOut { options } if !event.system.is_some_and(|it| study.is_twin(it)) => {
+            let names: Vec<String> =
+                options.iter().take(OPTIONS).map(|it| format!("`{}`", it.name)).collect();
+            let more = options.len().saturating_sub(OPTIONS);
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            let system = event.system.map_or("a system", |system| study.label(system));
+            let count = counted(options.len() as u64, "option");
+            Some(format!(
+                "{system} runs without {count} of the config file, which it does not take: {}{more}",
+                names.join(", ")
+            ))
+        }
+        EventKind::Scaled(ScaledSizes { divisor, .. }) if *divisor > 1 => {
+            Some(format!("the sizes of the config file are divided by {divisor} on all systems"))
+        }
+        _ => None,
+    });
+    told.collect()
+}
+
+/// How many defaults differ, if versions keep theirs.
+fn defaults(study: &JudgedStudy) -> Option<String> {
+    let differing = super::conditions::defaults(study.record).len();
+    (differing > 0).then(|| {
+        format!(
+            "each version has its own defaults, of which {} {}; the conditions list them",
+            thousands(differing as u64),
+            if differing == 1 { "differs" } else { "differ" }
+        )
+    })
 }
 
 /// How far the results depend on the machines that measured the shards.

@@ -7,7 +7,7 @@ use assay_model::{
 
 use assay_verdict::{NodeSummary, threshold};
 
-use super::findings::{self, TopicFindings};
+use super::findings::{self, MergedFinding, TopicFindings};
 use super::study::JudgedStudy;
 use super::trouble;
 use crate::doctor::facts::state;
@@ -34,6 +34,8 @@ pub(crate) struct Conditions<'a> {
     pub(crate) slices: Option<String>,
     pub(crate) servers_started: usize,
     pub(crate) retried_errors: u64,
+    /// The defaults that differ, if the terms leave each version its own; else none.
+    pub(crate) defaults: Vec<MergedFinding<'a>>,
     pub(crate) audit: Audit<'a>,
     pub(crate) events: Vec<Event<'a>>,
 }
@@ -136,9 +138,24 @@ impl<'a> Conditions<'a> {
             slices: (!study.counts_only()).then(|| trouble::slices(record, judgement)),
             servers_started: servers_started(record),
             retried_errors: judgement.cells.iter().map(|cell| cell.errors).sum(),
+            defaults: defaults(record),
             audit: audit(study),
             events: events.collect(),
         }
+    }
+}
+
+/// The most defaults that differ that are shown at first.
+pub(crate) const DEFAULTS_MAX: usize = 40;
+
+/// The terms on which each version keeps its defaults.
+const SHIPPED: &str = "shipped";
+
+/// The defaults that differ between the systems.
+pub(crate) fn defaults(record: &StudyRecord) -> Vec<MergedFinding<'_>> {
+    match record.study.terms.as_deref() {
+        Some(SHIPPED) => findings::unasked(&record.audit),
+        _ => Vec::new(),
     }
 }
 

@@ -168,6 +168,21 @@ pub(crate) fn by_topic(findings: &[AuditFinding], class: AuditClass) -> Vec<Topi
     topics.into_iter().map(|(topic, findings)| TopicFindings { class, topic, findings }).collect()
 }
 
+/// The settings that differ although nobody asked for it, those that matter most first: where versions keep their
+/// defaults, these are the defaults that differ.
+pub(crate) fn unasked(findings: &[AuditFinding]) -> Vec<MergedFinding<'_>> {
+    let is_default = |finding: &&AuditFinding| {
+        let topic = Topic::of(finding);
+        !finding.is_asked && matches!(topic, Topic::Tables | Topic::Session | Topic::Settings)
+    };
+    let classes = [AuditClass::Suspicious, AuditClass::Expected, AuditClass::Harmless];
+    let of_class = |class| {
+        let all = findings.iter().filter(is_default).filter(move |it| it.class == class);
+        all.map(|finding| MergedFinding { finding, settings: vec![finding.setting.as_str()] })
+    };
+    classes.into_iter().flat_map(of_class).collect()
+}
+
 /// The suspicious settings, in few enough words for a first line.
 pub(crate) fn suspicious(findings: &[AuditFinding]) -> Vec<String> {
     let mut words = Vec::new();
@@ -223,6 +238,22 @@ mod tests {
             why: "it matters".to_owned(),
             is_asked: false,
         }
+    }
+
+    #[test]
+    fn defaults_are_settings_that_nobody_asked_for() {
+        let of =
+            |setting, class, is_asked| AuditFinding { class, is_asked, ..finding(setting, "b") };
+        let findings = [
+            of("build.source", AuditClass::Suspicious, false),
+            of("host_cache_size", AuditClass::Harmless, false),
+            of("log_bin", AuditClass::Expected, false),
+            of("sync_binlog", AuditClass::Expected, true),
+            of("plan.scan", AuditClass::Expected, false),
+            of("table.charset", AuditClass::Expected, false),
+        ];
+        let names: Vec<String> = unasked(&findings).iter().map(MergedFinding::name).collect();
+        assert_eq!(names, ["log_bin", "table.charset", "host_cache_size"]);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use assay_model::{Prefix, SystemSpec};
+use assay_terms::Version;
 use assay_wire::{ConnectOptions, Connection};
 
 use crate::audit::Settings;
@@ -67,6 +68,11 @@ pub(crate) trait Servers: Debug + Sync {
         directory: &Path,
         options: &[String],
     ) -> Result<Vec<OsString>, Error>;
+
+    /// Whether that command line ends with an error if a version does not know an option.
+    fn checks_names(&self, _version: Version) -> bool {
+        true
+    }
 
     /// How to find the threads that serve connections of the server `pid`.
     fn threads(&self, pid: i32, options: &ConnectOptions) -> Result<Threads, Error>;

@@ -11,6 +11,8 @@ use assay_wire::{Connection, Protocol};
 use crate::error::Error;
 use kind::Servers;
 
+pub(crate) use postgres::OF_DATA;
+
 /// Every product that has servers.
 const ALL: &[(Product, &dyn Servers)] = &[
     (Product::MariaDb, &mariadb::SERVERS),

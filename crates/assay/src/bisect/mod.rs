@@ -20,8 +20,8 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
 use assay_ledger::Ledger;
-use assay_model::{BisectVersion, Test};
-use assay_plan::Request;
+use assay_model::{BisectVersion, SystemSpec, Test};
+use assay_plan::{CommonOption, Request};
 use assay_report::VersionStep;
 
 use crate::advice::Advised;
@@ -29,8 +29,8 @@ use crate::cli::{self, Measuring, Resume};
 use crate::exit::Exit;
 use crate::opened::open_ledger;
 use crate::progress::{Progress, print};
-use crate::systems::{Environment, environment};
-use crate::{paths, recorded, report, study_id};
+use crate::systems::{Environment, environment, machine_facts};
+use crate::{config_file, paths, recorded, report, study_id};
 use held::Held;
 use known::searches;
 use searching::{Halt, searched};
@@ -59,7 +59,12 @@ pub(crate) fn bisect(args: &cli::Bisect, cache_dir: Option<&Path>) -> Result<Exi
         Some(study) => from_study(study, args, &open_ledger(&file)?)?,
         None => {
             let words = args.range.as_deref().unwrap_or_default();
-            (vec![Wanted::read(words, args.commits.as_deref())?], args.request())
+            let range = Wanted::read(words, args.commits.as_deref())?;
+            let quiet = args.measuring.quiet;
+            let request =
+                config_file::with_configs(args.request(), Path::new(""), &[range.product], quiet)?;
+            let machine = machine_facts(&env.cache_dir)?;
+            (vec![range], config_file::scale(request, machine, quiet)?)
         }
     };
     let wish = Wish {
@@ -126,6 +131,17 @@ pub(crate) fn resume(id: &str, args: &Resume, cache_dir: Option<&Path>) -> Resul
     exit
 }
 
+/// A system without the options of config files for all systems.
+fn without_common(spec: &SystemSpec, request: &Request) -> SystemSpec {
+    let common = request.config_options.iter().filter_map(|it| CommonOption::read(it).ok());
+    let common: Vec<CommonOption> = common.collect();
+    let is_own = |(name, value): &&(String, String)| {
+        !common.iter().any(|it| it.name == *name && it.value == *value)
+    };
+    let overrides = spec.overrides.iter().filter(is_own).cloned().collect();
+    SystemSpec { overrides, ..spec.clone() }
+}
+
 /// The range and the request for what changed in a study.
 fn from_study(name: &str, args: &cli::Bisect, ledger: &Ledger) -> Result<(Vec<Wanted>, Request)> {
     let id = study_id::find(ledger, Some(name), |_| true)?;
@@ -146,13 +162,15 @@ fn from_study(name: &str, args: &cli::Bisect, ledger: &Ledger) -> Result<(Vec<Wa
     let systems = [0, cell.system].map(|system| record.systems.get(system));
     let [Some(first), Some(last)] = systems else { bail!("the study has no such systems") };
     let versions = [first, last].map(|it| it.artifact.version());
-    let wanted = Wanted::of_systems(&first.spec, &last.spec, versions).ok_or_else(|| {
+    let of_study = assay_plan::request_of(&record.study).unwrap_or_default();
+    // Those of config files come with the request, and not every version takes them.
+    let [one, other] = [first, last].map(|it| without_common(&it.spec, &of_study));
+    let wanted = Wanted::of_systems(&one, &other, versions).ok_or_else(|| {
         Advised::new(
             format!("`{}` and `{}` are not two versions of one product", first.name, last.name),
             "name a range: `assay bisect mariadb@10.6..11.8 --test TEST`",
         )
     })?;
-    let of_study = assay_plan::request_of(&record.study).unwrap_or_default();
     // Its data and settings, but not its effort: a comparison has time of its own.
     let Request { preset, check, profile, slice_s, write_slice_s, turn_s, blocks, rounds, .. } =
         args.request();

@@ -347,13 +347,38 @@ pub(crate) struct SourceArg {
 /// The terms of servers.
 #[derive(Debug, Args)]
 pub(crate) struct TermsArg {
-    /// Settings of all servers: equal ones (`lean`), or those of Mark Callaghan's studies (`published`)
+    /// Server settings: `lean` (equal), `published` or `shipped`
     ///
-    /// `lean` sets the same values on all systems. `published` sets those of the published studies, scaled to the data.
+    /// `lean` sets the same values on all systems. `published` sets those of Mark Callaghan's published studies, scaled to
+    /// the data. `shipped` leaves each version its own defaults, apart from places, caches and logs.
     #[arg(long, value_name = "TERMS", default_value = assay_terms::DEFAULT)]
     #[arg(value_parser = PossibleValuesParser::new(Terms::names()), hide_possible_values = true)]
     #[arg(help_heading = SERVERS)]
     pub(crate) terms: String,
+}
+
+/// The config file of servers that are not part of a study.
+#[derive(Debug, Args)]
+pub(crate) struct ConfigArg {
+    /// Start servers from your own `my.cnf` or `postgresql.conf`
+    ///
+    /// Where products differ: `mysql=my.cnf,postgres=postgresql.conf`.
+    #[arg(long, value_name = "FILE", value_delimiter = ',', help_heading = SERVERS)]
+    pub(crate) config: Vec<String>,
+
+    /// Divide the sizes of `--config` by one number, so that the servers of a study would fit into the memory of this
+    /// machine, or into a share of it
+    #[arg(long, value_name = "PERCENT", value_parser = assay_plan::parse_share)]
+    #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "100%")]
+    #[arg(help_heading = SERVERS, requires = "config")]
+    pub(crate) scale_memory: Option<f64>,
+}
+
+impl ConfigArg {
+    /// A request for these files.
+    pub(crate) fn in_request(&self, request: Request) -> Request {
+        Request { config: self.config.clone(), scale_memory: self.scale_memory, ..request }
+    }
 }
 
 /// Options of all commands that measure.

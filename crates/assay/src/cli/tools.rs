@@ -11,7 +11,7 @@ use clap_complete::engine::ArgValueCompleter;
 use super::number::{
     parse_megabytes, parse_port, parse_rows, parse_seconds, parse_seed, parse_tables,
 };
-use super::{OwnArgs, SERVERS, ShapeArg, SourceArg, TableFormArgs, TermsArg, help};
+use super::{ConfigArg, OwnArgs, SERVERS, ShapeArg, SourceArg, TableFormArgs, TermsArg, help};
 use crate::candidates;
 
 /// `assay load`.
@@ -113,6 +113,9 @@ pub(crate) struct Audit {
 
     #[command(flatten)]
     pub(crate) terms: TermsArg,
+
+    #[command(flatten)]
+    pub(crate) config: ConfigArg,
 
     #[command(flatten)]
     pub(crate) getting: Getting,
@@ -256,6 +259,9 @@ pub(crate) struct ServerStart {
 
     #[command(flatten)]
     pub(crate) terms: TermsArg,
+
+    #[command(flatten)]
+    pub(crate) config: ConfigArg,
 
     /// Buffer pool, such as `512M` or `1G`; a number without unit is MB
     #[arg(long, value_name = "SIZE", default_value = "256M", value_parser = parse_megabytes)]

@@ -20,14 +20,17 @@ use crate::systems::{
     Environment, Participant, environment, fetch_valgrind, machine_facts, on_disk, participants,
     provisioner,
 };
-use crate::{paths, report, workload};
+use crate::{config_file, paths, report, workload};
 
 /// Submits a study as one array job, or shows what it would submit.
 pub(crate) fn submit(args: &Submit, cache_dir: Option<&Path>) -> Result<Exit> {
     let request = request(args)?;
     let cache_dir = paths::made_cache_dir(cache_dir)?;
+    let machine = machine_facts(&cache_dir)?;
+    // All nodes get the sizes that fit here.
+    let request = config_file::scale(request, machine, args.measuring.quiet)?;
     let suite = workload::suite(&request)?;
-    let plan = assay_plan::plan_of(&request, machine_facts(&cache_dir)?, suite);
+    let plan = assay_plan::plan_of(&request, machine, suite);
     let plan = plan.map_err(|error| on_disk(error, &cache_dir))?;
     if let Some(system) = plan.systems.iter().find(|system| system.url.is_some()) {
         bail!(Advised::new(
@@ -86,7 +89,15 @@ pub(crate) fn submit(args: &Submit, cache_dir: Option<&Path>) -> Result<Exit> {
 fn request(args: &Submit) -> Result<Request> {
     let file = match args.study.as_slice() {
         [one] if one == "-" || Path::new(one).extension().is_some_and(|it| it == "toml") => one,
-        systems => return absolute(args.request(systems)),
+        systems => {
+            let request = args.request(systems);
+            return absolute(config_file::with_configs(
+                request,
+                Path::new(""),
+                &[],
+                args.measuring.quiet,
+            )?);
+        }
     };
     let nothing_else =
         Request { source: None, offline: false, accept_expired_index: false, ..args.request(&[]) };
@@ -97,7 +108,7 @@ fn request(args: &Submit) -> Result<Request> {
         ));
     }
     let file = PathBuf::from(file);
-    absolute(resolved(read_study(&file)?, &file, args.measuring.quiet)?)
+    absolute(resolved(read_study(&file)?, &file, &[], args.measuring.quiet)?)
 }
 
 /// The request of a command line without options.

@@ -63,7 +63,7 @@ pub(crate) fn run(plan: Plan, env: &Environment, ledger: &mut Ledger) -> Result<
     let doctor = examine_before(&plan.study, env);
     env.interrupt.check().map_err(|error| unnamed(error.into()))?;
     let host = host(doctor, env).map_err(unnamed)?;
-    let begun = Recorder::begin(ledger, plan.study, (host, plan.shard), &participants);
+    let begun = Recorder::begin(ledger, plan.study, (host, plan.shard), plan.scaled, &participants);
     let (mut recorder, claim) = begun.map_err(unnamed)?;
     finish(&participants, env, &mut recorder, claim)
 }

@@ -7,8 +7,8 @@ use anyhow::{Context, Result};
 use assay_ledger::Ledger;
 use assay_model::{
     Attachment, AuditFinding, Block, BlockCell, CellCount, CellId, CellProfile, CellSoak,
-    DataContent, DataSet, EventKind, Host, Instance, Run, Series, ShardRun, Slice, SliceId, Study,
-    StudyEvent, StudyRecord, may_be_secret,
+    DataContent, DataSet, EventKind, Host, Instance, Run, ScaledSizes, Series, ShardRun, Slice,
+    SliceId, Study, StudyEvent, StudyRecord, may_be_secret,
 };
 use assay_servers::audit::{Audited, Facts, Plan};
 use assay_study::TurnLength;
@@ -38,6 +38,7 @@ impl<'a> Recorder<'a> {
         ledger: &'a mut Ledger,
         mut study: Study,
         (host, shard): (Host, Option<ShardRun>),
+        scaled: Option<ScaledSizes>,
         participants: &[Participant],
     ) -> Result<(Self, Option<Claim>)> {
         let now = Timestamp::now();
@@ -56,6 +57,9 @@ impl<'a> Recorder<'a> {
             }
         }
         let mut recorder = Self::of(ledger, record);
+        if let Some(scaled) = scaled {
+            recorder.event(None, EventKind::Scaled(scaled))?;
+        }
         for (index, participant) in participants.iter().enumerate() {
             for left_out in &participant.left_out {
                 recorder.event(Some(index), left_out.clone())?;

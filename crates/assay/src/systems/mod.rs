@@ -9,6 +9,7 @@ mod counted;
 mod environment;
 mod explained;
 mod fetching;
+mod from_file;
 mod inspect;
 mod instance;
 mod options;
@@ -30,6 +31,7 @@ pub(crate) use self::clients::{
 pub(crate) use self::counted::start_counted;
 pub(crate) use self::environment::{Environment, environment, machine_facts, on_disk};
 pub(crate) use self::fetching::{Held, fetch_all, fetch_one, fetch_valgrind, provisioner};
+pub(crate) use self::from_file::{Taken, taken};
 pub(crate) use self::inspect::{data_fact, explain_queue, facts};
 pub(crate) use self::instance::{DATABASE, Instance};
 pub(crate) use self::options::{Asked, RefusedOptions, check_options, refuse_options};

@@ -14,6 +14,7 @@ use assay_terms::{Sizes, Terms};
 
 use super::environment::Environment;
 use super::fetching::{fetch_all, provisioner};
+use super::from_file::{Taken, taken};
 use super::site::LocalSite;
 use super::study_tables::StudyTables;
 use crate::advice::Advised;
@@ -89,6 +90,8 @@ pub(crate) fn get(plan: &Plan, env: &Environment) -> Result<Vec<Participant>> {
     let starts_any = plan.systems.iter().any(|planned| planned.url.is_none());
     Demand::of_study(most_clients(&plan.study), plan.systems.len(), starts_any).raise()?;
     let mut participants: Vec<Participant> = Vec::with_capacity(plan.systems.len());
+    let site = LocalSite::new(env)?.site;
+    let mut meant = Vec::new();
     for (index, planned) in plan.systems.iter().enumerate() {
         env.interrupt.check()?;
         let (name, spec) = (&planned.name, &planned.spec);
@@ -98,15 +101,21 @@ pub(crate) fn get(plan: &Plan, env: &Environment) -> Result<Vec<Participant>> {
         }
         let prefix = prefixes.next().context("a system has no binaries")?;
         let hold = provisioner.hold(&prefix)?;
-        let rendered = terms.render(&sizes, &prefix, spec.engine, &spec.overrides);
-        let left_out = rendered.left_out.iter().map(EventKind::from);
+        let made = taken(spec, &planned.of_file, (terms, &sizes), &prefix, &site)
+            .with_context(|| format!("cannot check the options of `{name}`"))?;
+        let Taken { spec, rendered, left_out: of_file, meant: of_system } = made;
+        if let Some(what) = of_file.as_ref().filter(|_| !planned.is_twin) {
+            env.progress.note(&format!("note: `{name}` {what}"));
+        }
+        meant.push(of_system);
+        let left_out = rendered.left_out.iter().map(EventKind::from).chain(of_file);
         participants.push(Participant {
             left_out: left_out.collect(),
             attached: None,
             _hold: Some(hold),
             system: System {
                 name: name.clone(),
-                spec: spec.clone(),
+                spec,
                 artifact: Artifact::Prefix(prefix),
                 is_base: index == 0,
                 is_twin: planned.is_twin,
@@ -115,6 +124,11 @@ pub(crate) fn get(plan: &Plan, env: &Environment) -> Result<Vec<Participant>> {
         });
     }
     refuse_the_same_twice(&participants)?;
+    for (name, meant) in misspelt(&meant) {
+        env.progress.note(&format!(
+            "warning: no system knows `{name}` of the config file; did you mean `{meant}`?"
+        ));
+    }
     // Which builds a search compares, and that they may differ, is part of its answer.
     for product in Product::ALL.into_iter().filter(|_| !is_of_search) {
         if let Some(differing) = different_makers(&participants, product) {
@@ -130,6 +144,14 @@ pub(crate) fn get(plan: &Plan, env: &Environment) -> Result<Vec<Participant>> {
         }
     }
     Ok(participants)
+}
+
+/// Names that no system knows and that are nearly those of other options. Each list has those of one system.
+fn misspelt(of_systems: &[Vec<(String, String)>]) -> Vec<&(String, String)> {
+    let Some((first, rest)) = of_systems.split_first() else { return Vec::new() };
+    let is_everywhere =
+        |it: &&(String, String)| rest.iter().all(|of| of.iter().any(|o| o.0 == it.0));
+    first.iter().filter(is_everywhere).collect()
 }
 
 /// Says which builds of one product differ. Builds of directories, repositories and running servers do not count: the

@@ -24,7 +24,7 @@ use crate::exit::Exit;
 use crate::progress::{Progress, print};
 use crate::study::{self, Stopped};
 use crate::systems::{Environment, environment, machine_facts, on_disk};
-use crate::{compare, paths, report, workload};
+use crate::{compare, config_file, paths, report, workload};
 use history::{History, studies, with_baseline};
 use kept::Kept;
 use values::{Line, Newest, Versions};
@@ -56,6 +56,7 @@ pub(crate) fn watch(args: &cli::Watch, cache_dir: Option<&Path>) -> Result<Exit>
     let offline = args.measuring.offline || request.offline;
     let accept_expired_index = accept_expired_index || request.accept_expired_index;
     let env = environment(cache_dir, offline, accept_expired_index, &progress)?;
+    let request = config_file::scale(request, machine_facts(&env.cache_dir)?, quiet)?;
     let file = paths::ledger_file(args.measuring.ledger.file.as_deref())?;
     let mut ledger = Ledger::open(&file)?;
     let name = asked.name.clone().unwrap_or_else(|| {
@@ -105,7 +106,8 @@ fn read(file: &Path, quiet: bool) -> Result<(WatchRequest, Request)> {
     let name = file.display().to_string();
     let text = paths::text(fs_err::File::open(file)?, &name, ADVICE)?;
     let (asked, request) = assay_plan::read_watch(&name, &text)?;
-    let request = compare::resolved(request, file, quiet)?;
+    let range = Wanted::read(&asked.range, asked.commits.as_deref())?;
+    let request = compare::resolved(request, file, &[range.product], quiet)?;
     // The versions repeat from run to run, which says more than a twin.
     let twin = (request.count != Counting::Only).then_some(false);
     Ok((asked, Request { twin, ..request }))

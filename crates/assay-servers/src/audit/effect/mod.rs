@@ -13,6 +13,7 @@ use self::needs::unmet;
 use self::same::{is_same, switch};
 use super::facts::Settings;
 use crate::nearest::nearest;
+use crate::products::OF_DATA;
 
 /// What a server answers about an option beyond its variable is below this prefix: `asked.source.NAME` the source of a
 /// setting of Postgres, `asked.instruments.PATTERN` how many instruments have the pattern and how many of them are on,
@@ -142,6 +143,11 @@ impl Asked<'_> {
                 )
             });
         };
+        if OF_DATA.contains(&variable) {
+            let is_taken = is_same(variable, self.value, &[], answer);
+            return (!is_taken)
+                .then(|| format!("`{asked}` was requested, but `{answer}` is in effect"));
+        }
         let source = settings.get(&format!("{ANSWER}source.{variable}"))?;
         (source != "command line").then(|| {
             format!(

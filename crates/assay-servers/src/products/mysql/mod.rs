@@ -151,6 +151,12 @@ impl Servers for Family {
         Ok(argv)
     }
 
+    /// The first releases of MySQL 8.0 print their help whatever the options are.
+    fn checks_names(&self, version: Version) -> bool {
+        let has = |since: Version| version >= since || version.0 < since.0;
+        self.validates_since.is_none_or(has)
+    }
+
     fn threads(&self, _pid: i32, options: &ConnectOptions) -> Result<Threads, Error> {
         let mut control = Connection::connect(options)?;
         let handling = control.query("SELECT @@thread_handling")?.first_string();

@@ -2,6 +2,7 @@
 
 mod answers;
 mod explain;
+mod initdb;
 mod maintain;
 mod settings;
 mod status;
@@ -16,6 +17,7 @@ use assay_wire::{ConnectOptions, Connection, Protocol};
 use fs_err as fs;
 use rustix::process::Pid;
 
+pub(crate) use self::initdb::OF_DATA;
 use super::kind::{Counters, Servers, Threads};
 use crate::audit::Settings;
 use crate::drained::Drained;
@@ -41,14 +43,13 @@ const DYNAMIC_MEMORY: Version = (9, 4, 0);
 pub(super) struct Postgres;
 
 impl Servers for Postgres {
-    /// With strings in byte order, page checksums, and passwords required on TCP only, since sockets are in private
-    /// directories.
+    /// With passwords required on TCP only, since sockets are in private directories.
     fn initialize(
         &self,
         prefix: &Prefix,
         data_dir: &Path,
         run_dir: &Path,
-        _options: &[String],
+        options: &[String],
     ) -> Result<Job, Error> {
         let mut argv = vec![prefix.layout.program("initdb").into_os_string()];
         argv.push(with_path("--pgdata=", data_dir));
@@ -57,12 +58,11 @@ impl Servers for Postgres {
             "--auth-local=trust",
             // Accepts passwords in any stored form.
             "--auth-host=md5",
-            "--encoding=SQL_ASCII",
-            "--locale=C",
-            "--data-checksums",
             "-N",
         ];
         argv.extend(words.map(OsString::from));
+        let of_data = initdb::arguments(version_number(&prefix.version), options);
+        argv.extend(of_data.into_iter().map(OsString::from));
         Ok(Job { run_as: run_as(), ..Job::new(argv, run_dir.join("log")) })
     }
 
@@ -76,7 +76,7 @@ impl Servers for Postgres {
     ) -> Job {
         let mut argv = vec![prefix.layout.program("postgres").into_os_string(), "-D".into()];
         argv.push((&places.data_dir).into());
-        argv.extend(options.iter().map(OsString::from));
+        argv.extend(initdb::for_servers(options).map(OsString::from));
         argv.push(with_path("--unix_socket_directories=", &places.socket_dir));
         argv.push(format!("--port={}", port(listen)).into());
         argv.push(match listen {
@@ -131,7 +131,7 @@ impl Servers for Postgres {
         argv.extend(["-C", "max_connections", "-D"].map(OsString::from));
         argv.push(directory.into());
         argv.push(with_path("--config-file=", &config));
-        argv.extend(options.iter().map(OsString::from));
+        argv.extend(initdb::for_servers(options).map(OsString::from));
         Ok(argv)
     }
 

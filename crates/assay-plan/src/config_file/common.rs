@@ -1,0 +1,165 @@
+//! The options of config files for all systems of a product. A request keeps them as texts such as
+//! `mysql: innodb_io_capacity=300` or `mysql@8.0: innodb_io_capacity=300`, so they are repeated without the file.
+
+use std::fmt;
+
+use assay_model::{Product, SystemSpec};
+use assay_terms::{adds_up, variable};
+
+use super::{ConfigLine, config_options, is_of_series};
+use crate::error::Error;
+use crate::nearest::nearest;
+use crate::reserved::check_option;
+use crate::system_name::server_option;
+
+/// An option for all systems of a product, or of one of its series.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommonOption {
+    /// The product.
+    pub product: Product,
+    /// The series whose servers read it; `None` for all.
+    pub series: Option<String>,
+    /// Its name.
+    pub name: String,
+    /// Its value.
+    pub value: String,
+}
+
+impl fmt::Display for CommonOption {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let series = self.series.as_ref().map_or_else(String::new, |series| format!("@{series}"));
+        write!(f, "{}{series}: {}={}", self.product, self.name, self.value)
+    }
+}
+
+impl CommonOption {
+    /// Reads the text of one.
+    pub fn read(text: &str) -> Result<Self, Error> {
+        let fail = |why: &str| Error::CommonOption { text: text.to_owned(), why: why.to_owned() };
+        let (scope, option) = text
+            .split_once(": ")
+            .ok_or_else(|| fail("write it as `mysql: innodb_io_capacity=300`"))?;
+        let (word, series) = match scope.split_once('@') {
+            Some((word, series)) => (word, Some(series.to_owned())),
+            None => (scope, None),
+        };
+        let product = product_named(word).ok_or_else(|| fail("it names no product"))?;
+        let (name, value) = option
+            .split_once('=')
+            .and_then(|(name, value)| server_option(name, value))
+            .ok_or_else(|| fail("an option is written `name=value`"))?;
+        check_option(product, &name, &value)?;
+        Ok(Self { product, series, name, value })
+    }
+}
+
+/// Reads an option of a recipe on the command line.
+pub(crate) fn common_option(text: &str) -> Result<String, Error> {
+    CommonOption::read(text).map(|option| option.to_string())
+}
+
+/// The product and the path of a file for all systems: `my.cnf`, or `mysql=my.cnf` where products differ.
+pub fn common_file(text: &str) -> Result<(Option<Product>, &str), Error> {
+    let fail = |why: String| Error::CommonOption { text: text.to_owned(), why };
+    let Some((word, path)) = text.split_once('=') else { return Ok((None, text)) };
+    if word.contains(['/', '.']) {
+        return Ok((None, text));
+    }
+    match product_named(word) {
+        Some(_) if path.is_empty() => Err(fail("the path is missing".to_owned())),
+        Some(product) => Ok((Some(product), path)),
+        None => {
+            let meant = nearest(word, Product::ALL.map(Product::word));
+            let meant = meant.map_or_else(
+                || format!("`{word}` is no product; a path with a `=` is written `./{text}`"),
+                |meant| format!("`{word}` is no product; did you mean `{meant}={path}`?"),
+            );
+            Err(fail(meant))
+        }
+    }
+}
+
+fn product_named(word: &str) -> Option<Product> {
+    let is_called =
+        |it: &Product| it.word() == word || it.facts().aliases.iter().any(|alias| *alias == word);
+    Product::ALL.into_iter().find(is_called)
+}
+
+/// The options of these that a system gets: those that nothing more particular sets.
+#[must_use]
+pub fn common_options(all: &[CommonOption], spec: &SystemSpec) -> Vec<(String, String)> {
+    let is_read = |it: &&CommonOption| {
+        it.product == spec.product
+            && it.series.as_ref().is_none_or(|series| is_of_series(spec, series))
+    };
+    let line = |it: &CommonOption| ConfigLine::Option(it.name.clone(), it.value.clone());
+    let lines: Vec<ConfigLine> = all.iter().filter(is_read).map(line).collect();
+    let mut options = config_options(&lines);
+    options.retain(|(name, _)| {
+        let mut own = spec.overrides.iter();
+        adds_up(name) || !own.any(|(other, _)| variable(other) == variable(name))
+    });
+    options
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse_system;
+
+    #[test]
+    fn an_option_is_written_as_it_is_read() {
+        for text in [
+            "mysql: innodb_io_capacity=300",
+            "mariadb@10.11: sql_mode=A,B: c=d",
+            "postgres: search_path=\"$user\", public",
+        ] {
+            assert_eq!(common_option(text).unwrap(), text);
+        }
+        for (text, why) in [
+            ("innodb_io_capacity=300", "write it as"),
+            ("oracle: a=b", "no product"),
+            ("mysql: ab", "name=value"),
+            ("mysql: datadir=x", "cannot be set"),
+        ] {
+            let error = common_option(text).unwrap_err().to_string();
+            assert!(error.contains(why), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_file_may_be_for_one_product() {
+        let read = |text| common_file(text).map_err(|error| error.to_string());
+        assert_eq!(read("my.cnf"), Ok((None, "my.cnf")));
+        assert_eq!(read("mysql=a=b.cnf"), Ok((Some(Product::MySql), "a=b.cnf")));
+        assert_eq!(read("postgresql=/x"), Ok((Some(Product::Postgres), "/x")));
+        assert_eq!(read("./a=b.cnf"), Ok((None, "./a=b.cnf")));
+        assert!(read("mysq=my.cnf").unwrap_err().contains("did you mean `mysql=my.cnf`"));
+        assert!(read("mysql=").unwrap_err().contains("missing"));
+    }
+
+    #[test]
+    fn a_system_gets_what_its_server_reads_and_nothing_more_particular_sets() {
+        let all: Vec<_> = [
+            "mysql: innodb_io_capacity=100",
+            "mysql: binlog_ignore_db=a",
+            "mysql@5.7: innodb_io_capacity=200",
+            "mysql: skip_name_resolve=1",
+            "mysql: binlog_ignore_db=b",
+            "postgres: work_mem=1MB",
+        ]
+        .into_iter()
+        .map(|text| CommonOption::read(text).unwrap())
+        .collect();
+        let of = |words: &str| {
+            let options = common_options(&all, &parse_system(words).unwrap());
+            options.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>()
+        };
+        let rest = ["binlog_ignore_db=a", "skip_name_resolve=1", "binlog_ignore_db=b"];
+        assert_eq!(of("mysql@8.0"), [&["innodb_io_capacity=100"][..], &rest].concat());
+        let old = of("mysql@5.7+skip_name_resolve=0");
+        assert_eq!(old, ["binlog_ignore_db=a", "innodb_io_capacity=200", "binlog_ignore_db=b"]);
+        assert_eq!(of("postgres@16"), ["work_mem=1MB"]);
+        assert!(of("mariadb@10.11").is_empty());
+    }
+}

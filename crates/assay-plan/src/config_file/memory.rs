@@ -1,0 +1,353 @@
+//! Scales the sizes of a production file to the memory of the machine that measures.
+//!
+//! One rule for all: caches, logs and what accompanies them are divided by the same number, the smallest of 1, 2, 3, 4,
+//! 6, 8, 12, ... with which the caches of each server fit into its part of the memory. The relations of sizes stay as
+//! they are in production. What each connection may use is kept, unless the connections of the study could then use more
+//! than their part of what those of production may.
+
+use std::collections::BTreeMap;
+
+use assay_model::{Counting, Dialect, Experiment, Product, ScaledSize, ScaledSizes};
+use assay_terms::{Terms, variable};
+
+use super::CommonOption;
+use crate::effort::effort;
+use crate::error::Error;
+use crate::fits::MachineFacts;
+use crate::request::Request;
+use crate::size::COUNTED_INSTANCES;
+use crate::system_name::parse_system;
+
+/// What a size is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Of {
+    /// Memory that a server takes as a whole.
+    Cache,
+    /// What is in proportion to it: logs, and memory that is only expected or limited.
+    Beside,
+    /// Memory that each connection may take.
+    Connection,
+}
+
+const KB: u64 = 1 << 10;
+const MB: u64 = 1 << 20;
+
+/// Sizes of MySQL and MariaDB, with the smallest that makes sense. A number is bytes. Sources: the manuals' pages of
+/// server variables.
+const MYSQL: &[(&str, Of, u64)] = &[
+    ("aria_pagecache_buffer_size", Of::Cache, 8 * MB),
+    ("innodb_buffer_pool_size", Of::Cache, 128 * MB),
+    ("innodb_log_buffer_size", Of::Cache, MB),
+    ("key_buffer_size", Of::Cache, 8 * MB),
+    ("query_cache_size", Of::Cache, MB),
+    ("rocksdb_block_cache_size", Of::Cache, 64 * MB),
+    ("innodb_log_file_size", Of::Beside, 64 * MB),
+    ("innodb_redo_log_capacity", Of::Beside, 128 * MB),
+    ("rocksdb_max_total_wal_size", Of::Beside, 64 * MB),
+    ("temptable_max_mmap", Of::Beside, 16 * MB),
+    ("temptable_max_ram", Of::Beside, 16 * MB),
+    ("binlog_cache_size", Of::Connection, 32 * KB),
+    ("bulk_insert_buffer_size", Of::Connection, 64 * KB),
+    ("join_buffer_size", Of::Connection, 64 * KB),
+    ("max_heap_table_size", Of::Connection, 64 * KB),
+    ("read_buffer_size", Of::Connection, 64 * KB),
+    ("read_rnd_buffer_size", Of::Connection, 64 * KB),
+    ("sort_buffer_size", Of::Connection, 64 * KB),
+    ("tmp_table_size", Of::Connection, 64 * KB),
+];
+
+/// The same of Postgres, with the unit of a bare number. Source: the manual's chapter on server configuration.
+const POSTGRES: &[(&str, Of, u64, u64)] = &[
+    ("shared_buffers", Of::Cache, 128 * MB, 8 * KB),
+    ("wal_buffers", Of::Cache, MB, 8 * KB),
+    ("autovacuum_work_mem", Of::Beside, MB, KB),
+    ("effective_cache_size", Of::Beside, 128 * MB, 8 * KB),
+    ("logical_decoding_work_mem", Of::Beside, 64 * KB, KB),
+    ("maintenance_work_mem", Of::Beside, MB, KB),
+    ("max_wal_size", Of::Beside, 128 * MB, MB),
+    ("min_wal_size", Of::Beside, 80 * MB, MB),
+    ("wal_keep_size", Of::Beside, 16 * MB, MB),
+    ("temp_buffers", Of::Connection, 800 * KB, 8 * KB),
+    ("work_mem", Of::Connection, 64 * KB, KB),
+];
+
+/// An option that says how much of something a server may have.
+#[derive(Debug, Clone, Copy)]
+struct Size {
+    of: Of,
+    least: u64,
+    bytes: u64,
+}
+
+/// The servers of a study, and the memory of each.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    /// Bytes for the caches of each server.
+    each: u64,
+    /// The connections that work at the same time.
+    clients: u64,
+}
+
+/// The request with the sizes of its config files as they fit here. Nothing is scaled unless it asks for that.
+pub fn scaled_to(request: &Request, machine: MachineFacts) -> Result<Request, Error> {
+    let Some(share) = request.scale_memory else { return Ok(request.clone()) };
+    let effort = effort(request, machine.cpus)?;
+    let twins = u64::from(request.twin.unwrap_or(effort.twin));
+    // A search compares two at a time.
+    let servers = (request.systems.len() as u64 + twins).max(2);
+    let servers = match effort.experiment {
+        Experiment::Sequential => 1,
+        _ if request.count != Counting::None => servers * COUNTED_INSTANCES as u64,
+        _ => servers,
+    };
+    let server_mb = Terms::or_default(Some(&request.terms)).server_mb;
+    let all_mb = (machine.memory_mb as f64 * 0.7 * share) as u64;
+    let counts =
+        request.setups.iter().flat_map(|it| it.clients.as_ref().unwrap_or(&effort.clients));
+    let place = Place {
+        each: (all_mb / servers).saturating_sub(server_mb).max(1) * MB,
+        clients: counts.copied().max().unwrap_or(1).max(1).into(),
+    };
+    scaled(request.clone(), place)
+}
+
+fn scaled(mut request: Request, place: Place) -> Result<Request, Error> {
+    request.scale_memory = None;
+    let mut common: Vec<CommonOption> =
+        request.config_options.iter().map(|it| CommonOption::read(it)).collect::<Result<_, _>>()?;
+    let products: Vec<Product> = request
+        .systems
+        .iter()
+        .map(|it| Ok(parse_system(&it.words)?.product))
+        .collect::<Result<_, Error>>()?;
+    let mut all: Vec<Vec<(Product, &str, &str)>> = Vec::new();
+    for product in Product::ALL {
+        let of = common.iter().filter(|it| it.product == product);
+        all.push(of.map(|it| (product, it.name.as_str(), it.value.as_str())).collect());
+    }
+    for (system, &product) in request.systems.iter().zip(&products) {
+        let of_file = system.options.iter().filter(|(name, _)| system.of_file.contains(name));
+        all.push(of_file.map(|(name, value)| (product, name.as_str(), value.as_str())).collect());
+    }
+    let need = all.iter().map(|options| caches(options)).max().unwrap_or(0);
+    let divisor = divisor(need, place.each);
+    let connections: Vec<Option<u64>> = all.iter().map(|options| connections(options)).collect();
+    let mut sizes = Vec::new();
+    for option in &mut common {
+        let at = Product::ALL.iter().position(|it| *it == option.product);
+        let connections = at.and_then(|at| *connections.get(at)?);
+        let part = part(option.product, connections, divisor, place.clients);
+        rescale((option.product, &option.name), &mut option.value, (divisor, part), &mut sizes);
+    }
+    request.config_options = common.iter().map(ToString::to_string).collect();
+    let of_systems = connections.iter().skip(Product::ALL.len());
+    for ((system, &product), connections) in
+        request.systems.iter_mut().zip(&products).zip(of_systems)
+    {
+        let part = part(product, *connections, divisor, place.clients);
+        let of_file = system.of_file.clone();
+        for (name, value) in system.options.iter_mut().filter(|(name, _)| of_file.contains(name)) {
+            rescale((product, name), value, (divisor, part), &mut sizes);
+        }
+    }
+    request.scaled = Some(ScaledSizes { divisor, sizes });
+    Ok(request)
+}
+
+/// Bytes of the caches of a server with these options, of which the last one of a name counts.
+fn caches(options: &[(Product, &str, &str)]) -> u64 {
+    let of_one = |(product, name, value): &(Product, &str, &str)| {
+        let size = size(*product, name, value).filter(|size| size.of == Of::Cache)?;
+        Some((variable(name), size.bytes))
+    };
+    let last: BTreeMap<String, u64> = options.iter().filter_map(of_one).collect();
+    last.values().fold(0, |all, bytes| all.saturating_add(*bytes))
+}
+
+/// The most connections that these options allow.
+fn connections(options: &[(Product, &str, &str)]) -> Option<u64> {
+    let of = options.iter().rev().find(|(_, name, _)| variable(name) == "max_connections");
+    of.and_then(|(_, _, value)| value.trim().parse().ok())
+}
+
+/// The part of its size that each connection keeps.
+fn part(product: Product, connections: Option<u64>, divisor: u64, clients: u64) -> f64 {
+    let usual = match product.dialect() {
+        Dialect::MySql => 151,
+        Dialect::Postgres => 100,
+    };
+    let theirs = connections.unwrap_or(usual) as f64;
+    (theirs / (divisor as f64 * clients as f64)).min(1.0)
+}
+
+/// The largest number that sizes are divided by.
+const MOST: u64 = 1536;
+
+/// The smallest of 1, 2, 3, 4, 6, 8, 12, ... by which `need` must be divided to fit.
+fn divisor(need: u64, have: u64) -> u64 {
+    let mut steps = (0..=10).flat_map(|power| [1_u64 << power, (3 << power) >> 1]);
+    steps.find(|by| need / by <= have).unwrap_or(MOST)
+}
+
+/// Changes the value of a size, and notes it.
+fn rescale(
+    (product, name): (Product, &str),
+    value: &mut String,
+    (divisor, part): (u64, f64),
+    sizes: &mut Vec<ScaledSize>,
+) {
+    let Some(size) = size(product, name, value) else { return };
+    let wanted = match size.of {
+        Of::Cache | Of::Beside => size.bytes / divisor,
+        Of::Connection => (size.bytes as f64 * part) as u64,
+    };
+    // Whole units are easier to read, and no server rounds them.
+    let unit = if wanted >= MB { MB } else { KB };
+    let scaled = (wanted / unit * unit).max(size.least).min(size.bytes);
+    if scaled == size.bytes {
+        return;
+    }
+    let to = written(product, scaled);
+    let found = ScaledSize { option: name.to_owned(), from: value.clone(), to: to.clone() };
+    if !sizes.contains(&found) {
+        sizes.push(found);
+    }
+    *value = to;
+}
+
+/// What an option says of memory or logs; `None` if it is about something else, or lets the server choose.
+fn size(product: Product, name: &str, value: &str) -> Option<Size> {
+    let name = variable(name);
+    let (of, least, unit) = match product.dialect() {
+        Dialect::MySql => MYSQL.iter().find(|it| it.0 == name).map(|it| (it.1, it.2, 1))?,
+        Dialect::Postgres => {
+            POSTGRES.iter().find(|it| it.0 == name).map(|it| (it.1, it.2, it.3))?
+        }
+    };
+    let value = value.trim();
+    let end = value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len());
+    let (number, suffix) = value.split_at(end);
+    let unit = match suffix.trim().to_ascii_uppercase().as_str() {
+        "" => unit,
+        "B" => 1,
+        "K" | "KB" => KB,
+        "M" | "MB" => MB,
+        "G" | "GB" => 1 << 30,
+        "T" | "TB" => 1 << 40,
+        _ => return None,
+    };
+    let bytes = number.parse::<u64>().ok()?.saturating_mul(unit);
+    (bytes > 0).then_some(Size { of, least, bytes })
+}
+
+/// A size in the largest unit that gives a whole number.
+fn written(product: Product, bytes: u64) -> String {
+    let units = match product.dialect() {
+        Dialect::MySql => ["G", "M", "K"],
+        Dialect::Postgres => ["GB", "MB", "kB"],
+    };
+    let sizes = [1 << 30, MB, KB];
+    let whole = sizes.into_iter().zip(units).find(|(size, _)| bytes.is_multiple_of(*size));
+    whole.map_or_else(|| bytes.to_string(), |(size, unit)| format!("{}{unit}", bytes / size))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(options: &[&str]) -> Request {
+        let systems = ["mysql@5.7", "mysql@8.0"].map(str::to_owned);
+        Request {
+            config_options: options.iter().map(|it| (*it).to_owned()).collect(),
+            scale_memory: Some(1.0),
+            ..Request::of_systems(&systems)
+        }
+    }
+
+    fn told(request: &Request) -> Vec<String> {
+        let sizes = request.scaled.iter().flat_map(|it| &it.sizes);
+        sizes.map(|it| format!("{} {} {}", it.option, it.from, it.to)).collect()
+    }
+
+    const GB: u64 = 1 << 30;
+
+    #[test]
+    fn all_sizes_are_divided_by_the_same_number() {
+        let file = [
+            "mysql: innodb_buffer_pool_size=48G",
+            "mysql: innodb_log_file_size=2G",
+            "mysql: key_buffer_size=16M",
+            "mysql: innodb_io_capacity=2000",
+            "mysql: sort_buffer_size=2M",
+            "mysql: max_connections=500",
+        ];
+        let done = scaled(request(&file), Place { each: 6 * GB + 100 * MB, clients: 4 }).unwrap();
+        assert_eq!(
+            told(&done),
+            [
+                "innodb_buffer_pool_size 48G 6G",
+                "innodb_log_file_size 2G 256M",
+                "key_buffer_size 16M 8M"
+            ]
+        );
+        assert_eq!(done.config_options[0], "mysql: innodb_buffer_pool_size=6G");
+        assert_eq!((done.scale_memory, done.scaled.unwrap().divisor), (None, 8));
+    }
+
+    #[test]
+    fn connections_keep_their_sizes_unless_together_they_take_more_than_their_part() {
+        let file = [
+            "postgres: shared_buffers=16GB",
+            "postgres: work_mem=64MB",
+            "postgres: max_connections=100",
+        ];
+        let of = |clients| {
+            let request = Request { systems: Vec::new(), ..request(&file) };
+            told(&scaled(request, Place { each: 2 * GB, clients }).unwrap())
+        };
+        assert_eq!(of(4), ["shared_buffers 16GB 2GB"]);
+        // 100 connections of 64 MB are 800 MB here, of which 32 clients get 25 MB each.
+        assert_eq!(of(32), ["shared_buffers 16GB 2GB", "work_mem 64MB 25MB"]);
+    }
+
+    #[test]
+    fn a_bare_number_has_the_unit_of_its_setting() {
+        let of = |name, value| size(Product::Postgres, name, value).map(|size| size.bytes);
+        assert_eq!(of("shared_buffers", "16384"), Some(128 * MB));
+        assert_eq!(of("work_mem", "4096"), Some(4 * MB));
+        assert_eq!(of("max_wal_size", "2048"), Some(2 * GB));
+        assert_eq!(of("wal_buffers", "-1"), None);
+        let of = |name, value| size(Product::MySql, name, value).map(|size| size.bytes);
+        assert_eq!(of("loose-innodb-buffer-pool-size", "1073741824"), Some(GB));
+    }
+
+    #[test]
+    fn a_file_that_fits_stays_as_it_is() {
+        let file = ["mysql: innodb_buffer_pool_size=1G", "mysql: sort_buffer_size=2M"];
+        let done = scaled(request(&file), Place { each: GB, clients: 1 }).unwrap();
+        assert!(told(&done).is_empty());
+        assert_eq!(done.config_options, file);
+    }
+
+    #[test]
+    fn the_number_grows_in_small_steps() {
+        let by: Vec<u64> =
+            [1, 2, 3, 4, 5, 7, 9, 13, 17].map(|need| divisor(need * GB, GB)).to_vec();
+        assert_eq!(by, [1, 2, 3, 4, 6, 8, 12, 16, 24]);
+        assert_eq!(divisor(u64::MAX, 1), MOST);
+    }
+
+    #[test]
+    fn the_memory_is_shared_by_the_servers_that_run_together() {
+        let file = ["mysql: innodb_buffer_pool_size=48G"];
+        // 70% of it for two servers: 5.6 GB each, less than 200 MB besides the caches.
+        let machine = MachineFacts { cpus: 4, memory_mb: 16_384, disk_mb: 1 << 20 };
+        let of = |share, twin| {
+            let request = Request { scale_memory: Some(share), twin, ..request(&file) };
+            scaled_to(&request, machine).unwrap().scaled.unwrap().divisor
+        };
+        assert_eq!([of(1.0, None), of(0.5, None), of(1.0, Some(true))], [12, 24, 16]);
+        let unasked = Request { scale_memory: None, ..request(&file) };
+        assert_eq!(scaled_to(&unasked, machine).unwrap(), unasked);
+    }
+}
