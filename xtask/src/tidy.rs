@@ -32,6 +32,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("assay-probe", &["assay-model"]),
     ("assay-profile", &["assay-model"]),
     ("assay-doctor", &["assay-model"]),
+    ("assay-capture", &["assay-model"]),
     ("assay-import", &["assay-model", "assay-workloads"]),
     ("assay-ledger", &["assay-model", "assay-workloads"]),
     ("assay-verdict", &["assay-model"]),
@@ -50,6 +51,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "assay-fuzz",
         &[
+            "assay-capture",
             "assay-import",
             "assay-ledger",
             "assay-model",

@@ -25,6 +25,9 @@ const TEXT_MAX: usize = 4 << 20;
 /// Most tokens of a statement.
 const TOKENS_MAX: usize = 1 << 20;
 
+/// Most values of a statement: servers take no more.
+const VALUES_MAX: usize = 65_535;
+
 /// Most sessions that are told apart when they are counted.
 const SESSIONS: usize = 1_000_000;
 
@@ -201,6 +204,7 @@ impl Intake {
                 return;
             }
             Does::Use | Does::Session => return self.counts.skip(Skip::Session, entry.calls),
+            Does::System => return self.counts.skip(Skip::System, entry.calls),
             Does::Dump => return self.counts.skip(Skip::Dump, entry.calls),
             Does::Definition => {
                 if let Some(session) = entry.session {
@@ -212,6 +216,9 @@ impl Intake {
         self.normalizer.normalize(entry.text, tokens, entry.dialect);
         if std::str::from_utf8(self.normalizer.text()).is_err() {
             return self.skip_entry(Skip::NotText, entry);
+        }
+        if self.normalizer.params().count() > VALUES_MAX {
+            return self.skip_entry(Skip::TooLong, entry);
         }
         let database = entry.database.and_then(|name| self.databases.number(name));
         let number = self.fingerprints.count(&Call {

@@ -54,6 +54,8 @@ pub enum Skip {
     Session,
     /// It creates, changes or drops something, or maintains it.
     Definition,
+    /// It reads the schemas that servers keep about themselves.
+    System,
     /// Sent by replication.
     Replication,
     /// Sent by a program that dumps a database.
@@ -64,7 +66,7 @@ pub enum Skip {
     Failed,
     /// It ran in a function, not on its own.
     Nested,
-    /// Its text, or one of its values, is too long.
+    /// Its text is too long, or it has too many values.
     TooLong,
     /// There were too many different statements before it.
     TooMany,
@@ -74,10 +76,11 @@ pub enum Skip {
 
 impl Skip {
     /// Every reason, in the order of [`Skip`].
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Administration,
         Self::Session,
         Self::Definition,
+        Self::System,
         Self::Replication,
         Self::Dump,
         Self::Cut,
@@ -88,21 +91,24 @@ impl Skip {
         Self::NotText,
     ];
 
-    /// What was skipped, for a line of the summary.
+    /// What was skipped, for a line of the summary: the word for one of them, and what follows it.
     #[must_use]
-    pub fn what(self) -> &'static str {
+    pub fn what(self) -> (&'static str, &'static str) {
         match self {
-            Self::Administration => "commands of the protocol, such as Quit and Ping",
-            Self::Session => "statements on the session, such as SET, SHOW and EXPLAIN",
-            Self::Definition => "statements that define or maintain, such as CREATE and ANALYZE",
-            Self::Replication => "statements of replication",
-            Self::Dump => "statements of dumps",
-            Self::Cut => "statements whose text is cut off",
-            Self::Failed => "statements that failed",
-            Self::Nested => "statements that ran in functions",
-            Self::TooLong => "statements with a text or a value that is too long",
-            Self::TooMany => "statements beyond the most that are told apart",
-            Self::NotText => "statements that are not UTF-8 outside of values",
+            Self::Administration => ("command", "of the protocol, such as Quit and Ping"),
+            Self::Session => ("statement", "on the session, such as SET, SHOW and EXPLAIN"),
+            Self::Definition => {
+                ("statement", "of definition or maintenance, such as CREATE and ANALYZE")
+            }
+            Self::System => ("statement", "on system schemas, such as information_schema"),
+            Self::Replication => ("statement", "of replication"),
+            Self::Dump => ("statement", "of dumps"),
+            Self::Cut => ("statement", "whose text is cut off"),
+            Self::Failed => ("statement", "that the server refused"),
+            Self::Nested => ("statement", "that ran in functions"),
+            Self::TooLong => ("statement", "with a text that is too long, or with too many values"),
+            Self::TooMany => ("statement", "beyond the number that is told apart"),
+            Self::NotText => ("statement", "with names that are not UTF-8"),
         }
     }
 }

@@ -116,12 +116,16 @@ fn columns(text: &[u8], tokens: &[Token]) -> Vec<String> {
     };
     let mut found: Vec<String> = Vec::new();
     let mut last: Option<String> = None;
-    for token in tokens.iter().skip(begin + 1) {
+    for (at, token) in tokens.iter().enumerate().skip(begin + 1) {
         let bytes = token.of(text);
         match token.kind {
             Kind::Word | Kind::Name => {
-                const PASSED: [&str; 9] =
-                    ["LIKE", "ILIKE", "IN", "BETWEEN", "NOT", "ANY", "ARRAY", "CAST", "LIMIT"];
+                const PASSED: [&str; 10] = [
+                    "LIKE", "ILIKE", "IN", "BETWEEN", "NOT", "ANY", "ARRAY", "CAST", "LIMIT",
+                    "INTERVAL",
+                ];
+                // A function is no column.
+                let is_call = tokens.get(at + 1).is_some_and(|it| it.of(text) == b"(");
                 if PASSED.iter().any(|word| is(Some(token), text, word)) {
                     if is(Some(token), text, "LIMIT") {
                         break;
@@ -131,7 +135,7 @@ fn columns(text: &[u8], tokens: &[Token]) -> Vec<String> {
                     .any(|word| is(Some(token), text, word))
                 {
                     last = None;
-                } else {
+                } else if !is_call {
                     last = Some(plain(bytes));
                 }
             }

@@ -160,6 +160,10 @@ pub fn plan(captured: &Captured, options: &Options) -> Result<Plan, Vec<String>>
         }
     }
     left_out.unknown = unknown.len();
+    unknown.sort_by(|a, b| {
+        let rank = |at: &usize| all.get(*at).map_or(0.0, |it| weight(&it.total));
+        rank(b).total_cmp(&rank(a))
+    });
     let rank = |it: &Work| if has_times { it.time_us } else { it.calls as f64 };
     works.sort_by(|a, b| rank(b).total_cmp(&rank(a)).then(b.calls.cmp(&a.calls)));
     let limit = options.limit.unwrap_or(LIMIT).min(LIMIT_MAX);

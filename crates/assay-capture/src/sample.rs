@@ -92,6 +92,11 @@ impl Sample {
         self.bytes.saturating_sub(before)
     }
 
+    /// How many calls it was offered.
+    pub(crate) fn seen(&self) -> u64 {
+        self.seen
+    }
+
     /// The rows of the sample, that of the slowest call included.
     pub(crate) fn rows(&self) -> Vec<&Row> {
         let slowest = self.slowest.as_ref().map(|(_, row)| row);

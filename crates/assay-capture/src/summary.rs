@@ -32,7 +32,7 @@ fn read(captured: &Captured, text: &mut String) {
     if captured.sessions > 0 {
         let _ = write!(text, " of {}", counted(captured.sessions, "session"));
     }
-    if let Some((first, last)) = counts.span_us {
+    if let Some((first, last)) = counts.span_us.filter(|(first, last)| first < last) {
         let _ = write!(text, ", {} to {} UTC", time::shown(first), time::shown(last));
         let _ = write!(text, " ({})", duration((last - first) as f64));
     }
@@ -63,7 +63,8 @@ fn left_out(captured: &Captured, plan: &Plan, text: &mut String) {
         let _ = writeln!(text, "skipped    {what}");
     };
     for (why, count) in Skip::ALL.iter().filter_map(|why| Some((why, counts.skipped.get(why)?))) {
-        line(format!("{} {}", thousands(*count), why.what()));
+        let (one, which) = why.what();
+        line(format!("{} {which}", counted(*count, one)));
     }
     let left = &plan.left_out;
     if left.writes > 0 {

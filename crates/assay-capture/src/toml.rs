@@ -13,7 +13,7 @@ use crate::sessions::Shape;
 use crate::summary::{duration, percent};
 use crate::template::rendered;
 
-/// Calls from which on a literal that is always the same is taken for a part of the statement.
+/// Calls with known values from which on a literal that is always the same is taken for a part of the statement.
 const SAME_CALLS: u64 = 20;
 
 /// Words after which such a literal is one in any case.
@@ -193,7 +193,7 @@ fn same(it: &Fingerprint, number: usize, rows: usize, before: &str) -> Option<St
     }
     let literal = it.parameters.get(number)?.same.as_deref()?;
     let is_usual =
-        it.total.calls >= SAME_CALLS || SAME_AFTER.iter().any(|word| before.ends_with(word));
+        it.sample.seen() >= SAME_CALLS || SAME_AFTER.iter().any(|word| before.ends_with(word));
     let literal = std::str::from_utf8(literal).ok().filter(|_| is_usual)?;
     Some(literal.to_owned())
 }

@@ -23,6 +23,8 @@ pub(crate) enum Does {
     Session,
     /// Defines or maintains something.
     Definition,
+    /// Reads a schema that the server keeps about itself.
+    System,
     /// Is sent by a program that dumps a database.
     Dump,
     /// There is no statement.
@@ -72,6 +74,9 @@ fn query(text: &[u8], tokens: &[Token]) -> Does {
     if is_dump {
         return Does::Dump;
     }
+    if tokens.windows(3).any(|it| is_system(text, it)) {
+        return Does::System;
+    }
     for (at, token) in tokens.iter().enumerate().filter(|(_, it)| it.kind == Kind::Word) {
         let bytes = token.of(text);
         if CHANGING.iter().any(|it| bytes.eq_ignore_ascii_case(it.as_bytes()))
@@ -85,6 +90,19 @@ fn query(text: &[u8], tokens: &[Token]) -> Does {
         }
     }
     Does::Read
+}
+
+/// Whether tokens are the name of a table in a system schema, after `FROM` or `JOIN`.
+fn is_system(text: &[u8], tokens: &[Token]) -> bool {
+    const SCHEMAS: [&[u8]; 5] =
+        [b"information_schema", b"performance_schema", b"mysql", b"sys", b"pg_catalog"];
+    let [before, schema, dot] = tokens else { return false };
+    let before = before.of(text);
+    let name = schema.of(text);
+    let name = name.strip_prefix(b"`").and_then(|it| it.strip_suffix(b"`")).unwrap_or(name);
+    (before.eq_ignore_ascii_case(b"FROM") || before.eq_ignore_ascii_case(b"JOIN"))
+        && dot.of(text) == b"."
+        && SCHEMAS.iter().any(|it| name.eq_ignore_ascii_case(it))
 }
 
 /// Whether `UPDATE` stands for a change and not in `FOR UPDATE`.
@@ -133,6 +151,8 @@ mod tests {
             ("SELECT a INTO @x FROM t", Does::Read),
             ("SELECT a INTO OUTFILE 'x' FROM t", Does::Definition),
             ("SELECT nextval('s')", Does::Write),
+            ("SELECT a FROM t JOIN `mysql`.user u", Does::System),
+            ("SELECT mysql.a FROM t mysql", Does::Read),
             ("SELECT /*!40001 SQL_NO_CACHE */ * FROM `t`", Does::Dump),
             ("SELECT /*!40001 SQL_NO_CACHE */ a FROM `t`", Does::Read),
             ("insert into t values (1)", Does::Write),

@@ -227,7 +227,7 @@ impl Pass<'_> {
 
     /// Writes a literal with its type before it, such as `DATE '2026-01-31'`, so that its text can be a parameter.
     fn typed(&mut self, at: usize, key: Option<&str>) -> Option<usize> {
-        if self.kind(at + 1)? != Kind::Text || self.context().stays {
+        if !matches!(self.kind(at + 1)?, Kind::Text | Kind::Mark) || self.context().stays {
             return None;
         }
         let is = |word: &str| self.bytes(at).eq_ignore_ascii_case(word.as_bytes());
@@ -342,15 +342,10 @@ impl Pass<'_> {
             let token = self.tokens.get(at)?;
             let is_word = token.kind == Kind::Word
                 && matches!(keyword(token.of(self.text)), Some("NULL" | "TRUE" | "FALSE"));
-            // A digest of the server has `(...)`.
-            let is_dots = self.is_symbol(at, b".");
-            if !token.is_value() && !is_word && !is_dots {
+            if !token.is_value() && !is_word {
                 return None;
             }
             at += 1;
-            while is_dots && self.is_symbol(at, b".") {
-                at += 1;
-            }
             match self.bytes(at) {
                 b"," => at += 1,
                 b")" | b"]" => return Some(at),

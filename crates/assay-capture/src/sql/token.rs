@@ -21,7 +21,7 @@ pub(crate) enum Kind {
     Fixed,
     /// A number without sign.
     Number,
-    /// A parameter: `?` or `$1`.
+    /// A parameter: `?` or `$1`, and `...` of digests.
     Mark,
     /// A comment that servers obey: `/*+ ... */`, `/*! ... */`.
     Hint,
@@ -116,6 +116,8 @@ fn one(rest: &[u8], dialect: Dialect) -> Found {
         b'/' if next == b'*' => block(rest, is_mysql),
         b'$' if !is_mysql => dollar(rest),
         b'?' if is_mysql => token(Kind::Mark, 1),
+        // Digests of the server have it for several values.
+        b'.' if is_mysql && rest.starts_with(b"...") => token(Kind::Mark, 3),
         b'0' if is_mysql && matches!(next, b'x' | b'X') && is_hex(rest.get(2)) => {
             token(Kind::Hex, 2 + count(rest, 2, |it| it.is_ascii_hexdigit()))
         }
