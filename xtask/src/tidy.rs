@@ -32,6 +32,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("assay-probe", &["assay-model"]),
     ("assay-profile", &["assay-model"]),
     ("assay-doctor", &["assay-model"]),
+    ("assay-capture", &["assay-model"]),
     ("assay-import", &["assay-model", "assay-workloads"]),
     ("assay-ledger", &["assay-model", "assay-workloads"]),
     ("assay-verdict", &["assay-model"]),
@@ -50,6 +51,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "assay-fuzz",
         &[
+            "assay-capture",
             "assay-import",
             "assay-ledger",
             "assay-model",
@@ -70,6 +72,7 @@ const ARROWS: &[(&str, &[&str])] = &[
 
 /// Pure crates: they only compute, and may not use anything that reads clocks, files or processes.
 const PURE: &[&str] = &[
+    "assay-capture",
     "assay-model",
     "assay-options",
     "assay-plan",

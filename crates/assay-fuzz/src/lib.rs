@@ -5,6 +5,7 @@
 
 mod archive;
 mod callgrind;
+mod capture;
 mod ledger;
 mod pack;
 mod postgres;
@@ -20,6 +21,7 @@ pub type Target = (&'static str, fn(&[u8]));
 /// All targets.
 pub const TARGETS: &[Target] = &[
     ("callgrind", callgrind::report),
+    ("capture", capture::logs),
     ("catalog", text::catalog),
     ("claim_file", text::claim_file),
     ("config_file", text::config_file),

@@ -39,7 +39,7 @@ impl Exit {
             Self::Incomplete => {
                 "Finished, but incomplete: a test could not be measured; `bisect` found no change, or is not certain; \
                  `watch` could not measure or search something; \
-                 `verify` found a difference; an import left something out; `collect` lacks a shard or its end; a gate \
+                 `verify` found a difference; an import left something out; `collect` lacks a shard or its end; `workload` found nothing to measure; a gate \
                  has undecided tests or a claim cannot be decided, without `--allow-undecided`; `bench` sent fewer \
                  events than `--rate` asked for."
             }

@@ -9,6 +9,7 @@ mod beside;
 mod bisect;
 mod cache;
 mod candidates;
+mod captured;
 mod charts;
 mod claims;
 mod cli;
@@ -112,6 +113,7 @@ fn main() -> ExitCode {
         Command::Repro(args) => repro::repro(args),
         Command::Export(args) => export::export(args),
         Command::Tests(args) => report::tests(args, cli.cache_dir.as_deref()),
+        Command::Workload(command) => captured::run(command),
         Command::Audit(args) => audit::run(args, cli.cache_dir.as_deref()),
         Command::Doctor(args) => doctor::run(args, cli.cache_dir.as_deref()),
         Command::Cache(command) => cache::run(command, cli.cache_dir.as_deref()),

@@ -11,7 +11,7 @@ pub(super) const GROUPS: [(&str, &[&str]); 5] = [
         &["compare", "gate", "count", "bisect", "watch", "run", "resume", "insert-bench", "doctor"],
     ),
     ("Many machines", &["submit", "status", "collect"]),
-    ("Read", &["report", "studies", "trend", "serve", "claims", "tests"]),
+    ("Read", &["report", "studies", "trend", "serve", "claims", "tests", "workload"]),
     ("Servers", &["server", "audit", "load", "bench", "cache"]),
     ("Share", &["pack", "verify", "repro", "export", "import"]),
 ];

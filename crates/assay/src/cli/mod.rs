@@ -20,6 +20,7 @@ mod sysbench;
 mod tools;
 mod trend;
 mod watch;
+mod workload;
 
 use std::path::PathBuf;
 
@@ -55,6 +56,7 @@ pub(crate) use tools::{
 };
 pub(crate) use trend::Trend;
 pub(crate) use watch::Watch;
+pub(crate) use workload::{WorkloadCommand, WorkloadFrom};
 
 use crate::candidates;
 
@@ -125,6 +127,9 @@ pub(crate) enum Command {
     Serve(Serve),
     /// List the tests that `--tests` can name
     Tests(Tests),
+    /// Make a workload file of a slow log or other logs of statements
+    #[command(subcommand)]
+    Workload(WorkloadCommand),
     /// Start systems and compare their effective settings, without load
     Audit(Audit),
     /// Say whether this machine is fit to measure, and how small a change it could show

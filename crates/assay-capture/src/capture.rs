@@ -1,0 +1,337 @@
+//! Reads logs into fingerprints and transactions.
+
+use std::collections::{HashMap, HashSet};
+use std::io::{self, BufRead};
+use std::ops::Range;
+
+use assay_model::Dialect;
+
+use crate::counts::Counts;
+use crate::entry::{Entry, Sink, Skip};
+use crate::fingerprints::{Call, Fingerprint, Fingerprints};
+use crate::lines;
+use crate::probe::Probe;
+use crate::reader::Given;
+use crate::sample::{BETWEEN, ROW_BYTES, Row};
+use crate::sessions::{Sent, Sessions, Shape, Transactions};
+use crate::sql::kind::{Does, does};
+use crate::sql::normal::Normalizer;
+use crate::sql::token::{Kind, Token, tokenize};
+use crate::sql::value::combined;
+
+/// Longest statement of a workload, bytes.
+const TEXT_MAX: usize = 4 << 20;
+
+/// Most tokens of a statement.
+const TOKENS_MAX: usize = 1 << 20;
+
+/// Most values of a statement: servers take no more.
+const VALUES_MAX: usize = 65_535;
+
+/// Most sessions that are told apart when they are counted.
+const SESSIONS: usize = 1_000_000;
+
+/// Most databases that are told apart.
+const DATABASES: usize = 10_000;
+
+/// Reads logs, one after the other.
+#[derive(Debug, Default)]
+pub struct Capture {
+    given: Given,
+    intake: Intake,
+}
+
+/// What logs have.
+#[derive(Debug)]
+pub struct Captured {
+    /// What was read and skipped.
+    pub counts: Counts,
+    /// Sessions that sent a statement; 0 if the logs do not tell.
+    pub sessions: u64,
+    pub(crate) transactions: Transactions,
+    pub(crate) fingerprints: Vec<Fingerprint>,
+    pub(crate) shapes: Vec<Shape>,
+    pub(crate) databases: Vec<String>,
+}
+
+impl Capture {
+    /// Begins to read.
+    #[must_use]
+    pub fn new(given: Given) -> Self {
+        Self { given, intake: Intake::default() }
+    }
+
+    /// Reads a log to its end. `head` is its beginning, from which `probe` follows.
+    pub fn read(
+        &mut self,
+        name: &str,
+        head: &[u8],
+        probe: &Probe,
+        source: &mut dyn BufRead,
+    ) -> io::Result<()> {
+        self.intake.counts.begin(name, probe.format.name);
+        let mut reader = (probe.format.open)(head, &self.given);
+        let intake = &mut self.intake;
+        let result = lines::each(source, |line, is_cut| {
+            intake.counts.line();
+            if is_cut {
+                intake.counts.skip(Skip::TooLong, 1);
+            }
+            reader.line(line, intake);
+        });
+        reader.end(intake);
+        result
+    }
+
+    /// All that was read.
+    #[must_use]
+    pub fn finish(mut self) -> Captured {
+        self.intake.sessions.forget_all();
+        let Intake { counts, fingerprints, sessions, databases, seen, .. } = self.intake;
+        Captured {
+            counts,
+            sessions: seen.len() as u64,
+            transactions: sessions.transactions,
+            shapes: sessions.shapes,
+            fingerprints: fingerprints.into_all(),
+            databases: databases.names,
+        }
+    }
+}
+
+/// Names of databases and their numbers.
+#[derive(Debug, Default)]
+struct Databases {
+    names: Vec<String>,
+    numbers: HashMap<String, u32>,
+}
+
+impl Databases {
+    fn number(&mut self, name: &str) -> Option<u32> {
+        if let Some(number) = self.numbers.get(name) {
+            return Some(*number);
+        }
+        let number =
+            u32::try_from(self.names.len()).ok().filter(|_| self.names.len() < DATABASES)?;
+        self.names.push(name.to_owned());
+        self.numbers.insert(name.to_owned(), number);
+        Some(number)
+    }
+}
+
+/// Takes entries and counts them.
+#[derive(Debug, Default)]
+struct Intake {
+    counts: Counts,
+    fingerprints: Fingerprints,
+    sessions: Sessions,
+    databases: Databases,
+    /// Sessions that sent a statement.
+    seen: HashSet<u64>,
+    // Buffers that are used again.
+    tokens: Vec<Token>,
+    normalizer: Normalizer,
+    values: Vec<(bool, u64)>,
+}
+
+impl Sink for Intake {
+    fn entry(&mut self, entry: &Entry<'_>) {
+        if let Some(at) = entry.at_us {
+            self.counts.time(at);
+        }
+        if let Some(session) = entry.session.filter(|_| self.seen.len() < SESSIONS) {
+            self.seen.insert(session);
+        }
+        if entry.text.len() > TEXT_MAX {
+            return self.skip_entry(Skip::TooLong, entry);
+        }
+        let mut tokens = std::mem::take(&mut self.tokens);
+        let is_open = tokenize(entry.text, entry.dialect, &mut tokens);
+        if entry.is_cut || is_open {
+            self.skip_entry(Skip::Cut, entry);
+        } else if tokens.len() > TOKENS_MAX {
+            self.skip_entry(Skip::TooLong, entry);
+        } else {
+            let parts = parts(entry.text, &tokens);
+            let time_us = entry.time_us.map(|it| it / parts.len().max(1) as f64);
+            for part in parts {
+                let part = tokens.get(part).unwrap_or_default();
+                self.statement(entry, part, time_us);
+            }
+        }
+        self.tokens = tokens;
+    }
+
+    fn skip(&mut self, why: Skip) {
+        self.counts.skip(why, 1);
+    }
+
+    fn unreadable(&mut self, line: &[u8]) {
+        self.counts.unreadable(line);
+    }
+
+    fn failed(&mut self, session: Option<u64>) {
+        if let Some(session) = session {
+            self.sessions.break_off(session);
+        }
+    }
+
+    fn ended(&mut self, session: u64) {
+        self.sessions.forget(session);
+    }
+}
+
+impl Intake {
+    /// Counts a statement that is not measured. The transaction around it is no longer what it was.
+    fn skip_entry(&mut self, why: Skip, entry: &Entry<'_>) {
+        self.counts.skip(why, entry.calls);
+        if let Some(session) = entry.session {
+            self.sessions.break_off(session);
+        }
+    }
+
+    fn statement(&mut self, entry: &Entry<'_>, tokens: &[Token], time_us: Option<f64>) {
+        let does = does(entry.text, tokens);
+        let writes = match does {
+            Does::Read => false,
+            Does::Write => true,
+            Does::Nothing => return,
+            Does::Begin | Does::Commit | Does::Rollback | Does::Autocommit(_) => {
+                self.counts.statements = self.counts.statements.saturating_add(entry.calls);
+                if let Some(session) = entry.session {
+                    self.sessions.control(session, does);
+                }
+                return;
+            }
+            Does::Use | Does::Session => return self.counts.skip(Skip::Session, entry.calls),
+            Does::System => return self.counts.skip(Skip::System, entry.calls),
+            Does::Dump => return self.counts.skip(Skip::Dump, entry.calls),
+            Does::Definition => {
+                if let Some(session) = entry.session {
+                    self.sessions.control(session, does);
+                }
+                return self.counts.skip(Skip::Definition, entry.calls);
+            }
+        };
+        self.normalizer.normalize(entry.text, tokens, entry.dialect);
+        if std::str::from_utf8(self.normalizer.text()).is_err() {
+            return self.skip_entry(Skip::NotText, entry);
+        }
+        if self.normalizer.params().count() > VALUES_MAX {
+            return self.skip_entry(Skip::TooLong, entry);
+        }
+        let database = entry.database.and_then(|name| self.databases.number(name));
+        let number = self.fingerprints.count(&Call {
+            text: self.normalizer.text(),
+            dialect: entry.dialect,
+            database,
+            writes,
+            calls: entry.calls,
+            time_us,
+            is_prepared: entry.is_prepared,
+        });
+        let Some(number) = number else { return self.skip_entry(Skip::TooMany, entry) };
+        self.counts.statements = self.counts.statements.saturating_add(entry.calls);
+        self.note_values(entry, tokens, number, time_us);
+    }
+
+    fn note_values(
+        &mut self,
+        entry: &Entry<'_>,
+        tokens: &[Token],
+        number: usize,
+        time_us: Option<f64>,
+    ) {
+        let Self { normalizer, fingerprints, sessions, values, .. } = self;
+        let (text, parameters) = (entry.text, entry.parameters);
+        values.clear();
+        let mut is_unknown = false;
+        for param in normalizer.params() {
+            let digests = param.literals(tokens, text).map(|literal| {
+                is_unknown |= literal.is_unknown(parameters);
+                literal.digest(parameters)
+            });
+            let digest =
+                if param.is_list { combined(digests) } else { digests.fold(0, |_, it| it) };
+            values.push((param.is_list, digest));
+        }
+        let session = entry.session.filter(|id| sessions.is_open(*id));
+        if is_unknown {
+            if let Some(id) = session {
+                sessions.break_off(id);
+            }
+            return;
+        }
+        fingerprints.note(number, values, |at| {
+            let literal =
+                normalizer.params().nth(at).and_then(|it| it.literals(tokens, text).next());
+            literal.map(|it| it.sql(parameters)).unwrap_or_default()
+        });
+        let each_us = time_us.map(|it| it / entry.calls.max(1) as f64);
+        let place = fingerprints.place(number, each_us);
+        if place.is_none() && session.is_none() {
+            return;
+        }
+        let json = json(normalizer, tokens, text, entry.dialect, parameters);
+        let rows = normalizer.rows();
+        if let Some(id) = session {
+            if json.len() > ROW_BYTES {
+                sessions.break_off(id);
+            } else {
+                let digests = values.iter().map(|(_, digest)| *digest).collect();
+                let values = json.clone();
+                sessions.send(id, Sent { fingerprint: number, rows, digests, values, time_us });
+            }
+        }
+        if let Some(place) = place {
+            let row = Row { rows, values: json.into_boxed_str() };
+            fingerprints.put(number, place, each_us, row);
+        }
+    }
+}
+
+/// The values of a statement as JSON, with [`BETWEEN`] between them.
+fn json(
+    normalizer: &Normalizer,
+    tokens: &[Token],
+    text: &[u8],
+    dialect: Dialect,
+    parameters: &[Option<Vec<u8>>],
+) -> String {
+    let mut out = String::new();
+    for (at, param) in normalizer.params().enumerate() {
+        if at > 0 {
+            out.push(BETWEEN);
+        }
+        if !param.is_list {
+            param.literals(tokens, text).for_each(|it| it.push_json(dialect, parameters, &mut out));
+            continue;
+        }
+        out.push('[');
+        for (at, literal) in param.literals(tokens, text).enumerate() {
+            out.push_str(if at > 0 { ", " } else { "" });
+            literal.push_json(dialect, parameters, &mut out);
+        }
+        out.push(']');
+    }
+    out
+}
+
+/// The places of the statements that semicolons separate. A definition is one, whatever it contains.
+fn parts(text: &[u8], tokens: &[Token]) -> Vec<Range<usize>> {
+    let first = tokens.first().map(|it| it.of(text).to_ascii_uppercase()).unwrap_or_default();
+    if matches!(first.as_slice(), b"CREATE" | b"ALTER") {
+        return std::iter::once(0..tokens.len()).collect();
+    }
+    let is_end = |token: &Token| token.kind == Kind::Symbol && token.of(text) == b";";
+    let mut found = Vec::new();
+    let mut start = 0;
+    let ends = tokens.iter().enumerate().filter(|(_, it)| is_end(it)).map(|(at, _)| at);
+    for end in ends.chain([tokens.len()]) {
+        if end > start {
+            found.push(start..end);
+        }
+        start = end + 1;
+    }
+    found
+}

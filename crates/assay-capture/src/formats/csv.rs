@@ -1,0 +1,161 @@
+//! Tables with a header, separated by commas or tabs, whose fields may have several lines.
+
+/// Longest record, bytes.
+const RECORD_MAX: usize = 32 << 20;
+
+/// Puts lines together to records, and splits records into fields.
+#[derive(Debug)]
+pub(super) struct Records {
+    separator: u8,
+    record: Vec<u8>,
+    is_open: bool,
+}
+
+/// What a line makes of a record.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Line {
+    /// The record is complete; these are its fields.
+    Record(Vec<Vec<u8>>),
+    /// It goes on.
+    More,
+    /// It is too long.
+    TooLong,
+}
+
+impl Records {
+    /// Reads records with this separator. Tables with tabs are written by the client `mysql`, with backslashes.
+    pub(super) fn new(separator: u8) -> Self {
+        Self { separator, record: Vec::new(), is_open: false }
+    }
+
+    /// Takes a line.
+    pub(super) fn line(&mut self, line: &[u8]) -> Line {
+        if self.separator == b'\t' {
+            return Line::Record(line.split(|it| *it == b'\t').map(unescaped).collect());
+        }
+        if self.record.len() + line.len() > RECORD_MAX {
+            self.record.clear();
+            self.is_open = false;
+            return Line::TooLong;
+        }
+        if self.is_open {
+            self.record.push(b'\n');
+        }
+        self.record.extend_from_slice(line);
+        let quotes = line.iter().filter(|byte| **byte == b'"').count();
+        self.is_open ^= quotes % 2 == 1;
+        if self.is_open {
+            return Line::More;
+        }
+        let fields = fields(&self.record, self.separator);
+        self.record.clear();
+        Line::Record(fields)
+    }
+
+    /// Whether a record has no end.
+    pub(super) fn is_open(&self) -> bool {
+        self.is_open
+    }
+}
+
+/// The fields of a record: those in quotes have doubled quotes.
+fn fields(record: &[u8], separator: u8) -> Vec<Vec<u8>> {
+    let mut found = Vec::new();
+    let (mut field, mut is_quoted) = (Vec::new(), false);
+    let mut bytes = record.iter().copied().peekable();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'"' if is_quoted && bytes.peek() == Some(&b'"') => {
+                bytes.next();
+                field.push(b'"');
+            }
+            b'"' => is_quoted = !is_quoted,
+            byte if byte == separator && !is_quoted => found.push(std::mem::take(&mut field)),
+            byte => field.push(byte),
+        }
+    }
+    found.push(field);
+    found
+}
+
+/// A field as the client `mysql` writes it.
+fn unescaped(field: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(field.len());
+    let mut bytes = field.iter().copied();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'\\' => out.push(match bytes.next() {
+                Some(b'n') => b'\n',
+                Some(b't') => b'\t',
+                Some(b'0') => 0,
+                Some(other) => other,
+                None => b'\\',
+            }),
+            byte => out.push(byte),
+        }
+    }
+    out
+}
+
+/// The columns of a table by their names.
+#[derive(Debug, Default)]
+pub(super) struct Columns {
+    names: Vec<String>,
+}
+
+impl Columns {
+    /// Those of a header.
+    pub(super) fn of(fields: &[Vec<u8>]) -> Self {
+        let name = |field: &Vec<u8>| String::from_utf8_lossy(field).trim().to_ascii_lowercase();
+        Self { names: fields.iter().map(name).collect() }
+    }
+
+    /// Whether there is a column with this name.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.names.iter().any(|it| it == name)
+    }
+
+    /// The number of columns.
+    pub(super) fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// The field of a record, unless it is NULL.
+    pub(super) fn get<'r>(&self, record: &'r [Vec<u8>], name: &str) -> Option<&'r [u8]> {
+        let at = self.names.iter().position(|it| it == name)?;
+        let field = record.get(at)?.as_slice();
+        (field != b"NULL" && field != b"\\N" && !field.is_empty()).then_some(field)
+    }
+
+    /// The number in a field.
+    pub(super) fn number(&self, record: &[Vec<u8>], name: &str) -> Option<f64> {
+        let text = std::str::from_utf8(self.get(record, name)?).ok()?;
+        text.parse().ok().filter(|it: &f64| it.is_finite() && *it >= 0.0)
+    }
+}
+
+/// The separator and the columns of the first line of a file.
+pub(super) fn header(head: &[u8]) -> Option<(u8, Columns)> {
+    let line = crate::reader::lines(head).next()?;
+    let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
+    let separator = [b'\t', b',', b';'].into_iter().find(|it| line.contains(it))?;
+    match Records::new(separator).line(line) {
+        Line::Record(fields) => Some((separator, Columns::of(&fields))),
+        Line::More | Line::TooLong => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_may_have_several_lines() {
+        let mut records = Records::new(b',');
+        assert_eq!(records.line(b"1,\"a"), Line::More);
+        let fields = vec![b"1".to_vec(), b"a\n\"b\",".to_vec(), b"".to_vec()];
+        assert_eq!(records.line(b"\"\"b\"\",\","), Line::Record(fields));
+        let mut records = Records::new(b'\t');
+        assert_eq!(records.line(b"a\\nb\tc"), Line::Record(vec![b"a\nb".to_vec(), b"c".to_vec()]));
+    }
+}

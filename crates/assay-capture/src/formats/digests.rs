@@ -1,0 +1,82 @@
+//! The table `events_statements_summary_by_digest` of the performance schema, as CSV or as the client `mysql` prints it.
+
+use assay_model::Dialect;
+
+use super::csv::{Columns, Line, Records, header};
+use crate::entry::{Entry, Sink};
+use crate::reader::{Format, Given, Reader, shown};
+use crate::time;
+
+pub(super) const FORMAT: Format = Format {
+    name: "digests",
+    about: "table events_statements_summary_by_digest of the performance schema, CSV or TSV",
+    looks,
+    open,
+};
+
+/// Picoseconds of a microsecond: times of the table are in picoseconds.
+const PS: f64 = 1e6;
+
+fn looks(head: &[u8], _: &Given) -> bool {
+    header(head).is_some_and(|(_, columns)| {
+        columns.has("count_star")
+            && (columns.has("digest_text") || columns.has("query_sample_text"))
+    })
+}
+
+fn open(head: &[u8], _: &Given) -> Box<dyn Reader> {
+    let separator = header(head).map_or(b',', |(separator, _)| separator);
+    Box::new(Digests { records: Records::new(separator), columns: None })
+}
+
+#[derive(Debug)]
+struct Digests {
+    records: Records,
+    columns: Option<Columns>,
+}
+
+impl Reader for Digests {
+    fn line(&mut self, line: &[u8], out: &mut dyn Sink) {
+        let record = match self.records.line(line) {
+            Line::Record(fields) => fields,
+            Line::More => return,
+            Line::TooLong => return out.unreadable(line),
+        };
+        match &self.columns {
+            None => self.columns = Some(Columns::of(&record)),
+            Some(_) if record.iter().all(Vec::is_empty) => {}
+            Some(columns) if record.len() != columns.len() => out.unreadable(line),
+            Some(columns) => row(columns, &record, line, out),
+        }
+    }
+
+    fn end(&mut self, out: &mut dyn Sink) {
+        if self.records.is_open() {
+            out.unreadable(b"the last record has no end");
+        }
+    }
+}
+
+fn row(columns: &Columns, record: &[Vec<u8>], line: &[u8], out: &mut dyn Sink) {
+    let Some(calls) = columns.number(record, "count_star") else { return out.unreadable(line) };
+    // A sample has the values of one call, unless it is cut off.
+    let sample = columns.get(record, "query_sample_text").filter(|it| !it.ends_with(b"..."));
+    let Some(text) = sample.or_else(|| columns.get(record, "digest_text")) else {
+        // The row of all statements that found no place in the table.
+        return out.skip(crate::entry::Skip::TooMany);
+    };
+    let database = columns.get(record, "schema_name").map(shown);
+    let seen = columns.get(record, "last_seen").and_then(time::leading);
+    out.entry(&Entry {
+        dialect: Dialect::MySql,
+        at_us: seen.map(|(at, _)| at),
+        session: None,
+        database: database.as_deref(),
+        text,
+        parameters: &[],
+        is_prepared: false,
+        calls: calls as u64,
+        time_us: columns.number(record, "sum_timer_wait").map(|it| it / PS),
+        is_cut: sample.is_none() && (text.ends_with(b"...") || text.ends_with(b"... ")),
+    });
+}

@@ -1,0 +1,87 @@
+//! `log_destination = csvlog` of Postgres.
+
+use super::super::csv::{Line, Records};
+use super::messages::{Message, Messages};
+use crate::entry::Sink;
+use crate::reader::{Format, Given, Reader, lines, number_of, shown};
+use crate::time;
+
+pub(crate) const FORMAT: Format = Format {
+    name: "csvlog",
+    about: "csvlog of Postgres",
+    looks,
+    open: |_, _| Box::new(CsvLog { records: Records::new(b','), messages: Messages::default() }),
+};
+
+/// Columns of the oldest version that is read.
+const COLUMNS_MIN: usize = 22;
+
+/// The numbers of columns.
+mod column {
+    pub(super) const TIME: usize = 0;
+    pub(super) const DATABASE: usize = 2;
+    pub(super) const SESSION: usize = 5;
+    pub(super) const SEVERITY: usize = 11;
+    pub(super) const MESSAGE: usize = 13;
+    pub(super) const DETAIL: usize = 14;
+    pub(super) const APPLICATION: usize = 22;
+}
+
+fn looks(head: &[u8], _: &Given) -> bool {
+    let is_record = |line: &[u8]| {
+        let mut records = Records::new(b',');
+        let begins = time::leading(line).is_some_and(|(_, end)| end > 10);
+        let fields = match records.line(line) {
+            Line::Record(fields) => fields,
+            Line::More | Line::TooLong => return false,
+        };
+        let digits = |at: usize| {
+            fields.get(at).is_some_and(|it| !it.is_empty() && it.iter().all(u8::is_ascii_digit))
+        };
+        begins && fields.len() >= COLUMNS_MIN && digits(3) && digits(6)
+    };
+    lines(head).any(is_record)
+}
+
+#[derive(Debug)]
+struct CsvLog {
+    records: Records,
+    messages: Messages,
+}
+
+impl Reader for CsvLog {
+    fn line(&mut self, line: &[u8], out: &mut dyn Sink) {
+        let fields = match self.records.line(line) {
+            Line::Record(fields) => fields,
+            Line::More => return,
+            Line::TooLong => return out.unreadable(line),
+        };
+        let field = |at: usize| fields.get(at).map_or(b"".as_slice(), Vec::as_slice);
+        let at_us = time::leading(field(column::TIME)).map(|(at, _)| at);
+        if fields.len() < COLUMNS_MIN || at_us.is_none() {
+            if fields.len() > 1 || !field(0).is_empty() {
+                out.unreadable(line);
+            }
+            return;
+        }
+        let database = shown(field(column::DATABASE));
+        let message = Message {
+            at_us,
+            session: number_of(field(column::SESSION)),
+            database: Some(database.as_str()).filter(|it| !it.is_empty()),
+            application: field(column::APPLICATION),
+            severity: field(column::SEVERITY),
+            text: field(column::MESSAGE),
+            detail: field(column::DETAIL),
+        };
+        self.messages.take(&message, out);
+    }
+
+    fn end(&mut self, out: &mut dyn Sink) {
+        if self.records.is_open() {
+            out.unreadable(b"the last record has no end");
+        }
+        self.messages.end(out);
+        self.records = Records::new(b',');
+    }
+}

@@ -1,0 +1,238 @@
+//! `log_line_prefix` of Postgres: what stands before each message of a plain log.
+
+use crate::reader::number_of;
+use crate::time;
+
+/// Prefixes that are tried if nobody names one: those of packages, of services, and of guides for analysers of logs.
+pub(super) const KNOWN: [&str; 16] = [
+    "%m [%p] %q%u@%d ",
+    "%m [%p] ",
+    "%t [%p]: [%l-1] user=%u,db=%d,app=%a,client=%h ",
+    "%t [%p]: user=%u,db=%d,app=%a,client=%h ",
+    "%t [%p]: [%l-1] user=%u,db=%d ",
+    "%t [%p]: user=%u,db=%d ",
+    "%m [%p]: [%l-1] user=%u,db=%d,app=%a,client=%h ",
+    "%m [%p]: [%l-1] user=%u,db=%d ",
+    "%t [%p-%l] %q%u@%d ",
+    "%t [%p]: [%l-1] ",
+    "%t [%p] %u@%d ",
+    "%m [%p] %u@%d ",
+    "%t:%r:%u@%d:[%p]:",
+    "%m:%r:%u@%d:[%p]:%l:%e:%s:%v:%x:%c:%q%a:",
+    "%t [%p] ",
+    "%m ",
+];
+
+/// A part of a prefix.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Part {
+    Text(Vec<u8>),
+    /// Blanks for alignment, as `%-10u` has.
+    Field(u8),
+    /// From here on, only sessions have something.
+    Stop,
+}
+
+/// A prefix, ready to be compared with lines.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Prefix {
+    parts: Vec<Part>,
+}
+
+/// What a prefix tells.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Told {
+    pub(super) at_us: Option<i64>,
+    pub(super) session: u64,
+    pub(super) database: Option<String>,
+    pub(super) application: Vec<u8>,
+}
+
+impl Prefix {
+    /// Reads the value of `log_line_prefix`.
+    pub(super) fn of(text: &str) -> Self {
+        let mut parts = Vec::new();
+        let mut literal = Vec::new();
+        let mut bytes = text.bytes().peekable();
+        while let Some(byte) = bytes.next() {
+            if byte != b'%' {
+                literal.push(byte);
+                continue;
+            }
+            while bytes.next_if(|it| it.is_ascii_digit() || *it == b'-').is_some() {}
+            match bytes.next() {
+                Some(b'%') => literal.push(b'%'),
+                Some(field) => {
+                    if !literal.is_empty() {
+                        parts.push(Part::Text(std::mem::take(&mut literal)));
+                    }
+                    parts.push(if field == b'q' { Part::Stop } else { Part::Field(field) });
+                }
+                None => {}
+            }
+        }
+        if !literal.is_empty() {
+            parts.push(Part::Text(literal));
+        }
+        Self { parts }
+    }
+
+    /// What the prefix of a line tells, and the message after it. The message must begin with a severity.
+    pub(super) fn read<'l>(&self, line: &'l [u8]) -> Option<(Told, &'l [u8])> {
+        self.to_end(line, true).or_else(|| self.to_end(line, false))
+    }
+
+    /// The same for a session, or for a process that is none, whose prefix ends at `%q`.
+    fn to_end<'l>(&self, line: &'l [u8], is_session: bool) -> Option<(Told, &'l [u8])> {
+        let mut told = Told::default();
+        let mut rest = line;
+        let mut parts = self.parts.iter().peekable();
+        while let Some(part) = parts.next() {
+            match part {
+                Part::Text(text) => rest = rest.strip_prefix(text.as_slice())?,
+                Part::Stop if is_session => {}
+                Part::Stop => break,
+                Part::Field(field) => {
+                    let length = length(*field, rest, parts.peek().copied())?;
+                    let (value, after) = rest.split_at_checked(length)?;
+                    told.note(*field, value.trim_ascii());
+                    rest = after;
+                }
+            }
+        }
+        severity(rest)?;
+        Some((told, rest))
+    }
+}
+
+/// How many bytes a field has.
+fn length(field: u8, rest: &[u8], next: Option<&Part>) -> Option<usize> {
+    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    match field {
+        b't' | b'm' | b's' => {
+            let (_, length) = time::leading(rest)?;
+            // The zone: a name or an offset.
+            let zone = rest.get(length..)?.strip_prefix(b" ").unwrap_or_default();
+            let is_zone = |byte: u8| {
+                byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'/' | b'_')
+            };
+            let name = zone.iter().take_while(|byte| is_zone(**byte)).count();
+            // It is no zone if it is the word after it.
+            Some(length + if name > 0 { name + 1 } else { 0 })
+        }
+        b'n' => Some(rest.iter().take_while(|it| it.is_ascii_digit() || **it == b'.').count())
+            .filter(|it| *it > 0),
+        b'p' | b'l' | b'P' | b'x' => (digits > 0).then_some(digits),
+        b'Q' => Some(rest.iter().take_while(|it| it.is_ascii_digit() || **it == b'-').count()),
+        _ => match next {
+            Some(Part::Text(text)) => crate::sql::token::find(rest, text),
+            // A value without an end that can be told.
+            Some(_) => rest.iter().position(|byte| *byte == b' '),
+            None => severity_at(rest),
+        },
+    }
+}
+
+impl Told {
+    fn note(&mut self, field: u8, value: &[u8]) {
+        match field {
+            b't' | b'm' => self.at_us = time::leading(value).map(|(at, _)| at),
+            b'n' => self.at_us = time::epoch(value),
+            // The session as a whole tells more than its process, whose number another may have later.
+            b'c' => self.session = number_of(value),
+            b'p' if self.session == 0 => {
+                self.session = number_of(value);
+            }
+            b'd' if !matches!(value, b"[unknown]" | b"") => {
+                self.database = Some(String::from_utf8_lossy(value).into_owned());
+            }
+            b'a' => self.application = value.to_vec(),
+            _ => {}
+        }
+    }
+}
+
+/// Words with which messages begin.
+const SEVERITIES: [&str; 19] = [
+    "LOG",
+    "ERROR",
+    "FATAL",
+    "PANIC",
+    "WARNING",
+    "NOTICE",
+    "INFO",
+    "DETAIL",
+    "HINT",
+    "STATEMENT",
+    "CONTEXT",
+    "QUERY",
+    "LOCATION",
+    "DEBUG",
+    "DEBUG1",
+    "DEBUG2",
+    "DEBUG3",
+    "DEBUG4",
+    "DEBUG5",
+];
+
+/// The severity at the beginning of a text, and the message after it.
+pub(super) fn severity(text: &[u8]) -> Option<(&'static str, &[u8])> {
+    SEVERITIES.iter().find_map(|word| {
+        let rest = text.strip_prefix(word.as_bytes())?.strip_prefix(b":")?;
+        Some((*word, rest.strip_prefix(b"  ").unwrap_or(rest.trim_ascii_start())))
+    })
+}
+
+fn severity_at(rest: &[u8]) -> Option<usize> {
+    (0..rest.len().min(200)).find(|at| rest.get(*at..).is_some_and(|it| severity(it).is_some()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prefixes_are_read() {
+        let of = |prefix: &str, line: &'static str| {
+            let (told, rest) = Prefix::of(prefix).read(line.as_bytes())?;
+            Some((
+                told.at_us,
+                told.session,
+                told.database,
+                String::from_utf8_lossy(rest).into_owned(),
+            ))
+        };
+        let at = Some(1_795_819_519_100_000);
+        let seconds = Some(1_795_819_519_000_000);
+        let pid = number_of(b"77");
+        for (prefix, line, expected) in [
+            (
+                "%m [%p] %q%u@%d ",
+                "2026-11-27 22:45:19.100 UTC [77] me@shop LOG:  x",
+                (at, pid, Some("shop")),
+            ),
+            ("%m [%p] %q%u@%d ", "2026-11-27 22:45:19.100 UTC [77] LOG:  x", (at, pid, None)),
+            (
+                KNOWN[2],
+                "2026-11-27 22:45:19 CET [77]: [3-1] user=me,db=shop,app=psql,client=[local] LOG:  x",
+                (seconds, pid, Some("shop")),
+            ),
+            (
+                "%t:%r:%u@%d:[%p]:",
+                "2026-11-27 22:45:19 UTC:10.0.0.1(5432):me@shop:[77]:LOG:  x",
+                (seconds, pid, Some("shop")),
+            ),
+            (
+                "%n %c %d%%",
+                "1795819519.100 a.b shop%LOG:  x",
+                (at, number_of(b"a.b"), Some("shop")),
+            ),
+        ] {
+            let (at, session, database) = expected;
+            let expected = (at, session, database.map(str::to_owned), "LOG:  x".to_owned());
+            assert_eq!(of(prefix, line), Some(expected), "{prefix}");
+        }
+        assert_eq!(of("%m [%p] ", "select 1"), None);
+        assert_eq!(of("%m [%p] ", "2026-11-27 22:45:19.100 UTC [77] hello"), None);
+    }
+}

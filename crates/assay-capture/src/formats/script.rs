@@ -1,0 +1,165 @@
+//! A plain file of statements, as the clients `mysql` and `psql` take it.
+
+use assay_model::Dialect;
+
+use crate::entry::{Entry, Sink};
+use crate::reader::{Format, Given, Reader, shown};
+use crate::sql::token::{Kind, find, tokenize};
+
+pub(super) const FORMAT: Format = Format {
+    name: "sql",
+    about: "plain file of statements, separated by semicolons",
+    looks,
+    open: |head, given| {
+        let dialect = given.dialect.unwrap_or_else(|| guessed(head));
+        Box::new(Script { dialect, delimiter: b";".to_vec(), text: Vec::new(), database: None })
+    },
+};
+
+/// Longest statement that is put together, bytes.
+const TEXT_MAX: usize = 8 << 20;
+
+/// Words with which a statement of a script begins.
+const WORDS: [&str; 21] = [
+    "SELECT",
+    "INSERT",
+    "UPDATE",
+    "DELETE",
+    "REPLACE",
+    "WITH",
+    "BEGIN",
+    "START",
+    "COMMIT",
+    "ROLLBACK",
+    "SET",
+    "USE",
+    "CALL",
+    "SHOW",
+    "VALUES",
+    "TABLE",
+    "EXPLAIN",
+    "CREATE",
+    "DELIMITER",
+    "MERGE",
+    "ANALYZE",
+];
+
+fn looks(head: &[u8], _: &Given) -> bool {
+    let mut tokens = Vec::new();
+    tokenize(head, Dialect::MySql, &mut tokens);
+    let first = tokens.iter().find(|it| it.kind != Kind::Hint && it.of(head) != b"(");
+    let word = first.map(|it| it.of(head).to_ascii_uppercase()).unwrap_or_default();
+    WORDS.iter().any(|it| it.as_bytes() == word)
+}
+
+/// The dialect of a file, by what only one of them has.
+fn guessed(head: &[u8]) -> Dialect {
+    let has = |part: &[u8]| find(head, part).is_some();
+    let is_postgres = !has(b"`")
+        && (has(b"::") || has(b"$1") || has(b"$$") || has(b" ILIKE ") || has(b" ilike "));
+    if is_postgres { Dialect::Postgres } else { Dialect::MySql }
+}
+
+#[derive(Debug)]
+struct Script {
+    dialect: Dialect,
+    delimiter: Vec<u8>,
+    text: Vec<u8>,
+    database: Option<String>,
+}
+
+impl Reader for Script {
+    fn line(&mut self, line: &[u8], out: &mut dyn Sink) {
+        if self.text.trim_ascii().is_empty() {
+            if let Some(mark) = delimiter(line) {
+                self.delimiter = mark;
+                self.text.clear();
+                return;
+            }
+            // Commands of psql.
+            if line.starts_with(b"\\") {
+                return;
+            }
+        }
+        if self.text.len() + line.len() > TEXT_MAX {
+            self.text.clear();
+            return out.unreadable(line);
+        }
+        self.text.extend_from_slice(line);
+        self.text.push(b'\n');
+        // A mark in a string ends nothing: only lines that have one need a look.
+        if find(line, &self.delimiter).is_some() {
+            self.split(out);
+        }
+    }
+
+    fn end(&mut self, out: &mut dyn Sink) {
+        self.split(out);
+        let rest = std::mem::take(&mut self.text);
+        if !rest.trim_ascii().is_empty() {
+            self.emit(&rest, out);
+        }
+    }
+}
+
+impl Script {
+    /// Hands the complete statements of the text on.
+    fn split(&mut self, out: &mut dyn Sink) {
+        let text = std::mem::take(&mut self.text);
+        let mut tokens = Vec::new();
+        let is_open = tokenize(&text, self.dialect, &mut tokens);
+        let (mut start, mut at) = (0, 0);
+        let open_from = tokens.last().filter(|_| is_open).map_or(text.len(), |it| it.start);
+        while let Some(token) = tokens.get(at) {
+            let is_plain = matches!(token.kind, Kind::Symbol | Kind::Word | Kind::Mark);
+            let begins = token.start < open_from
+                && is_plain
+                && token.start >= start
+                && text.get(token.start..).is_some_and(|rest| rest.starts_with(&self.delimiter));
+            // A mark such as `$$` may end a word, as in `END$$`.
+            let inside = (token.kind == Kind::Word && self.delimiter != b";")
+                .then(|| find(token.of(&text), &self.delimiter))
+                .flatten();
+            if let Some(end) =
+                if begins { Some(token.start) } else { inside.map(|it| token.start + it) }
+            {
+                let statement = text.get(start..end).unwrap_or_default().to_vec();
+                self.emit(&statement, out);
+                start = end + self.delimiter.len();
+            }
+            at += 1;
+        }
+        self.text = text.get(start..).unwrap_or_default().to_vec();
+    }
+
+    fn emit(&mut self, statement: &[u8], out: &mut dyn Sink) {
+        let text = statement.trim_ascii();
+        if text.get(..4).is_some_and(|it| it.eq_ignore_ascii_case(b"use ")) {
+            self.database =
+                Some(shown(text.get(4..).unwrap_or_default()).trim().trim_matches('`').to_owned());
+        }
+        if !text.is_empty() {
+            out.entry(&Entry {
+                dialect: self.dialect,
+                at_us: None,
+                session: Some(0),
+                database: self.database.as_deref(),
+                text,
+                parameters: &[],
+                is_prepared: false,
+                calls: 1,
+                time_us: None,
+                is_cut: false,
+            });
+        }
+    }
+}
+
+/// The mark of a line `DELIMITER //`.
+fn delimiter(line: &[u8]) -> Option<Vec<u8>> {
+    let text = std::str::from_utf8(line).ok()?;
+    let mut words = text.split_whitespace();
+    let is_command = words.next()?.eq_ignore_ascii_case("delimiter");
+    let mark = words.next().filter(|_| is_command)?;
+    Some(mark.trim_matches(['\'', '"']).as_bytes().to_vec()).filter(|it| !it.is_empty())
+}

@@ -1,0 +1,269 @@
+//! The slow query log of MySQL, MariaDB and Percona Server.
+
+use assay_model::Dialect;
+
+use crate::entry::{Entry, Sink, Skip};
+use crate::reader::{Format, Given, Reader, lines, shown};
+use crate::sql::token::find;
+use crate::time;
+
+pub(super) const FORMAT: Format = Format {
+    name: "slow",
+    about: "slow query log of MySQL, MariaDB or Percona Server",
+    looks,
+    open: |_, _| Box::new(Slow::default()),
+};
+
+/// Longest statement that is put together, bytes.
+const TEXT_MAX: usize = 32 << 20;
+
+/// The users as whom replication runs.
+const REPLICATION: [&str; 2] = ["[SQL_SLAVE]", "system user"];
+
+fn looks(head: &[u8], _: &Given) -> bool {
+    let is_header = |line: &[u8]| line.starts_with(b"# User@Host: ");
+    let is_time = |line: &[u8]| line.starts_with(b"# Query_time: ");
+    lines(head).any(is_header) && lines(head).any(is_time)
+}
+
+/// Where in an entry the reader is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Part {
+    /// Before the first entry, and between two runs of a server.
+    #[default]
+    Outside,
+    /// In its lines that begin with `#`.
+    Header,
+    /// In `use` and `SET timestamp`, before the statement.
+    Preamble,
+    /// In the statement.
+    Statement,
+}
+
+#[derive(Debug, Default)]
+struct Slow {
+    part: Part,
+    text: Vec<u8>,
+    is_long: bool,
+    logged_us: Option<i64>,
+    at_us: Option<i64>,
+    session: Option<u64>,
+    /// Of the entry, as extra fields have it.
+    schema: Option<String>,
+    /// As the last `use` has it.
+    database: Option<String>,
+    time_us: Option<f64>,
+    calls: u64,
+    is_replication: bool,
+    has_failed: bool,
+}
+
+impl Reader for Slow {
+    fn line(&mut self, line: &[u8], out: &mut dyn Sink) {
+        if line.starts_with(b"# Time: ") {
+            self.finish(false, out);
+            self.part = Part::Header;
+            let rest = line.get(8..).unwrap_or_default();
+            self.logged_us = time::leading(rest).map(|(at, _)| at).or(self.logged_us);
+            if time::leading(rest).is_none() {
+                out.unreadable(line);
+            }
+        } else if line.starts_with(b"# User@Host: ") {
+            self.finish(false, out);
+            self.part = Part::Header;
+            self.user(line);
+        } else if is_banner(line) {
+            self.finish(false, out);
+            self.part = Part::Outside;
+        } else {
+            match self.part {
+                Part::Outside => {
+                    let is_known = line.is_empty()
+                        || line.starts_with(b"Tcp port")
+                        || line.starts_with(b"TCP Port")
+                        || line.starts_with(b"Time ")
+                        || line.starts_with(b"Time\t")
+                        || line.starts_with(b"#");
+                    if !is_known {
+                        out.unreadable(line);
+                    }
+                }
+                Part::Header | Part::Preamble => self.before(line, out),
+                Part::Statement => self.more(line),
+            }
+        }
+    }
+
+    fn end(&mut self, out: &mut dyn Sink) {
+        self.finish(true, out);
+        self.part = Part::Outside;
+    }
+}
+
+impl Slow {
+    /// `# User@Host: root[root] @ localhost []  Id:    12`
+    fn user(&mut self, line: &[u8]) {
+        let text = shown(line);
+        self.is_replication = REPLICATION.iter().any(|user| text.contains(user));
+        self.session = field(&text, "Id").and_then(|it| it.parse().ok());
+        self.schema = None;
+        self.time_us = None;
+        self.calls = 1;
+        self.has_failed = false;
+        self.at_us = self.logged_us;
+    }
+
+    /// A line before the statement.
+    fn before(&mut self, line: &[u8], out: &mut dyn Sink) {
+        if line.starts_with(b"# administrator command: ") {
+            out.skip(if find(line, b"Binlog Dump").is_some() {
+                Skip::Replication
+            } else {
+                Skip::Administration
+            });
+            self.part = Part::Outside;
+        } else if line.starts_with(b"#") && self.part == Part::Header {
+            self.header(line);
+        } else if let Some(name) = used(line).filter(|_| self.part == Part::Header) {
+            self.database = Some(name);
+            // The database of the entry itself is that of `use`.
+            self.schema = self.schema.take().filter(|it| !it.is_empty());
+        } else if line.starts_with(b"SET ")
+            && find(line, b"timestamp=").is_some()
+            && line.ends_with(b";")
+        {
+            let at = find(line, b"timestamp=").unwrap_or_default() + b"timestamp=".len();
+            let rest = line.get(at..line.len() - 1).unwrap_or_default();
+            self.at_us = self.logged_us.or_else(|| time::epoch(rest));
+            // A server that writes no time into each header writes it here.
+            if let Some(at) = time::epoch(rest) {
+                self.at_us =
+                    Some(self.at_us.filter(|it| (it - at).abs() < 3_600_000_000).unwrap_or(at));
+            }
+            self.part = Part::Preamble;
+        } else {
+            self.part = Part::Statement;
+            self.text.clear();
+            self.is_long = false;
+            self.more(line);
+        }
+    }
+
+    /// `# Query_time: 0.003731  Lock_time: 0.000000  Rows_sent: 0 ...`
+    fn header(&mut self, line: &[u8]) {
+        let text = shown(line);
+        if text.starts_with("# explain:") {
+            return;
+        }
+        let number = |name: &str| field(&text, name).and_then(|it| it.parse::<f64>().ok());
+        if let Some(seconds) = number("Query_time") {
+            self.time_us = Some(seconds * 1e6).filter(|it| it.is_finite() && *it >= 0.0);
+        }
+        if let Some(id) = field(&text, "Thread_id").and_then(|it| it.parse().ok()) {
+            self.session = Some(id);
+        }
+        if let Some(schema) = field(&text, "Schema") {
+            self.schema = Some(schema.to_owned());
+        }
+        if let Some(limit) = number("Log_slow_rate_limit")
+            && field(&text, "Log_slow_rate_type") == Some("query")
+        {
+            self.calls = (limit as u64).clamp(1, 1_000_000);
+        }
+        let errors = ["Errno", "Last_errno"].into_iter().filter_map(number);
+        self.has_failed |= errors.into_iter().any(|it| it != 0.0);
+    }
+
+    fn more(&mut self, line: &[u8]) {
+        if self.text.len() + line.len() > TEXT_MAX {
+            self.is_long = true;
+            return;
+        }
+        if !self.text.is_empty() {
+            self.text.push(b'\n');
+        }
+        self.text.extend_from_slice(line);
+    }
+
+    /// Hands the statement on.
+    fn finish(&mut self, is_end: bool, out: &mut dyn Sink) {
+        if self.part != Part::Statement {
+            return;
+        }
+        self.part = Part::Outside;
+        let text = self.text.trim_ascii_end();
+        let is_whole = text.ends_with(b";");
+        if text.starts_with(b"# administrator command") {
+            return out.skip(Skip::Administration);
+        }
+        if self.is_replication {
+            return out.skip(Skip::Replication);
+        }
+        if self.has_failed {
+            out.skip(Skip::Failed);
+            return out.failed(self.session);
+        }
+        let calls = self.calls.max(1);
+        out.entry(&Entry {
+            dialect: Dialect::MySql,
+            at_us: self.at_us,
+            session: self.session,
+            database: self
+                .schema
+                .as_deref()
+                .filter(|it| !it.is_empty())
+                .or(self.database.as_deref()),
+            text: text.strip_suffix(b";").unwrap_or(text),
+            parameters: &[],
+            is_prepared: false,
+            calls,
+            time_us: self.time_us.map(|it| it * calls as f64),
+            is_cut: self.is_long || (!is_whole && is_end),
+        });
+    }
+}
+
+/// The value after `name:` in a header. Words follow each other with blanks between them.
+fn field<'t>(text: &'t str, name: &str) -> Option<&'t str> {
+    let mut from = 0;
+    loop {
+        let at = from + text.get(from..)?.find(name)?;
+        let is_begin = text.get(..at)?.ends_with([' ', '#']);
+        if let Some(rest) = text.get(at + name.len()..)?.strip_prefix(':').filter(|_| is_begin) {
+            let rest = rest.trim_start_matches(' ');
+            let value = rest.split(' ').next().unwrap_or_default();
+            // `Schema:   QC_hit: No` has no schema.
+            return Some(if value.ends_with(':') { "" } else { value });
+        }
+        from = at + name.len();
+    }
+}
+
+/// The name of `use name;`.
+fn used(line: &[u8]) -> Option<String> {
+    let text = std::str::from_utf8(line).ok()?.strip_suffix(';')?;
+    let (word, name) = text.split_once(' ')?;
+    let is_name = word.eq_ignore_ascii_case("use") && !name.is_empty();
+    is_name.then(|| name.trim().trim_matches('`').replace("``", "`"))
+}
+
+/// What a server writes when it opens the log.
+fn is_banner(line: &[u8]) -> bool {
+    line.ends_with(b"started with:") && find(line, b", Version: ").is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_found_by_their_names() {
+        let text = "# Thread_id: 8  Schema:   QC_hit: No";
+        assert_eq!(field(text, "Thread_id"), Some("8"));
+        assert_eq!(field(text, "Schema"), Some(""));
+        assert_eq!(field("# User@Host: a[a] @ b []  Id:    12", "Id"), Some("12"));
+        assert_eq!(field("# Last_errno: 5", "errno"), None);
+        assert_eq!(used(b"use `a``b`;").as_deref(), Some("a`b"));
+        assert_eq!(used(b"user x;"), None);
+    }
+}

@@ -1,0 +1,32 @@
+//! Logs of statements, and the workload that follows from them. No files, no clocks: bytes come in, and texts go out.
+//!
+//! [`probe`] recognises the format of a file, [`Capture`] reads files into fingerprints, values and transactions, and
+//! [`workload`] writes them as a workload file with files of values.
+
+mod capture;
+mod counts;
+mod entry;
+mod fingerprints;
+mod formats;
+mod lines;
+mod name;
+mod plan;
+mod probe;
+mod reader;
+mod sample;
+mod sessions;
+mod sql;
+mod summary;
+mod template;
+mod time;
+mod toml;
+
+pub use capture::{Capture, Captured};
+pub use counts::{Counts, FileRead, Unreadable};
+pub use entry::Skip;
+pub use formats::FORMATS;
+pub use plan::{LeftOut, Options, Plan, Work, plan};
+pub use probe::{HEAD_BYTES, Probe, ProbeError, format_named, probe};
+pub use reader::{Format, Given, Reader};
+pub use summary::summary;
+pub use toml::{Target, ValuesFile, Written, workload};

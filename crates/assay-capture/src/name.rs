@@ -1,0 +1,209 @@
+//! Readable names of tests, from what their statements do.
+
+use assay_model::Dialect;
+
+use crate::sql::normal::{LIST, SCALAR};
+use crate::sql::token::{Kind, Token, tokenize};
+
+/// Longest name without the number that makes it unique.
+const NAME_MAX: usize = 50;
+
+/// Columns that a name has at most.
+const COLUMNS: usize = 3;
+
+/// A name such as `select-orders-by-customer`.
+pub(crate) fn of_statement(form: &[u8], dialect: Dialect) -> String {
+    let words = Words::of(form, dialect);
+    let mut name = words.verb.clone();
+    if let Some(table) = words.tables.first() {
+        name = format!("{name}-{table}");
+    }
+    if !words.columns.is_empty() && words.verb != "insert" && words.verb != "replace" {
+        name = format!("{name}-by-{}", words.columns.join("-"));
+    }
+    cut(&name)
+}
+
+/// A name such as `transaction-product-orders`, from the tables that a transaction changes, or else reads.
+pub(crate) fn of_transaction<'f>(
+    forms: impl Iterator<Item = &'f [u8]>,
+    dialect: Dialect,
+) -> String {
+    let words: Vec<Words> = forms.map(|form| Words::of(form, dialect)).collect();
+    let is_change = |it: &&Words| it.verb != "select" && it.verb != "with";
+    let changes: Vec<&Words> = words.iter().filter(is_change).collect();
+    let of = if changes.is_empty() { words.iter().collect() } else { changes };
+    let mut tables: Vec<&str> = Vec::new();
+    for table in of.iter().filter_map(|it| it.tables.first()) {
+        if !tables.contains(&table.as_str()) {
+            tables.push(table);
+        }
+    }
+    tables.truncate(COLUMNS);
+    cut(&format!("transaction-{}", tables.join("-")))
+}
+
+/// What a name is made of.
+struct Words {
+    verb: String,
+    tables: Vec<String>,
+    columns: Vec<String>,
+}
+
+impl Words {
+    fn of(form: &[u8], dialect: Dialect) -> Self {
+        // Markers become marks, which the tokens of a dialect know.
+        let mark = if dialect == Dialect::MySql { "?" } else { "$1" };
+        let text: Vec<u8> = form
+            .iter()
+            .flat_map(|byte| match *byte {
+                SCALAR | LIST => mark.as_bytes().to_vec(),
+                other if other < b' ' => vec![b' '],
+                other => vec![other],
+            })
+            .collect();
+        let mut tokens = Vec::new();
+        tokenize(&text, dialect, &mut tokens);
+        tokens.retain(|it| it.kind != Kind::Hint);
+        let verb = tokens.iter().find(|it| it.kind == Kind::Word);
+        let verb = verb.map(|it| plain(it.of(&text))).filter(|it| !it.is_empty());
+        Self {
+            verb: verb.unwrap_or_else(|| "statement".to_owned()),
+            tables: tables(&text, &tokens),
+            columns: columns(&text, &tokens),
+        }
+    }
+}
+
+fn is(token: Option<&Token>, text: &[u8], word: &str) -> bool {
+    token.is_some_and(|it| {
+        it.kind == Kind::Word && it.of(text).eq_ignore_ascii_case(word.as_bytes())
+    })
+}
+
+/// The names after `FROM`, `JOIN`, `INTO` and `UPDATE`, without their schemas.
+fn tables(text: &[u8], tokens: &[Token]) -> Vec<String> {
+    const BEFORE: [&str; 4] = ["FROM", "JOIN", "INTO", "UPDATE"];
+    const BETWEEN: [&str; 3] = ["IGNORE", "ONLY", "LOW_PRIORITY"];
+    let mut found: Vec<String> = Vec::new();
+    for at in 0..tokens.len() {
+        if !BEFORE.iter().any(|word| is(tokens.get(at), text, word)) {
+            continue;
+        }
+        let mut name = at + 1;
+        while BETWEEN.iter().any(|word| is(tokens.get(name), text, word)) {
+            name += 1;
+        }
+        while tokens.get(name + 1).is_some_and(|it| it.of(text) == b".") {
+            name += 2;
+        }
+        let named = tokens.get(name).filter(|it| matches!(it.kind, Kind::Word | Kind::Name));
+        // `FROM (SELECT` has no name, and `EXTRACT(year FROM made)` has a column.
+        if let Some(plain) = named.map(|it| plain(it.of(text))).filter(|it| !it.is_empty())
+            && !found.contains(&plain)
+            && plain != "select"
+        {
+            found.push(plain);
+        }
+    }
+    found
+}
+
+/// The columns that are compared with values after `WHERE`.
+fn columns(text: &[u8], tokens: &[Token]) -> Vec<String> {
+    let Some(begin) = (0..tokens.len()).find(|at| is(tokens.get(*at), text, "WHERE")) else {
+        return Vec::new();
+    };
+    let mut found: Vec<String> = Vec::new();
+    let mut last: Option<String> = None;
+    for (at, token) in tokens.iter().enumerate().skip(begin + 1) {
+        let bytes = token.of(text);
+        match token.kind {
+            Kind::Word | Kind::Name => {
+                const PASSED: [&str; 10] = [
+                    "LIKE", "ILIKE", "IN", "BETWEEN", "NOT", "ANY", "ARRAY", "CAST", "LIMIT",
+                    "INTERVAL",
+                ];
+                // A function is no column.
+                let is_call = tokens.get(at + 1).is_some_and(|it| it.of(text) == b"(");
+                if PASSED.iter().any(|word| is(Some(token), text, word)) {
+                    if is(Some(token), text, "LIMIT") {
+                        break;
+                    }
+                } else if ["AND", "OR", "ORDER", "GROUP"]
+                    .iter()
+                    .any(|word| is(Some(token), text, word))
+                {
+                    last = None;
+                } else if !is_call {
+                    last = Some(plain(bytes));
+                }
+            }
+            Kind::Mark => {
+                if let Some(column) = last.take().filter(|it| !it.is_empty() && !found.contains(it))
+                {
+                    found.push(column);
+                }
+            }
+            _ => {}
+        }
+    }
+    found.truncate(COLUMNS);
+    found
+}
+
+/// A name in small letters, of letters, digits and `_` alone.
+fn plain(name: &[u8]) -> String {
+    let text = String::from_utf8_lossy(name);
+    let kept = text.chars().filter(|it| it.is_ascii_alphanumeric() || *it == '_');
+    kept.collect::<String>().to_ascii_lowercase()
+}
+
+/// The name as far as it is short enough, cut between its parts.
+fn cut(name: &str) -> String {
+    if name.len() <= NAME_MAX {
+        return name.trim_end_matches('-').to_owned();
+    }
+    let head = name.get(..NAME_MAX).unwrap_or_default();
+    let end = head.rfind('-').filter(|at| *at > NAME_MAX / 3).unwrap_or(NAME_MAX);
+    let head = head.get(..end).unwrap_or_default();
+    head.trim_end_matches("-by").trim_end_matches('-').to_owned()
+}
+
+/// A name that none of the others is.
+pub(crate) fn unique(name: String, others: &mut std::collections::HashSet<String>) -> String {
+    let mut found = name.clone();
+    let mut number = 2_u32;
+    while !others.insert(found.clone()) {
+        found = format!("{name}-{number}");
+        number += 1;
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_say_what_statements_do() {
+        for (form, expected) in [
+            (
+                "SELECT id FROM orders WHERE customer = \x01 AND status = 'open' LIMIT \x01",
+                "select-orders-by-customer",
+            ),
+            ("SELECT * FROM `shop`.`Order Line` WHERE id IN (\x02)", "select-orderline-by-id"),
+            ("INSERT INTO t (a, b) VALUES \x03(\x01, \x01)\x04", "insert-t"),
+            ("UPDATE product SET stock = stock - \x01 WHERE id = \x01", "update-product-by-id"),
+            ("DELETE FROM a WHERE b BETWEEN \x01 AND \x01 OR c LIKE \x01", "delete-a-by-b-c"),
+            ("SELECT \x01", "select"),
+        ] {
+            assert_eq!(of_statement(form.as_bytes(), Dialect::MySql), expected);
+        }
+        let forms =
+            [b"SELECT a FROM x".as_slice(), b"UPDATE y SET a = 1", b"INSERT INTO z VALUES (1)"];
+        assert_eq!(of_transaction(forms.into_iter(), Dialect::Postgres), "transaction-y-z");
+        let long = format!("SELECT a FROM {} WHERE b = \x01", "long_name_".repeat(9));
+        assert!(of_statement(long.as_bytes(), Dialect::MySql).len() <= NAME_MAX);
+    }
+}

@@ -1,0 +1,250 @@
+//! Chooses what becomes a test: the database, the statements and the transactions.
+
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, HashSet};
+
+use assay_model::Dialect;
+
+use crate::capture::Captured;
+use crate::fingerprints::{Fingerprint, Total};
+use crate::name;
+use crate::sessions::Shape;
+
+/// Tests that are kept unless a user says otherwise.
+const LIMIT: usize = 200;
+
+/// Most tests: each is a kind of events of the test that mixes them.
+const LIMIT_MAX: usize = 1000;
+
+/// Most transactions among them.
+const TRANSACTIONS: usize = 50;
+
+/// The share of all transactions that those of a test have at least.
+const SHARE_MIN: f64 = 0.01;
+
+/// What a user chooses.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// Whether statements that write become tests too.
+    pub writes: bool,
+    /// How many tests are kept, by their time.
+    pub limit: Option<usize>,
+    /// The database whose statements are kept.
+    pub database: Option<String>,
+}
+
+/// A test.
+#[derive(Debug, Clone)]
+pub struct Work {
+    /// Its name.
+    pub name: String,
+    /// How often the log has it, apart from the calls that belong to other tests.
+    pub calls: u64,
+    /// The time of these calls, microseconds.
+    pub time_us: f64,
+    /// Whether it writes.
+    pub writes: bool,
+    pub(crate) what: What,
+}
+
+/// What a test sends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum What {
+    /// The statement with this number.
+    Statement(usize),
+    /// The transaction with this number.
+    Transaction(usize),
+}
+
+/// What does not become a test, although it was read.
+#[derive(Debug, Clone, Default)]
+pub struct LeftOut {
+    /// Calls in other databases, by their names.
+    pub databases: BTreeMap<String, u64>,
+    /// Calls in the other dialect.
+    pub dialect: u64,
+    /// Calls of statements that write.
+    pub writes: u64,
+    /// Transactions that write.
+    pub transactions: u64,
+    /// Statements of which no values are known.
+    pub unknown: usize,
+    /// Their calls.
+    pub unknown_calls: u64,
+    /// Statements and transactions beyond the limit.
+    pub beyond: usize,
+    /// Their calls.
+    pub beyond_calls: u64,
+    /// Their time, microseconds.
+    pub beyond_us: f64,
+}
+
+/// What becomes of a capture.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// The database, if the logs name any.
+    pub database: Option<String>,
+    /// The dialect of the statements.
+    pub dialect: Dialect,
+    /// The tests, those with the largest time first.
+    pub works: Vec<Work>,
+    /// What is left out.
+    pub left_out: LeftOut,
+    /// The share of calls that clients had prepared.
+    pub prepared: f64,
+    /// The calls of the database.
+    pub calls: u64,
+    /// Their time, microseconds; `None` if the logs have no times.
+    pub time_us: Option<f64>,
+    /// The statements without values.
+    pub(crate) unknown: Vec<usize>,
+}
+
+/// Chooses the tests. A database that no log has is an error: the names of those that there are.
+pub fn plan(captured: &Captured, options: &Options) -> Result<Plan, Vec<String>> {
+    let all = &captured.fingerprints;
+    let has_times = all.iter().any(|it| it.total.timed > 0);
+    let weight = |total: &Total| if has_times { total.time_us } else { total.calls as f64 };
+    let dialect =
+        heaviest(all.iter().map(|it| (it.dialect, weight(&it.total)))).unwrap_or(Dialect::MySql);
+    let of_dialect = || all.iter().filter(|it| it.dialect == dialect);
+    let database = match &options.database {
+        Some(name) => match captured.databases.iter().position(|it| it == name) {
+            Some(number) => u32::try_from(number).ok(),
+            None => return Err(captured.databases.clone()),
+        },
+        None => heaviest(of_dialect().filter_map(|it| Some((it.database?, weight(&it.total))))),
+    };
+    let is_here = |it: &Fingerprint| {
+        it.dialect == dialect && (it.database.is_none() || it.database == database)
+    };
+    let mut left_out = LeftOut::default();
+    for it in all.iter().filter(|it| !is_here(it)) {
+        if it.dialect != dialect {
+            left_out.dialect += it.total.calls;
+        } else if let Some(name) = it.database.and_then(|at| captured.databases.get(at as usize)) {
+            *left_out.databases.entry(name.clone()).or_default() += it.total.calls;
+        }
+    }
+    let chosen = transactions(captured, options, &is_here, &mut left_out);
+    let mut in_transactions = vec![0_u64; all.len()];
+    for (number, _) in captured.shapes.iter().enumerate().filter(|(at, _)| chosen.contains(at)) {
+        let Some(shape) = captured.shapes.get(number) else { continue };
+        for (statement, _) in &shape.statements {
+            if let Some(calls) = in_transactions.get_mut(*statement) {
+                *calls += shape.count;
+            }
+        }
+    }
+    let mut works: Vec<Work> = chosen
+        .iter()
+        .filter_map(|number| Some(of_shape(*number, captured.shapes.get(*number)?, all)))
+        .collect();
+    let mut unknown = Vec::new();
+    for (number, it) in all.iter().enumerate().filter(|(_, it)| is_here(it)) {
+        let taken = in_transactions.get(number).copied().unwrap_or_default();
+        let calls = it.total.calls.saturating_sub(taken);
+        if calls == 0 {
+            continue;
+        }
+        if it.writes && !options.writes {
+            left_out.writes += calls;
+        } else if it.sample.rows().is_empty() {
+            left_out.unknown_calls += calls;
+            unknown.push(number);
+        } else {
+            let time_us = it.total.time_us * calls as f64 / it.total.calls.max(1) as f64;
+            let name = name::of_statement(&it.text, dialect);
+            let (writes, what) = (it.writes, What::Statement(number));
+            works.push(Work { name, calls, time_us, writes, what });
+        }
+    }
+    left_out.unknown = unknown.len();
+    unknown.sort_by(|a, b| {
+        let rank = |at: &usize| all.get(*at).map_or(0.0, |it| weight(&it.total));
+        rank(b).total_cmp(&rank(a))
+    });
+    let rank = |it: &Work| if has_times { it.time_us } else { it.calls as f64 };
+    works.sort_by(|a, b| rank(b).total_cmp(&rank(a)).then(b.calls.cmp(&a.calls)));
+    let limit = options.limit.unwrap_or(LIMIT).min(LIMIT_MAX);
+    for it in works.drain(works.len().min(limit)..) {
+        left_out.beyond += 1;
+        left_out.beyond_calls += it.calls;
+        left_out.beyond_us += it.time_us;
+    }
+    let mut names: HashSet<String> = HashSet::from([EVERYTHING.to_owned()]);
+    for work in &mut works {
+        work.name = name::unique(std::mem::take(&mut work.name), &mut names);
+    }
+    let here: Vec<&Fingerprint> = all.iter().filter(|it| is_here(it)).collect();
+    let calls: u64 = here.iter().map(|it| it.total.calls).sum();
+    let prepared: u64 = here.iter().map(|it| it.prepared).sum();
+    Ok(Plan {
+        database: database.and_then(|at| captured.databases.get(at as usize).cloned()),
+        dialect,
+        works,
+        left_out,
+        prepared: prepared as f64 / calls.max(1) as f64,
+        calls,
+        time_us: has_times.then(|| here.iter().map(|it| it.total.time_us).sum()),
+        unknown,
+    })
+}
+
+/// The test that mixes all others.
+pub(crate) const EVERYTHING: &str = "everything";
+
+/// The key with the largest sum, and the first of those that have it.
+fn heaviest<K: PartialEq + Copy>(weights: impl Iterator<Item = (K, f64)>) -> Option<K> {
+    let mut sums: Vec<(K, f64)> = Vec::new();
+    for (key, weight) in weights {
+        match sums.iter_mut().find(|(other, _)| *other == key) {
+            Some((_, sum)) => *sum += weight,
+            None => sums.push((key, weight)),
+        }
+    }
+    let by_weight = |a: &(K, f64), b: &(K, f64)| a.1.partial_cmp(&b.1).unwrap_or(Ordering::Equal);
+    // Of equal ones, `max_by` takes the last.
+    sums.into_iter().rev().max_by(by_weight).map(|(key, _)| key)
+}
+
+/// The numbers of the transactions that become tests.
+fn transactions(
+    captured: &Captured,
+    options: &Options,
+    is_here: &impl Fn(&Fingerprint) -> bool,
+    left_out: &mut LeftOut,
+) -> Vec<usize> {
+    let least = (captured.transactions.ended as f64 * SHARE_MIN).max(2.0);
+    let mut chosen: Vec<(usize, &Shape)> = Vec::new();
+    for (number, shape) in captured.shapes.iter().enumerate() {
+        let statements: Vec<&Fingerprint> =
+            shape.statements.iter().filter_map(|(at, _)| captured.fingerprints.get(*at)).collect();
+        if !statements.iter().all(|it| is_here(it)) {
+            continue;
+        }
+        if statements.iter().any(|it| it.writes) && !options.writes {
+            left_out.transactions += shape.count;
+        } else if shape.count as f64 >= least && !shape.sample.rows().is_empty() {
+            chosen.push((number, shape));
+        }
+    }
+    chosen.sort_by_key(|(_, shape)| std::cmp::Reverse(shape.count));
+    chosen.truncate(TRANSACTIONS);
+    chosen.into_iter().map(|(number, _)| number).collect()
+}
+
+/// The test of a transaction.
+fn of_shape(number: usize, shape: &Shape, all: &[Fingerprint]) -> Work {
+    let statements: Vec<&Fingerprint> =
+        shape.statements.iter().filter_map(|(at, _)| all.get(*at)).collect();
+    let each_us: f64 = statements.iter().filter_map(|it| it.total.mean_us()).sum();
+    let dialect = statements.first().map_or(Dialect::MySql, |it| it.dialect);
+    Work {
+        name: name::of_transaction(statements.iter().map(|it| &*it.text), dialect),
+        calls: shape.count,
+        time_us: each_us * shape.count as f64,
+        writes: statements.iter().any(|it| it.writes),
+        what: What::Transaction(number),
+    }
+}

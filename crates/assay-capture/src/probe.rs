@@ -1,0 +1,76 @@
+//! What a file is, from its beginning.
+
+use crate::entry::{Entry, Sink, Skip};
+use crate::formats::FORMATS;
+use crate::reader::{Format, Given, lines};
+
+/// Bytes of a file from which its format is recognised.
+pub const HEAD_BYTES: usize = 256 << 10;
+
+/// What the beginning of a file says about it.
+#[derive(Debug, Clone, Copy)]
+pub struct Probe {
+    /// Its format.
+    pub format: &'static Format,
+    /// The time of its first statement, microseconds since 1970.
+    pub first_us: Option<i64>,
+}
+
+/// Why a file cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ProbeError {
+    /// It is in no format that is known.
+    #[error("its content is in no format that assay reads")]
+    Unknown,
+    /// There is nothing in it.
+    #[error("it is empty")]
+    Empty,
+}
+
+/// The format with a name.
+#[must_use]
+pub fn format_named(name: &str) -> Option<&'static Format> {
+    FORMATS.iter().find(|it| it.name == name)
+}
+
+/// Recognises a file by its beginning, unless its format is given.
+pub fn probe(
+    head: &[u8],
+    format: Option<&'static Format>,
+    given: &Given,
+) -> Result<Probe, ProbeError> {
+    if head.trim_ascii().is_empty() {
+        return Err(ProbeError::Empty);
+    }
+    let found = format.or_else(|| FORMATS.iter().find(|it| (it.looks)(head, given)));
+    let format = found.ok_or(ProbeError::Unknown)?;
+    let mut first = First::default();
+    let mut reader = (format.open)(head, given);
+    for line in lines(head) {
+        if first.at_us.is_some() {
+            break;
+        }
+        reader.line(line, &mut first);
+    }
+    Ok(Probe { format, first_us: first.at_us })
+}
+
+/// Takes the time of the first statement.
+#[derive(Debug, Default)]
+struct First {
+    at_us: Option<i64>,
+}
+
+impl Sink for First {
+    fn entry(&mut self, entry: &Entry<'_>) {
+        self.at_us = self.at_us.or(entry.at_us);
+    }
+
+    fn skip(&mut self, _: Skip) {}
+
+    fn unreadable(&mut self, _: &[u8]) {}
+
+    fn failed(&mut self, _: Option<u64>) {}
+
+    fn ended(&mut self, _: u64) {}
+}

@@ -1,0 +1,264 @@
+//! Transactions: what a session sent between their begin and their end.
+
+use std::collections::HashMap;
+
+use crate::sample::{BETWEEN, ROWS_MAX, Row, Sample};
+use crate::sql::kind::Does;
+
+/// Most statements of a transaction that is kept as one.
+const STATEMENTS: usize = 50;
+
+/// Most sessions with an open transaction.
+const SESSIONS: usize = 50_000;
+
+/// Most shapes of transactions.
+const SHAPES: usize = 20_000;
+
+/// A statement in a transaction.
+#[derive(Debug, Clone)]
+pub(crate) struct Sent {
+    /// The number of its fingerprint.
+    pub(crate) fingerprint: usize,
+    /// The number of rows of its `VALUES`.
+    pub(crate) rows: usize,
+    /// The digests of its values.
+    pub(crate) digests: Vec<u64>,
+    /// Its values as JSON, with [`BETWEEN`] between them.
+    pub(crate) values: String,
+    pub(crate) time_us: Option<f64>,
+}
+
+/// What a session has begun.
+#[derive(Debug, Default)]
+struct Session {
+    is_open: bool,
+    /// Whether it commits only when told.
+    is_manual: bool,
+    /// Whether the transaction cannot be kept as one.
+    is_broken: bool,
+    sent: Vec<Sent>,
+}
+
+/// Transactions with the same statements in the same order.
+#[derive(Debug, Clone)]
+pub(crate) struct Shape {
+    /// The fingerprints of its statements, each with the rows of its `VALUES`.
+    pub(crate) statements: Vec<(usize, usize)>,
+    /// Whether it is rolled back.
+    pub(crate) is_rolled_back: bool,
+    /// How often it was seen.
+    pub(crate) count: u64,
+    /// For each value, the number of the first value that was equal to it in all transactions.
+    pub(crate) equal: Vec<usize>,
+    pub(crate) sample: Sample,
+}
+
+/// How many transactions there were.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Transactions {
+    /// Those with two statements or more that ended.
+    pub(crate) ended: u64,
+    /// Those whose end the log does not have, or in which a statement failed.
+    pub(crate) unfinished: u64,
+    /// Those with too many statements.
+    pub(crate) long: u64,
+}
+
+/// The sessions of a log.
+#[derive(Debug, Default)]
+pub(crate) struct Sessions {
+    open: HashMap<u64, Session>,
+    pub(crate) shapes: Vec<Shape>,
+    numbers: HashMap<(Vec<(usize, usize)>, bool), usize>,
+    pub(crate) transactions: Transactions,
+}
+
+impl Sessions {
+    /// Takes note of a statement that begins or ends a transaction.
+    pub(crate) fn control(&mut self, id: u64, does: Does) {
+        if let Does::Autocommit(is_on) = does {
+            self.end(id, false);
+            self.session(id).is_manual = !is_on;
+            return;
+        }
+        match does {
+            Does::Begin => {
+                self.end(id, false);
+                self.session(id).is_open = true;
+            }
+            Does::Commit | Does::Rollback => self.end(id, does == Does::Rollback),
+            // Servers commit before they define anything.
+            Does::Definition => self.end(id, false),
+            _ => {}
+        }
+    }
+
+    /// Whether statements of this session belong to a transaction.
+    pub(crate) fn is_open(&self, id: u64) -> bool {
+        self.open.get(&id).is_some_and(|it| (it.is_open || it.is_manual) && !it.is_broken)
+    }
+
+    /// Adds a statement to the open transaction of a session.
+    pub(crate) fn send(&mut self, id: u64, sent: Sent) {
+        let session = self.session(id);
+        session.sent.push(sent);
+        if session.sent.len() > STATEMENTS {
+            session.is_broken = true;
+            session.sent.clear();
+            self.transactions.long += 1;
+        }
+    }
+
+    /// Gives the open transaction of a session up.
+    pub(crate) fn break_off(&mut self, id: u64) {
+        if let Some(session) = self.open.get_mut(&id).filter(|it| it.is_open || it.is_manual) {
+            self.transactions.unfinished +=
+                u64::from(!session.is_broken && !session.sent.is_empty());
+            session.is_broken = true;
+            session.sent.clear();
+        }
+    }
+
+    /// Forgets a session.
+    pub(crate) fn forget(&mut self, id: u64) {
+        if let Some(session) = self.open.remove(&id) {
+            self.transactions.unfinished += u64::from(!session.sent.is_empty());
+        }
+    }
+
+    /// Forgets all sessions: a log has ended.
+    pub(crate) fn forget_all(&mut self) {
+        let unfinished = self.open.values().filter(|it| !it.sent.is_empty()).count();
+        self.transactions.unfinished += unfinished as u64;
+        self.open.clear();
+    }
+
+    fn session(&mut self, id: u64) -> &mut Session {
+        if self.open.len() >= SESSIONS && !self.open.contains_key(&id) {
+            self.forget_all();
+        }
+        self.open.entry(id).or_default()
+    }
+
+    fn end(&mut self, id: u64, is_rolled_back: bool) {
+        let Some(session) = self.open.get_mut(&id) else { return };
+        let sent = std::mem::take(&mut session.sent);
+        session.is_open = false;
+        session.is_broken = false;
+        if !session.is_manual {
+            self.open.remove(&id);
+        }
+        // One statement alone is what it is outside of a transaction.
+        if sent.len() > 1 {
+            self.transactions.ended += 1;
+            self.keep(&sent, is_rolled_back);
+        }
+    }
+
+    fn keep(&mut self, sent: &[Sent], is_rolled_back: bool) {
+        let statements: Vec<(usize, usize)> =
+            sent.iter().map(|it| (it.fingerprint, it.rows)).collect();
+        let digests: Vec<u64> = sent.iter().flat_map(|it| it.digests.iter().copied()).collect();
+        let key = (statements, is_rolled_back);
+        let number = match self.numbers.get(&key) {
+            Some(number) => *number,
+            None if self.shapes.len() >= SHAPES => return,
+            None => {
+                let number = self.shapes.len();
+                self.shapes.push(Shape {
+                    statements: key.0.clone(),
+                    is_rolled_back,
+                    count: 0,
+                    equal: vec![0; digests.len()],
+                    sample: Sample::new(number as u64),
+                });
+                self.numbers.insert(key, number);
+                number
+            }
+        };
+        let Some(shape) = self.shapes.get_mut(number) else { return };
+        shape.count += 1;
+        shape.equal = refined(&shape.equal, &digests);
+        let times = sent.iter().map(|it| it.time_us);
+        let time_us = times.fold(Some(0.0), |all, it| Some(all? + it?));
+        if let Some(place) = shape.sample.place(time_us, ROWS_MAX) {
+            let values: Vec<&str> =
+                sent.iter().map(|it| it.values.as_str()).filter(|it| !it.is_empty()).collect();
+            let values = values.join(&BETWEEN.to_string()).into();
+            shape.sample.put(place, time_us, Row { rows: 0, values });
+        }
+    }
+}
+
+/// The groups of values that were equal so far and are equal now: for each, the number of the first of its group.
+fn refined(equal: &[usize], digests: &[u64]) -> Vec<usize> {
+    let mut firsts: HashMap<(usize, u64), usize> = HashMap::new();
+    let pairs = equal.iter().copied().zip(digests.iter().copied());
+    pairs.enumerate().map(|(at, key)| *firsts.entry(key).or_insert(at)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sent(fingerprint: usize, digests: &[u64]) -> Sent {
+        let values: Vec<String> = digests.iter().map(ToString::to_string).collect();
+        Sent {
+            fingerprint,
+            rows: 0,
+            digests: digests.to_vec(),
+            values: values.join(&BETWEEN.to_string()),
+            time_us: Some(1.0),
+        }
+    }
+
+    #[test]
+    fn values_that_are_always_equal_share_a_variable() {
+        let mut sessions = Sessions::default();
+        for (id, [a, b]) in [(1, [5, 5]), (2, [7, 5]), (1, [5, 5])] {
+            sessions.control(id, Does::Begin);
+            assert!(sessions.is_open(id));
+            sessions.send(id, sent(0, &[a]));
+            sessions.send(id, sent(1, &[a, b]));
+            sessions.control(id, Does::Commit);
+            assert!(!sessions.is_open(id));
+        }
+        let [shape] = sessions.shapes.as_slice() else { panic!("{:?}", sessions.shapes) };
+        assert_eq!((shape.count, shape.equal.as_slice()), (3, [0, 0, 2].as_slice()));
+        assert_eq!(shape.sample.rows()[1].values(), ["7", "7", "5"]);
+    }
+
+    #[test]
+    fn sessions_that_commit_only_when_told_have_transactions_too() {
+        let mut sessions = Sessions::default();
+        sessions.control(1, Does::Autocommit(false));
+        for end in [Does::Commit, Does::Rollback] {
+            sessions.send(1, sent(0, &[1]));
+            sessions.send(1, sent(1, &[1]));
+            sessions.control(1, end);
+        }
+        assert_eq!(sessions.shapes.len(), 2);
+        assert!(sessions.is_open(1));
+        sessions.control(1, Does::Autocommit(true));
+        assert!(!sessions.is_open(1));
+    }
+
+    #[test]
+    fn what_has_no_end_is_counted() {
+        let mut sessions = Sessions::default();
+        sessions.control(1, Does::Begin);
+        sessions.send(1, sent(0, &[1]));
+        sessions.break_off(1);
+        assert!(!sessions.is_open(1));
+        sessions.control(2, Does::Begin);
+        sessions.send(2, sent(0, &[1]));
+        sessions.forget(2);
+        sessions.control(3, Does::Begin);
+        (0..60).for_each(|_| {
+            if sessions.is_open(3) {
+                sessions.send(3, sent(0, &[1]));
+            }
+        });
+        assert_eq!(sessions.transactions, Transactions { ended: 0, unfinished: 2, long: 1 });
+    }
+}

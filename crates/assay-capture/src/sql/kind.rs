@@ -1,0 +1,175 @@
+//! What a statement does, by its words.
+
+use super::token::{Kind, Token};
+
+/// What a statement does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Does {
+    /// Reads rows.
+    Read,
+    /// Changes rows, or may do so.
+    Write,
+    /// Begins a transaction.
+    Begin,
+    /// Ends a transaction and keeps its changes.
+    Commit,
+    /// Ends a transaction and takes its changes back.
+    Rollback,
+    /// Begins to commit only when told, or ends that.
+    Autocommit(bool),
+    /// Changes the current database to the one with this token.
+    Use,
+    /// Concerns the session.
+    Session,
+    /// Defines or maintains something.
+    Definition,
+    /// Reads a schema that the server keeps about itself.
+    System,
+    /// Is sent by a program that dumps a database.
+    Dump,
+    /// There is no statement.
+    Nothing,
+}
+
+/// What a statement does. A query that calls a function of the user's own counts as reading.
+pub(crate) fn does(text: &[u8], tokens: &[Token]) -> Does {
+    let mut words = tokens.iter().filter(|it| it.kind != Kind::Hint && it.of(text) != b"(");
+    let Some(first) = words.next() else {
+        return Does::Nothing;
+    };
+    let is = |token: Option<&Token>, word: &str| {
+        token.is_some_and(|it| {
+            it.kind == Kind::Word && it.of(text).eq_ignore_ascii_case(word.as_bytes())
+        })
+    };
+    let has = |word: &str| tokens.iter().any(|it| is(Some(it), word));
+    let second = words.next();
+    let first = first.of(text).to_ascii_uppercase();
+    match first.as_slice() {
+        b"SELECT" | b"TABLE" | b"VALUES" => query(text, tokens),
+        b"WITH" => {
+            let changes = ["INSERT", "DELETE", "MERGE", "REPLACE"].iter().any(|word| has(word));
+            if changes || updates(text, tokens) { Does::Write } else { query(text, tokens) }
+        }
+        b"INSERT" | b"UPDATE" | b"DELETE" | b"REPLACE" | b"MERGE" | b"CALL" | b"DO" => Does::Write,
+        b"BEGIN" => Does::Begin,
+        b"START" if is(second, "TRANSACTION") => Does::Begin,
+        b"COMMIT" | b"END" => Does::Commit,
+        b"ROLLBACK" | b"ABORT" if !has("TO") => Does::Rollback,
+        b"USE" => Does::Use,
+        b"SET" => autocommit(text, tokens).unwrap_or(Does::Session),
+        b"SAVEPOINT" | b"RELEASE" | b"ROLLBACK" | b"SHOW" | b"DESCRIBE" | b"DESC" | b"EXPLAIN"
+        | b"HELP" | b"PREPARE" | b"EXECUTE" | b"DEALLOCATE" | b"DECLARE" | b"FETCH" | b"CLOSE"
+        | b"MOVE" | b"LISTEN" | b"UNLISTEN" | b"NOTIFY" | b"DISCARD" | b"RESET" | b"KILL"
+        | b"LOCK" | b"UNLOCK" | b"HANDLER" | b"XA" | b"COPY" | b"LOAD" => Does::Session,
+        _ => Does::Definition,
+    }
+}
+
+/// Whether a query changes rows all the same, or reads for a dump.
+fn query(text: &[u8], tokens: &[Token]) -> Does {
+    const CHANGING: [&str; 3] = ["NEXTVAL", "SETVAL", "LASTVAL"];
+    let word = |at: usize| tokens.get(at).map_or(b"".as_slice(), |it| it.of(text));
+    let is_dump = word(1).starts_with(b"/*!40001 SQL_NO_CACHE") && word(2) == b"*";
+    if is_dump {
+        return Does::Dump;
+    }
+    if tokens.windows(3).any(|it| is_system(text, it)) {
+        return Does::System;
+    }
+    for (at, token) in tokens.iter().enumerate().filter(|(_, it)| it.kind == Kind::Word) {
+        let bytes = token.of(text);
+        if CHANGING.iter().any(|it| bytes.eq_ignore_ascii_case(it.as_bytes()))
+            && word(at + 1) == b"("
+        {
+            return Does::Write;
+        }
+        // Into a variable is no change; into a file or a new table is no query.
+        if bytes.eq_ignore_ascii_case(b"INTO") && !word(at + 1).starts_with(b"@") {
+            return Does::Definition;
+        }
+    }
+    Does::Read
+}
+
+/// Whether tokens are the name of a table in a system schema, after `FROM` or `JOIN`.
+fn is_system(text: &[u8], tokens: &[Token]) -> bool {
+    const SCHEMAS: [&[u8]; 5] =
+        [b"information_schema", b"performance_schema", b"mysql", b"sys", b"pg_catalog"];
+    let [before, schema, dot] = tokens else { return false };
+    let before = before.of(text);
+    let name = schema.of(text);
+    let name = name.strip_prefix(b"`").and_then(|it| it.strip_suffix(b"`")).unwrap_or(name);
+    (before.eq_ignore_ascii_case(b"FROM") || before.eq_ignore_ascii_case(b"JOIN"))
+        && dot.of(text) == b"."
+        && SCHEMAS.iter().any(|it| name.eq_ignore_ascii_case(it))
+}
+
+/// Whether `UPDATE` stands for a change and not in `FOR UPDATE`.
+fn updates(text: &[u8], tokens: &[Token]) -> bool {
+    let is = |token: &Token, word: &str| {
+        token.kind == Kind::Word && token.of(text).eq_ignore_ascii_case(word.as_bytes())
+    };
+    tokens.windows(2).any(|pair| match pair {
+        [before, it] => is(it, "UPDATE") && !is(before, "FOR") && !is(before, "KEY"),
+        _ => false,
+    })
+}
+
+/// `SET autocommit = 0` and its variants.
+fn autocommit(text: &[u8], tokens: &[Token]) -> Option<Does> {
+    let name = tokens.iter().position(|it| {
+        let bytes = it.of(text).to_ascii_lowercase();
+        it.kind == Kind::Word
+            && matches!(bytes.as_slice(), b"autocommit" | b"@@autocommit" | b"@@session.autocommit")
+    })?;
+    if tokens.iter().any(|it| it.of(text).eq_ignore_ascii_case(b"GLOBAL")) {
+        return None;
+    }
+    let value = tokens.get(name + 2)?.of(text).to_ascii_lowercase();
+    match value.as_slice() {
+        b"0" | b"off" | b"false" | b"'off'" => Some(Does::Autocommit(false)),
+        b"1" | b"on" | b"true" | b"'on'" => Some(Does::Autocommit(true)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_model::Dialect;
+
+    use super::super::token::tokenize;
+    use super::*;
+
+    #[test]
+    fn statements_are_told_apart() {
+        for (text, expected) in [
+            ("/* c */ (select 1)", Does::Read),
+            ("SELECT a FROM t FOR UPDATE", Does::Read),
+            ("WITH x AS (SELECT 1) SELECT * FROM x FOR UPDATE", Does::Read),
+            ("WITH x AS (SELECT 1) UPDATE t SET a = 1", Does::Write),
+            ("SELECT a INTO @x FROM t", Does::Read),
+            ("SELECT a INTO OUTFILE 'x' FROM t", Does::Definition),
+            ("SELECT nextval('s')", Does::Write),
+            ("SELECT a FROM t JOIN `mysql`.user u", Does::System),
+            ("SELECT mysql.a FROM t mysql", Does::Read),
+            ("SELECT /*!40001 SQL_NO_CACHE */ * FROM `t`", Does::Dump),
+            ("SELECT /*!40001 SQL_NO_CACHE */ a FROM `t`", Does::Read),
+            ("insert into t values (1)", Does::Write),
+            ("START TRANSACTION READ ONLY", Does::Begin),
+            ("START SLAVE", Does::Definition),
+            ("ROLLBACK TO SAVEPOINT a", Does::Session),
+            ("ROLLBACK", Does::Rollback),
+            ("SET autocommit=0", Does::Autocommit(false)),
+            ("SET @@session.autocommit = ON", Does::Autocommit(true)),
+            ("SET GLOBAL autocommit = ON", Does::Session),
+            ("SET NAMES utf8", Does::Session),
+            ("CREATE TABLE t (a INT)", Does::Definition),
+            ("-- nothing", Does::Nothing),
+        ] {
+            let mut tokens = Vec::new();
+            tokenize(text.as_bytes(), Dialect::MySql, &mut tokens);
+            assert_eq!(does(text.as_bytes(), &tokens), expected, "{text}");
+        }
+    }
+}

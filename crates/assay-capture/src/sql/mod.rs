@@ -1,0 +1,10 @@
+//! SQL as logs have it: tokens, normal forms, values and kinds of statements.
+
+pub(crate) mod kind;
+pub(crate) mod normal;
+pub(crate) mod token;
+pub(crate) mod value;
+mod words;
+
+#[cfg(test)]
+mod normal_tests;

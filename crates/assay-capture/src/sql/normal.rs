@@ -1,0 +1,567 @@
+//! The normal form of a statement: literals are parameters, white space and the case of keywords are levelled, comments
+//! are gone.
+
+use std::ops::Range;
+
+use assay_model::Dialect;
+
+use super::token::{Kind, Token};
+use super::value::Literal;
+use super::words::{is_before_value, is_sized_type, is_unit, keyword};
+
+/// Stands for a value in a normal form.
+pub(crate) const SCALAR: u8 = 1;
+
+/// Stands for the values of a list, as in `IN (...)`.
+pub(crate) const LIST: u8 = 2;
+
+/// Begins the one row that stands for all rows of `VALUES`.
+pub(crate) const ROWS: u8 = 3;
+
+/// Ends that row.
+pub(crate) const ROWS_END: u8 = 4;
+
+/// A literal of the statement: the number of its token, and whether a minus precedes it.
+#[derive(Debug, Clone, Copy)]
+struct Piece {
+    token: usize,
+    is_negative: bool,
+}
+
+/// Makes normal forms, in buffers that are used again.
+#[derive(Debug, Default)]
+pub(crate) struct Normalizer {
+    text: Vec<u8>,
+    pieces: Vec<Piece>,
+    params: Vec<(Range<usize>, bool)>,
+    rows: usize,
+}
+
+/// A parameter: its literals, and whether they are a list.
+pub(crate) struct Param<'n> {
+    pieces: &'n [Piece],
+    /// Whether it is a list, which may have one value.
+    pub(crate) is_list: bool,
+}
+
+impl Param<'_> {
+    /// Its literals.
+    pub(crate) fn literals<'t>(
+        &self,
+        tokens: &'t [Token],
+        text: &'t [u8],
+    ) -> impl Iterator<Item = Literal<'t>> {
+        self.pieces.iter().filter_map(move |piece| {
+            Some(Literal::of(tokens.get(piece.token)?, text, piece.is_negative))
+        })
+    }
+}
+
+impl Normalizer {
+    /// Makes the normal form of a statement.
+    pub(crate) fn normalize(&mut self, text: &[u8], tokens: &[Token], dialect: Dialect) {
+        self.text.clear();
+        self.pieces.clear();
+        self.params.clear();
+        self.rows = 0;
+        let is = |token: &Token, word: &str| {
+            token.kind == Kind::Word && token.of(text).eq_ignore_ascii_case(word.as_bytes())
+        };
+        let is_grouped = tokens.iter().any(|it| is(it, "GROUP") || is(it, "DISTINCT"));
+        let mut pass = Pass {
+            out: self,
+            text,
+            tokens,
+            dialect,
+            is_grouped,
+            stack: vec![Context::default()],
+            previous: None,
+            plain_until: 0,
+        };
+        pass.span(0..tokens.len());
+    }
+
+    /// The normal form.
+    pub(crate) fn text(&self) -> &[u8] {
+        &self.text
+    }
+
+    /// How many rows `ROWS` stands for; 0 without them.
+    pub(crate) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// The parameters in order, those of all rows.
+    pub(crate) fn params(&self) -> impl Iterator<Item = Param<'_>> {
+        self.params.iter().map(|(place, is_list)| Param {
+            pieces: self.pieces.get(place.clone()).unwrap_or_default(),
+            is_list: *is_list,
+        })
+    }
+}
+
+/// The part of a query in which a token stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Clause {
+    /// The list of what is selected.
+    Select,
+    /// `ORDER BY` or `GROUP BY`.
+    By,
+    /// Values to store.
+    Store,
+    #[default]
+    Other,
+}
+
+/// What is known inside a pair of brackets.
+#[derive(Debug, Clone, Copy, Default)]
+struct Context {
+    clause: Clause,
+    /// Whether literals stay, because a bracket around them says so.
+    stays: bool,
+    /// Whether these are the brackets of `CAST` or `CONVERT`.
+    is_cast: bool,
+    /// Whether a type is being named.
+    is_type: bool,
+}
+
+/// One pass over the tokens.
+struct Pass<'p> {
+    out: &'p mut Normalizer,
+    text: &'p [u8],
+    tokens: &'p [Token],
+    dialect: Dialect,
+    is_grouped: bool,
+    stack: Vec<Context>,
+    /// The number of the last token that was written, and the keyword that it is.
+    previous: Option<(usize, Option<&'static str>)>,
+    /// Rows up to this token differ.
+    plain_until: usize,
+}
+
+impl Pass<'_> {
+    fn span(&mut self, span: Range<usize>) {
+        let mut at = span.start;
+        while at < span.end {
+            at = self.token(at).max(at + 1);
+        }
+    }
+
+    fn kind(&self, at: usize) -> Option<Kind> {
+        self.tokens.get(at).map(|it| it.kind)
+    }
+
+    fn bytes(&self, at: usize) -> &[u8] {
+        self.tokens.get(at).map_or(b"", |it| it.of(self.text))
+    }
+
+    fn is_symbol(&self, at: usize, symbol: &[u8]) -> bool {
+        self.kind(at) == Some(Kind::Symbol) && self.bytes(at) == symbol
+    }
+
+    fn context(&self) -> Context {
+        self.stack.last().copied().unwrap_or_default()
+    }
+
+    fn set(&mut self, change: impl FnOnce(&mut Context)) {
+        if let Some(last) = self.stack.last_mut() {
+            change(last);
+        }
+    }
+
+    /// Writes the token with this number. Returns the number of the next one.
+    fn token(&mut self, at: usize) -> usize {
+        let Some(kind) = self.kind(at) else { return at + 1 };
+        match kind {
+            Kind::Word => self.word(at),
+            Kind::Symbol => self.symbol(at),
+            Kind::Name | Kind::Hint | Kind::Fixed => {
+                self.write(at, None);
+                at + 1
+            }
+            _ => self.literal(at, None),
+        }
+    }
+
+    fn word(&mut self, at: usize) -> usize {
+        let is_part = self.previous.is_some_and(|(before, _)| self.is_symbol(before, b"."));
+        let key = if is_part { None } else { keyword(self.bytes(at)) };
+        if let Some(next) = self.typed(at, key) {
+            return next;
+        }
+        let Some(key) = key else {
+            self.write(at, None);
+            return at + 1;
+        };
+        let is_value = match key {
+            "TRUE" | "FALSE" => true,
+            "NULL" => self.context().clause == Clause::Store,
+            _ => false,
+        };
+        if is_value && !self.context().is_type {
+            return self.literal(at, None);
+        }
+        match key {
+            "SELECT" => {
+                let stays = self.is_grouped;
+                self.set(|it| (it.clause, it.stays) = (Clause::Select, stays));
+            }
+            "BY" => {
+                let stays = self.is_grouped;
+                self.set(|it| (it.clause, it.stays) = (Clause::By, stays));
+            }
+            "SET" | "VALUES" | "VALUE" => {
+                self.set(|it| (it.clause, it.stays) = (Clause::Store, false));
+            }
+            "FROM" | "WHERE" | "HAVING" | "LIMIT" | "OFFSET" | "UNION" | "EXCEPT" | "INTERSECT"
+            | "ON" | "FOR" | "ROWS" | "USING" | "INTO" | "SEPARATOR" | "FETCH" | "RETURNING" => {
+                self.set(|it| (it.clause, it.stays) = (Clause::Other, false));
+            }
+            _ => {}
+        }
+        let is_cast = self.context().is_cast;
+        self.set(|it| it.is_type = key == "AS" || (it.is_type && is_cast));
+        self.write(at, Some(key));
+        at + 1
+    }
+
+    /// Writes a literal with its type before it, such as `DATE '2026-01-31'`, so that its text can be a parameter.
+    fn typed(&mut self, at: usize, key: Option<&str>) -> Option<usize> {
+        if !matches!(self.kind(at + 1)?, Kind::Text | Kind::Mark) || self.context().stays {
+            return None;
+        }
+        let is = |word: &str| self.bytes(at).eq_ignore_ascii_case(word.as_bytes());
+        let follows_unit = self.kind(at + 2) == Some(Kind::Word) && is_unit(self.bytes(at + 2));
+        let to: &[u8] = match self.dialect {
+            _ if is("DATE") => b"DATE",
+            _ if is("TIME") => b"TIME",
+            Dialect::MySql if is("TIMESTAMP") => b"DATETIME",
+            Dialect::Postgres if is("TIMESTAMP") => b"TIMESTAMP",
+            Dialect::Postgres if key == Some("INTERVAL") && !follows_unit => b"INTERVAL",
+            _ => return None,
+        };
+        self.space(at, None);
+        self.out.text.extend_from_slice(b"CAST(");
+        self.push_param(at + 1..at + 2, false, false);
+        self.out.text.extend_from_slice(b" AS ");
+        self.out.text.extend_from_slice(to);
+        self.out.text.push(b')');
+        self.previous = Some((at + 1, None));
+        Some(at + 2)
+    }
+
+    fn symbol(&mut self, at: usize) -> usize {
+        match self.bytes(at) {
+            b"(" | b"[" => return self.open(at),
+            b")" | b"]" => {
+                if self.stack.len() > 1 {
+                    self.stack.pop();
+                }
+            }
+            b"::" => self.set(|it| it.is_type = true),
+            b"," => {
+                let is_cast = self.context().is_cast;
+                self.set(|it| it.is_type = is_cast);
+            }
+            b"." => {}
+            b"-" | b"+" if self.is_sign(at) => return self.literal(at + 1, Some(at)),
+            _ => self.set(|it| it.is_type = false),
+        }
+        self.write(at, None);
+        at + 1
+    }
+
+    /// Whether a minus or plus belongs to the number after it.
+    fn is_sign(&self, at: usize) -> bool {
+        let follows = self.kind(at + 1) == Some(Kind::Number);
+        follows
+            && match self.previous {
+                None => true,
+                Some((_, Some(key))) => is_before_value(key),
+                Some((before, None)) => {
+                    let is_end = self.is_symbol(before, b")") || self.is_symbol(before, b"]");
+                    self.kind(before) == Some(Kind::Symbol) && !is_end
+                }
+            }
+    }
+
+    fn open(&mut self, at: usize) -> usize {
+        let before = self.previous;
+        let key = before.and_then(|(_, key)| key);
+        let follows_name = before.is_some_and(|(it, key)| {
+            key.is_none() && matches!(self.kind(it), Some(Kind::Word | Kind::Name))
+        });
+        let outer = self.context();
+        let is_subscript = self.is_symbol(at, b"[");
+        if matches!(key, Some("VALUES" | "VALUE"))
+            && !is_subscript
+            && let Some(next) = self.rows(at)
+        {
+            return next;
+        }
+        let is_sized = outer.is_type
+            && before.is_some_and(|(it, _)| is_sized_type(self.bytes(it)))
+            && self.kind(at + 1) == Some(Kind::Number);
+        let inner = Context {
+            clause: if outer.clause == Clause::Store { Clause::Store } else { Clause::Other },
+            stays: outer.stays || is_sized || (is_subscript && key != Some("ARRAY")),
+            is_cast: matches!(key, Some("CAST" | "CONVERT")),
+            is_type: false,
+        };
+        self.set(|it| it.is_type &= is_sized);
+        self.write(at, None);
+        self.stack.push(inner);
+        let is_list = key == Some("IN") || (key == Some("ARRAY") && is_subscript);
+        if is_list
+            && !follows_name
+            && !inner.stays
+            && let Some(end) = self.list(at + 1)
+        {
+            self.push_param(at + 1..end, true, false);
+            self.previous = Some((end.saturating_sub(1), None));
+            return end;
+        }
+        if key == Some("IN")
+            && self.is_symbol(at + 1, b"(")
+            && let Some(next) = self.rows(at + 1)
+        {
+            return next;
+        }
+        at + 1
+    }
+
+    /// The end of a list of literals that begins here: the number of the closing bracket.
+    fn list(&self, from: usize) -> Option<usize> {
+        let mut at = from;
+        loop {
+            if (self.is_symbol(at, b"-") || self.is_symbol(at, b"+"))
+                && self.kind(at + 1) == Some(Kind::Number)
+            {
+                at += 1;
+            }
+            let token = self.tokens.get(at)?;
+            let is_word = token.kind == Kind::Word
+                && matches!(keyword(token.of(self.text)), Some("NULL" | "TRUE" | "FALSE"));
+            if !token.is_value() && !is_word {
+                return None;
+            }
+            at += 1;
+            match self.bytes(at) {
+                b"," => at += 1,
+                b")" | b"]" => return Some(at),
+                _ => return None,
+            }
+        }
+    }
+
+    /// Writes rows in brackets as one, if all of them have the same normal form. Returns the number of the next token.
+    fn rows(&mut self, from: usize) -> Option<usize> {
+        if from < self.plain_until || self.out.rows > 0 {
+            return None;
+        }
+        let (text, pieces, params) =
+            (self.out.text.len(), self.out.pieces.len(), self.out.params.len());
+        let (depth, before) = (self.stack.len(), self.previous);
+        self.space(from, None);
+        self.out.text.push(ROWS);
+        let start = self.out.text.len();
+        let (mut at, mut count, mut first_end) = (from, 0, start);
+        loop {
+            let Some(end) = self.closing(at) else { break };
+            let begin = self.out.text.len();
+            self.previous = None;
+            self.stack.push(Context { clause: Clause::Store, ..Context::default() });
+            // The brackets themselves need no context.
+            self.out.text.push(b'(');
+            self.span(at + 1..end);
+            self.out.text.push(b')');
+            self.stack.truncate(depth);
+            count += 1;
+            if count == 1 {
+                first_end = self.out.text.len();
+            } else {
+                let (first, this) =
+                    (self.out.text.get(start..first_end), self.out.text.get(begin..));
+                if first != this {
+                    break;
+                }
+                self.out.text.truncate(begin);
+            }
+            if !self.is_symbol(end + 1, b",") || !self.is_symbol(end + 2, b"(") {
+                self.out.text.push(ROWS_END);
+                self.out.rows = count;
+                self.previous = Some((end, None));
+                return Some(end + 1);
+            }
+            at = end + 2;
+        }
+        // The rows differ: each is written as it is.
+        self.out.text.truncate(text);
+        self.out.pieces.truncate(pieces);
+        self.out.params.truncate(params);
+        self.stack.truncate(depth);
+        self.previous = before;
+        self.plain_until = usize::MAX;
+        None
+    }
+
+    /// The bracket that closes the one with this number.
+    fn closing(&self, open: usize) -> Option<usize> {
+        let mut depth = 0_usize;
+        for at in open..self.tokens.len() {
+            if self.is_symbol(at, b"(") {
+                depth += 1;
+            } else if self.is_symbol(at, b")") {
+                depth = depth.checked_sub(1)?;
+                if depth == 0 {
+                    return Some(at);
+                }
+            }
+        }
+        None
+    }
+
+    fn literal(&mut self, at: usize, sign: Option<usize>) -> usize {
+        let is_negative = sign.is_some_and(|it| self.is_symbol(it, b"-"));
+        if self.stays(at, sign.unwrap_or(at)) {
+            if let Some(sign) = sign {
+                self.write(sign, None);
+                self.out.text.extend_from_slice(&self.bytes(at).to_vec());
+                self.previous = Some((at, None));
+            } else {
+                self.write(at, None);
+            }
+        } else {
+            self.space(sign.unwrap_or(at), None);
+            self.push_param(at..at + 1, false, is_negative);
+            self.previous = Some((at, None));
+        }
+        at + 1
+    }
+
+    /// Whether a literal is a part of the statement: `begin` is the number of its sign, if it has one.
+    fn stays(&self, at: usize, begin: usize) -> bool {
+        let Some(kind) = self.kind(at) else { return true };
+        if kind == Kind::Mark {
+            return false;
+        }
+        let context = self.context();
+        if context.stays || (context.is_type && kind != Kind::Word) {
+            return true;
+        }
+        let is_text = matches!(kind, Kind::Text | Kind::Escaped | Kind::Dollar);
+        if is_text && self.dialect == Dialect::MySql && is_path(self.bytes(at)) {
+            return true;
+        }
+        if self.dialect == Dialect::Postgres && self.is_arithmetic(at, begin) {
+            return true;
+        }
+        let Some((before, key)) = self.previous else { return false };
+        if let Some(key) = key {
+            let is_position = context.clause == Clause::By && key == "BY" && kind == Kind::Number;
+            let is_interval = key == "INTERVAL" && self.dialect == Dialect::Postgres;
+            return is_position || is_interval || !is_before_value(key);
+        }
+        match self.kind(before) {
+            Some(Kind::Symbol) => match self.bytes(before) {
+                b"," => context.clause == Clause::By && kind == Kind::Number && self.is_item(at),
+                b")" | b"]" | b"->" | b"->>" | b"#>" | b"#>>" | b"." => true,
+                _ => false,
+            },
+            Some(Kind::Hint) => false,
+            // `_utf8'x'`, an alias in quotes, a text that goes on.
+            _ => true,
+        }
+    }
+
+    /// Whether a number is a whole item of a list, such as the position of a column.
+    fn is_item(&self, at: usize) -> bool {
+        let next = self.tokens.get(at + 1);
+        next.is_none_or(|it| it.kind != Kind::Symbol || matches!(it.of(self.text), b"," | b")"))
+    }
+
+    /// Whether both sides of an operator are literals, whose type nobody could tell if they were parameters.
+    fn is_arithmetic(&self, at: usize, begin: usize) -> bool {
+        let is_operator = |at| [b"+", b"-", b"*", b"/"].iter().any(|it| self.is_symbol(at, *it));
+        let is_value = |at| self.tokens.get(at).is_some_and(Token::is_value);
+        let after = is_operator(at + 1) && is_value(at + 2);
+        let before = begin.checked_sub(2).is_some_and(|it| is_operator(it + 1) && is_value(it));
+        after || before
+    }
+
+    /// Writes a marker for the literals of these tokens.
+    fn push_param(&mut self, place: Range<usize>, is_list: bool, is_negative: bool) {
+        let start = self.out.pieces.len();
+        let mut is_negative = is_negative;
+        for token in place {
+            match self.kind(token) {
+                Some(Kind::Symbol) => is_negative = self.is_symbol(token, b"-"),
+                Some(_) => {
+                    self.out.pieces.push(Piece { token, is_negative });
+                    is_negative = false;
+                }
+                None => {}
+            }
+        }
+        self.out.params.push((start..self.out.pieces.len(), is_list));
+        self.out.text.push(if is_list { LIST } else { SCALAR });
+    }
+
+    fn write(&mut self, at: usize, key: Option<&'static str>) {
+        self.space(at, key);
+        match key {
+            Some(key) => self.out.text.extend_from_slice(key.as_bytes()),
+            None => {
+                let Some(token) = self.tokens.get(at) else { return };
+                let bytes = token.of(self.text).iter();
+                // Markers must not stand anywhere else.
+                let is_marker = |byte: u8| (SCALAR..=ROWS_END).contains(&byte);
+                self.out.text.extend(bytes.map(|it| if is_marker(*it) { b' ' } else { *it }));
+            }
+        }
+        self.previous = Some((at, key));
+    }
+
+    /// Writes a blank between two tokens that need one.
+    fn space(&mut self, at: usize, key: Option<&'static str>) {
+        let Some((before, before_key)) = self.previous else { return };
+        let Some(token) = self.tokens.get(at) else { return };
+        let is_symbol = token.kind == Kind::Symbol;
+        let bytes = token.of(self.text);
+        let before_symbol = (self.kind(before) == Some(Kind::Symbol)).then(|| self.bytes(before));
+        let is_tight = match before_symbol {
+            Some(b"(" | b"[" | b"." | b"::") => true,
+            // Operators of several signs, such as `@@`.
+            Some(sign) if is_symbol && !token.is_spaced => {
+                !matches!(sign, b")" | b"]" | b",") && !matches!(bytes, b"(" | b"[")
+            }
+            _ => false,
+        };
+        let is_tight = is_tight
+            || (is_symbol
+                && match bytes {
+                    b"," | b")" | b"]" | b";" | b"." | b"::" | b"[" => true,
+                    b"(" => self.is_call(before, before_key, token.is_spaced),
+                    _ => false,
+                });
+        if !is_tight || (key.is_some() && before_symbol.is_none()) {
+            self.out.text.push(b' ');
+        }
+    }
+
+    /// Whether a bracket belongs to the name before it. The server may tell `COUNT(` from `COUNT (`.
+    fn is_call(&self, before: usize, key: Option<&str>, is_spaced: bool) -> bool {
+        const FUNCTIONS: [&str; 9] =
+            ["ANY", "CAST", "CONVERT", "INSERT", "LEFT", "MOD", "REPLACE", "RIGHT", "SOME"];
+        match (self.kind(before), key) {
+            (_, Some(key)) => FUNCTIONS.contains(&key),
+            (Some(Kind::Word | Kind::Name), None) => !is_spaced,
+            _ => false,
+        }
+    }
+}
+
+/// Whether a text is a path of JSON, which MySQL and MariaDB need as a literal.
+fn is_path(literal: &[u8]) -> bool {
+    matches!(literal.get(1..), Some([b'$', b'.' | b'[' | b'\'' | b'"', ..]))
+}

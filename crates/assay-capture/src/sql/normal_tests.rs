@@ -1,0 +1,178 @@
+//! Normal forms of statements of both dialects.
+
+use assay_model::Dialect;
+
+use super::normal::Normalizer;
+use super::token::tokenize;
+use crate::template::rendered;
+
+/// The normal form with `?` for a value, `?*` for a list and `{ }` around rows.
+fn of(text: &str, dialect: Dialect) -> String {
+    let (mut tokens, mut normalizer) = (Vec::new(), Normalizer::default());
+    tokenize(text.as_bytes(), dialect, &mut tokens);
+    normalizer.normalize(text.as_bytes(), &tokens, dialect);
+    let markers = [("\u{1}", "?"), ("\u{2}", "?*"), ("\u{3}", "{"), ("\u{4}", "}")];
+    let shown = String::from_utf8(normalizer.text().to_vec()).unwrap();
+    let sql = rendered(normalizer.text(), normalizer.rows(), |_, _| "?".to_owned());
+    if !text.contains('?') {
+        assert_eq!(normalizer.params().count(), sql.matches('?').count(), "{text}");
+    }
+    markers.iter().fold(shown, |text, (from, to)| text.replace(from, to))
+}
+
+#[track_caller]
+fn check(dialect: Dialect, pairs: &[(&str, &str)]) {
+    for (text, expected) in pairs {
+        assert_eq!(of(text, dialect), *expected, "{text}");
+    }
+}
+
+#[test]
+fn literals_become_parameters() {
+    check(
+        Dialect::MySql,
+        &[
+            (
+                "select  a,b from t\nwhere x=5 and y = 'z' -- c\n",
+                "SELECT a, b FROM t WHERE x = ? AND y = ?",
+            ),
+            (
+                "SELECT * FROM t WHERE x = -5 AND y-5 > +1.5e3",
+                "SELECT * FROM t WHERE x = ? AND y - ? > ?",
+            ),
+            (
+                "SELECT `a`.* FROM `t` WHERE id IN (1,-2,'x',NULL)",
+                "SELECT `a`.* FROM `t` WHERE id IN (?*)",
+            ),
+            ("SELECT 1 FROM t WHERE id in(1)", "SELECT ? FROM t WHERE id IN (?*)"),
+            (
+                "SELECT a FROM t WHERE id IN (SELECT b FROM u WHERE c = 1)",
+                "SELECT a FROM t WHERE id IN (SELECT b FROM u WHERE c = ?)",
+            ),
+            ("INSERT INTO t (a,b) VALUES (1,'x'),(2,NULL)", "INSERT INTO t (a, b) VALUES {(?, ?)}"),
+            (
+                "INSERT INTO t (a,b) VALUES (1,NOW()),(DEFAULT,NOW())",
+                "INSERT INTO t (a, b) VALUES (?, NOW()), (DEFAULT, NOW())",
+            ),
+            (
+                "INSERT INTO t VALUES (1) ON DUPLICATE KEY UPDATE n=VALUES(n)+1",
+                "INSERT INTO t VALUES {(?)} ON DUPLICATE KEY UPDATE n = VALUES (n) + ?",
+            ),
+            (
+                "SELECT a FROM t WHERE (a,b) IN ((1,2),(3,4))",
+                "SELECT a FROM t WHERE (a, b) IN ({(?, ?)})",
+            ),
+            (
+                "UPDATE t SET a=NULL, b=TRUE WHERE c IS NULL",
+                "UPDATE t SET a = ?, b = ? WHERE c IS NULL",
+            ),
+            ("SELECT a FROM t LIMIT 10, 20", "SELECT a FROM t LIMIT ?, ?"),
+            (
+                "SELECT a FROM t WHERE d > NOW() - INTERVAL 5 DAY",
+                "SELECT a FROM t WHERE d > NOW() - INTERVAL ? DAY",
+            ),
+            (
+                "SELECT a FROM t WHERE d = DATE '2026-01-01' AND e < timestamp '2026-01-01 00:00:00'",
+                "SELECT a FROM t WHERE d = CAST(? AS DATE) AND e < CAST(? AS DATETIME)",
+            ),
+            (
+                "SELECT /*+ NO_ICP(t) */ /*!40001 SQL_NO_CACHE */ a /* c */ FROM t # x",
+                "SELECT /*+ NO_ICP(t) */ /*!40001 SQL_NO_CACHE */ a FROM t",
+            ),
+            ("SELECT @a := 5, @@version", "SELECT @a := ?, @@version"),
+        ],
+    );
+    check(
+        Dialect::Postgres,
+        &[
+            (
+                "SELECT a::text, b::numeric(10,2) FROM t WHERE c = 'x'::char(3)",
+                "SELECT a::text, b::numeric(10, 2) FROM t WHERE c = ?::char(3)",
+            ),
+            (
+                "SELECT a FROM t WHERE id = ANY(ARRAY[1,2,3]) AND j->'k' = '1' AND l[1] = 2",
+                "SELECT a FROM t WHERE id = ANY(ARRAY[?*]) AND j -> 'k' = ? AND l[1] = ?",
+            ),
+            (
+                "SELECT a FROM t WHERE d > now() - interval '5 days'",
+                "SELECT a FROM t WHERE d > now() - CAST(? AS INTERVAL)",
+            ),
+            (
+                "SELECT a FROM t WHERE d > now() - interval '5' day",
+                "SELECT a FROM t WHERE d > now() - INTERVAL '5' day",
+            ),
+            (
+                "SELECT a FROM t WHERE id=$1 AND b=$2 LIMIT $3",
+                "SELECT a FROM t WHERE id = ? AND b = ? LIMIT ?",
+            ),
+            (
+                "SELECT a FROM t WHERE b = 5 * 60 AND c @@ to_tsquery('x')",
+                "SELECT a FROM t WHERE b = 5 * 60 AND c @@ to_tsquery(?)",
+            ),
+            (
+                "SELECT a FROM t WHERE d = E'\\n' OR d = $$x$$ OR u = uuid '0-1'",
+                "SELECT a FROM t WHERE d = ? OR d = ? OR u = uuid '0-1'",
+            ),
+            ("INSERT INTO \"T\" VALUES ($1,$2),($3,$4)", "INSERT INTO \"T\" VALUES {(?, ?)}"),
+        ],
+    );
+}
+
+#[test]
+fn what_cannot_be_a_parameter_stays() {
+    check(
+        Dialect::MySql,
+        &[
+            (
+                "SELECT a, 5 FROM t ORDER BY 1, 2 DESC LIMIT 5",
+                "SELECT a, ? FROM t ORDER BY 1, 2 DESC LIMIT ?",
+            ),
+            (
+                "SELECT a*5, COUNT(*) FROM t WHERE b = 7 GROUP BY a*5, 1 HAVING COUNT(*) > 3",
+                "SELECT a * 5, COUNT(*) FROM t WHERE b = ? GROUP BY a * 5, 1 HAVING COUNT(*) > ?",
+            ),
+            (
+                "SELECT CAST(a AS DECIMAL(10,2)), CONVERT('5', CHAR(3)) FROM t",
+                "SELECT CAST(a AS DECIMAL(10, 2)), CONVERT(?, CHAR(3)) FROM t",
+            ),
+            (
+                "SELECT doc->'$.a', JSON_EXTRACT(doc, '$[0]') FROM t WHERE doc->>'$.b' = 'x'",
+                "SELECT doc -> '$.a', JSON_EXTRACT(doc, '$[0]') FROM t WHERE doc ->> '$.b' = ?",
+            ),
+            (
+                "SELECT a AS 'x', b 'y' FROM t WHERE c = _utf8'z' AND d LIKE 'e' ESCAPE '|' COLLATE 'utf8_bin'",
+                "SELECT a AS 'x', b 'y' FROM t WHERE c = _utf8 'z' AND d LIKE ? ESCAPE '|' COLLATE 'utf8_bin'",
+            ),
+            (
+                "SELECT b'01', N'x' FROM t WHERE a IS TRUE",
+                "SELECT b'01', N'x' FROM t WHERE a IS TRUE",
+            ),
+            (
+                "SELECT GROUP_CONCAT(a ORDER BY b SEPARATOR ';') FROM t",
+                "SELECT GROUP_CONCAT(a ORDER BY b SEPARATOR ';') FROM t",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn any_tokens_are_normalized() {
+    for text in [
+        ")",
+        "]]",
+        "(",
+        "VALUES (",
+        "IN (",
+        "IN ((1",
+        "-",
+        "CAST(",
+        "ARRAY[",
+        "VALUES (1),(",
+        "(((((",
+        ".",
+    ] {
+        for dialect in Dialect::ALL {
+            of(text, dialect);
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! The value of a literal, as JSON in a file of values, and its digest.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use assay_model::Dialect;
+
+use super::token::{Kind, Token};
+
+/// A literal: a token with its sign, and what it says.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Literal<'a> {
+    /// What it is.
+    pub(crate) kind: Kind,
+    /// As the statement has it, without its sign.
+    pub(crate) source: &'a [u8],
+    /// Whether a minus precedes it.
+    pub(crate) is_negative: bool,
+}
+
+/// The value of a mark such as `$1`, where the log has it.
+pub(crate) type Bound<'a> = Option<&'a Option<Vec<u8>>>;
+
+impl<'a> Literal<'a> {
+    /// The literal of a token.
+    pub(crate) fn of(token: &Token, text: &'a [u8], is_negative: bool) -> Self {
+        Self { kind: token.kind, source: token.of(text), is_negative }
+    }
+
+    /// What `$1` and so on stand for, if this is one of them.
+    pub(crate) fn bound(&self, parameters: &'a [Option<Vec<u8>>]) -> Bound<'a> {
+        let digits = self.source.strip_prefix(b"$")?;
+        let number: usize = std::str::from_utf8(digits).ok()?.parse().ok()?;
+        parameters.get(number.checked_sub(1)?)
+    }
+
+    /// Whether nobody knows its value.
+    pub(crate) fn is_unknown(&self, parameters: &'a [Option<Vec<u8>>]) -> bool {
+        self.kind == Kind::Mark && self.bound(parameters).is_none()
+    }
+
+    /// A number that is the same for equal values of the same type.
+    pub(crate) fn digest(&self, parameters: &'a [Option<Vec<u8>>]) -> u64 {
+        match (self.kind, self.bound(parameters)) {
+            (Kind::Mark, Some(Some(bytes))) => hashed(2, bytes),
+            (Kind::Mark, _) => hashed(4, b""),
+            (Kind::Number, _) => hashed(u64::from(self.is_negative), self.source),
+            (Kind::Word, _) => hashed(5, &self.source.to_ascii_lowercase()),
+            (Kind::Text, _) => {
+                let inside = self.source.get(1..self.source.len().saturating_sub(1));
+                hashed(2, inside.unwrap_or_default())
+            }
+            _ => hashed(6, self.source),
+        }
+    }
+
+    /// The literal as SQL.
+    pub(crate) fn sql(&self, parameters: &'a [Option<Vec<u8>>]) -> Vec<u8> {
+        match (self.kind, self.bound(parameters)) {
+            (Kind::Mark, Some(Some(bytes))) => {
+                let doubled = bytes.iter().flat_map(|byte| match byte {
+                    b'\'' => vec![b'\'', b'\''],
+                    other => vec![*other],
+                });
+                [b"'".to_vec(), doubled.collect(), b"'".to_vec()].concat()
+            }
+            (Kind::Mark, _) => b"NULL".to_vec(),
+            _ if self.is_negative => [b"-", self.source].concat(),
+            _ => self.source.to_vec(),
+        }
+    }
+
+    /// Appends the value as JSON: a number as it is written, a text, `null`, a boolean, or bytes as `{"hex": ...}`.
+    pub(crate) fn push_json(
+        &self,
+        dialect: Dialect,
+        parameters: &'a [Option<Vec<u8>>],
+        out: &mut String,
+    ) {
+        match self.kind {
+            Kind::Number => push_number(self.source, self.is_negative, out),
+            Kind::Hex => push_hex(&hex_digits(self.source), out),
+            Kind::Mark => match self.bound(parameters) {
+                Some(Some(bytes)) => push_text(bytes, out),
+                _ => out.push_str("null"),
+            },
+            Kind::Word => out.push_str(match self.source.first() {
+                Some(b't' | b'T') => "true",
+                Some(b'f' | b'F') => "false",
+                _ => "null",
+            }),
+            _ => push_text(&decoded(self.kind, self.source, dialect), out),
+        }
+    }
+}
+
+/// The FNV hash of a type and bytes.
+fn hashed(kind: u64, bytes: &[u8]) -> u64 {
+    const PRIME: u64 = 0x0100_0000_01b3;
+    let start = (0xcbf2_9ce4_8422_2325 ^ kind).wrapping_mul(PRIME);
+    bytes.iter().fold(start, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(PRIME))
+}
+
+/// A digest of several in order.
+pub(crate) fn combined(digests: impl IntoIterator<Item = u64>) -> u64 {
+    digests.into_iter().fold(7, |all, it| hashed(all, &it.to_le_bytes()))
+}
+
+/// A number that JSON permits: without leading zeros, with digits on both sides of the point.
+fn push_number(source: &[u8], is_negative: bool, out: &mut String) {
+    let text: String =
+        source.iter().filter(|byte| **byte != b'_').map(|byte| char::from(*byte)).collect();
+    let (mantissa, exponent) = match text.find(['e', 'E']) {
+        Some(at) => text.split_at(at),
+        None => (text.as_str(), ""),
+    };
+    let (whole, fraction) = match mantissa.split_once('.') {
+        Some((whole, "")) => (whole, Some("0")),
+        Some((whole, fraction)) => (whole, Some(fraction)),
+        None => (mantissa, None),
+    };
+    let whole = whole.trim_start_matches('0');
+    if is_negative {
+        out.push('-');
+    }
+    out.push_str(if whole.is_empty() { "0" } else { whole });
+    if let Some(fraction) = fraction {
+        let _ = write!(out, ".{fraction}");
+    }
+    out.push_str(exponent);
+}
+
+/// The digits of `0xff` or `x'ff'`, an even number of them.
+fn hex_digits(source: &[u8]) -> String {
+    let inside = source.get(2..).unwrap_or_default();
+    let inside = inside.strip_suffix(b"'").unwrap_or(inside);
+    let digits = inside.iter().filter(|it| it.is_ascii_hexdigit()).map(|it| char::from(*it));
+    let digits: String = digits.collect();
+    if digits.len() % 2 == 1 { format!("0{digits}") } else { digits }
+}
+
+fn push_hex(digits: &str, out: &mut String) {
+    let _ = write!(out, "{{\"hex\": \"{}\"}}", digits.to_ascii_lowercase());
+}
+
+/// A text, or bytes if it is not UTF-8.
+fn push_text(bytes: &[u8], out: &mut String) {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => out.push_str(&serde_json::Value::from(text).to_string()),
+        Err(_) => push_hex(&hex::encode(bytes), out),
+    }
+}
+
+/// What a literal in quotes says.
+fn decoded(kind: Kind, source: &[u8], dialect: Dialect) -> Cow<'_, [u8]> {
+    if kind == Kind::Dollar {
+        let tag = 2 + source.iter().skip(1).take_while(|byte| **byte != b'$').count();
+        let body = source.get(tag..source.len().saturating_sub(tag));
+        return Cow::Borrowed(body.unwrap_or_default());
+    }
+    let open = usize::from(kind == Kind::Escaped);
+    let Some(quote) = source.get(open).copied() else { return Cow::Borrowed(b"") };
+    let inside = source.get(open + 1..source.len().saturating_sub(1)).unwrap_or_default();
+    let has_escapes = kind == Kind::Escaped || dialect == Dialect::MySql;
+    if !inside.iter().any(|byte| *byte == quote || (*byte == b'\\' && has_escapes)) {
+        return Cow::Borrowed(inside);
+    }
+    let mut out = Vec::with_capacity(inside.len());
+    let mut bytes = inside.iter().copied();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'\\' if has_escapes => match dialect {
+                Dialect::MySql => unescape_mysql(bytes.next().unwrap_or(b'\\'), &mut out),
+                Dialect::Postgres => unescape_postgres(&mut bytes, &mut out),
+            },
+            byte if byte == quote => {
+                bytes.next();
+                out.push(quote);
+            }
+            byte => out.push(byte),
+        }
+    }
+    Cow::Owned(out)
+}
+
+fn unescape_mysql(byte: u8, out: &mut Vec<u8>) {
+    match byte {
+        b'0' => out.push(0),
+        b'b' => out.push(8),
+        b'n' => out.push(b'\n'),
+        b'r' => out.push(b'\r'),
+        b't' => out.push(b'\t'),
+        b'Z' => out.push(26),
+        // They keep their backslash, for `LIKE`.
+        b'%' | b'_' => out.extend([b'\\', byte]),
+        other => out.push(other),
+    }
+}
+
+fn unescape_postgres(bytes: &mut (impl Iterator<Item = u8> + Clone), out: &mut Vec<u8>) {
+    let first = bytes.next();
+    let mut number = |radix: u32, most: usize, first: Option<u8>| {
+        let mut value = first.map(|it| u32::from(it - b'0'));
+        for _ in usize::from(first.is_some())..most {
+            let next = bytes.clone().next().and_then(|byte| char::from(byte).to_digit(radix));
+            let Some(digit) = next else { break };
+            value = Some(value.unwrap_or(0).wrapping_mul(radix).wrapping_add(digit));
+            bytes.next();
+        }
+        value
+    };
+    match first {
+        Some(b'b') => out.push(8),
+        Some(b'f') => out.push(12),
+        Some(b'n') => out.push(b'\n'),
+        Some(b'r') => out.push(b'\r'),
+        Some(b't') => out.push(b'\t'),
+        Some(b'x') => out.extend(number(16, 2, None).map(|it| it as u8)),
+        Some(digit @ b'0'..=b'7') => out.extend(number(8, 3, Some(digit)).map(|it| it as u8)),
+        Some(sign @ (b'u' | b'U')) => {
+            let code = number(16, if sign == b'u' { 4 } else { 8 }, None);
+            let found = code.and_then(char::from_u32).unwrap_or('\u{fffd}');
+            out.extend(found.to_string().into_bytes());
+        }
+        Some(other) => out.push(other),
+        None => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn json(kind: Kind, source: &str, dialect: Dialect) -> String {
+        let mut out = String::new();
+        let literal = Literal { kind, source: source.as_bytes(), is_negative: false };
+        literal.push_json(dialect, &[Some(b"b'd".to_vec()), None], &mut out);
+        out
+    }
+
+    #[test]
+    fn values_keep_their_types() {
+        use Dialect::{MySql, Postgres};
+        for (kind, source, dialect, expected) in [
+            (Kind::Number, "1.50", MySql, "1.50"),
+            (Kind::Number, ".5", MySql, "0.5"),
+            (Kind::Number, "007", MySql, "7"),
+            (Kind::Number, "5.e3", MySql, "5.0e3"),
+            (Kind::Number, "12345678901234567890", MySql, "12345678901234567890"),
+            (Kind::Text, r#"'O\'Brien \\ \"x\" 50\%'"#, MySql, r#""O'Brien \\ \"x\" 50\\%""#),
+            (Kind::Text, "'it''s'", Postgres, "\"it's\""),
+            (Kind::Text, r"'a\n'", Postgres, r#""a\\n""#),
+            (Kind::Escaped, r"E'a\n\x41\101\u00e9\''", Postgres, "\"a\\nAAé'\""),
+            (Kind::Dollar, "$a$it's$a$", Postgres, "\"it's\""),
+            (Kind::Hex, "0xABC", MySql, r#"{"hex": "0abc"}"#),
+            (Kind::Hex, "x'00ff'", MySql, r#"{"hex": "00ff"}"#),
+            (Kind::Word, "TRUE", MySql, "true"),
+            (Kind::Word, "null", MySql, "null"),
+            (Kind::Mark, "$1", Postgres, "\"b'd\""),
+            (Kind::Mark, "$2", Postgres, "null"),
+        ] {
+            assert_eq!(json(kind, source, dialect), expected, "{source}");
+        }
+        let mut out = String::new();
+        let bytes = Literal { kind: Kind::Text, source: b"'\xe9'", is_negative: false };
+        bytes.push_json(MySql, &[], &mut out);
+        assert_eq!(out, r#"{"hex": "e9"}"#);
+    }
+
+    #[test]
+    fn digests_tell_types_apart() {
+        let of = |kind, source: &'static [u8]| {
+            Literal { kind, source, is_negative: false }.digest(&[Some(b"5".to_vec())])
+        };
+        assert_ne!(of(Kind::Number, b"5"), of(Kind::Text, b"'5'"));
+        assert_eq!(of(Kind::Mark, b"$1"), of(Kind::Text, b"'5'"));
+    }
+}

@@ -1,0 +1,234 @@
+//! Words that have a meaning in SQL.
+
+/// Words that are written in capitals. Names of columns and functions are not among them, because servers may tell
+/// their cases apart.
+const KEYWORDS: [&str; 98] = [
+    "AGAINST",
+    "ALL",
+    "AND",
+    "ANY",
+    "ARRAY",
+    "AS",
+    "ASC",
+    "BEGIN",
+    "BETWEEN",
+    "BOTH",
+    "BY",
+    "CALL",
+    "CASE",
+    "CAST",
+    "COLLATE",
+    "COMMIT",
+    "CONFLICT",
+    "CONVERT",
+    "CROSS",
+    "DEFAULT",
+    "DELETE",
+    "DESC",
+    "DISTINCT",
+    "DIV",
+    "DO",
+    "DUPLICATE",
+    "ELSE",
+    "END",
+    "ESCAPE",
+    "EXCEPT",
+    "EXISTS",
+    "FALSE",
+    "FETCH",
+    "FIRST",
+    "FOR",
+    "FORCE",
+    "FROM",
+    "FULL",
+    "GROUP",
+    "HAVING",
+    "IGNORE",
+    "ILIKE",
+    "IN",
+    "INDEX",
+    "INNER",
+    "INSERT",
+    "INTERSECT",
+    "INTERVAL",
+    "INTO",
+    "IS",
+    "JOIN",
+    "KEY",
+    "LATERAL",
+    "LEADING",
+    "LEFT",
+    "LIKE",
+    "LIMIT",
+    "MERGE",
+    "MOD",
+    "NATURAL",
+    "NEXT",
+    "NOT",
+    "NULL",
+    "OFFSET",
+    "ON",
+    "ONLY",
+    "OR",
+    "ORDER",
+    "OUTER",
+    "OVER",
+    "PARTITION",
+    "REGEXP",
+    "REPLACE",
+    "RETURNING",
+    "RIGHT",
+    "RLIKE",
+    "ROLLBACK",
+    "ROWS",
+    "SELECT",
+    "SEPARATOR",
+    "SET",
+    "SIMILAR",
+    "SOME",
+    "START",
+    "STRAIGHT_JOIN",
+    "TABLE",
+    "THEN",
+    "TO",
+    "TRAILING",
+    "TRUE",
+    "UNION",
+    "UPDATE",
+    "USING",
+    "VALUE",
+    "VALUES",
+    "WHEN",
+    "WHERE",
+    "WITH",
+];
+
+/// One more of them, apart from the others only by its place.
+const XOR: &str = "XOR";
+
+/// Keywords after which an expression may begin.
+const BEFORE_VALUE: [&str; 45] = [
+    "AGAINST",
+    "ALL",
+    "AND",
+    "ANY",
+    "BETWEEN",
+    "BOTH",
+    "BY",
+    "CASE",
+    "DISTINCT",
+    "DIV",
+    "ELSE",
+    "EXCEPT",
+    "FIRST",
+    "FOR",
+    "FROM",
+    "HAVING",
+    "ILIKE",
+    "IN",
+    "INTERVAL",
+    "LEADING",
+    "LIKE",
+    "LIMIT",
+    "MOD",
+    "NEXT",
+    "NOT",
+    "OFFSET",
+    "ON",
+    "OR",
+    "REGEXP",
+    "RETURNING",
+    "RLIKE",
+    "ROWS",
+    "SELECT",
+    "SET",
+    "SIMILAR",
+    "SOME",
+    "STRAIGHT_JOIN",
+    "THEN",
+    "TO",
+    "TRAILING",
+    "UNION",
+    "USING",
+    "VALUES",
+    "WHEN",
+    "WHERE",
+];
+
+/// Names of types with a length.
+const SIZED: [&str; 21] = [
+    "BINARY",
+    "BIT",
+    "CHAR",
+    "CHARACTER",
+    "DATETIME",
+    "DEC",
+    "DECIMAL",
+    "DOUBLE",
+    "FLOAT",
+    "INT",
+    "INTEGER",
+    "INTERVAL",
+    "NCHAR",
+    "NUMERIC",
+    "SIGNED",
+    "TIME",
+    "TIMESTAMP",
+    "TIMESTAMPTZ",
+    "UNSIGNED",
+    "VARCHAR",
+    "VARYING",
+];
+
+/// Units of an interval that may follow its text.
+const UNITS: [&str; 6] = ["DAY", "HOUR", "MINUTE", "MONTH", "SECOND", "YEAR"];
+
+/// Longest word of the lists.
+const LONGEST: usize = 13;
+
+/// The word in a list that a text is, whatever its case.
+fn among(list: &[&'static str], word: &[u8]) -> Option<&'static str> {
+    let mut upper = [0; LONGEST];
+    let upper = upper.get_mut(..word.len())?;
+    upper.copy_from_slice(word);
+    upper.make_ascii_uppercase();
+    let found = list.binary_search_by(|it| it.as_bytes().cmp(upper)).ok()?;
+    list.get(found).copied()
+}
+
+/// The keyword that a word is, in capitals.
+pub(crate) fn keyword(word: &[u8]) -> Option<&'static str> {
+    among(&KEYWORDS, word).or_else(|| word.eq_ignore_ascii_case(XOR.as_bytes()).then_some(XOR))
+}
+
+/// Whether an expression may begin after a keyword.
+pub(crate) fn is_before_value(keyword: &str) -> bool {
+    keyword == XOR || keyword == "VALUE" || BEFORE_VALUE.binary_search(&keyword).is_ok()
+}
+
+/// Whether a word is a type that may have a length.
+pub(crate) fn is_sized_type(word: &[u8]) -> bool {
+    among(&SIZED, word).is_some()
+}
+
+/// Whether a word is the unit of an interval.
+pub(crate) fn is_unit(word: &[u8]) -> bool {
+    among(&UNITS, word).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_sorted_and_their_words_fit() {
+        for list in [&KEYWORDS[..], &BEFORE_VALUE, &SIZED, &UNITS] {
+            assert!(list.windows(2).all(|pair| pair[0] < pair[1]), "{list:?}");
+            assert!(list.iter().all(|word| word.len() <= LONGEST));
+        }
+        assert!(BEFORE_VALUE.iter().all(|word| KEYWORDS.contains(word)));
+        assert_eq!(keyword(b"sElect"), Some("SELECT"));
+        assert_eq!(keyword(b"xor"), Some("XOR"));
+        assert_eq!(keyword(b"status"), None);
+    }
+}

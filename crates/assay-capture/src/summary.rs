@@ -1,0 +1,226 @@
+//! What was read, for the terminal.
+
+use std::fmt::Write as _;
+
+use assay_model::{counted, thousands};
+
+use crate::capture::Captured;
+use crate::entry::Skip;
+use crate::plan::{Plan, What, Work};
+use crate::template::shown;
+use crate::time;
+
+/// Tests that the table shows.
+const ROWS: usize = 20;
+
+/// Widest name that the table shows.
+const NAME: usize = 40;
+
+/// The summary of a capture, in lines of at most `width` columns.
+#[must_use]
+pub fn summary(captured: &Captured, plan: &Plan, width: usize) -> String {
+    let mut text = String::new();
+    read(captured, &mut text);
+    left_out(captured, plan, &mut text);
+    tests(captured, plan, width, &mut text);
+    text
+}
+
+fn read(captured: &Captured, text: &mut String) {
+    let counts = &captured.counts;
+    let _ = write!(text, "read       {}", counted(counts.statements, "statement"));
+    if captured.sessions > 0 {
+        let _ = write!(text, " of {}", counted(captured.sessions, "session"));
+    }
+    if let Some((first, last)) = counts.span_us.filter(|(first, last)| first < last) {
+        let _ = write!(text, ", {} to {} UTC", time::shown(first), time::shown(last));
+        let _ = write!(text, " ({})", duration((last - first) as f64));
+    }
+    text.push('\n');
+    for file in &counts.files {
+        let _ = writeln!(
+            text,
+            "file       {} ({}, {})",
+            file.name,
+            file.format,
+            counted(file.lines, "line")
+        );
+    }
+    let transactions = captured.transactions;
+    if transactions.ended > 0 {
+        let shapes = counted(captured.shapes.len() as u64, "kind");
+        let _ = writeln!(
+            text,
+            "found      {} with several statements, of {shapes}",
+            counted(transactions.ended, "transaction")
+        );
+    }
+}
+
+fn left_out(captured: &Captured, plan: &Plan, text: &mut String) {
+    let counts = &captured.counts;
+    let mut line = |what: String| {
+        let _ = writeln!(text, "skipped    {what}");
+    };
+    for (why, count) in Skip::ALL.iter().filter_map(|why| Some((why, counts.skipped.get(why)?))) {
+        let (one, which) = why.what();
+        line(format!("{} {which}", counted(*count, one)));
+    }
+    let left = &plan.left_out;
+    if left.writes > 0 {
+        line(format!(
+            "{} of statements that write; `--writes` keeps them",
+            counted(left.writes, "call")
+        ));
+    }
+    if left.transactions > 0 {
+        let what = counted(left.transactions, "transaction");
+        line(format!("{what} with such statements; their queries are kept one by one"));
+    }
+    for (name, calls) in &left.databases {
+        line(format!(
+            "{} in database {name}; `--database {name}` keeps it",
+            counted(*calls, "call")
+        ));
+    }
+    if left.dialect > 0 {
+        line(format!("{} in the other dialect", counted(left.dialect, "call")));
+    }
+    if left.unknown > 0 {
+        let what = counted(left.unknown as u64, "statement");
+        let calls = counted(left.unknown_calls, "call");
+        line(format!(
+            "{what} without known values ({calls}); the workload file has them as comments"
+        ));
+    }
+    if left.beyond > 0 {
+        let share = match plan.time_us {
+            Some(all) if all > 0.0 => format!(", {} of the time", percent(left.beyond_us / all)),
+            _ => String::new(),
+        };
+        let calls = counted(left.beyond_calls, "call");
+        let what = counted(left.beyond as u64, "test");
+        line(format!("{what} beyond the limit ({calls}{share}); `--limit` keeps more"));
+    }
+    let transactions = captured.transactions;
+    if transactions.long > 0 {
+        line(format!("{} with more than 50 statements", counted(transactions.long, "transaction")));
+    }
+    if transactions.unfinished > 0 {
+        let what = counted(transactions.unfinished, "transaction");
+        line(format!("{what} without an end in the log, or in which something failed"));
+    }
+    if counts.clock_changes > 0 {
+        let what = counted(counts.clock_changes, "time");
+        let _ = writeln!(text, "note       the clock of the log goes back {what}");
+    }
+    if counts.unreadable > 0 {
+        let lines = counted(counts.unreadable, "line");
+        let _ = writeln!(text, "unreadable {lines}; the first:");
+        for it in &counts.first_unreadable {
+            let _ = writeln!(text, "           {}:{}: {}", it.file, it.line, it.text);
+        }
+    }
+}
+
+fn tests(captured: &Captured, plan: &Plan, width: usize, text: &mut String) {
+    if let Some(name) = &plan.database {
+        let _ = writeln!(text, "database   {name}");
+    }
+    let _ = writeln!(
+        text,
+        "tests      {}, from {}",
+        plan.works.len(),
+        counted(captured.fingerprints.len() as u64, "different statement")
+    );
+    if plan.works.is_empty() {
+        return;
+    }
+    let shown = plan.works.get(..plan.works.len().min(ROWS)).unwrap_or_default();
+    let longest = shown.iter().map(|it| it.name.len()).max().unwrap_or(0).clamp(4, NAME);
+    let _ = writeln!(
+        text,
+        "\n  # {:longest$} {:>10} {:>6} {:>8} {:>8}  statement",
+        "test", "calls", "share", "mean", "slowest"
+    );
+    for (number, work) in (1..).zip(shown) {
+        let (mean, slowest) = times(captured, plan, work);
+        let share = match plan.time_us {
+            Some(all) if all > 0.0 => work.time_us / all,
+            _ => work.calls as f64 / plan.calls.max(1) as f64,
+        };
+        let name: String = work.name.chars().take(NAME).collect();
+        let line = format!(
+            "{number:>3} {name:longest$} {:>10} {:>6} {mean:>8} {slowest:>8}  {}",
+            thousands(work.calls),
+            percent(share),
+            statement(captured, work)
+        );
+        let cut: String = line.chars().take(width).collect();
+        let _ = writeln!(text, "{}", cut.trim_end());
+    }
+    if let Some(more) = plan.works.len().checked_sub(ROWS).filter(|more| *more > 0) {
+        let _ = writeln!(text, "    and {more} more");
+    }
+}
+
+/// The mean and the longest time of a test.
+fn times(captured: &Captured, plan: &Plan, work: &Work) -> (String, String) {
+    if plan.time_us.is_none() {
+        return ("-".to_owned(), "-".to_owned());
+    }
+    let mean = duration(work.time_us / work.calls.max(1) as f64);
+    let slowest = match work.what {
+        What::Statement(number) => {
+            captured.fingerprints.get(number).map_or_else(String::new, |it| duration(it.slowest_us))
+        }
+        What::Transaction(_) => "-".to_owned(),
+    };
+    (mean, slowest)
+}
+
+/// What a test sends, in a line.
+fn statement(captured: &Captured, work: &Work) -> String {
+    let form = |number: usize| captured.fingerprints.get(number).map(|it| shown(&it.text));
+    match work.what {
+        What::Statement(number) => form(number).unwrap_or_default(),
+        What::Transaction(number) => {
+            let statements = captured.shapes.get(number).map(|it| it.statements.as_slice());
+            let texts = statements.unwrap_or_default().iter().filter_map(|(at, _)| form(*at));
+            texts.collect::<Vec<_>>().join("; ")
+        }
+    }
+}
+
+/// A share such as `35%`, with a decimal below 10%.
+pub(crate) fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent >= 9.95 { format!("{percent:.0}%") } else { format!("{percent:.1}%") }
+}
+
+/// A time of so many microseconds, with its unit.
+pub(crate) fn duration(us: f64) -> String {
+    let (value, unit) = match us {
+        us if us < 1e3 => (us, "µs"),
+        us if us < 1e6 => (us / 1e3, "ms"),
+        us if us < 120e6 => (us / 1e6, "s"),
+        us if us < 7200e6 => (us / 60e6, "min"),
+        us => (us / 3600e6, "h"),
+    };
+    if value >= 9.95 { format!("{value:.0} {unit}") } else { format!("{value:.1} {unit}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_and_shares_are_short() {
+        assert_eq!(duration(0.4), "0.4 µs");
+        assert_eq!(duration(1234.0), "1.2 ms");
+        assert_eq!(duration(90e6), "90 s");
+        assert_eq!(duration(36e8), "60 min");
+        assert_eq!(percent(0.35), "35%");
+        assert_eq!(percent(0.051), "5.1%");
+    }
+}

@@ -1,0 +1,347 @@
+//! The workload file and the files of values.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use assay_model::{Dialect, thousands};
+
+use crate::capture::Captured;
+use crate::fingerprints::Fingerprint;
+use crate::plan::{EVERYTHING, Plan, What, Work};
+use crate::sample::Row;
+use crate::sessions::Shape;
+use crate::summary::{duration, percent};
+use crate::template::rendered;
+
+/// Calls with known values from which on a literal that is always the same is taken for a part of the statement.
+const SAME_CALLS: u64 = 20;
+
+/// Words after which such a literal is one in any case.
+const SAME_AFTER: [&str; 4] = ["LIMIT ", "OFFSET ", "SELECT ", "DISTINCT "];
+
+/// First letters of variables: the first one that no literal of the statement could be taken for is used.
+const LETTERS: [&str; 6] = ["p", "v", "w", "x", "y", "z"];
+
+/// Where a workload is written to.
+#[derive(Debug, Clone)]
+pub struct Target {
+    /// The name of the workload file without its ending.
+    pub stem: String,
+    /// The path of the dump, relative to the workload file.
+    pub dump: Option<String>,
+}
+
+/// A file of values.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ValuesFile {
+    /// Its path, relative to the workload file.
+    pub path: String,
+    /// A JSON array in each line.
+    pub text: String,
+}
+
+/// A workload.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Written {
+    /// The workload file.
+    pub text: String,
+    /// The files of values that it names.
+    pub values: Vec<ValuesFile>,
+}
+
+/// Writes the tests of a plan.
+#[must_use]
+pub fn workload(captured: &Captured, plan: &Plan, target: &Target) -> Written {
+    let mut text = heading(captured, plan);
+    match &target.dump {
+        Some(dump) => {
+            let _ = writeln!(text, "dump = {}", quoted(dump));
+        }
+        None => text.push_str(
+            "# Name a dump of the schema and the data: dump = \"dump.sql\". Or describe tables: [table.NAME].\n",
+        ),
+    }
+    let mut values = Vec::new();
+    for work in &plan.works {
+        let sent = match work.what {
+            What::Statement(number) => captured.fingerprints.get(number).map(of_statement),
+            What::Transaction(number) => captured
+                .shapes
+                .get(number)
+                .map(|shape| of_transaction(shape, &captured.fingerprints, plan.dialect)),
+        };
+        let Some(sent) = sent else { continue };
+        let path = format!("{}.values/{}.jsonl", target.stem, work.name);
+        text.push('\n');
+        test(work, plan, &sent, &path, &mut text);
+        if !sent.names.is_empty() {
+            values.push(ValuesFile { path, text: sent.lines });
+        }
+    }
+    if plan.works.len() > 1 {
+        let parts: Vec<String> =
+            plan.works.iter().map(|it| format!("{} = {}", key(&it.name), it.calls)).collect();
+        let _ = write!(
+            text,
+            "\n[test.{EVERYTHING}]\ndoes = \"all tests, as often as the log has them\"\n\
+             mix = {{ {} }}\n",
+            parts.join(", ")
+        );
+    }
+    unknown(captured, plan, &mut text);
+    Written { text, values }
+}
+
+/// What the file is, in comments.
+fn heading(captured: &Captured, plan: &Plan) -> String {
+    let mut text = "# Made by `assay workload from` of a log. Values are in the folder beside this file: they are data \
+                    of your users.\n"
+        .to_owned();
+    let read = thousands(captured.counts.statements);
+    let _ = writeln!(
+        text,
+        "# The log has {read} statements; these tests are what assay can measure of them."
+    );
+    if plan.prepared < 0.5 {
+        text.push_str(
+            "# Most of them were sent as text, with their values in it. Measure with `--db-ps-mode disable`, which does the \
+             same.\n",
+        );
+    }
+    text.push('\n');
+    text
+}
+
+/// What a test sends: its steps, its variables, and the lines of their values.
+struct Sends {
+    steps: Vec<String>,
+    names: Vec<String>,
+    lines: String,
+}
+
+fn of_statement(it: &Fingerprint) -> Sends {
+    let samples = it.sample.rows();
+    let rows = usual_rows(&samples);
+    let samples: Vec<&Row> = samples.into_iter().filter(|row| row.rows == rows).collect();
+    let letter = letter(std::iter::once(&*it.text));
+    let mut columns = Vec::new();
+    let sql = rendered(&it.text, rows, |number, before| match same(it, number, rows, before) {
+        Some(literal) => literal,
+        None => {
+            columns.push(number);
+            format!(":{letter}{}", columns.len())
+        }
+    });
+    Sends {
+        steps: vec![sql],
+        names: (1..=columns.len()).map(|number| format!("{letter}{number}")).collect(),
+        lines: lines(&samples, &columns),
+    }
+}
+
+fn of_transaction(shape: &Shape, all: &[Fingerprint], dialect: Dialect) -> Sends {
+    let statements: Vec<(&Fingerprint, usize)> =
+        shape.statements.iter().filter_map(|(at, rows)| Some((all.get(*at)?, *rows))).collect();
+    let letter = letter(statements.iter().map(|(it, _)| &*it.text));
+    // The first value of each group of equal ones has the variable.
+    let mut numbers: BTreeMap<usize, usize> = BTreeMap::new();
+    let mut columns = Vec::new();
+    let mut first = 0;
+    let mut steps = vec!["BEGIN".to_owned()];
+    for (it, rows) in statements {
+        let mut count = 0;
+        steps.push(rendered(&it.text, rows, |number, before| {
+            count += 1;
+            let position = first + number;
+            if let Some(literal) = same(it, number, rows, before) {
+                return literal;
+            }
+            let group = shape.equal.get(position).copied().unwrap_or(position);
+            let variable = *numbers.entry(group).or_insert_with(|| {
+                columns.push(group);
+                columns.len()
+            });
+            format!(":{letter}{variable}")
+        }));
+        first += count;
+    }
+    let end = match (shape.is_rolled_back, dialect) {
+        (true, _) => "ROLLBACK",
+        (false, _) => "COMMIT",
+    };
+    steps.push(end.to_owned());
+    Sends {
+        steps,
+        names: (1..=columns.len()).map(|number| format!("{letter}{number}")).collect(),
+        lines: lines(&shape.sample.rows(), &columns),
+    }
+}
+
+/// The number of rows of `VALUES` that most samples have.
+fn usual_rows(samples: &[&Row]) -> usize {
+    let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
+    samples.iter().for_each(|row| *counts.entry(row.rows).or_default() += 1);
+    let most = counts.values().max().copied().unwrap_or_default();
+    counts.into_iter().find(|(_, count)| *count == most).map_or(0, |(rows, _)| rows)
+}
+
+/// The literal that a value always is, if it may be a part of the statement.
+fn same(it: &Fingerprint, number: usize, rows: usize, before: &str) -> Option<String> {
+    let is_prepared = it.prepared.saturating_mul(2) >= it.total.calls;
+    if rows > 0 || is_prepared {
+        return None;
+    }
+    let literal = it.parameters.get(number)?.same.as_deref()?;
+    let is_usual =
+        it.sample.seen() >= SAME_CALLS || SAME_AFTER.iter().any(|word| before.ends_with(word));
+    let literal = std::str::from_utf8(literal).ok().filter(|_| is_usual)?;
+    Some(literal.to_owned())
+}
+
+/// A letter such that no text in the statements looks like a variable.
+fn letter<'f>(forms: impl Iterator<Item = &'f [u8]> + Clone) -> &'static str {
+    let has = |letter: &str| {
+        let mark = format!(":{letter}");
+        forms.clone().any(|form| crate::sql::token::find(form, mark.as_bytes()).is_some())
+    };
+    LETTERS.into_iter().find(|letter| !has(letter)).unwrap_or("value")
+}
+
+/// The lines of a file of values: those columns of the samples.
+fn lines(samples: &[&Row], columns: &[usize]) -> String {
+    let mut text = String::new();
+    for row in samples {
+        let values = row.values();
+        let kept: Vec<&str> = columns.iter().filter_map(|at| values.get(*at).copied()).collect();
+        if kept.len() == columns.len() && !kept.is_empty() {
+            let _ = writeln!(text, "[{}]", kept.join(", "));
+        }
+    }
+    text
+}
+
+/// Writes a test.
+fn test(work: &Work, plan: &Plan, sent: &Sends, path: &str, text: &mut String) {
+    let _ = writeln!(text, "[test.{}]", key(&work.name));
+    let _ = writeln!(text, "does = {}", quoted(&does(work, plan)));
+    if work.writes {
+        text.push_str("writes = true\n");
+    }
+    if !sent.names.is_empty() {
+        let names: Vec<String> = sent.names.iter().map(|it| quoted(it)).collect();
+        let _ = writeln!(
+            text,
+            "values = {{ file = {}, names = [{}], draw = \"random\" }}",
+            quoted(path),
+            names.join(", ")
+        );
+    }
+    steps(&sent.steps, plan.dialect, "", text);
+}
+
+fn steps(statements: &[String], dialect: Dialect, before: &str, text: &mut String) {
+    let product = match dialect {
+        Dialect::MySql => "mysql",
+        Dialect::Postgres => "postgres",
+    };
+    let _ = writeln!(text, "{before}steps = [");
+    for sql in statements {
+        let _ = writeln!(text, "{before}  {{ {product} = {} }},", quoted(sql));
+    }
+    let _ = writeln!(text, "{before}]");
+}
+
+/// `4,810 calls, 35% of the time, 1.2 ms each in the log`
+fn does(work: &Work, plan: &Plan) -> String {
+    let calls = thousands(work.calls);
+    let calls = format!("{calls} {}", if work.calls == 1 { "call" } else { "calls" });
+    match plan.time_us {
+        Some(all) if all > 0.0 => {
+            let share = percent(work.time_us / all);
+            let each = duration(work.time_us / work.calls.max(1) as f64);
+            format!("{calls}, {share} of the time, {each} each in the log")
+        }
+        _ => format!(
+            "{calls}, {} of all in the log",
+            percent(work.calls as f64 / plan.calls.max(1) as f64)
+        ),
+    }
+}
+
+/// Statements of which no values are known, as comments that a user can complete.
+fn unknown(captured: &Captured, plan: &Plan, text: &mut String) {
+    if plan.unknown.is_empty() {
+        return;
+    }
+    text.push_str(
+        "\n# The log has no values of these statements. Say how variables are drawn with `let`, and take the marks away.\n",
+    );
+    let mut names: std::collections::HashSet<String> =
+        plan.works.iter().map(|it| it.name.clone()).collect();
+    for it in plan.unknown.iter().filter_map(|number| captured.fingerprints.get(*number)) {
+        let name = crate::name::unique(crate::name::of_statement(&it.text, it.dialect), &mut names);
+        let work = Work {
+            name,
+            calls: it.total.calls,
+            time_us: it.total.time_us,
+            writes: it.writes,
+            what: What::Statement(0),
+        };
+        let mut variables = BTreeSet::new();
+        let sql = rendered(&it.text, 1, |number, _| {
+            variables.insert(number + 1);
+            format!(":p{}", number + 1)
+        });
+        let _ = writeln!(text, "#\n# [test.{}]", key(&work.name));
+        let _ = writeln!(text, "# does = {}", quoted(&does(&work, plan)));
+        for variable in variables {
+            let _ = writeln!(text, "# let.p{variable} = {{ uniform = [1, 1000] }}");
+        }
+        steps(&[sql], it.dialect, "# ", text);
+    }
+}
+
+/// A key of TOML.
+fn key(name: &str) -> String {
+    let is_bare = |it: char| it.is_ascii_alphanumeric() || it == '-' || it == '_';
+    if !name.is_empty() && name.chars().all(is_bare) { name.to_owned() } else { quoted(name) }
+}
+
+/// A string of TOML.
+fn quoted(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for char in text.chars() {
+        match char {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            '\r' => out.push_str("\\r"),
+            control if control < ' ' || control == '\u{7f}' => {
+                let _ = write!(out, "\\u{:04X}", u32::from(control));
+            }
+            other => out.push(other),
+        }
+    }
+    out.push('"');
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strings_are_escaped() {
+        assert_eq!(quoted("a\"b\\c\nd\u{1}"), "\"a\\\"b\\\\c\\nd\\u0001\"");
+        assert_eq!(key("a-b_1"), "a-b_1");
+        assert_eq!(key("a.b"), "\"a.b\"");
+    }
+
+    #[test]
+    fn variables_differ_from_all_texts() {
+        assert_eq!(letter([b"SELECT a".as_slice()].into_iter()), "p");
+        assert_eq!(letter([b"SELECT ':pa', ':v1'".as_slice()].into_iter()), "w");
+    }
+}

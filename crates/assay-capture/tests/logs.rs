@@ -1,0 +1,132 @@
+//! Logs that real servers wrote: what is read of them, and the workloads that follow.
+//!
+//! Three clients of a shop, sysbench and a dump were sent to MariaDB 10.11, MySQL 8.0 and Postgres 15 with all logs on.
+
+use std::path::Path;
+
+use assay_capture::{
+    Capture, Captured, Given, Options, Plan, Skip, Target, Written, plan, probe, summary, workload,
+};
+
+/// Every log and its format.
+const LOGS: [(&str, &str); 10] = [
+    ("mariadb-10.11-slow.log", "slow"),
+    ("mysql-8.0-slow.log", "slow"),
+    ("mariadb-10.11-general.log", "general"),
+    ("mysql-8.0-general.log", "general"),
+    ("mysql-8.0-digests.tsv", "digests"),
+    ("mysql-8.0-digests.csv", "digests"),
+    ("postgres-15.csv", "csvlog"),
+    ("postgres-15.json", "jsonlog"),
+    ("postgres-15.log", "stderr"),
+    ("postgres-15-pg_stat_statements.csv", "pg-stat-statements"),
+];
+
+fn bytes(name: &str) -> Vec<u8> {
+    let logs = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/logs");
+    fs_err::read(logs.join(name)).unwrap()
+}
+
+fn captured(logs: &[(&str, &[u8])]) -> Captured {
+    let given = Given::default();
+    let mut capture = Capture::new(given.clone());
+    for (name, bytes) in logs {
+        let probe = probe(bytes, None, &given).unwrap();
+        capture.read(name, bytes, &probe, &mut &**bytes).unwrap();
+    }
+    capture.finish()
+}
+
+fn of(name: &str) -> Captured {
+    captured(&[(name, &bytes(name))])
+}
+
+fn planned(captured: &Captured, writes: bool) -> Plan {
+    plan(captured, &Options { writes, ..Options::default() }).unwrap()
+}
+
+fn written(captured: &Captured, writes: bool) -> Written {
+    let target = Target { stem: "app".to_owned(), dump: Some("dump.sql.gz".to_owned()) };
+    workload(captured, &planned(captured, writes), &target)
+}
+
+/// The workload file, and the first lines of each file of values.
+fn shown(written: &Written) -> String {
+    let values = written.values.iter().map(|it| {
+        let lines: Vec<&str> = it.text.lines().take(3).collect();
+        format!("{} ({} lines)\n{}\n", it.path, it.text.lines().count(), lines.join("\n"))
+    });
+    std::iter::once(written.text.clone()).chain(values).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn formats_are_recognised_by_their_content() {
+    for (name, format) in LOGS {
+        let bytes = bytes(name);
+        let found = probe(&bytes, None, &Given::default()).unwrap();
+        assert_eq!(found.format.name, format, "{name}");
+        let has_time = format != "pg-stat-statements";
+        assert_eq!(found.first_us.is_some(), has_time, "{name}");
+    }
+}
+
+#[test]
+fn every_line_of_a_log_is_read() {
+    for (name, _) in LOGS {
+        let captured = of(name);
+        assert_eq!(captured.counts.unreadable, 0, "{name}: {:?}", captured.counts.first_unreadable);
+        insta::assert_snapshot!(
+            format!("summary-{name}"),
+            summary(&captured, &planned(&captured, true), 140)
+        );
+    }
+}
+
+#[test]
+fn workloads_have_statements_values_transactions_and_weights() {
+    for name in [
+        "mysql-8.0-slow.log",
+        "mariadb-10.11-general.log",
+        "mysql-8.0-digests.tsv",
+        "postgres-15.csv",
+    ] {
+        insta::assert_snapshot!(format!("workload-{name}"), shown(&written(&of(name), true)));
+    }
+    let reads = of("mariadb-10.11-slow.log");
+    insta::assert_snapshot!("workload-reads", shown(&written(&reads, false)));
+    insta::assert_snapshot!(
+        "workload-views",
+        shown(&written(&of("postgres-15-pg_stat_statements.csv"), true))
+    );
+}
+
+#[test]
+fn the_forms_of_a_postgres_log_say_the_same() {
+    let workloads: Vec<Written> = ["postgres-15.csv", "postgres-15.json", "postgres-15.log"]
+        .map(|name| written(&of(name), true))
+        .into();
+    assert_eq!(workloads[0], workloads[1]);
+    assert_eq!(workloads[0], workloads[2]);
+}
+
+#[test]
+fn a_log_reads_the_same_in_pieces_and_with_other_ends_of_lines() {
+    let whole = bytes("mysql-8.0-slow.log");
+    let entries: Vec<usize> =
+        (1..whole.len()).filter(|at| whole[*at..].starts_with(b"# Time: ")).collect();
+    let (first, second) = whole.split_at(entries[entries.len() / 2]);
+    let parts = captured(&[("1", first), ("2", second)]);
+    assert_eq!(parts.counts.statements, of("mysql-8.0-slow.log").counts.statements);
+    let dos = String::from_utf8_lossy(&whole).replace('\n', "\r\n").into_bytes();
+    let unix = String::from_utf8_lossy(&whole).into_owned().into_bytes();
+    let count = |bytes: &[u8]| planned(&captured(&[("log", bytes)]), true).works.len();
+    assert_eq!(count(&dos), count(&unix));
+}
+
+#[test]
+fn a_log_that_is_cut_off_is_read_up_to_there() {
+    let whole = bytes("mysql-8.0-slow.log");
+    let end = whole.len() - 9;
+    let cut = captured(&[("log", &whole[..end])]);
+    assert_eq!(cut.counts.skipped.get(&Skip::Cut), Some(&1), "{:?}", cut.counts);
+}

@@ -1,0 +1,45 @@
+//! Logs of statements, which come from anywhere.
+
+use assay_capture::{
+    Capture, FORMATS, Format, Given, Options, Target, Written, format_named, plan, probe, summary,
+    workload,
+};
+
+/// Reads bytes as a log in the format that they look like, and in every other.
+pub(crate) fn logs(bytes: &[u8]) {
+    let given = Given::default();
+    if let Ok(found) = probe(bytes, None, &given) {
+        let format = format_named(found.format.name).unwrap_or(found.format);
+        assert_eq!(
+            read(bytes, format),
+            read(bytes, format),
+            "the same log makes the same workload"
+        );
+    }
+    FORMATS.iter().for_each(|format| drop(read(bytes, format)));
+}
+
+fn read(bytes: &[u8], format: &'static Format) -> Option<Written> {
+    let given = Given::default();
+    let probe = probe(bytes, Some(format), &given).ok()?;
+    let mut capture = Capture::new(given);
+    capture.read("log", bytes, &probe, &mut &*bytes).ok()?;
+    let captured = capture.finish();
+    let plan = plan(&captured, &Options { writes: true, ..Options::default() }).ok()?;
+    assert!(!summary(&captured, &plan, 100).is_empty());
+    let target = Target { stem: "app".to_owned(), dump: None };
+    let written = workload(&captured, &plan, &target);
+    for values in &written.values {
+        let file = format!("file = \"{}\"", values.path);
+        assert!(written.text.contains(&file), "{file}");
+        let widths: Vec<usize> = values.text.lines().map(|line| width(line)).collect();
+        assert!(!widths.is_empty() && widths.windows(2).all(|pair| pair.first() == pair.last()));
+    }
+    Some(written)
+}
+
+/// The number of values of a line, which must be JSON.
+fn width(line: &str) -> usize {
+    let list: Result<Vec<serde_json::Value>, _> = serde_json::from_str(line);
+    list.unwrap_or_else(|error| panic!("{error}: {line}")).len()
+}

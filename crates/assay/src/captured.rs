@@ -1,0 +1,235 @@
+//! `assay workload`: a workload file of logs.
+
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Component, Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use assay_capture::{
+    Capture, FORMATS, Given, HEAD_BYTES, Options, Plan, Probe, ProbeError, Target, Written,
+    format_named, plan, probe, summary, workload,
+};
+use assay_model::{Dialect, printable_lines};
+use flate2::bufread::MultiGzDecoder;
+
+use crate::advice::Advised;
+use crate::cli::{WorkloadCommand, WorkloadFrom};
+use crate::exit::Exit;
+use crate::{paths, report, whole_file};
+
+/// Advice if a log is not there.
+const LOGS: &str = "name logs of statements, such as a slow query log; `assay workload from --help` lists the formats";
+
+/// Advice if a dump is not there.
+const DUMPS: &str =
+    "name a file that `mysqldump`, `mariadb-dump` or `pg_dump` wrote, plain or gzipped";
+
+/// Bytes that are read at once.
+const BUFFER: usize = 256 << 10;
+
+/// The first bytes of gzipped files.
+const GZIP: &[u8] = b"\x1f\x8b";
+
+/// Makes a workload.
+pub(crate) fn run(command: &WorkloadCommand) -> Result<Exit> {
+    match command {
+        WorkloadCommand::From(args) => from(args),
+    }
+}
+
+/// A log before it is read.
+struct Log {
+    path: PathBuf,
+    head: Vec<u8>,
+    probe: Probe,
+}
+
+fn from(args: &WorkloadFrom) -> Result<Exit> {
+    if let Some(dump) = &args.schema {
+        paths::check_file(dump, DUMPS)?;
+    }
+    let dialect = args.schema.as_deref().map(dialect_of_dump).transpose()?.flatten();
+    let given = Given { log_line_prefix: args.log_line_prefix.clone(), dialect };
+    let logs = args.logs.iter().map(|path| log(path, args, &given));
+    let mut logs = logs.collect::<Result<Vec<Log>>>()?;
+    // Rotated files may be named in any order. Those without times stay where they are, at the end.
+    logs.sort_by_key(|it| it.probe.first_us.unwrap_or(i64::MAX));
+    let mut capture = Capture::new(given);
+    for Log { path, head, probe } in &logs {
+        let name = path.display().to_string();
+        let read =
+            open(path).and_then(|mut source| Ok(capture.read(&name, head, probe, &mut source)?));
+        read.with_context(|| format!("cannot read `{name}`"))?;
+    }
+    let captured = capture.finish();
+    let options = Options {
+        writes: args.writes,
+        limit: args.limit.map(|it| it as usize),
+        database: args.database.clone(),
+    };
+    let plan = plan(&captured, &options).map_err(|names| {
+        let name = args.database.as_deref().unwrap_or_default();
+        Advised::new(format!("no log has a database `{name}`"), those(&names))
+    })?;
+    let mut text = summary(&captured, &plan, report::width());
+    if let Some(file) = &args.output {
+        let written = workload(&captured, &plan, &target(file, args.schema.as_deref())?);
+        write(file, &written)?;
+        text.push_str(&written_lines(file, &written, &plan, args));
+    }
+    report::write_stdout(&printable_lines(&text))?;
+    Ok(if plan.works.is_empty() { Exit::Incomplete } else { Exit::Done })
+}
+
+fn those(names: &[String]) -> String {
+    match names {
+        [] => "the logs name no database; leave `--database` out".to_owned(),
+        names => format!("the logs have {}", names.join(", ")),
+    }
+}
+
+/// What was written, and what follows.
+fn written_lines(file: &Path, written: &Written, plan: &Plan, args: &WorkloadFrom) -> String {
+    let mut text = format!("\nwrote      {}", file.display());
+    if let Some(values) = written.values.first() {
+        let folder = Path::new(&values.path).parent().unwrap_or(Path::new(""));
+        text.push_str(&format!(", with values of your users in {}", folder.display()));
+    }
+    text.push('\n');
+    if args.schema.is_none() {
+        text.push_str("next       name a dump or describe the tables in the file\n");
+    }
+    let as_text = if plan.prepared < 0.5 { " --db-ps-mode disable" } else { "" };
+    let systems = match plan.dialect {
+        Dialect::MySql => "mysql@8.0 mysql@8.4",
+        Dialect::Postgres => "postgres@16 postgres@17",
+    };
+    text.push_str(&format!(
+        "next       assay compare {systems} --workload {}{as_text}\n",
+        file.display()
+    ));
+    text
+}
+
+/// A log and its format.
+fn log(path: &Path, args: &WorkloadFrom, given: &Given) -> Result<Log> {
+    paths::check_file(path, LOGS)?;
+    let mut head = Vec::new();
+    let read =
+        open(path).and_then(|source| Ok(source.take(HEAD_BYTES as u64).read_to_end(&mut head)?));
+    read.with_context(|| format!("cannot read `{}`", path.display()))?;
+    let format = args.format.as_deref().and_then(format_named);
+    match probe(&head, format, given) {
+        Ok(probe) => Ok(Log { path: path.to_owned(), head, probe }),
+        Err(error) => Err(unknown(path, &error, given).into()),
+    }
+}
+
+fn unknown(path: &Path, error: &ProbeError, given: &Given) -> Advised {
+    let what = format!("cannot read `{}`: {error}", path.display());
+    match error {
+        ProbeError::Empty => Advised::new(what, "leave it out"),
+        ProbeError::Unknown if given.log_line_prefix.is_some() => Advised::new(
+            what,
+            "`--log-line-prefix` must be that of the server: `SHOW log_line_prefix`",
+        ),
+        ProbeError::Unknown => {
+            let formats: Vec<String> = FORMATS.iter().map(|it| format!("`{}`", it.name)).collect();
+            let hint = format!(
+                "`--format` names it: {}; the plain log of Postgres may need `--log-line-prefix` as in `SHOW \
+                 log_line_prefix`",
+                formats.join(", ")
+            );
+            Advised::new(what, hint)
+        }
+    }
+}
+
+/// Opens a file, whether it is gzipped or not.
+fn open(path: &Path) -> Result<Box<dyn BufRead>> {
+    let file = fs_err::File::open(path)?;
+    let mut plain = BufReader::with_capacity(BUFFER, file);
+    let is_gzip = plain.fill_buf()?.starts_with(GZIP);
+    Ok(if is_gzip {
+        Box::new(BufReader::with_capacity(BUFFER, MultiGzDecoder::new(plain)))
+    } else {
+        Box::new(plain)
+    })
+}
+
+/// The dialect of a dump, if its first lines tell.
+fn dialect_of_dump(path: &Path) -> Result<Option<Dialect>> {
+    let mut head = Vec::new();
+    let read = open(path).and_then(|source| Ok(source.take(4096).read_to_end(&mut head)?));
+    read.with_context(|| format!("cannot read `{}`", path.display()))?;
+    let text = String::from_utf8_lossy(&head);
+    let words = [
+        ("PostgreSQL database", Dialect::Postgres),
+        ("MySQL dump", Dialect::MySql),
+        ("MariaDB dump", Dialect::MySql),
+    ];
+    Ok(words.into_iter().find(|(word, _)| text.contains(word)).map(|(_, dialect)| dialect))
+}
+
+/// The name of the workload, and where its dump is from there.
+fn target(file: &Path, dump: Option<&Path>) -> Result<Target> {
+    let stem = file.file_stem().and_then(|it| it.to_str()).filter(|it| !it.is_empty());
+    let stem = stem
+        .with_context(|| format!("`{}` cannot be the name of a workload file", file.display()))?;
+    let dump = dump.map(|dump| relative(folder(file), dump)).transpose()?;
+    Ok(Target { stem: stem.to_owned(), dump })
+}
+
+fn folder(file: &Path) -> &Path {
+    file.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// The path of a file as seen from a folder: relative if it is in there or beside it.
+fn relative(folder: &Path, file: &Path) -> Result<String> {
+    let (folder, file) = (fs_err::canonicalize(folder)?, fs_err::canonicalize(file)?);
+    let shared = folder.components().zip(file.components()).take_while(|(a, b)| a == b).count();
+    let up = folder.components().count() - shared;
+    let path: PathBuf = if up <= 2 {
+        let ups = std::iter::repeat_n(Component::ParentDir, up);
+        ups.chain(file.components().skip(shared)).collect()
+    } else {
+        file
+    };
+    let text = path.to_str().context("the path of the dump is not UTF-8")?;
+    Ok(text.to_owned())
+}
+
+/// Writes the workload file and the values, which no other user can read.
+fn write(file: &Path, written: &Written) -> Result<()> {
+    for values in &written.values {
+        let path = folder(file).join(&values.path);
+        if let Some(folder) = path.parent() {
+            private_folder(folder)?;
+        }
+        whole_file::write(&path, values.text.as_bytes())?;
+    }
+    whole_file::write(file, written.text.as_bytes())?;
+    Ok(())
+}
+
+/// Makes a folder that no other user can read.
+fn private_folder(folder: &Path) -> Result<()> {
+    let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
+    made.with_context(|| format!("cannot make `{}`", folder.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dump_is_named_relative_to_the_workload() {
+        let root = tempfile::tempdir().unwrap();
+        let at = |name: &str| root.path().join(name);
+        fs_err::create_dir_all(at("a/b")).unwrap();
+        fs_err::write(at("dump.sql"), "-- MariaDB dump 10.19").unwrap();
+        assert_eq!(relative(root.path(), &at("dump.sql")).unwrap(), "dump.sql");
+        assert_eq!(relative(&at("a/b"), &at("dump.sql")).unwrap(), "../../dump.sql");
+        assert_eq!(dialect_of_dump(&at("dump.sql")).unwrap(), Some(Dialect::MySql));
+    }
+}

@@ -1,0 +1,57 @@
+//! `assay workload`.
+
+use std::path::PathBuf;
+
+use clap::builder::PossibleValuesParser;
+use clap::{Args, Subcommand};
+
+use super::OUTPUT;
+use super::number::parse_one_count;
+
+/// `assay workload`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum WorkloadCommand {
+    /// Make a workload file of logs: its statements with their values, transactions and weights
+    From(WorkloadFrom),
+}
+
+/// `assay workload from`.
+#[derive(Debug, Args)]
+pub(crate) struct WorkloadFrom {
+    /// Logs of statements, plain or gzipped: slow and general query log, csvlog, jsonlog and plain log of Postgres,
+    /// digest tables, `pg_stat_statements` as CSV, or a file of statements
+    #[arg(required = true, value_name = "LOG")]
+    pub(crate) logs: Vec<PathBuf>,
+
+    /// Dump of the schema and the data, which the workload file then names: of `mysqldump`, `mariadb-dump` or `pg_dump`
+    #[arg(long, value_name = "DUMP")]
+    pub(crate) schema: Option<PathBuf>,
+
+    /// Keep statements that write, and transactions that have some
+    #[arg(long)]
+    pub(crate) writes: bool,
+
+    /// Number of tests that are kept, by their time [default: 200]
+    #[arg(long, value_name = "N", value_parser = parse_one_count, allow_negative_numbers = true)]
+    pub(crate) limit: Option<u32>,
+
+    /// Keep the statements of this database [default: the one with the largest time]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) database: Option<String>,
+
+    /// Format of all logs [default: each by its content]
+    #[arg(long, value_name = "FORMAT", value_parser = formats())]
+    pub(crate) format: Option<String>,
+
+    /// `log_line_prefix` of the Postgres server [default: the one of the usual prefixes that fits]
+    #[arg(long, value_name = "PREFIX", allow_hyphen_values = true)]
+    pub(crate) log_line_prefix: Option<String>,
+
+    /// The workload file; values are written into a folder beside it. Without it, assay prints the summary alone
+    #[arg(long, short, value_name = "FILE", help_heading = OUTPUT)]
+    pub(crate) output: Option<PathBuf>,
+}
+
+fn formats() -> PossibleValuesParser {
+    PossibleValuesParser::new(assay_capture::FORMATS.iter().map(|it| it.name))
+}
