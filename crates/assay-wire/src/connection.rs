@@ -185,6 +185,18 @@ impl Connection {
         }
     }
 
+    /// Runs a `COPY ... FROM STDIN` with these rows, in its text format. For Postgres only.
+    ///
+    /// # Errors
+    /// [`Error::Server`] where the statement or a row is refused: then no row was copied. After any other error the
+    /// connection is lost.
+    pub fn copy_in(&mut self, sql: &str, rows: &[u8]) -> Result<Reply, Error> {
+        match &mut self.session {
+            Session::MySql(_) => Err(Error::Usage("only Postgres copies rows from its client")),
+            Session::Postgres(session) => session.copy_in(&mut self.channel, sql, rows),
+        }
+    }
+
     /// Executes a prepared statement and counts its reply: one write, one wait and, where the reply fits the buffer,
     /// one read. Does not allocate once the statement has run with its longest parameters.
     ///
