@@ -27,6 +27,9 @@ const CLIENTS: u32 = 1;
 const SECONDS: u64 = 2;
 const ROUNDS: usize = 9;
 
+/// Runs of pgbench that show what a run costs beside its transactions. The kernel counts in steps of 10 ms.
+const STARTS: u32 = 20;
+
 /// One run of one client.
 struct Measured {
     per_second: f64,
@@ -81,6 +84,7 @@ fn compare(
     (statements, protocol): (StatementMode, &str),
     confined: bool,
 ) {
+    let start_us = start_us(options, confined);
     let place = if confined { "one CPU" } else { "any CPU" };
     let setup = Setup { clients: CLIENTS, tables: 1, rows: 1 };
     let work = Work { dialect: Dialect::Postgres, test, setup, statements, seed: 1 };
@@ -91,9 +95,9 @@ fn compare(
     for round in 0..ROUNDS {
         let (ours, theirs) = if round % 2 == 0 {
             let ours = run_assay(&mut session, round);
-            (ours, run_pgbench(options, test.name(), protocol, confined))
+            (ours, run_pgbench(options, test.name(), (protocol, start_us), confined))
         } else {
-            let theirs = run_pgbench(options, test.name(), protocol, confined);
+            let theirs = run_pgbench(options, test.name(), (protocol, start_us), confined);
             (run_assay(&mut session, round), theirs)
         };
         let (rate, cpu) = (ours.per_second / theirs.per_second, ours.cpu_us / theirs.cpu_us);
@@ -124,19 +128,43 @@ fn run_assay(session: &mut Session, round: usize) -> Measured {
     }
 }
 
-fn run_pgbench(options: &ConnectOptions, script: &str, protocol: &str, confined: bool) -> Measured {
+/// The CPU time of a run of pgbench without the transactions, which assay's clients do not need, because they stay
+/// connected.
+fn start_us(options: &ConnectOptions, confined: bool) -> f64 {
+    let before = children_cpu_us();
+    for _ in 0..STARTS {
+        let output =
+            output_of(pgbench(options, "select-only", "prepared").args(["-t", "1"]), confined);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    (children_cpu_us() - before) / f64::from(STARTS)
+}
+
+/// pgbench with a script of its own, on the tables that are there.
+fn pgbench(options: &ConnectOptions, script: &str, protocol: &str) -> Command {
     let Address::Unix(socket) = &options.address else { panic!("the server has a unix socket") };
     let port = socket.extension().unwrap().to_str().unwrap();
-    let (clients, seconds) = (CLIENTS.to_string(), SECONDS.to_string());
-    let before = children_cpu_us();
-    let mut pgbench = Command::new("pgbench");
-    pgbench
+    let clients = CLIENTS.to_string();
+    let mut command = Command::new("pgbench");
+    command
         .arg("-h")
         .arg(socket.parent().unwrap())
         .args(["-p", port, "-U", &options.user, "-n", "-M", protocol, "-b", script])
-        .args(["-c", &clients, "-j", &clients, "-T", &seconds, "postgres"])
-        .env("PGPASSWORD", options.password.as_deref().unwrap_or_default());
-    let output = output_of(&mut pgbench, confined);
+        .args(["-c", &clients, "-j", &clients])
+        .env("PGPASSWORD", options.password.as_deref().unwrap_or_default())
+        .env("PGDATABASE", "postgres");
+    command
+}
+
+fn run_pgbench(
+    options: &ConnectOptions,
+    script: &str,
+    (protocol, start_us): (&str, f64),
+    confined: bool,
+) -> Measured {
+    let before = children_cpu_us();
+    let mut command = pgbench(options, script, protocol);
+    let output = output_of(command.args(["-T", &SECONDS.to_string()]), confined);
     let text = String::from_utf8_lossy(&output.stdout);
     let number = |begin: &str| -> f64 {
         let line = text.lines().find_map(|line| line.strip_prefix(begin));
@@ -145,7 +173,7 @@ fn run_pgbench(options: &ConnectOptions, script: &str, protocol: &str, confined:
     };
     Measured {
         per_second: number("tps = "),
-        cpu_us: (children_cpu_us() - before)
+        cpu_us: (children_cpu_us() - before - start_us)
             / number("number of transactions actually processed: "),
     }
 }

@@ -185,14 +185,14 @@ impl Connection {
         }
     }
 
-    /// Runs a `COPY ... FROM STDIN` with these rows, in its text format. For Postgres only.
+    /// Runs a statement that copies rows from the client, with these rows: `COPY ... FROM STDIN` on Postgres, and
+    /// `LOAD DATA LOCAL INFILE` on MySQL and MariaDB if the connection has [`ConnectOptions::may_copy`].
     ///
     /// # Errors
-    /// [`Error::Server`] where the statement or a row is refused: then no row was copied. After any other error the
-    /// connection is lost.
+    /// [`Error::Server`] where the statement or a row is refused. After any other error the connection is lost.
     pub fn copy_in(&mut self, sql: &str, rows: &[u8]) -> Result<Reply, Error> {
         match &mut self.session {
-            Session::MySql(_) => Err(Error::Usage("only Postgres copies rows from its client")),
+            Session::MySql(session) => session.copy_in(&mut self.channel, sql, rows),
             Session::Postgres(session) => session.copy_in(&mut self.channel, sql, rows),
         }
     }

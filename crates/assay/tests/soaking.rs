@@ -72,3 +72,23 @@ fn a_longer_look_that_would_take_no_time_is_refused() {
     assert_eq!(output.status.code(), Some(2), "{stderr}");
     assert!(stderr.contains("--soak"), "{stderr}");
 }
+
+/// No shard knows which tests of the whole study changed.
+#[test]
+fn a_longer_look_on_shards_is_refused() {
+    let place = Place::new();
+    let file = place.run().join("study.toml");
+    let study = "compare = [\"mariadb@11.8\", \"mariadb@11.8+innodb_purge_threads=1\"]\n\
+                 budget = \"10m\"\nsoak = \"10m\"\n";
+    fs_err::write(&file, study).unwrap();
+    let file = file.to_str().unwrap();
+    for words in [
+        &["run", file, "--shard", "1/2"][..],
+        &["submit", file, "--slurm", "--nodes", "2", "--dry-run"],
+    ] {
+        let output = place.run_to_end(words);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        assert!(stderr.contains("`--soak` does not work with shards"), "{stderr}");
+    }
+}

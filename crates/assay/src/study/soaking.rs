@@ -49,7 +49,9 @@ impl StudyExecutor<'_, '_> {
         self.recorder.forget_not_soaked()?;
         let (cells, are_suspects) = self.cells_to_soak();
         if cells.is_empty() {
-            self.env.progress.note("no test was measured on two systems, so none is looked at for longer");
+            self.env
+                .progress
+                .note("no test was measured on two systems, so none is looked at for longer");
             return Ok(());
         }
         let mut phases: BTreeMap<Phase, Vec<Unseen>> = BTreeMap::new();
