@@ -15,7 +15,7 @@ use crate::clock::now_ms;
 use crate::systems::Clients;
 
 /// Tests that are looked at if none changed: short turns do not see what takes minutes to begin.
-const SUSPECTS: usize = 3;
+pub(super) const SUSPECTS: usize = 3;
 
 /// Verdicts of tests that changed, and of those that did not or may have.
 const CHANGED: [Verdict; 3] = [Verdict::Faster, Verdict::Slower, Verdict::Uneven];
