@@ -14,7 +14,7 @@ use crate::rows::{Fields, rows};
 use crate::values::{integer, json};
 
 /// The most counters of a slice.
-const COUNTERS: usize = 600;
+const COUNTERS: usize = 1000;
 
 /// The longest name of a counter.
 const NAME_BYTES: usize = 200;

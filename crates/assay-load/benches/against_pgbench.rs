@@ -1,5 +1,8 @@
 //! Prints how this client compares with pgbench on the same server, in alternation: transactions per second, and CPU
 //! time of the client per transaction, of the scripts that come with pgbench, with prepared statements and as text.
+//!
+//! First, client and server may run on any CPU. Then both are confined to one: otherwise, a large part of the client's
+//! CPU time is what its kernel needs to wake an idle CPU for the server, which is the same for both clients.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its result")]
 #![expect(clippy::unwrap_used, reason = "a bench fails by panicking")]
@@ -17,12 +20,15 @@ use assay_plan::{
     PGBENCH_SCRIPTS, ScriptOptions, WorkloadFile, pgbench_script, read_workload_files,
 };
 use assay_wire::{Address, ConnectOptions};
-use common::{children_cpu_us, median, thread_cpu_ns};
+use common::{CPU, children_cpu_us, confine_server, median, output_of, thread_cpu_ns};
 
 const SCALE: u32 = 10;
 const CLIENTS: u32 = 1;
 const SECONDS: u64 = 2;
 const ROUNDS: usize = 9;
+
+/// Runs of pgbench that show what a run costs beside its transactions. The kernel counts in steps of 10 ms.
+const STARTS: u32 = 20;
 
 /// One run of one client.
 struct Measured {
@@ -48,11 +54,17 @@ fn main() {
     let files = &|_: &assay_model::UserRowsFile| Err("no file".to_owned());
     let tables = UserTables { dialect: Dialect::Postgres, data, seed: 1, files };
     fill_user_data(&options, tables, true, &mut |_| ()).unwrap();
-    for (statements, protocol) in
-        [(StatementMode::Prepared, "prepared"), (StatementMode::Text, "simple")]
-    {
-        for test in &tests {
-            compare(&options, *test, statements, protocol);
+    for confined in [false, true] {
+        if confined {
+            // Servers of connections inherit it.
+            confine_server(server.pid());
+        }
+        for (statements, protocol) in
+            [(StatementMode::Prepared, "prepared"), (StatementMode::Text, "simple")]
+        {
+            for test in &tests {
+                compare(&options, *test, (statements, protocol), confined);
+            }
         }
     }
 }
@@ -66,23 +78,31 @@ fn test(name: &str) -> Test {
 }
 
 /// The same transactions by both clients in alternation.
-fn compare(options: &ConnectOptions, test: Test, statements: StatementMode, protocol: &str) {
+fn compare(
+    options: &ConnectOptions,
+    test: Test,
+    (statements, protocol): (StatementMode, &str),
+    confined: bool,
+) {
+    let start_us = start_us(options, confined);
+    let place = if confined { "one CPU" } else { "any CPU" };
     let setup = Setup { clients: CLIENTS, tables: 1, rows: 1 };
     let work = Work { dialect: Dialect::Postgres, test, setup, statements, seed: 1 };
-    let mut session = Session::open(options, &work, &[]).unwrap();
+    let cpus: &[usize] = if confined { &[CPU] } else { &[] };
+    let mut session = Session::open(options, &work, cpus).unwrap();
     session.run(0, Bound::Events(2000)).unwrap();
     let mut ratios = Vec::new();
     for round in 0..ROUNDS {
         let (ours, theirs) = if round % 2 == 0 {
             let ours = run_assay(&mut session, round);
-            (ours, run_pgbench(options, test.name(), protocol))
+            (ours, run_pgbench(options, test.name(), (protocol, start_us), confined))
         } else {
-            let theirs = run_pgbench(options, test.name(), protocol);
+            let theirs = run_pgbench(options, test.name(), (protocol, start_us), confined);
             (run_assay(&mut session, round), theirs)
         };
         let (rate, cpu) = (ours.per_second / theirs.per_second, ours.cpu_us / theirs.cpu_us);
         println!(
-            "{test}, {protocol}: {:.0} and {:.0} transactions/s, ratio {rate:.3}; client CPU {:.2} and {:.2} us, \
+            "{test}, {protocol}, {place}: {:.0} and {:.0} transactions/s, ratio {rate:.3}; client CPU {:.2} and {:.2} us, \
              ratio {cpu:.3}",
             ours.per_second, theirs.per_second, ours.cpu_us, theirs.cpu_us
         );
@@ -91,7 +111,7 @@ fn compare(options: &ConnectOptions, test: Test, statements: StatementMode, prot
     let rate = median(ratios.iter().map(|it| it.0));
     let cpu = median(ratios.iter().map(|it| it.1));
     println!(
-        "{test}, {protocol}: median ratio to pgbench: transactions/s {rate:.3}, client CPU per transaction {cpu:.3}"
+        "{test}, {protocol}, {place}: median ratio to pgbench: transactions/s {rate:.3}, client CPU per transaction {cpu:.3}"
     );
 }
 
@@ -108,19 +128,43 @@ fn run_assay(session: &mut Session, round: usize) -> Measured {
     }
 }
 
-fn run_pgbench(options: &ConnectOptions, script: &str, protocol: &str) -> Measured {
+/// The CPU time of a run of pgbench without the transactions, which assay's clients do not need, because they stay
+/// connected.
+fn start_us(options: &ConnectOptions, confined: bool) -> f64 {
+    let before = children_cpu_us();
+    for _ in 0..STARTS {
+        let output =
+            output_of(pgbench(options, "select-only", "prepared").args(["-t", "1"]), confined);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    (children_cpu_us() - before) / f64::from(STARTS)
+}
+
+/// pgbench with a script of its own, on the tables that are there.
+fn pgbench(options: &ConnectOptions, script: &str, protocol: &str) -> Command {
     let Address::Unix(socket) = &options.address else { panic!("the server has a unix socket") };
     let port = socket.extension().unwrap().to_str().unwrap();
-    let (clients, seconds) = (CLIENTS.to_string(), SECONDS.to_string());
-    let before = children_cpu_us();
-    let output = Command::new("pgbench")
+    let clients = CLIENTS.to_string();
+    let mut command = Command::new("pgbench");
+    command
         .arg("-h")
         .arg(socket.parent().unwrap())
         .args(["-p", port, "-U", &options.user, "-n", "-M", protocol, "-b", script])
-        .args(["-c", &clients, "-j", &clients, "-T", &seconds, "postgres"])
+        .args(["-c", &clients, "-j", &clients])
         .env("PGPASSWORD", options.password.as_deref().unwrap_or_default())
-        .output()
-        .unwrap();
+        .env("PGDATABASE", "postgres");
+    command
+}
+
+fn run_pgbench(
+    options: &ConnectOptions,
+    script: &str,
+    (protocol, start_us): (&str, f64),
+    confined: bool,
+) -> Measured {
+    let before = children_cpu_us();
+    let mut command = pgbench(options, script, protocol);
+    let output = output_of(command.args(["-T", &SECONDS.to_string()]), confined);
     let text = String::from_utf8_lossy(&output.stdout);
     let number = |begin: &str| -> f64 {
         let line = text.lines().find_map(|line| line.strip_prefix(begin));
@@ -129,7 +173,7 @@ fn run_pgbench(options: &ConnectOptions, script: &str, protocol: &str) -> Measur
     };
     Measured {
         per_second: number("tps = "),
-        cpu_us: (children_cpu_us() - before)
+        cpu_us: (children_cpu_us() - before - start_us)
             / number("number of transactions actually processed: "),
     }
 }

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use crate::live::{BUCKETS, bucket, percentile_of};
+use assay_model::{RESPONSE_CLASSES, response_bound_us};
+
+use crate::live::{BUCKETS, bucket, longest_in, percentile_of};
 
 /// Events of one kind.
 #[derive(Debug, Clone)]
@@ -25,6 +27,8 @@ pub struct KindWork {
     pub ns_sum: u64,
     /// The 95th percentile of their latencies, accurate to 1.6%.
     pub p95: Duration,
+    /// Events by the classes of their latencies.
+    pub classes: [u64; RESPONSE_CLASSES],
 }
 
 /// The events of a client by kind. Kinds are few.
@@ -85,7 +89,8 @@ impl Kinds {
         let work = |kind: &Kind| {
             let counts: Vec<u64> = kind.latencies.iter().map(|count| u64::from(*count)).collect();
             let p95 = percentile_of(&counts, 95.0).unwrap_or_default();
-            KindWork { name: kind.name, events: kind.events, ns_sum: kind.ns_sum, p95 }
+            let classes = classes(&counts);
+            KindWork { name: kind.name, events: kind.events, ns_sum: kind.ns_sum, p95, classes }
         };
         let mut all: Vec<KindWork> = self.all.iter().map(work).collect();
         all.sort_by_key(|kind| kind.name);
@@ -99,6 +104,22 @@ impl Kinds {
             self.all.len() - 1
         })
     }
+}
+
+/// Latencies by class, given their numbers by bucket. A bucket belongs to the class in which it ends.
+fn classes(counts: &[u64]) -> [u64; RESPONSE_CLASSES] {
+    let mut classes = [0; RESPONSE_CLASSES];
+    let mut class = 0;
+    for (bucket, count) in counts.iter().enumerate() {
+        let longest = longest_in(bucket).as_micros();
+        while response_bound_us(class).is_some_and(|bound| u128::from(bound) <= longest) {
+            class += 1;
+        }
+        if let Some(sum) = classes.get_mut(class) {
+            *sum += count;
+        }
+    }
+    classes
 }
 
 #[cfg(test)]
@@ -129,6 +150,11 @@ mod tests {
         );
         assert_eq!(work[0].ns_sum, 5_051_000_000);
         assert!(work[0].p95 >= ms(95) && work[0].p95 < ms(98), "{:?}", work[0].p95);
+        let of_a = &work[0].classes;
+        assert_eq!(of_a.iter().sum::<u64>(), 101);
+        // The bounds around 1 ms are 816 and 1024 µs: there are two latencies of 1 ms.
+        let class = (0..of_a.len()).find(|it| response_bound_us(*it) == Some(1024)).unwrap();
+        assert_eq!(of_a[class - 1..=class + 3], [0, 2, 0, 0, 1]);
         all.clear();
         assert!(all.work().iter().all(|it| it.events == 0 && it.p95 == Duration::ZERO));
     }

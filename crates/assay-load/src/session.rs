@@ -16,7 +16,7 @@ use crate::kinds::{KindWork, Kinds};
 use crate::live::{self, Gauge, IntervalLatencies, RunProgress};
 use crate::policy::ClientPolicy;
 use crate::run::{Part, Run};
-use crate::tally::{StatementWork, Tallies, Tally};
+use crate::tally::{StatementWork, Tallies, Total};
 use crate::watchdog::{Action, RunMonitor, Watchdog};
 use crate::work::Work;
 use crate::worker::Worker;
@@ -287,8 +287,8 @@ impl Session {
 
     /// The work of the measured parts of all turns since it was last taken.
     pub fn take_work(&mut self) -> Result<WorkCounters> {
-        let work = Tally::total(self.tallies.iter().map(|it| &it.measured))?;
-        let work = work.to_counters(self.elapsed)?;
+        let work = Total::of(self.tallies.iter().map(|it| &it.measured))?;
+        let work = work.into_counters(self.elapsed)?;
         self.forget();
         Ok(work)
     }

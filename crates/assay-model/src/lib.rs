@@ -102,7 +102,7 @@ pub use system::{Origin, SystemSpec};
 pub use test::{
     Class, Definition, Group, Pacing, PlanningFacts, Role, Schema, StartFrom, Test, TestSet, Unit,
 };
-pub use tpcc::{Tpcc, TpccKind};
+pub use tpcc::{RESPONSE_CLASSES, Tpcc, TpccKind, response_bound_us};
 pub use user::{
     PerDialect, PipelineMark, Sending, Sql, Transaction, UserColumn, UserData, UserRows,
     UserRowsFile, UserStep, UserTable, Variable,

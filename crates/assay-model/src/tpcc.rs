@@ -57,6 +57,21 @@ pub enum TpccKind {
     StockLevel,
 }
 
+/// Bounds of response times in an octave, µs: those of the octaves above are twice as large, and so on.
+const RESPONSE_US: [u64; 3] = [64, 81, 102];
+const RESPONSE_OCTAVES: usize = 16;
+
+/// How many classes response times have: 64 µs to 4 s in steps of a quarter, and what is shorter or longer.
+pub const RESPONSE_CLASSES: usize = RESPONSE_US.len() * RESPONSE_OCTAVES + 1;
+
+/// Where a class of response times ends, µs: the class has those that are shorter. `None` for the last one.
+#[must_use]
+pub fn response_bound_us(class: usize) -> Option<u64> {
+    let (octave, place) = (class / RESPONSE_US.len(), class % RESPONSE_US.len());
+    let first = RESPONSE_US.get(place).filter(|_| octave < RESPONSE_OCTAVES)?;
+    Some(first << octave)
+}
+
 impl TpccKind {
     /// All of them.
     pub const ALL: [Self; 6] = [
@@ -67,6 +82,20 @@ impl TpccKind {
         Self::Delivery,
         Self::StockLevel,
     ];
+
+    /// Those whose response times are told.
+    pub const TIMED: [Self; 5] =
+        [Self::NewOrder, Self::Payment, Self::OrderStatus, Self::Delivery, Self::StockLevel];
+
+    /// The counter of such transactions whose response times are of a class.
+    #[must_use]
+    pub fn response_counter(self, class: usize) -> String {
+        let name = self.counter();
+        match response_bound_us(class) {
+            Some(us) => format!("{name}.below_{us}_us"),
+            None => format!("{name}.longer"),
+        }
+    }
 
     /// The counter of such transactions. With `_ns` at its end, it is that of the time that they took.
     #[must_use]
@@ -79,5 +108,21 @@ impl TpccKind {
             Self::Delivery => "tpcc_delivery",
             Self::StockLevel => "tpcc_stock_level",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_of_response_times_are_narrow_and_follow_each_other() {
+        let bounds: Vec<u64> = (0..RESPONSE_CLASSES).filter_map(response_bound_us).collect();
+        assert_eq!(bounds.len(), RESPONSE_CLASSES - 1);
+        assert!(bounds.windows(2).all(|it| it[0] < it[1] && it[1] * 10 < it[0] * 13));
+        assert!(bounds.last().is_some_and(|last| *last > 3_000_000));
+        let counter = |class| TpccKind::Payment.response_counter(class);
+        assert_eq!(counter(3), "tpcc_payment.below_128_us");
+        assert_eq!(counter(RESPONSE_CLASSES - 1), "tpcc_payment.longer");
     }
 }

@@ -5,7 +5,7 @@
 
 mod common;
 
-use assay_model::{Setup, StudyRecord, TestSet};
+use assay_model::{CellSoak, Setup, Soak, SoakTurn, StudyRecord, TestSet};
 use assay_report::{Format, Other, TextOptions, Trend, beside, published, render, trend};
 use assay_verdict::judge;
 use common::browser::{Browser, Window};
@@ -27,6 +27,43 @@ fn twelve() -> StudyRecord {
     let others: Vec<String> = (0..11).map(|number| format!("11.{number}")).collect();
     let others: Vec<&str> = others.iter().map(String::as_str).collect();
     study(&others, TestSet::Set32, &[ONE], false)
+}
+
+/// A longer look at two tests, ten minutes on each of three systems with long names: the others lose most of their rate
+/// in the course, and stand still at times.
+fn soaked() -> StudyRecord {
+    const ROUNDS: u32 = 12;
+    let mut record = record(&["11.4", "11.8"]);
+    for (number, system) in record.systems.iter_mut().enumerate() {
+        system.name = format!("mariadb@11.{number}+innodb_purge_threads=1+max_connections=500");
+    }
+    let turn = |system: usize, round: u32| {
+        let second = |second: u64| match (system, second % 20) {
+            (0, _) => 9000 + 7 * second,
+            (_, 13) => 0,
+            (_, _) => 9000 / (1 + u64::from(round)) + 11 * second,
+        };
+        let seconds: Vec<u64> = (0..50).map(second).collect();
+        let events: u64 = seconds.iter().sum();
+        SoakTurn {
+            round,
+            instance: 0,
+            started_ms: 1_700_000_000_000 + i64::from(round) * 150_000,
+            elapsed_ms: 50_000,
+            events,
+            ops: events as f64,
+            seconds,
+        }
+    };
+    let cells: Vec<_> = record.study.cells.iter().take(2).map(|cell| cell.id).collect();
+    let soak = |system, cell| {
+        let turns = (0..ROUNDS).map(|round| turn(system, round)).collect();
+        CellSoak { system, cell, soak: Soak { rounds: ROUNDS, turns } }
+    };
+    let systems = record.systems.len();
+    let soaks = cells.iter().flat_map(|cell| (0..systems).map(move |it| soak(it, *cell)));
+    record.soaks = soaks.collect();
+    record
 }
 
 /// A study whose names try to run something, and are long.
@@ -66,6 +103,7 @@ fn pages() -> Vec<(&'static str, String)> {
         ("sweep", page(&with_setups(record(&["11.4", "11.8"]), &sweep))),
         ("insert-bench", page(&common::ibench::benchmark())),
         ("counts", page(&counted(&[(0, changed()), (1, changed())]))),
+        ("soaked", page(&soaked())),
         ("hostile", page(&hostile())),
         (
             "beside",
@@ -182,6 +220,35 @@ fn names_can_be_read_in_a_narrow_window() {
     browser.open(&page(&benchmark), narrow);
     let wide = browser.value("document.documentElement.scrollWidth");
     assert_eq!(wide, 360, "{}", beyond(&mut browser, 360));
+}
+
+/// Nothing of a longer look is cut off in a narrow window: charts are drawn within it, no text leaves its chart, and
+/// wide tables are scrolled.
+#[test]
+fn a_longer_look_can_be_read_in_a_narrow_window() {
+    let Some(mut browser) = Browser::start() else { return };
+    browser.open(&page(&soaked()), Window { width: 360, ..DESK });
+    browser.value("document.querySelectorAll('details').forEach((it) => { it.open = true; })");
+    assert_eq!(browser.value("document.querySelectorAll('#soak').length"), 1);
+    let charts = browser.value("document.querySelectorAll('#soak ~ * svg, #soak svg').length");
+    assert!(charts.as_u64().unwrap() >= 2, "{charts}");
+    let cut = browser.value(
+        "[...document.querySelectorAll('#soak svg text')].filter((it) => { \
+           const chart = it.ownerSVGElement.getBoundingClientRect(); \
+           const text = it.getBoundingClientRect(); \
+           return text.left < chart.left - 1 || text.right > chart.right + 1 \
+               || text.top < chart.top - 1 || text.bottom > chart.bottom + 1; \
+         }).map((it) => it.textContent)",
+    );
+    assert_eq!(cut, json!([]));
+    let hidden = browser.value(
+        "[...document.querySelectorAll('#soak *')].filter((it) => { \
+           const style = getComputedStyle(it); \
+           return it.scrollWidth > it.clientWidth + 1 && it.clientWidth > 0 \
+               && ['hidden', 'clip'].includes(style.overflowX); \
+         }).map((it) => it.outerHTML.slice(0, 80))",
+    );
+    assert_eq!(hidden, json!([]));
 }
 
 /// The names of the tests that are shown, in their order.

@@ -1,7 +1,7 @@
 //! The figures of a system in a cell. A row is all that there is of a figure: JSON, CSV, the exported tables, the page
 //! and the reference follow from the rows.
 
-use assay_model::TpccKind;
+use assay_model::{RESPONSE_CLASSES, TpccKind, response_bound_us};
 
 use crate::CellJudgement;
 use crate::account::{Latency, Rest};
@@ -284,22 +284,42 @@ pub const PER_OP: &[Figure] = &[
         mean_us(total, TpccKind::NewOrder)
     })
     .headed("new order µs"),
+    whole("new_order_p95_us", "µs", "95th percentile of the response time of committed new orders, to about 5%", |total| {
+        p95_us(total, TpccKind::NewOrder)
+    })
+    .headed("new order p95 µs"),
     whole("payment_us", "µs", "mean response time of payments", |total| {
         mean_us(total, TpccKind::Payment)
     })
     .headed("payment µs"),
+    whole("payment_p95_us", "µs", "95th percentile of the response time of payments, to about 5%", |total| {
+        p95_us(total, TpccKind::Payment)
+    })
+    .headed("payment p95 µs"),
     whole("order_status_us", "µs", "mean response time of order status", |total| {
         mean_us(total, TpccKind::OrderStatus)
     })
     .headed("order status µs"),
+    whole("order_status_p95_us", "µs", "95th percentile of the response time of order status, to about 5%", |total| {
+        p95_us(total, TpccKind::OrderStatus)
+    })
+    .headed("order status p95 µs"),
     whole("delivery_us", "µs", "mean response time of deliveries", |total| {
         mean_us(total, TpccKind::Delivery)
     })
     .headed("delivery µs"),
+    whole("delivery_p95_us", "µs", "95th percentile of the response time of deliveries, to about 5%", |total| {
+        p95_us(total, TpccKind::Delivery)
+    })
+    .headed("delivery p95 µs"),
     whole("stock_level_us", "µs", "mean response time of stock level", |total| {
         mean_us(total, TpccKind::StockLevel)
     })
     .headed("stock level µs"),
+    whole("stock_level_p95_us", "µs", "95th percentile of the response time of stock level, to about 5%", |total| {
+        p95_us(total, TpccKind::StockLevel)
+    })
+    .headed("stock level p95 µs"),
 ];
 
 /// Transactions of these kinds per minute.
@@ -314,6 +334,24 @@ fn mean_us(total: &Totals, kind: TpccKind) -> Option<f64> {
     let count = total.counters.get(kind.counter()).filter(|count| *count > 0)?;
     let ns = total.counters.get(&format!("{}_ns", kind.counter()))?;
     Some(us(ns) / count as f64)
+}
+
+/// The 95th percentile of the response time of transactions of a kind, microseconds, from their numbers by class; `None`
+/// if there were none, or if it is longer than the classes reach. Within a class, response times are taken to be
+/// spread evenly on a logarithmic scale.
+fn p95_us(total: &Totals, kind: TpccKind) -> Option<f64> {
+    let count = |class| total.counters.get(&kind.response_counter(class)).map(number);
+    let counts: Vec<f64> = (0..RESPONSE_CLASSES).map(count).collect::<Option<_>>()?;
+    let wanted = 0.95 * counts.iter().sum::<f64>();
+    let mut before = 0.0;
+    let (class, part) = counts.iter().enumerate().find_map(|(class, count)| {
+        let part = (wanted - before) / count;
+        before += count;
+        (*count > 0.0 && part <= 1.0).then_some((class, part))
+    })?;
+    let high = number(response_bound_us(class)?);
+    let low = class.checked_sub(1).and_then(response_bound_us).map_or(high / 2.0, number);
+    Some(low * (high / low).powf(part))
 }
 
 /// The figures per operation: totals over the slices that a verdict uses, divided by their operations.
@@ -437,5 +475,28 @@ mod tests {
     fn keys_are_unique() {
         let all: Vec<&str> = LATENCIES.iter().chain(PER_OP).map(|figure| figure.key).collect();
         assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len(), "{all:?}");
+    }
+
+    /// Payments with these numbers by class, and none of the other classes.
+    fn payments(counts: &[(usize, u64)]) -> Totals {
+        let count = |class| counts.iter().find(|it| it.0 == class).map_or(0, |it| it.1);
+        let counters = (0..RESPONSE_CLASSES)
+            .map(|class| (TpccKind::Payment.response_counter(class), count(class)));
+        Totals { ops: 1.0, clients: 1, ns: 1, measured_ns: 1, counters: counters.collect() }
+    }
+
+    #[test]
+    fn a_percentile_lies_in_its_class() {
+        let p95 = |counts: &[_]| p95_us(&payments(counts), TpccKind::Payment);
+        assert_eq!(p95(&[]), None);
+        // The bounds around class 4 are 128 and 162 µs. All of the class but a twentieth are below.
+        let found = p95(&[(4, 100)]).unwrap();
+        assert!((found - 128.0 * (162.0_f64 / 128.0).powf(0.95)).abs() < 1e-9, "{found}");
+        assert_eq!(p95(&[(4, 95), (9, 5)]), Some(162.0));
+        let found = p95(&[(4, 94), (9, 6)]).unwrap();
+        assert!((512.0..512.0 * 1.1).contains(&found), "{found}");
+        assert!(p95(&[(0, 7)]).is_some_and(|it| it < 64.0));
+        assert_eq!(p95(&[(4, 90), (RESPONSE_CLASSES - 1, 10)]), None);
+        assert_eq!(p95_us(&payments(&[(4, 9)]), TpccKind::Delivery), None);
     }
 }

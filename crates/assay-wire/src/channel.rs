@@ -105,7 +105,9 @@ impl Channel {
     /// Receives a reply to its end and keeps nothing of it but what it came to.
     pub(crate) fn walk<G: Grammar>(&mut self, mut walker: Walker<G>) -> Result<Reply, Error> {
         loop {
-            self.stream.wait()?;
+            if !self.inbox.may_have_more() {
+                self.stream.wait()?;
+            }
             let mut may_have_more = true;
             while may_have_more {
                 // A server that ends the connection sends the reason first.
@@ -123,9 +125,12 @@ impl Channel {
         }
     }
 
-    /// Waits for more bytes, within the budget.
+    /// Receives more bytes, and waits for them within the budget unless there may be some.
     fn receive(&mut self) -> Result<(), Error> {
-        self.stream.wait_with(&self.budget)?;
+        // A server that never stops sending must not outlast the budget.
+        if !self.inbox.may_have_more() || self.budget.time_left().is_some() {
+            self.stream.wait_with(&self.budget)?;
+        }
         self.inbox.receive(&mut self.stream)?;
         Ok(())
     }

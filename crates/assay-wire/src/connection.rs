@@ -185,6 +185,18 @@ impl Connection {
         }
     }
 
+    /// Runs a statement that copies rows from the client, with these rows: `COPY ... FROM STDIN` on Postgres, and
+    /// `LOAD DATA LOCAL INFILE` on MySQL and MariaDB if the connection has [`ConnectOptions::may_copy`].
+    ///
+    /// # Errors
+    /// [`Error::Server`] where the statement or a row is refused. After any other error the connection is lost.
+    pub fn copy_in(&mut self, sql: &str, rows: &[u8]) -> Result<Reply, Error> {
+        match &mut self.session {
+            Session::MySql(session) => session.copy_in(&mut self.channel, sql, rows),
+            Session::Postgres(session) => session.copy_in(&mut self.channel, sql, rows),
+        }
+    }
+
     /// Executes a prepared statement and counts its reply: one write, one wait and, where the reply fits the buffer,
     /// one read. Does not allocate once the statement has run with its longest parameters.
     ///

@@ -12,11 +12,12 @@ pub(crate) struct Inbox {
     buffer: Box<[u8]>,
     start: usize,
     end: usize,
+    may_have_more: bool,
 }
 
 impl Inbox {
     pub(crate) fn new() -> Self {
-        Self { buffer: vec![0; BUFFER].into(), start: 0, end: 0 }
+        Self { buffer: vec![0; BUFFER].into(), start: 0, end: 0, may_have_more: false }
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {
@@ -36,6 +37,12 @@ impl Inbox {
         let size = room.len();
         let count = stream.try_receive(room)?.unwrap_or(0);
         self.end += count;
-        Ok(count == size)
+        self.may_have_more = count == size;
+        Ok(self.may_have_more)
+    }
+
+    /// Whether the last bytes filled the buffer, so that there may be more to receive without a wait.
+    pub(crate) fn may_have_more(&self) -> bool {
+        self.may_have_more
     }
 }

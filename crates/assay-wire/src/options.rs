@@ -60,6 +60,9 @@ pub struct ConnectOptions {
     pub stop: Stop,
     /// What the connection waits for before it sends a request.
     pub pace: Pace,
+    /// Whether MySQL and MariaDB may be given rows to copy ([`Connection::copy_in`](crate::Connection::copy_in)). Files
+    /// are never sent, whatever a server asks for.
+    pub may_copy: bool,
 }
 
 impl ConnectOptions {
@@ -74,6 +77,7 @@ impl ConnectOptions {
             timeout: Duration::from_secs(30),
             stop: Stop::default(),
             pace: Pace::default(),
+            may_copy: false,
         }
     }
 

@@ -103,7 +103,7 @@ impl Stream {
         send(&self.socket, bytes, SendFlags::NOSIGNAL | SendFlags::DONTWAIT).ok();
     }
 
-    /// Waits until there is something to receive.
+    /// Waits until there is something to receive. All that came before must have been received.
     pub(crate) fn wait(&self) -> Result<(), Error> {
         match self.waiter.wait(&self.socket) {
             Ok(true) => Ok(()),

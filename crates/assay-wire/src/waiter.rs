@@ -19,6 +19,9 @@ const ALARM: u64 = 1;
 /// context switch for every statement. `poll` does not, but its timeout arms and disarms a timer each time, some 10%
 /// of the client's cost of a statement. So one alarm fires periodically beside the socket, and only a wait that the
 /// alarm interrupts gets a timer of its own.
+///
+/// The socket is reported once for each arrival of bytes, not for as long as there are some: otherwise the kernel would
+/// look at it again at the beginning of the next wait. Whoever waits must therefore have received all that there was.
 #[derive(Debug)]
 pub(crate) struct Waiter {
     both: OwnedFd,
@@ -31,7 +34,7 @@ impl Waiter {
         let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
         let alarm = timerfd_create(TimerfdClockId::Monotonic, flags)?;
         let both = create(CreateFlags::CLOEXEC)?;
-        watch(&both, socket, EventData::new_u64(SOCKET), EventFlags::IN)?;
+        watch(&both, socket, EventData::new_u64(SOCKET), EventFlags::IN | EventFlags::ET)?;
         watch(&both, &alarm, EventData::new_u64(ALARM), EventFlags::IN)?;
         let mut waiter = Self { both, alarm, limit: Timespec::default() };
         waiter.set_limit(limit)?;
@@ -50,7 +53,8 @@ impl Waiter {
         Ok(())
     }
 
-    /// Waits until there is something to receive from `socket`, the one given to [`Waiter::new`]. False if time is up.
+    /// Waits until something has come from `socket`, the one given to [`Waiter::new`], since the last wait. False if time
+    /// is up.
     pub(crate) fn wait(&self, socket: impl AsFd) -> Result<bool, Errno> {
         let mut events = [Event { flags: EventFlags::empty(), data: EventData::new_u64(ALARM) }; 2];
         retry(|| epoll::wait(&self.both, &mut events, None))?;

@@ -280,3 +280,34 @@ fn all_versions_agree_on_the_same_capabilities() {
     assert_eq!(capabilities[0], capabilities[1]);
     assert_eq!(capabilities[0], capabilities[2]);
 }
+
+#[test]
+fn rows_are_copied_where_both_sides_allow_it() {
+    let server = mariadb();
+    let mut plain = server.connect();
+    plain.query("CREATE TABLE t (id INT PRIMARY KEY, c VARCHAR(20))").unwrap();
+    let sql = "LOAD DATA LOCAL INFILE '/etc/hostname' INTO TABLE t";
+    // This client has not said that it may, so the server refuses.
+    assert!(plain.copy_in(sql, b"1\ta\n").unwrap_err().server_code().is_some());
+    let options = assay_wire::ConnectOptions { may_copy: true, ..server.connect_options() };
+    let mut control = Connection::connect(&options).unwrap();
+    let many: String = (1..=50_000).map(|id| format!("{id}\trow {id}\n")).collect();
+    assert_eq!(control.copy_in(sql, many.as_bytes()).unwrap().affected, 50_000);
+    assert_eq!(control.copy_in(sql, b"0\t\\N\n").unwrap().affected, 1);
+    assert_eq!(control.copy_in(sql, b"").unwrap().affected, 0);
+    // Whatever file the statement names, the rows are those of the client, and other statements never send any.
+    let found = control.query("SELECT COUNT(*), COUNT(c), MAX(id) FROM t").unwrap();
+    let texts = [0, 1, 2].map(|column| found.text(0, column));
+    assert_eq!(texts, [Some("50001"), Some("50000"), Some("50000")]);
+    let nowhere = sql.replace("TABLE t", "TABLE nowhere");
+    assert_eq!(control.copy_in(&nowhere, b"1\n").unwrap_err().server_code(), Some(1146));
+    plain.query("SET GLOBAL local_infile = 0").unwrap();
+    assert!(control.copy_in(sql, b"1\ta\n").unwrap_err().server_code().is_some());
+    assert_eq!(control.query("SELECT 1").unwrap().first_string().as_deref(), Some("1"));
+    let error = control.copy_in("DO 1", b"1\ta\n").unwrap_err();
+    assert!(matches!(error, Error::Protocol(_)), "{error}");
+    // A statement that is not meant to copy anything sends nothing, even if the server asks.
+    plain.query("SET GLOBAL local_infile = 1").unwrap();
+    let mut other = Connection::connect(&options).unwrap();
+    assert!(matches!(other.execute_text(sql.as_bytes()), Err(Error::Protocol(_))));
+}

@@ -185,3 +185,24 @@ fn the_protocol_of_another_server_is_recognised() {
         assert!(matches!(error, Error::OtherProtocol { spoken, .. } if spoken == said), "{error}");
     }
 }
+
+#[test]
+fn rows_are_copied_and_refused_ones_leave_the_connection_in_order() {
+    let server = postgres();
+    let mut control = server.connect();
+    control.query("CREATE TABLE t (id INT PRIMARY KEY, c TEXT)").unwrap();
+    let sql = "COPY t FROM STDIN";
+    let many: String = (1..=100_000).map(|id| format!("{id}\trow {id}\n")).collect();
+    assert_eq!(control.copy_in(sql, many.as_bytes()).unwrap().affected, 100_000);
+    assert_eq!(control.copy_in(sql, b"0\t\\N\n").unwrap().affected, 1);
+    assert_eq!(control.copy_in(sql, b"").unwrap().affected, 0);
+    // A row that is there already, a number that is none, and a table that is not there: the rest is ignored.
+    let more = format!("{many}200000\tmore\n");
+    assert_eq!(refused(&control.copy_in(sql, more.as_bytes()).unwrap_err()), "23505");
+    assert_eq!(refused(&control.copy_in(sql, b"x\ty\n").unwrap_err()), "22P02");
+    let nowhere = control.copy_in("COPY nowhere FROM STDIN", many.as_bytes());
+    assert_eq!(refused(&nowhere.unwrap_err()), "42P01");
+    let found = control.query("SELECT count(*), count(c), max(id) FROM t").unwrap();
+    let texts = [0, 1, 2].map(|column| found.text(0, column));
+    assert_eq!(texts, [Some("100001"), Some("100000"), Some("100000")]);
+}

@@ -61,8 +61,8 @@ pub use steps::{define, needs_numbering};
 pub use text::push_quoted;
 pub use tpcc::{
     CustomerKey, NewOrder, OrderLine, Payment, TPCC, TPCC_CONDITIONS, TPCC_HEADING, TPCC_TABLES,
-    TpccBatch, TpccBatches, TpccClient, TpccCondition, TpccInput, TpccOptions, TpccProcedure,
-    TpccStatement, TpccTable, tpcc_calls, tpcc_data, tpcc_example, tpcc_procedures,
+    TpccBatch, TpccBatches, TpccClient, TpccCondition, TpccForm, TpccInput, TpccOptions,
+    TpccProcedure, TpccStatement, TpccTable, tpcc_calls, tpcc_data, tpcc_example, tpcc_procedures,
     tpcc_statements, tpcc_tests,
 };
 pub use user_rows::{CsvBatches, UserBatches, quoted_name};

@@ -302,8 +302,8 @@ pub(crate) enum Unreadable {
     #[error("`{name}` has more than {TEXT_MAX} bytes")]
     TooLong { name: String, hint: &'static str },
     /// It has bytes that are not characters.
-    #[error("`{name}` is not UTF-8 text: byte {at}, in line {line}, is invalid")]
-    NotText { name: String, at: usize, line: usize, hint: &'static str },
+    #[error("`{name}` is not UTF-8 text{perhaps}: byte {at}, in line {line}, is invalid")]
+    NotText { name: String, perhaps: &'static str, at: usize, line: usize, hint: &'static str },
 }
 
 impl Hint for Unreadable {
@@ -327,15 +327,25 @@ pub(crate) fn text(from: impl Read, name: &str, hint: &'static str) -> Result<St
     if bytes.starts_with(UTF8_MARK) {
         bytes.drain(..UTF8_MARK.len());
     }
-    String::from_utf8(bytes).map_err(|error| {
-        let valid = error.utf8_error().valid_up_to();
-        let before = error.as_bytes().iter().take(valid);
-        let line = 1 + before.filter(|byte| **byte == b'\n').count();
-        Unreadable::NotText { name, at: valid + 1, line, hint }.into()
-    })
+    let valid = std::str::from_utf8(&bytes).map_or_else(|error| error.valid_up_to(), str::len);
+    // A zero is a character, but no text has one.
+    let zero = bytes.iter().position(|byte| *byte == 0);
+    match String::from_utf8(bytes) {
+        Ok(text) if zero.is_none() => Ok(text),
+        read => {
+            let bytes =
+                read.map_or_else(std::string::FromUtf8Error::into_bytes, String::into_bytes);
+            let at = zero.map_or(valid, |zero| zero.min(valid));
+            let line = 1 + bytes.iter().take(at).filter(|byte| **byte == b'\n').count();
+            let is_utf16 = zero.is_some() || UTF16_MARKS.iter().any(|it| bytes.starts_with(*it));
+            let perhaps = if is_utf16 { ", but perhaps UTF-16" } else { "" };
+            Err(Unreadable::NotText { name, perhaps, at: at + 1, line, hint }.into())
+        }
+    }
 }
 
 const UTF8_MARK: &[u8] = b"\xef\xbb\xbf";
+const UTF16_MARKS: [&[u8]; 2] = [b"\xff\xfe", b"\xfe\xff"];
 
 const IS_DIRECTORY: &str = "is a directory";
 const NO_ENTRY: &str = "is a directory that this user may not change";
@@ -395,6 +405,13 @@ mod tests {
         assert_eq!(bytes.to_string(), "`x` is not UTF-8 text: byte 3, in line 1, is invalid");
         let hints = bytes.downcast_ref::<Unreadable>().unwrap().hints();
         assert_eq!(hints, ["name a study file"]);
+        for (bytes, at) in [(&b"\xff\xfeS\0"[..], 1), (b"\0S\0E", 1), (b"S\0E\0", 2)] {
+            let utf16 = told(&mut &*bytes).unwrap_err();
+            let wanted = format!(
+                "`x` is not UTF-8 text, but perhaps UTF-16: byte {at}, in line 1, is invalid"
+            );
+            assert_eq!(utf16.to_string(), wanted);
+        }
     }
 
     #[test]

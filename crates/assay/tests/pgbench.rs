@@ -383,3 +383,85 @@ fn statements_are_those_of_pgbench() {
     }
     bed.stop();
 }
+
+/// Statements up to a synchronisation point are one transaction, as in pgbench, whose `\syncpipeline` is newer than this
+/// one.
+#[test]
+fn pipelines_are_those_of_pgbench() {
+    const EVENTS: &str = "20";
+    let bed = Bed::start();
+    let mut control = bed.connect();
+    control.query("CREATE TABLE seen (name text, step int, n int, tx bigint)").unwrap();
+    let steps = |name: &str, sync: &str| {
+        let insert =
+            |step: u32| format!("INSERT INTO seen VALUES ('{name}', {step}, :n, txid_current());");
+        let [one, two, three, four] = [1, 2, 3, 4].map(insert);
+        format!(
+            "\\set n random(1, 9)\n\\startpipeline\n{one}\n{two}\n{sync}\n{three}\n\\endpipeline\n{four}\n"
+        )
+    };
+    for protocol in ["extended", "prepared"] {
+        let [theirs, ours] = ["theirs", "ours"].map(|it| format!("{it} {protocol}"));
+        let text = steps(&theirs, "\\endpipeline\n\\startpipeline");
+        let file = bed.script("theirs.sql", &text);
+        bed.pgbench(&["-n", "-t", EVENTS, "-M", protocol, "-f", &file]);
+        let file = bed.script("ours.sql", &steps(&ours, "\\syncpipeline"));
+        let done = bed.bench(&["--workload", &file, "--events", EVENTS, "-M", protocol]);
+        // Four statements of each event return no rows.
+        assert_eq!((&done["events"], &done["queries"]), (&20.into(), &80.into()), "{done:#}");
+    }
+    // For each program and protocol: rows, transactions, and pairs of statements that shared a transaction.
+    let found = control
+        .query(
+            "SELECT name, count(*), count(DISTINCT tx), \
+             (SELECT string_agg(DISTINCT a.step || '+' || b.step, ' ') FROM seen a JOIN seen b USING (name, tx) \
+              WHERE a.step < b.step AND a.name = s.name), min(n), max(n) \
+             FROM seen s GROUP BY name ORDER BY name",
+        )
+        .unwrap();
+    let rows: Vec<Vec<&str>> =
+        (0..4).map(|row| (1..4).map(|column| found.text(row, column).unwrap()).collect()).collect();
+    assert_eq!(rows, vec![vec!["80", "60", "1+2"]; 4], "{found:?}");
+    // A statement that fails in a pipeline ends the run with its text.
+    let file = bed.script("bad.sql", "\\startpipeline\nSELECT 1;\nSELECT 1 / 0;\n\\endpipeline\n");
+    let bench = ["bench", &bed.url, "--workload", &file, "--events", "3", "-M", "prepared"];
+    let output = bed.place.run_to_end(&bench);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && stderr.contains("division by zero"), "{stderr}");
+    drop(control);
+    bed.stop();
+}
+
+/// Each of several statements in one message gives the values of its last row.
+#[test]
+fn values_of_all_results_are_kept_as_by_pgbench() {
+    let bed = Bed::start();
+    let mut control = bed.connect();
+    control.query("CREATE TABLE seen (name text, a int, b text, c numeric, d int)").unwrap();
+    let script = |name: &str| {
+        format!(
+            "SELECT 5 AS a \\; SELECT x || 'x' AS b, x * 1.5 AS c FROM generate_series(1, 3) AS x \\aset\n\
+             \\if :c > 4\n\\set d :a * 2\n\\else\n\\set d 0\n\\endif\n\
+             INSERT INTO seen VALUES ('{name}', :a, '<' || '3x' || '>', :c, :d);\n\
+             SELECT count(*) AS a FROM generate_series(1, 7) \\gset g_\n\
+             INSERT INTO seen VALUES ('{name}', :g_a, '', 0, :a);\n"
+        )
+    };
+    let file = bed.script("theirs.sql", &script("theirs"));
+    bed.pgbench(&["-n", "-t", "3", "-M", "simple", "-f", &file]);
+    for protocol in ["simple", "extended", "prepared"] {
+        let file = bed.script("ours.sql", &script(protocol));
+        let done = bed.bench(&["--workload", &file, "--events", "3", "-M", protocol]);
+        assert_eq!(done["events"], 3, "{done:#}");
+    }
+    let sql = "SELECT name, string_agg(concat_ws(' ', a, b, c, d), ', ' ORDER BY a, b) \
+               FROM seen GROUP BY name ORDER BY name = 'theirs' DESC";
+    let found = control.query(sql).unwrap();
+    let theirs = found.text(0, 1).unwrap();
+    assert!(theirs.starts_with("5 <3x> 4.5 10, 5 <3x> 4.5 10"), "{theirs}");
+    for row in 1..4 {
+        assert_eq!(found.text(row, 1), Some(theirs), "{:?}", found.text(row, 0));
+    }
+    drop(control);
+    bed.stop();
+}

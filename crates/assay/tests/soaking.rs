@@ -72,3 +72,78 @@ fn a_longer_look_that_would_take_no_time_is_refused() {
     assert_eq!(output.status.code(), Some(2), "{stderr}");
     assert!(stderr.contains("--soak"), "{stderr}");
 }
+
+/// No shard knows which tests of the whole study changed.
+#[test]
+fn a_longer_look_on_shards_is_refused() {
+    let place = Place::new();
+    let file = place.run().join("study.toml");
+    let study = "compare = [\"mariadb@11.8\", \"mariadb@11.8+innodb_purge_threads=1\"]\n\
+                 budget = \"10m\"\nsoak = \"10m\"\n";
+    fs_err::write(&file, study).unwrap();
+    let file = file.to_str().unwrap();
+    for words in [
+        &["run", file, "--shard", "1/2"][..],
+        &["submit", file, "--slurm", "--nodes", "2", "--dry-run"],
+    ] {
+        let output = place.run_to_end(words);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        assert!(stderr.contains("`--soak` does not work with shards"), "{stderr}");
+    }
+}
+
+/// Rows that every event updates, with an index on what changes, leave dead rows behind until a vacuum removes them, and
+/// the second statement reads past them. So a server without vacuum becomes slower and slower, which a few events do
+/// not show.
+const GROWING: &str = r#"
+[table.counter]
+rows = 100
+create = "CREATE TABLE counter (id INT NOT NULL PRIMARY KEY, v INT NOT NULL)"
+after = ["CREATE INDEX counter_v ON counter (v)"]
+
+[table.counter.columns]
+id = { sequence = 1 }
+v = { uniform = [1, 1000] }
+
+[test.tally]
+let.by = { uniform = [1, 9] }
+steps = [
+  "UPDATE counter SET v = v + :by",
+  "SELECT sum(t.c) FROM generate_series(1, 300) AS g, LATERAL (SELECT count(*) + g AS c FROM counter WHERE v > g - 400) AS t",
+]
+"#;
+
+/// What short turns do not see, the longer look does.
+#[test]
+fn a_server_that_becomes_slower_in_time_is_seen() {
+    let place = Place::with("postgres@15");
+    let folder = tempfile::tempdir().unwrap();
+    let workload = folder.path().join("growing.toml");
+    fs_err::write(&workload, GROWING).unwrap();
+    let file = folder.path().join("report.json");
+    let systems = [
+        "compare",
+        "postgres@15+autovacuum=on+autovacuum_naptime=1s",
+        "postgres@15+autovacuum=off",
+        "--offline",
+    ];
+    let rest = ["--preset", "smoke", "--budget", "20m", "--blocks", "1", "--soak", "48s"];
+    let files = ["--workload", workload.to_str().unwrap(), "-o", file.to_str().unwrap()];
+    let output = place.run_to_end(&[&systems[..], &rest, &files].concat());
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{stderr}");
+    let result: Value = serde_json::from_slice(&fs_err::read(&file).unwrap()).unwrap();
+    let [base, other] = soaks(&result);
+    assert_eq!((&base["turns"], &other["turns"]), (&12.into(), &12.into()), "{result:#}");
+    let value = |key: &str| other[key]["value"].as_f64().unwrap();
+    assert!(value("decay_ratio") < 0.8 && value("ratio") < 0.8, "{result:#}");
+    let text = place.run_to_end(&["report", "latest", "--verbose"]);
+    let text = String::from_utf8_lossy(&text.stdout);
+    assert!(text.contains("decay against the base"), "{text}");
+    // Where the short turns were undisturbed, they contradict it, and that comes first.
+    if other["agrees"] == false {
+        assert!(text.starts_with("the longer look contradicts the short turns"), "{text}");
+    }
+    place.assert_nothing_left();
+}

@@ -4,7 +4,9 @@ use std::time::Instant;
 
 use assay_model::{Dialect, Engine, Tpcc};
 use assay_wire::{ConnectOptions, Connection};
-use assay_workloads::{TPCC_TABLES, TpccBatch, TpccBatches, TpccTable, tpcc_data, tpcc_procedures};
+use assay_workloads::{
+    TPCC_TABLES, TpccBatch, TpccBatches, TpccForm, TpccTable, tpcc_data, tpcc_procedures,
+};
 
 use crate::error::{Error, Result};
 use crate::fill::{LoadProgress, LoadReport};
@@ -35,7 +37,7 @@ pub(crate) fn fill_tpcc(
 ) -> Result<LoadReport> {
     let start = Instant::now();
     let TpccTables { dialect, engine, tpcc, seed } = *tables;
-    let options = for_whole_tables(options);
+    let options = ConnectOptions { may_copy: true, ..for_whole_tables(options) };
     let data = tpcc_data(tpcc);
     let mut control = connect(&options)?;
     let there = existing(&mut control, dialect, &data)?;
@@ -49,11 +51,17 @@ pub(crate) fn fill_tpcc(
     }
     let mut sent = [0_u64; TPCC_TABLES.len()];
     let (mut rows, mut bytes_sent, rows_total) = (0, 0, tpcc.rows());
+    let way = Way::choose(&mut control, dialect, is_ours)?;
     let load = |connection: &mut Connection, part, reports: &Reports<_>| {
-        load_part(connection, TpccBatches::new(seed, part - 1), reports)
+        load_part(
+            connection,
+            (dialect, way.form),
+            TpccBatches::new(way.form, seed, part - 1),
+            reports,
+        )
     };
     let parts = TpccBatches::parts(tpcc.warehouses);
-    share_tables(
+    let loaded = share_tables(
         parts,
         |client| connect_client(&options, client),
         load,
@@ -65,7 +73,9 @@ pub(crate) fn fill_tpcc(
             bytes_sent += done.bytes;
             progress(LoadProgress { rows, rows_total: rows_total.max(rows) });
         },
-    )?;
+    );
+    way.end(&mut control)?;
+    loaded?;
     create_indexes(&options)?;
     if tpcc.procedures {
         for procedure in tpcc_procedures(dialect) {
@@ -88,20 +98,82 @@ fn connect_client(options: &ConnectOptions, client: u32) -> Result<Connection> {
     Connection::connect(options).map_err(|source| Error::Connect { client, source })
 }
 
+/// The switch of MySQL and MariaDB without which they take no rows to copy.
+const LOCAL: &str = "local_infile";
+
+/// How a server takes many rows. Copying saves it the parsing of statements.
+struct Way {
+    form: TpccForm,
+    /// Whether the switch was turned on for the load.
+    is_switched: bool,
+}
+
+impl Way {
+    /// Copies rows if the server allows it. One of ours is made to.
+    fn choose(control: &mut Connection, dialect: Dialect, is_ours: bool) -> Result<Self> {
+        if dialect == Dialect::Postgres {
+            return Ok(Self { form: TpccForm::Copy, is_switched: false });
+        }
+        let sql = format!("SELECT @@GLOBAL.{LOCAL}");
+        let found = control.query(&sql).map_err(|cause| Error::query(sql.as_bytes(), cause))?;
+        let is_on = found.text(0, 0).is_some_and(|it| it != "0");
+        let is_switched = !is_on && is_ours && run(control, &switch(true)).is_ok();
+        let form = if is_on || is_switched { TpccForm::Copy } else { TpccForm::Insert };
+        Ok(Self { form, is_switched })
+    }
+
+    /// Leaves the server as it was.
+    fn end(&self, control: &mut Connection) -> Result<()> {
+        if self.is_switched { run(control, &switch(false)) } else { Ok(()) }
+    }
+}
+
+fn switch(is_on: bool) -> String {
+    format!("SET GLOBAL {LOCAL} = {}", u32::from(is_on))
+}
+
+/// The statement that copies rows into a table.
+fn copy_into(dialect: Dialect, table: &str) -> String {
+    match dialect {
+        Dialect::MySql => format!("LOAD DATA LOCAL INFILE 'rows' INTO TABLE {table}"),
+        Dialect::Postgres => format!("COPY {table} FROM STDIN"),
+    }
+}
+
 /// Loads a part, and reports after each statement.
 fn load_part(
     connection: &mut Connection,
+    way: (Dialect, TpccForm),
     mut batches: TpccBatches,
     reports: &Reports<Sent>,
 ) -> Result<()> {
-    let mut statement = Vec::new();
-    while let Some(batch) = batches.next_into(&mut statement) {
+    let mut text = Vec::new();
+    while let Some(batch) = batches.next_into(&mut text) {
         let before = connection.bytes_sent();
-        let done = connection.execute_text(&statement);
-        done.map_err(|cause| Error::query(&statement, cause))?;
+        send(connection, way, batch, &text)?;
         reports.send(Sent { batch, bytes: connection.bytes_sent() - before })?;
     }
     Ok(())
+}
+
+fn send(
+    connection: &mut Connection,
+    (dialect, form): (Dialect, TpccForm),
+    batch: TpccBatch,
+    text: &[u8],
+) -> Result<()> {
+    match form {
+        TpccForm::Insert => {
+            let done = connection.execute_text(text);
+            done.map(drop).map_err(|cause| Error::query(text, cause))
+        }
+        TpccForm::Copy => {
+            let table = TPCC_TABLES.get(batch.table).map_or("", |table| table.name);
+            let sql = copy_into(dialect, table);
+            let done = connection.copy_in(&sql, text);
+            done.map(drop).map_err(|cause| Error::query(sql.as_bytes(), cause))
+        }
+    }
 }
 
 /// Creates the secondary indexes at the same time.

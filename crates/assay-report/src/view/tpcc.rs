@@ -7,24 +7,33 @@ use super::shaded::{Shade, ShadedCell, ShadedRow, ShadedTable};
 use super::study::JudgedStudy;
 use crate::number::{NONE, figure, thousands};
 
-/// A column: its heading, its figure, and how a figure is written.
-type Written = (&'static str, &'static str, fn(f64) -> String);
+/// The rates: their headings and figures.
+const RATES: [(&str, &str); 2] = [("NOPM", "nopm"), ("TPM", "tpm")];
 
-const COLUMNS: [Written; 7] = [
-    ("NOPM", "nopm", thousands),
-    ("TPM", "tpm", thousands),
-    ("new order ms", "new_order_us", ms),
-    ("payment ms", "payment_us", ms),
-    ("order status ms", "order_status_us", ms),
-    ("delivery ms", "delivery_us", ms),
-    ("stock level ms", "stock_level_us", ms),
+/// The response times: their headings, and the figures of the mean and of the 95th percentile.
+const TIMES: [(&str, &str, &str); 5] = [
+    ("new order ms", "new_order_us", "new_order_p95_us"),
+    ("payment ms", "payment_us", "payment_p95_us"),
+    ("order status ms", "order_status_us", "order_status_p95_us"),
+    ("delivery ms", "delivery_us", "delivery_p95_us"),
+    ("stock level ms", "stock_level_us", "stock_level_p95_us"),
 ];
 
 const NOTE: &str = "NOPM: new orders committed per minute; TPM: transactions committed or rolled back per minute; ms: \
-                    mean response time, retries included. These are no TPC results";
+                    mean response time, retries included, and its 95th percentile in brackets. These are no TPC \
+                    results";
 
 fn ms(us: f64) -> String {
     figure(Some(us / 1000.0))
+}
+
+/// A response time and its 95th percentile. A ledger of an older assay has only the first.
+fn times(mean_us: Option<f64>, p95_us: Option<f64>) -> String {
+    match (mean_us, p95_us) {
+        (None, _) => NONE.to_owned(),
+        (Some(mean), None) => ms(mean),
+        (Some(mean), Some(p95)) => format!("{} ({})", ms(mean), ms(p95)),
+    }
 }
 
 /// The table; `None` for other studies, and where nothing was timed.
@@ -40,18 +49,20 @@ pub(super) fn table(study: &JudgedStudy) -> Option<ShadedTable> {
             }
             false => label.to_owned(),
         };
-        let cells = COLUMNS.map(|(_, key, written)| ShadedCell {
-            text: per_op.get(key).map_or_else(|| NONE.to_owned(), written),
-            shade: Shade::None,
-        });
-        Some(ShadedRow { name, cells: cells.into() })
+        let rate =
+            |(_, key): &(_, &str)| per_op.get(key).map_or_else(|| NONE.to_owned(), thousands);
+        let time = |(_, mean, p95): &(_, &str, &str)| times(per_op.get(mean), per_op.get(p95));
+        let texts = RATES.iter().map(rate).chain(TIMES.iter().map(time));
+        let cells = texts.map(|text| ShadedCell { text, shade: Shade::None });
+        Some(ShadedRow { name, cells: cells.collect() })
     });
     let rows: Vec<ShadedRow> = rows.collect();
+    let headings = RATES.iter().map(|it| it.0).chain(TIMES.iter().map(|it| it.0));
     (!rows.is_empty()).then(|| ShadedTable {
         title: "transactions".to_owned(),
         note: NOTE.to_owned(),
         corner: "system",
-        columns: COLUMNS.iter().map(|(heading, ..)| (*heading).to_owned()).collect(),
+        columns: headings.map(str::to_owned).collect(),
         rows,
     })
 }

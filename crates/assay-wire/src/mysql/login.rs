@@ -62,12 +62,12 @@ impl<'a> Login<'a> {
         Ok((login, greeting, answer))
     }
 
-    /// The capabilities to ask for: the same for every server, except for the default database.
+    /// The capabilities to ask for: the same for every server, except for the default database and for rows to copy.
     pub fn capabilities(&self) -> CapabilityFlags {
-        match self.options.database {
-            Some(_) => CAPABILITIES | CapabilityFlags::CLIENT_CONNECT_WITH_DB,
-            None => CAPABILITIES,
-        }
+        let mut all = CAPABILITIES;
+        all.set(CapabilityFlags::CLIENT_CONNECT_WITH_DB, self.options.database.is_some());
+        all.set(CapabilityFlags::CLIENT_LOCAL_FILES, self.options.may_copy);
+        all
     }
 
     /// The login method in use.

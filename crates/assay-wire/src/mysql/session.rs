@@ -144,6 +144,42 @@ impl Session {
         channel.walk(Walker::new(packets(1 + sql.len())))
     }
 
+    /// Runs a statement that asks for a file of the client, and sends these rows, whatever file it names.
+    pub(crate) fn copy_in(
+        &mut self,
+        channel: &mut Channel,
+        sql: &str,
+        rows: &[u8],
+    ) -> Result<Reply, Error> {
+        if rows.len() >= MAX_PAYLOAD {
+            return Err(Error::Usage("rows of 16 MiB or more to copy at once"));
+        }
+        channel.begin_kept_reply(ReadBudget::reply())?;
+        self.command(channel, Command::Query, sql.as_bytes())?;
+        if self.read(channel)?.first() != Some(&0xfb) {
+            return self.copied(channel).and(Err(Error::Protocol("a reply that asks for no rows")));
+        }
+        self.outbox.clear();
+        frame(rows, self.sequence, &mut self.outbox);
+        // An empty packet is the end.
+        self.outbox.extend_from_slice(&header(0, self.sequence.wrapping_add(1)));
+        self.flush(channel, 2)?;
+        self.read(channel)?;
+        self.copied(channel)
+    }
+
+    /// What the last packet of a reply says of a copy.
+    fn copied(&self, channel: &mut Channel) -> Result<Reply, Error> {
+        let head = parse_head(&self.packet);
+        if matches!(head, Ok(Head::Done(_)) | Err(Error::Server { .. })) {
+            channel.end_reply();
+        }
+        match head? {
+            Head::Done(done) => Ok(Reply { affected: done.affected, ..Reply::default() }),
+            Head::Columns(_) => Err(Error::Protocol("rows in the reply to a copy")),
+        }
+    }
+
     pub(crate) fn query(&mut self, channel: &mut Channel, sql: &str) -> Result<ResultSet, Error> {
         channel.begin_kept_reply(ReadBudget::reply())?;
         self.command(channel, Command::Query, sql.as_bytes())?;

@@ -41,6 +41,8 @@ pub mod kind {
     pub const PARAMETERS: u8 = b't';
     /// A statement returns no rows.
     pub const NO_COLUMNS: u8 = b'n';
+    /// The server waits for rows to copy.
+    pub const COPY_IN: u8 = b'G';
     /// A message for the user.
     pub const NOTICE: u8 = b'N';
     /// Another session has notified this one.

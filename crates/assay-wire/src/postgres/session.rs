@@ -7,7 +7,7 @@ use super::codec::{
 use super::execute::{Format, SYNC, Statement, prepare};
 use super::login::Login;
 use super::probe::is_mysql;
-use super::walk::{PipelineMessages, PipelineWalker, Walker};
+use super::walk::{CopyMessages, CopyWalker, PipelineMessages, PipelineWalker, Walker};
 use crate::budget::ReadBudget;
 use crate::channel::Channel;
 use crate::error::Error;
@@ -183,6 +183,22 @@ impl Session {
         channel.begin_reply()?;
         channel.send_buffer(&mut self.outbox)?;
         channel.walk(Walker::new())
+    }
+
+    /// Runs a statement that copies rows, and sends them at once: a server that refuses the statement or a row ignores
+    /// the rest.
+    pub(crate) fn copy_in(
+        &mut self,
+        channel: &mut Channel,
+        sql: &str,
+        rows: &[u8],
+    ) -> Result<Reply, Error> {
+        put_query(sql.as_bytes(), &mut self.outbox)?;
+        put_message(b'd', &mut self.outbox, |out| out.extend_from_slice(rows))?;
+        put_message(b'c', &mut self.outbox, |_| ())?;
+        channel.begin_reply()?;
+        channel.send_buffer(&mut self.outbox)?;
+        channel.walk(CopyWalker::with_grammar(CopyMessages))
     }
 
     pub(crate) fn query(&mut self, channel: &mut Channel, sql: &str) -> Result<ResultSet, Error> {

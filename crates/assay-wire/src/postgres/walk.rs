@@ -102,6 +102,24 @@ impl Grammar for PipelineMessages<'_> {
     }
 }
 
+/// Walks over the reply to a statement that copies rows from the client.
+pub(crate) type CopyWalker = crate::walk::Walker<CopyMessages>;
+
+/// The messages of a reply that may say first that the server is ready for rows.
+#[derive(Debug)]
+pub(crate) struct CopyMessages;
+
+impl Grammar for CopyMessages {
+    fn message(&mut self, bytes: &[u8], progress: &mut Progress) -> Result<Option<usize>, Error> {
+        match bytes.split_first_chunk::<HEADER>() {
+            Some((header @ [kind::COPY_IN, ..], _)) => {
+                parse_header(*header).map(|(_, length)| Some(HEADER + length))
+            }
+            _ => Messages.message(bytes, progress),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -155,6 +173,16 @@ mod tests {
             let changed = Reply { result_set: false, rows: 0, affected: 3 };
             assert_eq!(replies, [Reply { result_set: true, rows: 1, affected: 0 }, changed]);
         }
+    }
+
+    #[test]
+    fn only_a_copy_may_be_ready_for_rows() {
+        let bytes = [b"G\0\0\0\x09\0\0\x01\0\0", &b"C\0\0\0\x0bCOPY 7\0"[..], READY].concat();
+        let mut walker = CopyWalker::with_grammar(CopyMessages);
+        assert_eq!(walker.advance(&bytes).unwrap(), bytes.len());
+        let copied = Reply { result_set: false, rows: 0, affected: 7 };
+        assert_eq!(walker.outcome().unwrap().unwrap(), copied);
+        assert!(Walker::new().advance(&bytes).is_err());
     }
 
     #[test]

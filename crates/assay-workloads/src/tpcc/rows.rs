@@ -1,13 +1,11 @@
-//! The rows of the tables after the load (clause 4.3.3.1), as statements that insert them.
+//! The rows of the tables after the load (clause 4.3.3.1), as statements that insert them or as data to copy.
 
 use std::collections::VecDeque;
 use std::ops::RangeInclusive;
 
-use super::draw::{
-    Constants, between, happens, push_data, push_digits, push_fixed, push_last_name, push_text,
-};
+use super::draw::{Constants, between, happens, push_data, push_digits, push_last_name, push_text};
+use super::row::{Row, TpccForm};
 use super::sizes::{CUSTOMERS, DISTRICTS, FIRST_NEW, ITEMS, ORDERS};
-use crate::decimal::push_decimal;
 use crate::random::{Stream, mix, mix_word};
 
 /// A statement gets no further row once it is this long, bytes, or has so many rows.
@@ -15,7 +13,7 @@ const STATEMENT_BYTES: usize = 256 * 1024;
 const STATEMENT_ROWS: u32 = 5000;
 
 /// When everything that the load makes happened: the same for all systems.
-const LOADED: &str = "'2026-01-01 00:00:00'";
+const LOADED: &str = "2026-01-01 00:00:00";
 
 /// Parts into which the items, and the stock of a warehouse, are divided, so that several connections can load them.
 const PARTS: u32 = 4;
@@ -88,6 +86,7 @@ impl Rows {
 /// The statements that load a part of the tables, in order: a pure function of seed, number of warehouses and part.
 #[derive(Debug)]
 pub struct TpccBatches {
+    form: TpccForm,
     key: u64,
     constants: Constants,
     segments: VecDeque<Segment>,
@@ -104,7 +103,7 @@ impl TpccBatches {
 
     /// The statements of a part, from 0.
     #[must_use]
-    pub fn new(seed: u64, part: u32) -> Self {
+    pub fn new(form: TpccForm, seed: u64, part: u32) -> Self {
         let all = |rows, warehouse, district, ids| Segment { rows, warehouse, district, ids };
         let quarter = |number: u32| {
             let length = ITEMS / PARTS;
@@ -135,13 +134,13 @@ impl TpccBatches {
             }
         }
         let key = mix_word(seed, "tpcc rows");
-        Self { key, constants: Constants::of(seed), segments, customers: Vec::new() }
+        Self { form, key, constants: Constants::of(seed), segments, customers: Vec::new() }
     }
 
     /// The first rows of every table, as statements have them.
     #[must_use]
     pub(crate) fn examples(count: u32) -> Vec<u8> {
-        let mut batches = Self::new(1, 0);
+        let mut batches = Self::new(TpccForm::Insert, 1, 0);
         batches.customers = batches.shuffled(1, 1);
         let mut text = Vec::new();
         for rows in Rows::ALL {
@@ -152,7 +151,7 @@ impl TpccBatches {
         text
     }
 
-    /// Replaces `statement` with the next one; `None` at the end.
+    /// Replaces `statement` with the next one, or with the next lines to copy; `None` at the end.
     pub fn next_into(&mut self, statement: &mut Vec<u8>) -> Option<TpccBatch> {
         statement.clear();
         let segment = self.segments.pop_front()?;
@@ -160,15 +159,19 @@ impl TpccBatches {
         if kind == Rows::Orders && *ids.start() == 1 {
             self.customers = self.shuffled(warehouse, district);
         }
-        statement.extend_from_slice(kind.head().as_bytes());
+        if self.form == TpccForm::Insert {
+            statement.extend_from_slice(kind.head().as_bytes());
+        }
         let mut rows = 0;
         let mut next = *ids.start();
         while next <= *ids.end() && statement.len() < STATEMENT_BYTES && rows < STATEMENT_ROWS {
             rows += self.push(kind, (warehouse, district, next), statement);
             next += 1;
         }
-        // After the last row there is a comma.
-        statement.pop();
+        if self.form == TpccForm::Insert {
+            // After the last row there is a comma.
+            statement.pop();
+        }
         if next <= *ids.end() {
             self.segments.push_front(Segment { ids: next..=*ids.end(), ..segment });
         }
@@ -195,10 +198,10 @@ impl TpccBatches {
         between(&mut self.stream("lines", of), 5, 15)
     }
 
-    /// Appends the rows with an id, each with a comma, and returns their number.
+    /// Appends the rows with an id, each with what separates it from the next one, and returns their number.
     fn push(&self, kind: Rows, of: (u32, u32, u32), out: &mut Vec<u8>) -> u32 {
         let (warehouse, district, id) = of;
-        let mut row = Row { out };
+        let mut row = Row::new(self.form, out);
         match kind {
             Rows::Items => self.item(id, &mut row),
             Rows::Warehouse => self.warehouse(warehouse, &mut row),
@@ -272,13 +275,13 @@ impl TpccBatches {
         row.begin();
         row.numbers(&[id, district, warehouse]);
         row.text(|out| push_text(&mut stream, 8, 16, out));
-        row.text(|out| out.extend_from_slice(b"OE"));
+        row.word("OE");
         row.text(|out| push_last_name(name, out));
         row.address(&mut stream);
         row.text(|out| push_digits(&mut stream, 16, out));
-        row.plain(LOADED);
+        row.word(LOADED);
         let is_bad = happens(&mut stream, 10);
-        row.plain(if is_bad { "'BC'" } else { "'GC'" });
+        row.word(if is_bad { "BC" } else { "GC" });
         row.plain("50000.00");
         row.fixed(between(&mut stream, 0, 5000), 4);
         row.plain("-10.00");
@@ -293,7 +296,7 @@ impl TpccBatches {
         let mut stream = self.stream("history", of);
         row.begin();
         row.numbers(&[id, district, warehouse, district, warehouse]);
-        row.plain(LOADED);
+        row.word(LOADED);
         row.plain("10.00");
         row.text(|out| push_text(&mut stream, 12, 24, out));
         row.end();
@@ -305,9 +308,9 @@ impl TpccBatches {
         let customer = self.customers.get(id as usize - 1).copied().unwrap_or(id);
         row.begin();
         row.numbers(&[id, district, warehouse, customer]);
-        row.plain(LOADED);
+        row.word(LOADED);
         match id {
-            FIRST_NEW.. => row.plain("NULL"),
+            FIRST_NEW.. => row.null(),
             _ => row.numbers(&[between(&mut stream, 1, 10) as u32]),
         }
         row.numbers(&[self.lines(of) as u32, 1]);
@@ -322,7 +325,10 @@ impl TpccBatches {
             let item = between(&mut stream, 1, ITEMS.into()) as u32;
             row.begin();
             row.numbers(&[id, district, warehouse, number, item, warehouse]);
-            row.plain(if id < FIRST_NEW { LOADED } else { "NULL" });
+            match id {
+                FIRST_NEW.. => row.null(),
+                _ => row.word(LOADED),
+            }
             row.numbers(&[5]);
             match id {
                 FIRST_NEW.. => row.fixed(between(&mut stream, 1, 999_999), 2),
@@ -335,59 +341,6 @@ impl TpccBatches {
     }
 }
 
-/// The text of a row: `(value,value),`.
-struct Row<'a> {
-    out: &'a mut Vec<u8>,
-}
-
-impl Row<'_> {
-    fn begin(&mut self) {
-        self.out.push(b'(');
-    }
-
-    fn end(&mut self) {
-        // There is a comma after each value.
-        self.out.pop();
-        self.out.extend_from_slice(b"),");
-    }
-
-    fn plain(&mut self, value: &str) {
-        self.out.extend_from_slice(value.as_bytes());
-        self.out.push(b',');
-    }
-
-    fn numbers(&mut self, values: &[u32]) {
-        for value in values {
-            push_decimal(self.out, u64::from(*value));
-            self.out.push(b',');
-        }
-    }
-
-    fn fixed(&mut self, value: u64, decimals: u32) {
-        push_fixed(value, decimals, self.out);
-        self.out.push(b',');
-    }
-
-    /// A text of letters, digits and blanks.
-    fn text(&mut self, push: impl FnOnce(&mut Vec<u8>)) {
-        self.out.push(b'\'');
-        push(self.out);
-        self.out.extend_from_slice(b"',");
-    }
-
-    /// Streets, city, state and zip code (clause 4.3.2.7).
-    fn address(&mut self, stream: &mut Stream) {
-        for _ in 0..3 {
-            self.text(|out| push_text(stream, 10, 20, out));
-        }
-        self.text(|out| push_text(stream, 2, 2, out));
-        self.text(|out| {
-            push_digits(stream, 4, out);
-            out.extend_from_slice(b"11111");
-        });
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::TPCC_TABLES;
@@ -397,7 +350,7 @@ mod tests {
         let mut rows = vec![0; TPCC_TABLES.len()];
         let mut firsts = vec![String::new(); TPCC_TABLES.len()];
         for part in 0..TpccBatches::parts(warehouses) {
-            let mut batches = TpccBatches::new(3, part);
+            let mut batches = TpccBatches::new(TpccForm::Insert, 3, part);
             let mut statement = Vec::new();
             while let Some(batch) = batches.next_into(&mut statement) {
                 let text = std::str::from_utf8(&statement).unwrap();
@@ -430,9 +383,45 @@ mod tests {
         assert_eq!(loaded(2).1, firsts);
     }
 
+    /// The rows of some parts in a form, as lists of values.
+    fn values(form: TpccForm) -> Vec<(usize, Vec<String>)> {
+        let mut all = Vec::new();
+        let (row_end, value_end) = match form {
+            TpccForm::Insert => ("),(", ','),
+            TpccForm::Copy => ("\n", '\t'),
+        };
+        for part in [0, PARTS, PARTS + 1, PARTS + 1 + PARTS] {
+            let mut batches = TpccBatches::new(form, 3, part);
+            let mut text = Vec::new();
+            while let Some(batch) = batches.next_into(&mut text) {
+                let text = std::str::from_utf8(&text).unwrap();
+                let text = match form {
+                    TpccForm::Insert => text.split_once(" VALUES (").unwrap().1.strip_suffix(')'),
+                    TpccForm::Copy => text.strip_suffix('\n'),
+                };
+                let rows: Vec<&str> = text.unwrap().split(row_end).collect();
+                assert_eq!(rows.len() as u32, batch.rows);
+                all.extend(rows.iter().map(|row| {
+                    let values = row.split(value_end).map(|it| it.trim_matches('\''));
+                    let values = values.map(|it| if it == "\\N" { "NULL" } else { it }.to_owned());
+                    (batch.table, values.collect())
+                }));
+            }
+        }
+        all
+    }
+
+    /// Statements and copied lines are cut at different rows, but have the same ones.
+    #[test]
+    fn both_forms_have_the_same_rows() {
+        let rows = values(TpccForm::Copy);
+        assert!(rows == values(TpccForm::Insert) && rows.len() > 80_000);
+        assert!(rows.iter().flat_map(|row| &row.1).all(|it| !it.contains(['\\', '\'', '\n'])));
+    }
+
     #[test]
     fn each_customer_has_one_order() {
-        let batches = TpccBatches::new(5, 0);
+        let batches = TpccBatches::new(TpccForm::Insert, 5, 0);
         let mut all = batches.shuffled(1, 2);
         assert_ne!(all, batches.shuffled(1, 3));
         all.sort_unstable();

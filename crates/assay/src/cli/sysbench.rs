@@ -30,6 +30,11 @@ const MORE: &str = "`--more 5m` measures a study for five more minutes";
 const ENGINE: &str = "`assay load` has `--engine`; in a study, the engine is part of a system, such as \
                       `mariadb@10.11/rocksdb`";
 
+/// Advice for a rate of events.
+const RATE: &str = "a comparison has no rate, because its verdicts are about throughput, and at a rate that all systems \
+                    keep, this is the same for all; `assay bench URL --rate 500` measures response times at a rate, \
+                    on one server at a time";
+
 /// Advice for sysbench's histogram.
 const HISTOGRAM: &str = "the summary has the average, the 95th and 99th percentile and the maximum of the response \
                          time; `--percentile` chooses the one in the lines of `--report-interval`";
@@ -42,6 +47,9 @@ const COMMANDS: &str = "`assay load URL` creates and fills the tables, and `assa
 pub(crate) fn option_hint(option: &str, usage: &str) -> Option<&'static str> {
     let is_of = |command: &str| usage.contains(command);
     let Some(name) = option.strip_prefix("--").and_then(|it| it.split('=').next()) else {
+        if option == "-R" {
+            return Some(RATE);
+        }
         if matches!(option, "on" | "off") {
             return Some("an option gets this value with `=`, as in `--auto-inc=off`");
         }
@@ -57,6 +65,7 @@ pub(crate) fn option_hint(option: &str, usage: &str) -> Option<&'static str> {
         "budget" if is_of("assay resume") => MORE,
         "mysql-storage-engine" => ENGINE,
         "histogram" => HISTOGRAM,
+        "rate" => RATE,
         "events" | "max-requests" | "duration" | "max-time" | "tim" | "time" => TIME,
         "host" | "user" | "password" | "db-driver" => SERVER,
         "all" if is_of("assay server stop") => ALL,
@@ -106,6 +115,7 @@ mod tests {
         assert_eq!(compare("--events"), Some(TIME));
         assert_eq!(compare("--events-of"), None);
         assert_eq!(compare("--all"), None);
+        assert_eq!([compare("--rate"), compare("--rate=5"), compare("-R")], [Some(RATE); 3]);
         assert_eq!(option_hint("--all", "Usage: assay server stop <NAME>..."), Some(ALL));
         assert_eq!(subcommand_hint("ls"), Some(LISTS));
         assert_eq!(subcommand_hint("status"), Some(SERVERS));

@@ -9,11 +9,12 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use assay_ledger::{Ledger, ShardStudy};
-use assay_model::ShardRun;
+use assay_model::{ShardRun, Study};
 use assay_plan::{Part, Plan, Request};
 
+use crate::advice::Advised;
 use crate::cli::ShardNumber;
 use crate::scheduled;
 use crate::study::{self, NoResume, OtherMachine, Stopped};
@@ -50,8 +51,21 @@ fn name(plan: &Plan, of: u32) -> Result<String> {
     Ok(format!("{NAME}{}", digest.get(..DIGEST).unwrap_or(&digest)))
 }
 
+/// Refuses what needs the results of the whole study, which no shard has.
+fn refuse_longer_look(study: &Study) -> Result<()> {
+    if assay_plan::request_of(study).is_none_or(|request| request.soak_s.is_none()) {
+        return Ok(());
+    }
+    bail!(Advised::new(
+        "`--soak` does not work with shards: which tests changed is known once all shards are collected",
+        "leave `soak` out, and then look at a test that changed with `assay compare ... --tests TEST --soak 15m` on \
+         one machine"
+    ))
+}
+
 /// The part of a plan that this machine is to measure.
 pub(crate) fn narrowed(plan: Plan, shard: ShardNumber) -> Result<Plan> {
+    refuse_longer_look(&plan.study)?;
     let ShardNumber { number, of } = shard;
     let study = name(&plan, of)?;
     let systems = plan.systems.len();

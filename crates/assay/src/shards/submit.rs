@@ -10,7 +10,7 @@ use assay_model::{Counting, Origin, Prefix, counted, thousands};
 use assay_plan::{NamedFile, Plan, Request, SystemRequest, parse_system, shell_quoted};
 
 use super::job::{self, Cache, Job, SCRIPT, SERVERS, STUDY_FILE};
-use super::name;
+use super::{name, refuse_longer_look};
 use crate::advice::Advised;
 use crate::cli::Submit;
 use crate::compare::{read_study, resolved};
@@ -38,6 +38,7 @@ pub(crate) fn submit(args: &Submit, cache_dir: Option<&Path>) -> Result<Exit> {
             "name a version, and each node starts a server of its own"
         ));
     }
+    refuse_longer_look(&plan.study)?;
     let shards = shards(args, &plan)?;
     let study = name(&plan, shards)?;
     let dir = match &args.dir {

@@ -6,6 +6,7 @@ use assay_plan::{Needs, Outlook};
 use assay_study::forecast;
 
 use super::recorder::Recorder;
+use super::soaking::SUSPECTS;
 
 /// Writes the outlook of a study for the user. The outlook is shown twice, before and after the data are loaded. Only
 /// the first one suggests another length, because the second suggestion would differ.
@@ -51,8 +52,8 @@ impl OutlookText {
 pub(super) fn of_longer_looks(study: &Study, systems: usize) -> Option<String> {
     let length_s = assay_plan::request_of(study)?.soak_s?;
     Some(format!(
-        "after the study, each test that changed is looked at for longer: {} on each of {systems} systems, {} in all; \
-         this is no part of the budget",
+        "after the study, each test that changed, or up to {SUSPECTS} if none did, is looked at for longer: {} on each \
+         of {systems} systems, {} in all; this is no part of the budget",
         duration_text(length_s),
         duration_text(length_s * systems as f64),
     ))

@@ -14,8 +14,12 @@ use super::profiling::{is_of_ledger, told};
 use crate::clock::now_ms;
 use crate::systems::Clients;
 
-/// Tests that are looked at if all are undecided.
-const SUSPECTS: usize = 3;
+/// Tests that are looked at if none changed: short turns do not see what takes minutes to begin.
+pub(super) const SUSPECTS: usize = 3;
+
+/// Verdicts of tests that changed, and of those that did not or may have.
+const CHANGED: [Verdict; 3] = [Verdict::Faster, Verdict::Slower, Verdict::Uneven];
+const UNCHANGED: [Verdict; 2] = [Verdict::Undecided, Verdict::Same];
 
 /// Why a test whose rows run out cannot go on for any time.
 const USED_UP: &str = "its events use up the rows that they change";
@@ -45,7 +49,9 @@ impl StudyExecutor<'_, '_> {
         self.recorder.forget_not_soaked()?;
         let (cells, are_suspects) = self.cells_to_soak();
         if cells.is_empty() {
-            self.env.progress.note("no test changed, so none is looked at for longer");
+            self.env
+                .progress
+                .note("no test was measured on two systems, so none is looked at for longer");
             return Ok(());
         }
         let mut phases: BTreeMap<Phase, Vec<Unseen>> = BTreeMap::new();
@@ -67,7 +73,7 @@ impl StudyExecutor<'_, '_> {
         if count == 0 {
             return Ok(());
         }
-        let which = if are_suspects { ", though no change is decided" } else { "" };
+        let which = if are_suspects { ", though none is known to have changed" } else { "" };
         let time = duration_text(left_s.ceil());
         let tests = counted(count, "test");
         self.env.progress.note(&format!("a longer look at {tests}{which}: about {time}"));
@@ -96,14 +102,14 @@ impl StudyExecutor<'_, '_> {
         self.note(None, EventKind::NotSoaked { test: cell.test.name.clone(), why })
     }
 
-    /// The cells in which a system is faster or slower; if all are undecided, those that may be it most, and `true`.
+    /// The cells in which a system is faster or slower; if there are none, those that may be it most, and `true`.
     fn cells_to_soak(&self) -> (Vec<PlannedCell>, bool) {
         let record = self.recorder.record();
         let judged = assay_verdict::judge(record).cells;
         let wanted = wanted(&judged, |system| {
             record.systems.get(system).is_some_and(|it| it.is_base || it.is_twin)
         });
-        let are_suspects = wanted.iter().all(|it| it.verdict == Verdict::Undecided);
+        let are_suspects = wanted.iter().all(|it| UNCHANGED.contains(&it.verdict));
         let is_wanted = |cell: &&PlannedCell| wanted.iter().any(|it| it.cell == cell.id);
         (record.study.cells.iter().filter(is_wanted).cloned().collect(), are_suspects)
     }
@@ -192,20 +198,18 @@ impl StudyExecutor<'_, '_> {
 /// The judged cells to look at for longer. `is_left_out` says which systems are not compared.
 fn wanted(judged: &[CellJudgement], is_left_out: impl Fn(usize) -> bool) -> Vec<&CellJudgement> {
     let compared = judged.iter().filter(|it| !is_left_out(it.system));
-    let is_of = |it: &&CellJudgement, verdicts: &[Verdict]| verdicts.contains(&it.verdict);
-    let changed: Vec<&CellJudgement> = compared
-        .clone()
-        .filter(|it| is_of(it, &[Verdict::Faster, Verdict::Slower, Verdict::Uneven]))
-        .collect();
-    let is_open = compared.clone().all(|it| is_of(&it, &[Verdict::Undecided]));
-    if !changed.is_empty() || !is_open {
+    let of = |verdicts: &'static [Verdict]| {
+        compared.clone().filter(move |it| verdicts.contains(&it.verdict))
+    };
+    let changed: Vec<&CellJudgement> = of(&CHANGED).collect();
+    if !changed.is_empty() {
         return changed;
     }
     let suspicion = |it: &CellJudgement| {
         let change = it.rqps.map_or(0.0, |rqps| rqps.value.ln().abs());
         (it.beyond_threshold.unwrap_or(0.0), change)
     };
-    let mut suspects: Vec<&CellJudgement> = compared.filter(|it| it.rqps.is_some()).collect();
+    let mut suspects: Vec<&CellJudgement> = of(&UNCHANGED).filter(|it| it.rqps.is_some()).collect();
     suspects.sort_by(|one, other| {
         let ((a, b), (c, d)) = (suspicion(other), suspicion(one));
         a.total_cmp(&c).then(b.total_cmp(&d))

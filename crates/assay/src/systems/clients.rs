@@ -9,8 +9,8 @@ use assay_load::{
     Work,
 };
 use assay_model::{
-    CellId, PlannedCell, STATEMENT, Slice, SliceOutcome, SoakTurn, Study, System, Test, TpccKind,
-    Turn, Unit, WorkCounters, counted,
+    CellId, PlannedCell, RESPONSE_CLASSES, STATEMENT, Slice, SliceOutcome, SoakTurn, Study, System,
+    Test, TpccKind, Turn, Unit, WorkCounters, counted,
 };
 use assay_probe::{DeviceCounters, Probe, ProbeConfig, Snapshot, Usage, WatchedServer};
 use assay_servers::Status;
@@ -215,14 +215,23 @@ fn turn_of(work: &TurnWork, unit: Unit) -> Turn {
     }
 }
 
-/// The counters of the kinds of a test's events: how many ended in the measured parts, and the time that they took.
+/// The counters of the kinds of a test's events: how many ended in the measured parts, the time that they took, and how
+/// many of them took how long.
 fn kind_counters(test: Test, kinds: &[KindWork]) -> Vec<(String, u64)> {
     let all = test.tpcc().map(|_| TpccKind::ALL).into_iter().flatten();
     let counters = all.flat_map(|kind| {
         let name = kind.counter();
         let found = kinds.iter().find(|it| it.name == name);
         let (events, ns) = found.map_or((0, 0), |it| (it.events, it.ns_sum));
+        let is_timed = TpccKind::TIMED.contains(&kind);
+        let classes = if is_timed { 0..RESPONSE_CLASSES } else { 0..0 };
+        let of_class = move |class: usize| {
+            let count = found.and_then(|it| it.classes.get(class)).copied();
+            (kind.response_counter(class), count.unwrap_or_default())
+        };
         [(name.to_owned(), events), (format!("{name}_ns"), ns)]
+            .into_iter()
+            .chain(classes.map(of_class))
     });
     counters.collect()
 }
