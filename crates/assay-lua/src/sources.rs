@@ -1,6 +1,6 @@
 //! The files of a script: itself, and the modules that it reads.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
@@ -32,7 +32,12 @@ pub(crate) struct Sources {
     /// The files with which a study was planned; `None` to learn them.
     known: Option<Vec<LuaFile>>,
     read: RefCell<Vec<LuaFile>>,
+    /// Whether a text has a word for reading rows.
+    reads_rows: Cell<bool>,
 }
+
+/// Words by which scripts read more of a result than the number of its rows.
+const WORDS_FOR_ROWS: [&[u8]; 4] = [b"fetch_row", b"nfields", b"next_result", b"more_results"];
 
 /// A file that was read.
 pub(crate) struct Source {
@@ -44,7 +49,21 @@ impl Sources {
     pub(crate) fn of(script: &Path, known: Option<Vec<LuaFile>>, may_use_all: bool) -> Self {
         let directory = script.parent().filter(|it| !it.as_os_str().is_empty());
         let directory = directory.unwrap_or(Path::new(".")).to_owned();
-        Self { directory, may_use_all, known, read: RefCell::default() }
+        let (read, reads_rows) = (RefCell::default(), Cell::new(false));
+        Self { directory, may_use_all, known, read, reads_rows }
+    }
+
+    /// Whether the script may read the rows of its statements.
+    pub(crate) fn reads_rows(&self) -> bool {
+        self.reads_rows.get()
+    }
+
+    /// Looks at a text of the script before it is carried out.
+    pub(crate) fn look_at(&self, text: &[u8]) {
+        let has = |word: &&[u8]| text.windows(word.len()).any(|part| part == *word);
+        if !self.reads_rows() && WORDS_FOR_ROWS.iter().any(has) {
+            self.reads_rows.set(true);
+        }
     }
 
     /// The files that were read so far.
@@ -117,6 +136,7 @@ impl Sources {
         if text.len() as u64 > BYTES_MAX {
             return Err(fail(format!("it has more than {BYTES_MAX} bytes")));
         }
+        self.look_at(&text);
         let path =
             path.to_str().ok_or_else(|| fail("its path is not UTF-8".to_owned()))?.to_owned();
         let sha256 = hex::encode(Sha256::digest(&text));
