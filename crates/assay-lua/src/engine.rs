@@ -103,9 +103,10 @@ impl Engine {
         Ok(engine)
     }
 
-    /// The files that were read so far: the script first.
+    /// The files that were read so far, the script first, and those that they name.
     #[must_use]
     pub fn files(&self) -> Vec<LuaFile> {
+        self.shared.sources.read_named();
         self.shared.sources.files()
     }
 

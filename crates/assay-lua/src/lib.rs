@@ -16,6 +16,6 @@ mod watch;
 
 pub use engine::{Ended, Engine};
 pub use error::{Error, Result};
-pub use options::{parse_options, take_distribution};
+pub use options::{ErrorCodes, ignored_errors, parse_options, take_distribution};
 pub use requests::{Answer, Client, NoServer, Rows, SqlError, Value};
 pub use setting::{ScriptDraws, Setting};

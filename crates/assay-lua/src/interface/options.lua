@@ -67,6 +67,12 @@ local function take_options(given)
     end
     local declared = cmdline.options
     if declared == nil then
+        -- Scripts of sysbench 0.5 know all options as globals.
+        for key, value in pairs(facts.options) do
+            if _G[key] == nil then
+                _G[key] = value
+            end
+        end
         for _, pair in pairs(given) do
             local value = pair[2]
             if host.is_of_sysbench(pair[1]) then
