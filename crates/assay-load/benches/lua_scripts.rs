@@ -11,7 +11,7 @@ mod common;
 use std::path::Path;
 
 use assay_load::{Session, Tables, Work, fill};
-use assay_lua::{Engine as Lua, Setting};
+use assay_lua::{Engine as Lua, NoServer, Setting};
 use assay_model::{
     Class, DataSet, Definition, Dialect, Distribution, Engine, Group, IdKey, LuaScript, Pacing,
     PlanningFacts, Role, Schema, Script, Setup, StartFrom, StatementMode, TableForm, Unit,
@@ -90,7 +90,7 @@ fn definition(name: &str) -> Definition {
         may_use_all: false,
     };
     let path = format!("/usr/share/sysbench/{name}.lua");
-    let files = Lua::read(Path::new(&path), None, &setting).unwrap().files();
+    let files = Lua::read(&mut NoServer::default(), Path::new(&path), None, &setting).unwrap().files();
     let script = Script {
         steps: Vec::new(),
         draw: Distribution::Uniform,

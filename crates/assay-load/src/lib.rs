@@ -44,7 +44,7 @@ pub use ibench::{
 };
 pub use kinds::KindWork;
 pub use live::{IntervalLatencies, RunProgress};
-pub use lua::run_command;
+pub use lua::{CommandDone, Reporter, driver, run_command};
 pub use policy::{ClientPolicy, Ignored};
 pub use rehearsal::{Rehearsal, connect_as_client};
 pub use seconds::Seconds;

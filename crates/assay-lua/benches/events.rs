@@ -1,19 +1,24 @@
 //! Prints what an event of a script costs without a server: nanoseconds of an event that executes one prepared
-//! statement with a random number, of one that sends a text, and of one that adds up numbers.
+//! statement with a random number, of one that sends a text, of one that reads a row too, and of one that adds up
+//! numbers. An argument chooses one of them.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its result")]
 #![expect(clippy::unwrap_used, reason = "a bench fails by panicking")]
 
 use std::time::{Duration, Instant};
 
-use assay_lua::{Answer, Client, Engine, ScriptDraws, Setting, SqlError, Value};
+use assay_lua::{Answer, Client, Engine, Rows, ScriptDraws, Setting, SqlError, Value};
 
 const EVENTS: u64 = 100_000;
 const ROUNDS: usize = 5;
 
-const SCRIPTS: [(&str, &str); 3] = [
+const SCRIPTS: [(&str, &str); 4] = [
     ("prepared", "id:set(sysbench.rand.uniform(1, 1000)) st:execute()"),
     ("text", "con:query('SELECT c FROM t WHERE id = ' .. sysbench.rand.uniform(1, 1000))"),
+    (
+        "row",
+        "local c = con:query_row('SELECT c FROM t WHERE id = ' .. sysbench.rand.uniform(1, 1000))",
+    ),
     ("arithmetic", "local sum = 0 for i = 1, 1000 do sum = sum + i % 7 end"),
 ];
 
@@ -31,17 +36,17 @@ impl Client for Nobody {
         Ok(())
     }
 
-    fn query(&mut self, _: usize, _: &[u8]) -> Result<Answer, SqlError> {
-        let rows = Some(vec![vec![Some(vec![b'x'; 119])]]);
-        Ok(Answer { has_rows: true, row_count: 1, columns: 1, rows })
+    fn query(&mut self, _: usize, _: &[u8], rows: Rows) -> Result<Answer, SqlError> {
+        let rows = (rows == Rows::Keep).then(|| vec![vec![Some(vec![b'x'; 119])]]);
+        Ok(Answer { has_rows: true, row_count: 1, columns: 1, rows, rest: Vec::new() })
     }
 
     fn prepare(&mut self, _: usize, _: &[u8]) -> Result<usize, SqlError> {
         Ok(0)
     }
 
-    fn execute(&mut self, _: usize, _: usize, _: &[Value]) -> Result<Answer, SqlError> {
-        Ok(Answer { has_rows: true, row_count: 1, columns: 0, rows: None })
+    fn execute(&mut self, _: usize, _: usize, _: &[Value], _: Rows) -> Result<Answer, SqlError> {
+        Ok(Answer { has_rows: true, row_count: 1, ..Answer::default() })
     }
 
     fn close(&mut self, _: usize, _: usize) {}
@@ -62,7 +67,11 @@ fn main() {
         draw: ScriptDraws::default(),
         may_use_all: false,
     };
+    let only = std::env::args().nth(1).filter(|it| !it.starts_with('-'));
     for (name, event) in SCRIPTS {
+        if only.as_ref().is_some_and(|only| only != name) {
+            continue;
+        }
         let path = directory.path().join(format!("{name}.lua"));
         let text = format!(
             "function thread_init()
@@ -74,7 +83,7 @@ fn main() {
              function event() {event} end"
         );
         fs_err::write(&path, text).unwrap();
-        let engine = Engine::read(&path, None, &setting).unwrap();
+        let engine = Engine::read(&mut Nobody, &path, None, &setting).unwrap();
         engine.call(&mut Nobody, "thread_init").unwrap();
         let mut rounds: Vec<f64> = (0..ROUNDS)
             .map(|_| {

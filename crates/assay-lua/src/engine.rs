@@ -1,31 +1,21 @@
 //! A script in a Lua of its own, on the thread of one client.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::path::Path;
 use std::rc::Rc;
-use std::time::{Duration, Instant};
 
 use assay_model::LuaFile;
 use assay_workloads::Draws;
 use mlua::{
-    FromLuaMulti, Function, HookTriggers, IntoLuaMulti, Lua, LuaOptions, MultiValue, StdLib, Table,
-    Value as LuaValue, VmState,
+    FromLuaMulti, Function, IntoLuaMulti, Lua, LuaOptions, StdLib, Table, Value as LuaValue,
 };
 
 use crate::error::{Error, Result};
 use crate::host::{Shared, host};
-use crate::requests::{Client, Progress, Value, carry_out};
+use crate::requests::{Client, Requests, add_requests, lend};
 use crate::setting::Setting;
 use crate::sources::Sources;
-
-/// How long a call may go on without sending a statement.
-const SILENCE_MAX: Duration = Duration::from_secs(30);
-
-/// How long the pauses of a call may be in all without a statement between them.
-const WAIT_MAX: Duration = Duration::from_secs(300);
-
-/// Instructions between two looks at the clock.
-const LOOK_EVERY: u32 = 1 << 20;
+use crate::watch::{self, Watch};
 
 /// Memory of one script, MB.
 const MEMORY_MB: usize = 512;
@@ -33,8 +23,17 @@ const MEMORY_MB: usize = 512;
 /// Lua's words for the lack of memory.
 const NO_MEMORY: &str = "not enough memory";
 
-const PRELUDE: &str = include_str!("prelude.lua");
-const LEGACY: &str = include_str!("legacy.lua");
+/// The parts of the interface, in the order in which they are made.
+const PARTS: [&str; 5] = [
+    include_str!("interface/sql.lua"),
+    include_str!("interface/options.lua"),
+    include_str!("interface/reports.lua"),
+    include_str!("interface/limits.lua"),
+    include_str!("interface/legacy.lua"),
+];
+
+/// The functions by which the engine calls a script.
+const CALLS: &str = include_str!("interface/calls.lua");
 
 /// How a call of `event` ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,55 +52,18 @@ pub struct Engine {
     event: Function,
     shared: Shared,
     watch: Rc<Watch>,
-    values: RefCell<Vec<Value>>,
     lua: Lua,
-}
-
-/// Ends calls that neither end nor send anything.
-struct Watch {
-    limit: Cell<Duration>,
-    since: Cell<Option<Instant>>,
-    /// How long the script has waited since a server answered.
-    waited: Cell<Duration>,
-    place: RefCell<Option<String>>,
-    is_over: Cell<bool>,
-}
-
-impl Watch {
-    fn new() -> Self {
-        let (since, waited, is_over) = (Cell::default(), Cell::default(), Cell::default());
-        Self { limit: Cell::new(SILENCE_MAX), since, waited, place: RefCell::default(), is_over }
-    }
-
-    fn begin(&self) {
-        self.since.set(Some(Instant::now()));
-        self.waited.set(Duration::ZERO);
-    }
-
-    /// Pauses of a script are not held against it, unless it does nothing else.
-    fn see(&self, done: Progress) {
-        match done {
-            Progress::None => {}
-            Progress::Answered => self.begin(),
-            Progress::Paused(time) => {
-                let waited = self.waited.get() + time;
-                self.waited.set(waited);
-                if waited <= WAIT_MAX {
-                    self.since.set(self.since.get().and_then(|since| since.checked_add(time)));
-                }
-            }
-        }
-    }
-
-    fn end(&self) {
-        self.since.set(None);
-    }
 }
 
 impl Engine {
     /// Reads a script: carries out what stands outside of its functions, and takes the options. `known` has the files
     /// with which a study was planned; without them, they are learned.
-    pub fn read(path: &Path, known: Option<Vec<LuaFile>>, setting: &Setting) -> Result<Self> {
+    pub fn read(
+        client: &mut dyn Client,
+        path: &Path,
+        known: Option<Vec<LuaFile>>,
+        setting: &Setting,
+    ) -> Result<Self> {
         let sources = Rc::new(Sources::of(path, known, setting.may_use_all));
         let part = if setting.command == "run" { "run" } else { "prepare" };
         let draws =
@@ -120,25 +82,31 @@ impl Engine {
         let facts = facts(&lua, path, setting).map_err(fail)?;
         let of_host = host(&lua, &shared).map_err(fail)?;
         let of_watch = Rc::clone(&watch);
-        let is_over = lua.create_function(move |_, ()| Ok(of_watch.is_over.get()));
+        let is_over = lua.create_function(move |_, ()| Ok(of_watch.is_over()));
         of_host.set("is_over", is_over.map_err(fail)?).map_err(fail)?;
-        let calls: Table =
-            lua.load(PRELUDE).set_name("=assay").call((of_host, facts.clone())).map_err(fail)?;
-        lua.load(LEGACY).set_name("=assay").call::<()>(facts).map_err(fail)?;
+        let requests = Requests::new(Rc::clone(&watch), Rc::clone(&shared.sources));
+        add_requests(&lua, &of_host, &Rc::new(requests)).map_err(fail)?;
+        let load = |part| lua.load(part).set_name("=assay");
+        for part in PARTS {
+            load(part).call::<()>((&of_host, &facts)).map_err(fail)?;
+        }
+        let calls: Table = load(CALLS).call((&of_host, &facts)).map_err(fail)?;
         let event = calls.get("event").map_err(fail)?;
-        let engine = Self { calls, event, shared, watch, values: RefCell::default(), lua };
-        engine.watched(|| {
+        let engine = Self { calls, event, shared, watch, lua };
+        engine.watched(client, || {
             let name = format!("@{}", path.display());
             let text = without_first_line_of_shells(&script.text);
-            engine.lua.load(text).set_name(name).set_mode(mlua::chunk::ChunkMode::Text).exec()
+            engine.lua.load(text).set_name(name).set_mode(mlua::chunk::ChunkMode::Text).exec()?;
+            Ok(())
         })?;
         engine.take_options(&setting.options)?;
         Ok(engine)
     }
 
-    /// The files that were read so far: the script first.
+    /// The files that were read so far, the script first, and those that they name.
     #[must_use]
     pub fn files(&self) -> Vec<LuaFile> {
+        self.shared.sources.read_named();
         self.shared.sources.files()
     }
 
@@ -178,6 +146,23 @@ impl Engine {
         self.lend(client, "optional", name)
     }
 
+    /// Whether the script makes a report of its own, such as `report_intermediate`.
+    pub fn has_hook(&self, name: &str) -> Result<bool> {
+        self.ask("has_hook", name)
+    }
+
+    /// Lets the script make a report of numbers with names.
+    pub fn report(
+        &self,
+        client: &mut dyn Client,
+        name: &str,
+        numbers: &[(&str, f64)],
+    ) -> Result<()> {
+        let fail = |error| failed(&self.watch, &error);
+        let stat = self.lua.create_table_from(numbers.iter().copied()).map_err(fail)?;
+        self.lend(client, "report", (name, stat))
+    }
+
     /// Carries out an event. The same numbers draw the same values.
     pub fn event(&self, client: &mut dyn Client, sequence: u64, attempt: u32) -> Result<Ended> {
         self.shared.draws.borrow_mut().begin_event(sequence, attempt);
@@ -198,8 +183,10 @@ impl Engine {
     fn take_options(&self, given: &[(String, String)]) -> Result<()> {
         let given = given.iter().map(|(name, value)| vec![name.as_str(), value.as_str()]);
         let given: Vec<_> = given.collect();
+        let fail = |error| failed(&self.watch, &error);
+        let take: Function = self.calls.get("take_options").map_err(fail)?;
         let (fault, name, told): (Option<String>, Option<String>, LuaValue) =
-            self.watched(|| self.calls.get::<Function>("take_options")?.call(given))?;
+            take.call(given).map_err(fail)?;
         let name = name.unwrap_or_default();
         match (fault.as_deref(), told) {
             (None, _) => Ok(()),
@@ -234,25 +221,16 @@ impl Engine {
         call: &Function,
         argument: impl IntoLuaMulti,
     ) -> Result<R> {
-        self.watched(|| {
-            self.lua.scope(|scope| {
-                let mut values = self.values.borrow_mut();
-                let request = scope.create_function_mut(move |lua, request: MultiValue| {
-                    let mut done = Progress::None;
-                    let answer = carry_out(lua, client, &mut values, request, &mut done);
-                    self.watch.see(done);
-                    answer
-                })?;
-                let mut arguments = argument.into_lua_multi(&self.lua)?;
-                arguments.push_front(LuaValue::Function(request));
-                call.call(arguments)
-            })
-        })
+        self.watched(client, || call.call(argument))
     }
 
-    fn watched<R>(&self, call: impl FnOnce() -> mlua::Result<R>) -> Result<R> {
+    fn watched<R>(
+        &self,
+        client: &mut dyn Client,
+        call: impl FnOnce() -> mlua::Result<R>,
+    ) -> Result<R> {
         self.watch.begin();
-        let done = call();
+        let done = lend(client, call);
         self.watch.end();
         done.map_err(|error| failed(&self.watch, &error))
     }
@@ -268,20 +246,7 @@ fn state(watch: &Rc<Watch>) -> mlua::Result<Lua> {
         Ok(_) | Err(mlua::Error::MemoryControlNotAvailable) => {}
         Err(error) => return Err(error),
     }
-    let watch = Rc::clone(watch);
-    let triggers = HookTriggers::new().every_nth_instruction(LOOK_EVERY);
-    lua.set_global_hook(triggers, move |_, debug| {
-        let Some(since) = watch.since.get() else { return Ok(VmState::Continue) };
-        if !watch.is_over.get() && since.elapsed() < watch.limit.get() {
-            return Ok(VmState::Continue);
-        }
-        if !watch.is_over.replace(true) {
-            let source = debug.source().short_src.map(|it| it.into_owned()).unwrap_or_default();
-            let line = debug.current_line().unwrap_or_default();
-            *watch.place.borrow_mut() = Some(format!("{source}:{line}"));
-        }
-        Err(mlua::Error::runtime("the script does not end"))
-    })?;
+    watch::set(&lua, watch)?;
     Ok(lua)
 }
 
@@ -313,9 +278,8 @@ fn without_first_line_of_shells(text: &[u8]) -> &[u8] {
 
 /// An error of Lua, without the stack of calls.
 fn failed(watch: &Watch, error: &mlua::Error) -> Error {
-    if watch.is_over.get() {
-        let place = watch.place.borrow().clone();
-        return Error::Endless { seconds: SILENCE_MAX.as_secs(), place };
+    if watch.is_over() {
+        return watch.error();
     }
     match error {
         mlua::Error::MemoryError(_) => Error::Memory { mb: MEMORY_MB },

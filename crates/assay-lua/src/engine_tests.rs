@@ -1,9 +1,10 @@
 //! Tests of scripts without a server.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use super::*;
-use crate::requests::{Answer, SqlError};
+use crate::requests::{Answer, NoServer, Rows, SqlError, Value};
 use crate::setting::ScriptDraws;
 
 /// Answers every query with two rows, and remembers what was sent.
@@ -28,15 +29,22 @@ impl Client for Recorded {
         Ok(())
     }
 
-    fn query(&mut self, _: usize, sql: &[u8]) -> Result<Answer, SqlError> {
+    fn query(&mut self, _: usize, sql: &[u8], keeps: Rows) -> Result<Answer, SqlError> {
         self.sent.push(String::from_utf8_lossy(sql).into_owned());
         if let Some(error) = self.fails.take() {
             return Err(error);
         }
         let has_rows = sql.starts_with(b"SELECT");
         let row = |it: &str| vec![Some(it.as_bytes().to_vec()), None];
-        let rows = has_rows.then(|| vec![row("1"), row("two")]);
-        Ok(Answer { has_rows, row_count: 2, columns: 2, rows })
+        let is_call = sql.starts_with(b"CALL");
+        let rows = has_rows && keeps == Rows::Keep;
+        let rows = rows.then(|| vec![row("1"), row("two")]);
+        let answer = Answer { has_rows, row_count: 2, columns: 2, rows, rest: Vec::new() };
+        let second = vec![vec![Some(b"3".to_vec())]];
+        let second =
+            Answer { has_rows: true, row_count: 1, columns: 1, rows: Some(second), ..Answer::default() };
+        let rest = if is_call { vec![second, Answer::default()] } else { Vec::new() };
+        Ok(Answer { rest, ..answer })
     }
 
     fn prepare(&mut self, _: usize, sql: &[u8]) -> Result<usize, SqlError> {
@@ -49,9 +57,12 @@ impl Client for Recorded {
         _: usize,
         statement: usize,
         values: &[Value],
+        keeps: Rows,
     ) -> Result<Answer, SqlError> {
         self.sent.push(format!("execute {statement} {values:?}"));
-        Ok(Answer { has_rows: true, row_count: 3, columns: 0, rows: None })
+        let row = || vec![Some(b"four".to_vec())];
+        let rows = (keeps == Rows::Keep).then(|| vec![row(), row(), row()]);
+        Ok(Answer { has_rows: true, row_count: 3, columns: 1, rows, rest: Vec::new() })
     }
 
     fn close(&mut self, _: usize, statement: usize) {
@@ -91,7 +102,7 @@ fn place(text: &str) -> Place {
 }
 
 fn read(text: &str, options: &[(&str, &str)]) -> Result<Engine> {
-    Engine::read(&place(text).script, None, &setting(options))
+    Engine::read(&mut NoServer::default(), &place(text).script, None, &setting(options))
 }
 
 /// Reads a script, runs one event, and returns what was printed.
@@ -158,6 +169,100 @@ fn a_script_sends_statements_and_reads_rows() {
 }
 
 #[test]
+fn rows_of_all_kinds_of_results_can_be_read() {
+    let told = printed(
+        "function event()
+           local con = sysbench.sql.driver():connect()
+           local st = con:prepare('SELECT c')
+           local rs = st:execute()
+           print(rs.nrows, rs.nfields, rs:fetch_row()[1])
+           rs:free()
+           rs = con:query('CALL p()')
+           print(rs, con:more_results())
+           rs = con:next_result()
+           print(rs.nrows, rs:fetch_row()[1], con:more_results())
+           print(con:next_result(), con:more_results(), con:next_result())
+           con:query('SELECT 1')
+           print(con:more_results())
+         end",
+    );
+    assert_eq!(told, "3\t1\tfour\nnil\ttrue\n1\t3\ttrue\nnil\tfalse\tnil\nfalse\n");
+}
+
+#[test]
+fn rows_are_only_counted_for_scripts_that_do_not_read_them() {
+    let told = printed(
+        "function event()
+           local con = sysbench.sql.driver():connect()
+           local rs = con:query('SELECT 1')
+           print(rs.nrows, rs.rows, (con:query_row('SELECT 1')))
+         end",
+    );
+    assert_eq!(told, "2\tnil\t1\n");
+}
+
+#[test]
+fn connections_that_a_script_loses_are_closed() {
+    let text = "con = sysbench.sql.driver():connect()
+        function event()
+          sysbench.sql.driver():connect()
+          collectgarbage() collectgarbage()
+          con:disconnect()
+          collectgarbage() collectgarbage()
+        end";
+    let engine = read(text, &[]).unwrap();
+    let mut client = Recorded { sent: vec!["connect".to_owned()], ..Recorded::default() };
+    engine.event(&mut client, 0, 0).unwrap();
+    assert_eq!(client.sent[1..], ["connect", "disconnect 2", "disconnect 0"]);
+}
+
+#[test]
+fn a_script_makes_reports_and_histograms() {
+    let text = "function event()
+          local h = sysbench.histogram.new(1000, 1, 10)
+          for _, v in ipairs({ 1, 2, 0, 10, 100, 5.001 }) do h:update(v) end
+          h:print()
+        end
+        sysbench.hooks.report_intermediate = sysbench.report_default
+        sysbench.hooks.report_cumulative = sysbench.report_csv";
+    let engine = read(text, &[]).unwrap();
+    let mut client = Recorded::default();
+    engine.event(&mut client, 0, 0).unwrap();
+    let bar = |n: usize| format!("{:<40}", "*".repeat(n));
+    assert_eq!(
+        engine.take_said(),
+        format!(
+            "       value  ------------- distribution ------------- count\n       1.000 |{} 2\n       \
+             2.001 |{} 1\n       4.997 |{} 1\n      10.000 |{} 2\n",
+            bar(40),
+            bar(20),
+            bar(20),
+            bar(40)
+        )
+    );
+    let stat = [
+        ("time_total", 4.0),
+        ("time_interval", 2.0),
+        ("threads_running", 3.0),
+        ("events", 10.0),
+        ("reads", 20.0),
+        ("writes", 5.0),
+        ("other", 4.0),
+        ("errors", 1.0),
+        ("reconnects", 0.0),
+        ("latency_pct", 0.0125),
+    ];
+    assert!(engine.has_hook("report_cumulative").unwrap());
+    engine.report(&mut client, "report_intermediate", &stat).unwrap();
+    engine.report(&mut client, "report_cumulative", &stat).unwrap();
+    assert_eq!(
+        engine.take_said(),
+        "[ 4s ] thds: 3 tps: 5.00 qps: 14.50 (r/w/o: 10.00/2.50/2.00) lat (ms,95%): 12.50 err/s 0.50 \
+         reconn/s: 0.00\n4,3,5.00,14.50,10.00,2.50,2.00,12.50,0.50,0.00\n"
+    );
+}
+
+#[test]
 fn options_have_types_defaults_and_names() {
     let text = "sysbench.cmdline.options = {
           tables = {'Number of tables', 1}, ['table-size'] = {'Rows', 10000},
@@ -213,7 +318,7 @@ fn older_scripts_have_plain_functions_and_options_as_globals() {
     let common = "function set_vars() end";
     fs_err::write(place.directory.path().join("common.lua"), common).unwrap();
     let set = setting(&[("oltp-table-size", "100")]);
-    let engine = Engine::read(&place.script, None, &set).unwrap();
+    let engine = Engine::read(&mut NoServer::default(), &place.script, None, &set).unwrap();
     assert_eq!(engine.files().len(), 2);
     let mut client = Recorded::default();
     engine.call(&mut client, "thread_init").unwrap();
@@ -297,7 +402,10 @@ fn faults_have_their_place_and_nothing_reaches_outside() {
         ("function event() ffi.new('char[9]') end", "ffi.new() is not supported"),
         ("function event() ffi.C.system('true') end", "`system` is not supported"),
         ("require 'socket'", "no such module"),
-        ("sysbench.sql.driver():connect()", "only in functions that sysbench calls"),
+        (
+            "sysbench.sql.driver():connect():query('SELECT 1')",
+            "script.lua:1: SQL error, errno = 0, state = 'HY000': statements can be sent only in functions",
+        ),
         ("assert(loadstring('\\27LJ\\2'))", "attempt to load"),
         ("function event() sysbench.sql.driver('pgsql') end", "not 'pgsql'"),
     ] {
@@ -306,7 +414,7 @@ fn faults_have_their_place_and_nothing_reaches_outside() {
     }
     let open = "local f = io.open('out.txt', 'w') f:write('x') f:close() function event() end";
     let place = place(open);
-    Engine::read(&place.script, None, &setting(&[])).unwrap();
+    Engine::read(&mut NoServer::default(), &place.script, None, &setting(&[])).unwrap();
     assert!(place.directory.path().join("out.txt").exists());
 }
 

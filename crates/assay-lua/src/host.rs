@@ -65,7 +65,9 @@ pub(crate) fn host(lua: &Lua, shared: &Shared) -> mlua::Result<Table> {
         compile(lua, &sources.file(Path::new(&path)).map_err(outside)?)
     };
     table.set("file", lua.create_function(file)?)?;
-    let text = |lua: &Lua, (text, name): (LuaString, String)| {
+    let sources = Rc::clone(&shared.sources);
+    let text = move |lua: &Lua, (text, name): (LuaString, String)| {
+        sources.look_at(&text.as_bytes());
         compile(lua, &Source { path: name, text: text.as_bytes().to_vec() })
     };
     table.set("compile", lua.create_function(text)?)?;

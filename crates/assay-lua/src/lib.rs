@@ -12,9 +12,10 @@ mod options;
 mod requests;
 mod setting;
 mod sources;
+mod watch;
 
 pub use engine::{Ended, Engine};
 pub use error::{Error, Result};
-pub use options::{parse_options, take_distribution};
-pub use requests::{Answer, Client, SqlError, Value};
+pub use options::{ErrorCodes, ignored_errors, parse_options, take_distribution};
+pub use requests::{Answer, Client, NoServer, Rows, SqlError, Value};
 pub use setting::{ScriptDraws, Setting};

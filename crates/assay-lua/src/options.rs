@@ -26,7 +26,7 @@ const OF_SYSBENCH: [(&str, &str); 16] = [
     ("debug", "leave it out"),
     ("validate", "leave it out"),
     ("rand-seed", "use `--seed`"),
-    ("mysql-ignore-errors", "use `--ignore-errors` of `bench`"),
+    ("luajit-cmd", "leave it out: scripts are interpreted"),
 ];
 
 /// What to do in place of an option of sysbench itself, if it is one.
@@ -68,6 +68,7 @@ pub fn take_distribution(
         };
         match name.as_str() {
             "rand-type" => kind = value,
+            IGNORE_ERRORS => drop(codes_of(&value)?),
             "rand-pareto-h" => h = number()?,
             "rand-zipfian-exp" => s = number()?,
             _ => left.push((name, value)),
@@ -87,15 +88,71 @@ pub fn take_distribution(
     Ok((ScriptDraws { usual, pareto_h: h, zipfian_exp: s }, left))
 }
 
+/// The option with errors after which an event is started again.
+const IGNORE_ERRORS: &str = "mysql-ignore-errors";
+
+/// Errors after which an event is started again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ErrorCodes {
+    /// All errors of servers.
+    All,
+    /// Those with these codes.
+    These(Vec<u32>),
+}
+
+impl ErrorCodes {
+    /// Whether an error with this code is one of them.
+    #[must_use]
+    pub fn contain(&self, code: u32) -> bool {
+        match self {
+            Self::All => true,
+            Self::These(codes) => codes.contains(&code),
+        }
+    }
+}
+
+/// The errors that the options of a script name; `None` for the usual ones.
+pub fn ignored_errors(options: &[(String, String)]) -> Result<Option<ErrorCodes>> {
+    let named = options.iter().rev().find(|(name, _)| name == IGNORE_ERRORS);
+    named.map(|(_, value)| codes_of(value)).transpose()
+}
+
+fn codes_of(value: &str) -> Result<ErrorCodes> {
+    if value == "all" {
+        return Ok(ErrorCodes::All);
+    }
+    let wrong = |_| Error::Value { name: IGNORE_ERRORS.to_owned(), value: value.to_owned() };
+    let codes = value.split(',').map(|code| code.trim().parse().map_err(wrong));
+    codes.collect::<Result<_>>().map(ErrorCodes::These)
+}
+
 /// Adds the values of sysbench's own options that scripts read in `sysbench.opt`.
 pub(crate) fn add_general(options: &Table, setting: &Setting) -> mlua::Result<()> {
     let zero = ["events", "time", "report_interval", "rate", "warmup_time", "rand_seed"];
     for name in zero {
         options.set(name, 0)?;
     }
-    for name in ["debug", "histogram", "validate", "db_debug"] {
+    let off = ["debug", "histogram", "validate", "db_debug", "help", "version"];
+    let off_of_mysql = ["mysql_ssl", "mysql_compression", "mysql_debug", "mysql_dry_run"];
+    for name in off.into_iter().chain(off_of_mysql) {
         options.set(name, false)?;
     }
+    let texts = [
+        ("forced_shutdown", "off"),
+        ("thread_stack_size", "64K"),
+        ("luajit_cmd", ""),
+        ("mysql_password", ""),
+        ("mysql_ssl_cipher", ""),
+        ("mysql_storage_engine", "innodb"),
+        ("mysql_table_engine", "innodb"),
+        ("pgsql_password", ""),
+        ("mysql_socket", ""),
+    ];
+    for (name, text) in texts {
+        options.set(name, text)?;
+    }
+    options.set("myisam_max_rows", 1_000_000)?;
+    options.set("mysql_ignore_errors", ["1213", "1020", "1205"])?;
     options.set("threads", setting.threads)?;
     options.set("percentile", 95)?;
     options.set("verbosity", 3)?;
@@ -110,6 +167,18 @@ pub(crate) fn add_general(options: &Table, setting: &Setting) -> mlua::Result<()
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_script_may_name_the_errors_after_which_an_event_is_started_again() {
+        let named = |words: &[&str]| ignored_errors(&of(words).unwrap());
+        assert_eq!(named(&["--tables=4"]), Ok(None));
+        assert_eq!(named(&["--mysql_ignore_errors=all"]), Ok(Some(ErrorCodes::All)));
+        let codes = named(&["--mysql-ignore-errors=1213,1062"]).unwrap().unwrap();
+        assert!(codes.contain(1062) && !codes.contain(1205));
+        assert!(take_distribution(of(&["--mysql-ignore-errors=often"]).unwrap()).is_err());
+        let left = take_distribution(of(&["--mysql-ignore-errors=1062", "--x=1"]).unwrap());
+        assert_eq!(left.unwrap().1, [("x".to_owned(), "1".to_owned())]);
+    }
 
     fn of(words: &[&str]) -> Result<Vec<(String, String)>> {
         parse_options(&words.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>())

@@ -1,8 +1,13 @@
 //! What a script asks of its client, and how it is answered.
 
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::time::Duration;
 
-use mlua::{Lua, MultiValue, Value as LuaValue};
+use mlua::{Lua, LuaString, MultiValue, Table, Value as LuaValue};
+
+use crate::sources::Sources;
+use crate::watch::Watch;
 
 /// A value of a statement's parameter, or of a row.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,6 +33,8 @@ pub struct Answer {
     pub columns: usize,
     /// The rows as text, unless they were only counted. `None` is NULL.
     pub rows: Option<Vec<Vec<Option<Vec<u8>>>>>,
+    /// Further results, such as those of a procedure, unless they were only counted.
+    pub rest: Vec<Answer>,
 }
 
 /// An error of a server.
@@ -43,6 +50,15 @@ pub struct SqlError {
     pub is_ignorable: bool,
 }
 
+/// What is done with the rows that a statement returns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rows {
+    /// The script may read them.
+    Keep,
+    /// The script reads at most their number.
+    Count,
+}
+
 /// The client that a script sends its statements with. Connections and statements have numbers that the client gives.
 pub trait Client {
     /// Opens a connection.
@@ -54,18 +70,19 @@ pub trait Client {
     /// Closes a connection and opens it again. Its statements are gone.
     fn reconnect(&mut self, connection: usize) -> Result<(), SqlError>;
 
-    /// Sends a statement as text, and keeps the rows that it returns.
-    fn query(&mut self, connection: usize, sql: &[u8]) -> Result<Answer, SqlError>;
+    /// Sends a statement as text, and keeps or counts the rows that it returns.
+    fn query(&mut self, connection: usize, sql: &[u8], rows: Rows) -> Result<Answer, SqlError>;
 
     /// Prepares a statement, with `?` for its parameters.
     fn prepare(&mut self, connection: usize, sql: &[u8]) -> Result<usize, SqlError>;
 
-    /// Executes a prepared statement, and counts the rows that it returns.
+    /// Executes a prepared statement, and keeps or counts the rows that it returns.
     fn execute(
         &mut self,
         connection: usize,
         statement: usize,
         values: &[Value],
+        rows: Rows,
     ) -> Result<Answer, SqlError>;
 
     /// Forgets a prepared statement.
@@ -75,15 +92,62 @@ pub trait Client {
     fn pause(&mut self, time: Duration);
 }
 
-// Numbers of requests and answers, as in `prelude.lua`.
-const CONNECT: i64 = 1;
-const DISCONNECT: i64 = 2;
-const RECONNECT: i64 = 3;
-const QUERY: i64 = 4;
-const PREPARE: i64 = 5;
-const EXECUTE: i64 = 6;
-const CLOSE: i64 = 7;
-const PAUSE: i64 = 8;
+/// Stands in for a server while a script is read to learn what it is: connections exist, and statements are refused.
+#[derive(Debug, Default)]
+pub struct NoServer {
+    connections: usize,
+}
+
+impl Client for NoServer {
+    fn connect(&mut self) -> Result<usize, SqlError> {
+        self.connections += 1;
+        Ok(self.connections - 1)
+    }
+
+    fn disconnect(&mut self, _: usize) {}
+
+    fn reconnect(&mut self, _: usize) -> Result<(), SqlError> {
+        Ok(())
+    }
+
+    fn query(&mut self, _: usize, _: &[u8], _: Rows) -> Result<Answer, SqlError> {
+        Err(no_server())
+    }
+
+    fn prepare(&mut self, _: usize, _: &[u8]) -> Result<usize, SqlError> {
+        Ok(0)
+    }
+
+    fn execute(&mut self, _: usize, _: usize, _: &[Value], _: Rows) -> Result<Answer, SqlError> {
+        Err(no_server())
+    }
+
+    fn close(&mut self, _: usize, _: usize) {}
+
+    fn pause(&mut self, _: Duration) {}
+}
+
+fn no_server() -> SqlError {
+    SqlError {
+        code: 0,
+        state: "HY000".to_owned(),
+        message: "statements can be sent only in functions that sysbench calls, not while the script is read"
+            .to_owned(),
+        is_ignorable: false,
+    }
+}
+
+scoped_tls_hkt::scoped_thread_local!(
+    // The client that is lent to the script of this thread for a call.
+    static mut CLIENT: for<'a> &'a mut (dyn Client + 'a)
+);
+
+/// Lends a client to the script of this thread for a call.
+pub(crate) fn lend<R>(client: &mut dyn Client, call: impl FnOnce() -> R) -> R {
+    CLIENT.set(client, call)
+}
+
+// How a request was answered, as in `sql.lua`.
 const NOTHING: i64 = 0;
 const ROWS: i64 = 1;
 const REFUSED: i64 = 2;
@@ -91,135 +155,173 @@ const REFUSED: i64 = 2;
 /// The longest pause of a script.
 const PAUSE_MAX: Duration = Duration::from_secs(60);
 
-/// What a request shows of a script's progress.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Progress {
-    /// Nothing: it failed, or asked for nothing that a server does.
-    None,
-    /// A server has answered.
-    Answered,
-    /// The script has waited.
-    Paused(Duration),
+/// Parameters that a request has places for; more of them cost an allocation.
+type Few = (LuaValue, LuaValue, LuaValue, MultiValue);
+
+/// How a statement was answered: its kind, rows, columns, the rows that were kept, and further results.
+type Told = (i64, u64, usize, Option<Table>, Option<Table>);
+
+/// What the requests of a script have in common.
+pub(crate) struct Requests {
+    pub(crate) watch: Rc<Watch>,
+    pub(crate) sources: Rc<Sources>,
+    values: RefCell<Vec<Value>>,
+    refused: RefCell<Option<SqlError>>,
 }
 
-/// Carries out a request, and says in `done` what that shows.
-pub(crate) fn carry_out(
-    lua: &Lua,
-    client: &mut dyn Client,
-    values: &mut Vec<Value>,
-    mut request: MultiValue,
-    done: &mut Progress,
-) -> mlua::Result<MultiValue> {
-    *done = Progress::None;
-    let kind = whole(request.pop_front());
-    if kind == CONNECT {
-        return match client.connect() {
-            Ok(number) => Ok([NOTHING, number as i64].map(LuaValue::Integer).into_iter().collect()),
-            Err(error) => refused(lua, &error),
-        };
+impl Requests {
+    pub(crate) fn new(watch: Rc<Watch>, sources: Rc<Sources>) -> Self {
+        Self { watch, sources, values: RefCell::default(), refused: RefCell::default() }
     }
-    if kind == PAUSE {
-        let us = match request.pop_front() {
-            Some(LuaValue::Integer(us)) => us as f64,
-            Some(LuaValue::Number(us)) => us,
-            _ => 0.0,
-        };
-        let time = Duration::try_from_secs_f64(us / 1e6).unwrap_or(Duration::ZERO);
-        let time = time.min(PAUSE_MAX);
-        client.pause(time);
-        *done = Progress::Paused(time);
-        return Ok(MultiValue::new());
-    }
-    let connection = number(request.pop_front());
-    let answer = match kind {
-        DISCONNECT => {
-            client.disconnect(connection);
-            Ok(Answer::default())
+
+    /// Asks the client, if it is lent at the moment. It is not while the collector of garbage calls into a script.
+    fn ask<R>(&self, ask: impl FnOnce(&mut dyn Client) -> R) -> mlua::Result<R> {
+        if !CLIENT.is_set() {
+            return Err(mlua::Error::runtime("statements cannot be sent from here"));
         }
-        RECONNECT => client.reconnect(connection).map(|()| Answer::default()),
-        QUERY => client.query(connection, &bytes(request.pop_front())),
-        PREPARE => match client.prepare(connection, &bytes(request.pop_front())) {
-            Ok(statement) => {
-                let numbers = [NOTHING, statement as i64];
-                return Ok(numbers.map(LuaValue::Integer).into_iter().collect());
+        Ok(CLIENT.with(ask))
+    }
+
+    fn ask_for_number(
+        &self,
+        ask: impl FnOnce(&mut dyn Client) -> Result<usize, SqlError>,
+    ) -> mlua::Result<(i64, usize)> {
+        Ok(match self.ask(ask)? {
+            Ok(number) => (NOTHING, number),
+            Err(error) => (self.refuse(error), 0),
+        })
+    }
+
+    fn ask_for_answer(
+        &self,
+        lua: &Lua,
+        ask: impl FnOnce(&mut dyn Client) -> Result<Answer, SqlError>,
+    ) -> mlua::Result<Told> {
+        match self.ask(ask)? {
+            Ok(answer) => {
+                self.watch.step();
+                told(lua, answer)
             }
-            Err(error) => Err(error),
-        },
-        EXECUTE => {
-            let statement = number(request.pop_front());
-            values.clear();
-            values.extend(request.into_iter().map(value_of));
-            client.execute(connection, statement, values)
+            Err(error) => Ok((self.refuse(error), 0, 0, None, None)),
         }
-        CLOSE => {
-            client.close(connection, number(request.pop_front()));
-            Ok(Answer::default())
-        }
-        _ => return Err(mlua::Error::runtime("an unknown request")),
-    };
-    match answer {
-        Ok(answer) => {
-            *done = Progress::Answered;
-            answered(lua, answer)
-        }
-        Err(error) => refused(lua, &error),
+    }
+
+    fn refuse(&self, error: SqlError) -> i64 {
+        *self.refused.borrow_mut() = Some(error);
+        REFUSED
+    }
+
+    /// What to do with rows in general: nothing is kept for a script that has no word for reading them.
+    fn rows(&self) -> Rows {
+        if self.sources.reads_rows() { Rows::Keep } else { Rows::Count }
+    }
+
+    fn execute(
+        &self,
+        lua: &Lua,
+        (connection, statement, count, few): (usize, usize, usize, Few),
+    ) -> mlua::Result<Told> {
+        let (a, b, c, more) = few;
+        let mut values = self.values.borrow_mut();
+        values.clear();
+        values.extend([a, b, c].into_iter().chain(more).take(count).map(value_of));
+        let rows = self.rows();
+        self.ask_for_answer(lua, |client| client.execute(connection, statement, &values, rows))
     }
 }
 
-fn answered(lua: &Lua, answer: Answer) -> mlua::Result<MultiValue> {
+/// Adds the requests to the table `host` of the interface.
+pub(crate) fn add_requests(lua: &Lua, table: &Table, requests: &Rc<Requests>) -> mlua::Result<()> {
+    let of = || Rc::clone(requests);
+    let it = of();
+    let connect = move |_: &Lua, ()| it.ask_for_number(|client| client.connect());
+    table.set("connect", lua.create_function(connect)?)?;
+    let it = of();
+    let disconnect = move |_: &Lua, con: usize| it.ask(|client| client.disconnect(con));
+    table.set("disconnect", lua.create_function(disconnect)?)?;
+    let it = of();
+    let reconnect = move |_: &Lua, con: usize| {
+        it.ask_for_number(|client| client.reconnect(con).map(|()| con))
+    };
+    table.set("reconnect", lua.create_function(reconnect)?)?;
+    let it = of();
+    let query = move |lua: &Lua, (con, sql, has_one): (usize, LuaString, bool)| {
+        let rows = if has_one { Rows::Keep } else { it.rows() };
+        it.ask_for_answer(lua, |client| client.query(con, &sql.as_bytes(), rows))
+    };
+    table.set("query", lua.create_function(query)?)?;
+    let it = of();
+    let prepare = move |_: &Lua, (con, sql): (usize, LuaString)| {
+        it.ask_for_number(|client| client.prepare(con, &sql.as_bytes()))
+    };
+    table.set("prepare", lua.create_function(prepare)?)?;
+    let it = of();
+    let execute = move |lua: &Lua, (con, statement, count, a, b, c, more)| {
+        it.execute(lua, (con, statement, count, (a, b, c, more)))
+    };
+    table.set("execute", lua.create_function(execute)?)?;
+    let it = of();
+    let close = move |_: &Lua, (con, statement): (usize, usize)| {
+        it.ask(|client| client.close(con, statement))
+    };
+    table.set("close", lua.create_function(close)?)?;
+    let it = of();
+    let pause = move |_: &Lua, us: f64| {
+        let time = Duration::try_from_secs_f64(us / 1e6).unwrap_or(Duration::ZERO).min(PAUSE_MAX);
+        if !it.watch.may_wait(time) {
+            return Err(mlua::Error::runtime("the script does not end"));
+        }
+        it.ask(|client| client.pause(time))
+    };
+    table.set("pause", lua.create_function(pause)?)?;
+    let it = of();
+    let refusal = move |lua: &Lua, ()| {
+        let SqlError { code, state, message, is_ignorable } =
+            it.refused.take().unwrap_or_else(no_server);
+        let message = lua.create_string(message)?;
+        Ok((code, state, message, is_ignorable))
+    };
+    table.set("refusal", lua.create_function(refusal)?)
+}
+
+fn told(lua: &Lua, answer: Answer) -> mlua::Result<Told> {
+    let rest = match answer.rest.as_slice() {
+        [] => None,
+        _ => Some(rest_of(lua, answer.rest)?),
+    };
     if !answer.has_rows {
-        return Ok(std::iter::once(LuaValue::Integer(NOTHING)).collect());
+        return Ok((NOTHING, 0, 0, None, rest));
     }
-    let rows = match answer.rows {
-        None => LuaValue::Nil,
-        Some(rows) => {
-            let all = lua.create_table_with_capacity(rows.len(), 0)?;
-            for (at, row) in (1..).zip(rows) {
-                let one = lua.create_table_with_capacity(row.len(), 0)?;
-                for (column, value) in (1..).zip(row) {
-                    if let Some(value) = value {
-                        one.raw_set(column, lua.create_string(&value)?)?;
-                    }
-                }
-                all.raw_set(at, one)?;
+    let rows = answer.rows.map(|rows| table_of(lua, rows)).transpose()?;
+    Ok((ROWS, answer.row_count, answer.columns, rows, rest))
+}
+
+/// Further results, the last one first.
+fn rest_of(lua: &Lua, rest: Vec<Answer>) -> mlua::Result<Table> {
+    let all = lua.create_table_with_capacity(rest.len(), 0)?;
+    for (at, answer) in (1..).zip(rest.into_iter().rev()) {
+        let one = lua.create_table()?;
+        one.raw_set("has_rows", answer.has_rows)?;
+        one.raw_set("nrows", answer.row_count)?;
+        one.raw_set("nfields", answer.columns)?;
+        one.raw_set("rows", answer.rows.map(|rows| table_of(lua, rows)).transpose()?)?;
+        all.raw_set(at, one)?;
+    }
+    Ok(all)
+}
+
+fn table_of(lua: &Lua, rows: Vec<Vec<Option<Vec<u8>>>>) -> mlua::Result<Table> {
+    let all = lua.create_table_with_capacity(rows.len(), 0)?;
+    for (at, row) in (1..).zip(rows) {
+        let one = lua.create_table_with_capacity(row.len(), 0)?;
+        for (column, value) in (1..).zip(row) {
+            if let Some(value) = value {
+                one.raw_set(column, lua.create_string(&value)?)?;
             }
-            LuaValue::Table(all)
         }
-    };
-    let numbers = [ROWS, answer.row_count as i64, answer.columns as i64];
-    Ok(numbers.map(LuaValue::Integer).into_iter().chain([rows]).collect())
-}
-
-fn refused(lua: &Lua, error: &SqlError) -> mlua::Result<MultiValue> {
-    let text = |it: &str| Ok::<_, mlua::Error>(LuaValue::String(lua.create_string(it)?));
-    Ok([
-        LuaValue::Integer(REFUSED),
-        LuaValue::Integer(i64::from(error.code)),
-        text(&error.state)?,
-        text(&error.message)?,
-        LuaValue::Boolean(error.is_ignorable),
-    ]
-    .into_iter()
-    .collect())
-}
-
-fn whole(value: Option<LuaValue>) -> i64 {
-    match value {
-        Some(LuaValue::Integer(it)) => it,
-        Some(LuaValue::Number(it)) => it as i64,
-        _ => -1,
+        all.raw_set(at, one)?;
     }
-}
-
-fn number(value: Option<LuaValue>) -> usize {
-    usize::try_from(whole(value)).unwrap_or(usize::MAX)
-}
-
-fn bytes(value: Option<LuaValue>) -> Vec<u8> {
-    match value {
-        Some(LuaValue::String(text)) => text.as_bytes().to_vec(),
-        _ => Vec::new(),
-    }
+    Ok(all)
 }
 
 fn value_of(value: LuaValue) -> Value {

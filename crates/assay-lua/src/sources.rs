@@ -1,6 +1,6 @@
 //! The files of a script: itself, and the modules that it reads.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
@@ -11,6 +11,10 @@ use crate::error::{Error, NEEDS_FILES, Result};
 
 /// Largest file, bytes.
 const BYTES_MAX: u64 = 16 << 20;
+
+/// Why a file is refused whose checksum was not kept.
+const UNKNOWN: &str = "the script read another file when the study was planned, and does not name this one; with \
+                       `require` or `dofile` and its whole name in quotes, its checksum is kept";
 
 /// Most files of a script.
 const FILES_MAX: usize = 256;
@@ -32,7 +36,42 @@ pub(crate) struct Sources {
     /// The files with which a study was planned; `None` to learn them.
     known: Option<Vec<LuaFile>>,
     read: RefCell<Vec<LuaFile>>,
+    /// Whether a text has a word for reading rows.
+    reads_rows: Cell<bool>,
+    /// Files that the texts name, whether or not they were read so far.
+    named: RefCell<Vec<Named>>,
 }
+
+/// A file that a text of a script names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Named {
+    Module(String),
+    File(String),
+}
+
+impl Named {
+    /// What a text names where it reads other files. What it puts together when it runs is not seen.
+    fn in_text(text: &[u8]) -> Vec<Self> {
+        let text = String::from_utf8_lossy(text);
+        let of_line = |line: &str| -> Vec<Self> {
+            let after = |word: &str| line.split_once(word).and_then(|(_, rest)| quoted(rest));
+            let module = after("require").map(Self::Module);
+            let file = after("dofile").or_else(|| after("loadfile")).map(Self::File);
+            module.into_iter().chain(file).collect()
+        };
+        text.lines().flat_map(of_line).collect()
+    }
+}
+
+/// The first text in quotes.
+fn quoted(text: &str) -> Option<String> {
+    let from = text.find(['\'', '"'])?;
+    let (quote, rest) = (text.get(from..=from)?, text.get(from + 1..)?);
+    rest.split_once(quote).map(|(name, _)| name.to_owned()).filter(|name| !name.is_empty())
+}
+
+/// Words by which scripts read more of a result than the number of its rows.
+const WORDS_FOR_ROWS: [&[u8]; 4] = [b"fetch_row", b"nfields", b"next_result", b"more_results"];
 
 /// A file that was read.
 pub(crate) struct Source {
@@ -44,7 +83,41 @@ impl Sources {
     pub(crate) fn of(script: &Path, known: Option<Vec<LuaFile>>, may_use_all: bool) -> Self {
         let directory = script.parent().filter(|it| !it.as_os_str().is_empty());
         let directory = directory.unwrap_or(Path::new(".")).to_owned();
-        Self { directory, may_use_all, known, read: RefCell::default() }
+        let (read, reads_rows) = (RefCell::default(), Cell::new(false));
+        Self { directory, may_use_all, known, read, reads_rows, named: RefCell::default() }
+    }
+
+    /// Reads the files that the texts name and that were not read so far, so that their checksums are known. A script
+    /// may name some that it never reads.
+    pub(crate) fn read_named(&self) {
+        let mut at = 0;
+        loop {
+            let Some(named) = self.named.borrow().get(at).cloned() else { return };
+            at += 1;
+            let _ = match named {
+                Named::Module(name) => self.module(&name),
+                Named::File(path) => self.file(Path::new(path.trim_start_matches('/'))),
+            };
+        }
+    }
+
+    /// Whether the script may read the rows of its statements.
+    pub(crate) fn reads_rows(&self) -> bool {
+        self.reads_rows.get()
+    }
+
+    /// Looks at a text of the script before it is carried out.
+    pub(crate) fn look_at(&self, text: &[u8]) {
+        let has = |word: &&[u8]| text.windows(word.len()).any(|part| part == *word);
+        if !self.reads_rows() && WORDS_FOR_ROWS.iter().any(has) {
+            self.reads_rows.set(true);
+        }
+        let mut named = self.named.borrow_mut();
+        for new in Named::in_text(text) {
+            if named.len() < FILES_MAX && !named.contains(&new) {
+                named.push(new);
+            }
+        }
     }
 
     /// The files that were read so far.
@@ -88,7 +161,10 @@ impl Sources {
     pub(crate) fn module(&self, name: &str) -> Result<Source> {
         let part = name.replace('.', "/");
         let names = [format!("{part}.lua"), format!("{part}/init.lua"), name.to_owned()];
-        let directories = std::iter::once(self.directory.as_path()).chain(INSTALLED.map(Path::new));
+        // sysbench looks from where it was started: in the directory of the script, in the one above, or elsewhere.
+        let above = self.directory.join("..");
+        let near = [self.directory.as_path(), above.as_path(), Path::new(".")];
+        let directories = near.into_iter().chain(INSTALLED.map(Path::new));
         let places = directories.flat_map(|directory| names.iter().map(|it| directory.join(it)));
         match places.into_iter().find(|place| place.is_file()) {
             Some(place) => self.read_if_it_may(&place),
@@ -117,6 +193,7 @@ impl Sources {
         if text.len() as u64 > BYTES_MAX {
             return Err(fail(format!("it has more than {BYTES_MAX} bytes")));
         }
+        self.look_at(&text);
         let path =
             path.to_str().ok_or_else(|| fail("its path is not UTF-8".to_owned()))?.to_owned();
         let sha256 = hex::encode(Sha256::digest(&text));
@@ -124,6 +201,9 @@ impl Sources {
         let planned = self.known.as_ref().and_then(|known| known.iter().find(|it| it.path == path));
         if planned.is_some_and(|it| it.sha256 != sha256) {
             return Err(fail("it has changed since the study was planned".to_owned()));
+        }
+        if self.known.is_some() && planned.is_none() {
+            return Err(fail(UNKNOWN.to_owned()));
         }
         if !read.iter().any(|it| it.path == path) {
             if read.len() == FILES_MAX {
@@ -154,8 +234,29 @@ mod tests {
         let files = sources.files();
         assert_eq!(files.len(), 1);
         fs_err::write(at("shared.lua"), "two").unwrap();
+        fs_err::write(at("late.lua"), "").unwrap();
         let again = Sources::of(&at("main.lua"), Some(files), false);
+        let error = again.module("late").err().unwrap();
+        assert!(error.to_string().contains("does not name this one"), "{error}");
         let error = again.module("shared").err().unwrap();
         assert!(error.to_string().contains("has changed"), "{error}");
+    }
+
+    #[test]
+    fn files_that_are_read_late_are_known_early() {
+        let place = tempfile::tempdir().unwrap();
+        let at = |name: &str| place.path().join(name);
+        let text = "function event()\n  require 'late'\n  dofile(path .. \"/more.lua\") require(name)\nend";
+        fs_err::write(at("main.lua"), text).unwrap();
+        fs_err::write(at("late.lua"), "x = require(\"later\") -- require('none')").unwrap();
+        for name in ["later.lua", "more.lua", "other.lua"] {
+            fs_err::write(at(name), "").unwrap();
+        }
+        let sources = Sources::of(&at("main.lua"), None, false);
+        sources.script(&at("main.lua")).unwrap();
+        sources.read_named();
+        let files = sources.files();
+        let names: Vec<&str> = files.iter().filter_map(|it| it.path.rsplit('/').next()).collect();
+        assert_eq!(names, ["main.lua", "late.lua", "more.lua", "later.lua"]);
     }
 }

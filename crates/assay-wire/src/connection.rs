@@ -174,13 +174,14 @@ impl Connection {
         }
     }
 
-    /// Runs several statements in one message and keeps every result that has columns, in order. For Postgres only.
+    /// Runs a statement with several results, or on Postgres several statements in one message, and keeps the results
+    /// in order: of Postgres each that has columns, of MySQL those without columns too.
     ///
     /// # Errors
     /// As of [`Connection::query`].
     pub fn query_all(&mut self, sql: &str) -> Result<Vec<ResultSet>, Error> {
         match &mut self.session {
-            Session::MySql(_) => Err(Error::Usage("only Postgres gives several results")),
+            Session::MySql(session) => session.query_all(&mut self.channel, sql),
             Session::Postgres(session) => session.query_all(&mut self.channel, sql),
         }
     }

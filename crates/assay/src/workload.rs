@@ -4,11 +4,11 @@ use std::io::Read as _;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
-use assay_lua::{Engine, Error as LuaError, Setting};
-use assay_model::{LuaScript, Test, UserRowsFile};
+use assay_lua::{Engine, Error as LuaError, NoServer, Setting};
+use assay_model::{Dialect, LuaFile, LuaScript, Test, UserRowsFile};
 use assay_plan::{
     NamedFile, Request, ScriptOptions, UserFile, Workload, WorkloadFile, is_lua, lua_workload,
-    pgbench_script, read_workload_files,
+    parse_system, pgbench_script, read_workload_files,
 };
 use sha2::{Digest as _, Sha256};
 
@@ -29,6 +29,8 @@ pub(crate) struct OfLua<'a> {
     pub(crate) options: &'a [String],
     /// Whether it may use files outside of its directory, and run programs.
     pub(crate) may_use_all: bool,
+    /// The dialects of the servers that it will be run on; none if they are not known.
+    pub(crate) dialects: &'a [Dialect],
 }
 
 /// Reads a workload. What a workload file names is relative to its directory.
@@ -68,28 +70,49 @@ pub(crate) fn read(
     })?)
 }
 
-/// Reads a Lua script once, to learn which files it has and whether it takes its options.
+/// Reads a Lua script as for each dialect and command, to learn which files it has and whether it takes its options.
 fn script(path: &Path, of_lua: OfLua<'_>) -> Result<LuaScript> {
     let options = assay_lua::parse_options(of_lua.options)?;
     let (draw, own) = assay_lua::take_distribution(options.clone())?;
     let may_use_all = of_lua.may_use_all;
-    let setting = Setting {
-        thread: 0,
-        threads: 1,
-        driver: "mysql",
-        command: "run".to_owned(),
-        options: own,
-        connection: Vec::new(),
-        seed: 0,
-        draw,
-        may_use_all,
+    let dialects = match of_lua.dialects {
+        [] => &[Dialect::MySql],
+        known => known,
     };
-    let engine = Engine::read(path, None, &setting)?;
-    if !engine.has("event")? && !engine.has("thread_run")? {
-        return Err(LuaError::Lacks("event".to_owned()).into());
+    let mut files: Vec<LuaFile> = Vec::new();
+    for (dialect, command) in dialects.iter().flat_map(|it| COMMANDS.map(|command| (it, command))) {
+        let setting = Setting {
+            thread: 0,
+            threads: 1,
+            driver: assay_load::driver(*dialect),
+            command: command.to_owned(),
+            options: own.clone(),
+            connection: Vec::new(),
+            seed: 0,
+            draw,
+            may_use_all,
+        };
+        let engine = Engine::read(&mut NoServer::default(), path, None, &setting)?;
+        if command == "run" && !engine.has("event")? && !engine.has("thread_run")? {
+            return Err(LuaError::Lacks("event".to_owned()).into());
+        }
+        let new = engine.files().into_iter().filter(|file| !files.contains(file));
+        files.extend(new.collect::<Vec<_>>());
     }
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    Ok(LuaScript { name, files: engine.files(), options, may_use_all })
+    Ok(LuaScript { name, files, options, may_use_all })
+}
+
+/// The commands of sysbench for which a script may read different files.
+const COMMANDS: [&str; 3] = ["run", "prepare", "cleanup"];
+
+/// The dialects of the systems of a request, as far as they can be read.
+fn dialects(request: &Request) -> Vec<Dialect> {
+    let specs = request.systems.iter().filter_map(|it| parse_system(&it.words).ok());
+    let mut all: Vec<Dialect> = specs.map(|spec| spec.product.dialect()).collect();
+    all.sort();
+    all.dedup();
+    all
 }
 
 /// The content of a file, or of a script that comes with pgbench.
@@ -106,7 +129,12 @@ pub(crate) fn text(name: &str) -> Result<String> {
 /// The tests that a request selects from: those of its workload, or of its suite.
 pub(crate) fn suite(request: &Request) -> Result<Vec<Test>> {
     let options = request.script_options();
-    let of_lua = OfLua { options: &request.script_options, may_use_all: request.allow_script_io };
+    let dialects = dialects(request);
+    let of_lua = OfLua {
+        options: &request.script_options,
+        may_use_all: request.allow_script_io,
+        dialects: &dialects,
+    };
     if !request.workload.is_empty() {
         return Ok(read(&request.workload, &options, of_lua)?.tests);
     }

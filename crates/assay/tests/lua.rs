@@ -179,3 +179,75 @@ fn a_script_that_fails_fails_its_test_with_the_line() {
     );
     place.assert_nothing_left();
 }
+
+/// Two systems that are the same execute about as many instructions.
+#[test]
+fn instructions_of_a_script_are_counted() {
+    let (place, scripts) = (Place::with("mariadb@11.8"), Scripts::new());
+    let file = scripts.own();
+    let gate = ["gate", "mariadb@11.8", "mariadb@11.8", "--count", "--max-more", "10%"];
+    let rest = ["--workload", &file, "--offline", "--format", "json"];
+    let result = json(place.run_to_end(&[&gate[..], &rest].concat()));
+    let gate = &result["gate"]["cells"][0];
+    assert_eq!((&gate["test"], &gate["verdict"]), (&"own".into(), &"passed".into()), "{gate:#}");
+    let count = result["cells"][0]["count"]["instructions"]["value"].as_f64().unwrap();
+    assert!(count > 10_000.0, "{result:#}");
+    place.assert_nothing_left();
+}
+
+/// MariaDB 11.8 reads rows that an index covers with fewer instructions than 10.11, whoever asks for them.
+#[test]
+fn a_search_for_a_version_takes_a_script() {
+    let (place, scripts) = (Place::with("mariadb@11.8"), Scripts::new());
+    let covered = "require('shared')
+        function thread_init() con = sysbench.sql.driver():connect() end
+        function event()
+          local ids = {}
+          for i = 1, 100 do ids[i] = sysbench.rand.uniform(1, sysbench.opt.table_size) end
+          con:query('SELECT id FROM own WHERE id IN (' .. table.concat(ids, ',') .. ')')
+        end";
+    let file = scripts.with("covered.lua", covered);
+    let words = ["bisect", "mariadb@10.11..11.8", "--test", "covered", "--count", "--offline"];
+    let rest = ["--workload", &file, "--format", "json", "--", "--table-size=5000"];
+    let answer = json(place.run_to_end(&[&words[..], &rest].concat()));
+    let version = answer["answer"]["version"].as_str().unwrap();
+    assert!(version.starts_with("11."), "{answer:#}");
+    assert!(answer["answer"]["ratio"]["value"].as_f64().unwrap() < 0.98, "{answer:#}");
+    place.assert_nothing_left();
+}
+
+#[test]
+fn a_script_prepares_in_parallel_and_makes_its_own_reports() {
+    let (place, scripts) = (Place::with("mariadb@11.8"), Scripts::new());
+    let parallel = scripts.with(
+        "parallel.lua",
+        r###"
+sysbench.cmdline.options = { tables = { "Tables", 4 } }
+function cmd_prepare()
+  local con = sysbench.sql.driver():connect()
+  for i = sysbench.tid % sysbench.opt.threads + 1, sysbench.opt.tables, sysbench.opt.threads do
+    con:query("CREATE TABLE t" .. i .. " (id INT)")
+    print("table " .. i .. " by " .. sysbench.tid)
+  end
+end
+sysbench.cmdline.commands = { prepare = { cmd_prepare, sysbench.cmdline.PARALLEL_COMMAND } }
+function thread_init() con = sysbench.sql.driver():connect() end
+function event() con:query("SELECT * FROM t1") end
+sysbench.hooks.report_cumulative = function(stat) print("did " .. stat.events .. " in " .. sysbench.tid) end
+"###,
+    );
+    let start = ["server", "start", "mariadb@11.8", "--offline", "--format", "json"];
+    let server = json(place.run_to_end(&start));
+    let bench = |more: &[&str]| {
+        let first = ["bench", server["url"].as_str().unwrap(), "--script", &parallel];
+        place.run_to_end(&[&first[..], more].concat())
+    };
+    let made = bench(&["prepare", "--clients", "2"]);
+    let said = String::from_utf8_lossy(&made.stdout).into_owned();
+    assert_eq!(said, "table 1 by 0\ntable 3 by 0\ntable 2 by 1\ntable 4 by 1\n");
+    let run = bench(&["run", "--clients", "2", "--events", "40"]);
+    let told = String::from_utf8_lossy(&run.stderr).into_owned();
+    assert!(told.contains("did 40 in 0"), "{told}");
+    let name = server["name"].as_str().unwrap();
+    assert_eq!(place.run_to_end(&["server", "stop", name]).status.code(), Some(0));
+}

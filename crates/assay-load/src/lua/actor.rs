@@ -24,8 +24,9 @@ pub(crate) fn lua_actors(
         let place = ScriptPlace { options, dialect: work.dialect, seed: work.seed };
         let setting = place.setting(script, "run", thread, threads)?;
         let (options, dialect, mode) = (options.clone(), work.dialect, work.statements);
+        let ignored = assay_lua::ignored_errors(&script.options)?;
         Ok(Box::new(move || {
-            let kept = Kept::new(options, dialect, mode);
+            let kept = Kept::new(options, dialect, mode, ignored);
             Box::new(LuaActor { script, setting, engine: None, kept })
         }))
     };
@@ -50,10 +51,7 @@ impl ScriptPlace<'_> {
         threads: u32,
     ) -> Result<Setting> {
         let (draw, options) = assay_lua::take_distribution(script.options.clone())?;
-        let (driver, prefix) = match self.dialect {
-            Dialect::MySql => ("mysql", "mysql"),
-            Dialect::Postgres => ("pgsql", "pgsql"),
-        };
+        let driver = driver(self.dialect);
         let (host, port) = match &self.options.address {
             Address::Unix(path) => (path.display().to_string(), String::new()),
             Address::Tcp { host, port } => (host.clone(), port.to_string()),
@@ -64,7 +62,7 @@ impl ScriptPlace<'_> {
             ("host", host),
             ("port", port),
         ];
-        let connection = connection.map(|(name, value)| (format!("{prefix}_{name}"), value));
+        let connection = connection.map(|(name, value)| (format!("{driver}_{name}"), value));
         Ok(Setting {
             thread,
             threads,
@@ -76,6 +74,15 @@ impl ScriptPlace<'_> {
             draw,
             may_use_all: script.may_use_all,
         })
+    }
+}
+
+/// The name of sysbench's driver for servers of a dialect.
+#[must_use]
+pub fn driver(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::MySql => "mysql",
+        Dialect::Postgres => "pgsql",
     }
 }
 
@@ -92,10 +99,13 @@ impl Actor for LuaActor {
     fn prepare(&mut self, wire: &mut Connection) -> Result<()> {
         self.kept.forget();
         let path = Path::new(self.script.path());
-        let engine = Engine::read(path, Some(self.script.files.clone()), &self.setting)?;
-        let begun = engine.call(&mut self.kept.lend(Wire::Idle(wire)), "thread_init");
-        begun.map_err(|error| self.kept.error_of(error))?;
-        self.engine = Some(engine);
+        let files = Some(self.script.files.clone());
+        let client = &mut self.kept.lend(Wire::Idle(wire));
+        let engine = Engine::read(client, path, files, &self.setting).and_then(|engine| {
+            engine.call(client, "thread_init")?;
+            Ok(engine)
+        });
+        self.engine = Some(engine.map_err(|error| self.kept.error_of(error))?);
         Ok(())
     }
 

@@ -3,10 +3,10 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use assay_lua::{Answer, Client, SqlError, Value};
+use assay_lua::{Answer, Client, ErrorCodes, Rows, SqlError, Value};
 use assay_model::{Dialect, StatementMode};
 use assay_wire::{
-    ConnectOptions, Connection, Error as WireError, Param, ParamType, Reply, StatementId,
+    ConnectOptions, Connection, Error as WireError, Param, ParamType, Reply, ResultSet, StatementId,
 };
 use assay_workloads::push_quoted;
 use assay_workloads::sql::marks;
@@ -31,6 +31,8 @@ pub(super) struct Kept {
     options: ConnectOptions,
     dialect: Dialect,
     mode: StatementMode,
+    /// Errors after which an event is started again, if the script names others than usual.
+    ignored: Option<ErrorCodes>,
     connections: Vec<Slot>,
     /// The last statement, if it has failed, and why.
     failed: Option<(Vec<u8>, WireError)>,
@@ -87,9 +89,15 @@ pub(super) enum Wire<'k, 'c> {
 }
 
 impl Kept {
-    pub(super) fn new(options: ConnectOptions, dialect: Dialect, mode: StatementMode) -> Self {
+    pub(super) fn new(
+        options: ConnectOptions,
+        dialect: Dialect,
+        mode: StatementMode,
+        ignored: Option<ErrorCodes>,
+    ) -> Self {
         let (connections, failed) = (Vec::new(), None);
-        Self { options, dialect, mode, connections, failed, text: Vec::new(), places: Vec::new() }
+        let (text, places) = (Vec::new(), Vec::new());
+        Self { options, dialect, mode, ignored, connections, failed, text, places }
     }
 
     /// Forgets all connections of the script, and closes those that it has opened.
@@ -121,26 +129,29 @@ impl Kept {
     }
 
     fn refused(&mut self, sql: &[u8], error: WireError) -> SqlError {
-        let told = sql_error(&error);
+        let told = self.sql_error(&error);
         self.failed = Some((sql.to_vec(), error));
         told
     }
-}
 
-fn sql_error(error: &WireError) -> SqlError {
-    match error {
-        WireError::Server { code, state, message } => SqlError {
-            code: *code,
-            state: state.clone(),
-            message: message.clone(),
-            is_ignorable: USUAL.contains(code),
-        },
-        other => SqlError {
-            code: LOST,
-            state: "HY000".to_owned(),
-            message: other.to_string(),
-            is_ignorable: false,
-        },
+    fn sql_error(&self, error: &WireError) -> SqlError {
+        match error {
+            WireError::Server { code, state, message } => SqlError {
+                code: *code,
+                state: state.clone(),
+                message: message.clone(),
+                is_ignorable: match &self.ignored {
+                    None => USUAL.contains(code),
+                    Some(codes) => codes.contain(*code),
+                },
+            },
+            other => SqlError {
+                code: LOST,
+                state: "HY000".to_owned(),
+                message: other.to_string(),
+                is_ignorable: false,
+            },
+        }
     }
 }
 
@@ -223,20 +234,13 @@ impl Client for Lent<'_, '_> {
         }
     }
 
-    fn query(&mut self, connection: usize, sql: &[u8]) -> Result<Answer, SqlError> {
+    fn query(&mut self, connection: usize, sql: &[u8], rows: Rows) -> Result<Answer, SqlError> {
         let slot = self.kept.connections.get_mut(connection);
         let found = slot.and_then(|slot| link(&mut slot.link, &mut self.wire));
         let wire = found.ok_or_else(closed)?;
-        let answered = match std::str::from_utf8(sql) {
-            Ok(text) => wire.query(text).map(|result| {
-                let has_rows = !result.columns.is_empty();
-                let (row_count, columns) = (result.rows.len() as u64, result.columns.len());
-                let affected = result.affected;
-                let rows = has_rows.then_some(result.rows);
-                let reply = Reply { result_set: has_rows, rows: row_count, affected };
-                (reply, Answer { has_rows, row_count, columns, rows })
-            }),
-            Err(_) => wire.execute_text(sql).map(|reply| (reply, counted(&reply))),
+        let answered = match (rows, std::str::from_utf8(sql)) {
+            (Rows::Keep, Ok(text)) => wire.query_all(text).map(kept),
+            _ => wire.execute_text(sql).map(|reply| (reply, counted(&reply))),
         };
         match answered {
             Ok((reply, answer)) => {
@@ -282,7 +286,12 @@ impl Client for Lent<'_, '_> {
         connection: usize,
         statement: usize,
         values: &[Value],
+        rows: Rows,
     ) -> Result<Answer, SqlError> {
+        let slot = self.kept.connections.get(connection).ok_or_else(closed)?;
+        let marks = slot.statements.get(statement).map_or(0, |it| it.marks.len());
+        // MySQL's library takes no notice of parameters that the statement does not have.
+        let values = values.get(..marks).unwrap_or(values);
         self.send(connection, statement, values)?;
         let Kept { dialect, connections, text, places, .. } = &mut *self.kept;
         let slot = connections.get_mut(connection).ok_or_else(closed)?;
@@ -301,17 +310,28 @@ impl Client for Lent<'_, '_> {
                 };
                 let params: Vec<Param<'_>> =
                     values.iter().zip(types).zip(places.iter()).map(of).collect();
-                wire.execute(*id, &params)
+                match rows {
+                    Rows::Keep => wire.query_prepared(*id, &params).map(|it| {
+                        // A result of Postgres has no names of columns.
+                        let has_rows = !it.columns.is_empty() || !it.rows.is_empty();
+                        kept_one(it, has_rows)
+                    }),
+                    Rows::Count => wire.execute(*id, &params).map(|it| (it, counted(&it))),
+                }
             }
             Sent::Nothing | Sent::Text => {
-                wire.execute_text(&with_values(prepared, *dialect, values))
+                let sql = with_values(prepared, *dialect, values);
+                match (rows, std::str::from_utf8(&sql)) {
+                    (Rows::Keep, Ok(text)) => wire.query_all(text).map(kept),
+                    _ => wire.execute_text(&sql).map(|it| (it, counted(&it))),
+                }
             }
         };
         match executed {
-            Ok(reply) => {
+            Ok((reply, answer)) => {
                 self.kept.failed = None;
                 count(&mut self.wire, &reply);
-                Ok(counted(&reply))
+                Ok(answer)
             }
             Err(error) => {
                 let sql = prepared.sql.clone();
@@ -392,7 +412,7 @@ fn closed() -> SqlError {
 
 /// An answer whose rows were counted only.
 fn counted(reply: &Reply) -> Answer {
-    Answer { has_rows: reply.result_set, row_count: reply.rows, columns: 0, rows: None }
+    Answer { has_rows: reply.result_set, row_count: reply.rows, ..Answer::default() }
 }
 
 fn type_of(value: &Value) -> ParamType {
@@ -408,6 +428,31 @@ fn fits(value: &Value, kind: ParamType) -> bool {
         (Value::Null, _) | (_, ParamType::Inferred) => true,
         _ => type_of(value) == kind,
     }
+}
+
+/// The results of a statement: the first one, with the others in its rest, and what is counted of all of them.
+fn kept(results: Vec<ResultSet>) -> (Reply, Answer) {
+    let mut all = results.into_iter().map(|result| {
+        let has_rows = !result.columns.is_empty();
+        kept_one(result, has_rows)
+    });
+    let Some((mut reply, mut answer)) = all.next() else { return Default::default() };
+    for (next, more) in all {
+        reply.result_set |= next.result_set;
+        reply.rows = reply.rows.saturating_add(next.rows);
+        reply.affected = reply.affected.saturating_add(next.affected);
+        answer.rest.push(more);
+    }
+    (reply, answer)
+}
+
+fn kept_one(result: ResultSet, has_rows: bool) -> (Reply, Answer) {
+    let ResultSet { columns, rows, affected, .. } = result;
+    let row_count = rows.len() as u64;
+    let columns = columns.len().max(rows.first().map_or(0, Vec::len));
+    let reply = Reply { result_set: has_rows, rows: row_count, affected };
+    let rows = has_rows.then_some(rows);
+    (reply, Answer { has_rows, row_count, columns, rows, rest: Vec::new() })
 }
 
 /// Writes values as texts, one after the other, and notes where each of them is.

@@ -5,6 +5,7 @@ mod actor;
 mod client;
 mod command;
 
+pub use actor::driver;
 pub(crate) use actor::lua_actors;
 pub(crate) use client::CONNECTIONS;
-pub use command::run_command;
+pub use command::{CommandDone, Reporter, run_command};

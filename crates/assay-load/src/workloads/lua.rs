@@ -11,12 +11,16 @@ use crate::actor::ActorMaker;
 use crate::content::Content;
 use crate::error::{Error, Result};
 use crate::fill::{LoadProgress, LoadReport};
-use crate::lua::{CONNECTIONS, lua_actors, run_command};
+use crate::lua::{CONNECTIONS, CommandDone, lua_actors, run_command};
 use crate::share::for_whole_tables;
 use crate::user::{
     all_tables, connect, drop_existing, note, read_back, read_tables_once, refuse_others,
 };
 use crate::work::Work;
+
+/// Threads of a `prepare` that the script calls parallel. What it draws depends on their number, so that the number
+/// must not depend on the machine.
+const PREPARE_THREADS: u32 = 4;
 
 impl Workload for LuaScript {
     fn in_words(&self, _: DataSet) -> String {
@@ -58,12 +62,13 @@ impl Workload for LuaScript {
         if !is_ours {
             self.claim(place)?;
             if !all_tables(options, dialect)?.is_empty() {
-                or_lacks(run_command(self, "cleanup", options, dialect, seed))?;
+                or_lacks(run_command(self, "cleanup", (options, dialect), seed, PREPARE_THREADS))?;
             }
             let left = all_tables(options, dialect)?;
             drop_existing(&mut connect(options)?, dialect, &left)?;
         }
-        let bytes_sent = or_lacks(run_command(self, "prepare", options, dialect, seed))?;
+        let prepared = run_command(self, "prepare", (options, dialect), seed, PREPARE_THREADS);
+        let bytes_sent = or_lacks(prepared)?;
         let elapsed = start.elapsed();
         if !is_ours {
             let mut control = connect(options)?;
@@ -100,9 +105,9 @@ fn notes_of(script: &LuaScript) -> UserData {
 }
 
 /// The bytes that a command has sent; none if the script does not have it.
-fn or_lacks(done: Result<(String, u64)>) -> Result<u64> {
+fn or_lacks(done: Result<CommandDone>) -> Result<u64> {
     match done {
-        Ok((_, bytes)) => Ok(bytes),
+        Ok(done) => Ok(done.bytes_sent),
         Err(Error::Lua(LuaError::Lacks(_))) => Ok(0),
         Err(error) => Err(error),
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use assay_load::{
     Bound, ClientPolicy, Error, Place, Session, Work, fill, run_command, workload_of,
 };
-use assay_lua::{Engine, ScriptDraws, Setting};
+use assay_lua::{Engine, NoServer, ScriptDraws, Setting};
 use assay_model::{
     Class, DataSet, Definition, Dialect, Distribution, Engine as TableEngine, Group, IdKey,
     LuaScript, Pacing, PlanningFacts, Product, Role, Schema, Script, Setup, StartFrom,
@@ -72,13 +72,13 @@ fn script(path: &Path, options: &[(&str, &str)]) -> Test {
         threads: 1,
         driver: "mysql",
         command: own("run"),
-        options: options.clone(),
+        options: assay_lua::take_distribution(options.clone()).unwrap().1,
         connection: Vec::new(),
         seed: 0,
         draw: ScriptDraws::default(),
         may_use_all: false,
     };
-    let engine = Engine::read(path, None, &setting).unwrap();
+    let engine = Engine::read(&mut NoServer::default(), path, None, &setting).unwrap();
     let name = own("script");
     let script = LuaScript { name, files: engine.files(), options, may_use_all: false };
     let nothing = Script {
@@ -151,7 +151,7 @@ fn a_script_makes_its_tables_and_sends_the_same_work_to_every_server() {
         workload.fill_cache(&place).unwrap();
         // A server of the user's own: an earlier load is replaced, and nothing else.
         assert!(matches!(workload.claim(&place), Err(Error::NotOurs(_))));
-        run_command(written.test.lua().unwrap(), "cleanup", &options, dialect, SEED).unwrap();
+        run_command(written.test.lua().unwrap(), "cleanup", (&options, dialect), SEED, 1).unwrap();
         for _ in 0..2 {
             assert_eq!(workload.claim(&place).unwrap(), None);
             let again = workload.fill(&place, false, &mut |_| ()).unwrap();
@@ -168,9 +168,9 @@ fn a_script_makes_its_tables_and_sends_the_same_work_to_every_server() {
         contents.entry(dialect).or_default().push((loaded.content.checksum, changed.checksum));
         // What the script has made, it removes.
         let script = written.test.lua().unwrap();
-        run_command(script, "cleanup", &options, dialect, SEED).unwrap();
+        run_command(script, "cleanup", (&options, dialect), SEED, 1).unwrap();
         assert_eq!(workload.claim(&place).unwrap(), None);
-        let Err(Error::Lua(missing)) = run_command(script, "nothing", &options, dialect, SEED)
+        let Err(Error::Lua(missing)) = run_command(script, "nothing", (&options, dialect), SEED, 1)
         else {
             panic!("the script has no such command")
         };
@@ -318,4 +318,47 @@ fn stock_scripts_send_what_the_native_ones_send() {
         let sums = |all: &BTreeMap<String, i64>| all.values().sum::<i64>();
         assert_eq!(sums(&ours), sums(&theirs), "{native}: {ours:#?} and {theirs:#?}");
     }
+}
+
+/// What a script reads of a result, and how it names errors that start an event again.
+#[test]
+fn a_script_reads_rows_of_all_kinds_and_names_errors() {
+    let bed = Bed::of(Product::MySql, "8.0");
+    let options = bed.options.clone();
+    let text = "
+        function thread_init()
+          con = sysbench.sql.driver():connect()
+          if sysbench.tid == 0 then
+            con:query('DROP PROCEDURE IF EXISTS two')
+            con:query('CREATE PROCEDURE two() BEGIN SELECT 1, 2; SELECT 3; END')
+            con:query('CREATE TABLE IF NOT EXISTS once (id INT PRIMARY KEY)')
+          end
+          st = con:prepare('SELECT ?, NULL, 0.5')
+          id = st:bind_create(sysbench.sql.type.BIGINT)
+          more = st:bind_create(sysbench.sql.type.INT)
+          st:bind_param(id, more)
+          tries = 0
+        end
+        function event()
+          id:set(12345678901)
+          local rs = st:execute()
+          local row = rs:fetch_row()
+          assert(rs.nfields == 3 and row[1] == '12345678901' and row[2] == nil and row[3] == '0.5')
+          rs = con:query('CALL two()')
+          assert(rs.nfields == 2 and rs:fetch_row()[2] == '2' and con:more_results())
+          assert(con:next_result():fetch_row()[1] == '3')
+          assert(con:next_result() == nil and not con:more_results())
+          tries = tries + 1
+          con:query('INSERT INTO once VALUES (' .. math.floor(tries / 2) .. ')')
+        end";
+    let run = |options_of: &[(&str, &str)]| {
+        let written = written(text, options_of);
+        let mut session =
+            Session::open(&options, &work(written.test, Dialect::MySql, 1), &[]).unwrap();
+        session.run(0, Bound::Events(4))
+    };
+    let done = run(&[("mysql-ignore-errors", "1062")]).unwrap();
+    assert_eq!((done.events, done.errors.as_slice()), (4, &[(1062, 3)][..]));
+    let usual = run(&[]).unwrap_err().to_string();
+    assert!(usual.contains("1062"), "{usual}");
 }

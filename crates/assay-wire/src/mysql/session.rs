@@ -186,6 +186,32 @@ impl Session {
         self.kept(channel, Protocol::Text)
     }
 
+    /// Like [`Session::query`], but keeps every result, those without columns too.
+    pub(crate) fn query_all(
+        &mut self,
+        channel: &mut Channel,
+        sql: &str,
+    ) -> Result<Vec<ResultSet>, Error> {
+        channel.begin_kept_reply(ReadBudget::reply())?;
+        self.command(channel, Command::Query, sql.as_bytes())?;
+        let results = self.all_results(channel);
+        if matches!(results, Ok(_) | Err(Error::Server { .. })) {
+            channel.end_reply();
+        }
+        results
+    }
+
+    fn all_results(&mut self, channel: &mut Channel) -> Result<Vec<ResultSet>, Error> {
+        let mut all = Vec::with_capacity(1);
+        loop {
+            let (result, has_more) = self.result(channel, Protocol::Text)?;
+            all.push(result);
+            if !has_more {
+                return Ok(all);
+            }
+        }
+    }
+
     pub(crate) fn query_prepared(
         &mut self,
         channel: &mut Channel,

@@ -1,13 +1,16 @@
 //! `assay bench`: drives one test against a running server, as sysbench does.
 
 mod result;
+mod scripted;
 mod tpcc;
 
 use std::num::NonZeroU64;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use assay_load::{Bound, Check, ClientPolicy, Finished, RunMonitor, RunProgress, Session, Work};
+use assay_load::{
+    Bound, Check, ClientPolicy, Finished, Reporter, RunMonitor, RunProgress, Session, Work,
+};
 use assay_model::{
     Class, DataSet, Dialect, IdKey, Schema, Setup, StatementMode, Test, TestSet, counted, limits,
     thousands,
@@ -39,6 +42,8 @@ const SHOWN_EVERY: Duration = Duration::from_secs(1);
 struct Prepared {
     session: Session,
     work: Work,
+    /// The reports that a script makes itself.
+    reporter: Option<Reporter>,
 }
 
 /// Drives one test. Ctrl-C ends it early and keeps what was measured until then.
@@ -56,9 +61,12 @@ pub(crate) fn bench(args: &Bench) -> Result<Exit> {
         run
     });
     let Some((finished, client_cpu_us)) = run?? else { return Ok(Exit::Interrupted) };
-    let Prepared { work, .. } = prepared;
+    let Prepared { work, mut reporter, .. } = prepared;
     let (setup, test) = (work.setup, work.test);
     let measured = measured(args, &work, &finished, client_cpu_us)?;
+    if let Some(said) = scripted::of_run(reporter.as_mut(), &measured)? {
+        print(&said);
+    }
     report::put_one(&args.shape, &measured, words)?;
     if test.tpcc().is_some() && finished.cut_off == 0 {
         progress.update("checking the tables");
@@ -89,21 +97,21 @@ fn script_command(
 ) -> Result<Exit> {
     let url = crate::server::url_of(&args.url)?;
     machine_lock::warn_if_measuring_near("this script", &url);
-    let test = test(args)?;
+    let test = test(args, url.dialect)?;
     let script = test.lua().context("only scripts have commands")?;
     let options = connect_options(&url, interrupt.stop());
     progress.update(&format!("{}: {command}", script.name));
-    let done = assay_load::run_command(script, command, &options, url.dialect, args.seed);
+    let place = (&options, url.dialect);
+    let done = assay_load::run_command(script, command, place, args.seed, args.clients);
     progress.finish();
-    let (said, _) = done?;
-    report::write_stdout(&assay_model::printable_lines(&said))?;
+    report::write_stdout(&assay_model::printable_lines(&done?.said))?;
     Ok(Exit::Done)
 }
 
 fn prepare(args: &Bench, interrupt: &Interrupt, progress: &Progress) -> Result<Prepared> {
     let url = crate::server::url_of(&args.url)?;
     machine_lock::warn_if_measuring_near("this benchmark", &url);
-    let test = test(args)?;
+    let test = test(args, url.dialect)?;
     assay_plan::check_variant(args.oltp.pgsql_variant, url.dialect)?;
     if args.statements == StatementMode::Extended && (test.lua().is_some() || test.tpcc().is_some())
     {
@@ -154,7 +162,13 @@ fn prepare(args: &Bench, interrupt: &Interrupt, progress: &Progress) -> Result<P
         shows_latencies: args.report_interval.is_some(),
     };
     let session = Session::open_with(&options, &work, &[], &policy)?;
-    Ok(Prepared { session, work })
+    let reporter = match test.lua() {
+        Some(script) => {
+            Reporter::of(script, (&options, url.dialect), args.seed, setup.clients)?
+        }
+        None => None,
+    };
+    Ok(Prepared { session, work, reporter })
 }
 
 /// Warms up and measures; `None` if it was to end before there was anything to measure. The second value is the CPU
@@ -165,7 +179,7 @@ fn run(
     interrupt: &Interrupt,
     progress: &Progress,
 ) -> Result<Option<(Finished, f64)>> {
-    let Prepared { session, work: Work { test, setup, .. } } = prepared;
+    let Prepared { session, work: Work { test, setup, .. }, reporter } = prepared;
     let mut sequence = 0;
     if let Some(seconds) = args.warmup_time {
         let time = Duration::from_secs_f64(seconds);
@@ -197,9 +211,13 @@ fn run(
         let rates = rates(&done, passed);
         progress.update(&format!("{test}: {seconds:.0} of {} s, {rates}", args.time));
         if args.report_interval.is_some() {
-            let latency = latencies.percentile(args.percentile);
-            let latency = (args.percentile, latency.unwrap_or_default());
-            progress.line(&interval(setup.clients, elapsed, &done, passed, latency));
+            let latency = latencies.percentile(args.percentile).unwrap_or_default();
+            let times = (elapsed, passed);
+            let reporter = reporter.as_mut();
+            let told = scripted::of_interval(reporter, setup.clients, times, &done, latency);
+            let latency = (args.percentile, latency);
+            let usual = || interval(setup.clients, elapsed, &done, passed, latency);
+            progress.line(&told.unwrap_or_else(usual));
         }
     };
     progress.update(&format!("{test}: {} s", args.time));
@@ -255,13 +273,17 @@ fn interval(
 }
 
 /// The requested test: from a workload file, a sysbench script, or a microbenchmark.
-fn test(args: &Bench) -> Result<Test> {
+fn test(args: &Bench, dialect: Dialect) -> Result<Test> {
     let (name, options) = (args.test.as_deref(), args.oltp.clone());
     let own = (!args.own.workload.is_empty()).then_some(&args.own);
     let is_script =
         own.is_none() && args.script.is_none() && name.is_some_and(assay_plan::is_script);
     let is_tpcc = own.is_none() && args.script.is_none() && name == Some(TPCC);
-    let of_lua = OfLua { options: &args.script_options, may_use_all: args.allow_script_io };
+    let of_lua = OfLua {
+        options: &args.script_options,
+        may_use_all: args.allow_script_io,
+        dialects: &[dialect],
+    };
     let suite = match (&args.script, own) {
         (Some(script), _) => {
             let file = [script.display().to_string()];

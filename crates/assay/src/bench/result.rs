@@ -60,6 +60,29 @@ pub(super) struct Measured {
     tpcc: Option<TpccRates>,
 }
 
+impl Measured {
+    /// The numbers by which scripts of sysbench report a run. The percentile is the 95th.
+    pub(super) fn numbers(&self) -> Vec<(&'static str, f64)> {
+        let of = |take: fn(&LatencyUs) -> f64| self.latency_us.as_ref().map_or(0.0, take) / 1e6;
+        vec![
+            ("threads_running", 0.0),
+            ("time_interval", self.seconds),
+            ("time_total", self.seconds),
+            ("latency_pct", of(|it| it.p95)),
+            ("latency_min", of(|it| it.min)),
+            ("latency_avg", of(|it| it.avg)),
+            ("latency_max", of(|it| it.max)),
+            ("latency_sum", of(|it| it.sum)),
+            ("events", self.events as f64),
+            ("reads", self.read as f64),
+            ("writes", self.write as f64),
+            ("other", self.other as f64),
+            ("errors", self.ignored_errors as f64),
+            ("reconnects", self.reconnects as f64),
+        ]
+    }
+}
+
 /// How long a statement took, from sending it to the end of the reply.
 #[derive(Serialize)]
 struct StatementTime {

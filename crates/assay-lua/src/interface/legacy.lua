@@ -1,5 +1,5 @@
 -- The older layer: plain functions on one connection of the thread, as scripts of sysbench 0.5 have.
-local facts = ...
+local _, facts = ...
 
 test, thread_id, num_threads, db_driver = facts.script_path, facts.tid, facts.threads, facts.driver
 DB_ERROR_NONE, DB_ERROR_IGNORABLE, DB_ERROR_RESTART_TRANSACTION, DB_ERROR_FATAL = 0, 1, 1, 2

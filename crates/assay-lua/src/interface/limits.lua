@@ -1,0 +1,242 @@
+-- What scripts may do beside sending statements: C functions, files, programs and modules, within limits.
+local host, facts = ...
+local select, type, pairs, error, pcall, xpcall = select, type, pairs, error, pcall, xpcall
+local concat = table.concat
+
+-- C functions -------------------------------------------------------------------------------------------------------
+
+local counters = {
+    SB_CNT_OTHER = 0, SB_CNT_READ = 1, SB_CNT_WRITE = 2, SB_CNT_TRX = 3, SB_CNT_ERROR = 4, SB_CNT_RECONNECT = 5,
+    SB_CNT_BYTES_READ = 6, SB_CNT_BYTES_WRITTEN = 7, SB_CNT_MAX = 8,
+}
+local functions = {
+    -- assay counts what servers answer, so what a script counts is not needed.
+    sb_counter_inc = function() end,
+    usleep = function(us)
+        host.pause(us)
+        return 0
+    end,
+    sleep = function(s)
+        host.pause(s * 1e6)
+        return 0
+    end,
+    sb_rand_default = host.rand_default,
+    sb_rand_uniform = host.rand_uniform,
+    sb_rand_gaussian = host.rand_gaussian,
+    sb_rand_special = host.rand_special,
+    sb_rand_pareto = host.rand_pareto,
+    sb_rand_zipfian = host.rand_zipfian,
+    sb_rand_unique = host.rand_unique,
+    sb_rand_uniform_double = host.rand_unit,
+    sb_rand_uniform_uint64 = host.rand_bits,
+    -- A script's own `thread_run` stops here until the next event is to be carried out.
+    sb_more_events = function()
+        return coroutine.yield()
+    end,
+    sb_event_start = function() end,
+    sb_event_stop = function() end,
+}
+for name, value in pairs(counters) do
+    functions[name] = value
+end
+
+local function no_memory(name)
+    return function()
+        error("ffi." .. name .. "() is not supported: scripts have no access to memory", 2)
+    end
+end
+
+ffi = {
+    os = "Linux",
+    arch = "x64",
+    cdef = function() end,
+    string = tostring,
+    C = setmetatable({}, {
+        __index = function(_, name)
+            local found = functions[name]
+            if found == nil then
+                error("the C function `" .. tostring(name) .. "` is not supported", 2)
+            end
+            return found
+        end,
+    }),
+}
+for _, name in pairs({ "new", "cast", "typeof", "metatype", "gc", "copy", "fill", "sizeof", "load", "addressof" }) do
+    ffi[name] = no_memory(name)
+end
+
+-- Files and programs ------------------------------------------------------------------------------------------------
+
+local open, remove, rename, lines = io.open, os.remove, os.rename, io.lines
+
+-- The file that a path stands for, if the script may use it.
+local function may(path, what)
+    return host.may_use(tostring(path), what)
+end
+
+function print(...)
+    local texts = {}
+    for i = 1, select("#", ...) do
+        texts[i] = tostring((select(i, ...)))
+    end
+    host.say(concat(texts, "\t") .. "\n")
+end
+
+local function stream()
+    local it = {}
+    function it:write(...)
+        for i = 1, select("#", ...) do
+            host.say(tostring((select(i, ...))))
+        end
+        return it
+    end
+    function it:flush() end
+    function it:setvbuf() end
+    function it:close() end
+    return it
+end
+
+local output = stream()
+io = {
+    open = function(path, mode)
+        return open(may(path, "open"), mode)
+    end,
+    lines = function(path)
+        return lines(may(path, "open"))
+    end,
+    write = function(...)
+        return output:write(...)
+    end,
+    type = io.type,
+    stdout = output,
+    stderr = stream(),
+    popen = facts.may_run and io.popen or function()
+        host.may_use("", "run a program")
+    end,
+}
+
+local execute = os.execute
+os = {
+    time = os.time,
+    clock = os.clock,
+    date = os.date,
+    difftime = os.difftime,
+    getenv = function() return nil end,
+    remove = function(path)
+        return remove(may(path, "remove"))
+    end,
+    rename = function(from, to)
+        return rename(may(from, "rename"), may(to, "rename"))
+    end,
+    -- Scripts wait in this way.
+    execute = function(command)
+        local seconds = command and command:match("^%s*sleep%s+(%d+%.?%d*)%s*$")
+        if seconds then
+            host.pause(tonumber(seconds) * 1e6)
+            return 0
+        end
+        if not facts.may_run then
+            host.may_use(tostring(command), "run")
+        end
+        return execute(command)
+    end,
+    exit = function(code)
+        error("the script ends with os.exit(" .. tostring(code or 0) .. ")", 2)
+    end,
+}
+
+debug = {
+    traceback = function(message)
+        return message
+    end,
+    getinfo = function()
+        return { source = "@" .. facts.script_path, short_src = facts.script_path, currentline = 0 }
+    end,
+}
+
+-- Compiled loops could not be ended, so nothing is compiled.
+local function nothing() end
+jit = { version = jit.version, os = jit.os, arch = jit.arch, on = nothing, off = nothing, flush = nothing,
+    status = function() return false end }
+
+-- Modules -----------------------------------------------------------------------------------------------------------
+
+local loaded = package.loaded
+loaded.ffi, loaded.jit = ffi, jit
+for _, name in pairs({ "jit.opt", "jit.util", "jit.profile", "string.buffer" }) do
+    loaded[name] = nil
+end
+loaded.io, loaded.os, loaded.debug = io, os, debug
+for _, name in pairs({ "sysbench", "sysbench.sql", "sysbench.rand", "sysbench.cmdline", "sysbench.histogram" }) do
+    loaded[name] = name == "sysbench" and sysbench or sysbench[name:sub(10)] or true
+end
+package = { loaded = loaded, path = "", cpath = "", preload = {}, loaders = {} }
+
+function require(name)
+    local found = loaded[name]
+    if found ~= nil then
+        return found
+    end
+    loaded[name] = true
+    local value = host.module(name)(name)
+    if value ~= nil then
+        loaded[name] = value
+    end
+    return loaded[name]
+end
+
+function dofile(path)
+    return host.file(path)()
+end
+
+function loadfile(path)
+    local ok, found = pcall(host.file, path)
+    if ok then
+        return found
+    end
+    return nil, tostring(found)
+end
+
+function loadstring(text, name)
+    local ok, found = pcall(host.compile, text, name or text)
+    if ok then
+        return found
+    end
+    return nil, tostring(found)
+end
+
+function load(source, name)
+    if type(source) == "function" then
+        local parts = {}
+        for part in source do
+            if part == nil or part == "" then
+                break
+            end
+            parts[#parts + 1] = part
+        end
+        source = concat(parts)
+    end
+    return loadstring(source, name)
+end
+
+-- Errors are caught as usual, except that a script which does not end cannot catch that.
+local function caught(ok, ...)
+    if not ok and host.is_over() then
+        error((...), 0)
+    end
+    return ok, ...
+end
+
+local catch, catch_with, resume_raw = pcall, xpcall, coroutine.resume
+
+function _G.pcall(...)
+    return caught(catch(...))
+end
+
+function _G.xpcall(...)
+    return caught(catch_with(...))
+end
+
+function coroutine.resume(...)
+    return caught(resume_raw(...))
+end
