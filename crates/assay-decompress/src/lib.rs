@@ -30,6 +30,12 @@ pub fn decompressed<'a>(
     }))
 }
 
+/// The content of a stream that gzip has compressed, in one piece or in several, one after the other.
+#[must_use]
+pub fn gunzipped<'a>(stream: Box<dyn Read + 'a>) -> Box<dyn Read + 'a> {
+    Box::new(flate2::read::MultiGzDecoder::new(stream))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -160,7 +160,7 @@ pub(crate) fn workload_file(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let file = |path: &str| {
         let content = bytes.to_vec();
-        Ok(UserFile { path: path.to_owned(), sha256: String::new(), content })
+        Ok(UserFile { path: path.to_owned(), sha256: String::new(), content, bytes: 0 })
     };
     for name in ["work.toml", "work.pgbench"] {
         match assay_plan::read_workload(name, text, &file) {

@@ -52,7 +52,8 @@ fn main() {
     let tests: Vec<Test> = PGBENCH_SCRIPTS.iter().map(|name| test(name)).collect();
     let data = tests[0].user_data().unwrap();
     let files = &|_: &assay_model::UserRowsFile| Err("no file".to_owned());
-    let tables = UserTables { dialect: Dialect::Postgres, data, seed: 1, files };
+    let dumps: assay_load::OpenUserDump<'_> = &|_| Err("no dump".to_owned());
+    let tables = UserTables { dialect: Dialect::Postgres, data, seed: 1, files, dumps };
     fill_user_data(&options, tables, true, &mut |_| ()).unwrap();
     for confined in [false, true] {
         if confined {
@@ -73,7 +74,7 @@ fn test(name: &str) -> Test {
     let text = pgbench_script(name).unwrap();
     let file = WorkloadFile { path: name, weight: None, text: &text };
     let scale = ScriptOptions { scale: Some(SCALE), ..ScriptOptions::default() };
-    let read = read_workload_files(&[file], &scale, &|_, _| Err("no file".to_owned()));
+    let read = read_workload_files(&[file], &scale, &|_, _, _| Err("no file".to_owned()));
     read.unwrap().tests[0]
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::time::{Duration, Instant};
 
-use assay_model::{DataSet, Dialect, Engine, IdKey, TableForm, counted, thousands};
+use assay_model::{DataSet, Dialect, Engine, IdKey, Restored, TableForm, counted, thousands};
 use assay_wire::{ConnectOptions, Connection};
 use assay_workloads::{Batch, InsertBatches, create_index, create_table};
 
@@ -40,10 +40,15 @@ pub struct LoadProgress {
     pub rows: u64,
     /// Rows in the end, over all tables.
     pub rows_total: u64,
+    /// Whether these are megabytes of a dump instead, whose rows nobody knows beforehand.
+    pub is_dump: bool,
 }
 
 impl fmt::Display for LoadProgress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_dump {
+            return write!(f, "{} of {} MB of the dump", self.rows, self.rows_total);
+        }
         write!(f, "{} of {}", thousands(self.rows), counted(self.rows_total, "row"))
     }
 }
@@ -59,6 +64,8 @@ pub struct LoadReport {
     pub bytes_sent: u64,
     /// Wall time, creation of tables and indexes included.
     pub elapsed: Duration,
+    /// What was found while a dump was restored.
+    pub restored: Vec<Restored>,
 }
 
 impl LoadReport {
@@ -124,13 +131,14 @@ pub fn fill_over(
     share_tables(tables.data.tables, connect, load, |part: Part| {
         sum.add_batch(part.batch);
         bytes_sent += part.bytes;
-        progress(LoadProgress { rows: sum.rows(), rows_total });
+        progress(LoadProgress { rows: sum.rows(), rows_total, is_dump: false });
     })?;
     Ok(LoadReport {
         rows: sum.rows(),
         content: sum.content(),
         bytes_sent,
         elapsed: start.elapsed(),
+        restored: Vec::new(),
     })
 }
 

@@ -283,7 +283,7 @@ fn param_type(param: assay_workloads::ParamType) -> ParamType {
 fn param<'a>(argument: Argument<'a>, kept: &'a [Option<Vec<u8>>]) -> Param<'a> {
     match argument {
         Argument::Int(value) => Param::Int(value),
-        Argument::Text(value) | Argument::Bare(value) => Param::Text(value),
+        Argument::Text(value) | Argument::Bare(value) | Argument::Raw(value) => Param::Text(value),
         Argument::Null => Param::Null,
         Argument::Kept(place) => {
             kept.get(place as usize).and_then(Option::as_deref).map_or(Param::Null, Param::Text)

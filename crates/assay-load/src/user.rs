@@ -2,7 +2,9 @@
 
 use std::time::Instant;
 
-use assay_model::{Dialect, UserData, UserRows, UserRowsFile, UserTable};
+use assay_model::{
+    Dialect, Restored, RestoredKind, UserData, UserDump, UserRows, UserRowsFile, UserTable,
+};
 use assay_wire::{ConnectOptions, Connection, Error as WireError, Protocol};
 use assay_workloads::{
     CsvBatches, CsvRows, UserBatches, push_quoted, quoted_name, script_statements,
@@ -12,6 +14,7 @@ use assay_workloads::{
 use crate::content::{Content, Sum};
 use crate::error::{Error, Result};
 use crate::fill::{LoadProgress, LoadReport};
+use crate::restore::{OpenUserDump, restore};
 use crate::share::{for_rows, for_whole_tables};
 
 /// The table in which a load notes each table that it made, so that a later one knows that it may drop it.
@@ -31,6 +34,8 @@ pub struct UserTables<'a> {
     pub seed: u64,
     /// Reads the files with rows.
     pub files: ReadUserFile<'a>,
+    /// Opens dumps.
+    pub dumps: OpenUserDump<'a>,
 }
 
 /// Drops the tables of an earlier load, creates and loads new ones, one after the other in the order of the workload,
@@ -50,13 +55,17 @@ pub fn fill_user_data(
     let options = for_whole_tables(options);
     let UserTables { dialect, data, .. } = tables;
     let mut control = connect(&options)?;
-    let existing = existing(&mut control, dialect, data)?;
+    let existing = of_load(&mut control, &options, dialect, data)?;
     if !replaces {
         refuse_others(&mut control, dialect, data, &existing)?;
     }
     let mut loader =
         Loader { options: &options, control, tables, sent: Vec::new(), rows: 0, progress };
     drop_existing(&mut loader.control, dialect, &existing)?;
+    let mut restored = match data.dump(dialect) {
+        Some(dump) => loader.restore(dump)?,
+        None => Vec::new(),
+    };
     for table in &data.tables {
         let before = loader.rows;
         loader.load(table)?;
@@ -67,9 +76,45 @@ pub fn fill_user_data(
     let bytes_sent = control.bytes_sent();
     drop(control);
     let elapsed = start.elapsed();
-    let (content, counts) = read_back(&options, dialect, &names_of(data))?;
+    let names = names(&options, dialect, data)?;
+    let (content, counts) = read_back(&options, dialect, &texts(&names))?;
     check_counts(data, &sent, &counts)?;
-    Ok(LoadReport { rows: content.rows, content, bytes_sent, elapsed })
+    if let Some(dump) = data.dump(dialect) {
+        let empty = names.iter().zip(&counts).filter(|(_, rows)| **rows == 0);
+        let empty: Vec<&str> = empty.map(|(name, _)| name.as_str()).collect();
+        restored.extend(without_rows(dump, &empty));
+    }
+    Ok(LoadReport { rows: content.rows, content, bytes_sent, elapsed, restored })
+}
+
+/// The tables that a load may replace: with a dump, nobody knows beforehand which there will be.
+fn of_load(
+    control: &mut Connection,
+    options: &ConnectOptions,
+    dialect: Dialect,
+    data: &UserData,
+) -> Result<Vec<String>> {
+    match data.dump(dialect) {
+        Some(_) => all_tables(options, dialect),
+        None => existing(control, dialect, data),
+    }
+}
+
+/// Tells which tables have no rows, as after a dump of the schema only.
+fn without_rows(dump: &UserDump, empty: &[&str]) -> Option<Restored> {
+    const SHOWN: usize = 10;
+    let shown: Vec<String> = empty.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();
+    let more = empty.len().saturating_sub(SHOWN);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let path = &dump.file.path;
+    (!empty.is_empty()).then(|| Restored {
+        what: RestoredKind::Empty,
+        file: path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned(),
+        line: 0,
+        statement: String::new(),
+        message: format!("tables without rows: {}{more}", shown.join(", ")),
+        count: empty.len() as u64,
+    })
 }
 
 /// Fails if the database has tables with names from the workload that no load of the workload has made.
@@ -79,7 +124,7 @@ pub(crate) fn refuse_others_tables(
     data: &UserData,
 ) -> Result<()> {
     let mut control = connect(options)?;
-    let existing = existing(&mut control, dialect, data)?;
+    let existing = of_load(&mut control, options, dialect, data)?;
     refuse_others(&mut control, dialect, data, &existing)
 }
 
@@ -89,11 +134,41 @@ pub(crate) fn user_content(
     dialect: Dialect,
     data: &UserData,
 ) -> Result<Content> {
-    read_back(&for_whole_tables(options), dialect, &names_of(data)).map(|(content, _)| content)
+    let names = names(options, dialect, data)?;
+    let read = read_back(&for_whole_tables(options), dialect, &texts(&names));
+    read.map(|(content, _)| content)
 }
 
-fn names_of(data: &UserData) -> Vec<&str> {
-    data.tables.iter().map(|table| table.name.as_str()).collect()
+/// The names of all tables of a workload that were loaded: those of its file first.
+fn names(options: &ConnectOptions, dialect: Dialect, data: &UserData) -> Result<Vec<String>> {
+    let mut names: Vec<String> = data.tables.iter().map(|table| table.name.clone()).collect();
+    if data.dump(dialect).is_some() {
+        let is_new = |name: &String| !names.iter().any(|it| it.eq_ignore_ascii_case(name));
+        // Elsewhere, names are written without quotes, so that Postgres has them in lower case.
+        let is_usual = |name: &String| {
+            dialect != Dialect::Postgres || !name.contains(|c: char| c.is_ascii_uppercase())
+        };
+        let more = all_tables(options, dialect)?.into_iter();
+        let more: Vec<String> = more.filter(is_new).filter(is_usual).collect();
+        names.extend(more);
+    }
+    Ok(names)
+}
+
+fn texts(names: &[String]) -> Vec<&str> {
+    names.iter().map(String::as_str).collect()
+}
+
+/// The names of all tables.
+pub(crate) fn table_names(
+    options: &ConnectOptions,
+    dialect: Dialect,
+    data: &UserData,
+) -> Result<Vec<String>> {
+    if data.dump(dialect).is_none() {
+        return Ok(user_names(dialect, data));
+    }
+    names(options, dialect, data)
 }
 
 /// Makes the server read every table and its indexes once, so that they are in its cache.
@@ -102,9 +177,11 @@ pub(crate) fn fill_user_data_cache(
     dialect: Dialect,
     data: &UserData,
 ) -> Result<()> {
-    let is_known = data.tables.iter().all(|table| table.count().is_some());
+    let has_dump = data.dump(dialect).is_some();
+    let is_known = !has_dump && data.tables.iter().all(|table| table.count().is_some());
+    let names = names(options, dialect, data)?;
     let options = if is_known { for_rows(options, data.rows()) } else { for_whole_tables(options) };
-    read_tables_once(&options, dialect, &names_of(data))
+    read_tables_once(&options, dialect, &texts(&names))
 }
 
 /// Makes the server read these tables and their indexes once.
@@ -186,8 +263,20 @@ struct Loader<'a, 'p> {
 }
 
 impl Loader<'_, '_> {
+    /// Restores a dump, and notes the tables that are there then.
+    fn restore(&mut self, dump: &UserDump) -> Result<Vec<Restored>> {
+        let UserTables { dialect, data, dumps, .. } = self.tables;
+        let progress = &mut self.progress;
+        let told = &mut |bytes| progress(LoadProgress { rows: bytes >> 20, rows_total: dump.bytes >> 20, is_dump: true });
+        let restored = restore(self.options, dump, dumps, told)?;
+        for table in all_tables(self.options, dialect)? {
+            note(&mut self.control, dialect, data, &table)?;
+        }
+        Ok(restored)
+    }
+
     fn load(&mut self, table: &UserTable) -> Result<()> {
-        let UserTables { dialect, data, seed, files } = self.tables;
+        let UserTables { dialect, data, seed, files, .. } = self.tables;
         let create: Vec<&String> = table.create.iter().filter_map(|it| it.of(dialect)).collect();
         for sql in &create {
             run(&mut self.control, sql)?;
@@ -254,7 +343,7 @@ impl Loader<'_, '_> {
             let sent = self.control.execute_text(&statement);
             sent.map_err(|cause| Error::query(&statement, cause))?;
             self.rows += u64::from(rows);
-            (self.progress)(LoadProgress { rows: self.rows, rows_total });
+            (self.progress)(LoadProgress { rows: self.rows, rows_total, is_dump: false });
         }
     }
 }
@@ -452,6 +541,10 @@ fn sum_rows(control: &mut Connection, number: u32, table: &str) -> Result<(u64, 
 }
 
 fn check_counts(data: &UserData, sent: &[Option<u64>], found: &[u64]) -> Result<()> {
+    // A dump may have put rows into the same tables.
+    if data.dump.is_some() {
+        return Ok(());
+    }
     for ((table, sent), found) in data.tables.iter().zip(sent).zip(found) {
         if let Some(sent) = sent.filter(|sent| sent != found) {
             return Err(Error::RowsDiffer { table: table.name.clone(), sent, found: *found });

@@ -3,8 +3,12 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use assay_load::{Bound, Session, Tables, Work, fill};
-use assay_model::{Dialect, Engine, IdKey, Setup, StatementMode, TableForm, TestSet};
+use assay_load::{Bound, Session, Tables, UserTables, Work, fill, fill_user_data};
+use assay_model::{
+    Dialect, Engine, IdKey, Setup, StatementMode, TableForm, Test, TestSet, UserRowsFile,
+};
+use assay_plan::{UserFile, read_workload};
+use assay_wire::ConnectOptions;
 use assay_workloads::tests_of;
 
 struct Counting;
@@ -52,8 +56,9 @@ fn more_events_take_no_more_allocations() {
         seed: 1,
     };
     fill(&options, &tables, &mut |_| ()).unwrap();
+    let seen = seen(&options);
     for statements in [StatementMode::Prepared, StatementMode::Text] {
-        for test in tests_of(TestSet::Set32) {
+        for test in tests_of(TestSet::Set32).into_iter().chain([seen]) {
             let work = Work { dialect, test, setup, statements, seed: 1 };
             let mut session = Session::open(&options, &work, &[]).unwrap();
             let mut allocations_of = |start, events| {
@@ -71,4 +76,28 @@ fn more_events_take_no_more_allocations() {
             );
         }
     }
+}
+
+/// A test with captured values: numbers, texts, bytes and a list.
+fn seen(options: &ConnectOptions) -> Test {
+    const WORKLOAD: &str = "[table.t]\nrows = 1000\ncreate = \"CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(9))\"\n\
+        columns = { id = { sequence = 1 }, v = \"x\" }\n[test.seen]\n\
+        values = { file = \"f\", names = [\"id\", \"v\", \"b\", \"ids\"] }\n\
+        steps = [\"SELECT v FROM t WHERE id = :id AND v <> :v\", \"SELECT v FROM t WHERE id IN (:ids) AND v <> :b\"]\n";
+    let line = |n: u32| format!("[{n}, \"y{n:03}\", {{\"hex\": \"00ff\"}}, [{n}, 2, 300]]\n");
+    let content: String = (100..200).map(line).collect();
+    let files = |_: &str| {
+        let (path, sha256) = ("f".to_owned(), "f".to_owned());
+        Ok(UserFile { path, sha256, content: content.clone().into_bytes(), bytes: 0 })
+    };
+    let test = read_workload("seen.toml", WORKLOAD, &files).unwrap().tests[0];
+    let files = |_: &UserRowsFile| Err("no file".to_owned());
+    let data = test.user_data().unwrap();
+    let tables = UserTables { dialect: Dialect::MySql, data, seed: 1, files: &files, dumps: &no_dump };
+    fill_user_data(options, tables, false, &mut |_| ()).unwrap();
+    test
+}
+
+fn no_dump(_: &assay_model::UserRowsFile) -> Result<Box<dyn std::io::Read>, String> {
+    Err("no dump".to_owned())
 }

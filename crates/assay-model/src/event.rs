@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{DataSet, counted};
+use crate::{AnswerDifference, DataSet, Restored, counted};
 
 /// Description of the event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -107,6 +107,17 @@ pub enum EventKind {
         /// The busiest first.
         processes: Vec<BusyProcess>,
     },
+    /// Something was found while a dump was restored.
+    Restored(Restored),
+    /// The answers of all systems to a user's statements were compared with those of the base.
+    AnswersCompared {
+        /// Statements that were compared.
+        statements: u32,
+        /// Statements that cannot be compared.
+        undetermined: u32,
+    },
+    /// The system answers a user's statement otherwise than the base.
+    AnswerDiffers(AnswerDifference),
     /// A reason to doubt published results, found when they were imported. Reports warn of it.
     Reservation {
         /// The reason.
@@ -237,6 +248,16 @@ impl fmt::Display for EventKind {
                 }
                 f.write_str(" on average")
             }
+            Self::Restored(found) => found.fmt(f),
+            Self::AnswersCompared { statements, undetermined } => {
+                let statements = counted(u64::from(*statements), "statement");
+                write!(f, "the answers to {statements} were compared")?;
+                match undetermined {
+                    0 => Ok(()),
+                    more => write!(f, ", and those to {more} cannot be compared"),
+                }
+            }
+            Self::AnswerDiffers(difference) => difference.fmt(f),
             Self::Reservation { what: text } => f.write_str(text),
         }
     }
@@ -350,6 +371,10 @@ mod tests {
                 "other processes used the CPU: `a` 0.58 CPUs, `b` 2.05 CPUs on average",
             ),
             (EventKind::Reservation { what: text() }, "x"),
+            (
+                EventKind::AnswersCompared { statements: 3, undetermined: 1 },
+                "the answers to 3 statements were compared, and those to 1 cannot be compared",
+            ),
         ] {
             assert_eq!(kind.to_string(), shown);
         }

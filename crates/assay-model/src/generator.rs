@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Distribution, Term};
+use crate::{CapturedKind, Distribution, Term};
 
 /// A way to make values.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -60,6 +60,17 @@ pub enum Generator {
         /// The generator of the other values.
         of: Box<Generator>,
     },
+    /// A value of the line that an event takes of [`Transaction::captured`]. Only variables have it.
+    ///
+    /// [`Transaction::captured`]: crate::Transaction::captured
+    Captured {
+        /// Its place in the line, from 0.
+        column: u32,
+        /// Of which kind the values of all lines are.
+        of: CapturedKind,
+        /// Bytes of the longest one, about.
+        most_bytes: u64,
+    },
     /// The value of an expression. Only variables are computed, from those before them.
     Computed(Vec<Term>),
 }
@@ -107,6 +118,7 @@ impl Generator {
             Self::Constant(value) => value.bytes(),
             Self::OneOf { values, .. } => values.iter().map(Scalar::bytes).max().unwrap_or(0),
             Self::Nullable { of, .. } => of.most_bytes(),
+            Self::Captured { most_bytes, .. } => *most_bytes,
             Self::Sequence { .. }
             | Self::Computed(_)
             | Self::Integer(_)

@@ -6,6 +6,7 @@
 
 mod artifact;
 mod bisect;
+mod captured;
 mod claim;
 mod conclusion;
 mod count;
@@ -33,6 +34,7 @@ mod printable;
 mod products;
 mod profile;
 mod published;
+mod restored;
 mod script;
 mod secret;
 mod series;
@@ -49,6 +51,7 @@ mod words;
 
 pub use artifact::{Artifact, ReportedServer, RunningServer};
 pub use bisect::{BisectMeasure, BisectPart, BisectVersion, Unusable, WatchPart};
+pub use captured::{Captured, CapturedDraw, CapturedKind};
 pub use claim::{Counted, Quantity, Region, Relation, Share, Statement, Summary};
 pub use conclusion::{Conclusion, Conclusions};
 pub use count::{
@@ -85,6 +88,7 @@ pub use profile::{
     Profiling, SMALL_CALLS, Waits,
 };
 pub use published::PublishedGroup;
+pub use restored::{AnswerDifference, AnswerPart, Restored, RestoredKind};
 pub use script::{Fill, Scratch, Script, Step, Table};
 pub use secret::{
     Login, address_without_login, login, masked, may_be_secret, without_logins, without_secrets,
@@ -104,7 +108,7 @@ pub use test::{
 };
 pub use tpcc::{RESPONSE_CLASSES, Tpcc, TpccKind, response_bound_us};
 pub use user::{
-    PerDialect, PipelineMark, Sending, Sql, Transaction, UserColumn, UserData, UserRows,
+    PerDialect, PipelineMark, Sending, Sql, Transaction, UserColumn, UserData, UserDump, UserRows,
     UserRowsFile, UserStep, UserTable, Variable,
 };
 pub use words::Words;

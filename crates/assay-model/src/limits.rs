@@ -120,6 +120,27 @@ pub mod user {
     pub const EVENT_BYTES: u64 = 256 << 20;
 }
 
+/// Bounds on files with captured values.
+pub mod captured {
+    /// Bytes of a file.
+    pub const FILE_BYTES: u64 = 512 << 20;
+
+    /// Lines of a file.
+    pub const LINES: usize = 5_000_000;
+
+    /// Bytes of a line.
+    pub const LINE_BYTES: usize = 16 << 20;
+
+    /// Values of a line.
+    pub const WIDTH: usize = 1000;
+
+    /// Values of a list.
+    pub const LIST: usize = 10_000;
+
+    /// Mistakes of a file that are told.
+    pub const FAULTS: usize = 10;
+}
+
 /// Bounds on the workload in the manner of TPC-C.
 pub mod tpcc {
     use std::ops::RangeInclusive;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Dialect, Generator, Scalar};
+use crate::{Captured, Dialect, Generator, Scalar};
 
 /// The tables of a user's workload.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -12,6 +12,19 @@ pub struct UserData {
     pub name: String,
     /// Its tables, in the order in which they are created and loaded.
     pub tables: Vec<UserTable>,
+    /// A dump that is restored before them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dump: Option<PerDialect<UserDump>>,
+}
+
+/// A dump of a whole schema.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UserDump {
+    /// The file.
+    pub file: UserRowsFile,
+    /// Bytes of its statements, about.
+    pub bytes: u64,
 }
 
 /// A table of a user's workload.
@@ -92,6 +105,9 @@ pub struct Transaction {
     pub variables: Vec<Variable>,
     /// The steps of an event, in order.
     pub steps: Vec<UserStep>,
+    /// The file from which variables with [`Generator::Captured`] take their values.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub captured: Option<Captured>,
 }
 
 /// A value that statements use.
@@ -191,10 +207,27 @@ impl UserData {
         self.tables.iter().filter_map(UserTable::count).map(u64::from).sum()
     }
 
+    /// The dump for servers of a dialect.
+    #[must_use]
+    pub fn dump(&self, dialect: Dialect) -> Option<&UserDump> {
+        self.dump.as_ref()?.of(dialect)
+    }
+
+    /// Whether it has a dump, and none for this dialect.
+    #[must_use]
+    pub fn lacks_dump(&self, dialect: Dialect) -> bool {
+        self.dump.is_some() && self.dump(dialect).is_none()
+    }
+
     /// The first table that has no statement in a dialect, if there is one.
     #[must_use]
     pub fn lacks(&self, dialect: Dialect) -> Option<&UserTable> {
+        let has_dump = self.dump(dialect).is_some();
         self.tables.iter().find(|table| {
+            // The dump creates a table that says only which rows it gets.
+            if has_dump && table.create.is_empty() {
+                return false;
+            }
             let has_create = table.create.iter().any(|it| it.of(dialect).is_some());
             let has_script = match &table.rows {
                 UserRows::Script(script) => script.of(dialect).is_some(),

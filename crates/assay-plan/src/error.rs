@@ -143,6 +143,17 @@ pub enum Error {
         /// The workload.
         workload: String,
     },
+    /// A dump of the other family of products.
+    #[error(
+        "`{}` cannot take part: the dump of workload `{workload}` is one of another family of products",
+        shortened(name)
+    )]
+    LacksDump {
+        /// The system.
+        name: String,
+        /// The workload.
+        workload: String,
+    },
     /// A workload whose statements are for one family of products.
     #[error("`{}` cannot take part: workload `{workload}` is for Postgres only", shortened(name))]
     PostgresOnly {
@@ -306,6 +317,10 @@ impl Hint for Error {
             Self::ReservedOption { why: Refusal::Reserved, .. } => {
                 vec!["leave the option out".to_owned()]
             }
+            Self::LacksDump { .. } => vec![
+                "leave the system out, or name a dump for each: `dump = { mysql = \"...\", postgres = \"...\" }`"
+                    .to_owned(),
+            ],
             Self::PostgresOnly { .. } => vec![
                 "a script of pgbench, or tables that have only `postgres`, run on Postgres; for MariaDB and MySQL, \
                  write a workload file: `docs/reference/workload-files.md` shows how"

@@ -67,6 +67,6 @@ pub use tests_glob::{name_matcher, select_of, select_tests};
 pub use url::{Password, Place, ServerUrl, parse_url};
 pub use workload::{
     NamedFile, PGBENCH_SCRIPTS, ReadFile, ReadFileOf, ScriptOptions, UserFile, Workload,
-    WorkloadFile, is_lua, lua_workload, pgbench_script, read_workload, read_workload_files,
+    Wanted, WorkloadFile, is_lua, lua_workload, pgbench_script, read_workload, read_workload_files,
     script_variable,
 };

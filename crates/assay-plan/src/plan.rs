@@ -360,6 +360,10 @@ fn refuse_shipped_options(request: &Request, effort: &Effort) -> Result<(), Erro
 /// Checks that all systems can make the tables of a user's workload.
 fn check_tables(data: &UserData, tests: &[Test], systems: &[PlannedSystem]) -> Result<(), Error> {
     for system in systems {
+        if data.lacks_dump(system.spec.product.dialect()) {
+            let (name, workload) = (system.name.clone(), data.name.clone());
+            return Err(Error::LacksDump { name, workload });
+        }
         if let Some(table) = data.lacks(system.spec.product.dialect()) {
             let (name, table) = (system.name.clone(), table.name.clone());
             if data.tables.iter().all(|it| it.is_for_postgres_only()) {

@@ -23,6 +23,9 @@ const BUFFER_POOL_MIN_MB: u64 = 256;
 const USER_ROW_BYTES: u64 = 80;
 const USER_INDEX_BYTES: u64 = 40;
 
+/// Loaded size of a dump, in sizes of its text: rows, their indexes, and room for what an import leaves free.
+const DUMP_FACTOR: u64 = 3;
+
 /// The same for a row of the Insert Benchmark, with its three secondary indexes.
 const IBENCH_ROW_BYTES: u64 = 230;
 
@@ -168,7 +171,10 @@ fn own_bytes(data: &UserData) -> u64 {
         let indexes = USER_INDEX_BYTES.saturating_mul(table.after.len() as u64);
         row.saturating_add(indexes).saturating_mul(table.count().unwrap_or(0).into())
     };
-    data.tables.iter().map(of_table).fold(0, u64::saturating_add)
+    // A system takes one of the dumps.
+    let dumps = data.dump.iter().flat_map(|it| [&it.mysql, &it.postgres]).flatten();
+    let dump = dumps.map(|dump| dump.bytes.saturating_mul(DUMP_FACTOR)).max().unwrap_or(0);
+    data.tables.iter().map(of_table).fold(dump, u64::saturating_add)
 }
 
 /// Usual size of a value, bytes.

@@ -91,6 +91,12 @@ pub(crate) fn statements(finding: &Finding<'_>) -> Result<Statements, Refused> {
 /// Refuses statements that the plain client would not send as they are, or whose results the plain client cannot keep.
 fn check(finding: &Finding<'_>, program: &Program) -> Result<(), Refused> {
     let dialect = finding.dialect();
+    if let Some(file) = program.unread() {
+        return Err(Refused::new(
+            format!("the values of `{}` were not read", file.path),
+            "repeat the command where the file with the values is",
+        ));
+    }
     program.statements().iter().try_for_each(|it| safe::check(dialect, &it.pieces.join("0")))?;
     let is_sent_alone = |it: &Statement| it.sending.is_usual();
     if program.computes_from_results() || !program.statements().iter().all(is_sent_alone) {
@@ -194,6 +200,7 @@ impl<'p> Writer<'p> {
                 statement.extend_from_slice(value);
                 statement.push(b')');
             }
+            Argument::Raw(sql) => statement.extend_from_slice(sql),
             Argument::Kept(place) if known.contains(&place) => {
                 let name = match self.dialect {
                     Dialect::Postgres => format!(":'kept_{place}'"),

@@ -19,7 +19,7 @@ pub struct Connection {
 
 /// The part of a connection that differs between the protocols.
 #[derive(Debug)]
-enum Session {
+pub(crate) enum Session {
     MySql(mysql::Session),
     Postgres(postgres::Session),
 }
@@ -39,6 +39,11 @@ impl Connection {
             }
         };
         Ok(Self { channel, identity, session })
+    }
+
+    /// The channel and what is spoken on it.
+    pub(crate) fn parts(&mut self) -> (&mut Channel, &mut Session) {
+        (&mut self.channel, &mut self.session)
     }
 
     /// The protocol of the server.

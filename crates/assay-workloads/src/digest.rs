@@ -41,7 +41,9 @@ pub(crate) fn digest(definition: &Definition) -> String {
             continue;
         }
         if !role.script.mix.is_empty() {
-            all.update(serde_json::to_vec(&role.script.mix).unwrap_or_default());
+            let mut mix = role.script.mix.clone();
+            mix.iter_mut().filter_map(|it| it.captured.as_mut()).for_each(|it| it.file.path.clear());
+            all.update(serde_json::to_vec(&mix).unwrap_or_default());
             continue;
         }
         if let Some(scratch) = &role.script.scratch {
@@ -92,6 +94,9 @@ fn add_data(schema: &Schema, all: &mut Sha256) {
 fn add_user_data(data: &UserData, all: &mut Sha256) {
     let mut data = data.clone();
     data.name.clear();
+    if let Some(PerDialect { mysql, postgres }) = &mut data.dump {
+        mysql.iter_mut().chain(postgres).for_each(|dump| dump.file.path.clear());
+    }
     for table in &mut data.tables {
         match &mut table.rows {
             UserRows::Csv { file, .. } => file.path.clear(),
@@ -199,6 +204,7 @@ fn add_event(event: &EventBuf, all: &mut Sha256) {
                     Argument::Int(value) => all.update(format!("{value} ")),
                     Argument::Text(text) | Argument::Bare(text) => all.update(text),
                     Argument::Null => all.update("null "),
+                    Argument::Raw(sql) => all.update(sql),
                     Argument::Kept(place) => all.update(format!("kept {place} ")),
                 });
             }

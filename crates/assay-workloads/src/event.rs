@@ -4,8 +4,9 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use assay_model::{Fill, PipelineMark, Table};
+use assay_model::{CapturedDraw, Fill, PipelineMark, Table};
 
+use crate::captured::{Taken, push_bytes};
 use crate::decimal::{push_decimal, push_integer};
 use crate::expression::{Inputs, evaluate};
 use crate::generate::Source;
@@ -94,6 +95,8 @@ pub enum Argument<'a> {
     Text(&'a [u8]),
     /// The same. In a statement that is sent as text, it stands without quotes: a number or a truth value.
     Bare(&'a [u8]),
+    /// SQL, such as several values in a list. A statement with it is sent as text.
+    Raw(&'a [u8]),
     /// No value.
     Null,
     /// A value that an earlier statement of the event returned, by its place in [`Statement::keep`]; NULL if there was
@@ -118,6 +121,7 @@ impl<'a> Iterator for Arguments<'a> {
             Value::Int(value) => Argument::Int(*value),
             Value::Text(range) | Value::Rows(range) => Argument::Text(&self.bytes[range.clone()]),
             Value::Computed(_, range) => Argument::Bare(&self.bytes[range.clone()]),
+            Value::Raw(range) => Argument::Raw(&self.bytes[range.clone()]),
             Value::Null => Argument::Null,
             Value::Kept(place) => Argument::Kept(*place),
         })
@@ -169,7 +173,7 @@ impl EventBuf {
             Some(Value::Kept(place)) => {
                 kept.get(*place as usize).and_then(Option::as_deref).and_then(read)
             }
-            Some(Value::Rows(_) | Value::Null) | None => None,
+            Some(Value::Rows(_) | Value::Raw(_) | Value::Null) | None => None,
         };
         found.unwrap_or(Number::Null)
     }
@@ -197,7 +201,9 @@ impl EventBuf {
             match value {
                 Value::Int(value) => push_integer(&mut self.bytes, *value),
                 Value::Null | Value::Kept(_) => self.bytes.extend_from_slice(b"NULL"),
-                Value::Rows(range) => self.bytes.extend_from_within(range.clone()),
+                Value::Rows(range) | Value::Raw(range) => {
+                    self.bytes.extend_from_within(range.clone());
+                }
                 Value::Text(range) | Value::Computed(_, range) => {
                     self.bytes.push(b'\'');
                     self.bytes.extend_from_within(range.clone());
@@ -242,6 +248,9 @@ impl EventBuf {
 
 /// The longest pause whose length is computed, microseconds.
 const SLEEP_MAX_US: i64 = 60_000_000;
+
+/// Stands for the line of captured values among what random values depend on.
+const LINE: u64 = u64::MAX - 1;
 
 /// Stands for variables that are computed from results among what random values depend on.
 const LATE: u64 = u64::MAX;
@@ -302,7 +311,7 @@ impl Client {
         event.clear();
         let key = mix(mix(self.key, sequence), u64::from(attempt));
         if self.program.is_own() {
-            return self.write_own(key, event);
+            return self.write_own(sequence, key, event);
         }
         let mut draws = Draws {
             program: &self.program,
@@ -408,22 +417,69 @@ impl Client {
 
     /// Writes an event of one of the kinds. What is drawn depends on the event and the step alone: a dialect that skips
     /// a step, or uses variables in another order, draws the same values in all others.
-    fn write_own(&self, key: u64, event: &mut EventBuf) {
+    fn write_own(&self, sequence: u64, key: u64, event: &mut EventBuf) {
         let mut stream = Stream::new(key);
         let unit = stream.unit();
         let kinds = &self.program.mix;
         let at =
             kinds.partition_point(|kind| kind.up_to <= unit).min(kinds.len().saturating_sub(1));
         let Some(kind) = kinds.get(at) else { return };
+        let line = self.line(kind, sequence, key);
         for (number, source) in (0..).zip(&kind.variables) {
             let value = match source {
                 None => Value::Kept(number),
+                Some(Source::Captured(column)) => self.captured(kind, line, *column, event),
                 Some(Source::Computed(_)) if kind.is_late(number) => Value::Null,
                 Some(source) => self.value(source, &mut stream, &[], event),
             };
             event.variables().push(value);
         }
         self.write_steps(at, 0, key, event);
+    }
+
+    /// The line that an event of a kind takes of its captured values.
+    fn line(&self, kind: &Kind, sequence: u64, key: u64) -> u32 {
+        let Some((lines, draw)) = &kind.captured else { return 0 };
+        let count = u64::from(lines.len()).max(1);
+        let line = match draw {
+            CapturedDraw::Random => Stream::new(mix(key, LINE)).below(count),
+            CapturedDraw::InOrder => {
+                let clients = u64::from(self.program.clients);
+                // The numbers of events wrap nowhere near the end of their range.
+                sequence.wrapping_mul(clients).wrapping_add(self.number.into()) % count
+            }
+        };
+        line as u32
+    }
+
+    /// A captured value of a line.
+    fn captured(&self, kind: &Kind, line: u32, column: u32, event: &mut EventBuf) -> Value {
+        let Some((lines, _)) = &kind.captured else { return Value::Null };
+        let (start, has_escapes) = (event.bytes.len(), self.program.has_escapes);
+        match lines.value(line, column) {
+            Taken::Null => Value::Null,
+            Taken::Integer(value) => Value::Int(value),
+            Taken::Number(text) => {
+                event.bytes.extend_from_slice(text);
+                Value::Computed(Number::Null, start..event.bytes.len())
+            }
+            Taken::Text(text) => {
+                event.bytes.extend_from_slice(text);
+                Value::Text(start..event.bytes.len())
+            }
+            Taken::Bytes(digits) if has_escapes => {
+                push_bytes(&mut event.bytes, has_escapes, digits);
+                Value::Raw(start..event.bytes.len())
+            }
+            Taken::Bytes(digits) => {
+                event.bytes.extend_from_slice(digits);
+                Value::Text(start..event.bytes.len())
+            }
+            Taken::List(list) => {
+                list.push_sql(has_escapes, &mut event.bytes);
+                Value::Raw(start..event.bytes.len())
+            }
+        }
     }
 
     /// Writes the steps of an event from one of them on, up to one that depends on results.
@@ -502,6 +558,10 @@ impl Client {
         for time in times {
             for number in variables {
                 let Some(Some(source)) = kind.variables.get(*number as usize) else { continue };
+                // All statements of an event share its line.
+                if matches!(source, Source::Captured(_)) {
+                    continue;
+                }
                 // The same again where a variable is used twice.
                 let key = mix(mix(key, time.into()), (*number).into());
                 let value = self.value(source, &mut Stream::new(key), &[], event);
@@ -515,3 +575,7 @@ impl Client {
         event.before = before;
     }
 }
+
+#[cfg(test)]
+#[path = "event_tests.rs"]
+mod tests;

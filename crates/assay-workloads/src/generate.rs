@@ -42,6 +42,8 @@ pub(crate) enum Source {
     },
     /// Computed from other variables.
     Computed(Vec<Term>),
+    /// From the line of the event.
+    Captured(u32),
 }
 
 /// Integers of a range.
@@ -85,6 +87,7 @@ impl Source {
                 Self::Nullable { share: *share, of: Box::new(Self::new(of)) }
             }
             Generator::Computed(terms) => Self::Computed(terms.clone()),
+            Generator::Captured { column, .. } => Self::Captured(*column),
         }
     }
 
@@ -93,8 +96,8 @@ impl Source {
         let start = bytes.len();
         match self {
             Self::Constant(value) => return scalar(value, bytes),
-            // Only an event knows the other variables.
-            Self::Computed(_) => return Value::Null,
+            // Only an event knows the other variables, and its line.
+            Self::Computed(_) | Self::Captured(_) => return Value::Null,
             Self::Sequence { first, each } => {
                 return Value::Int(first.wrapping_add_unsigned(row / u64::from(*each)));
             }
@@ -254,7 +257,10 @@ mod tests {
         let (source, mut stream, mut bytes) = (Source::new(generator), Stream::new(7), Vec::new());
         let mut value = |row| match source.value(row, &mut stream, &mut bytes) {
             Value::Int(number) => number.to_string(),
-            Value::Text(range) | Value::Rows(range) | Value::Computed(_, range) => {
+            Value::Text(range)
+            | Value::Rows(range)
+            | Value::Raw(range)
+            | Value::Computed(_, range) => {
                 String::from_utf8(bytes[range].to_vec()).unwrap()
             }
             Value::Null | Value::Kept(_) => "NULL".to_owned(),

@@ -5,16 +5,19 @@
 //! *c* in a test. So all systems of a study get the same data and the same requests, whatever their speed.
 
 mod answers;
+mod captured;
 mod content;
 mod csv_rows;
 mod decimal;
 mod digest;
 mod distribution;
 mod draws;
+mod dump;
 mod event;
 mod expression;
 mod generate;
 mod ibench;
+mod json;
 mod micro;
 mod mix;
 mod number;
@@ -37,9 +40,13 @@ mod user_rows;
 mod value;
 
 pub use answers::{Answer, LoadedData, is_ordered};
+pub use captured::{CapturedColumn, CapturedError, CapturedLines, captured, keep_captured};
 pub use content::{ContentQuery, content_query, row_checksum, user_row_checksum};
 pub use csv_rows::{CsvError, CsvRows};
 pub use draws::Draws;
+pub use dump::{
+    Definer, DumpError, DumpPart, DumpParts, Fate, fate, first_line, without_definer,
+};
 pub use event::{Argument, Arguments, Client, EventBuf, Operation};
 pub use expression::constant;
 pub use ibench::{

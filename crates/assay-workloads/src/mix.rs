@@ -1,9 +1,13 @@
 //! The kinds of events of a user's workload, bound to the statements of a dialect.
 
+use std::sync::Arc;
+
 use assay_model::{
-    Dialect, Generator, PipelineMark, Scalar, Sending, Sql, Term, Transaction, UserStep,
+    CapturedDraw, CapturedKind, Dialect, Generator, PipelineMark, Scalar, Sending, Sql, Term,
+    Transaction, UserStep,
 };
 
+use crate::captured::{CapturedLines, captured};
 use crate::generate::Source;
 use crate::statement::{Mode, ParamType, Statement};
 
@@ -17,6 +21,8 @@ pub(crate) struct Kind {
     pub(crate) steps: Vec<KindStep>,
     /// The variables that are computed from results, by the step before which they are.
     pub(crate) late: Vec<Late>,
+    /// The values of which each event takes a line, and which line.
+    pub(crate) captured: Option<(Arc<CapturedLines>, CapturedDraw)>,
 }
 
 /// Variables that are computed from results of earlier steps.
@@ -91,9 +97,10 @@ pub(crate) fn kinds(
             UserStep::Send { sql, times, keep, sending, when } => {
                 let sql = sql.of(dialect)?;
                 let bound = statement(dialect, kind, sql, mode);
-                // Only results that come as text can be used in other statements.
-                let mode =
-                    if keep.is_empty() && sending.is_usual() { bound.mode } else { Mode::Text };
+                // Only results that come as text can be used in other statements, and a list is no parameter.
+                let is_text =
+                    !keep.is_empty() || !sending.is_usual() || has_no_parameter(dialect, kind, sql);
+                let mode = if is_text { Mode::Text } else { bound.mode };
                 let (keep, sending) = (keep.clone(), *sending);
                 statements.push(Statement { mode, keep, sending, place: (number, step), ..bound });
                 let statement = statements.len() - 1;
@@ -102,8 +109,11 @@ pub(crate) fn kinds(
             }
         });
         let steps: Vec<KindStep> = steps.collect();
+        let lines = kind.captured.as_ref();
+        let lines = lines.and_then(|it| Some((captured(&it.file.sha256)?, it.draw)));
         Kind {
             up_to,
+            captured: lines,
             late: late(kind, &steps, statements),
             variables: variables.map(|values| values.map(Source::new)).collect(),
             steps,
@@ -143,6 +153,17 @@ fn late(kind: &Transaction, steps: &[KindStep], statements: &[Statement]) -> Vec
     all
 }
 
+/// Whether a statement has a value for which the protocol has no parameter.
+fn has_no_parameter(dialect: Dialect, kind: &Transaction, sql: &Sql) -> bool {
+    sql.variables.iter().any(|number| {
+        let variable = kind.variables.get(*number as usize);
+        match variable.and_then(|it| it.values.as_ref()) {
+            Some(Generator::Captured { of, .. }) => of.is_sent_as_text(dialect.has_escapes()),
+            _ => false,
+        }
+    })
+}
+
 fn statement(dialect: Dialect, kind: &Transaction, sql: &Sql, mode: Mode) -> Statement {
     let values = |number: &u32| kind.variables.get(*number as usize)?.values.as_ref();
     let param = |number| match dialect {
@@ -174,6 +195,11 @@ fn param_type(generator: &Generator) -> ParamType {
         }
         Generator::Nullable { of, .. } => param_type(of),
         Generator::Computed(_) => ParamType::Inferred,
+        Generator::Captured { of, .. } => match of {
+            CapturedKind::Integers => ParamType::Int,
+            CapturedKind::Texts => ParamType::Text,
+            CapturedKind::Mixed | CapturedKind::Bytes | CapturedKind::Lists => ParamType::Inferred,
+        },
         Generator::Constant(Scalar::Text(_))
         | Generator::Decimal { .. }
         | Generator::Text { .. }

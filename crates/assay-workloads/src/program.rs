@@ -2,7 +2,7 @@
 
 use assay_model::{
     Definition, Dialect, Distribution, Fill, Scratch, Sending, Setup, StatementMode, Step, Table,
-    Test,
+    Test, UserRowsFile,
 };
 
 use crate::distribution::Sampler;
@@ -26,6 +26,10 @@ pub struct Program {
     statements: Vec<Statement>,
     /// How statements are sent that need not be text.
     sent: Mode,
+    /// Whether a backslash has a meaning in literals of the dialect.
+    pub(crate) has_escapes: bool,
+    /// A file with captured values that was not read.
+    unread: Option<UserRowsFile>,
 }
 
 /// A step bound to the statements it uses.
@@ -81,6 +85,8 @@ impl Program {
             mix: Vec::new(),
             statements: Vec::new(),
             sent: mode_of(statements),
+            has_escapes: dialect.has_escapes(),
+            unread: None,
         };
         for step in script.iter().flat_map(|script| &script.steps) {
             let as_text = step.text || statements == StatementMode::Text;
@@ -88,8 +94,18 @@ impl Program {
         }
         if let Some(script) = script {
             program.mix = kinds(dialect, &script.mix, program.sent, &mut program.statements);
+            let with_values = script.mix.iter().zip(&program.mix);
+            let unread = with_values.filter(|(_, bound)| bound.captured.is_none());
+            program.unread =
+                unread.filter_map(|(kind, _)| Some(kind.captured.as_ref()?.file.clone())).next();
         }
         program
+    }
+
+    /// A file with captured values that was not read ([`crate::keep_captured`]); without it, no event is complete.
+    #[must_use]
+    pub fn unread(&self) -> Option<&UserRowsFile> {
+        self.unread.as_ref()
     }
 
     /// Whether a user wrote its events.

@@ -29,6 +29,7 @@ impl Statement {
                 Argument::Int(value) => push_integer(text, value),
                 Argument::Text(value) => push_quoted(text, has_escapes, value),
                 Argument::Bare(value) => push_bare(text, value),
+                Argument::Raw(sql) => text.extend_from_slice(sql),
                 Argument::Null => text.extend_from_slice(b"NULL"),
                 Argument::Kept(place) => match kept.get(place as usize).and_then(Option::as_ref) {
                     Some(value) => push_quoted(text, has_escapes, value),

@@ -73,7 +73,10 @@ impl UserBatches {
             statement.push(if number == 0 { b'(' } else { b',' });
             match column.value(row, &mut stream, &mut self.bytes) {
                 Value::Int(value) => push_integer(statement, value),
-                Value::Text(range) | Value::Rows(range) | Value::Computed(_, range) => {
+                Value::Text(range)
+                | Value::Rows(range)
+                | Value::Raw(range)
+                | Value::Computed(_, range) => {
                     push_quoted(statement, self.has_escapes, &self.bytes[range])
                 }
                 Value::Null | Value::Kept(_) => statement.extend_from_slice(b"NULL"),

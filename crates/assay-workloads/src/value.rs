@@ -12,6 +12,8 @@ pub(crate) enum Value {
     Text(Range<usize>),
     /// Rows of an `INSERT`, as text: their place among the bytes.
     Rows(Range<usize>),
+    /// SQL: its place among the bytes.
+    Raw(Range<usize>),
     Null,
     /// A computed value that is no whole number, and the place of its text among the bytes.
     Computed(Number, Range<usize>),

@@ -16,6 +16,7 @@ use crate::connection::connect_options;
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::progress::{Progress, print, seconds};
+use crate::dump_file::open_dump;
 use crate::workload::OfLua;
 use crate::{machine_lock, report, workload};
 
@@ -113,7 +114,11 @@ fn load_workload(
     if let Some(table) = data.lacks(dialect) {
         anyhow::bail!("`{}` does not say how to create table `{}` there", read.name, table.name);
     }
-    let tables = UserTables { dialect, data, seed: args.seed, files: &workload::read_again };
+    let (files, dumps) = (&workload::read_again, &open_dump);
+    if data.lacks_dump(dialect) {
+        anyhow::bail!("the dump of `{}` is one of another family of products", read.name);
+    }
+    let tables = UserTables { dialect, data, seed: args.seed, files, dumps };
     let report = assay_load::fill_user_data(options, tables, args.replace, &mut |done| {
         progress.update(&format!("loading, {done}"));
     })?;
@@ -159,6 +164,7 @@ fn load_tpcc(
         data: DataSet { tables: 1, rows: args.rows },
         seed: args.seed,
         files: &workload::read_again,
+        dumps: &open_dump,
     };
     let report = tpcc.fill(&place, args.replace, &mut |done| {
         progress.update(&format!("loading, {done}"));

@@ -20,6 +20,7 @@ mod completions;
 mod config_file;
 mod connection;
 mod doctor;
+mod dump_file;
 mod errors;
 mod evidence;
 mod examination;

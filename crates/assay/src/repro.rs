@@ -39,6 +39,7 @@ pub(crate) fn repro(args: &Repro) -> Result<Exit> {
     };
     let judged = chosen(&record, &judgement, test, base, named, args.clients)?;
     let oltp = oltp_of(&record);
+    workload::read_captured([test])?;
     let finding = Finding {
         record: &record,
         judgement: &judgement,

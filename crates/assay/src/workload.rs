@@ -5,14 +5,16 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use assay_lua::{Engine, Error as LuaError, NoServer, Setting};
-use assay_model::{Dialect, LuaFile, LuaScript, Test, UserRowsFile};
+use assay_model::{Captured, Dialect, LuaFile, LuaScript, Test, UserRowsFile};
 use assay_plan::{
-    NamedFile, Request, ScriptOptions, UserFile, Workload, WorkloadFile, is_lua, lua_workload,
-    parse_system, pgbench_script, read_workload_files,
+    NamedFile, Request, ScriptOptions, UserFile, Wanted, Workload, WorkloadFile, is_lua,
+    lua_workload, parse_system, pgbench_script, read_workload_files,
 };
+use assay_workloads::{CapturedLines, captured, keep_captured};
 use sha2::{Digest as _, Sha256};
 
 use crate::advice::Advised;
+use crate::dump_file::dump_file;
 use crate::paths;
 
 /// Largest file with rows, bytes: its rows become statements in memory.
@@ -64,9 +66,13 @@ pub(crate) fn read(
     let given: Vec<WorkloadFile<'_>> = files
         .map(|(NamedFile { path, weight }, text)| WorkloadFile { path, weight: *weight, text })
         .collect();
-    Ok(read_workload_files(&given, options, &|workload, file| {
+    Ok(read_workload_files(&given, options, &|workload, file, wanted| {
         let directory = Path::new(workload).parent().unwrap_or(Path::new(""));
-        user_file(&directory.join(file))
+        let path = directory.join(file);
+        match wanted {
+            Wanted::Whole => user_file(&path),
+            Wanted::Head => dump_file(&path),
+        }
     })?)
 }
 
@@ -162,6 +168,24 @@ pub(crate) fn read_again(file: &UserRowsFile) -> Result<Vec<u8>, String> {
     }
 }
 
+/// Reads the captured values of tests, unless they were read. The files must be those that the tests were planned with.
+pub(crate) fn read_captured(tests: impl IntoIterator<Item = Test>) -> Result<()> {
+    for test in tests {
+        let mixes = test.definition().roles.iter().flat_map(|role| &role.script.mix);
+        for Captured { file, width, .. } in mixes.filter_map(|kind| kind.captured.as_ref()) {
+            if captured(&file.sha256).is_some() {
+                continue;
+            }
+            let fail = |why: String| anyhow::anyhow!("`{}` cannot be used: {why}", file.path);
+            let content = read_again(file).map_err(fail)?;
+            let lines = CapturedLines::parse(&content, *width as usize);
+            let lines = lines.map_err(|errors| fail(errors.first().map_or_else(String::new, ToString::to_string)))?;
+            keep_captured(&file.sha256, lines);
+        }
+    }
+    Ok(())
+}
+
 fn user_file(path: &Path) -> Result<UserFile, String> {
     let read = || -> Result<UserFile> {
         let path = path.canonicalize()?;
@@ -172,7 +196,8 @@ fn user_file(path: &Path) -> Result<UserFile, String> {
         anyhow::ensure!(content.len() as u64 <= FILE_MAX, "it has more than {FILE_MAX} bytes");
         let sha256 = hex::encode(Sha256::digest(&content));
         let path = path.to_str().context("its path is not UTF-8")?.to_owned();
-        Ok(UserFile { path, sha256, content })
+        let bytes = content.len() as u64;
+        Ok(UserFile { path, sha256, content, bytes })
     };
     read().map_err(|error| format!("{error:#}"))
 }

@@ -1,10 +1,11 @@
 //! The ranges of what a user's workload says.
 
+use assay_model::limits::captured::{LINES, WIDTH};
 use assay_model::limits::user::{
     COLUMNS, EVENT_BYTES, KINDS, ROW_BYTES, STATEMENTS, STEPS, TABLES, TERMS, TEXT, TIMES, USES,
     VALUES, VARIABLES,
 };
-use assay_model::{Generator, Range, Transaction, UserData, UserRows, UserStep};
+use assay_model::{Captured, Generator, Range, Transaction, UserData, UserRows, UserStep};
 
 use super::range::{distribution, within};
 
@@ -20,6 +21,10 @@ pub(super) fn mix(mix: &[Transaction]) -> Result<(), String> {
         within("steps", kind.steps.len(), &(0..=STEPS))?;
         for values in kind.variables.iter().filter_map(|it| it.values.as_ref()) {
             generator(values, 0)?;
+        }
+        if let Some(Captured { lines, width, .. }) = &kind.captured {
+            within("lines", *lines as usize, &(1..=LINES))?;
+            within("width", *width as usize, &(1..=WIDTH))?;
         }
         within("statements", kind.statements(), &(0..=STATEMENTS))?;
         within("bytes", kind.most_bytes(), &(0..=EVENT_BYTES))?;
@@ -99,6 +104,7 @@ fn generator(values: &Generator, depth: u32) -> Result<(), String> {
         }
         Generator::Computed(terms) => within("terms", terms.len(), &(1..=TERMS)),
         Generator::Sequence { each, .. } => within("each", *each, &(1..=u32::MAX)),
+        Generator::Captured { column, .. } => within("column", *column as usize, &(0..=WIDTH - 1)),
         Generator::Constant(_) | Generator::Pattern(_) | Generator::TimeSequence { .. } => Ok(()),
     }
 }

@@ -71,7 +71,7 @@ pub(crate) fn fill_tpcc(
             }
             rows += u64::from(done.batch.rows);
             bytes_sent += done.bytes;
-            progress(LoadProgress { rows, rows_total: rows_total.max(rows) });
+            progress(LoadProgress { rows, rows_total: rows_total.max(rows), is_dump: false });
         },
     );
     way.end(&mut control)?;
@@ -91,7 +91,7 @@ pub(crate) fn fill_tpcc(
             return Err(Error::RowsDiffer { table: table.name.to_owned(), sent, found });
         }
     }
-    Ok(LoadReport { rows: content.rows, content, bytes_sent, elapsed })
+    Ok(LoadReport { rows: content.rows, content, bytes_sent, elapsed, restored: Vec::new() })
 }
 
 fn connect_client(options: &ConnectOptions, client: u32) -> Result<Connection> {

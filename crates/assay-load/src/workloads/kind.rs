@@ -7,6 +7,7 @@ use crate::actor::ActorMaker;
 use crate::content::Content;
 use crate::error::Result;
 use crate::fill::{LoadProgress, LoadReport};
+use crate::restore::OpenUserDump;
 use crate::user::ReadUserFile;
 use crate::work::Work;
 
@@ -29,6 +30,8 @@ pub struct Place<'a> {
     pub seed: u64,
     /// Reads the files that belong to the workload.
     pub files: ReadUserFile<'a>,
+    /// Opens the dumps that belong to the workload.
+    pub dumps: OpenUserDump<'a>,
 }
 
 /// A kind of work.

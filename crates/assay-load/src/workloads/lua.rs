@@ -77,7 +77,7 @@ impl Workload for LuaScript {
             }
         }
         let content = self.content(place)?;
-        Ok(LoadReport { rows: content.rows, content, bytes_sent, elapsed })
+        Ok(LoadReport { rows: content.rows, content, bytes_sent, elapsed, restored: Vec::new() })
     }
 
     fn content(&self, place: &Place<'_>) -> Result<Content> {
@@ -101,7 +101,7 @@ impl Workload for LuaScript {
 
 /// The workload that notes on the tables of a script name.
 fn notes_of(script: &LuaScript) -> UserData {
-    UserData { name: script.name.clone(), tables: Vec::new() }
+    UserData { name: script.name.clone(), tables: Vec::new(), dump: None }
 }
 
 /// The bytes that a command has sent; none if the script does not have it.

@@ -22,6 +22,10 @@ pub(super) fn actors(options: &ConnectOptions, work: &Work) -> Result<Vec<ActorM
         return Err(Error::Roles(test.name()));
     };
     let program = Arc::new(Program::new(dialect, test, setup, statements));
+    if let Some(file) = program.unread() {
+        let why = "its values were not read".to_owned();
+        return Err(Error::File { path: file.path.clone(), why });
+    }
     remove_added_rows(options, &program)?;
     let maker = |number| -> ActorMaker {
         let program = Arc::clone(&program);

@@ -10,8 +10,8 @@ use crate::content::Content;
 use crate::error::Result;
 use crate::fill::{LoadProgress, LoadReport};
 use crate::user::{
-    UserTables, fill_user_data, fill_user_data_cache, refuse_others_tables, user_content,
-    user_names,
+    UserTables, fill_user_data, fill_user_data_cache, refuse_others_tables, table_names,
+    user_content,
 };
 use crate::work::Work;
 
@@ -26,11 +26,12 @@ impl Workload for UserData {
     }
 
     fn tables(&self, place: &Place<'_>) -> Result<Vec<String>> {
-        Ok(user_names(place.dialect, self))
+        table_names(place.options, place.dialect, self)
     }
 
     fn rows(&self, _: DataSet) -> Option<u64> {
-        Some(self.rows())
+        // A dump has whatever rows it has.
+        if self.dump.is_some() { None } else { Some(self.rows()) }
     }
 
     fn claim(&self, place: &Place<'_>) -> Result<Option<String>> {
@@ -44,8 +45,8 @@ impl Workload for UserData {
         is_ours: bool,
         progress: &mut dyn FnMut(LoadProgress),
     ) -> Result<LoadReport> {
-        let Place { options, dialect, seed, files, .. } = *place;
-        let tables = UserTables { dialect, data: self, seed, files };
+        let Place { options, dialect, seed, files, dumps, .. } = *place;
+        let tables = UserTables { dialect, data: self, seed, files, dumps };
         fill_user_data(options, tables, is_ours, progress)
     }
 

@@ -148,7 +148,11 @@ fn describe(program: &Program, operation: Operation<'_>) -> Sent {
 fn number(argument: Argument<'_>) -> Option<i64> {
     match argument {
         Argument::Int(value) => Some(value),
-        Argument::Text(_) | Argument::Bare(_) | Argument::Null | Argument::Kept(_) => None,
+        Argument::Text(_)
+        | Argument::Bare(_)
+        | Argument::Raw(_)
+        | Argument::Null
+        | Argument::Kept(_) => None,
     }
 }
 

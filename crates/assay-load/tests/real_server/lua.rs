@@ -130,6 +130,7 @@ fn place<'a>(options: &'a ConnectOptions, dialect: Dialect, form: &'a TableForm)
         data: DataSet { tables: 1, rows: 100 },
         seed: SEED,
         files: &|_| Err("a script has no such files".to_owned()),
+        dumps: &|_| Err("a script has no dump".to_owned()),
     }
 }
 

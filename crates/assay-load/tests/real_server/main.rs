@@ -4,6 +4,7 @@
 
 mod actor;
 mod bed;
+mod captured;
 mod content;
 mod functional;
 mod ibench;

@@ -33,6 +33,7 @@ fn with_place<T>(bed: &Bed, product: Product, act: impl FnOnce(&Place<'_>) -> T)
         data: DataSet { tables: 1, rows: 600_000 },
         seed: SEED,
         files: &|_| Err("there are no files".to_owned()),
+        dumps: &|_| Err("there are no dumps".to_owned()),
     })
 }
 

@@ -7,15 +7,26 @@ pub struct UserFile {
     pub path: String,
     /// The checksum of its content, hexadecimal.
     pub sha256: String,
-    /// Its content.
+    /// Its content, or the beginning of it.
     pub content: Vec<u8>,
+    /// Bytes of all of its content, about.
+    pub bytes: u64,
+}
+
+/// What is wanted of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    /// All of its content.
+    Whole,
+    /// The beginning of its content, decompressed. The file may be larger than the memory.
+    Head,
 }
 
 /// Reads a file that a workload file names; the error says why it cannot.
-pub type ReadFile<'a> = &'a dyn Fn(&str) -> Result<UserFile, String>;
+pub type ReadFile<'a> = &'a dyn Fn(&str, Wanted) -> Result<UserFile, String>;
 
 /// The same, given the path of the workload file too.
-pub type ReadFileOf<'a> = &'a dyn Fn(&str, &str) -> Result<UserFile, String>;
+pub type ReadFileOf<'a> = &'a dyn Fn(&str, &str, Wanted) -> Result<UserFile, String>;
 
 /// A file of a workload.
 #[derive(Debug, Clone, Copy)]

@@ -2,6 +2,8 @@
 //!
 //! Nothing here reads a file: whoever calls gives the texts, and a function that reads the files they name.
 
+mod captured;
+mod dump;
 mod fields;
 mod files;
 mod form;
@@ -17,7 +19,7 @@ mod values;
 use assay_model::{Class, Definition, LuaScript, Schema, Test, UserData};
 use assay_workloads::define;
 
-pub use files::{ReadFile, ReadFileOf, UserFile, WorkloadFile};
+pub use files::{ReadFile, ReadFileOf, UserFile, Wanted, WorkloadFile};
 pub use named::NamedFile;
 pub use options::ScriptOptions;
 pub use pgbench::{PGBENCH_SCRIPTS, pgbench_script, script_variable};
@@ -37,9 +39,13 @@ pub struct Workload {
 }
 
 /// Reads a workload of one file: `path` is what errors call the file. Its content says what it is.
-pub fn read_workload(path: &str, text: &str, files: ReadFile<'_>) -> Result<Workload, FileError> {
+pub fn read_workload(
+    path: &str,
+    text: &str,
+    files: &dyn Fn(&str) -> Result<UserFile, String>,
+) -> Result<Workload, FileError> {
     let file = WorkloadFile { path, weight: None, text };
-    read_workload_files(&[file], &ScriptOptions::default(), &|_, named| files(named))
+    read_workload_files(&[file], &ScriptOptions::default(), &|_, named, _| files(named))
 }
 
 /// Reads a workload: one workload file, scripts of pgbench, or scripts on the tables of a workload file. `files` reads
@@ -84,7 +90,7 @@ pub fn read_workload_files(
             let is_usual = !tables.is_empty();
             // The tables are the same whatever the script is.
             let data = if is_usual { "pgbench" } else { name.as_str() }.to_owned();
-            (name, UserData { name: data, tables }, Vec::new())
+            (name, UserData { name: data, tables, dump: None }, Vec::new())
         }
     };
     if let Some(test) = scripts.test(&data) {
@@ -127,7 +133,7 @@ fn of_file(
         }
         Form::Dump => {
             return Err(Fault::of_file("this is a dump: it makes tables, and says nothing of what to measure")
-                .hint(format!("write a workload file beside it: a `[table.NAME]` with `script = \"{name}\"` loads it, \
+                .hint(format!("write a workload file beside it: `dump = \"{name}\"` restores it, \
                                and each `[test.NAME]` has statements to measure")));
         }
         Form::Pgbench | Form::Unknown => {
@@ -143,7 +149,7 @@ fn of_file(
     if let Some(option) = options.given().filter(|_| files_given == 1) {
         return Err(Fault::of_file(format!("`{option}` is for scripts of pgbench")));
     }
-    read::read(&stem(path), text, &|named| files(path, named), more)
+    read::read(&stem(path), text, &|named, wanted| files(path, named, wanted), more)
 }
 
 /// Whether a file is a Lua script of sysbench, by its content.

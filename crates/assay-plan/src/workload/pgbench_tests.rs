@@ -149,7 +149,7 @@ fn events(script: &str, client: u32) -> Vec<String> {
             let values: Vec<String> = arguments
                 .map(|argument| match argument {
                     Argument::Int(value) => value.to_string(),
-                    Argument::Text(text) | Argument::Bare(text) => {
+                    Argument::Text(text) | Argument::Bare(text) | Argument::Raw(text) => {
                         String::from_utf8_lossy(text).into_owned()
                     }
                     Argument::Null => "NULL".to_owned(),

@@ -1,5 +1,7 @@
 //! From the text of a workload file to tests.
 
+use super::captured;
+use super::dump;
 use super::fields::{MYSQL, POSTGRES};
 use super::files::ReadFile;
 use super::table::{self, tables};
@@ -13,7 +15,7 @@ use assay_model::{
 };
 
 /// The keys at the top.
-const KEYS: [&str; 2] = ["table", "test"];
+const KEYS: [&str; 3] = ["dump", "table", "test"];
 
 /// Keys of study files by which one is recognised.
 const STUDY_KEYS: [&str; 6] = ["compare", "tests", "set", "preset", "budget", "workload"];
@@ -27,6 +29,7 @@ fn homes() -> Vec<(&'static str, &'static [&'static str])> {
         ("in a `[table.NAME]` table", &table::KEYS),
         ("in a `[test.NAME]` table", &test::KEYS),
         ("in a step of a test", &test::STEP_KEYS),
+        ("in `values` of a test", &captured::KEYS),
         ("where a text may differ between products", &[MYSQL, POSTGRES]),
     ]
 }
@@ -75,7 +78,8 @@ pub(super) fn read(
     let document = parse(text)?;
     let file = Table::new(text, document.get_ref(), homes);
     refuse_unknown(&file)?;
-    let (tables, counts) = tables(&file, files)?;
+    let dump = file.get("dump").map(|value| dump::dump(&value, files));
+    let (tables, counts) = tables(&file, files, dump.is_some())?;
     let values = match file.get("test") {
         Some(tests) => {
             let values = tests.table("tests, each written `[test.NAME]`")?.values();
@@ -91,11 +95,11 @@ pub(super) fn read(
                 .hint("a script of pgbench beside the file is one too: `--workload tables.toml,script.sql`"));
         }
     };
-    let written = all(values.iter().map(|value| test::test(value, &counts)));
-    let (mut tables, written) = match (tables, written) {
-        (Ok(tables), Ok(written)) => (tables, written),
-        (tables, written) => {
-            let faults = tables.err().into_iter().chain(written.err());
+    let written = all(values.iter().map(|value| test::test(value, &counts, files)));
+    let (mut tables, written, dump) = match (tables, written, dump.transpose()) {
+        (Ok(tables), Ok(written), Ok(dump)) => (tables, written, dump),
+        (tables, written, dump) => {
+            let faults = tables.err().into_iter().chain(written.err()).chain(dump.err());
             return Err(Fault::of_all(faults).unwrap_or_else(|| Fault::of_file("a mistake")));
         }
     };
@@ -103,7 +107,7 @@ pub(super) fn read(
         |table: &UserTable| !tables.iter().any(|it| it.name.eq_ignore_ascii_case(&table.name));
     let more: Vec<UserTable> = more.unwrap_or_default().into_iter().filter(is_new).collect();
     tables.extend(more);
-    let data = UserData { name: name.to_owned(), tables };
+    let data = UserData { name: name.to_owned(), tables, dump };
     let defined = |it: &Written<'_>| {
         let (mix, only_reads) = kinds(it, &written)?;
         let class = match it.writes.unwrap_or(!only_reads) {

@@ -16,7 +16,7 @@ fn read_all(files: &[(&str, &str)], options: &ScriptOptions) -> Result<Workload,
             WorkloadFile { path, weight, text }
         })
         .collect();
-    read_workload_files(&given, options, &|_, _| Err("no file".to_owned())).map_err(|error| {
+    read_workload_files(&given, options, &|_, _, _| Err("no file".to_owned())).map_err(|error| {
         let hints = error.hints().into_iter().map(|hint| format!("\nhint: {hint}"));
         format!("{error}{}", hints.collect::<String>())
     })

@@ -7,7 +7,7 @@ use assay_model::{PerDialect, UserColumn, UserRows, UserRowsFile, UserTable};
 use assay_workloads::{CsvRows, ScriptError, check_script, script_statements};
 
 use super::fields::{all_per_product, check_name, per_product, try_each};
-use super::files::{ReadFile, UserFile};
+use super::files::{ReadFile, UserFile, Wanted};
 use super::values::{Context, generator};
 use crate::document::{Fault, Table, Value, all};
 use crate::limits::ROWS;
@@ -25,10 +25,14 @@ pub(super) type Counts = BTreeMap<String, Option<u32>>;
 pub(super) fn tables(
     file: &Table<'_>,
     files: ReadFile<'_>,
+    has_dump: bool,
 ) -> Result<(Result<Vec<UserTable>, Fault>, Counts), Fault> {
     let Some(tables) = file.get("table") else {
+        if has_dump {
+            return Ok((Ok(Vec::new()), Counts::new()));
+        }
         return Err(Fault::of_file("the workload has no tables")
-            .hint("`[table.NAME]` defines one: with `create`, `rows` and `columns`"));
+            .hint("`[table.NAME]` defines one: with `create`, `rows` and `columns`; `dump` restores many"));
     };
     let values = tables.table(EXPECTED)?.values();
     if values.is_empty() || values.len() > TABLES {
@@ -42,7 +46,7 @@ pub(super) fn tables(
     let read = |value: &Value<'_>| {
         check_name(value, "table", "_")?;
         count(value, files)?;
-        table(value, &counts, files)
+        table(value, &counts, files, has_dump)
     };
     Ok((all(values.iter().map(read)), counts))
 }
@@ -56,7 +60,12 @@ fn count(value: &Value<'_>, files: ReadFile<'_>) -> Result<Option<u32>, Fault> {
     table.get("csv").map(|csv| Ok(csv_file(&csv, files)?.1)).transpose()
 }
 
-fn table(value: &Value<'_>, counts: &Counts, files: ReadFile<'_>) -> Result<UserTable, Fault> {
+fn table(
+    value: &Value<'_>,
+    counts: &Counts,
+    files: ReadFile<'_>,
+    has_dump: bool,
+) -> Result<UserTable, Fault> {
     let (name, table) = (value.key, value.table(EXPECTED)?);
     // Only `columns` is a table, however it is misspelt.
     let is_columns = |it: &Value<'_>| !KEYS.contains(&it.key) && it.table("").is_ok();
@@ -100,7 +109,7 @@ fn table(value: &Value<'_>, counts: &Counts, files: ReadFile<'_>) -> Result<User
         }
     };
     let create = statements_of(table.get("create"))?;
-    if create.is_empty() && !matches!(rows, UserRows::Script(_)) {
+    if create.is_empty() && !has_dump && !matches!(rows, UserRows::Script(_)) {
         return Err(Fault::at(value.key_span.clone(), format!("table `{name}` lacks `create`"))
             .hint("it is the `CREATE TABLE` statement, in quotes"));
     }
@@ -147,12 +156,12 @@ fn columns(value: &Value<'_>, counts: &Counts) -> Result<Vec<UserColumn>, Fault>
 /// A file that the value names.
 fn file(value: &Value<'_>, files: ReadFile<'_>) -> Result<UserFile, Fault> {
     let name = value.text("the name of a file, in quotes")?;
-    files(name).map_err(|why| value.fault(format!("`{name}` cannot be read: {why}")))
+    files(name, Wanted::Whole).map_err(|why| value.fault(format!("`{name}` cannot be read: {why}")))
 }
 
 /// A CSV file and its number of rows.
 fn csv_file(value: &Value<'_>, files: ReadFile<'_>) -> Result<(UserRowsFile, u32), Fault> {
-    let UserFile { path, sha256, content } = file(value, files)?;
+    let UserFile { path, sha256, content, .. } = file(value, files)?;
     let count = CsvRows::new(&content).and_then(CsvRows::count_all);
     let count = count.map_err(|error| value.fault(error.to_string()))?;
     Ok((UserRowsFile { path, sha256 }, count))
@@ -162,7 +171,7 @@ fn csv_file(value: &Value<'_>, files: ReadFile<'_>) -> Result<(UserRowsFile, u32
 fn script_files(value: &Value<'_>, files: ReadFile<'_>) -> Result<PerDialect<UserRowsFile>, Fault> {
     type Checked = Result<(), ScriptError>;
     let read = |value: &Value<'_>, check: &dyn Fn(&[u8]) -> Checked| {
-        let UserFile { path, sha256, content } = file(value, files)?;
+        let UserFile { path, sha256, content, .. } = file(value, files)?;
         check(&content).map_err(|error| value.fault(error.to_string()))?;
         Ok(UserRowsFile { path, sha256 })
     };

@@ -4,12 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::Distribution;
 use assay_model::{
-    Dialect, Generator, PerDialect, Range as Integers, Scalar, Sending, Sql, Transaction, UserStep,
+    Captured, Dialect, Generator, PerDialect, Range as Integers, Scalar, Sending, Sql, Transaction, UserStep,
     Variable,
 };
 use toml::de::DeValue;
 
+use super::captured;
 use super::fields::{MYSQL, POSTGRES, check_name, one_statement, parts_of, try_each};
+use super::files::ReadFile;
 use super::table::Counts;
 use super::values::{Context, generator, weight};
 use crate::document::{Fault, Table, Value, all};
@@ -22,7 +24,7 @@ use assay_workloads::sql::{
 use assay_workloads::unrepeatable;
 
 /// The keys of `[test.NAME]`.
-pub(super) const KEYS: [&str; 5] = ["does", "let", "steps", "mix", "writes"];
+pub(super) const KEYS: [&str; 6] = ["does", "let", "values", "steps", "mix", "writes"];
 
 /// The keys of a step that is a table.
 pub(super) const STEP_KEYS: [&str; 6] = ["sql", MYSQL, POSTGRES, "keep", "times", "think"];
@@ -50,15 +52,20 @@ pub(super) enum Work<'t> {
 }
 
 /// Reads a test.
-pub(super) fn test<'t>(value: &Value<'t>, counts: &Counts) -> Result<Written<'t>, Fault> {
+pub(super) fn test<'t>(
+    value: &Value<'t>,
+    counts: &Counts,
+    files: ReadFile<'_>,
+) -> Result<Written<'t>, Fault> {
     check_name(value, "test", "_-.=")?;
     let table = value.table(EXPECTED)?;
     table.refuse_unknown(&KEYS)?;
     let work = match (table.get("steps"), table.get("mix")) {
-        (Some(steps), None) => steps_of(value.key, &table, &steps, counts)?,
+        (Some(steps), None) => steps_of((value.key, &table), &steps, counts, files)?,
         (None, Some(mix)) => {
-            if let Some(variables) = table.get("let") {
-                let fault = Fault::at(variables.key_span, "`let` has no meaning beside `mix`");
+            if let Some(variables) = table.get("let").or(table.get("values")) {
+                let message = format!("`{}` has no meaning beside `mix`", variables.key);
+                let fault = Fault::at(variables.key_span, message);
                 return Err(fault.hint("define variables in the tests that are mixed"));
             }
             Work::Mix(mixed(&mix)?)
@@ -99,10 +106,10 @@ struct Reader<'c> {
 }
 
 fn steps_of<'t>(
-    name: &str,
-    table: &Table<'t>,
+    (name, table): (&str, &Table<'t>),
     steps: &Value<'t>,
     counts: &Counts,
+    files: ReadFile<'_>,
 ) -> Result<Work<'t>, Fault> {
     let mut reader = Reader {
         counts,
@@ -112,6 +119,13 @@ fn steps_of<'t>(
         only_reads: true,
     };
     let mut faults = Vec::new();
+    let mut captured = None;
+    if let Some(values) = table.get("values") {
+        match reader.add_captured(&values, files) {
+            Ok(read) => captured = Some(read),
+            Err(fault) => faults.push(fault),
+        }
+    }
     if let Some(variables) = table.get("let") {
         for value in variables.table("a table of variables and their values")?.values() {
             if let Err(fault) = reader.add_drawn(&value) {
@@ -139,11 +153,17 @@ fn steps_of<'t>(
     let unused = numbered.find(|(number, it)| it.values.is_some() && !used.contains(number));
     if let Some((_, Variable { name, .. })) = unused {
         let place = table.get("let").and_then(|it| it.table("").ok()?.get(name));
-        let place = place.map_or(steps.span.clone(), |it| it.key_span);
+        let captured = || {
+            let names = captured::names(&table.get("values")?).ok()?;
+            Some(names.into_iter().find(|it| it.value.as_str() == Some(name))?.span)
+        };
+        let place = place.map(|it| it.key_span).or_else(captured);
+        let place = place.unwrap_or_else(|| steps.span.clone());
         return Err(Fault::at(place, format!("no statement uses `{name}`"))
             .hint(format!("in a statement, `:{name}` is its value")));
     }
-    let transaction = Transaction { name: name.to_owned(), weight: 1.0, variables, steps: read };
+    let (name, weight) = (name.to_owned(), 1.0);
+    let transaction = Transaction { name, weight, variables, steps: read, captured };
     match transaction.statements() {
         0 => Err(steps.fault("there is no statement among the steps")),
         count if count > STATEMENTS => Err(steps.fault(format!(
@@ -178,7 +198,28 @@ fn leaves_transaction_open(transaction: &Transaction) -> bool {
 }
 
 impl Reader<'_> {
+    /// Adds the variables that take their values from a file.
+    fn add_captured(
+        &mut self,
+        value: &Value<'_>,
+        files: ReadFile<'_>,
+    ) -> Result<Captured, Fault> {
+        let names = captured::names(value)?;
+        let texts: Vec<&str> = names.iter().filter_map(|it| it.value.as_str()).collect();
+        let (captured, generators) = captured::read(value, texts.len(), files).inspect_err(|_| {
+            self.mistaken.extend(texts.iter().map(|name| (*name).to_owned()));
+        })?;
+        for (name, values) in texts.into_iter().zip(generators) {
+            self.add(name, Some(values)).map_err(|why| value.fault(why))?;
+        }
+        Ok(captured)
+    }
+
     fn add_drawn(&mut self, value: &Value<'_>) -> Result<(), Fault> {
+        if self.numbers.contains_key(value.key) {
+            let message = format!("`{}` is a name of `values` too", value.key);
+            return Err(Fault::at(value.key_span.clone(), message));
+        }
         let context = Context { tables: self.counts, is_column: false };
         let values = Some(generator(value, context)?);
         self.add(value.key, values).map_err(|why| Fault::at(value.key_span.clone(), why)).map(drop)

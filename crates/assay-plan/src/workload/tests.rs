@@ -57,9 +57,11 @@ fn files(name: &str) -> Result<UserFile, String> {
         "countries.csv" => b"code,name\nDE,Germany\nFR,\n",
         "orders.sql" | "orders.mysql.sql" => b"CREATE TABLE orders (customer INT, total INT);",
         "dump.sql" => b"CREATE TABLE t (a TEXT);\nINSERT INTO t VALUES ('don\\'t; \\\\ x\\n');\n",
+        "seen.jsonl" => b"[1, \"DE\", [1, 2]]\n[20, null, [3]]\n",
+        "wrong.jsonl" => b"[1]\n[1, 2]\n{}\n",
         _ => return Err("there is no such file".to_owned()),
     };
-    Ok(UserFile { path: format!("/w/{name}"), sha256: "0".repeat(64), content: content.to_vec() })
+    Ok(UserFile { path: format!("/w/{name}"), sha256: "0".repeat(64), content: content.to_vec(), bytes: 0 })
 }
 
 fn read(text: &str) -> Workload {
@@ -401,5 +403,71 @@ proptest! {
         ),
     ) {
         let _ = read_workload("x.pgbench", &parts.concat(), &files);
+    }
+}
+
+const SEEN: &str = r#"
+[table.t]
+rows = 1
+create = "CREATE TABLE t (id INT PRIMARY KEY)"
+columns = { id = { sequence = 1 } }
+
+[test.a]
+values = { file = "seen.jsonl", names = ["id", "code", "ids"], draw = "in-order" }
+let.more = 5
+steps = ["SELECT id FROM t WHERE id = :id AND code = :code AND id IN (:ids)", "SELECT :more, :id"]
+"#;
+
+#[test]
+fn captured_values_are_variables_of_a_line() {
+    let workload = read(SEEN);
+    let [kind] = kinds(&workload, 0) else { panic!("one kind") };
+    let captured = kind.captured.as_ref().unwrap();
+    assert_eq!((captured.lines, captured.width), (2, 3));
+    assert_eq!(captured.draw, assay_model::CapturedDraw::InOrder);
+    let names: Vec<&str> = kind.variables.iter().map(|it| it.name.as_str()).collect();
+    assert_eq!(names, ["id", "code", "ids", "more"]);
+    let of = |number: usize| match &kind.variables[number].values {
+        Some(Generator::Captured { column, of, .. }) => Some((*column, *of)),
+        _ => None,
+    };
+    use assay_model::CapturedKind::{Integers, Lists, Texts};
+    assert_eq!([of(0), of(1), of(2)], [Some((0, Integers)), Some((1, Texts)), Some((2, Lists))]);
+    assert_eq!(of(3), None);
+    // Where the file lies makes no other work.
+    let moved = |name: &str| {
+        let file = files(name)?;
+        Ok(UserFile { path: format!("/elsewhere/{name}"), ..file })
+    };
+    let moved = read_workload("shop.toml", SEEN, &moved).unwrap();
+    assert_eq!(moved.tests[0].digest, workload.tests[0].digest);
+    let random = read(&SEEN.replace("in-order", "random"));
+    assert_ne!(random.tests[0].digest, workload.tests[0].digest);
+}
+
+#[test]
+fn mistakes_of_captured_values_are_told_together() {
+    let told = |values: &str, steps: &str| {
+        let (head, _) = SEEN.split_once("[test.a]").unwrap();
+        let text = format!("{head}[test.a]\nvalues = {values}\nsteps = {steps}\n");
+        read_workload("shop.toml", &text, &files).unwrap_err().to_string()
+    };
+    let one = "[\"SELECT :id\"]";
+    let both = told("{ file = \"wrong.jsonl\", names = [\"id\"] }", one);
+    assert!(both.contains("`wrong.jsonl`, line 2: 2 values, not 1"), "{both}");
+    assert!(both.contains("`wrong.jsonl`, line 3: this is no JSON array"), "{both}");
+    assert!(!both.contains("no variable"), "{both}");
+    for (values, expected) in [
+        ("{ names = [\"id\"] }", "lacks `file`"),
+        ("{ file = \"seen.jsonl\" }", "lacks `names`"),
+        ("{ file = \"no.jsonl\", names = [\"id\"] }", "there is no such file"),
+        ("{ file = \"seen.jsonl\", names = [\"a\", \"a\", \"b\"] }", "named twice"),
+        ("{ file = \"seen.jsonl\", names = [\"a b\"] }", "cannot name a variable"),
+        ("{ file = \"seen.jsonl\", names = [\"id\"], draw = \"all\" }", "must be `random`"),
+        ("{ file = \"seen.jsonl\", names = [\"id\", \"b\", \"c\"] }", "no statement uses `b`"),
+        ("{ file = \"seen.jsonl\", nams = [\"id\"] }", "unknown key `nams`"),
+    ] {
+        let told = told(values, one);
+        assert!(told.contains(expected), "{told}");
     }
 }

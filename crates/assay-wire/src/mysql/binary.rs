@@ -1,5 +1,7 @@
 //! Rows of the binary protocol, in which the results of prepared statements come.
 
+use std::fmt;
+
 use super::codec::Cursor;
 use crate::error::Error;
 
@@ -8,6 +10,10 @@ use crate::error::Error;
 pub struct ColumnType {
     kind: u8,
     is_unsigned: bool,
+    /// Whether its values are bytes and no text.
+    is_binary: bool,
+    /// Digits after the point, or a number that means that they vary.
+    decimals: u8,
 }
 
 /// Numbers of types.
@@ -18,6 +24,9 @@ mod kind {
     pub(super) const LONGLONG: u8 = 8;
     pub(super) const INT24: u8 = 9;
     pub(super) const YEAR: u8 = 13;
+    pub(super) const ENUM: u8 = 247;
+    pub(super) const SET: u8 = 248;
+    pub(super) const STRING: u8 = 254;
     /// Types whose values are strings.
     pub(super) const STRINGS: [u8; 14] =
         [0, 15, 16, 242, 245, 246, 247, 248, 249, 250, 251, 252, 253, 254];
@@ -29,6 +38,13 @@ const OTHER: &str =
 /// The flag of a number without sign.
 const UNSIGNED: u16 = 32;
 
+/// Flags of strings that are of these types.
+const ENUM: u16 = 256;
+const SET: u16 = 2048;
+
+/// The character set of bytes.
+const BINARY: u16 = 63;
+
 /// Parses the description of a column. Returns its type.
 pub fn parse_column_type(payload: &[u8]) -> Result<ColumnType, Error> {
     const WHAT: &str = "the description of a column";
@@ -37,10 +53,60 @@ pub fn parse_column_type(payload: &[u8]) -> Result<ColumnType, Error> {
     for _ in 0..6 {
         cursor.string(WHAT)?;
     }
-    // The length of what follows, character set and display width.
-    cursor.take(1 + 2 + 4, WHAT)?;
+    // The length of what follows.
+    cursor.take(1, WHAT)?;
+    let character_set = cursor.u16(WHAT)?;
+    // The display width.
+    cursor.take(4, WHAT)?;
     let kind = cursor.u8(WHAT)?;
-    Ok(ColumnType { kind, is_unsigned: cursor.u16(WHAT)? & UNSIGNED != 0 })
+    let flags = cursor.u16(WHAT)?;
+    let kind = match kind {
+        kind::STRING if flags & ENUM != 0 => kind::ENUM,
+        kind::STRING if flags & SET != 0 => kind::SET,
+        other => other,
+    };
+    Ok(ColumnType {
+        kind,
+        is_unsigned: flags & UNSIGNED != 0,
+        is_binary: character_set == BINARY,
+        decimals: cursor.u8(WHAT)?,
+    })
+}
+
+impl fmt::Display for ColumnType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = match (self.kind, self.is_binary) {
+            (0 | 246, _) => return write!(f, "decimal with {} digits after the point", self.decimals),
+            (1, _) => "tinyint",
+            (2, _) => "smallint",
+            (3, _) => "int",
+            (4, _) => "float",
+            (5, _) => "double",
+            (6, _) => "null",
+            (7, _) => "timestamp",
+            (8, _) => "bigint",
+            (9, _) => "mediumint",
+            (10, _) => "date",
+            (11, _) => "time",
+            (12, _) => "datetime",
+            (13, _) => "year",
+            (16, _) => "bit",
+            (245, _) => "json",
+            (kind::ENUM, _) => "enum",
+            (kind::SET, _) => "set",
+            // A text column has one of four lengths, which servers choose for what is computed.
+            (249..=252, true) => "blob",
+            (249..=252, false) => "text",
+            (15 | 253, true) => "varbinary",
+            (15 | 253, false) => "varchar",
+            (kind::STRING, true) => "binary",
+            (kind::STRING, false) => "char",
+            (255, _) => "geometry",
+            (other, _) => return write!(f, "type {other}"),
+        };
+        f.write_str(name)?;
+        f.write_str(if self.is_unsigned && matches!(self.kind, 1..=3 | 8 | 9) { " unsigned" } else { "" })
+    }
 }
 
 /// Parses a row of the binary protocol into the values that the text protocol would have, but without leading zeros;
@@ -95,7 +161,7 @@ mod tests {
     use super::*;
 
     fn column(kind: u8, is_unsigned: bool) -> ColumnType {
-        ColumnType { kind, is_unsigned }
+        ColumnType { kind, is_unsigned, is_binary: false, decimals: 0 }
     }
 
     #[test]

@@ -251,11 +251,17 @@ pub fn parse_column(payload: &[u8]) -> Result<String, Error> {
 
 /// Parses a row of the text protocol; `None` is NULL.
 pub fn parse_row(payload: &[u8], columns: usize) -> Result<Vec<Option<Vec<u8>>>, Error> {
+    let row = parse_values(payload, columns)?;
+    Ok(row.into_iter().map(|value| value.map(<[u8]>::to_vec)).collect())
+}
+
+/// The same, without copies.
+pub fn parse_values(payload: &[u8], columns: usize) -> Result<Vec<Option<&[u8]>>, Error> {
     const WHAT: &str = "a row";
     let mut cursor = Cursor(payload);
     let mut row = Vec::with_capacity(columns.min(payload.len()));
     for _ in 0..columns {
-        row.push(cursor.string(WHAT)?.map(<[u8]>::to_vec));
+        row.push(cursor.string(WHAT)?);
     }
     if cursor.0.is_empty() { Ok(row) } else { Err(Error::Protocol(WHAT)) }
 }

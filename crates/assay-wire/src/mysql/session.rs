@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::binary::{parse_binary_row, parse_column_type};
 use super::codec::{
     HEADER, Head, MAX_PAYLOAD, MORE_RESULTS, frame, header, is_eof, packets, parse_column,
-    parse_eof, parse_error, parse_head, parse_header, parse_prepared, parse_row,
+    parse_eof, parse_error, parse_head, parse_header, parse_prepared, parse_row, parse_values,
 };
 use super::constants::{CapabilityFlags, Command};
 use super::execute::Statement;
@@ -16,6 +16,7 @@ use crate::channel::Channel;
 use crate::error::Error;
 use crate::options::ConnectOptions;
 use crate::postgres;
+use crate::told::{Described, TakeValues, Told};
 use crate::value::{Param, ParamType, Reply, ResultSet, ServerIdentity, StatementId};
 
 /// A server that has not greeted after this time may be one that waits for the client to speak first.
@@ -226,6 +227,65 @@ impl Session {
         let result = self.kept(channel, Protocol::Binary)?;
         id.find_in(&mut self.statements)?.executed();
         Ok(result)
+    }
+
+    pub(crate) fn answer(
+        &mut self,
+        channel: &mut Channel,
+        sql: &[u8],
+        take: TakeValues<'_>,
+    ) -> Result<Told, Error> {
+        channel.begin_kept_reply(ReadBudget::message_by_message())?;
+        self.command(channel, Command::Query, sql)?;
+        let answer = self.answers(channel, take);
+        if matches!(answer, Ok(_) | Err(Error::Server { .. })) {
+            channel.end_reply();
+        }
+        answer
+    }
+
+    /// Receives all results of a statement, and hands the rows of the first one that has columns to `take`.
+    fn answers(&mut self, channel: &mut Channel, take: TakeValues<'_>) -> Result<Told, Error> {
+        let mut told = Told::default();
+        loop {
+            let is_first = told.columns.is_empty();
+            let columns = match parse_head(self.read(channel)?)? {
+                Head::Done(done) => {
+                    told.affected = told.affected.saturating_add(done.affected);
+                    if done.status & MORE_RESULTS == 0 {
+                        return Ok(told);
+                    }
+                    continue;
+                }
+                Head::Columns(columns) => columns,
+            };
+            for _ in 0..columns {
+                let packet = self.read(channel)?;
+                let column = Described {
+                    name: parse_column(packet)?,
+                    kind: parse_column_type(packet)?.to_string(),
+                };
+                if is_first {
+                    told.columns.push(column);
+                }
+            }
+            parse_eof(self.read(channel)?)?;
+            loop {
+                let packet = self.read(channel)?;
+                if is_eof(packet) {
+                    if parse_eof(packet)?.status & MORE_RESULTS == 0 {
+                        return Ok(told);
+                    }
+                    break;
+                }
+                if packet.first() == Some(&0xff) {
+                    return Err(parse_error(packet));
+                }
+                if is_first {
+                    take(&parse_values(packet, told.columns.len())?);
+                }
+            }
+        }
     }
 
     fn kept(&mut self, channel: &mut Channel, protocol: Protocol) -> Result<ResultSet, Error> {

@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use std::str::from_utf8;
 
 use crate::error::{Error, code_of_state, message};
+use crate::told::{Described, Notice};
 
 /// Bytes of a message before its body: kind and length.
 pub const HEADER: usize = 5;
@@ -45,6 +46,8 @@ pub mod kind {
     pub const COPY_IN: u8 = b'G';
     /// A message for the user.
     pub const NOTICE: u8 = b'N';
+    /// The server takes what is copied.
+    pub const COPY_IN: u8 = b'G';
     /// Another session has notified this one.
     pub const NOTIFICATION: u8 = b'A';
 }
@@ -123,6 +126,44 @@ pub fn parse_columns(body: &[u8]) -> Result<Vec<String>, Error> {
         columns.push(name.to_owned());
     }
     Ok(columns)
+}
+
+/// The same with their types: the number and the modifier of each.
+pub fn parse_described(body: &[u8]) -> Result<Vec<Described>, Error> {
+    const WHAT: Error = Error::Protocol("a column that is cut off");
+    let (count, mut rest) = number(body)?;
+    let mut columns = Vec::new();
+    for _ in 0..count {
+        let (name, after) = text(rest)?;
+        // Table, column, type, size, modifier, format.
+        let [_, _, _, _, _, _, a, b, c, d, _, _, e, f, g, h, _, _, after @ ..] = after else {
+            return Err(WHAT);
+        };
+        let kind = u32::from_be_bytes([*a, *b, *c, *d]);
+        let modifier = i32::from_be_bytes([*e, *f, *g, *h]);
+        columns.push(Described { name: name.to_owned(), kind: format!("{kind} {modifier}") });
+        rest = after;
+    }
+    Ok(columns)
+}
+
+/// The message for the user in the body of a notice; none if it has no words.
+pub fn parse_notice(body: &[u8]) -> Option<Notice> {
+    let mut notice =
+        Notice { severity: String::new(), state: String::new(), message: String::new() };
+    let mut rest = body;
+    while let Some((field, after)) = rest.split_first().filter(|(field, _)| **field != 0) {
+        let (value, after) = bytes(after).ok()?;
+        match field {
+            // In the language of the protocol, where `S` is in that of the server.
+            b'V' => notice.severity = message(value),
+            b'C' => notice.state = message(value),
+            b'M' => notice.message = message(value),
+            _ => {}
+        }
+        rest = after;
+    }
+    (!notice.message.is_empty()).then_some(notice)
 }
 
 /// The number of types that a statement's parameters have.

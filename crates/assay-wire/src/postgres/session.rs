@@ -1,8 +1,8 @@
 //! The client's half of a Postgres session: messages out and in.
 
 use super::codec::{
-    HEADER, Values, kind, parse_backend, parse_columns, parse_complete, parse_error, parse_header,
-    parse_parameter, parse_parameters, parse_row, put_message, put_text,
+    HEADER, Values, kind, parse_backend, parse_columns, parse_complete, parse_described,
+    parse_error, parse_header, parse_notice, parse_parameter, parse_parameters, parse_row, put_message, put_text,
 };
 use super::execute::{Format, SYNC, Statement, prepare};
 use super::login::Login;
@@ -12,6 +12,7 @@ use crate::budget::ReadBudget;
 use crate::channel::Channel;
 use crate::error::Error;
 use crate::options::ConnectOptions;
+use crate::told::{NextPart, TakeValues, Told};
 use crate::value::{Param, ParamType, Reply, ResultSet, ServerIdentity, StatementId};
 
 /// A server that is not ready after so many messages never will be.
@@ -330,6 +331,98 @@ impl Session {
                 _ => return Err(Error::Protocol("a message that is no part of a reply")),
             }
         }
+    }
+
+    pub(crate) fn answer(
+        &mut self,
+        channel: &mut Channel,
+        sql: &[u8],
+        take: TakeValues<'_>,
+    ) -> Result<Told, Error> {
+        put_query(sql, &mut self.outbox)?;
+        channel.begin_kept_reply(ReadBudget::message_by_message())?;
+        channel.send_buffer(&mut self.outbox)?;
+        self.told(channel, Told::default(), take)
+    }
+
+    pub(crate) fn copy_in(
+        &mut self,
+        channel: &mut Channel,
+        sql: &[u8],
+        next: NextPart<'_>,
+    ) -> Result<Told, Error> {
+        put_query(sql, &mut self.outbox)?;
+        channel.begin_kept_reply(ReadBudget::message_by_message())?;
+        channel.send_buffer(&mut self.outbox)?;
+        let (mut told, mut failure) = (Told::default(), None);
+        loop {
+            match self.read_any(channel)? {
+                kind::COPY_IN => break,
+                kind::NOTICE => told.notices.extend(parse_notice(&self.body)),
+                kind::ERROR => failure = Some(parse_error(&self.body)),
+                kind::READY => {
+                    channel.end_reply();
+                    let mut unused = Vec::new();
+                    while next(&mut unused) {
+                        unused.clear();
+                    }
+                    return Err(failure.unwrap_or(Error::Usage("a statement that copies nothing in")));
+                }
+                kind::NOTIFICATION | kind::PARAMETER => {}
+                _ => return Err(Error::Protocol("a message before a copy")),
+            }
+        }
+        let mut part = Vec::new();
+        while next(&mut part) {
+            self.outbox.clear();
+            put_message(b'd', &mut self.outbox, |out| out.extend_from_slice(&part))?;
+            channel.stream.send(&self.outbox)?;
+            part.clear();
+        }
+        self.outbox.clear();
+        put_message(b'c', &mut self.outbox, |_| ())?;
+        channel.stream.send(&self.outbox)?;
+        self.told(channel, told, &mut |_| ())
+    }
+
+    /// Receives the whole reply, and hands the rows of the first result that has columns to `take`.
+    fn told(
+        &mut self,
+        channel: &mut Channel,
+        mut told: Told,
+        take: TakeValues<'_>,
+    ) -> Result<Told, Error> {
+        let (mut is_first, mut failure) = (true, None);
+        loop {
+            let kind = match self.read_any(channel) {
+                Ok(kind) => kind,
+                // A server that ends the connection sends the reason first.
+                Err(error) => return Err(failure.unwrap_or(error)),
+            };
+            match kind {
+                kind::COLUMNS => {
+                    is_first = told.columns.is_empty();
+                    if is_first {
+                        told.columns = parse_described(&self.body)?;
+                    }
+                }
+                kind::ROW if is_first => {
+                    let values: Vec<_> = parse_row(&self.body)?.collect::<Result<_, _>>()?;
+                    take(&values);
+                }
+                kind::COMPLETE => {
+                    let affected = parse_complete(&self.body)?.affected;
+                    told.affected = told.affected.saturating_add(affected);
+                }
+                kind::NOTICE => told.notices.extend(parse_notice(&self.body)),
+                kind::ERROR => failure = Some(parse_error(&self.body)),
+                kind::READY => break,
+                kind::ROW | kind::EMPTY | kind::BOUND | kind::NOTIFICATION | kind::PARAMETER => {}
+                _ => return Err(Error::Protocol("a message that is no part of a reply")),
+            }
+        }
+        channel.end_reply();
+        failure.map_or(Ok(told), Err)
     }
 
     /// Receives the next message that is part of a reply, and returns its kind. Its body is in `self.body`.

@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use assay_ledger::Ledger;
-use assay_model::{Examination, Experiment, Hint, Host, Study, StudyRecord};
+use assay_model::{Examination, Experiment, Hint, Host, Study, StudyRecord, Test};
 use assay_plan::Plan;
 use assay_study::{Driver, End, carry_out};
 
@@ -34,6 +34,8 @@ use crate::systems::{
     Environment, LocalSite, Participant, check_options, leave_root_for, load_beforehand,
     machine_facts, participants, refuse_foreign_tables, still_to_age_s,
 };
+
+use crate::workload::read_captured;
 
 pub(crate) use self::again::Changed;
 use self::claim::Claim;
@@ -54,6 +56,7 @@ pub(crate) struct Stopped {
 /// Carries out a plan; gives the name of the study in the ledger.
 pub(crate) fn run(plan: Plan, env: &Environment, ledger: &mut Ledger) -> Result<String, Stopped> {
     let unnamed = |error| Stopped { study: None, error };
+    read_captured(tests_of(&plan.study)).map_err(unnamed)?;
     let participants = participants(&plan, env).map_err(unnamed)?;
     check_options(&participants, env).map_err(unnamed)?;
     refuse_foreign_tables(&participants, &plan.study, env).map_err(unnamed)?;
@@ -89,6 +92,7 @@ pub(crate) fn resume(
     let changes = machine::changes(&record, &here).map_err(|error| unnamed(error.into()))?;
     resumable::check_time(&record, more_s).map_err(|error| unnamed(error.into()))?;
     let named = |error| Stopped { study: Some(id.to_owned()), error };
+    read_captured(tests_of(&record.study)).map_err(named)?;
     let (participants, _data) = ready_again(&record, env).map_err(named)?;
     let _lock = lock(&record.study, env).map_err(unnamed)?;
     fits_here(&record, env).map_err(unnamed)?;
@@ -97,6 +101,11 @@ pub(crate) fn resume(
     let more = more_s.map(|more_s| resumable::extension(&record, more_s));
     let mut recorder = Recorder::resume(ledger, record, here, changes, more).map_err(named)?;
     finish(&participants, env, &mut recorder, claim)
+}
+
+/// The tests of a study, some of them several times.
+fn tests_of(study: &Study) -> impl Iterator<Item = Test> {
+    study.cells.iter().map(|cell| cell.id.test)
 }
 
 /// Waits until the machine is free for a study. One that only counts needs no quiet machine; it lets others measure.

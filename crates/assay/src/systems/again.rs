@@ -263,7 +263,7 @@ fn literal(value: Argument, kept: &[Option<Vec<u8>>]) -> String {
     let quoted = |bytes: &[u8]| format!("'{}'", String::from_utf8_lossy(bytes).replace('\'', "''"));
     match value {
         Argument::Int(value) => format!("({value})"),
-        Argument::Text(text) | Argument::Bare(text) => quoted(text),
+        Argument::Text(text) | Argument::Bare(text) | Argument::Raw(text) => quoted(text),
         Argument::Null => "NULL".to_owned(),
         Argument::Kept(place) => match kept.get(place as usize).and_then(Option::as_deref) {
             Some(text) => quoted(text),

@@ -5,6 +5,7 @@ use assay_load::{Content, LoadProgress, LoadReport, Place, Workload, workload_of
 use assay_model::{DataSet, Dialect, Engine, IdKey, Study, SystemSpec, TableForm};
 use assay_wire::ConnectOptions;
 
+use crate::dump_file::open_dump;
 use crate::workload;
 
 /// The tables of a study on a server of a system.
@@ -42,8 +43,8 @@ impl<'a> StudyTables<'a> {
         'a: 'o,
     {
         let Self { dialect, engine, id_key, form, data, seed, .. } = *self;
-        let files = &workload::read_again;
-        Place { options, dialect, engine, id_key, form, data, seed, files }
+        let (files, dumps) = (&workload::read_again, &open_dump);
+        Place { options, dialect, engine, id_key, form, data, seed, files, dumps }
     }
 
     /// Whether instances for later tests start from data that writes have aged.

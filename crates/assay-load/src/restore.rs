@@ -1,0 +1,353 @@
+//! Restores the dump of a user's workload: what a server refuses of it is a finding, and ends nothing.
+
+use std::collections::BTreeMap;
+use std::io::{BufReader, Read};
+use std::time::Duration;
+
+use assay_model::{Dialect, Restored, RestoredKind, UserDump, UserRowsFile};
+use assay_wire::{ConnectOptions, Connection, Error as WireError, Protocol, Told};
+use assay_workloads::{
+    Definer, DumpError, DumpPart, DumpParts, Fate, fate, first_line, without_definer,
+};
+
+use crate::error::{Error, Result};
+
+/// Opens a dump that belongs to a workload; the error says why it cannot.
+pub type OpenUserDump<'a> = &'a dyn Fn(&UserRowsFile) -> Result<Box<dyn Read>, String>;
+
+/// Different findings that are kept of a dump.
+const FINDINGS: usize = 200;
+
+/// How long a statement of a dump may take without an answer: it may create the index of a large table.
+const SILENCE: Duration = Duration::from_secs(3600);
+
+/// Severities of Postgres that are worth telling.
+const WARNINGS: [&str; 1] = ["WARNING"];
+
+/// Restores a dump on a connection of its own, whose settings end with it. `told` is called with the bytes that were
+/// read so far.
+pub(crate) fn restore(
+    options: &ConnectOptions,
+    dump: &UserDump,
+    open: OpenUserDump<'_>,
+    told: &mut dyn FnMut(u64),
+) -> Result<Vec<Restored>> {
+    let fail = |why: String| Error::File { path: dump.file.path.clone(), why };
+    let source = Counted { source: open(&dump.file).map_err(fail)?, bytes: 0 };
+    let options =
+        ConnectOptions { timeout: options.timeout.max(SILENCE), ..options.clone() };
+    let wire = Connection::connect(&options);
+    let wire = wire.map_err(|source| Error::Connect { client: 0, source })?;
+    let dialect = match wire.protocol() {
+        Protocol::MySql => Dialect::MySql,
+        Protocol::Postgres => Dialect::Postgres,
+    };
+    let mut restorer = Restorer {
+        definers: definers(&options, dialect)?,
+        wire,
+        dialect,
+        path: &dump.file.path,
+        database: None,
+        findings: Findings::new(&dump.file.path),
+    };
+    let mut parts = DumpParts::new(BufReader::with_capacity(1 << 20, source), dialect);
+    while let Some(part) = parts.next_part().map_err(|error| fail(error.to_string()))? {
+        match part {
+            DumpPart::Statement { line, sql } => restorer.statement(line, sql)?,
+            DumpPart::Command { line, text } => restorer.command(line, &text)?,
+            DumpPart::Copy { line, sql } => restorer.copy(line, &sql, &mut parts)?,
+        }
+        told(parts.source().get_ref().bytes);
+    }
+    // It may have left a transaction open.
+    restorer.send(0, b"COMMIT", Fate::Try)?;
+    Ok(restorer.findings.all())
+}
+
+/// Counts what is read.
+struct Counted {
+    source: Box<dyn Read>,
+    bytes: u64,
+}
+
+impl Read for Counted {
+    fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+        let length = self.source.read(out)?;
+        self.bytes += length as u64;
+        Ok(length)
+    }
+}
+
+struct Restorer<'d> {
+    wire: Connection,
+    dialect: Dialect,
+    path: &'d str,
+    /// The users of a MySQL or MariaDB server.
+    definers: Vec<Definer>,
+    /// The only database that the dump is of, if it names one.
+    database: Option<String>,
+    findings: Findings,
+}
+
+impl Restorer<'_> {
+    fn statement(&mut self, line: u64, sql: Vec<u8>) -> Result<()> {
+        match fate(&sql, self.dialect) {
+            Fate::Leave(None) => Ok(()),
+            Fate::Leave(Some(why)) => {
+                self.findings.left_out(why.to_owned());
+                Ok(())
+            }
+            Fate::Database(name) => self.is_of_database(line, name),
+            fate @ (Fate::Send | Fate::Try) => {
+                let sql = self.with_known_definer(sql);
+                self.send(line, &sql, fate)
+            }
+        }
+    }
+
+    /// The statement without a definer whom the server does not know.
+    fn with_known_definer(&mut self, sql: Vec<u8>) -> Vec<u8> {
+        if self.dialect != Dialect::MySql {
+            return sql;
+        }
+        let knows = |definer: &Definer| self.definers.contains(definer);
+        let Some((sql, Definer { user, host })) = without_definer(&sql, &knows) else { return sql };
+        self.findings.left_out(format!(
+            "`DEFINER` is left out where the user is not there: `{user}`@`{host}`"
+        ));
+        sql
+    }
+
+    fn command(&mut self, line: u64, text: &str) -> Result<()> {
+        let mut words = text.split_whitespace();
+        match words.next() {
+            Some("\\connect" | "\\c") => {
+                // `\connect -reuse-previous=on "dbname='shop'"`
+                let name = words.filter(|word| !word.starts_with('-')).next().unwrap_or_default();
+                let name = name.trim_matches('"').trim_start_matches("dbname=").trim_matches('\'');
+                match name {
+                    // Where the roles of a whole server are.
+                    "" | "postgres" | "template1" => Ok(()),
+                    name => self.is_of_database(line, name.to_owned()),
+                }
+            }
+            Some("\\restrict" | "\\unrestrict" | "\\encoding" | "\\set" | "\\pset" | "\\echo") => {
+                Ok(())
+            }
+            Some(command) => {
+                self.findings.left_out(format!("the command `{command}` of psql is left out"));
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// All of a dump goes to one database, which must be the only one that it names.
+    fn is_of_database(&mut self, line: u64, name: String) -> Result<()> {
+        match &self.database {
+            Some(known) if *known != name => Err(Error::File {
+                path: self.path.to_owned(),
+                why: format!(
+                    "line {line}: it has several databases, `{known}` and `{name}`; write a dump of one of them"
+                ),
+            }),
+            _ => {
+                self.database = Some(name);
+                Ok(())
+            }
+        }
+    }
+
+    /// Sends a statement, and asks for warnings.
+    fn send(&mut self, line: u64, sql: &[u8], fate: Fate) -> Result<()> {
+        let answer = self.wire.answer(sql, &mut |_| ());
+        self.noted(line, sql, answer, &fate)?;
+        let is_setting = sql.get(..4).is_some_and(|it| it.eq_ignore_ascii_case(b"SET "))
+            || sql.starts_with(b"/*!") && sql.windows(4).take(12).any(|it| it.eq_ignore_ascii_case(b"SET "));
+        if self.dialect == Dialect::MySql && !is_setting {
+            let mut warnings = Vec::new();
+            let asked = self.wire.answer(b"SHOW WARNINGS", &mut |row| {
+                let text = |place: usize| {
+                    let value = row.get(place).copied().flatten().unwrap_or_default();
+                    String::from_utf8_lossy(value).into_owned()
+                };
+                // The error itself is among them.
+                if text(0) != "Error" {
+                    warnings.push(format!("{} (code {})", text(2), text(1)));
+                }
+            });
+            asked.map_err(|cause| Error::query(b"SHOW WARNINGS", cause))?;
+            for warning in warnings {
+                self.findings.told(RestoredKind::Warning, line, sql, warning);
+            }
+        }
+        Ok(())
+    }
+
+    fn copy<R: std::io::BufRead>(
+        &mut self,
+        line: u64,
+        sql: &[u8],
+        parts: &mut DumpParts<R>,
+    ) -> Result<()> {
+        let mut failure: Option<DumpError> = None;
+        let answer = self.wire.copy_in(sql, &mut |out| match parts.next_rows(out) {
+            Ok(has_more) => has_more,
+            Err(error) => {
+                failure = Some(error);
+                false
+            }
+        });
+        if let Some(error) = failure {
+            return Err(Error::File { path: self.path.to_owned(), why: error.to_string() });
+        }
+        self.noted(line, sql, answer, &Fate::Send)
+    }
+
+    /// Notes what a server told of a statement. Only a connection that is lost ends the load.
+    fn noted(
+        &mut self,
+        line: u64,
+        sql: &[u8],
+        answer: Result<Told, WireError>,
+        fate: &Fate,
+    ) -> Result<()> {
+        match answer {
+            Ok(told) => {
+                let notices = told.notices.into_iter();
+                for notice in notices.filter(|it| WARNINGS.contains(&it.severity.as_str())) {
+                    self.findings.told(RestoredKind::Warning, line, sql, notice.message);
+                }
+                Ok(())
+            }
+            Err(error @ (WireError::Server { .. } | WireError::Usage(_))) => {
+                match fate {
+                    Fate::Try if line == 0 => {}
+                    Fate::Try => {
+                        let what = first_line(sql);
+                        self.findings.left_out(format!("`{what}` is left out: {error}"));
+                    }
+                    _ => self.findings.told(RestoredKind::Error, line, sql, error.to_string()),
+                }
+                Ok(())
+            }
+            Err(cause) => Err(Error::query(first_line(sql).as_bytes(), cause)),
+        }
+    }
+}
+
+/// The users of a MySQL or MariaDB server, whom a definer may be.
+fn definers(options: &ConnectOptions, dialect: Dialect) -> Result<Vec<Definer>> {
+    if dialect == Dialect::Postgres {
+        return Ok(Vec::new());
+    }
+    let wire = Connection::connect(options);
+    let mut wire = wire.map_err(|source| Error::Connect { client: 0, source })?;
+    let mut found = Vec::new();
+    let asked = wire.answer(b"SELECT User, Host FROM mysql.user", &mut |row| {
+        let text = |place: usize| {
+            let value = row.get(place).copied().flatten().unwrap_or_default();
+            String::from_utf8_lossy(value).into_owned()
+        };
+        found.push(Definer { user: text(0), host: text(1) });
+    });
+    // A login that may not ask knows nobody.
+    match asked {
+        Ok(_) | Err(WireError::Server { .. }) => Ok(found),
+        Err(source) => Err(Error::Connect { client: 0, source }),
+    }
+}
+
+/// What was found so far: the same again is counted.
+struct Findings {
+    file: String,
+    /// By kind and message.
+    found: BTreeMap<(RestoredKind, String), Restored>,
+    /// Findings above the bound.
+    more: u64,
+}
+
+impl Findings {
+    fn new(path: &str) -> Self {
+        let file = path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned();
+        Self { file, found: BTreeMap::new(), more: 0 }
+    }
+
+    fn told(&mut self, what: RestoredKind, line: u64, sql: &[u8], message: String) {
+        let finding = Restored {
+            what,
+            file: self.file.clone(),
+            line,
+            statement: first_line(sql),
+            message: message.clone(),
+            count: 1,
+        };
+        self.add(finding, without_row(&message));
+    }
+
+    fn left_out(&mut self, message: String) {
+        let (what, file, count) = (RestoredKind::LeftOut, self.file.clone(), 1);
+        let (line, statement, key) = (0, String::new(), message.clone());
+        self.add(Restored { what, file, line, statement, message, count }, key);
+    }
+
+    fn add(&mut self, finding: Restored, key: String) {
+        let is_full = self.found.len() >= FINDINGS;
+        match self.found.get_mut(&(finding.what, key.clone())) {
+            Some(known) => known.count += 1,
+            None if is_full => self.more += 1,
+            None => drop(self.found.insert((finding.what, key), finding)),
+        }
+    }
+
+    /// All of them, errors first, in the order of the dump.
+    fn all(self) -> Vec<Restored> {
+        let mut all: Vec<Restored> = self.found.into_values().collect();
+        all.sort_by_key(|it| (it.what, it.line));
+        if self.more > 0 {
+            all.push(Restored {
+                what: RestoredKind::LeftOut,
+                file: self.file,
+                line: 0,
+                statement: String::new(),
+                message: format!("{} more findings are not kept", self.more),
+                count: self.more,
+            });
+        }
+        all
+    }
+}
+
+/// A message without the number of the row that it is about.
+fn without_row(message: &str) -> String {
+    let Some(at) = message.rfind("at row ") else { return message.to_owned() };
+    let (before, after) = message.split_at(at);
+    let rest = after.trim_start_matches("at row ").trim_start_matches(|c: char| c.is_ascii_digit());
+    format!("{before}at row{rest}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_again_is_counted() {
+        let mut findings = Findings::new("/a/dump.sql");
+        findings.told(RestoredKind::Warning, 9, b"INSERT INTO t", "Data truncated at row 1 (code 1265)".into());
+        findings.told(RestoredKind::Warning, 9, b"INSERT INTO t", "Data truncated at row 7 (code 1265)".into());
+        findings.told(RestoredKind::Error, 12, b"CREATE TABLE u", "no".into());
+        findings.left_out("owners".to_owned());
+        findings.left_out("owners".to_owned());
+        let all = findings.all();
+        let shown: Vec<_> = all.iter().map(|it| (it.what, it.line, it.count)).collect();
+        assert_eq!(
+            shown,
+            [
+                (RestoredKind::Error, 12, 1),
+                (RestoredKind::Warning, 9, 2),
+                (RestoredKind::LeftOut, 0, 2),
+            ]
+        );
+        assert_eq!(all[0].file, "dump.sql");
+    }
+}
