@@ -191,7 +191,7 @@ impl Restorer<'_> {
         parts: &mut DumpParts<R>,
     ) -> Result<()> {
         let mut failure: Option<DumpError> = None;
-        let answer = self.wire.copy_in(sql, &mut |out| match parts.next_rows(out) {
+        let answer = self.wire.copy_in_parts(sql, &mut |out| match parts.next_rows(out) {
             Ok(has_more) => has_more,
             Err(error) => {
                 failure = Some(error);

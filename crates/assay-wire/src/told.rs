@@ -58,11 +58,11 @@ impl Connection {
     ///
     /// # Errors
     /// As of [`Connection::query`].
-    pub fn copy_in(&mut self, sql: &[u8], next: NextPart<'_>) -> Result<Told, Error> {
+    pub fn copy_in_parts(&mut self, sql: &[u8], next: NextPart<'_>) -> Result<Told, Error> {
         let (channel, session) = self.parts();
         match session {
             crate::connection::Session::MySql(_) => Err(Error::Usage("only Postgres has COPY")),
-            crate::connection::Session::Postgres(session) => session.copy_in(channel, sql, next),
+            crate::connection::Session::Postgres(session) => session.copy_in_parts(channel, sql, next),
         }
     }
 }

@@ -46,8 +46,6 @@ pub mod kind {
     pub const COPY_IN: u8 = b'G';
     /// A message for the user.
     pub const NOTICE: u8 = b'N';
-    /// The server takes what is copied.
-    pub const COPY_IN: u8 = b'G';
     /// Another session has notified this one.
     pub const NOTIFICATION: u8 = b'A';
 }

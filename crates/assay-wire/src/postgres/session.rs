@@ -345,7 +345,7 @@ impl Session {
         self.told(channel, Told::default(), take)
     }
 
-    pub(crate) fn copy_in(
+    pub(crate) fn copy_in_parts(
         &mut self,
         channel: &mut Channel,
         sql: &[u8],
