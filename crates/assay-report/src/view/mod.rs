@@ -6,6 +6,7 @@
 pub(crate) mod account;
 pub(crate) mod again;
 pub(crate) mod answer;
+pub(crate) mod answers;
 pub(crate) mod beside;
 pub(crate) mod causes;
 pub(crate) mod caveats;
@@ -142,7 +143,10 @@ impl<'a> Report<'a> {
             tpcc: tpcc::table(study),
             sweep: Sweep::new(study),
             responses: responses::table(study),
-            statements: statements::tables(study),
+            statements: answers::tables(study)
+                .into_iter()
+                .chain(statements::tables(study))
+                .collect(),
             counts: Counts::new(study),
             soak: LongerLook::new(study),
             tests: Tests::new(study),

@@ -47,6 +47,7 @@ pub(super) fn consistent(args: &Bench, test: Test) -> Result<()> {
         data: DataSet { tables: 1, rows: 1 },
         seed: args.seed,
         files: &crate::workload::read_again,
+        dumps: &crate::dump_file::open_dump,
     };
     workload_of(&test.definition().schema).consistent(&place)?;
     Ok(())
