@@ -122,7 +122,7 @@ impl Restorer<'_> {
         match words.next() {
             Some("\\connect" | "\\c") => {
                 // `\connect -reuse-previous=on "dbname='shop'"`
-                let name = words.filter(|word| !word.starts_with('-')).next().unwrap_or_default();
+                let name = words.find(|word| !word.starts_with('-')).unwrap_or_default();
                 let name = name.trim_matches('"').trim_start_matches("dbname=").trim_matches('\'');
                 match name {
                     // Where the roles of a whole server are.
