@@ -5,6 +5,8 @@
 //! after slice.
 
 mod actor;
+mod answered;
+mod asking;
 mod bound;
 mod cancel;
 mod check;
@@ -35,6 +37,8 @@ mod worker;
 mod workloads;
 
 pub use actor::{Actor, ActorMaker, EventNumber, Line, Refused};
+pub use answered::{AnswerOutcome, Answered, RowsAnswered, answer_differences};
+pub use asking::ask_statements;
 pub use bound::Bound;
 pub use check::{Check, TestAnswers, answers, check_loaded};
 pub use content::{Content, content, fill_cache};
@@ -47,8 +51,8 @@ pub use kinds::KindWork;
 pub use live::{IntervalLatencies, RunProgress};
 pub use lua::{CommandDone, Reporter, driver, run_command};
 pub use policy::{ClientPolicy, Ignored};
-pub use restore::OpenUserDump;
 pub use rehearsal::{Rehearsal, connect_as_client};
+pub use restore::OpenUserDump;
 pub use seconds::Seconds;
 pub use session::{Finished, Session, Stretch, TurnWork};
 pub use survey::{Survey, check_engine, check_numbering, numbers, survey};

@@ -34,8 +34,7 @@ pub(crate) fn restore(
 ) -> Result<Vec<Restored>> {
     let fail = |why: String| Error::File { path: dump.file.path.clone(), why };
     let source = Counted { source: open(&dump.file).map_err(fail)?, bytes: 0 };
-    let options =
-        ConnectOptions { timeout: options.timeout.max(SILENCE), ..options.clone() };
+    let options = ConnectOptions { timeout: options.timeout.max(SILENCE), ..options.clone() };
     let wire = Connection::connect(&options);
     let wire = wire.map_err(|source| Error::Connect { client: 0, source })?;
     let dialect = match wire.protocol() {
@@ -123,7 +122,7 @@ impl Restorer<'_> {
         match words.next() {
             Some("\\connect" | "\\c") => {
                 // `\connect -reuse-previous=on "dbname='shop'"`
-                let name = words.filter(|word| !word.starts_with('-')).next().unwrap_or_default();
+                let name = words.find(|word| !word.starts_with('-')).unwrap_or_default();
                 let name = name.trim_matches('"').trim_start_matches("dbname=").trim_matches('\'');
                 match name {
                     // Where the roles of a whole server are.
@@ -160,13 +159,14 @@ impl Restorer<'_> {
 
     /// Sends a statement, and asks for warnings.
     fn send(&mut self, line: u64, sql: &[u8], fate: Fate) -> Result<()> {
-        let answer = self.wire.answer(sql, &mut |_| ());
+        let answer = self.wire.answer(sql, &mut |_, _| ());
         self.noted(line, sql, answer, &fate)?;
         let is_setting = sql.get(..4).is_some_and(|it| it.eq_ignore_ascii_case(b"SET "))
-            || sql.starts_with(b"/*!") && sql.windows(4).take(12).any(|it| it.eq_ignore_ascii_case(b"SET "));
+            || sql.starts_with(b"/*!")
+                && sql.windows(4).take(12).any(|it| it.eq_ignore_ascii_case(b"SET "));
         if self.dialect == Dialect::MySql && !is_setting {
             let mut warnings = Vec::new();
-            let asked = self.wire.answer(b"SHOW WARNINGS", &mut |row| {
+            let asked = self.wire.answer(b"SHOW WARNINGS", &mut |_, row| {
                 let text = |place: usize| {
                     let value = row.get(place).copied().flatten().unwrap_or_default();
                     String::from_utf8_lossy(value).into_owned()
@@ -244,7 +244,7 @@ fn definers(options: &ConnectOptions, dialect: Dialect) -> Result<Vec<Definer>> 
     let wire = Connection::connect(options);
     let mut wire = wire.map_err(|source| Error::Connect { client: 0, source })?;
     let mut found = Vec::new();
-    let asked = wire.answer(b"SELECT User, Host FROM mysql.user", &mut |row| {
+    let asked = wire.answer(b"SELECT User, Host FROM mysql.user", &mut |_, row| {
         let text = |place: usize| {
             let value = row.get(place).copied().flatten().unwrap_or_default();
             String::from_utf8_lossy(value).into_owned()
@@ -333,8 +333,18 @@ mod tests {
     #[test]
     fn the_same_again_is_counted() {
         let mut findings = Findings::new("/a/dump.sql");
-        findings.told(RestoredKind::Warning, 9, b"INSERT INTO t", "Data truncated at row 1 (code 1265)".into());
-        findings.told(RestoredKind::Warning, 9, b"INSERT INTO t", "Data truncated at row 7 (code 1265)".into());
+        findings.told(
+            RestoredKind::Warning,
+            9,
+            b"INSERT INTO t",
+            "Data truncated at row 1 (code 1265)".into(),
+        );
+        findings.told(
+            RestoredKind::Warning,
+            9,
+            b"INSERT INTO t",
+            "Data truncated at row 7 (code 1265)".into(),
+        );
         findings.told(RestoredKind::Error, 12, b"CREATE TABLE u", "no".into());
         findings.left_out("owners".to_owned());
         findings.left_out("owners".to_owned());

@@ -93,7 +93,8 @@ fn seen(options: &ConnectOptions) -> Test {
     let test = read_workload("seen.toml", WORKLOAD, &files).unwrap().tests[0];
     let files = |_: &UserRowsFile| Err("no file".to_owned());
     let data = test.user_data().unwrap();
-    let tables = UserTables { dialect: Dialect::MySql, data, seed: 1, files: &files, dumps: &no_dump };
+    let tables =
+        UserTables { dialect: Dialect::MySql, data, seed: 1, files: &files, dumps: &no_dump };
     fill_user_data(options, tables, false, &mut |_| ()).unwrap();
     test
 }

@@ -66,7 +66,7 @@ pub use system_name::{parse_engine, parse_system, repository_login};
 pub use tests_glob::{name_matcher, select_of, select_tests};
 pub use url::{Password, Place, ServerUrl, parse_url};
 pub use workload::{
-    NamedFile, PGBENCH_SCRIPTS, ReadFile, ReadFileOf, ScriptOptions, UserFile, Workload,
-    Wanted, WorkloadFile, is_lua, lua_workload, pgbench_script, read_workload, read_workload_files,
+    NamedFile, PGBENCH_SCRIPTS, ReadFile, ReadFileOf, ScriptOptions, UserFile, Wanted, Workload,
+    WorkloadFile, is_lua, lua_workload, pgbench_script, read_workload, read_workload_files,
     script_variable,
 };

@@ -14,6 +14,12 @@ const BYTES_MAX: usize = 1 << 30;
 /// after them, which may refer to them.
 pub(crate) fn files(finding: &Finding<'_>, own: &UserData) -> Result<Vec<ReproFile>, Refused> {
     let dialect = finding.dialect();
+    if let Some(dump) = own.dump(dialect) {
+        return Err(Refused::new(
+            format!("the tables of the workload come from the dump `{}`", dump.file.path),
+            "send the dump itself, with the statements of the test and the configurations of the servers",
+        ));
+    }
     let mut schema = Vec::new();
     let mut data = Vec::new();
     let is_script = |table: &UserTable| matches!(table.rows, UserRows::Script(_));

@@ -34,8 +34,8 @@ pub struct Notice {
     pub message: String,
 }
 
-/// Takes the rows of an answer one by one. A value is text as the server writes it; `None` is NULL.
-pub type TakeValues<'a> = &'a mut dyn FnMut(&[Option<&[u8]>]);
+/// Takes the rows of an answer one by one, with its columns. A value is text as the server writes it; `None` is NULL.
+pub type TakeValues<'a> = &'a mut dyn FnMut(&[Described], &[Option<&[u8]>]);
 
 /// Appends the next part of what is copied; false if there was no more.
 pub type NextPart<'a> = &'a mut dyn FnMut(&mut Vec<u8>) -> bool;

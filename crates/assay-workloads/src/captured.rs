@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use assay_model::CapturedKind;
-use assay_model::limits::captured::{FAULTS, LINES, LINE_BYTES, LIST};
+use assay_model::limits::captured::{FAULTS, LINE_BYTES, LINES, LIST};
 
 use crate::decimal::push_integer;
 use crate::json::{Json, JsonError, elements};

@@ -260,9 +260,7 @@ mod tests {
             Value::Text(range)
             | Value::Rows(range)
             | Value::Raw(range)
-            | Value::Computed(_, range) => {
-                String::from_utf8(bytes[range].to_vec()).unwrap()
-            }
+            | Value::Computed(_, range) => String::from_utf8(bytes[range].to_vec()).unwrap(),
             Value::Null | Value::Kept(_) => "NULL".to_owned(),
         };
         (0..count).map(&mut value).collect()

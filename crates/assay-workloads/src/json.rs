@@ -96,7 +96,9 @@ mod tests {
         let found = elements(" [1.500, -0, 12345678901234567890, 1E+2 ,0.1] ").unwrap();
         let texts = ["1.500", "-0", "12345678901234567890", "1E+2", "0.1"];
         assert_eq!(found, texts.map(Json::Number));
-        for wrong in ["[1,]", "[,1]", "[1 2]", "[+1]", "[.5]", "[inf]", "[1", "1]", "[\"a]", "[]]", ""] {
+        for wrong in
+            ["[1,]", "[,1]", "[1 2]", "[+1]", "[.5]", "[inf]", "[1", "1]", "[\"a]", "[]]", ""]
+        {
             assert!(elements(wrong).is_err(), "{wrong}");
         }
         assert_eq!(elements("[]").unwrap(), []);

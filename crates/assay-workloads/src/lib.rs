@@ -9,6 +9,7 @@ mod captured;
 mod content;
 mod csv_rows;
 mod decimal;
+mod determined;
 mod digest;
 mod distribution;
 mod draws;
@@ -43,10 +44,9 @@ pub use answers::{Answer, LoadedData, is_ordered};
 pub use captured::{CapturedColumn, CapturedError, CapturedLines, captured, keep_captured};
 pub use content::{ContentQuery, content_query, row_checksum, user_row_checksum};
 pub use csv_rows::{CsvError, CsvRows};
+pub use determined::{orders_rows, rounded, undetermined};
 pub use draws::Draws;
-pub use dump::{
-    Definer, DumpError, DumpPart, DumpParts, Fate, fate, first_line, without_definer,
-};
+pub use dump::{Definer, DumpError, DumpPart, DumpParts, Fate, fate, first_line, without_definer};
 pub use event::{Argument, Arguments, Client, EventBuf, Operation};
 pub use expression::constant;
 pub use ibench::{

@@ -40,6 +40,9 @@ pub(crate) fn rehearse(
         let why = format!("the rows of `{}` come from a script", table.name);
         return Ok(Rehearsed::Not(why));
     }
+    if own.is_some_and(|own| own.dump.is_some()) {
+        return Ok(Rehearsed::Not("the tables come from a dump".to_owned()));
+    }
     if tests.iter().any(|test| test.lua().is_some()) {
         return Ok(Rehearsed::Not("a script decides what it sends when it runs".to_owned()));
     }

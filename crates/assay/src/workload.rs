@@ -179,7 +179,9 @@ pub(crate) fn read_captured(tests: impl IntoIterator<Item = Test>) -> Result<()>
             let fail = |why: String| anyhow::anyhow!("`{}` cannot be used: {why}", file.path);
             let content = read_again(file).map_err(fail)?;
             let lines = CapturedLines::parse(&content, *width as usize);
-            let lines = lines.map_err(|errors| fail(errors.first().map_or_else(String::new, ToString::to_string)))?;
+            let lines = lines.map_err(|errors| {
+                fail(errors.first().map_or_else(String::new, ToString::to_string))
+            })?;
             keep_captured(&file.sha256, lines);
         }
     }

@@ -30,7 +30,12 @@ const SEEN: &[u8] = br#"[1, 1.5000, "it's \\ \u00e9\n", {"hex": "00ff27"}, true]
 fn tests() -> Vec<Test> {
     let files = |name: &str| {
         let content: &[u8] = if name == "seen.jsonl" { SEEN } else { b"[[1, -2, null, 99]]\n" };
-        Ok(UserFile { path: name.to_owned(), sha256: name.to_owned(), content: content.to_vec(), bytes: 0 })
+        Ok(UserFile {
+            path: name.to_owned(),
+            sha256: name.to_owned(),
+            content: content.to_vec(),
+            bytes: 0,
+        })
     };
     read_workload("values.toml", WORKLOAD, &files).unwrap().tests
 }
@@ -59,7 +64,8 @@ fn check(product: Product, version: &str) {
             Dialect::MySql => "LOWER(HEX(t))",
             Dialect::Postgres => "ENCODE(CONVERT_TO(t, 'UTF8'), 'hex')",
         };
-        let rows = bed.rows(&format!("SELECT id, n, {text}, {bytes} FROM seen WHERE id <> 0 ORDER BY id"));
+        let rows =
+            bed.rows(&format!("SELECT id, n, {text}, {bytes} FROM seen WHERE id <> 0 ORDER BY id"));
         let expected = [
             ["-2", "12345678901234.5678", "", "", "0"],
             ["1", "1.5000", "69742773205c20c3a90a", "00ff27", "1"],

@@ -2,8 +2,8 @@
 
 use assay_model::limits::captured::{FILE_BYTES, WIDTH};
 use assay_model::{Captured, CapturedDraw, CapturedKind, Generator, UserRowsFile};
-use assay_workloads::{CapturedLines, keep_captured};
 use assay_workloads::sql::leading_name;
+use assay_workloads::{CapturedLines, keep_captured};
 
 use super::files::{ReadFile, UserFile, Wanted};
 use crate::document::{Fault, Value, all};
@@ -60,11 +60,14 @@ pub(super) fn read(
         },
     };
     let lacks = || {
-        value.fault("`values` lacks `file`").hint("each line of the file is a JSON array, such as `[42, \"DE\"]`")
+        value
+            .fault("`values` lacks `file`")
+            .hint("each line of the file is a JSON array, such as `[42, \"DE\"]`")
     };
     let named = table.get("file").ok_or_else(lacks)?;
     let name = named.text("the name of a file, in quotes")?;
-    let read = files(name, Wanted::Whole).map_err(|why| named.fault(format!("`{name}` cannot be read: {why}")))?;
+    let read = files(name, Wanted::Whole)
+        .map_err(|why| named.fault(format!("`{name}` cannot be read: {why}")))?;
     let UserFile { path, sha256, content, .. } = read;
     if content.len() as u64 > FILE_BYTES {
         return Err(named.fault(format!("`{name}` has more than {FILE_BYTES} bytes")));

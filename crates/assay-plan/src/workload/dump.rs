@@ -41,9 +41,8 @@ fn of_file(value: &Value<'_>, files: ReadFile<'_>) -> Result<(Dialect, UserDump)
         return Err(value.fault(format!("`{name}` is no text")).hint(PLAIN));
     }
     let dialect = dialect_of(&content);
-    let dialect = dialect.ok_or_else(|| {
-        value.fault(format!("`{name}` does not look like a dump")).hint(PLAIN)
-    })?;
+    let dialect = dialect
+        .ok_or_else(|| value.fault(format!("`{name}` does not look like a dump")).hint(PLAIN))?;
     Ok((dialect, UserDump { file: UserRowsFile { path, sha256 }, bytes }))
 }
 
@@ -54,10 +53,23 @@ fn dialect_of(head: &[u8]) -> Option<Dialect> {
     let head = String::from_utf8_lossy(head);
     let has = |words: &[&str]| words.iter().any(|word| head.contains(word));
     // What only one of both has, in dumps with and without comments.
-    if has(&["-- PostgreSQL database dump", "\\connect ", "pg_catalog.set_config", "\nSET client_encoding"]) {
+    if has(&[
+        "-- PostgreSQL database dump",
+        "\\connect ",
+        "pg_catalog.set_config",
+        "\nSET client_encoding",
+    ]) {
         return Some(Dialect::Postgres);
     }
-    if has(&["-- MySQL dump", "-- MariaDB dump", "/*!40101 SET ", "/*M!", "ENGINE=", "/*!5", "/*!4"]) {
+    if has(&[
+        "-- MySQL dump",
+        "-- MariaDB dump",
+        "/*!40101 SET ",
+        "/*M!",
+        "ENGINE=",
+        "/*!5",
+        "/*!4",
+    ]) {
         return Some(Dialect::MySql);
     }
     if has(&["FROM stdin;", "public.", "OWNER TO"]) {

@@ -132,9 +132,13 @@ fn of_file(
             ));
         }
         Form::Dump => {
-            return Err(Fault::of_file("this is a dump: it makes tables, and says nothing of what to measure")
-                .hint(format!("write a workload file beside it: `dump = \"{name}\"` restores it, \
-                               and each `[test.NAME]` has statements to measure")));
+            return Err(Fault::of_file(
+                "this is a dump: it makes tables, and says nothing of what to measure",
+            )
+            .hint(format!(
+                "write a workload file beside it: `dump = \"{name}\"` restores it, \
+                               and each `[test.NAME]` has statements to measure"
+            )));
         }
         Form::Pgbench | Form::Unknown => {
             return Err(Fault::of_file("this is neither a workload file in TOML nor a script of pgbench")

@@ -31,8 +31,9 @@ pub(super) fn tables(
         if has_dump {
             return Ok((Ok(Vec::new()), Counts::new()));
         }
-        return Err(Fault::of_file("the workload has no tables")
-            .hint("`[table.NAME]` defines one: with `create`, `rows` and `columns`; `dump` restores many"));
+        return Err(Fault::of_file("the workload has no tables").hint(
+            "`[table.NAME]` defines one: with `create`, `rows` and `columns`; `dump` restores many",
+        ));
     };
     let values = tables.table(EXPECTED)?.values();
     if values.is_empty() || values.len() > TABLES {

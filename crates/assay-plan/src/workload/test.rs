@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::Distribution;
 use assay_model::{
-    Captured, Dialect, Generator, PerDialect, Range as Integers, Scalar, Sending, Sql, Transaction, UserStep,
-    Variable,
+    Captured, Dialect, Generator, PerDialect, Range as Integers, Scalar, Sending, Sql, Transaction,
+    UserStep, Variable,
 };
 use toml::de::DeValue;
 
@@ -199,16 +199,13 @@ fn leaves_transaction_open(transaction: &Transaction) -> bool {
 
 impl Reader<'_> {
     /// Adds the variables that take their values from a file.
-    fn add_captured(
-        &mut self,
-        value: &Value<'_>,
-        files: ReadFile<'_>,
-    ) -> Result<Captured, Fault> {
+    fn add_captured(&mut self, value: &Value<'_>, files: ReadFile<'_>) -> Result<Captured, Fault> {
         let names = captured::names(value)?;
         let texts: Vec<&str> = names.iter().filter_map(|it| it.value.as_str()).collect();
-        let (captured, generators) = captured::read(value, texts.len(), files).inspect_err(|_| {
-            self.mistaken.extend(texts.iter().map(|name| (*name).to_owned()));
-        })?;
+        let (captured, generators) =
+            captured::read(value, texts.len(), files).inspect_err(|_| {
+                self.mistaken.extend(texts.iter().map(|name| (*name).to_owned()));
+            })?;
         for (name, values) in texts.into_iter().zip(generators) {
             self.add(name, Some(values)).map_err(|why| value.fault(why))?;
         }

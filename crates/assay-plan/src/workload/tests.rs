@@ -61,7 +61,12 @@ fn files(name: &str) -> Result<UserFile, String> {
         "wrong.jsonl" => b"[1]\n[1, 2]\n{}\n",
         _ => return Err("there is no such file".to_owned()),
     };
-    Ok(UserFile { path: format!("/w/{name}"), sha256: "0".repeat(64), content: content.to_vec(), bytes: 0 })
+    Ok(UserFile {
+        path: format!("/w/{name}"),
+        sha256: "0".repeat(64),
+        content: content.to_vec(),
+        bytes: 0,
+    })
 }
 
 fn read(text: &str) -> Workload {

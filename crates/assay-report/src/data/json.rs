@@ -10,6 +10,7 @@ use assay_verdict::{GroupSummary, Judgement, NodeSummary, SystemSummary, weighte
 use serde::Serialize;
 
 use super::course::{CourseRow, courses};
+use super::findings::{self, AnswerRow, RestoredRow};
 use super::gate::{GateRow, gate};
 use super::number::Number;
 use super::row::{CellRow, system_name};
@@ -52,6 +53,12 @@ struct Document<'a> {
     /// The machines, if several measured shards of the study.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     nodes: Vec<NodeRow<'a>>,
+    /// Where systems answer a user's statements otherwise than the base.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    answers: Vec<AnswerRow<'a>>,
+    /// What systems told while a dump was restored.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    restored: Vec<RestoredRow<'a>>,
     events: Vec<EventRow<'a>>,
 }
 
@@ -243,6 +250,8 @@ pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> String {
         gate: gate(record, judgement),
         twin: judgement.systems.iter().find_map(|summary| twin(record, judgement, summary)),
         nodes: judgement.nodes.iter().flat_map(|nodes| &nodes.each).map(NodeRow::new).collect(),
+        answers: findings::answers(record),
+        restored: findings::restored(record),
         events: events(record),
     };
     text(&document)

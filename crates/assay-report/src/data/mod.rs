@@ -3,6 +3,7 @@
 mod course;
 pub(crate) mod csv;
 pub(crate) mod fields;
+mod findings;
 pub(crate) mod gate;
 pub(crate) mod json;
 pub(crate) mod number;

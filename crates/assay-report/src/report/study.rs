@@ -12,6 +12,7 @@ use crate::charts::{self, ChartFile, Place};
 use crate::data;
 use crate::document::{Block, Document, Wish};
 use crate::page::{Content, Page};
+use crate::view::shaded::ShadedTable;
 use crate::view::{Report, with_report};
 
 /// The report of a study.
@@ -55,6 +56,9 @@ const CAUSES_SHORT: usize = 5;
 const CHANGES_SHORT: usize = 8;
 const RESPONSES_SHORT: usize = 24;
 
+/// The same of findings of each kind.
+const FINDINGS_SHORT: usize = 10;
+
 /// The most statements of a short report.
 const STATEMENTS_SHORT: usize = 24;
 
@@ -97,6 +101,7 @@ fn blocks<'r>(report: &'r Report<'r>, wish: &Wish<'_>) -> Vec<Block<'r>> {
         blocks.extend(cards::causes(heading, largest, more));
         blocks.extend((!is_short).then(|| cards::undecided(report, wish)).into_iter().flatten());
     }
+    blocks.extend(findings(report, wish, if is_short { FINDINGS_SHORT } else { usize::MAX }));
     blocks.push(Block::Images(wish.images.at(&Place::InsertBench)));
     blocks.extend(report.insert_bench.iter().flat_map(|it| tables::insert_bench(it, wish)));
     blocks.extend(report.tpcc.iter().flat_map(|it| tables::tpcc(it, wish)));
@@ -177,6 +182,20 @@ fn responses(report: &Report, wish: &Wish<'_>, most: usize) -> Vec<Block<'static
         return Block::place("responses", "", "Response times and errors", vec![table]);
     }
     vec![Block::Table(shown.titled(wish))]
+}
+
+/// Answers that differ, and what was told of a dump: so many rows of each.
+fn findings(report: &Report, wish: &Wish<'_>, most: usize) -> Vec<Block<'static>> {
+    let cut = |table: &ShadedTable| {
+        let mut table = table.clone();
+        table.rows.truncate(most);
+        Block::Table(table.titled(wish))
+    };
+    let tables = report.findings.iter().map(cut).collect();
+    if wish.is_page() {
+        return Block::place("findings", "Answers", "Answers and the dump", tables);
+    }
+    tables
 }
 
 /// The statements of a user's tests one by one, at most so many.

@@ -6,6 +6,7 @@
 pub(crate) mod account;
 pub(crate) mod again;
 pub(crate) mod answer;
+pub(crate) mod answers;
 pub(crate) mod beside;
 pub(crate) mod causes;
 pub(crate) mod caveats;
@@ -92,6 +93,8 @@ pub(crate) struct Report<'a> {
     pub(crate) sweep: Option<Sweep<'a>>,
     /// Response times and errors of published results.
     pub(crate) responses: Option<ShadedTable>,
+    /// Answers that differ, and what was told of a dump.
+    pub(crate) findings: Vec<ShadedTable>,
     /// The statements of a user's tests, a table for each test that has several.
     pub(crate) statements: Vec<ShadedTable>,
     /// Instructions per operation, if they were counted.
@@ -143,6 +146,7 @@ impl<'a> Report<'a> {
             tpcc: tpcc::table(study),
             sweep: Sweep::new(study),
             responses: responses::table(study),
+            findings: answers::tables(study),
             statements: statements::tables(study),
             counts: Counts::new(study),
             soak: LongerLook::new(study),

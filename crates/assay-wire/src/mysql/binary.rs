@@ -76,7 +76,9 @@ pub fn parse_column_type(payload: &[u8]) -> Result<ColumnType, Error> {
 impl fmt::Display for ColumnType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = match (self.kind, self.is_binary) {
-            (0 | 246, _) => return write!(f, "decimal with {} digits after the point", self.decimals),
+            (0 | 246, _) => {
+                return write!(f, "decimal with {} digits after the point", self.decimals);
+            }
             (1, _) => "tinyint",
             (2, _) => "smallint",
             (3, _) => "int",
@@ -105,7 +107,11 @@ impl fmt::Display for ColumnType {
             (other, _) => return write!(f, "type {other}"),
         };
         f.write_str(name)?;
-        f.write_str(if self.is_unsigned && matches!(self.kind, 1..=3 | 8 | 9) { " unsigned" } else { "" })
+        f.write_str(if self.is_unsigned && matches!(self.kind, 1..=3 | 8 | 9) {
+            " unsigned"
+        } else {
+            ""
+        })
     }
 }
 

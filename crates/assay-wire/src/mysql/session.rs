@@ -282,7 +282,7 @@ impl Session {
                     return Err(parse_error(packet));
                 }
                 if is_first {
-                    take(&parse_values(packet, told.columns.len())?);
+                    take(&told.columns, &parse_values(packet, told.columns.len())?);
                 }
             }
         }

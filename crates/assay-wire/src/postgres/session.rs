@@ -2,7 +2,8 @@
 
 use super::codec::{
     HEADER, Values, kind, parse_backend, parse_columns, parse_complete, parse_described,
-    parse_error, parse_header, parse_notice, parse_parameter, parse_parameters, parse_row, put_message, put_text,
+    parse_error, parse_header, parse_notice, parse_parameter, parse_parameters, parse_row,
+    put_message, put_text,
 };
 use super::execute::{Format, SYNC, Statement, prepare};
 use super::login::Login;
@@ -366,7 +367,9 @@ impl Session {
                     while next(&mut unused) {
                         unused.clear();
                     }
-                    return Err(failure.unwrap_or(Error::Usage("a statement that copies nothing in")));
+                    return Err(
+                        failure.unwrap_or(Error::Usage("a statement that copies nothing in"))
+                    );
                 }
                 kind::NOTIFICATION | kind::PARAMETER => {}
                 _ => return Err(Error::Protocol("a message before a copy")),
@@ -382,7 +385,7 @@ impl Session {
         self.outbox.clear();
         put_message(b'c', &mut self.outbox, |_| ())?;
         channel.stream.send(&self.outbox)?;
-        self.told(channel, told, &mut |_| ())
+        self.told(channel, told, &mut |_, _| ())
     }
 
     /// Receives the whole reply, and hands the rows of the first result that has columns to `take`.
@@ -408,7 +411,7 @@ impl Session {
                 }
                 kind::ROW if is_first => {
                     let values: Vec<_> = parse_row(&self.body)?.collect::<Result<_, _>>()?;
-                    take(&values);
+                    take(&told.columns, &values);
                 }
                 kind::COMPLETE => {
                     let affected = parse_complete(&self.body)?.affected;

@@ -15,7 +15,8 @@ pub enum Fate {
     Database(String),
 }
 
-const RIGHTS: &str = "rights and users are left out: the tables belong to the login that restores them";
+const RIGHTS: &str =
+    "rights and users are left out: the tables belong to the login that restores them";
 const OWNERS: &str = "owners are left out: the tables belong to the login that restores them";
 const WHOLE_SERVER: &str = "settings of the whole server and of its replication are left out";
 
@@ -33,9 +34,10 @@ pub fn fate(sql: &[u8], dialect: Dialect) -> Fate {
 fn of_mysql(sql: &[u8], words: &[&str]) -> Fate {
     match words {
         ["USE", ..] => Fate::Database(name_after(sql, &["USE"])),
-        ["CREATE", "DATABASE" | "SCHEMA", ..] => {
-            Fate::Database(name_after(sql, &["CREATE", "DATABASE", "SCHEMA", "IF", "NOT", "EXISTS"]))
-        }
+        ["CREATE", "DATABASE" | "SCHEMA", ..] => Fate::Database(name_after(
+            sql,
+            &["CREATE", "DATABASE", "SCHEMA", "IF", "NOT", "EXISTS"],
+        )),
         ["DROP", "DATABASE" | "SCHEMA", ..] => Fate::Leave(None),
         ["SET", "GLOBAL", ..] => Fate::Leave(Some(WHOLE_SERVER)),
         ["SET", ..] => {
@@ -167,7 +169,10 @@ pub fn without_definer(
     let begin = upper.find("DEFINER")?;
     // `SQL SECURITY DEFINER` names nobody, and neither do words of a body.
     let before = upper.get(..begin)?;
-    if ["VIEW ", "TRIGGER ", "FUNCTION ", "PROCEDURE ", "EVENT ", "'"].iter().any(|it| before.contains(it)) {
+    if ["VIEW ", "TRIGGER ", "FUNCTION ", "PROCEDURE ", "EVENT ", "'"]
+        .iter()
+        .any(|it| before.contains(it))
+    {
         return None;
     }
     let after = text.get(begin + "DEFINER".len()..)?;
@@ -210,7 +215,10 @@ mod tests {
         use Fate::{Database, Leave, Send, Try};
         let shop = || Database("shop".to_owned());
         for (sql, expected) in [
-            ("CREATE DATABASE /*!32312 IF NOT EXISTS*/ `shop` /*!40100 DEFAULT CHARACTER SET utf8mb4 */", shop()),
+            (
+                "CREATE DATABASE /*!32312 IF NOT EXISTS*/ `shop` /*!40100 DEFAULT CHARACTER SET utf8mb4 */",
+                shop(),
+            ),
             ("create schema if not exists shop", shop()),
             ("USE `shop`", shop()),
             ("SET @@GLOBAL.GTID_PURGED=/*!80000 '+'*/ 'a:1-5'", Leave(Some(WHOLE_SERVER))),
@@ -243,7 +251,8 @@ mod tests {
     fn a_definer_who_is_not_there_is_left_out() {
         let of = |sql: &str| {
             let is_there = |it: &Definer| it.user == "root";
-            without_definer(sql.as_bytes(), &is_there).map(|(sql, _)| String::from_utf8(sql).unwrap())
+            without_definer(sql.as_bytes(), &is_there)
+                .map(|(sql, _)| String::from_utf8(sql).unwrap())
         };
         assert_eq!(
             of("/*!50001 CREATE ALGORITHM=UNDEFINED */\n/*!50013 DEFINER=`app`@`10.%` SQL SECURITY DEFINER */")

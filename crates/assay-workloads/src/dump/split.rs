@@ -186,7 +186,8 @@ impl<R: BufRead> DumpParts<R> {
     fn command(&mut self) -> Option<Option<DumpPart>> {
         let text = self.line.trim_ascii();
         if self.dialect == Dialect::Postgres {
-            let text = text.starts_with(b"\\").then(|| String::from_utf8_lossy(text).into_owned())?;
+            let text =
+                text.starts_with(b"\\").then(|| String::from_utf8_lossy(text).into_owned())?;
             self.at = self.line.len();
             return Some(Some(DumpPart::Command { line: self.number, text }));
         }
@@ -283,16 +284,15 @@ impl<R: BufRead> DumpParts<R> {
                 let has_escapes = is_mysql || *quote == b'\'' && self.follows_escape();
                 enters(1, Within::Quotes { quote: *quote, has_escapes })
             }
-            [b'`', ..] if is_mysql => {
-                enters(1, Within::Quotes { quote: b'`', has_escapes: false })
-            }
+            [b'`', ..] if is_mysql => enters(1, Within::Quotes { quote: b'`', has_escapes: false }),
             [b'$', ..] if !is_mysql && !self.follows_name() => match dollar_mark(rest) {
                 Some(mark) => enters(mark.len(), Within::Dollars(mark.to_vec())),
                 None => Step::Takes(1, None, self.is_executed),
             },
             _ => {
                 // Nothing has a meaning up to the next of these.
-                let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b' ' | b',' | b'_');
+                let is_plain =
+                    |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b' ' | b',' | b'_');
                 let first = self.mark.first().copied();
                 let plain = rest.iter().skip(1);
                 let plain = plain.take_while(|it| is_plain(it) && Some(**it) != first).count();

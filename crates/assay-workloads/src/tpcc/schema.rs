@@ -174,7 +174,11 @@ pub fn tpcc_data(tpcc: &Tpcc) -> UserData {
             rows: UserRows::Generated { count, columns: Vec::new() },
         }
     };
-    UserData { name: "suite tpcc".to_owned(), tables: TPCC_TABLES.iter().map(table).collect(), dump: None }
+    UserData {
+        name: "suite tpcc".to_owned(),
+        tables: TPCC_TABLES.iter().map(table).collect(),
+        dump: None,
+    }
 }
 
 #[cfg(test)]

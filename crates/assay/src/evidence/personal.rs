@@ -8,7 +8,9 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use assay_ledger::StudyRows;
-use assay_model::{Artifact, Origin, ShardRun, StudyRecord, UserRows, without_secrets};
+use assay_model::{
+    AnswerPart, Artifact, EventKind, Origin, ShardRun, StudyRecord, UserRows, without_secrets,
+};
 use assay_plan::NamedFile;
 use assay_servers::audit::is_ignored;
 use serde_json::Value;
@@ -35,6 +37,11 @@ pub(super) fn remove(rows: &mut StudyRows, record: &StudyRecord, directories: &[
         // Names of tests and statements stay.
         (true, "test") => places.json(text, |field| field == "path"),
         (true, "run") if place.column == "shard" => neutral_node(text, &nodes),
+        (true, "event") => {
+            let without = without_values(text);
+            let text = without.as_deref().unwrap_or(text);
+            places.json(text, |_| true).or(without.clone())
+        }
         (true, _) => places.json(text, |_| true),
     });
     for bytes in rows.attachments() {
@@ -50,6 +57,31 @@ fn neutral_node(text: &str, nodes: &BTreeSet<&str>) -> Option<String> {
     let number = nodes.iter().position(|node| *node == shard.node)? + 1;
     shard.node = format!("node{number:04}");
     serde_json::to_string(&shard).ok()
+}
+
+/// A finding of a user's workload without values of the user's: of parameters, of rows that differ, and of dumps.
+fn without_values(text: &str) -> Option<String> {
+    const LEFT_OUT: &str = "a row, which packs do not have";
+    let mut what: EventKind = serde_json::from_str(text).ok()?;
+    match &mut what {
+        EventKind::AnswerDiffers(difference) => {
+            difference.sent = difference.statement.clone();
+            if matches!(difference.what, AnswerPart::Rows | AnswerPart::Values) {
+                for answer in [&mut difference.base, &mut difference.here] {
+                    let count = answer.split_once("; first difference").map(|(count, _)| count);
+                    *answer = count.unwrap_or(LEFT_OUT).to_owned();
+                }
+            }
+        }
+        EventKind::Restored(restored) => {
+            let upper = restored.statement.to_ascii_uppercase();
+            let end = upper.find("VALUES").map(|at| at + "VALUES".len());
+            let kept = end.and_then(|end| restored.statement.get(..end)).map(str::to_owned);
+            restored.statement = kept?;
+        }
+        _ => return None,
+    }
+    serde_json::to_string(&what).ok()
 }
 
 /// Places that a study names, with their neutral names.
@@ -92,6 +124,12 @@ impl Places {
         named.filter(|it| !it.is_of_pgbench()).for_each(|it| places.path(it.path));
         let scripts = record.study.cells.iter().filter_map(|cell| cell.id.test.lua());
         scripts.flat_map(|script| &script.files).for_each(|file| places.path(&file.path));
+        let dumps = record.study.user_data().and_then(|data| data.dump.as_ref());
+        let dumps = dumps.into_iter().flat_map(|it| [&it.mysql, &it.postgres]).flatten();
+        dumps.for_each(|dump| places.path(&dump.file.path));
+        let roles = record.study.cells.iter().flat_map(|cell| &cell.id.test.definition().roles);
+        let captured = roles.flat_map(|role| &role.script.mix).filter_map(|it| it.captured.as_ref());
+        captured.for_each(|it| places.path(&it.file.path));
         for table in record.study.user_data().into_iter().flat_map(|data| &data.tables) {
             match &table.rows {
                 UserRows::Csv { file, .. } => places.path(&file.path),

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant as Clock};
 
 use anyhow::{Context, Result, anyhow};
+use assay_load::Answered;
 use assay_model::{
-    DataSet, EventKind, Experiment, PlannedCell, Slice, SliceOutcome, Verdict, counted,
+    DataSet, EventKind, Experiment, PlannedCell, Restored, RestoredKind, Slice, SliceOutcome,
+    Verdict, counted,
 };
 use assay_plan::Request;
 use assay_profile::Symbols;
@@ -64,6 +66,8 @@ pub(crate) struct StudyExecutor<'a, 'l> {
     written: Option<Written>,
     /// The names of functions, for these profiles.
     pub(super) symbols: Symbols,
+    /// The answers to a user's statements, by system, until those of all systems are there.
+    pub(super) answers: BTreeMap<usize, Vec<Answered>>,
     /// What was loaded, for these checks.
     pub(super) loaded: BTreeMap<DataSet, LoadedData>,
 }
@@ -86,6 +90,7 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
             env,
             recorder,
             templates: Templates::default(),
+            answers: BTreeMap::new(),
             loaded: BTreeMap::new(),
             servers: BTreeMap::new(),
             clients: BTreeMap::new(),
@@ -171,9 +176,28 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
             let outlook = self.outlook.write(recorder, 0.0);
             env.progress.note(&format!("after loading the data: {outlook}"));
         }
-        let study = recorder.study();
+        self.note_restored()?;
+        let study = self.recorder.study();
         let rates = study.cells.iter().map(|cell| self.templates.rate(cell.id)).collect();
         Ok(Outcome::Loaded { rates })
+    }
+
+    /// Notes what systems told while dumps were restored, unless that is known.
+    fn note_restored(&mut self) -> Result<()> {
+        let told = self.templates.restored();
+        let told: Vec<(usize, EventKind)> =
+            told.map(|(system, it)| (system, EventKind::Restored(it.clone()))).collect();
+        for (system, what) in told {
+            let mut known = self.recorder.record().events.iter();
+            if known.any(|event| event.system == Some(system) && event.what == what) {
+                continue;
+            }
+            if let EventKind::Restored(Restored { what: RestoredKind::Error, .. }) = &what {
+                self.env.progress.failed(self.name(system), &what.to_string());
+            }
+            self.recorder.event(Some(system), what)?;
+        }
+        Ok(())
     }
 
     fn begin(&mut self, (block, left): (u32, u32), cells: &[(usize, u32)], so_far: &[Verdict]) {

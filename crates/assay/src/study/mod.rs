@@ -1,6 +1,7 @@
 //! A study on this machine: it begins or goes on, the driver decides, the executor acts.
 
 mod again;
+mod answering;
 mod checking;
 mod claim;
 mod counting;

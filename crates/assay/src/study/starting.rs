@@ -36,6 +36,7 @@ impl StudyExecutor<'_, '_> {
         let filled = together(started.iter().zip(order).map(fill));
         for ((&system, server), filled) in order.iter().zip(&mut started).zip(filled) {
             let ready = filled.and_then(|warm| self.ask_once(system, server, phase.data, &warm));
+            let ready = ready.and_then(|()| self.ask_answers(system, server));
             let frozen = match ready {
                 Ok(()) => server.freeze().map_err(anyhow::Error::from),
                 Err(why) => Err(server.explained(why)),
@@ -43,7 +44,8 @@ impl StudyExecutor<'_, '_> {
             frozen.map_err(|error| (system, error))?;
         }
         self.servers.extend(order.iter().copied().zip(started));
-        Ok(())
+        let first = order.first().copied().unwrap_or_default();
+        self.compare_answers().map_err(|error| (first, error))
     }
 
     /// Starts the instance of a sequential study's system. It keeps running.

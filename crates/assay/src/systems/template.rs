@@ -9,8 +9,8 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use assay_load::{Content, LoadReport};
 use assay_model::{
-    CellId, CpuPlacement, DataContent, DataSet, Experiment, PlannedCell, Prefix, Setup, StartFrom,
-    StatementMode, Study, System, TableForm, Test, counted, thousands,
+    CellId, CpuPlacement, DataContent, DataSet, Experiment, PlannedCell, Prefix, Restored, Setup,
+    StartFrom, StatementMode, Study, System, TableForm, Test, counted, thousands,
 };
 use assay_servers::{Attached, Server};
 use assay_study::{Phase, mean_rate};
@@ -36,6 +36,9 @@ const DRAIN_LIMIT: Duration = Duration::from_secs(600);
 /// In a template's directory: the data as loaded.
 const FRESH: &str = "fresh";
 
+/// Beside it: what was found while a dump was restored, if anything was.
+const RESTORED: &str = "restored.json";
+
 /// Beside it: the data after the aging writes.
 const AGED: &str = "aged";
 
@@ -47,6 +50,8 @@ pub(crate) struct Template {
     /// After the aging writes, maintained again. A user's tables are never aged: this is the same directory.
     pub(crate) aged: PathBuf,
     made: Made,
+    /// What was found while a dump was restored.
+    pub(crate) restored: Vec<Restored>,
     /// Keeps the directories from being cleaned away; none of a server that runs already.
     _held: Option<fs_err::File>,
 }
@@ -127,6 +132,12 @@ impl Templates {
     pub(crate) fn of(&self, system: usize, data: DataSet) -> Result<&Template> {
         let found = self.by_data.get(&data).and_then(|templates| templates.get(system));
         found.with_context(|| format!("no data of {data} was loaded"))
+    }
+
+    /// What systems told while dumps were restored.
+    pub(crate) fn restored(&self) -> impl Iterator<Item = (usize, &Restored)> {
+        let all = self.by_data.values().flat_map(|templates| templates.iter().enumerate());
+        all.flat_map(|(system, template)| template.restored.iter().map(move |it| (system, it)))
     }
 
     /// Geometric mean over the systems of events per second of a write test with one client.
@@ -244,7 +255,7 @@ pub(crate) fn start_instance(
     if participant.attached.is_none() {
         return maker.start(directory).with_context(|| format!("cannot start `{name}`"));
     }
-    let (instance, _) = maker.filled()?;
+    let (instance, ..) = maker.filled()?;
     if start_from == StartFrom::Aged {
         maker.run_aging_tests(&instance)?;
         maker.maintain(&instance)?;
@@ -367,7 +378,8 @@ impl Maker<'_> {
             let held = Some(hold(&dir)?);
             making.remove()?;
             mark_used(&dir)?;
-            return Ok(Template { fresh, aged, made, _held: held });
+            let restored = restored_in(&dir)?;
+            return Ok(Template { fresh, aged, made, restored, _held: held });
         }
         self.load_unless_there(&fresh, empty)?;
         let made = match ages {
@@ -378,7 +390,8 @@ impl Maker<'_> {
         let held = Some(hold(&dir)?);
         making.remove()?;
         keep_within_bound(self.env)?;
-        Ok(Template { fresh, aged, made, _held: held })
+        let restored = restored_in(&dir)?;
+        Ok(Template { fresh, aged, made, restored, _held: held })
     }
 
     /// Loads the data that no template holds yet. They stay in the cache while the file is open.
@@ -432,28 +445,30 @@ impl Maker<'_> {
 
     /// What a server that runs already holds after its tables were loaded, and aged.
     fn of_running_server(&self) -> Result<Template> {
-        let (instance, fresh) = self.filled()?;
+        let (instance, fresh, restored) = self.filled()?;
+        let nowhere = PathBuf::new;
         if !self.tables().age() {
             let made = Made { rates: BTreeMap::new(), aged: fresh.clone(), fresh };
-            return Ok(Template { fresh: PathBuf::new(), aged: PathBuf::new(), made, _held: None });
+            return Ok(Template { fresh: nowhere(), aged: nowhere(), made, restored, _held: None });
         }
         let rates = self.run_aging_tests(&instance)?;
         self.maintain(&instance)?;
         let made = Made { rates, fresh, aged: self.count(&instance)? };
-        Ok(Template { fresh: PathBuf::new(), aged: PathBuf::new(), made, _held: None })
+        Ok(Template { fresh: nowhere(), aged: nowhere(), made, restored, _held: None })
     }
 
     /// A server that runs already, with tables newly loaded, and what they hold.
-    fn filled(&self) -> Result<(Instance, Counted)> {
+    fn filled(&self) -> Result<(Instance, Counted, Vec<Restored>)> {
         let name = &self.participant.system.name;
         let attached = self.participant.attached.clone();
         let attached = attached.with_context(|| format!("`{name}` is not running yet"))?;
         // It may have been started anew since, and be another process now.
         let attached = Attached::connect(attached.connect_options().clone())?;
         let instance = Instance::Attached(attached);
-        let Content { rows, checksum } = self.fill(&instance)?.content;
+        let LoadReport { content: Content { rows, checksum }, restored, .. } =
+            self.fill(&instance)?;
         self.maintain(&instance)?;
-        Ok((instance, Counted { rows, checksum }))
+        Ok((instance, Counted { rows, checksum }, restored))
     }
 
     fn load(&self, mut server: Instance, fresh: &Path) -> Result<()> {
@@ -468,6 +483,10 @@ impl Maker<'_> {
         let report = self.fill(&server)?;
         if rows != Some(0) {
             self.maintain(&server)?;
+        }
+        if !report.restored.is_empty() {
+            // Written before the data directory appears: both are there, or the data are loaded again.
+            write_whole(&fresh.with_file_name(RESTORED), &report.restored)?;
         }
         server.stop_and_keep(fresh)?;
         if rows == Some(0) {
@@ -580,9 +599,23 @@ impl Maker<'_> {
 
 /// Writes what was found out, all of it or nothing.
 fn write_made(path: &Path, made: &Made) -> Result<()> {
+    write_whole(path, made)
+}
+
+fn write_whole(path: &Path, found: &impl Serialize) -> Result<()> {
     let unfinished = path.with_extension("new");
-    fs_err::write(&unfinished, serde_json::to_vec(made)?)?;
+    fs_err::write(&unfinished, serde_json::to_vec(found)?)?;
     Ok(fs_err::rename(&unfinished, path)?)
+}
+
+/// What was found while the dump of a template was restored.
+fn restored_in(dir: &Path) -> Result<Vec<Restored>> {
+    let path = dir.join(RESTORED);
+    if !path.is_file() {
+        return Ok(Vec::new());
+    }
+    let read = serde_json::from_slice(&fs_err::read(&path)?);
+    read.with_context(|| format!("`{}` is damaged", path.display()))
 }
 
 /// Name of a template directory, or of a claim: a digest of everything that it depends on.

@@ -1,0 +1,194 @@
+//! Whether a query has only one right answer, and how far two answers count as equal.
+
+use assay_model::Dialect;
+
+use crate::sql::{first_word, leading_name, marks};
+
+/// Functions whose value is another one each time, or on each server.
+const CHANGING: [&str; 33] = [
+    "NOW",
+    "RAND",
+    "RANDOM",
+    "UUID",
+    "UUID_SHORT",
+    "GEN_RANDOM_UUID",
+    "UUID_GENERATE_V4",
+    "SYSDATE",
+    "CURRENT_TIMESTAMP",
+    "CURRENT_DATE",
+    "CURRENT_TIME",
+    "CURDATE",
+    "CURTIME",
+    "LOCALTIME",
+    "LOCALTIMESTAMP",
+    "UTC_DATE",
+    "UTC_TIME",
+    "UTC_TIMESTAMP",
+    "UNIX_TIMESTAMP",
+    "CLOCK_TIMESTAMP",
+    "STATEMENT_TIMESTAMP",
+    "TRANSACTION_TIMESTAMP",
+    "TIMEOFDAY",
+    "CONNECTION_ID",
+    "PG_BACKEND_PID",
+    "VERSION",
+    "LAST_INSERT_ID",
+    "FOUND_ROWS",
+    "ROW_COUNT",
+    "NEXTVAL",
+    "LASTVAL",
+    "CURRVAL",
+    "RANDOM_BYTES",
+];
+
+/// Why another answer to a statement would be right too; `None` if the statement's text does not tell.
+#[must_use]
+pub fn undetermined(sql: &str, dialect: Dialect) -> Option<String> {
+    let first = leading_name(first_word(sql, dialect)).to_ascii_uppercase();
+    if matches!(first.as_str(), "SHOW" | "EXPLAIN" | "DESCRIBE" | "DESC") {
+        return Some(format!("`{first}` tells of the server"));
+    }
+    let tokens = tokens(sql, dialect);
+    // For each pair of parentheses that is open: whether it limits its rows, and whether it orders them.
+    let mut open = vec![(false, false)];
+    for (number, token) in tokens.iter().enumerate() {
+        let word = token.to_ascii_uppercase();
+        let next = tokens.get(number + 1).map_or("", String::as_str);
+        match word.as_str() {
+            "(" => open.push((false, false)),
+            ")" => {
+                let group = open.pop().unwrap_or_default();
+                if open.is_empty() {
+                    open.push((false, false));
+                }
+                if let (true, false) = group {
+                    return Some(UNORDERED.to_owned());
+                }
+            }
+            "@" if next == "@" => return Some("variables of the server differ".to_owned()),
+            "LIMIT" | "FETCH" => {
+                if let Some(group) = open.last_mut() {
+                    group.0 = true;
+                }
+            }
+            "ORDER" => {
+                if let Some(group) = open.last_mut() {
+                    group.1 = true;
+                }
+            }
+            word if CHANGING.contains(&word) => {
+                // Some of them are written without parentheses. Others may be names of columns.
+                let is_bare = word.starts_with("CURRENT_") || word.starts_with("LOCALTIME");
+                // The time of a value that is given is always the same.
+                let has_value = word == "UNIX_TIMESTAMP"
+                    && tokens.get(number + 2).is_some_and(|token| token != ")");
+                if (is_bare || next == "(") && !has_value {
+                    return Some(format!("`{word}` gives another value each time"));
+                }
+            }
+            _ => {}
+        }
+    }
+    open.contains(&(true, false)).then(|| UNORDERED.to_owned())
+}
+
+const UNORDERED: &str = "`LIMIT` without `ORDER BY` takes any rows";
+
+/// Whether a statement says in which order its rows come.
+#[must_use]
+pub fn orders_rows(sql: &str, dialect: Dialect) -> bool {
+    let mut depth = 0_i32;
+    for token in tokens(sql, dialect) {
+        match token.as_str() {
+            "(" => depth += 1,
+            ")" => depth -= 1,
+            word if depth == 0 && word.eq_ignore_ascii_case("ORDER") => return true,
+            _ => {}
+        }
+    }
+    false
+}
+
+/// Words, parentheses and marks outside strings, quoted names and comments.
+fn tokens(sql: &str, dialect: Dialect) -> Vec<String> {
+    let length = |rest: &str| {
+        let first = rest.chars().next()?;
+        let word = leading_name(rest);
+        match first {
+            _ if !word.is_empty() => Some(word.len()),
+            '(' | ')' | '@' => Some(1),
+            _ => None,
+        }
+    };
+    let places = marks(sql, dialect, length);
+    places.into_iter().filter_map(|place| sql.get(place).map(str::to_owned)).collect()
+}
+
+/// Significant digits up to which numbers with a floating point must be equal: those of 8 bytes and of 4 bytes.
+const DIGITS: [usize; 2] = [12, 6];
+
+/// A number with a floating point, as it is compared; the text itself if it is no number.
+#[must_use]
+pub fn rounded(text: &[u8], is_short: bool) -> Vec<u8> {
+    let number: Option<f64> =
+        std::str::from_utf8(text).ok().and_then(|text| text.trim().parse().ok());
+    let [long, short] = DIGITS;
+    let digits = if is_short { short } else { long };
+    match number {
+        // There are two zeros.
+        Some(0.0) => b"0".to_vec(),
+        Some(number) => format!("{number:.*e}", digits - 1).into_bytes(),
+        None => text.to_vec(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statements_with_several_right_answers_are_known() {
+        for dialect in Dialect::ALL {
+            for (sql, is_undetermined) in [
+                ("SELECT a FROM t WHERE id = 1", false),
+                ("SELECT a FROM t LIMIT 10", true),
+                ("SELECT a FROM t ORDER BY a LIMIT 10", false),
+                ("SELECT a FROM t WHERE b IN (SELECT b FROM u LIMIT 1) ORDER BY a", true),
+                ("SELECT a FROM (SELECT b FROM u ORDER BY b LIMIT 1) AS x", false),
+                ("SELECT now(), 1", true),
+                ("SELECT 'now()', \"limit\" FROM t", false),
+                ("SELECT a FROM t WHERE at > CURRENT_DATE", true),
+                ("SELECT uuid FROM t ORDER BY rand", false),
+                ("SELECT a FROM t ORDER BY rand()", true),
+                ("SELECT UNIX_TIMESTAMP(at), UNIX_TIMESTAMP('2026-01-01') FROM t", false),
+                ("SELECT UNIX_TIMESTAMP()", true),
+                ("SHOW TABLES", true),
+                ("SELECT @@version", true),
+                ("SELECT 1 -- limit 5", false),
+            ] {
+                assert_eq!(undetermined(sql, dialect).is_some(), is_undetermined, "{sql}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_order_counts_outside_parentheses() {
+        for dialect in Dialect::ALL {
+            assert!(orders_rows("SELECT a FROM t ORDER BY a", dialect));
+            assert!(!orders_rows("SELECT a FROM (SELECT a FROM t ORDER BY a) AS x", dialect));
+            assert!(!orders_rows("SELECT 'ORDER' FROM t", dialect));
+        }
+    }
+
+    #[test]
+    fn numbers_are_compared_up_to_their_digits() {
+        let of =
+            |text: &str, is_short| String::from_utf8(rounded(text.as_bytes(), is_short)).unwrap();
+        assert_eq!(of("0.30000000000000004", false), of("0.3", false));
+        assert_ne!(of("0.3000000001", false), of("0.3", false));
+        assert_eq!(of("1e3", false), of("1000", false));
+        assert_eq!(of("3.14159274", true), of("3.14159", true));
+        assert_eq!(of("-0", false), of("0", false));
+        assert_eq!(of("NaN?", false), "NaN?");
+    }
+}

@@ -1,0 +1,227 @@
+//! Dumps that are restored, captured values, and answers that are compared, on real servers.
+#![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
+
+mod common;
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use common::Place;
+use serde_json::Value;
+
+/// More than a busy machine needs.
+const BUDGET: [&str; 2] = ["--budget", "20m"];
+
+/// As `mysqldump --compact --skip-quote-names` writes it: without the mode of the session that allows zero dates.
+const DUMP: &str = r"/*!40101 SET @saved_cs_client     = @@character_set_client */;
+CREATE TABLE people (
+  id int NOT NULL,
+  city varchar(20) NOT NULL,
+  name varchar(20) NOT NULL,
+  score double NOT NULL,
+  PRIMARY KEY (id)
+) ENGINE=InnoDB DEFAULT CHARSET=latin1;
+INSERT INTO people VALUES (1,'Rome','it\'s; me',0.1),(2,'Oslo','Ann',0.2),(3,'Rome','Bob',0.30000000000000004);
+CREATE TABLE words (w varchar(20) NOT NULL) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
+INSERT INTO words VALUES ('a'),('b');
+CREATE TABLE scores (
+  id int NOT NULL PRIMARY KEY,
+  rank int
+) ENGINE=InnoDB DEFAULT CHARSET=latin1;
+INSERT INTO scores VALUES (1,1),(2,2);
+CREATE TABLE dated (id int NOT NULL PRIMARY KEY, d date NOT NULL) ENGINE=InnoDB DEFAULT CHARSET=latin1;
+INSERT INTO dated VALUES (1,'0000-00-00');
+GRANT SELECT ON people TO 'app'@'%';
+DELIMITER ;;
+CREATE DEFINER=`app`@`%` FUNCTION twice(n INT) RETURNS INT DETERMINISTIC NO SQL BEGIN RETURN 2 * n; END ;;
+DELIMITER ;
+";
+
+const WORKLOAD: &str = r#"
+dump = "shop.sql"
+
+[test.person]
+values = { file = "ids.jsonl", names = ["id", "names"], draw = "in-order" }
+steps = ["SELECT name, score FROM people WHERE id = :id AND name IN (:names)"]
+
+[test.word]
+steps = ["SELECT w FROM words WHERE w = 'a '"]
+
+[test.city]
+steps = ["SELECT city, name FROM people GROUP BY city"]
+
+[test.now]
+steps = ["SELECT id, NOW(6) FROM people ORDER BY id"]
+
+[test.total]
+steps = ["SELECT SUM(score), COUNT(*), twice(4) FROM people"]
+"#;
+
+#[track_caller]
+fn json(output: &Output, code: i32) -> Value {
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{stderr}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn write(folder: &Path, files: &[(&str, &str)]) {
+    for (name, content) in files {
+        fs_err::write(folder.join(name), content).unwrap();
+    }
+}
+
+/// The findings of a kind: each with the values of these fields.
+fn found(result: &Value, kind: &str, fields: [&str; 3]) -> Vec<[String; 3]> {
+    let empty = Vec::new();
+    let all = result[kind].as_array().unwrap_or(&empty);
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    all.iter().map(|it| fields.map(|field| text(&it[field]))).collect()
+}
+
+#[test]
+fn an_upgrade_is_told_what_breaks_before_it_is_told_what_is_slow() {
+    drop(Place::with("mysql@8.0"));
+    let place = Place::with("mariadb@10.11");
+    let folder = tempfile::tempdir().unwrap();
+    let ids = "[1, [\"it's; me\", \"x\"]]\n[2, [\"Ann\"]]\n[3, [\"none\"]]\n";
+    write(folder.path(), &[("shop.sql", DUMP), ("shop.toml", WORKLOAD), ("ids.jsonl", ids)]);
+    let file = folder.path().join("shop.toml").display().to_string();
+    // The modes that MySQL 8.0 is shipped with; systems on equal terms have the same ones.
+    let mysql = "mysql@8.0+sql_mode=ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE";
+    let compare = ["compare", "mariadb@10.11", mysql, "--preset", "smoke", "--offline"];
+    let options = ["--workload", &file, "--format", "json", "--blocks", "1"];
+    let output = place.run_to_end(&[&compare[..], &options[..], &BUDGET].concat());
+    // A test cannot run on MySQL.
+    let result = json(&output, 3);
+    let answers = found(&result, "answers", ["test", "system", "what"]);
+    let of = |test: &str| -> Vec<&str> {
+        let of_test = answers.iter().filter(|it| it[0] == test);
+        of_test.inspect(|it| assert!(it[1].starts_with("mysql@8.0"))).map(|it| it[2].as_str()).collect()
+    };
+    assert_eq!(of("person"), [] as [&str; 0], "{answers:?}");
+    assert_eq!(of("total"), [] as [&str; 0], "{answers:?}");
+    // A space at the end means nothing to the collation of MariaDB, and the collation itself is another one.
+    assert_eq!(of("word"), ["types", "rows"], "{answers:?}");
+    assert_eq!(of("city"), ["error"], "{answers:?}");
+    assert_eq!(of("now"), ["undetermined"], "{answers:?}");
+    let told = found(&result, "restored", ["system", "what", "message"]);
+    let has = |system: &str, what: &str, message: &str| {
+        told.iter().any(|it| it[0].starts_with(system) && it[1] == what && it[2].contains(message))
+    };
+    // `rank` is a word of MySQL's, and what fills the table has none.
+    assert!(has("mysql@8.0", "error", "1064"), "{told:?}");
+    assert!(has("mysql@8.0", "error", "0000-00-00"), "{told:?}");
+    assert!(!told.iter().any(|it| it[0] == "mariadb@10.11" && it[1] == "error"), "{told:?}");
+    for system in ["mariadb@10.11", "mysql@8.0"] {
+        assert!(has(system, "left-out", "rights"), "{told:?}");
+        assert!(has(system, "left-out", "DEFINER"), "{told:?}");
+    }
+    let lines = found(&result, "restored", ["line", "statement", "what"]);
+    let table = ["12", "CREATE TABLE scores (", "error"].map(str::to_owned);
+    assert!(lines.contains(&table), "{lines:?}");
+    // The same is told from the ledger, to people.
+    let shown = place.run_to_end(&["report", "--format", "markdown"]);
+    let text = String::from_utf8_lossy(&shown.stdout);
+    for part in ["refused 3 statements of the dump", "answers that differ", "restoring the dump"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    place.assert_nothing_left();
+}
+
+const PG_DUMP: &str = r#"--
+-- PostgreSQL database dump
+--
+
+\restrict abc
+
+-- Dumped from database version 15.5
+
+SET statement_timeout = 0;
+SET transaction_timeout = 0;
+SET client_encoding = 'UTF8';
+SET standard_conforming_strings = on;
+SELECT pg_catalog.set_config('search_path', '', false);
+SET default_table_access_method = heap;
+
+CREATE FUNCTION public.half(n integer) RETURNS integer
+    LANGUAGE sql IMMUTABLE
+    AS $_$ SELECT $1 / 2; -- it's; half
+$_$;
+
+ALTER FUNCTION public.half(n integer) OWNER TO app;
+
+CREATE TABLE public.items (
+    id integer NOT NULL,
+    name text,
+    price numeric(8,2)
+);
+
+ALTER TABLE public.items OWNER TO app;
+
+COPY public.items (id, name, price) FROM stdin;
+1	it's; a	1.50
+2	\N	2.00
+3	tab\there	\N
+\.
+
+COPY public.gone (id) FROM stdin;
+7
+\.
+
+ALTER TABLE ONLY public.items
+    ADD CONSTRAINT items_pkey PRIMARY KEY (id);
+
+GRANT SELECT ON TABLE public.items TO app;
+
+\unrestrict abc
+"#;
+
+const PG_WORKLOAD: &str = r#"
+dump = "shop.sql.gz"
+
+[table.more]
+rows = 10
+create = "CREATE TABLE more (id INT PRIMARY KEY, item INT)"
+columns = { id = { sequence = 1 }, item = { uniform = [1, 3] } }
+
+[test.items]
+values = { file = "ids.jsonl", names = ["id", "price", "bytes"] }
+steps = ["SELECT name, half(id), price + :price FROM items WHERE id = :id AND length(:bytes::bytea) = 2 ORDER BY id"]
+
+[test.join]
+steps = ["SELECT COUNT(*) FROM items JOIN more ON item = items.id"]
+"#;
+
+#[test]
+fn a_dump_of_postgres_is_restored_with_its_copied_rows() {
+    let place = Place::with("postgres@15");
+    let folder = tempfile::tempdir().unwrap();
+    let ids = "[1, 0.50, {\"hex\": \"00ff\"}]\n[3, 1, {\"hex\": \"0a0b\"}]\n";
+    write(folder.path(), &[("shop.sql", PG_DUMP), ("shop.toml", PG_WORKLOAD), ("ids.jsonl", ids)]);
+    let gzip = Command::new("gzip").arg(folder.path().join("shop.sql")).status().unwrap();
+    assert!(gzip.success());
+    let file = folder.path().join("shop.toml").display().to_string();
+    let compare = ["compare", "postgres@15", "--twin", "--preset", "smoke", "--offline"];
+    let options = ["--workload", &file, "--format", "json", "--blocks", "1"];
+    let output = place.run_to_end(&[&compare[..], &options[..], &BUDGET].concat());
+    let result = json(&output, 0);
+    assert_eq!(result["answers"], Value::Null, "{result:#}");
+    let told = found(&result, "restored", ["what", "line", "message"]);
+    let count = |what: &str, message: &str| {
+        told.iter().filter(|it| it[0] == what && it[2].contains(message)).count()
+    };
+    // Both the system and its twin tell it.
+    assert_eq!(count("left-out", "transaction_timeout"), 2, "{told:?}");
+    assert_eq!(count("left-out", "owners"), 2, "{told:?}");
+    assert_eq!(count("error", "\"public.gone\" does not exist"), 2, "{told:?}");
+    assert_eq!(told.iter().filter(|it| it[0] == "error").count(), 2, "{told:?}");
+    let events = found(&result, "events", ["what", "system", "when"]);
+    let compared = |it: &[String; 3]| it[0] == "the answers to 2 statements were compared";
+    assert!(events.iter().any(compared), "{events:?}");
+    let with_mysql = ["compare", "postgres@15", "mysql@8.0", "--workload", &file, "--offline"];
+    let refused = place.run_to_end(&with_mysql);
+    let stderr = String::from_utf8_lossy(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("dump of workload `shop` is one of another family"), "{stderr}");
+    place.assert_nothing_left();
+}
