@@ -123,7 +123,7 @@ fn of_statement(it: &Fingerprint) -> Sends {
     let samples = it.sample.rows();
     let rows = usual_rows(&samples);
     let samples: Vec<&Row> = samples.into_iter().filter(|row| row.rows == rows).collect();
-    let letter = letter(std::iter::once(&*it.text));
+    let letter = letter(std::iter::once(it));
     let mut columns = Vec::new();
     let sql = rendered(&it.text, rows, |number, before| match same(it, number, rows, before) {
         Some(literal) => literal,
@@ -142,7 +142,7 @@ fn of_statement(it: &Fingerprint) -> Sends {
 fn of_transaction(shape: &Shape, all: &[Fingerprint], dialect: Dialect) -> Sends {
     let statements: Vec<(&Fingerprint, usize)> =
         shape.statements.iter().filter_map(|(at, rows)| Some((all.get(*at)?, *rows))).collect();
-    let letter = letter(statements.iter().map(|(it, _)| &*it.text));
+    let letter = letter(statements.iter().map(|(it, _)| *it));
     // The first value of each group of equal ones has the variable.
     let mut numbers: BTreeMap<usize, usize> = BTreeMap::new();
     let mut columns = Vec::new();
@@ -192,17 +192,33 @@ fn same(it: &Fingerprint, number: usize, rows: usize, before: &str) -> Option<St
         return None;
     }
     let literal = it.parameters.get(number)?.same.as_deref()?;
-    let is_usual =
-        it.sample.seen() >= SAME_CALLS || SAME_AFTER.iter().any(|word| before.ends_with(word));
+    let is_usual = it.sample.seen() >= SAME_CALLS || is_usual_after(before);
     let literal = std::str::from_utf8(literal).ok().filter(|_| is_usual)?;
     Some(literal.to_owned())
 }
 
+/// Whether a literal that never changes is usual here.
+fn is_usual_after(before: &str) -> bool {
+    let ends = |word: &&str| {
+        let tail = before.len().checked_sub(word.len()).and_then(|at| before.get(at..));
+        tail.is_some_and(|tail| tail.eq_ignore_ascii_case(word))
+    };
+    SAME_AFTER.iter().any(|word| ends(&word))
+}
+
 /// A letter such that no text in the statements looks like a variable.
-fn letter<'f>(forms: impl Iterator<Item = &'f [u8]> + Clone) -> &'static str {
+fn letter<'f>(statements: impl Iterator<Item = &'f Fingerprint>) -> &'static str {
+    let texts = |it: &'f Fingerprint| {
+        let literals = it.parameters.iter().filter_map(|parameter| parameter.same.as_deref());
+        std::iter::once(&*it.text).chain(literals)
+    };
+    free_letter(&statements.flat_map(texts).collect::<Vec<_>>())
+}
+
+fn free_letter(texts: &[&[u8]]) -> &'static str {
     let has = |letter: &str| {
         let mark = format!(":{letter}");
-        forms.clone().any(|form| crate::sql::token::find(form, mark.as_bytes()).is_some())
+        texts.iter().any(|text| crate::sql::token::find(text, mark.as_bytes()).is_some())
     };
     LETTERS.into_iter().find(|letter| !has(letter)).unwrap_or("value")
 }
@@ -341,7 +357,7 @@ mod tests {
 
     #[test]
     fn variables_differ_from_all_texts() {
-        assert_eq!(letter([b"SELECT a".as_slice()].into_iter()), "p");
-        assert_eq!(letter([b"SELECT ':pa', ':v1'".as_slice()].into_iter()), "w");
+        assert_eq!(free_letter(&[b"SELECT a".as_slice()]), "p");
+        assert_eq!(free_letter(&[b"SELECT ':pa', ':v1'".as_slice()]), "w");
     }
 }

@@ -7,7 +7,7 @@ use assay_model::Dialect;
 
 use super::token::{Kind, Token};
 use super::value::Literal;
-use super::words::{is_before_value, is_sized_type, is_unit, keyword};
+use super::words::{is_before_value, is_name_too, is_sized_type, is_unit, keyword};
 
 /// Stands for a value in a normal form.
 pub(crate) const SCALAR: u8 = 1;
@@ -76,7 +76,7 @@ impl Normalizer {
             is_grouped,
             stack: vec![Context::default()],
             previous: None,
-            plain_until: 0,
+            is_plain: false,
         };
         pass.span(0..tokens.len());
     }
@@ -135,8 +135,8 @@ struct Pass<'p> {
     stack: Vec<Context>,
     /// The number of the last token that was written, and the keyword that it is.
     previous: Option<(usize, Option<&'static str>)>,
-    /// Rows up to this token differ.
-    plain_until: usize,
+    /// Whether no row is looked for: it is in one, or its rows differ.
+    is_plain: bool,
 }
 
 impl Pass<'_> {
@@ -356,9 +356,10 @@ impl Pass<'_> {
 
     /// Writes rows in brackets as one, if all of them have the same normal form. Returns the number of the next token.
     fn rows(&mut self, from: usize) -> Option<usize> {
-        if from < self.plain_until || self.out.rows > 0 {
+        if self.is_plain || self.out.rows > 0 {
             return None;
         }
+        self.is_plain = true;
         let (text, pieces, params) =
             (self.out.text.len(), self.out.pieces.len(), self.out.params.len());
         let (depth, before) = (self.stack.len(), self.previous);
@@ -391,6 +392,7 @@ impl Pass<'_> {
                 self.out.text.push(ROWS_END);
                 self.out.rows = count;
                 self.previous = Some((end, None));
+                self.is_plain = false;
                 return Some(end + 1);
             }
             at = end + 2;
@@ -401,7 +403,6 @@ impl Pass<'_> {
         self.out.params.truncate(params);
         self.stack.truncate(depth);
         self.previous = before;
-        self.plain_until = usize::MAX;
         None
     }
 
@@ -509,7 +510,7 @@ impl Pass<'_> {
 
     fn write(&mut self, at: usize, key: Option<&'static str>) {
         self.space(at, key);
-        match key {
+        match key.filter(|it| !is_name_too(it)) {
             Some(key) => self.out.text.extend_from_slice(key.as_bytes()),
             None => {
                 let Some(token) = self.tokens.get(at) else { return };

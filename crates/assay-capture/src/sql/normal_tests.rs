@@ -124,6 +124,10 @@ fn what_cannot_be_a_parameter_stays() {
         Dialect::MySql,
         &[
             (
+                "select value from start as First where First.next = 5 limit 1 offset 2",
+                "SELECT value FROM start AS First WHERE First.next = ? LIMIT ? offset ?",
+            ),
+            (
                 "SELECT a, 5 FROM t ORDER BY 1, 2 DESC LIMIT 5",
                 "SELECT a, ? FROM t ORDER BY 1, 2 DESC LIMIT ?",
             ),
@@ -173,6 +177,7 @@ fn any_tokens_are_normalized() {
     ] {
         for dialect in Dialect::ALL {
             of(text, dialect);
+            of(&text.repeat(5000), dialect);
         }
     }
 }

@@ -1,7 +1,6 @@
 //! Words that have a meaning in SQL.
 
-/// Words that are written in capitals. Names of columns and functions are not among them, because servers may tell
-/// their cases apart.
+/// Words with a meaning. They are written in capitals, apart from those that may be names too.
 const KEYWORDS: [&str; 98] = [
     "AGAINST",
     "ALL",
@@ -155,6 +154,42 @@ const BEFORE_VALUE: [&str; 45] = [
     "WHERE",
 ];
 
+/// Keywords that some version of a server takes for the name of a table or column. Servers may tell the cases of names
+/// apart, so they are written as they are.
+const NAMES_TOO: [&str; 31] = [
+    "AGAINST",
+    "ANY",
+    "ARRAY",
+    "BEGIN",
+    "COMMIT",
+    "CONFLICT",
+    "DO",
+    "DUPLICATE",
+    "END",
+    "ESCAPE",
+    "EXCEPT",
+    "FETCH",
+    "FIRST",
+    "FULL",
+    "INTERSECT",
+    "LATERAL",
+    "MERGE",
+    "NEXT",
+    "OFFSET",
+    "ONLY",
+    "OVER",
+    "PARTITION",
+    "RETURNING",
+    "ROLLBACK",
+    "ROWS",
+    "SEPARATOR",
+    "SIMILAR",
+    "SOME",
+    "START",
+    "TABLE",
+    "VALUE",
+];
+
 /// Names of types with a length.
 const SIZED: [&str; 21] = [
     "BINARY",
@@ -201,6 +236,11 @@ pub(crate) fn keyword(word: &[u8]) -> Option<&'static str> {
     among(&KEYWORDS, word).or_else(|| word.eq_ignore_ascii_case(XOR.as_bytes()).then_some(XOR))
 }
 
+/// Whether a keyword may be a name too.
+pub(crate) fn is_name_too(keyword: &str) -> bool {
+    NAMES_TOO.binary_search(&keyword).is_ok()
+}
+
 /// Whether an expression may begin after a keyword.
 pub(crate) fn is_before_value(keyword: &str) -> bool {
     keyword == XOR || keyword == "VALUE" || BEFORE_VALUE.binary_search(&keyword).is_ok()
@@ -222,11 +262,11 @@ mod tests {
 
     #[test]
     fn lists_are_sorted_and_their_words_fit() {
-        for list in [&KEYWORDS[..], &BEFORE_VALUE, &SIZED, &UNITS] {
+        for list in [&KEYWORDS[..], &BEFORE_VALUE, &NAMES_TOO, &SIZED, &UNITS] {
             assert!(list.windows(2).all(|pair| pair[0] < pair[1]), "{list:?}");
             assert!(list.iter().all(|word| word.len() <= LONGEST));
         }
-        assert!(BEFORE_VALUE.iter().all(|word| KEYWORDS.contains(word)));
+        assert!(BEFORE_VALUE.iter().chain(&NAMES_TOO).all(|word| KEYWORDS.contains(word)));
         assert_eq!(keyword(b"sElect"), Some("SELECT"));
         assert_eq!(keyword(b"xor"), Some("XOR"));
         assert_eq!(keyword(b"status"), None);

@@ -1,0 +1,108 @@
+//! Logs of real servers become workload files.
+#![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
+
+mod common;
+
+use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use common::Place;
+
+const LOGS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../assay-capture/tests/logs");
+
+fn log(name: &str) -> PathBuf {
+    Path::new(LOGS).join(name)
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Writes the log of MySQL 8.0 in two parts, the first of which is gzipped.
+fn rotated(folder: &Path) -> [String; 2] {
+    let whole = fs_err::read(log("mysql-8.0-slow.log")).unwrap();
+    let begins: Vec<usize> =
+        (1..whole.len()).filter(|at| whole[*at..].starts_with(b"# Time: ")).collect();
+    let (first, second) = whole.split_at(begins[begins.len() / 2]);
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(first).unwrap();
+    let contents = [("slow.log.1", gzip.finish().unwrap()), ("slow.log", second.to_vec())];
+    contents.map(|(name, content)| {
+        fs_err::write(folder.join(name), content).unwrap();
+        folder.join(name).display().to_string()
+    })
+}
+
+#[test]
+fn rotated_logs_become_a_workload_with_values_that_only_the_user_can_read() {
+    let place = Place::bare();
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let [first, second] = rotated(folder.path());
+    fs_err::write(at("dump.sql"), "-- MySQL dump 10.13  Distrib 8.0.33\n").unwrap();
+    fs_err::create_dir(at("out")).unwrap();
+    let (dump, out) =
+        (at("dump.sql").display().to_string(), at("out/app.toml").display().to_string());
+    // Named in the wrong order.
+    let words = ["workload", "from", &second, &first, "--schema", &dump, "-o", &out, "--writes"];
+    let made = place.run_to_end(&words);
+    assert!(made.status.success(), "{}", text(&made.stderr));
+    let summary = text(&made.stdout);
+    let files: Vec<&str> = summary.lines().filter(|line| line.starts_with("file ")).collect();
+    assert!(
+        files[0].contains("slow.log.1 (slow") && files[1].contains("slow.log (slow"),
+        "{summary}"
+    );
+    assert!(summary.contains("read       112 statements of 8 sessions"), "{summary}");
+    let workload = fs_err::read_to_string(at("out/app.toml")).unwrap();
+    assert!(workload.contains("dump = \"../dump.sql\"\n"), "{workload}");
+    assert!(workload.contains("[test.transaction-product-orders]\n"), "{workload}");
+    let values = at("out/app.values");
+    assert_eq!(fs_err::metadata(&values).unwrap().permissions().mode() & 0o777, 0o700);
+    let named = workload.matches("values = { file = \"app.values/").count();
+    assert_eq!(fs_err::read_dir(&values).unwrap().count(), named);
+    let again = place.run_to_end(&words);
+    assert_eq!(text(&again.stdout), summary);
+    assert_eq!(fs_err::read_to_string(at("out/app.toml")).unwrap(), workload);
+}
+
+#[test]
+fn a_summary_alone_writes_nothing() {
+    let place = Place::bare();
+    let csv = log("postgres-15.csv").display().to_string();
+    let made = place.run_to_end(&["workload", "from", &csv, "--limit", "2"]);
+    assert!(made.status.success(), "{}", text(&made.stderr));
+    let summary = text(&made.stdout);
+    assert!(summary.contains("database   shop\ntests      2, from"), "{summary}");
+    assert!(!summary.contains("wrote"), "{summary}");
+}
+
+#[test]
+fn what_cannot_be_read_is_told_with_what_to_do() {
+    let place = Place::bare();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("notes").display().to_string();
+    let slow = log("mysql-8.0-slow.log").display().to_string();
+    for (content, words, said) in [
+        ("hello\n", vec!["workload", "from", &file], "in no format that assay reads"),
+        (
+            "hello\n",
+            vec!["workload", "from", &file, "--log-line-prefix", "%m"],
+            "SHOW log_line_prefix",
+        ),
+        ("", vec!["workload", "from", &file], "it is empty"),
+        ("", vec!["workload", "from", "/nowhere.log"], "does not exist"),
+        ("", vec!["workload", "from", &slow, "--database", "x"], "the logs have shop, forum"),
+        ("", vec!["workload", "from", &slow, "--format", "x"], "possible values"),
+    ] {
+        fs_err::write(&file, content).unwrap();
+        let made = place.run_to_end(&words);
+        assert_eq!(made.status.code(), Some(2), "{words:?}");
+        assert!(text(&made.stderr).contains(said), "{words:?}: {}", text(&made.stderr));
+    }
+    // Without values, there is nothing to measure.
+    let view = log("postgres-15-pg_stat_statements.csv").display().to_string();
+    let made = place.run_to_end(&["workload", "from", &view]);
+    assert_eq!(made.status.code(), Some(3), "{}", text(&made.stdout));
+}
