@@ -302,19 +302,20 @@ impl Budget {
         let planned_s = self.takes_s(to_come, cells, |rounds| rounds);
         let least_s = self.takes_s(to_come, cells, |rounds| rounds.min(ROUNDS_MIN));
         let in_twos = |rounds: f64| (rounds as u32 / ROUNDS_MIN * ROUNDS_MIN).max(ROUNDS_MIN);
+        // One whose rounds were all spoiled takes two more: an event that was ended may have used up the time of the
+        // block, and says nothing before the other systems are measured.
+        let is_unmeasured = rounds.good < ROUNDS_MIN && least_s <= study_s;
+        let again = if is_unmeasured { rounds.next.saturating_add(ROUNDS_MIN) } else { 0 };
         if planned_s > study_s {
             // A test that is not measured at all is worse than one that is measured briefly.
             let part = (study_s - least_s).max(0.0) / (planned_s - least_s).max(f64::MIN_POSITIVE);
             let beyond = f64::from(wanted.saturating_sub(ROUNDS_MIN));
             let wanted = in_twos(f64::from(ROUNDS_MIN) + part.min(1.0) * beyond).min(wanted);
-            // One whose rounds were all spoiled takes two more, if that leaves the others two each.
-            let is_unmeasured = rounds.good < ROUNDS_MIN && least_s <= study_s;
-            let again = if is_unmeasured { rounds.next.saturating_add(ROUNDS_MIN) } else { 0 };
             return RoundsLeft { wanted, most: wanted.max(again).min(most), ..rounds };
         }
         // Rounds that are spoiled are repeated where that takes nothing from the others.
         let repeated = in_twos(f64::from(wanted) * (block_s / planned_s).max(1.0));
-        RoundsLeft { most: most.min(repeated.max(wanted)), ..rounds }
+        RoundsLeft { most: most.min(repeated.max(wanted).max(again)), ..rounds }
     }
 }
 

@@ -130,6 +130,7 @@ fn of_row((name, row): (&'static String, &'static TermsRow), file: &'static File
         name,
         about: &row.about,
         is_equal: row.is_equal,
+        keeps_defaults: row.like.is_some(),
         log_step_mb: row.log_step_mb,
         log_most_mb: row.log_most_mb,
         pool_step_mb: row.pool_step_mb,

@@ -15,6 +15,8 @@ pub struct Terms {
     /// Whether all systems get equal values, as far as they have the options. Otherwise each version may have values of
     /// its own, or keep its defaults.
     pub is_equal: bool,
+    /// Whether each version keeps its defaults, apart from places, sizes and what a study needs.
+    pub keeps_defaults: bool,
     /// Steps in which the redo log grows, MiB.
     pub log_step_mb: u64,
     /// The largest redo log, MiB; `None` for no limit.

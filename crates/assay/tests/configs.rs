@@ -30,11 +30,11 @@ fn run(systems: &str, config: &str) -> (Value, String) {
     (serde_json::from_slice(&output.stdout).unwrap(), stderr)
 }
 
-/// Runs a command with `config` as the file `server.conf` in its directory, `FILE` standing for its path. Returns the
+/// Runs a command for systems such as `system`, with `config` as the file `server.conf` in its directory, `FILE` standing for its path. Returns the
 /// text on stdout and that on stderr.
 #[track_caller]
-fn with_config(command: &str, config: &str) -> (String, String) {
-    let place = Place::new();
+fn with_config(system: &str, command: &str, config: &str) -> (String, String) {
+    let place = Place::with(system);
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("server.conf");
     fs_err::write(&file, config).unwrap();
@@ -52,7 +52,6 @@ const SMOKE: &str = "--preset smoke --tests point-query --rows 1000 --offline";
 /// Its options for data directories apply to the template, its sizes fit, and what one version lacks is left out there.
 #[test]
 fn a_my_cnf_of_production_is_for_all_systems() {
-    let _ = assay_testkit::product_prefix(Product::MySql, "8.0");
     let config = "
 [mysqld]
 datadir = /var/lib/mysql
@@ -68,7 +67,7 @@ query_cache_limit = 2M
     let command = format!(
         "compare mariadb@10.11 mysql@8.0 --config FILE --scale-memory --format json {SMOKE}"
     );
-    let (stdout, stderr) = with_config(&command, config);
+    let (stdout, stderr) = with_config("mysql@8.0", &command, config);
     for told in [
         "`datadir`, `read_only` left out",
         "`/no/such/directory/`, which is not on this machine",
@@ -91,7 +90,6 @@ query_cache_limit = 2M
 
 #[test]
 fn a_postgresql_conf_reaches_initdb_too() {
-    let _ = assay_testkit::product_prefix(Product::Postgres, "15");
     let config = "
 wal_segment_size = 32MB
 data_checksums = off
@@ -105,7 +103,7 @@ lc_messages = 'xx_XX.UTF-8'
     let command = format!(
         "compare postgres@15 postgres@15+jit=on --config postgres=FILE {SMOKE} --format json"
     );
-    let (stdout, stderr) = with_config(&command, config);
+    let (stdout, stderr) = with_config("postgres@15", &command, config);
     for told in [
         "`synchronous_standby_names`, `lc_messages` left out",
         "`no_such_setting=1`",
@@ -123,9 +121,8 @@ lc_messages = 'xx_XX.UTF-8'
 /// The defaults that differ are those that the servers show.
 #[test]
 fn shipped_terms_leave_each_version_its_defaults() {
-    let _ = assay_testkit::product_prefix(Product::MySql, "8.0");
     let command = format!("compare mariadb@10.11 mysql@8.0 --terms shipped --verbose {SMOKE}");
-    let (stdout, _) = with_config(&command, "");
+    let (stdout, _) = with_config("mysql@8.0", &command, "");
     let (_, listed) = stdout.split_once("of the versions differ:").unwrap();
     for default in ["log_bin: OFF → ON", "collation_server: latin1_swedish_ci → utf8mb4_0900_ai_ci"]
     {

@@ -318,6 +318,21 @@ fn shown(text: &str) -> String {
     format!("{error}{}", hints.collect::<String>())
 }
 
+#[test]
+fn config_files_for_all_systems_are_read_and_written() {
+    let read = |lines: &str| {
+        read_study("s.toml", &format!("compare = [\"mysql@8.0\", \"mysql@8.4\"]\n{lines}\n"))
+    };
+    let one = read("config = \"my.cnf\"\nscale-memory = \"50%\"").unwrap();
+    assert_eq!((one.config, one.scale_memory), (vec!["my.cnf".to_owned()], Some(0.5)));
+    let lines = "config = [\"mysql=a.cnf\"]\nscale-memory = \"100%\"\nconfig-options = [\"mysql: a=b\"]";
+    let whole = read(lines).unwrap();
+    assert_eq!((whole.scale_memory, whole.config_options.len()), (Some(1.0), 1));
+    assert_eq!(read_study("again", &write_study(&whole)).unwrap(), whole);
+    let wrong = read("config-options = [\"a=b\"]").unwrap_err().to_string();
+    assert!(wrong.contains("write it as"), "{wrong}");
+}
+
 fn system() -> impl Strategy<Value = SystemRequest> {
     let spec =
         prop::sample::select(vec!["mysql@8.0", "mariadb@11.8/rocksdb+a=b", "mysql@dir:/x y"]);

@@ -142,7 +142,8 @@ pub(crate) fn detectable(judgement: &Judgement, systems: &[usize]) -> Option<(f6
 /// Differences that nobody asked for and that need no caution: releases of one maker, and settings that no option
 /// changes.
 fn notes(study: &JudgedStudy) -> Vec<String> {
-    let what = findings::unremovable(&study.record.audit);
+    let are_shipped = !super::conditions::defaults(study.record).is_empty();
+    let what = findings::unremovable(&study.record.audit, are_shipped);
     let unremovable = (!what.is_empty()).then(|| {
         format!("differences between the versions that no option can remove: {}", what.join(", "))
     });

@@ -198,14 +198,16 @@ pub(crate) fn suspicious(findings: &[AuditFinding]) -> Vec<String> {
 /// The most settings that a note names.
 const NAMES: usize = 4;
 
-/// The differences that nobody requested and no option removes. Builds are omitted: the report names them anyway.
-pub(crate) fn unremovable(findings: &[AuditFinding]) -> Vec<String> {
+/// The differences that nobody requested and no option removes; only plans if the defaults of versions are told
+/// elsewhere. Builds are omitted: the report names them anyway.
+pub(crate) fn unremovable(findings: &[AuditFinding], only_plans: bool) -> Vec<String> {
     let mut words = Vec::new();
     for TopicFindings { topic, findings, .. } in by_topic(findings, AuditClass::Expected) {
         let unasked: Vec<&MergedFinding> = findings.iter().filter(|it| !it.is_asked()).collect();
         match topic {
             Topic::Builds => {}
             Topic::Plans => words.extend(plans(unasked.iter().copied())),
+            _ if only_plans => {}
             _ => {
                 words.extend(unasked.iter().take(NAMES).map(|it| it.name()));
                 let rest = unasked.len().saturating_sub(NAMES);

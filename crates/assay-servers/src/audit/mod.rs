@@ -210,7 +210,9 @@ fn unavailable(rule: &Rule, systems: &[Audited], terms: &Terms) -> Option<Instea
 
 /// Why systems differ, if the terms set something else on each version, or leave the setting at its defaults.
 fn by_terms(rule: &Rule, systems: &[Audited], terms: &Terms) -> Option<String> {
-    let is_setting = !rule.name.contains('.');
+    // What is created on a server has the server's defaults.
+    let is_created = ["database.", "schema.", "table."].iter().any(|it| rule.name.starts_with(it));
+    let is_setting = !rule.name.contains('.') || terms.keeps_defaults && is_created;
     let one_version = !differ(systems.iter().map(|it| (it.spec.product, it.version())));
     if terms.is_equal || !is_setting || one_version || are_attached(systems) {
         return None;

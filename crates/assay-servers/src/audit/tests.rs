@@ -327,6 +327,30 @@ fn possible_passwords_are_hidden() {
     assert!(found.iter().flat_map(|it| &it.values).all(|it| it.as_deref() == Some("(not shown)")));
 }
 
+/// What is created on a server has the defaults of the server.
+#[test]
+fn on_shipped_terms_the_character_sets_of_versions_are_expected_to_differ() {
+    let of = |version, charset| {
+        facts(&[
+            ("version", version),
+            ("character_set_server", charset),
+            ("table.charset", charset),
+            ("data.rows", version),
+        ])
+    };
+    let (old, new) = (of("5.7.44", "latin1"), of("8.0.40", "utf8mb4"));
+    let spec = spec(Product::MySql, &[]);
+    let class = |terms: &str, setting: &str| {
+        let audited = [&old, &new].map(|facts| Audited { spec: &spec, facts });
+        let found = compare(&audited, Terms::named(terms).unwrap());
+        found.iter().find(|it| it.setting == setting).map(|it| it.class)
+    };
+    for setting in ["character_set_server", "table.charset"] {
+        assert_eq!(class("shipped", setting), Some(AuditClass::Expected), "{setting}");
+    }
+    assert_eq!(class("lean", "table.charset"), Some(SUSPICIOUS));
+}
+
 #[test]
 fn differences_that_the_terms_make_between_versions_are_expected() {
     let mysql = |version, buffering, sort| {

@@ -50,7 +50,10 @@ pub(crate) fn taken(
     untaken.extend(without_missing_libraries(&mut spec, of_file, prefix));
     let meant = refused.iter().filter_map(|it| Some((it.name.clone(), it.meant()?.to_owned())));
     let meant = meant.collect();
-    let rendered = render(&spec);
+    let mut rendered = render(&spec);
+    // What is told of the file need not be told of the terms.
+    let is_told = |setting: &str| untaken.iter().any(|it| variable(&it.name) == variable(setting));
+    rendered.left_out.retain(|it| !is_told(it.setting));
     let left_out = (!untaken.is_empty()).then_some(EventKind::ConfigLeftOut { options: untaken });
     Ok(Taken { spec, rendered, left_out, meant })
 }
