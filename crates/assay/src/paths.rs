@@ -337,7 +337,7 @@ pub(crate) fn text(from: impl Read, name: &str, hint: &'static str) -> Result<St
                 read.map_or_else(std::string::FromUtf8Error::into_bytes, String::into_bytes);
             let at = zero.map_or(valid, |zero| zero.min(valid));
             let line = 1 + bytes.iter().take(at).filter(|byte| **byte == b'\n').count();
-            let is_utf16 = zero.is_some() || UTF16_MARKS.iter().any(|it| bytes.starts_with(*it));
+            let is_utf16 = zero.is_some() || UTF16_MARKS.iter().any(|it| bytes.starts_with(it));
             let perhaps = if is_utf16 { ", but perhaps UTF-16" } else { "" };
             Err(Unreadable::NotText { name, perhaps, at: at + 1, line, hint }.into())
         }
