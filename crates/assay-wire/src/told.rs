@@ -62,7 +62,9 @@ impl Connection {
         let (channel, session) = self.parts();
         match session {
             crate::connection::Session::MySql(_) => Err(Error::Usage("only Postgres has COPY")),
-            crate::connection::Session::Postgres(session) => session.copy_in_parts(channel, sql, next),
+            crate::connection::Session::Postgres(session) => {
+                session.copy_in_parts(channel, sql, next)
+            }
         }
     }
 }

@@ -6,15 +6,18 @@ use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use assay_capture::{
-    Capture, FORMATS, Given, HEAD_BYTES, Options, Plan, Probe, ProbeError, Target, Written,
-    format_named, plan, probe, summary, workload,
+    Capture, Captured, FORMATS, Given, HEAD_BYTES, Options, Plan, Probe, ProbeError, Target,
+    Written, format_named, plan, probe, summary, workload,
 };
-use assay_model::{Dialect, printable_lines};
+use assay_model::{Dialect, StatementMode, printable_lines};
+use assay_plan::Request;
 use flate2::bufread::MultiGzDecoder;
+use sha2::{Digest as _, Sha256};
 
 use crate::advice::Advised;
-use crate::cli::{WorkloadCommand, WorkloadFrom};
+use crate::cli::{OfLogs, Upgrade, WorkloadCommand, WorkloadFrom};
 use crate::exit::Exit;
+use crate::progress::print;
 use crate::{paths, report, whole_file};
 
 /// Advice if a log is not there.
@@ -45,12 +48,25 @@ struct Log {
 }
 
 fn from(args: &WorkloadFrom) -> Result<Exit> {
+    let (captured, plan) = read(&args.logs, &args.of_logs)?;
+    let mut text = summary(&captured, &plan, report::width());
+    if let Some(file) = &args.output {
+        let written = workload(&captured, &plan, &target(file, args.of_logs.schema.as_deref())?);
+        write(file, &written)?;
+        text.push_str(&written_lines(file, &written, &plan, args));
+    }
+    report::write_stdout(&printable_lines(&text))?;
+    Ok(if plan.works.is_empty() { Exit::Incomplete } else { Exit::Done })
+}
+
+/// Reads logs, and chooses what becomes a test.
+fn read(logs: &[PathBuf], args: &OfLogs) -> Result<(Captured, Plan)> {
     if let Some(dump) = &args.schema {
         paths::check_file(dump, DUMPS)?;
     }
     let dialect = args.schema.as_deref().map(dialect_of_dump).transpose()?.flatten();
     let given = Given { log_line_prefix: args.log_line_prefix.clone(), dialect };
-    let logs = args.logs.iter().map(|path| log(path, args, &given));
+    let logs = logs.iter().map(|path| log(path, args, &given));
     let mut logs = logs.collect::<Result<Vec<Log>>>()?;
     // Rotated files may be named in any order. Those without times stay where they are, at the end.
     logs.sort_by_key(|it| it.probe.first_us.unwrap_or(i64::MAX));
@@ -71,14 +87,65 @@ fn from(args: &WorkloadFrom) -> Result<Exit> {
         let name = args.database.as_deref().unwrap_or_default();
         Advised::new(format!("no log has a database `{name}`"), those(&names))
     })?;
-    let mut text = summary(&captured, &plan, report::width());
-    if let Some(file) = &args.output {
-        let written = workload(&captured, &plan, &target(file, args.schema.as_deref())?);
-        write(file, &written)?;
-        text.push_str(&written_lines(file, &written, &plan, args));
+    Ok((captured, plan))
+}
+
+/// The request of `upgrade`, with a workload that is made of the logs. The same logs and options give the same files, so
+/// a study that was interrupted finds them again.
+pub(crate) fn upgrade(args: &Upgrade) -> Result<Request> {
+    let request = args.request();
+    if !request.workload.is_empty() {
+        return Ok(request);
     }
-    report::write_stdout(&printable_lines(&text))?;
-    Ok(if plan.works.is_empty() { Exit::Incomplete } else { Exit::Done })
+    let (captured, plan) = read(&args.queries, &args.of_logs)?;
+    if !args.measuring.quiet {
+        print(&printable_lines(summary(&captured, &plan, report::width()).trim_end()));
+    }
+    if plan.works.is_empty() {
+        anyhow::bail!(Advised::new(
+            "the logs have no statement that can be measured",
+            "`--writes` keeps statements that write; `assay workload from` shows what was left out",
+        ));
+    }
+    let Some(dump) = args.of_logs.schema.as_deref() else {
+        anyhow::bail!(Advised::new(
+            "the statements need tables",
+            "`--schema DUMP` names a dump of the schema and the data; or `assay workload from` writes a file in which \
+             you describe the tables, for `--workload`",
+        ));
+    };
+    let dump = fs_err::canonicalize(dump)?
+        .to_str()
+        .context("the path of the dump is not UTF-8")?
+        .to_owned();
+    let target = Target { stem: STEM.to_owned(), dump: Some(dump) };
+    let written = workload(&captured, &plan, &target);
+    let file =
+        paths::state_dir()?.join("upgrades").join(digest(&written)).join(format!("{STEM}.toml"));
+    private_folder(folder(&file))?;
+    write(&file, &written)?;
+    let file = file.to_str().context("the path of the workload is not UTF-8")?.to_owned();
+    // Statements are sent as clients sent them.
+    let statements = match request.statements {
+        StatementMode::Prepared if plan.prepared < 0.5 => StatementMode::Text,
+        given => given,
+    };
+    Ok(Request { workload: vec![file], statements, ..request })
+}
+
+/// The name of a workload that `upgrade` makes.
+const STEM: &str = "queries";
+
+/// A digest of all files of a workload.
+fn digest(written: &Written) -> String {
+    let mut hash = Sha256::new();
+    hash.update(&written.text);
+    for values in &written.values {
+        hash.update(&values.path);
+        hash.update(&values.text);
+    }
+    let digest = hex::encode(hash.finalize());
+    digest.chars().take(16).collect()
 }
 
 fn those(names: &[String]) -> String {
@@ -96,7 +163,7 @@ fn written_lines(file: &Path, written: &Written, plan: &Plan, args: &WorkloadFro
         text.push_str(&format!(", with values of your users in {}", folder.display()));
     }
     text.push('\n');
-    if args.schema.is_none() {
+    if args.of_logs.schema.is_none() {
         text.push_str("next       name a dump or describe the tables in the file\n");
     }
     let as_text = if plan.prepared < 0.5 { " --db-ps-mode disable" } else { "" };
@@ -112,13 +179,13 @@ fn written_lines(file: &Path, written: &Written, plan: &Plan, args: &WorkloadFro
 }
 
 /// A log and its format.
-fn log(path: &Path, args: &WorkloadFrom, given: &Given) -> Result<Log> {
+fn log(path: &Path, args: &OfLogs, given: &Given) -> Result<Log> {
     paths::check_file(path, LOGS)?;
     let mut head = Vec::new();
     let read =
         open(path).and_then(|source| Ok(source.take(HEAD_BYTES as u64).read_to_end(&mut head)?));
     read.with_context(|| format!("cannot read `{}`", path.display()))?;
-    let format = args.format.as_deref().and_then(format_named);
+    let format = args.log_format.as_deref().and_then(format_named);
     match probe(&head, format, given) {
         Ok(probe) => Ok(Log { path: path.to_owned(), head, probe }),
         Err(error) => Err(unknown(path, &error, given).into()),
@@ -136,7 +203,7 @@ fn unknown(path: &Path, error: &ProbeError, given: &Given) -> Advised {
         ProbeError::Unknown => {
             let formats: Vec<String> = FORMATS.iter().map(|it| format!("`{}`", it.name)).collect();
             let hint = format!(
-                "`--format` names it: {}; the plain log of Postgres may need `--log-line-prefix` as in `SHOW \
+                "`--log-format` names it: {}; the plain log of Postgres may need `--log-line-prefix` as in `SHOW \
                  log_line_prefix`",
                 formats.join(", ")
             );

@@ -8,7 +8,9 @@ use assay_model::{Conclusions, Experiment, Product, Study, StudyRecord, Verdict,
 use assay_plan::{NamedFile, Plan, Request};
 
 use crate::advice::Advised;
-use crate::cli::{Compare, Count, Gate, InsertBench, Measuring, Resume, RunFile, ShardNumber};
+use crate::cli::{
+    Compare, Count, Gate, InsertBench, Measuring, Resume, RunFile, ShardNumber, Upgrade,
+};
 use crate::errors::print_error;
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
@@ -17,12 +19,18 @@ use crate::study::{self, Changed, Stopped, Unfinished};
 use crate::systems::{Environment, machine_facts, on_disk};
 use crate::written::Written;
 use crate::{
-    bisect, config_file, feeds, paths, recorded, report, shards, stacks, study_id, workload,
+    bisect, captured, config_file, feeds, paths, recorded, report, shards, stacks, study_id,
+    workload,
 };
 
 /// `assay compare`, the main command.
 pub(crate) fn compare(args: &Compare, cache_dir: Option<&Path>) -> Result<Exit> {
     from_request(args.request(), &args.measuring, (None, None), cache_dir)
+}
+
+/// `assay upgrade`: the statements of logs.
+pub(crate) fn upgrade(args: &Upgrade, cache_dir: Option<&Path>) -> Result<Exit> {
+    from_request(captured::upgrade(args)?, &args.measuring, (None, None), cache_dir)
 }
 
 /// `assay count`: instructions in place of times.
@@ -178,9 +186,8 @@ fn from_request(
 
 /// The note for scripts whose tables nobody makes on the servers that assay starts.
 fn without_tables(plan: &Plan) -> Option<String> {
-    let is_bare = plan.study.user_data().is_some_and(|data| {
-        data.tables.is_empty() && data.dump.is_none()
-    });
+    let is_bare =
+        plan.study.user_data().is_some_and(|data| data.tables.is_empty() && data.dump.is_none());
     let is_started = plan.systems.iter().any(|system| system.url.is_none());
     (is_bare && is_started).then(|| {
         "no statement names a table of pgbench, so the servers start without tables; if the scripts need some, name a \

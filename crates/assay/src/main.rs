@@ -93,6 +93,7 @@ fn main() -> ExitCode {
     log_to_stderr();
     let result = match &cli.command {
         Command::Compare(args) => compare::compare(args, cli.cache_dir.as_deref()),
+        Command::Upgrade(args) => compare::upgrade(args, cli.cache_dir.as_deref()),
         Command::Gate(args) => compare::gate(args, cli.cache_dir.as_deref()),
         Command::Count(args) => compare::count(args, cli.cache_dir.as_deref()),
         Command::Bisect(args) => bisect::bisect(args, cli.cache_dir.as_deref()),

@@ -39,9 +39,11 @@ pub fn run_command(
     if threads < 2 || !first.engine.is_parallel(command)? {
         return first.carry_out(command);
     }
-    let part = |thread| move || {
-        let begun = Part::begin(script, command, place, (thread, threads));
-        begun.and_then(|part| part.carry_out(command))
+    let part = |thread| {
+        move || {
+            let begun = Part::begin(script, command, place, (thread, threads));
+            begun.and_then(|part| part.carry_out(command))
+        }
     };
     scope(|scope| {
         let others = (1..threads).map(|thread| {

@@ -101,6 +101,7 @@ fn blocks<'r>(report: &'r Report<'r>, wish: &Wish<'_>) -> Vec<Block<'r>> {
         blocks.extend(cards::causes(heading, largest, more));
         blocks.extend((!is_short).then(|| cards::undecided(report, wish)).into_iter().flatten());
     }
+    blocks.extend(outcomes(report, wish));
     blocks.extend(findings(report, wish, if is_short { FINDINGS_SHORT } else { usize::MAX }));
     blocks.push(Block::Images(wish.images.at(&Place::InsertBench)));
     blocks.extend(report.insert_bench.iter().flat_map(|it| tables::insert_bench(it, wish)));
@@ -180,6 +181,16 @@ fn responses(report: &Report, wish: &Wish<'_>, most: usize) -> Vec<Block<'static
     if wish.is_page() {
         let table = Block::Table(shown.table());
         return Block::place("responses", "", "Response times and errors", vec![table]);
+    }
+    vec![Block::Table(shown.titled(wish))]
+}
+
+/// What becomes of the statements of logs.
+fn outcomes(report: &Report, wish: &Wish<'_>) -> Vec<Block<'static>> {
+    let Some(shown) = &report.outcomes else { return Vec::new() };
+    if wish.is_page() {
+        let table = vec![Block::Table(shown.table())];
+        return Block::place("outcomes", "Statements", "What becomes of the statements", table);
     }
     vec![Block::Table(shown.titled(wish))]
 }

@@ -26,6 +26,7 @@ pub(crate) mod measured;
 pub(crate) mod metrics;
 mod noise;
 mod nothing;
+mod outcomes;
 pub(crate) mod plans;
 pub(crate) mod profile;
 pub(crate) mod published;
@@ -93,6 +94,8 @@ pub(crate) struct Report<'a> {
     pub(crate) sweep: Option<Sweep<'a>>,
     /// Response times and errors of published results.
     pub(crate) responses: Option<ShadedTable>,
+    /// What becomes of the statements of logs; `None` for other studies.
+    pub(crate) outcomes: Option<ShadedTable>,
     /// Answers that differ, and what was told of a dump.
     pub(crate) findings: Vec<ShadedTable>,
     /// The statements of a user's tests, a table for each test that has several.
@@ -146,6 +149,7 @@ impl<'a> Report<'a> {
             tpcc: tpcc::table(study),
             sweep: Sweep::new(study),
             responses: responses::table(study),
+            outcomes: outcomes::table(study),
             findings: answers::tables(study),
             statements: statements::tables(study),
             counts: Counts::new(study),

@@ -8,7 +8,18 @@ use clap::Command;
 pub(super) const GROUPS: [(&str, &[&str]); 5] = [
     (
         "Measure",
-        &["compare", "gate", "count", "bisect", "watch", "run", "resume", "insert-bench", "doctor"],
+        &[
+            "compare",
+            "upgrade",
+            "gate",
+            "count",
+            "bisect",
+            "watch",
+            "run",
+            "resume",
+            "insert-bench",
+            "doctor",
+        ],
     ),
     ("Many machines", &["submit", "status", "collect"]),
     ("Read", &["report", "studies", "trend", "serve", "claims", "tests", "workload"]),
@@ -66,6 +77,16 @@ The file has options as a study file does, and what is watched:
   range = \"mariadb@11.4.5..11.8\"            # or a repository, with commits = \"REL_17_0..origin/master\"
 
 Exit codes: 0 done, 3 something could not be measured or searched, 4 interrupted; run it again.";
+
+/// What an upgrade does, in short.
+pub(super) const UPGRADE: &str = "\
+The statements of the log, with values of the log, run on copies of the dump's data in each version,
+with the settings that it ships with or those of `--config`. Before time is measured, the answers
+of all versions are compared.
+
+  assay upgrade mysql@8.0 mysql@8.4 --queries slow.log --schema dump.sql.gz --config my.cnf
+
+SYSTEM is PRODUCT@VERSION; `assay upgrade --help` has more forms and options.";
 
 /// The exit codes of a gate.
 pub(super) const GATE_EXITS: &str = "\

@@ -19,6 +19,7 @@ mod studies;
 mod sysbench;
 mod tools;
 mod trend;
+mod upgrade;
 mod watch;
 mod workload;
 
@@ -55,8 +56,9 @@ pub(crate) use tools::{
     ServerStop, Tests,
 };
 pub(crate) use trend::Trend;
+pub(crate) use upgrade::Upgrade;
 pub(crate) use watch::Watch;
-pub(crate) use workload::{WorkloadCommand, WorkloadFrom};
+pub(crate) use workload::{OfLogs, WorkloadCommand, WorkloadFrom};
 
 use crate::candidates;
 
@@ -84,6 +86,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Get, start and load systems, measure them in turn, and say which is slower
     Compare(Compare),
+    /// Say what an upgrade does to your own queries: what answers otherwise, fails, or becomes slower
+    Upgrade(Upgrade),
     /// Compare for CI: the exit code says whether a system is slower than a limit
     Gate(Gate),
     /// Count the instructions that operations take, by function; the machine may be busy

@@ -23,6 +23,18 @@ pub(crate) struct WorkloadFrom {
     #[arg(required = true, value_name = "LOG")]
     pub(crate) logs: Vec<PathBuf>,
 
+    #[command(flatten)]
+    pub(crate) of_logs: OfLogs,
+
+    /// The workload file; values are written into a folder beside it. Without it, assay prints the summary alone
+    #[arg(long, short, value_name = "FILE", help_heading = OUTPUT)]
+    pub(crate) output: Option<PathBuf>,
+}
+
+/// How logs are read, and what of them becomes a workload.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Logs")]
+pub(crate) struct OfLogs {
     /// Dump of the schema and the data, which the workload file then names: of `mysqldump`, `mariadb-dump` or `pg_dump`
     #[arg(long, value_name = "DUMP")]
     pub(crate) schema: Option<PathBuf>,
@@ -41,15 +53,11 @@ pub(crate) struct WorkloadFrom {
 
     /// Format of all logs [default: each by its content]
     #[arg(long, value_name = "FORMAT", value_parser = formats())]
-    pub(crate) format: Option<String>,
+    pub(crate) log_format: Option<String>,
 
     /// `log_line_prefix` of the Postgres server [default: the one of the usual prefixes that fits]
     #[arg(long, value_name = "PREFIX", allow_hyphen_values = true)]
     pub(crate) log_line_prefix: Option<String>,
-
-    /// The workload file; values are written into a folder beside it. Without it, assay prints the summary alone
-    #[arg(long, short, value_name = "FILE", help_heading = OUTPUT)]
-    pub(crate) output: Option<PathBuf>,
 }
 
 fn formats() -> PossibleValuesParser {
