@@ -175,6 +175,7 @@ fn a_file_of_statements_may_change_its_delimiter() {
     assert_eq!(tests(&found), one("select-t-by-b", 4, 0));
     assert_eq!((skipped(&found, Skip::Definition), skipped(&found, Skip::Session)), (1, 1));
     assert_eq!(planned(&found).dialect, Dialect::MySql);
+    assert_eq!(planned(&found).database.as_deref(), Some("shop"));
     let found = captured("SELECT a::text FROM t WHERE b = 1;\n");
     assert_eq!(planned(&found).dialect, Dialect::Postgres);
 }

@@ -91,6 +91,11 @@ impl Normalizer {
         self.rows
     }
 
+    /// The number of values of the longest list.
+    pub(crate) fn longest_list(&self) -> usize {
+        self.params.iter().map(|(place, _)| place.len()).max().unwrap_or_default()
+    }
+
     /// The parameters in order, those of all rows.
     pub(crate) fn params(&self) -> impl Iterator<Item = Param<'_>> {
         self.params.iter().map(|(place, is_list)| Param {
