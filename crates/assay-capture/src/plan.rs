@@ -153,7 +153,7 @@ pub fn plan(captured: &Captured, options: &Options) -> Result<Plan, Vec<String>>
             left_out.unknown_calls += calls;
             unknown.push(number);
         } else {
-            let time_us = it.total.time_us * calls as f64 / it.total.calls.max(1) as f64;
+            let time_us = it.total.mean_us().unwrap_or(0.0) * calls as f64;
             let name = name::of_statement(&it.text, dialect);
             let (writes, what) = (it.writes, What::Statement(number));
             works.push(Work { name, calls, time_us, writes, what });
@@ -186,7 +186,7 @@ pub fn plan(captured: &Captured, options: &Options) -> Result<Plan, Vec<String>>
         left_out,
         prepared: prepared as f64 / calls.max(1) as f64,
         calls,
-        time_us: has_times.then(|| here.iter().map(|it| it.total.time_us).sum()),
+        time_us: has_times.then(|| here.iter().map(|it| it.total.all_us()).sum()),
         unknown,
     })
 }

@@ -194,7 +194,8 @@ fn transactions_keep_their_statements_and_what_is_equal_in_them() {
     ));
     let written = written(&found);
     let expected = "[test.transaction-t]\ndoes = \"30 calls, 49% of all in the log\"\nwrites = true\n\
-        values = { file = \"app.values/transaction-t.jsonl\", names = [\"p1\", \"p2\"], draw = \"random\" }\nsteps = [\n  \
+        values = { file = \"app.values/transaction-t.jsonl\", names = [\"p1\", \"p2\"], draw = \"random\" }\n\
+        steps = [\n  \
         { mysql = \"BEGIN\" },\n  { mysql = \"SELECT a FROM t WHERE id = :p1\" },\n  \
         { mysql = \"UPDATE t SET a = :p2 WHERE id = :p1\" },\n  { mysql = \"COMMIT\" },\n]\n";
     assert!(written.text.contains(expected), "{}", written.text);
