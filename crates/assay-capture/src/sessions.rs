@@ -183,8 +183,8 @@ impl Sessions {
         let Some(shape) = self.shapes.get_mut(number) else { return };
         shape.count += 1;
         shape.equal = refined(&shape.equal, &digests);
-        let times = sent.iter().map(|it| it.time_us);
-        let time_us = times.fold(Some(0.0), |all, it| Some(all? + it?));
+        let mut times = sent.iter().map(|it| it.time_us);
+        let time_us = times.try_fold(0.0, |all, it| Some(all + it?));
         if let Some(place) = shape.sample.place(time_us, ROWS_MAX) {
             let values: Vec<&str> =
                 sent.iter().map(|it| it.values.as_str()).filter(|it| !it.is_empty()).collect();

@@ -199,11 +199,11 @@ fn same(it: &Fingerprint, number: usize, rows: usize, before: &str) -> Option<St
 
 /// Whether a literal that never changes is usual here.
 fn is_usual_after(before: &str) -> bool {
-    let ends = |word: &&str| {
+    let ends = |word: &str| {
         let tail = before.len().checked_sub(word.len()).and_then(|at| before.get(at..));
         tail.is_some_and(|tail| tail.eq_ignore_ascii_case(word))
     };
-    SAME_AFTER.iter().any(|word| ends(&word))
+    SAME_AFTER.iter().any(|word| ends(word))
 }
 
 /// A letter such that no text in the statements looks like a variable.
