@@ -1,4 +1,5 @@
 //! Logs in the variants that servers and settings make, in few lines.
+#![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
 
 use assay_capture::{
     Capture, Captured, Given, Options, Plan, ProbeError, Skip, Target, Written, plan, probe,
