@@ -122,7 +122,8 @@ fn log() -> Vec<u8> {
             }
             2 | 3 => send(
                 &format!(
-                    "SELECT p.id, p.name FROM post_{kind} p WHERE p.title LIKE 'word{other}%' ORDER BY p.made DESC LIMIT 20"
+                    "SELECT p.id, p.name FROM post_{kind} p WHERE p.title LIKE 'word{other}%' \
+                     ORDER BY p.made DESC LIMIT 20"
                 ),
                 2000 + other,
             ),

@@ -13,7 +13,7 @@ use crate::lines;
 use crate::probe::Probe;
 use crate::reader::Given;
 use crate::sample::{BETWEEN, ROW_BYTES, Row};
-use crate::sessions::{Sent, Sessions, Shape, Transactions};
+use crate::sessions::{Sent, Sessions, Shape, Transactions, VALUES_MAX};
 use crate::sql::kind::{Does, does};
 use crate::sql::normal::Normalizer;
 use crate::sql::token::{Kind, Token, tokenize};
@@ -25,8 +25,8 @@ const TEXT_MAX: usize = 4 << 20;
 /// Most tokens of a statement.
 const TOKENS_MAX: usize = 1 << 20;
 
-/// Most values of a statement: servers take no more.
-const VALUES_MAX: usize = 65_535;
+/// Most values of a list of a statement.
+const LIST_MAX: usize = 10_000;
 
 /// Most sessions that are told apart when they are counted.
 const SESSIONS: usize = 1_000_000;
@@ -217,7 +217,8 @@ impl Intake {
         if std::str::from_utf8(self.normalizer.text()).is_err() {
             return self.skip_entry(Skip::NotText, entry);
         }
-        if self.normalizer.params().count() > VALUES_MAX {
+        let is_wide = self.normalizer.params().count() > VALUES_MAX;
+        if is_wide || self.normalizer.longest_list() > LIST_MAX {
             return self.skip_entry(Skip::TooLong, entry);
         }
         let database = entry.database.and_then(|name| self.databases.number(name));

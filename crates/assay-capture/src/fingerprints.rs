@@ -42,6 +42,11 @@ impl Total {
         }
     }
 
+    /// The time of all calls, if those without a time took as long as the others, microseconds.
+    pub(crate) fn all_us(&self) -> f64 {
+        self.mean_us().unwrap_or(0.0) * self.calls as f64
+    }
+
     /// The mean time of a call, microseconds.
     pub(crate) fn mean_us(&self) -> Option<f64> {
         (self.timed > 0).then(|| self.time_us / self.timed as f64)

@@ -103,68 +103,16 @@ pub struct Plan {
 /// Chooses the tests. A database that no log has is an error: the names of those that there are.
 pub fn plan(captured: &Captured, options: &Options) -> Result<Plan, Vec<String>> {
     let all = &captured.fingerprints;
-    let has_times = all.iter().any(|it| it.total.timed > 0);
-    let weight = |total: &Total| if has_times { total.time_us } else { total.calls as f64 };
-    let dialect =
-        heaviest(all.iter().map(|it| (it.dialect, weight(&it.total)))).unwrap_or(Dialect::MySql);
-    let of_dialect = || all.iter().filter(|it| it.dialect == dialect);
-    let database = match &options.database {
-        Some(name) => match captured.databases.iter().position(|it| it == name) {
-            Some(number) => u32::try_from(number).ok(),
-            None => return Err(captured.databases.clone()),
-        },
-        None => heaviest(of_dialect().filter_map(|it| Some((it.database?, weight(&it.total))))),
-    };
-    let is_here = |it: &Fingerprint| {
-        it.dialect == dialect && (it.database.is_none() || it.database == database)
-    };
+    let scope = Scope::of(captured, options)?;
     let mut left_out = LeftOut::default();
-    for it in all.iter().filter(|it| !is_here(it)) {
-        if it.dialect != dialect {
-            left_out.dialect += it.total.calls;
-        } else if let Some(name) = it.database.and_then(|at| captured.databases.get(at as usize)) {
-            *left_out.databases.entry(name.clone()).or_default() += it.total.calls;
-        }
-    }
-    let chosen = transactions(captured, options, &is_here, &mut left_out);
-    let mut in_transactions = vec![0_u64; all.len()];
-    for (number, _) in captured.shapes.iter().enumerate().filter(|(at, _)| chosen.contains(at)) {
-        let Some(shape) = captured.shapes.get(number) else { continue };
-        for (statement, _) in &shape.statements {
-            if let Some(calls) = in_transactions.get_mut(*statement) {
-                *calls += shape.count;
-            }
-        }
-    }
+    elsewhere(captured, &scope, &mut left_out);
+    let chosen = transactions(captured, options, &scope, &mut left_out);
     let mut works: Vec<Work> = chosen
         .iter()
         .filter_map(|number| Some(of_shape(*number, captured.shapes.get(*number)?, all)))
         .collect();
-    let mut unknown = Vec::new();
-    for (number, it) in all.iter().enumerate().filter(|(_, it)| is_here(it)) {
-        let taken = in_transactions.get(number).copied().unwrap_or_default();
-        let calls = it.total.calls.saturating_sub(taken);
-        if calls == 0 {
-            continue;
-        }
-        if it.writes && !options.writes {
-            left_out.writes += calls;
-        } else if it.sample.rows().is_empty() {
-            left_out.unknown_calls += calls;
-            unknown.push(number);
-        } else {
-            let time_us = it.total.time_us * calls as f64 / it.total.calls.max(1) as f64;
-            let name = name::of_statement(&it.text, dialect);
-            let (writes, what) = (it.writes, What::Statement(number));
-            works.push(Work { name, calls, time_us, writes, what });
-        }
-    }
-    left_out.unknown = unknown.len();
-    unknown.sort_by(|a, b| {
-        let rank = |at: &usize| all.get(*at).map_or(0.0, |it| weight(&it.total));
-        rank(b).total_cmp(&rank(a))
-    });
-    let rank = |it: &Work| if has_times { it.time_us } else { it.calls as f64 };
+    let unknown = statements(captured, options, &scope, &chosen, &mut works, &mut left_out);
+    let rank = |it: &Work| if scope.has_times { it.time_us } else { it.calls as f64 };
     works.sort_by(|a, b| rank(b).total_cmp(&rank(a)).then(b.calls.cmp(&a.calls)));
     let limit = options.limit.unwrap_or(LIMIT).min(LIMIT_MAX);
     for it in works.drain(works.len().min(limit)..) {
@@ -176,19 +124,113 @@ pub fn plan(captured: &Captured, options: &Options) -> Result<Plan, Vec<String>>
     for work in &mut works {
         work.name = name::unique(std::mem::take(&mut work.name), &mut names);
     }
-    let here: Vec<&Fingerprint> = all.iter().filter(|it| is_here(it)).collect();
+    let here: Vec<&Fingerprint> = all.iter().filter(|it| scope.has(it)).collect();
     let calls: u64 = here.iter().map(|it| it.total.calls).sum();
     let prepared: u64 = here.iter().map(|it| it.prepared).sum();
     Ok(Plan {
-        database: database.and_then(|at| captured.databases.get(at as usize).cloned()),
-        dialect,
+        database: scope.database.and_then(|at| captured.databases.get(at as usize).cloned()),
+        dialect: scope.dialect,
         works,
         left_out,
         prepared: prepared as f64 / calls.max(1) as f64,
         calls,
-        time_us: has_times.then(|| here.iter().map(|it| it.total.time_us).sum()),
+        time_us: scope.has_times.then(|| here.iter().map(|it| it.total.all_us()).sum()),
         unknown,
     })
+}
+
+/// Which statements are considered at all.
+struct Scope {
+    dialect: Dialect,
+    database: Option<u32>,
+    has_times: bool,
+}
+
+impl Scope {
+    fn of(captured: &Captured, options: &Options) -> Result<Self, Vec<String>> {
+        let all = &captured.fingerprints;
+        let has_times = all.iter().any(|it| it.total.timed > 0);
+        let mut scope = Self { dialect: Dialect::MySql, database: None, has_times };
+        let dialects = all.iter().map(|it| (it.dialect, scope.weight(&it.total)));
+        scope.dialect = heaviest(dialects).unwrap_or(Dialect::MySql);
+        scope.database = match &options.database {
+            Some(name) => match captured.databases.iter().position(|it| it == name) {
+                Some(number) => u32::try_from(number).ok(),
+                None => return Err(captured.databases.clone()),
+            },
+            None => {
+                let of_dialect = all.iter().filter(|it| it.dialect == scope.dialect);
+                heaviest(of_dialect.filter_map(|it| Some((it.database?, scope.weight(&it.total)))))
+            }
+        };
+        Ok(scope)
+    }
+
+    /// Whether a statement is considered. One whose database nobody knows is.
+    fn has(&self, it: &Fingerprint) -> bool {
+        let is_here = it.database.is_none() || it.database == self.database;
+        it.dialect == self.dialect && is_here
+    }
+
+    fn weight(&self, total: &Total) -> f64 {
+        if self.has_times { total.time_us } else { total.calls as f64 }
+    }
+}
+
+/// Counts the calls that are not considered.
+fn elsewhere(captured: &Captured, scope: &Scope, left_out: &mut LeftOut) {
+    for it in captured.fingerprints.iter().filter(|it| !scope.has(it)) {
+        if it.dialect != scope.dialect {
+            left_out.dialect += it.total.calls;
+        } else if let Some(name) = it.database.and_then(|at| captured.databases.get(at as usize)) {
+            *left_out.databases.entry(name.clone()).or_default() += it.total.calls;
+        }
+    }
+}
+
+/// Adds the statements that are tests of their own. Returns those without values.
+fn statements(
+    captured: &Captured,
+    options: &Options,
+    scope: &Scope,
+    chosen: &[usize],
+    works: &mut Vec<Work>,
+    left_out: &mut LeftOut,
+) -> Vec<usize> {
+    let all = &captured.fingerprints;
+    let mut taken = vec![0_u64; all.len()];
+    for shape in chosen.iter().filter_map(|number| captured.shapes.get(*number)) {
+        for (statement, _) in &shape.statements {
+            if let Some(calls) = taken.get_mut(*statement) {
+                *calls += shape.count;
+            }
+        }
+    }
+    let mut unknown = Vec::new();
+    for (number, it) in all.iter().enumerate().filter(|(_, it)| scope.has(it)) {
+        let in_transactions = taken.get(number).copied().unwrap_or_default();
+        let calls = it.total.calls.saturating_sub(in_transactions);
+        if calls == 0 {
+            continue;
+        }
+        if it.writes && !options.writes {
+            left_out.writes += calls;
+        } else if it.sample.rows().is_empty() {
+            left_out.unknown_calls += calls;
+            unknown.push(number);
+        } else {
+            let time_us = it.total.mean_us().unwrap_or(0.0) * calls as f64;
+            let name = name::of_statement(&it.text, scope.dialect);
+            let (writes, what) = (it.writes, What::Statement(number));
+            works.push(Work { name, calls, time_us, writes, what });
+        }
+    }
+    left_out.unknown = unknown.len();
+    unknown.sort_by(|a, b| {
+        let rank = |at: &usize| all.get(*at).map_or(0.0, |it| scope.weight(&it.total));
+        rank(b).total_cmp(&rank(a))
+    });
+    unknown
 }
 
 /// The test that mixes all others.
@@ -212,7 +254,7 @@ fn heaviest<K: PartialEq + Copy>(weights: impl Iterator<Item = (K, f64)>) -> Opt
 fn transactions(
     captured: &Captured,
     options: &Options,
-    is_here: &impl Fn(&Fingerprint) -> bool,
+    scope: &Scope,
     left_out: &mut LeftOut,
 ) -> Vec<usize> {
     let least = (captured.transactions.ended as f64 * SHARE_MIN).max(2.0);
@@ -220,7 +262,7 @@ fn transactions(
     for (number, shape) in captured.shapes.iter().enumerate() {
         let statements: Vec<&Fingerprint> =
             shape.statements.iter().filter_map(|(at, _)| captured.fingerprints.get(*at)).collect();
-        if !statements.iter().all(|it| is_here(it)) {
+        if !statements.iter().all(|it| scope.has(it)) {
             continue;
         }
         if statements.iter().any(|it| it.writes) && !options.writes {

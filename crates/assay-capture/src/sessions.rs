@@ -8,6 +8,9 @@ use crate::sql::kind::Does;
 /// Most statements of a transaction that is kept as one.
 const STATEMENTS: usize = 50;
 
+/// Most values of a test: a line of a file of values takes no more.
+pub(crate) const VALUES_MAX: usize = 1000;
+
 /// Most sessions with an open transaction.
 const SESSIONS: usize = 50_000;
 
@@ -60,7 +63,7 @@ pub(crate) struct Transactions {
     pub(crate) ended: u64,
     /// Those whose end the log does not have, or in which a statement failed.
     pub(crate) unfinished: u64,
-    /// Those with too many statements.
+    /// Those with too many statements or values.
     pub(crate) long: u64,
 }
 
@@ -102,7 +105,8 @@ impl Sessions {
     pub(crate) fn send(&mut self, id: u64, sent: Sent) {
         let session = self.session(id);
         session.sent.push(sent);
-        if session.sent.len() > STATEMENTS {
+        let values: usize = session.sent.iter().map(|it| it.digests.len()).sum();
+        if session.sent.len() > STATEMENTS || values > VALUES_MAX {
             session.is_broken = true;
             session.sent.clear();
             self.transactions.long += 1;
@@ -179,8 +183,8 @@ impl Sessions {
         let Some(shape) = self.shapes.get_mut(number) else { return };
         shape.count += 1;
         shape.equal = refined(&shape.equal, &digests);
-        let times = sent.iter().map(|it| it.time_us);
-        let time_us = times.fold(Some(0.0), |all, it| Some(all? + it?));
+        let mut times = sent.iter().map(|it| it.time_us);
+        let time_us = times.try_fold(0.0, |all, it| Some(all + it?));
         if let Some(place) = shape.sample.place(time_us, ROWS_MAX) {
             let values: Vec<&str> =
                 sent.iter().map(|it| it.values.as_str()).filter(|it| !it.is_empty()).collect();

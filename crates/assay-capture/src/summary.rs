@@ -104,7 +104,8 @@ fn left_out(captured: &Captured, plan: &Plan, text: &mut String) {
     }
     let transactions = captured.transactions;
     if transactions.long > 0 {
-        line(format!("{} with more than 50 statements", counted(transactions.long, "transaction")));
+        let what = counted(transactions.long, "transaction");
+        line(format!("{what} with more than 50 statements or 1,000 values"));
     }
     if transactions.unfinished > 0 {
         let what = counted(transactions.unfinished, "transaction");

@@ -104,8 +104,8 @@ fn heading(captured: &Captured, plan: &Plan) -> String {
     );
     if plan.prepared < 0.5 {
         text.push_str(
-            "# Most of them were sent as text, with their values in it. Measure with `--db-ps-mode disable`, which does the \
-             same.\n",
+            "# Most of them were sent as text, with their values in it. Measure with `--db-ps-mode disable`, which \
+             does the same.\n",
         );
     }
     text.push('\n');
@@ -199,11 +199,11 @@ fn same(it: &Fingerprint, number: usize, rows: usize, before: &str) -> Option<St
 
 /// Whether a literal that never changes is usual here.
 fn is_usual_after(before: &str) -> bool {
-    let ends = |word: &&str| {
+    let ends = |word: &str| {
         let tail = before.len().checked_sub(word.len()).and_then(|at| before.get(at..));
         tail.is_some_and(|tail| tail.eq_ignore_ascii_case(word))
     };
-    SAME_AFTER.iter().any(|word| ends(&word))
+    SAME_AFTER.iter().any(|word| ends(word))
 }
 
 /// A letter such that no text in the statements looks like a variable.
@@ -290,7 +290,8 @@ fn unknown(captured: &Captured, plan: &Plan, text: &mut String) {
         return;
     }
     text.push_str(
-        "\n# The log has no values of these statements. Say how variables are drawn with `let`, and take the marks away.\n",
+        "\n# The log has no values of these statements. Say how variables are drawn with `let`, and take the marks \
+         away.\n",
     );
     let mut names: std::collections::HashSet<String> =
         plan.works.iter().map(|it| it.name.clone()).collect();

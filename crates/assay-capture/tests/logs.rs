@@ -1,6 +1,7 @@
 //! Logs that real servers wrote: what is read of them, and the workloads that follow.
 //!
 //! Three clients of a shop, sysbench and a dump were sent to MariaDB 10.11, MySQL 8.0 and Postgres 15 with all logs on.
+#![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! The table `events_statements_summary_by_digest` of the performance schema, as CSV or as the client `mysql` prints it.
+//! The table `events_statements_summary_by_digest` of the performance schema, as CSV or as `mysql --batch` prints it.
 
 use assay_model::Dialect;
 

@@ -3,7 +3,7 @@
 use assay_model::Dialect;
 
 use crate::entry::{Entry, Sink};
-use crate::reader::{Format, Given, Reader, shown};
+use crate::reader::{Format, Given, Reader, lines, shown};
 use crate::sql::token::{Kind, find, tokenize};
 
 pub(super) const FORMAT: Format = Format {
@@ -55,9 +55,10 @@ fn looks(head: &[u8], _: &Given) -> bool {
 /// The dialect of a file, by what only one of them has.
 fn guessed(head: &[u8]) -> Dialect {
     let has = |part: &[u8]| find(head, part).is_some();
-    let is_postgres = !has(b"`")
-        && (has(b"::") || has(b"$1") || has(b"$$") || has(b" ILIKE ") || has(b" ilike "));
-    if is_postgres { Dialect::Postgres } else { Dialect::MySql }
+    let is_mysql = has(b"`") || lines(head).any(|line| delimiter(line).is_some());
+    let is_postgres =
+        [b"::".as_slice(), b"$1", b"$$", b" ILIKE ", b" ilike "].iter().any(|it| has(it));
+    if is_postgres && !is_mysql { Dialect::Postgres } else { Dialect::MySql }
 }
 
 #[derive(Debug)]
@@ -134,9 +135,8 @@ impl Script {
 
     fn emit(&mut self, statement: &[u8], out: &mut dyn Sink) {
         let text = statement.trim_ascii();
-        if text.get(..4).is_some_and(|it| it.eq_ignore_ascii_case(b"use ")) {
-            self.database =
-                Some(shown(text.get(4..).unwrap_or_default()).trim().trim_matches('`').to_owned());
+        if let Some(name) = used(text, self.dialect) {
+            self.database = Some(name);
         }
         if !text.is_empty() {
             out.entry(&Entry {
@@ -153,6 +153,19 @@ impl Script {
             });
         }
     }
+}
+
+/// The database of `USE name`, which may follow comments.
+fn used(text: &[u8], dialect: Dialect) -> Option<String> {
+    let first = text.first()?;
+    if !matches!(first, b'u' | b'U' | b'-' | b'#' | b'/') {
+        return None;
+    }
+    let mut tokens = Vec::new();
+    tokenize(text, dialect, &mut tokens);
+    let [word, name] = tokens.as_slice() else { return None };
+    let is_use = word.of(text).eq_ignore_ascii_case(b"USE");
+    is_use.then(|| shown(name.of(text)).trim_matches('`').to_owned())
 }
 
 /// The mark of a line `DELIMITER //`.

@@ -70,7 +70,9 @@ pub(crate) fn does(text: &[u8], tokens: &[Token]) -> Does {
 fn query(text: &[u8], tokens: &[Token]) -> Does {
     const CHANGING: [&str; 3] = ["NEXTVAL", "SETVAL", "LASTVAL"];
     let word = |at: usize| tokens.get(at).map_or(b"".as_slice(), |it| it.of(text));
-    let is_dump = word(1).starts_with(b"/*!40001 SQL_NO_CACHE") && word(2) == b"*";
+    // Programs that dump name all columns, or none.
+    let is_all = word(2) == b"*" || word(2).starts_with(b"`");
+    let is_dump = word(1).starts_with(b"/*!40001 SQL_NO_CACHE") && is_all;
     if is_dump {
         return Does::Dump;
     }
@@ -154,6 +156,7 @@ mod tests {
             ("SELECT a FROM t JOIN `mysql`.user u", Does::System),
             ("SELECT mysql.a FROM t mysql", Does::Read),
             ("SELECT /*!40001 SQL_NO_CACHE */ * FROM `t`", Does::Dump),
+            ("SELECT /*!40001 SQL_NO_CACHE */ `a`, `b` FROM `t`", Does::Dump),
             ("SELECT /*!40001 SQL_NO_CACHE */ a FROM `t`", Does::Read),
             ("insert into t values (1)", Does::Write),
             ("START TRANSACTION READ ONLY", Does::Begin),

@@ -91,6 +91,11 @@ impl Normalizer {
         self.rows
     }
 
+    /// The number of values of the longest list.
+    pub(crate) fn longest_list(&self) -> usize {
+        self.params.iter().map(|(place, _)| place.len()).max().unwrap_or_default()
+    }
+
     /// The parameters in order, those of all rows.
     pub(crate) fn params(&self) -> impl Iterator<Item = Param<'_>> {
         self.params.iter().map(|(place, is_list)| Param {
@@ -367,8 +372,7 @@ impl Pass<'_> {
         self.out.text.push(ROWS);
         let start = self.out.text.len();
         let (mut at, mut count, mut first_end) = (from, 0, start);
-        loop {
-            let Some(end) = self.closing(at) else { break };
+        while let Some(end) = self.closing(at) {
             let begin = self.out.text.len();
             self.previous = None;
             self.stack.push(Context { clause: Clause::Store, ..Context::default() });
@@ -427,7 +431,8 @@ impl Pass<'_> {
         if self.stays(at, sign.unwrap_or(at)) {
             if let Some(sign) = sign {
                 self.write(sign, None);
-                self.out.text.extend_from_slice(&self.bytes(at).to_vec());
+                let digits = self.tokens.get(at).map_or(b"".as_slice(), |it| it.of(self.text));
+                self.out.text.extend_from_slice(digits);
                 self.previous = Some((at, None));
             } else {
                 self.write(at, None);

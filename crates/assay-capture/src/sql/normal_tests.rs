@@ -82,6 +82,10 @@ fn literals_become_parameters() {
             ("SELECT @a := 5, @@version", "SELECT @a := ?, @@version"),
         ],
     );
+}
+
+#[test]
+fn literals_of_postgres_become_parameters() {
     check(
         Dialect::Postgres,
         &[

@@ -106,7 +106,8 @@ pub(crate) fn combined(digests: impl IntoIterator<Item = u64>) -> u64 {
     digests.into_iter().fold(7, |all, it| hashed(all, &it.to_le_bytes()))
 }
 
-/// A number that JSON permits: without leading zeros, with digits on both sides of the point.
+/// A number that JSON permits: without leading zeros, with digits on both sides of the point. One that no reader of
+/// JSON takes, because it is too large, is a text.
 fn push_number(source: &[u8], is_negative: bool, out: &mut String) {
     let text: String =
         source.iter().filter(|byte| **byte != b'_').map(|byte| char::from(*byte)).collect();
@@ -115,19 +116,18 @@ fn push_number(source: &[u8], is_negative: bool, out: &mut String) {
         None => (text.as_str(), ""),
     };
     let (whole, fraction) = match mantissa.split_once('.') {
-        Some((whole, "")) => (whole, Some("0")),
-        Some((whole, fraction)) => (whole, Some(fraction)),
-        None => (mantissa, None),
+        Some((whole, "")) => (whole, ".0".to_owned()),
+        Some((whole, fraction)) => (whole, format!(".{fraction}")),
+        None => (mantissa, String::new()),
     };
     let whole = whole.trim_start_matches('0');
-    if is_negative {
-        out.push('-');
+    let whole = if whole.is_empty() { "0" } else { whole };
+    let sign = if is_negative { "-" } else { "" };
+    let number = format!("{sign}{whole}{fraction}{exponent}");
+    match serde_json::from_str::<serde_json::Number>(&number) {
+        Ok(_) => out.push_str(&number),
+        Err(_) => push_text(number.as_bytes(), out),
     }
-    out.push_str(if whole.is_empty() { "0" } else { whole });
-    if let Some(fraction) = fraction {
-        let _ = write!(out, ".{fraction}");
-    }
-    out.push_str(exponent);
 }
 
 /// The digits of `0xff` or `x'ff'`, an even number of them.
@@ -246,6 +246,7 @@ mod tests {
             (Kind::Number, ".5", MySql, "0.5"),
             (Kind::Number, "007", MySql, "7"),
             (Kind::Number, "5.e3", MySql, "5.0e3"),
+            (Kind::Number, "1e999", MySql, "\"1e999\""),
             (Kind::Number, "12345678901234567890", MySql, "12345678901234567890"),
             (Kind::Text, r#"'O\'Brien \\ \"x\" 50\%'"#, MySql, r#""O'Brien \\ \"x\" 50\\%""#),
             (Kind::Text, "'it''s'", Postgres, "\"it's\""),

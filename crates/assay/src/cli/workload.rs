@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
+use assay_options::whole;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 
 use super::OUTPUT;
-use super::number::parse_one_count;
 
 /// `assay workload`.
 #[derive(Debug, Subcommand)]
@@ -44,7 +44,7 @@ pub(crate) struct OfLogs {
     pub(crate) writes: bool,
 
     /// Number of tests that are kept, by their time [default: 200]
-    #[arg(long, value_name = "N", value_parser = parse_one_count, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = whole(1..=1000_u32), allow_negative_numbers = true)]
     pub(crate) limit: Option<u32>,
 
     /// Keep the statements of this database [default: the one with the largest time]
