@@ -72,10 +72,16 @@ fn findings_are_values_for_programs() {
     let result: Value = serde_json::from_str(&shown(&found(), Format::JSON)).unwrap();
     let rows = &result["answers"][0];
     assert_eq!((&rows["test"], &rows["what"]), (&"top".into(), &"rows".into()));
-    assert_eq!((&rows["base"], &rows["here"], &rows["events"]), (&"1 row".into(), &"0 rows".into(), &3.into()));
+    assert_eq!(
+        (&rows["base"], &rows["here"], &rows["events"]),
+        (&"1 row".into(), &"0 rows".into(), &3.into())
+    );
     assert_eq!(result["answers"][1]["what"], "undetermined");
     let told = &result["restored"][0];
-    assert_eq!((&told["what"], &told["line"], &told["count"]), (&"error".into(), &12.into(), &2.into()));
+    assert_eq!(
+        (&told["what"], &told["line"], &told["count"]),
+        (&"error".into(), &12.into(), &2.into())
+    );
     // Other studies have neither.
     let result: Value = serde_json::from_str(&shown(&record(&["11.8"]), Format::JSON)).unwrap();
     assert_eq!((&result["answers"], &result["restored"]), (&Value::Null, &Value::Null));

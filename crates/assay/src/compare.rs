@@ -174,9 +174,8 @@ fn from_request(
 
 /// The note for scripts whose tables nobody makes on the servers that assay starts.
 fn without_tables(plan: &Plan) -> Option<String> {
-    let is_bare = plan.study.user_data().is_some_and(|data| {
-        data.tables.is_empty() && data.dump.is_none()
-    });
+    let is_bare =
+        plan.study.user_data().is_some_and(|data| data.tables.is_empty() && data.dump.is_none());
     let is_started = plan.systems.iter().any(|system| system.url.is_none());
     (is_bare && is_started).then(|| {
         "no statement names a table of pgbench, so the servers start without tables; if the scripts need some, name a \

@@ -87,7 +87,8 @@ fn an_upgrade_is_told_what_breaks_before_it_is_told_what_is_slow() {
     write(folder.path(), &[("shop.sql", DUMP), ("shop.toml", WORKLOAD), ("ids.jsonl", ids)]);
     let file = folder.path().join("shop.toml").display().to_string();
     // The modes that MySQL 8.0 is shipped with; systems on equal terms have the same ones.
-    let mysql = "mysql@8.0+sql_mode=ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE";
+    let mysql =
+        "mysql@8.0+sql_mode=ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE";
     let compare = ["compare", "mariadb@10.11", mysql, "--preset", "smoke", "--offline"];
     let options = ["--workload", &file, "--format", "json", "--blocks", "1"];
     let output = place.run_to_end(&[&compare[..], &options[..], &BUDGET].concat());
@@ -96,7 +97,10 @@ fn an_upgrade_is_told_what_breaks_before_it_is_told_what_is_slow() {
     let answers = found(&result, "answers", ["test", "system", "what"]);
     let of = |test: &str| -> Vec<&str> {
         let of_test = answers.iter().filter(|it| it[0] == test);
-        of_test.inspect(|it| assert!(it[1].starts_with("mysql@8.0"))).map(|it| it[2].as_str()).collect()
+        of_test
+            .inspect(|it| assert!(it[1].starts_with("mysql@8.0")))
+            .map(|it| it[2].as_str())
+            .collect()
     };
     assert_eq!(of("person"), [] as [&str; 0], "{answers:?}");
     assert_eq!(of("total"), [] as [&str; 0], "{answers:?}");

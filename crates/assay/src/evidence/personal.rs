@@ -128,7 +128,8 @@ impl Places {
         let dumps = dumps.into_iter().flat_map(|it| [&it.mysql, &it.postgres]).flatten();
         dumps.for_each(|dump| places.path(&dump.file.path));
         let roles = record.study.cells.iter().flat_map(|cell| &cell.id.test.definition().roles);
-        let captured = roles.flat_map(|role| &role.script.mix).filter_map(|it| it.captured.as_ref());
+        let captured =
+            roles.flat_map(|role| &role.script.mix).filter_map(|it| it.captured.as_ref());
         captured.for_each(|it| places.path(&it.file.path));
         for table in record.study.user_data().into_iter().flat_map(|data| &data.tables) {
             match &table.rows {

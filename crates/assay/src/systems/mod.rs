@@ -11,6 +11,7 @@ mod explained;
 mod fetching;
 mod inspect;
 mod instance;
+mod made;
 mod options;
 mod participant;
 mod questions;
