@@ -63,6 +63,23 @@ pub(crate) fn restore(
     Ok(restorer.findings.all())
 }
 
+/// Tells which tables have no rows, as after a dump of the schema only.
+pub(crate) fn without_rows(dump: &UserDump, empty: &[&str]) -> Option<Restored> {
+    const SHOWN: usize = 10;
+    let shown: Vec<String> = empty.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();
+    let more = empty.len().saturating_sub(SHOWN);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let path = &dump.file.path;
+    (!empty.is_empty()).then(|| Restored {
+        what: RestoredKind::Empty,
+        file: path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned(),
+        line: 0,
+        statement: String::new(),
+        message: format!("tables without rows: {}{more}", shown.join(", ")),
+        count: empty.len() as u64,
+    })
+}
+
 /// Counts what is read.
 struct Counted {
     source: Box<dyn Read>,

@@ -2,9 +2,7 @@
 
 use std::time::Instant;
 
-use assay_model::{
-    Dialect, Restored, RestoredKind, UserData, UserDump, UserRows, UserRowsFile, UserTable,
-};
+use assay_model::{Dialect, Restored, UserData, UserDump, UserRows, UserRowsFile, UserTable};
 use assay_wire::{ConnectOptions, Connection, Error as WireError, Protocol};
 use assay_workloads::{
     CsvBatches, CsvRows, UserBatches, push_quoted, quoted_name, script_statements,
@@ -14,7 +12,7 @@ use assay_workloads::{
 use crate::content::{Content, Sum};
 use crate::error::{Error, Result};
 use crate::fill::{LoadProgress, LoadReport};
-use crate::restore::{OpenUserDump, restore};
+use crate::restore::{OpenUserDump, restore, without_rows};
 use crate::share::{for_rows, for_whole_tables};
 
 /// The table in which a load notes each table that it made, so that a later one knows that it may drop it.
@@ -98,23 +96,6 @@ fn of_load(
         Some(_) => all_tables(options, dialect),
         None => existing(control, dialect, data),
     }
-}
-
-/// Tells which tables have no rows, as after a dump of the schema only.
-fn without_rows(dump: &UserDump, empty: &[&str]) -> Option<Restored> {
-    const SHOWN: usize = 10;
-    let shown: Vec<String> = empty.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();
-    let more = empty.len().saturating_sub(SHOWN);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let path = &dump.file.path;
-    (!empty.is_empty()).then(|| Restored {
-        what: RestoredKind::Empty,
-        file: path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned(),
-        line: 0,
-        statement: String::new(),
-        message: format!("tables without rows: {}{more}", shown.join(", ")),
-        count: empty.len() as u64,
-    })
 }
 
 /// Fails if the database has tables with names from the workload that no load of the workload has made.

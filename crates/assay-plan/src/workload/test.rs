@@ -148,20 +148,7 @@ fn steps_of<'t>(
     };
     refuse_unrepeatable(&read, &listed)?;
     let Reader { variables, only_reads, .. } = reader;
-    let used = used(&read);
-    let mut numbered = (0..).zip(&variables);
-    let unused = numbered.find(|(number, it)| it.values.is_some() && !used.contains(number));
-    if let Some((_, Variable { name, .. })) = unused {
-        let place = table.get("let").and_then(|it| it.table("").ok()?.get(name));
-        let captured = || {
-            let names = captured::names(&table.get("values")?).ok()?;
-            Some(names.into_iter().find(|it| it.value.as_str() == Some(name))?.span)
-        };
-        let place = place.map(|it| it.key_span).or_else(captured);
-        let place = place.unwrap_or_else(|| steps.span.clone());
-        return Err(Fault::at(place, format!("no statement uses `{name}`"))
-            .hint(format!("in a statement, `:{name}` is its value")));
-    }
+    refuse_unused(&read, &variables, table, steps)?;
     let (name, weight) = (name.to_owned(), 1.0);
     let transaction = Transaction { name, weight, variables, steps: read, captured };
     match transaction.statements() {
@@ -179,6 +166,30 @@ fn steps_of<'t>(
             .hint("end it with `COMMIT` or `ROLLBACK`")),
         _ => Ok(Work::Steps { transaction, only_reads }),
     }
+}
+
+/// Refuses a variable that no statement uses.
+fn refuse_unused(
+    read: &[UserStep],
+    variables: &[Variable],
+    table: &Table<'_>,
+    steps: &Value<'_>,
+) -> Result<(), Fault> {
+    let used = used(read);
+    let mut numbered = (0..).zip(variables);
+    let unused = numbered.find(|(number, it)| it.values.is_some() && !used.contains(number));
+    if let Some((_, Variable { name, .. })) = unused {
+        let place = table.get("let").and_then(|it| it.table("").ok()?.get(name));
+        let captured = || {
+            let names = captured::names(&table.get("values")?).ok()?;
+            Some(names.into_iter().find(|it| it.value.as_str() == Some(name))?.span)
+        };
+        let place = place.map(|it| it.key_span).or_else(captured);
+        let place = place.unwrap_or_else(|| steps.span.clone());
+        return Err(Fault::at(place, format!("no statement uses `{name}`"))
+            .hint(format!("in a statement, `:{name}` is its value")));
+    }
+    Ok(())
 }
 
 /// Whether the steps leave a transaction open for the next event on any product.

@@ -58,6 +58,8 @@ fn files(name: &str) -> Result<UserFile, String> {
         "orders.sql" | "orders.mysql.sql" => b"CREATE TABLE orders (customer INT, total INT);",
         "dump.sql" => b"CREATE TABLE t (a TEXT);\nINSERT INTO t VALUES ('don\\'t; \\\\ x\\n');\n",
         "seen.jsonl" => b"[1, \"DE\", [1, 2]]\n[20, null, [3]]\n",
+        "shop.sql" => b"-- MySQL dump 10.13\nCREATE TABLE `t` (`id` int);\n",
+        "custom.dump" => b"PGDMP\x01\x0e",
         "wrong.jsonl" => b"[1]\n[1, 2]\n{}\n",
         _ => return Err("there is no such file".to_owned()),
     };
@@ -475,4 +477,31 @@ fn mistakes_of_captured_values_are_told_together() {
         let told = told(values, one);
         assert!(told.contains(expected), "{told}");
     }
+}
+
+#[test]
+fn a_dump_takes_the_place_of_tables() {
+    let tests = "[test.a]\nsteps = [\"SELECT 1\"]\n";
+    let only = read(&format!("dump = \"shop.sql\"\n{tests}"));
+    let own = data(&only);
+    assert!(own.tables.is_empty() && own.dump(Dialect::MySql).is_some());
+    assert!(own.lacks_dump(Dialect::Postgres) && !own.lacks_dump(Dialect::MySql));
+    // A table that the dump makes gets rows here.
+    let filled = "[table.t]\nrows = 5\ncolumns = { id = { sequence = 1 } }\n";
+    let workload = read(&format!("dump = \"shop.sql\"\n{filled}{tests}"));
+    let own = data(&workload);
+    assert_eq!((own.tables[0].create.len(), own.lacks(Dialect::MySql)), (0, None));
+    for (dump, told) in [
+        ("\"no.sql\"", "there is no such file"),
+        ("\"custom.dump\"", "custom format"),
+        ("\"countries.csv\"", "does not look like a dump"),
+        ("{ postgres = \"shop.sql\" }", "the other family"),
+        ("5", "a text"),
+    ] {
+        let error = read_workload("a.toml", &format!("dump = {dump}\n{tests}"), &files);
+        let error = error.unwrap_err().to_string();
+        assert!(error.contains(told), "{error}");
+    }
+    let without = read_workload("a.toml", &format!("{filled}{tests}"), &files).unwrap_err();
+    assert!(without.to_string().contains("lacks `create`"), "{without}");
 }

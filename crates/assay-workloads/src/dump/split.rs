@@ -331,7 +331,7 @@ enum Step {
     Ends(usize),
     /// They belong to nothing, and the bytes after them to this.
     Skips(usize, Within),
-    /// They belong to the statement; what the bytes after them belong to, if that changes, and whether that is executed.
+    /// They belong to the statement; what the bytes after them belong to, if that changes, and whether it is executed.
     Takes(usize, Option<Within>, bool),
 }
 

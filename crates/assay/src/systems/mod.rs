@@ -12,6 +12,7 @@ mod fetching;
 mod from_file;
 mod inspect;
 mod instance;
+mod made;
 mod options;
 mod participant;
 mod questions;

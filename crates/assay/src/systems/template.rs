@@ -15,7 +15,6 @@ use assay_model::{
 use assay_servers::{Attached, Server};
 use assay_study::{Phase, mean_rate};
 use assay_wire::Connection;
-use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::aging::{aging_events, aging_s, aging_tests};
@@ -23,6 +22,7 @@ use super::cached::{describe, hold, making, mark_used, remove_unused};
 use super::clients::connect_clients;
 use super::environment::{Environment, TEMPLATES};
 use super::instance::Instance;
+use super::made::{Counted, Made, restored_in, write_made, write_restored};
 use super::participant::Participant;
 use super::room::{keep_within_bound, make_room_for};
 use super::shared_files::share_equal_files;
@@ -35,9 +35,6 @@ const DRAIN_LIMIT: Duration = Duration::from_secs(600);
 
 /// In a template's directory: the data as loaded.
 const FRESH: &str = "fresh";
-
-/// Beside it: what was found while a dump was restored, if anything was.
-const RESTORED: &str = "restored.json";
 
 /// Beside it: the data after the aging writes.
 const AGED: &str = "aged";
@@ -64,22 +61,6 @@ impl Template {
             StartFrom::Aged => &self.aged,
         }
     }
-}
-
-/// What was found out while the directories were made; kept beside them.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct Made {
-    /// Events per second of each aging test with one client, by test name: what write slices are sized by.
-    rates: BTreeMap<String, f64>,
-    fresh: Counted,
-    aged: Counted,
-}
-
-/// Rows of all tables and their checksum.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Counted {
-    rows: u64,
-    checksum: String,
 }
 
 /// The templates of all systems for all data sets of a study.
@@ -486,7 +467,7 @@ impl Maker<'_> {
         }
         if !report.restored.is_empty() {
             // Written before the data directory appears: both are there, or the data are loaded again.
-            write_whole(&fresh.with_file_name(RESTORED), &report.restored)?;
+            write_restored(fresh, &report.restored)?;
         }
         server.stop_and_keep(fresh)?;
         if rows == Some(0) {
@@ -595,27 +576,6 @@ impl Maker<'_> {
         );
         Ok(())
     }
-}
-
-/// Writes what was found out, all of it or nothing.
-fn write_made(path: &Path, made: &Made) -> Result<()> {
-    write_whole(path, made)
-}
-
-fn write_whole(path: &Path, found: &impl Serialize) -> Result<()> {
-    let unfinished = path.with_extension("new");
-    fs_err::write(&unfinished, serde_json::to_vec(found)?)?;
-    Ok(fs_err::rename(&unfinished, path)?)
-}
-
-/// What was found while the dump of a template was restored.
-fn restored_in(dir: &Path) -> Result<Vec<Restored>> {
-    let path = dir.join(RESTORED);
-    if !path.is_file() {
-        return Ok(Vec::new());
-    }
-    let read = serde_json::from_slice(&fs_err::read(&path)?);
-    read.with_context(|| format!("`{}` is damaged", path.display()))
 }
 
 /// Name of a template directory, or of a claim: a digest of everything that it depends on.

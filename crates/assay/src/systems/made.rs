@@ -1,0 +1,53 @@
+//! What is kept beside the directories of a template: what was found out while they were made.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+use assay_model::Restored;
+use serde::{Deserialize, Serialize};
+
+/// Beside the data: what was found while a dump was restored, if anything was.
+const RESTORED: &str = "restored.json";
+
+/// What was found out while the directories were made; kept beside them.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Made {
+    /// Events per second of each aging test with one client, by test name: what write slices are sized by.
+    pub(super) rates: BTreeMap<String, f64>,
+    pub(super) fresh: Counted,
+    pub(super) aged: Counted,
+}
+
+/// Rows of all tables and their checksum.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Counted {
+    pub(super) rows: u64,
+    pub(super) checksum: String,
+}
+
+/// Writes what was found out, all of it or nothing.
+pub(super) fn write_made(path: &Path, made: &Made) -> Result<()> {
+    write_whole(path, made)
+}
+
+fn write_whole(path: &Path, found: &impl Serialize) -> Result<()> {
+    let unfinished = path.with_extension("new");
+    fs_err::write(&unfinished, serde_json::to_vec(found)?)?;
+    Ok(fs_err::rename(&unfinished, path)?)
+}
+
+/// What was found while the dump of a template was restored.
+pub(super) fn restored_in(dir: &Path) -> Result<Vec<Restored>> {
+    let path = dir.join(RESTORED);
+    if !path.is_file() {
+        return Ok(Vec::new());
+    }
+    let read = serde_json::from_slice(&fs_err::read(&path)?);
+    read.with_context(|| format!("`{}` is damaged", path.display()))
+}
+
+/// Keeps what was found while a dump was restored beside the directory with its data.
+pub(super) fn write_restored(fresh: &Path, restored: &[Restored]) -> Result<()> {
+    write_whole(&fresh.with_file_name(RESTORED), &restored)
+}
