@@ -325,7 +325,8 @@ fn config_files_for_all_systems_are_read_and_written() {
     };
     let one = read("config = \"my.cnf\"\nscale-memory = \"50%\"").unwrap();
     assert_eq!((one.config, one.scale_memory), (vec!["my.cnf".to_owned()], Some(0.5)));
-    let lines = "config = [\"mysql=a.cnf\"]\nscale-memory = \"100%\"\nconfig-options = [\"mysql: a=b\"]";
+    let lines =
+        "config = [\"mysql=a.cnf\"]\nscale-memory = \"100%\"\nconfig-options = [\"mysql: a=b\"]";
     let whole = read(lines).unwrap();
     assert_eq!((whole.scale_memory, whole.config_options.len()), (Some(1.0), 1));
     assert_eq!(read_study("again", &write_study(&whole)).unwrap(), whole);
