@@ -78,8 +78,7 @@ pub fn common_file(text: &str) -> Result<(Option<Product>, &str), Error> {
 }
 
 fn product_named(word: &str) -> Option<Product> {
-    let is_called =
-        |it: &Product| it.word() == word || it.facts().aliases.iter().any(|alias| *alias == word);
+    let is_called = |it: &Product| it.word() == word || it.facts().aliases.contains(&word);
     Product::ALL.into_iter().find(is_called)
 }
 
