@@ -316,26 +316,6 @@ mod tests {
             (changed(MachineFact::System), "resumed on system 2, began on 1"),
             (changed(MachineFact::Hypervisor), "resumed on hypervisor 2, began on 1"),
             (changed(MachineFact::FileSystem), "resumed on file system 2, began on 1"),
-            (
-                EventKind::ConfigLeftOut {
-                    options: vec![
-                        UntakenOption { name: text(), value: "1".to_owned(), said: None },
-                        UntakenOption { name: "y".to_owned(), value: text(), said: Some(text()) },
-                    ],
-                },
-                "does not take 2 options of the config file, left out: `x=1`, `y=x` (x)",
-            ),
-            (
-                EventKind::Scaled(ScaledSizes {
-                    divisor: 8,
-                    sizes: vec![ScaledSize {
-                        option: "pool".to_owned(),
-                        from: "48G".to_owned(),
-                        to: "6G".to_owned(),
-                    }],
-                }),
-                "the sizes of the config file are divided by 8 on all systems: pool: 48G → 6G",
-            ),
             (left_out(false), "has no `jit`: this version has no compiler"),
             (left_out(true), "has no `jit`: this version has no compiler, as requested"),
             (EventKind::Unprepared { sql: text() }, "cannot prepare `x`: it is sent as text"),
@@ -374,6 +354,35 @@ mod tests {
             (
                 EventKind::AnswersCompared { statements: 3, undetermined: 1 },
                 "the answers to 3 statements were compared, and those to 1 cannot be compared",
+            ),
+        ] {
+            assert_eq!(kind.to_string(), shown);
+        }
+    }
+
+    #[test]
+    fn what_becomes_of_a_config_file_has_its_text() {
+        let text = || "x".to_owned();
+        for (kind, shown) in [
+            (
+                EventKind::ConfigLeftOut {
+                    options: vec![
+                        UntakenOption { name: text(), value: "1".to_owned(), said: None },
+                        UntakenOption { name: "y".to_owned(), value: text(), said: Some(text()) },
+                    ],
+                },
+                "does not take 2 options of the config file, left out: `x=1`, `y=x` (x)",
+            ),
+            (
+                EventKind::Scaled(ScaledSizes {
+                    divisor: 8,
+                    sizes: vec![ScaledSize {
+                        option: "pool".to_owned(),
+                        from: "48G".to_owned(),
+                        to: "6G".to_owned(),
+                    }],
+                }),
+                "the sizes of the config file are divided by 8 on all systems: pool: 48G → 6G",
             ),
         ] {
             assert_eq!(kind.to_string(), shown);

@@ -3,6 +3,7 @@
 //! Pure: no clock, no file, no unseeded randomness.
 
 mod claims;
+mod common_option;
 mod config_file;
 mod document;
 mod effort;
@@ -12,6 +13,7 @@ mod gate;
 mod glob;
 mod insert_bench;
 mod limits;
+mod memory;
 mod nearest;
 mod order;
 mod outlook;
@@ -36,14 +38,16 @@ pub use assay_options::{
     duration_text, parse_budget_s, parse_clients, parse_count, parse_duration_s, parse_percent,
 };
 pub use claims::{Claim, ClaimFile, ClaimPart, read_claims};
+pub use common_option::{CommonOption, common_file};
 pub use config_file::{
-    CommonOption, ConfigFault, ConfigLine, ScopedLine, common_file, common_options, config_lines,
-    lines_for, repeated_options, scaled_to, scoped_lines,
+    ConfigFault, ConfigLine, ScopedLine, common_options, config_lines, lines_for, repeated_options,
+    scoped_lines,
 };
 pub use document::FileError;
 pub use error::{Error, Refusal, SearchedTests};
 pub use fits::{MachineFacts, check_audit, check_memory, told_disk};
 pub use gate::{gate, parse_limit};
+pub use memory::scaled_to;
 pub use nearest::nearest;
 pub use order::{connect_order, round_order, start_order};
 pub use outlook::{

@@ -5,7 +5,8 @@ use std::collections::{BTreeSet, HashSet};
 use assay_model::{Login, Origin, ScaledSizes, ShardRun, Study, SystemSpec};
 use assay_terms::variable;
 
-use crate::config_file::{CommonOption, common_options};
+use crate::common_option::CommonOption;
+use crate::config_file::common_options;
 use crate::error::Error;
 use crate::limits::{FEWER_SYSTEMS, SYSTEMS, at_most};
 use crate::request::Request;

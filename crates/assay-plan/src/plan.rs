@@ -112,13 +112,8 @@ fn plan_tests(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Res
         gate: limits.transpose()?,
         ..study_of(request)
     };
-    Ok(Plan {
-        systems,
-        source: request.source.clone(),
-        study,
-        scaled: request.scaled.clone(),
-        shard: None,
-    })
+    let scaled = request.scaled.clone();
+    Ok(Plan { systems, source: request.source.clone(), study, scaled, shard: None })
 }
 
 /// Refuses options that conflict with the suite or the preset.

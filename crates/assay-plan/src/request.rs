@@ -18,7 +18,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgAction, Args};
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::config_file::common_option;
+use crate::common_option::common_option;
 use crate::limits::{BLOCKS, CLIENTS, ROUNDS, ROWS, TABLES};
 use crate::workload::{ScriptOptions, script_variable};
 
@@ -220,8 +220,8 @@ pub struct Request {
 
     /// Start all servers from your own `my.cnf` or `postgresql.conf`
     ///
-    /// Where products differ: `mysql=my.cnf,postgres=postgresql.conf`. What sets a server's place or identity is left out,
-    /// and so is what a version does not know; both are listed.
+    /// Where products differ: `mysql=my.cnf,postgres=postgresql.conf`. What sets a server's place or identity is left
+    /// out, and so is what a version does not know; both are listed.
     #[arg(long, value_name = "FILE", value_delimiter = ',', help_heading = SERVERS)]
     #[serde(serialize_with = "one_or_more_texts")]
     pub config: Vec<String>,

@@ -42,8 +42,7 @@ pub(crate) fn run(args: &Audit, cache_dir: Option<&Path>) -> Result<Exit> {
         terms: args.terms.terms.clone(),
         ..Request::of_systems(&args.systems)
     }));
-    let request = config_file::with_configs(request, Path::new(""), &[], quiet)?;
-    let request = config_file::scale(request, machine, quiet)?;
+    let request = config_file::ready(request, machine, quiet)?;
     if args.systems.len() < 2 {
         bail!(Advised::new("an audit needs at least one other system to compare with", EXAMPLE));
     }

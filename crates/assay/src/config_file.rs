@@ -206,6 +206,11 @@ fn options_of(product: Product, lines: &[ScopedLine]) -> Vec<CommonOption> {
     options
 }
 
+/// The request with what its config files say, whose sizes fit here. Paths are relative to the present directory.
+pub(crate) fn ready(request: Request, machine: MachineFacts, quiet: bool) -> Result<Request> {
+    scale(with_configs(request, Path::new(""), &[], quiet)?, machine, quiet)
+}
+
 /// The request with its sizes as they fit here, if it asks for that. What changes is told, unless `quiet`.
 pub(crate) fn scale(request: Request, machine: MachineFacts, quiet: bool) -> Result<Request> {
     let scaled = assay_plan::scaled_to(&request, machine)?;

@@ -153,13 +153,9 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
     let sizes = Sizes { pool_mb: args.buffer_pool, log_mb: LOG_MB, connections, purge_threads };
     let terms = Terms::or_default(Some(&args.terms.terms));
     let (spec, of_file) = with_config(args, spec, quiet, &env)?;
-    let Taken { spec, rendered, left_out, meant } =
-        taken(&spec, &of_file, (terms, &sizes), &prefix, &site)?;
-    left_out.iter().for_each(|what| print(&format!("note: `{words}` {what}")));
-    for (name, meant) in meant {
-        print(&format!("warning: `{name}` of the config file is unknown; did you mean `{meant}`?"));
-    }
-    let options = rendered.options;
+    let made = taken(&spec, &of_file, (terms, &sizes), &prefix, &site)?;
+    tell_left_out(&words, &made);
+    let (spec, options) = (made.spec, made.rendered.options);
     let asked = Asked { name: &words, spec: &spec, prefix: &prefix, options: &options };
     refuse_options(&[asked], &site, &env)?;
     let port = match args.port {
@@ -204,6 +200,14 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
+/// Says what a server does not take of a config file.
+fn tell_left_out(words: &str, made: &Taken) {
+    made.left_out.iter().for_each(|what| print(&format!("note: `{words}` {what}")));
+    for (name, meant) in &made.meant {
+        print(&format!("warning: `{name}` of the config file is unknown; did you mean `{meant}`?"));
+    }
+}
+
 /// The system with the options of its config file, and the variables that the file sets.
 fn with_config(
     args: &ServerStart,
@@ -213,9 +217,8 @@ fn with_config(
 ) -> Result<(SystemSpec, BTreeSet<String>)> {
     let terms = args.terms.terms.clone();
     let request = Request { terms, ..Request::of_systems(std::slice::from_ref(&args.system)) };
-    let request =
-        config_file::with_configs(args.config.in_request(request), Path::new(""), &[], quiet)?;
-    let request = config_file::scale(request, machine_facts(&env.cache_dir)?, quiet)?;
+    let machine = machine_facts(&env.cache_dir)?;
+    let request = config_file::ready(args.config.in_request(request), machine, quiet)?;
     let common = request.config_options.iter().map(|it| CommonOption::read(it));
     let options = common_options(&common.collect::<Result<Vec<_>, _>>()?, &spec);
     let of_file = options.iter().map(|(name, _)| variable(name)).collect();

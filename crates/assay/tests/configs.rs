@@ -30,8 +30,8 @@ fn run(systems: &str, config: &str) -> (Value, String) {
     (serde_json::from_slice(&output.stdout).unwrap(), stderr)
 }
 
-/// Runs a command for systems such as `system`, with `config` as the file `server.conf` in its directory, `FILE` standing for its path. Returns the
-/// text on stdout and that on stderr.
+/// Runs a command for systems such as `system`, with `config` in a file, for whose path `FILE` stands. Returns the text
+/// on stdout and that on stderr.
 #[track_caller]
 fn with_config(system: &str, command: &str, config: &str) -> (String, String) {
     let place = Place::with(system);
@@ -72,7 +72,8 @@ query_cache_limit = 2M
         "`datadir`, `read_only` left out",
         "`/no/such/directory/`, which is not on this machine",
         "innodb_buffer_pool_size: 480G → ",
-        "`mysql@8.0` does not take 2 options of the config file, left out: `query_cache_type=1`, `query_cache_limit=2M`",
+        "`mysql@8.0` does not take 2 options of the config file",
+        "left out: `query_cache_type=1`, `query_cache_limit=2M`",
     ] {
         assert!(stderr.contains(told), "{told}: {stderr}");
     }

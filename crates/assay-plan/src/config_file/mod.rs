@@ -3,22 +3,16 @@
 //! Assay reads the file instead of the server. Its options are then like any others: they are kept in the ledger and
 //! audited, and none reaches into directories outside the study's.
 
-mod common;
-mod memory;
-
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use assay_model::{Dialect, Hint, Origin, Product, SystemSpec, may_be_secret};
-use assay_terms::adds_up;
+use assay_terms::{adds_up, variable};
 
+use crate::common_option::CommonOption;
 use crate::request::SystemRequest;
 use crate::reserved::refusal;
 use crate::system_name::{parse_system, server_option};
-
-pub(crate) use self::common::common_option;
-pub use self::common::{CommonOption, common_file, common_options};
-pub use self::memory::scaled_to;
 
 /// A line of a config file that asks for something.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -128,6 +122,23 @@ pub(crate) fn config_options(lines: &[ConfigLine]) -> Vec<(String, String)> {
             options.push((name.clone(), value.clone()));
         }
     }
+    options
+}
+
+/// The options of these that a system gets: those that nothing more particular sets.
+#[must_use]
+pub fn common_options(all: &[CommonOption], spec: &SystemSpec) -> Vec<(String, String)> {
+    let is_read = |it: &&CommonOption| {
+        it.product == spec.product
+            && it.series.as_ref().is_none_or(|series| is_of_series(spec, series))
+    };
+    let line = |it: &CommonOption| ConfigLine::Option(it.name.clone(), it.value.clone());
+    let lines: Vec<ConfigLine> = all.iter().filter(is_read).map(line).collect();
+    let mut options = config_options(&lines);
+    options.retain(|(name, _)| {
+        let mut own = spec.overrides.iter();
+        adds_up(name) || !own.any(|(other, _)| variable(other) == variable(name))
+    });
     options
 }
 

@@ -142,6 +142,31 @@ archive_command = 'cp %p x'\nstats_temp_directory = 'pg_stat_tmp'";
 }
 
 #[test]
+fn a_system_gets_what_its_server_reads_and_nothing_more_particular_sets() {
+    let all: Vec<_> = [
+        "mysql: innodb_io_capacity=100",
+        "mysql: binlog_ignore_db=a",
+        "mysql@5.7: innodb_io_capacity=200",
+        "mysql: skip_name_resolve=1",
+        "mysql: binlog_ignore_db=b",
+        "postgres: work_mem=1MB",
+    ]
+    .into_iter()
+    .map(|text| CommonOption::read(text).unwrap())
+    .collect();
+    let of = |words: &str| {
+        let options = common_options(&all, &parse_system(words).unwrap());
+        options.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>()
+    };
+    let rest = ["binlog_ignore_db=a", "skip_name_resolve=1", "binlog_ignore_db=b"];
+    assert_eq!(of("mysql@8.0"), [&["innodb_io_capacity=100"][..], &rest].concat());
+    let old = of("mysql@5.7+skip_name_resolve=0");
+    assert_eq!(old, ["binlog_ignore_db=a", "innodb_io_capacity=200", "binlog_ignore_db=b"]);
+    assert_eq!(of("postgres@16"), ["work_mem=1MB"]);
+    assert!(of("mariadb@10.11").is_empty());
+}
+
+#[test]
 fn an_unreadable_line_is_named() {
     for (system, text, line) in [
         ("mysql@8.0", "[mysqld]\n--- = 1", 2),

@@ -358,8 +358,8 @@ pub(crate) struct SourceArg {
 pub(crate) struct TermsArg {
     /// Server settings: `lean` (equal), `published` or `shipped`
     ///
-    /// `lean` sets the same values on all systems. `published` sets those of Mark Callaghan's published studies, scaled to
-    /// the data. `shipped` leaves each version its own defaults, apart from places, caches and logs.
+    /// `lean` sets the same values on all systems. `published` sets those of Mark Callaghan's published studies, scaled
+    /// to the data. `shipped` leaves each version its own defaults, apart from places, caches and logs.
     #[arg(long, value_name = "TERMS", default_value = assay_terms::DEFAULT)]
     #[arg(value_parser = PossibleValuesParser::new(Terms::names()), hide_possible_values = true)]
     #[arg(help_heading = SERVERS)]

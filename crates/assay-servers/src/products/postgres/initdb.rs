@@ -1,5 +1,5 @@
-//! Settings of Postgres that belong to the data directory. They are options like any others, but `initdb` gets them, and
-//! the server refuses them.
+//! Settings of Postgres that belong to the data directory. They are options like any others, but `initdb` gets them,
+//! and the server refuses them.
 
 use assay_terms::{Version, variable};
 

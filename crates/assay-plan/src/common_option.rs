@@ -3,10 +3,8 @@
 
 use std::fmt;
 
-use assay_model::{Product, SystemSpec};
-use assay_terms::{adds_up, variable};
+use assay_model::Product;
 
-use super::{ConfigLine, config_options, is_of_series};
 use crate::error::Error;
 use crate::nearest::nearest;
 use crate::reserved::check_option;
@@ -80,32 +78,13 @@ pub fn common_file(text: &str) -> Result<(Option<Product>, &str), Error> {
 }
 
 fn product_named(word: &str) -> Option<Product> {
-    let is_called =
-        |it: &Product| it.word() == word || it.facts().aliases.iter().any(|alias| *alias == word);
+    let is_called = |it: &Product| it.word() == word || it.facts().aliases.contains(&word);
     Product::ALL.into_iter().find(is_called)
-}
-
-/// The options of these that a system gets: those that nothing more particular sets.
-#[must_use]
-pub fn common_options(all: &[CommonOption], spec: &SystemSpec) -> Vec<(String, String)> {
-    let is_read = |it: &&CommonOption| {
-        it.product == spec.product
-            && it.series.as_ref().is_none_or(|series| is_of_series(spec, series))
-    };
-    let line = |it: &CommonOption| ConfigLine::Option(it.name.clone(), it.value.clone());
-    let lines: Vec<ConfigLine> = all.iter().filter(is_read).map(line).collect();
-    let mut options = config_options(&lines);
-    options.retain(|(name, _)| {
-        let mut own = spec.overrides.iter();
-        adds_up(name) || !own.any(|(other, _)| variable(other) == variable(name))
-    });
-    options
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parse_system;
 
     #[test]
     fn an_option_is_written_as_it_is_read() {
@@ -136,30 +115,5 @@ mod tests {
         assert_eq!(read("./a=b.cnf"), Ok((None, "./a=b.cnf")));
         assert!(read("mysq=my.cnf").unwrap_err().contains("did you mean `mysql=my.cnf`"));
         assert!(read("mysql=").unwrap_err().contains("missing"));
-    }
-
-    #[test]
-    fn a_system_gets_what_its_server_reads_and_nothing_more_particular_sets() {
-        let all: Vec<_> = [
-            "mysql: innodb_io_capacity=100",
-            "mysql: binlog_ignore_db=a",
-            "mysql@5.7: innodb_io_capacity=200",
-            "mysql: skip_name_resolve=1",
-            "mysql: binlog_ignore_db=b",
-            "postgres: work_mem=1MB",
-        ]
-        .into_iter()
-        .map(|text| CommonOption::read(text).unwrap())
-        .collect();
-        let of = |words: &str| {
-            let options = common_options(&all, &parse_system(words).unwrap());
-            options.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>()
-        };
-        let rest = ["binlog_ignore_db=a", "skip_name_resolve=1", "binlog_ignore_db=b"];
-        assert_eq!(of("mysql@8.0"), [&["innodb_io_capacity=100"][..], &rest].concat());
-        let old = of("mysql@5.7+skip_name_resolve=0");
-        assert_eq!(old, ["binlog_ignore_db=a", "innodb_io_capacity=200", "binlog_ignore_db=b"]);
-        assert_eq!(of("postgres@16"), ["work_mem=1MB"]);
-        assert!(of("mariadb@10.11").is_empty());
     }
 }

@@ -2,15 +2,15 @@
 //!
 //! One rule for all: caches, logs and what accompanies them are divided by the same number, the smallest of 1, 2, 3, 4,
 //! 6, 8, 12, ... with which the caches of each server fit into its part of the memory. The relations of sizes stay as
-//! they are in production. What each connection may use is kept, unless the connections of the study could then use more
-//! than their part of what those of production may.
+//! they are in production. What each connection may use is kept, unless the connections of the study could then use
+//! more than their part of what those of production may.
 
 use std::collections::BTreeMap;
 
 use assay_model::{Counting, Dialect, Experiment, Product, ScaledSize, ScaledSizes};
 use assay_terms::{Terms, variable};
 
-use super::CommonOption;
+use crate::common_option::CommonOption;
 use crate::effort::effort;
 use crate::error::Error;
 use crate::fits::MachineFacts;

@@ -1,0 +1,36 @@
+//! An event that takes too long, when there is little time.
+
+use std::ops::ControlFlow;
+
+use assay_plan::ROUNDS_MIN;
+use assay_sim::{Machine, Scenario};
+use assay_study::{Action, Driver, Outcome, Shard, Silence};
+
+/// The silence takes longer than the part of the block, and yet the other system is measured: without it, the silence
+/// bounds nothing.
+#[test]
+fn the_other_system_is_measured_in_the_block_of_a_silence() {
+    for silent in [0, 1] {
+        let mut scenario = Scenario::small().undecided();
+        scenario.record.study.cells.truncate(1);
+        scenario.record.study.budget_s = 60.0;
+        let mut machine = Machine::new(scenario, Shard::WHOLE);
+        let mut driver = Driver::new(machine.record(), Shard::WHOLE);
+        let mut late_s = 0.0;
+        while let ControlFlow::Continue(action) = driver.next() {
+            let outcome = match action {
+                Action::Trace { .. } if late_s == 0.0 => {
+                    late_s = 20.0;
+                    let why = "no answer to `SELECT 1` within 20 s".to_owned();
+                    let silence = Silence { why, events: 0, elapsed_ns: 20_000_000_000 };
+                    Outcome::Silent { system: silent, silence }
+                }
+                action => machine.act(action).unwrap(),
+            };
+            driver.came(&outcome, machine.used_s() + late_s);
+        }
+        let of_other = machine.record().slices.iter().filter(|it| it.system != silent);
+        let in_block = of_other.filter(|slice| slice.block == 0).count();
+        assert!(in_block >= ROUNDS_MIN as usize, "{silent}: {in_block}");
+    }
+}
