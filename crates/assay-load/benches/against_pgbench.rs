@@ -141,7 +141,8 @@ fn start_us(options: &ConnectOptions, confined: bool) -> f64 {
     (children_cpu_us() - before) / f64::from(STARTS)
 }
 
-/// The program itself: on Debian, `pgbench` is a Perl script that starts it, which takes a tenth of a second of CPU time.
+/// The program itself: on Debian, `pgbench` is a Perl script that starts it, which takes a tenth of a second of CPU
+/// time.
 fn program() -> PathBuf {
     let versions = fs_err::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     let programs = versions.map(|it| it.path().join("bin/pgbench")).filter(|it| it.exists());
