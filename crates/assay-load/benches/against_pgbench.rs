@@ -103,8 +103,8 @@ fn compare(
         };
         let (rate, cpu) = (ours.per_second / theirs.per_second, ours.cpu_us / theirs.cpu_us);
         println!(
-            "{test}, {protocol}, {place}: {:.0} and {:.0} transactions/s, ratio {rate:.3}; client CPU {:.2} and {:.2} us, \
-             ratio {cpu:.3}",
+            "{test}, {protocol}, {place}: {:.0} and {:.0} transactions/s, ratio {rate:.3}; client CPU {:.2} and \
+             {:.2} us, ratio {cpu:.3}",
             ours.per_second, theirs.per_second, ours.cpu_us, theirs.cpu_us
         );
         ratios.push((rate, cpu));
@@ -112,7 +112,8 @@ fn compare(
     let rate = median(ratios.iter().map(|it| it.0));
     let cpu = median(ratios.iter().map(|it| it.1));
     println!(
-        "{test}, {protocol}, {place}: median ratio to pgbench: transactions/s {rate:.3}, client CPU per transaction {cpu:.3}"
+        "{test}, {protocol}, {place}: median ratio to pgbench: transactions/s {rate:.3}, client CPU per \
+         transaction {cpu:.3}"
     );
 }
 

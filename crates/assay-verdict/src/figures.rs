@@ -284,7 +284,7 @@ pub const PER_OP: &[Figure] = &[
         mean_us(total, TpccKind::NewOrder)
     })
     .headed("new order µs"),
-    whole("new_order_p95_us", "µs", "95th percentile of the response time of committed new orders, to about 5%", |total| {
+    whole("new_order_p95_us", "µs", "95th percentile of the response time of new orders, to about 5%", |total| {
         p95_us(total, TpccKind::NewOrder)
     })
     .headed("new order p95 µs"),

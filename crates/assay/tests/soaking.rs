@@ -110,7 +110,8 @@ v = { uniform = [1, 1000] }
 let.by = { uniform = [1, 9] }
 steps = [
   "UPDATE counter SET v = v + :by",
-  "SELECT sum(t.c) FROM generate_series(1, 300) AS g, LATERAL (SELECT count(*) + g AS c FROM counter WHERE v > g - 400) AS t",
+  """SELECT sum(t.c) FROM generate_series(1, 300) AS g,
+     LATERAL (SELECT count(*) + g AS c FROM counter WHERE v > g - 400) AS t""",
 ]
 "#;
 
