@@ -104,8 +104,8 @@ fn compare(
         };
         let (rate, cpu) = (ours.per_second / theirs.per_second, ours.cpu_us / theirs.cpu_us);
         println!(
-            "{test}, {protocol}, {place}: {:.0} and {:.0} transactions/s, ratio {rate:.3}; client CPU {:.2} and {:.2} us, \
-             ratio {cpu:.3}",
+            "{test}, {protocol}, {place}: {:.0} and {:.0} transactions/s, ratio {rate:.3}; client CPU {:.2} and \
+             {:.2} us, ratio {cpu:.3}",
             ours.per_second, theirs.per_second, ours.cpu_us, theirs.cpu_us
         );
         ratios.push((rate, cpu));
@@ -113,7 +113,8 @@ fn compare(
     let rate = median(ratios.iter().map(|it| it.0));
     let cpu = median(ratios.iter().map(|it| it.1));
     println!(
-        "{test}, {protocol}, {place}: median ratio to pgbench: transactions/s {rate:.3}, client CPU per transaction {cpu:.3}"
+        "{test}, {protocol}, {place}: median ratio to pgbench: transactions/s {rate:.3}, client CPU per \
+         transaction {cpu:.3}"
     );
 }
 
@@ -142,7 +143,8 @@ fn start_us(options: &ConnectOptions, confined: bool) -> f64 {
     (children_cpu_us() - before) / f64::from(STARTS)
 }
 
-/// The program itself: on Debian, `pgbench` is a Perl script that starts it, which takes a tenth of a second of CPU time.
+/// The program itself: on Debian, `pgbench` is a Perl script that starts it, which takes a tenth of a second of CPU
+/// time.
 fn program() -> PathBuf {
     let versions = fs_err::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     let programs = versions.map(|it| it.path().join("bin/pgbench")).filter(|it| it.exists());

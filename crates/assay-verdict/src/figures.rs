@@ -284,7 +284,7 @@ pub const PER_OP: &[Figure] = &[
         mean_us(total, TpccKind::NewOrder)
     })
     .headed("new order µs"),
-    whole("new_order_p95_us", "µs", "95th percentile of the response time of committed new orders, to about 5%", |total| {
+    whole("new_order_p95_us", "µs", "95th percentile of the response time of new orders, to about 5%", |total| {
         p95_us(total, TpccKind::NewOrder)
     })
     .headed("new order p95 µs"),
@@ -336,9 +336,9 @@ fn mean_us(total: &Totals, kind: TpccKind) -> Option<f64> {
     Some(us(ns) / count as f64)
 }
 
-/// The 95th percentile of the response time of transactions of a kind, microseconds, from their numbers by class; `None`
-/// if there were none, or if it is longer than the classes reach. Within a class, response times are taken to be
-/// spread evenly on a logarithmic scale.
+/// The 95th percentile of the response time of transactions of a kind, microseconds, from their numbers by class;
+/// `None` if there were none, or if it is longer than the classes reach. Within a class, response times are taken to
+/// be spread evenly on a logarithmic scale.
 fn p95_us(total: &Totals, kind: TpccKind) -> Option<f64> {
     let count = |class| total.counters.get(&kind.response_counter(class)).map(number);
     let counts: Vec<f64> = (0..RESPONSE_CLASSES).map(count).collect::<Option<_>>()?;

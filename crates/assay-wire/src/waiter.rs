@@ -53,8 +53,8 @@ impl Waiter {
         Ok(())
     }
 
-    /// Waits until something has come from `socket`, the one given to [`Waiter::new`], since the last wait. False if time
-    /// is up.
+    /// Waits until something has come from `socket`, the one given to [`Waiter::new`], since the last wait. False if
+    /// time is up.
     pub(crate) fn wait(&self, socket: impl AsFd) -> Result<bool, Errno> {
         let mut events = [Event { flags: EventFlags::empty(), data: EventData::new_u64(ALARM) }; 2];
         retry(|| epoll::wait(&self.both, &mut events, None))?;

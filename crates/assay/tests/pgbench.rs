@@ -384,8 +384,8 @@ fn statements_are_those_of_pgbench() {
     bed.stop();
 }
 
-/// Statements up to a synchronisation point are one transaction, as in pgbench, whose `\syncpipeline` is newer than this
-/// one.
+/// Statements up to a synchronisation point are one transaction, as in pgbench, whose `\syncpipeline` is newer than
+/// this one.
 #[test]
 fn pipelines_are_those_of_pgbench() {
     const EVENTS: &str = "20";

@@ -93,9 +93,9 @@ fn a_longer_look_on_shards_is_refused() {
     }
 }
 
-/// Rows that every event updates, with an index on what changes, leave dead rows behind until a vacuum removes them, and
-/// the second statement reads past them. So a server without vacuum becomes slower and slower, which a few events do
-/// not show.
+/// Rows that every event updates, with an index on what changes, leave dead rows behind until a vacuum removes them,
+/// and the second statement reads past them. So a server without vacuum becomes slower and slower, which a few events
+/// do not show.
 const GROWING: &str = r#"
 [table.counter]
 rows = 100
@@ -110,7 +110,8 @@ v = { uniform = [1, 1000] }
 let.by = { uniform = [1, 9] }
 steps = [
   "UPDATE counter SET v = v + :by",
-  "SELECT sum(t.c) FROM generate_series(1, 300) AS g, LATERAL (SELECT count(*) + g AS c FROM counter WHERE v > g - 400) AS t",
+  """SELECT sum(t.c) FROM generate_series(1, 300) AS g,
+     LATERAL (SELECT count(*) + g AS c FROM counter WHERE v > g - 400) AS t""",
 ]
 "#;
 

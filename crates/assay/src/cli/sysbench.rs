@@ -31,9 +31,9 @@ const ENGINE: &str = "`assay load` has `--engine`; in a study, the engine is par
                       `mariadb@10.11/rocksdb`";
 
 /// Advice for a rate of events.
-const RATE: &str = "a comparison has no rate, because its verdicts are about throughput, and at a rate that all systems \
-                    keep, this is the same for all; `assay bench URL --rate 500` measures response times at a rate, \
-                    on one server at a time";
+const RATE: &str = "a comparison has no rate, because its verdicts are about throughput, and at a rate that all \
+                    systems keep, this is the same for all; `assay bench URL --rate 500` measures response times at \
+                    a rate, on one server at a time";
 
 /// Advice for sysbench's histogram.
 const HISTOGRAM: &str = "the summary has the average, the 95th and 99th percentile and the maximum of the response \

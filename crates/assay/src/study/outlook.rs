@@ -6,7 +6,6 @@ use assay_plan::{Needs, Outlook};
 use assay_study::forecast;
 
 use super::recorder::Recorder;
-use super::soaking::SUSPECTS;
 
 /// Writes the outlook of a study for the user. The outlook is shown twice, before and after the data are loaded. Only
 /// the first one suggests another length, because the second suggestion would differ.
@@ -47,6 +46,9 @@ impl OutlookText {
         text
     }
 }
+
+/// Tests that a longer look takes if none changed: short turns do not see what takes minutes to begin.
+pub(super) const SUSPECTS: usize = 3;
 
 /// How long a longer look takes, told before the study begins; `None` if there will be none.
 pub(super) fn of_longer_looks(study: &Study, systems: usize) -> Option<String> {

@@ -10,12 +10,10 @@ use assay_study::Phase;
 use assay_verdict::{CellJudgement, soak_rounds};
 
 use super::executor::StudyExecutor;
+use super::outlook::SUSPECTS;
 use super::profiling::{is_of_ledger, told};
 use crate::clock::now_ms;
 use crate::systems::Clients;
-
-/// Tests that are looked at if none changed: short turns do not see what takes minutes to begin.
-pub(super) const SUSPECTS: usize = 3;
 
 /// Verdicts of tests that changed, and of those that did not or may have.
 const CHANGED: [Verdict; 3] = [Verdict::Faster, Verdict::Slower, Verdict::Uneven];
