@@ -90,7 +90,8 @@ fn definition(name: &str) -> Definition {
         may_use_all: false,
     };
     let path = format!("/usr/share/sysbench/{name}.lua");
-    let files = Lua::read(&mut NoServer::default(), Path::new(&path), None, &setting).unwrap().files();
+    let files =
+        Lua::read(&mut NoServer::default(), Path::new(&path), None, &setting).unwrap().files();
     let script = Script {
         steps: Vec::new(),
         draw: Distribution::Uniform,

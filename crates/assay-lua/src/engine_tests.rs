@@ -41,8 +41,13 @@ impl Client for Recorded {
         let rows = rows.then(|| vec![row("1"), row("two")]);
         let answer = Answer { has_rows, row_count: 2, columns: 2, rows, rest: Vec::new() };
         let second = vec![vec![Some(b"3".to_vec())]];
-        let second =
-            Answer { has_rows: true, row_count: 1, columns: 1, rows: Some(second), ..Answer::default() };
+        let second = Answer {
+            has_rows: true,
+            row_count: 1,
+            columns: 1,
+            rows: Some(second),
+            ..Answer::default()
+        };
         let rest = if is_call { vec![second, Answer::default()] } else { Vec::new() };
         Ok(Answer { rest, ..answer })
     }

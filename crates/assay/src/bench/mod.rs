@@ -64,7 +64,7 @@ pub(crate) fn bench(args: &Bench) -> Result<Exit> {
     let Prepared { work, mut reporter, .. } = prepared;
     let (setup, test) = (work.setup, work.test);
     let measured = measured(args, &work, &finished, client_cpu_us)?;
-    if let Some(said) = scripted::of_run(reporter.as_mut(), &measured)? {
+    if let Some(said) = scripted::of_run(reporter.as_mut(), &measured) {
         print(&said);
     }
     report::put_one(&args.shape, &measured, words)?;
@@ -163,9 +163,7 @@ fn prepare(args: &Bench, interrupt: &Interrupt, progress: &Progress) -> Result<P
     };
     let session = Session::open_with(&options, &work, &[], &policy)?;
     let reporter = match test.lua() {
-        Some(script) => {
-            Reporter::of(script, (&options, url.dialect), args.seed, setup.clients)?
-        }
+        Some(script) => Reporter::of(script, (&options, url.dialect), args.seed, setup.clients)?,
         None => None,
     };
     Ok(Prepared { session, work, reporter })
@@ -283,6 +281,7 @@ fn test(args: &Bench, dialect: Dialect) -> Result<Test> {
         options: &args.script_options,
         may_use_all: args.allow_script_io,
         dialects: &[dialect],
+        is_for_command: args.command.as_deref().is_some_and(|it| it != "run"),
     };
     let suite = match (&args.script, own) {
         (Some(script), _) => {
