@@ -15,7 +15,7 @@ use crate::setting::ScriptDraws;
 use crate::sources::{Source, Sources};
 
 /// Most bytes of what a script prints that are kept.
-const SAID_MAX: usize = 64 << 10;
+const SAID_MAX: usize = 4 << 20;
 
 /// The longest text that is drawn, bytes.
 const TEXT_MAX: u32 = 16 << 20;
@@ -139,7 +139,13 @@ fn add_random(lua: &Lua, table: &Table, shared: &Shared) -> mlua::Result<()> {
     let bits = move |_: &Lua, ()| Ok(of.borrow_mut().bits() as f64);
     table.set("rand_bits", lua.create_function(bits)?)?;
     let of = draws();
-    let unique = move |_: &Lua, ()| Ok(f64::from(of.borrow_mut().unique()));
+    let unique = move |_: &Lua, (low, high): (Option<f64>, Option<f64>)| {
+        let mut draws = of.borrow_mut();
+        Ok(f64::from(match (low, high) {
+            (Some(low), Some(high)) => draws.unique_in(low as i64 as u32, high as i64 as u32),
+            _ => draws.unique(),
+        }))
+    };
     table.set("rand_unique", lua.create_function(unique)?)?;
     let (of, out) = (draws(), RefCell::new(Vec::new()));
     let string = move |lua: &Lua, template: LuaString| {

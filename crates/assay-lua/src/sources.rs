@@ -96,7 +96,10 @@ impl Sources {
             at += 1;
             let _ = match named {
                 Named::Module(name) => self.module(&name),
-                Named::File(path) => self.file(Path::new(path.trim_start_matches('/'))),
+                // A text often puts the directory before it.
+                Named::File(path) => self
+                    .file(Path::new(&path))
+                    .or_else(|_| self.file(Path::new(path.trim_start_matches('/')))),
             };
         }
     }

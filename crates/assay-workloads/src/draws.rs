@@ -86,11 +86,26 @@ impl Draws {
     /// Those of two sessions, or of the load and a session, begin at places that have nothing to do with each other, so
     /// they meet only where they are many.
     pub fn unique(&mut self) -> u32 {
+        let (begin, number) = self.next_unique();
+        scattered((begin as u32).wrapping_add(number as u32))
+    }
+
+    /// A number in [`low`, `high`] that no client of the session has got, until there are no more, in no order. A `high`
+    /// below `low` counts as `low`.
+    pub fn unique_in(&mut self, low: u32, high: u32) -> u32 {
+        let size = u64::from(high.max(low) - low) + 1;
+        let (begin, number) = self.next_unique();
+        let place = (begin % size + number % size * stride(size)) % size;
+        low + place as u32
+    }
+
+    /// Where the unique numbers of all clients begin, and the next one's place among them.
+    fn next_unique(&mut self) -> (u64, u64) {
         let begin = *self.unique.0.get_or_insert_with(|| mix(self.part, u64::MAX));
         let clients = u64::from(self.clients.max(1));
         let number = self.unique.1.wrapping_mul(clients).wrapping_add(u64::from(self.client));
         self.unique.1 += 1;
-        scattered((begin as u32).wrapping_add(number as u32))
+        (begin, number)
     }
 
     /// Appends a template, in which each `#` becomes a random digit and each `@` a random small letter.
@@ -123,6 +138,19 @@ fn scattered(number: u32) -> u32 {
     it = (it ^ (it >> 16)).wrapping_mul(0x7FEB_352D);
     it = (it ^ (it >> 15)).wrapping_mul(0x846C_A68B);
     it ^ (it >> 16)
+}
+
+/// A step that visits all places of a range of this size, and never two neighbours one after the other if it can help.
+fn stride(size: u64) -> u64 {
+    let golden = (size as f64 * 0.618_033_988_75) as u64;
+    (golden.max(1)..=size).find(|step| greatest_divisor(*step, size) == 1).unwrap_or(1)
+}
+
+fn greatest_divisor(mut a: u64, mut b: u64) -> u64 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
 }
 
 #[cfg(test)]
@@ -169,6 +197,22 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn unique_numbers_of_a_range_stay_in_it_and_are_all_drawn() {
+        for (low, high) in [(1, 1), (1, 2), (5, 14), (1, 1000), (0, 1023)] {
+            let size = high - low + 1;
+            let mut clients = [draws(0), draws(1)];
+            let of_each = (size / 2).max(1);
+            let numbers: BTreeSet<u32> = (0..2 * of_each)
+                .map(|at| clients[(at % 2) as usize].unique_in(low, high))
+                .collect();
+            assert!(numbers.iter().all(|it| (low..=high).contains(it)), "{numbers:?}");
+            assert_eq!(numbers.len() as u32, (2 * of_each).min(size), "{low} to {high}");
+        }
+        let mut it = draws(0);
+        assert!((0..100).all(|_| it.unique_in(7, u32::MAX) >= 7));
     }
 
     #[test]

@@ -33,6 +33,8 @@ pub(crate) struct OfLua<'a> {
     pub(crate) may_use_all: bool,
     /// The dialects of the servers that it will be run on; none if they are not known.
     pub(crate) dialects: &'a [Dialect],
+    /// Whether only commands such as `prepare` will be carried out, and no events.
+    pub(crate) is_for_command: bool,
 }
 
 /// Reads a workload. What a workload file names is relative to its directory.
@@ -99,7 +101,8 @@ fn script(path: &Path, of_lua: OfLua<'_>) -> Result<LuaScript> {
             may_use_all,
         };
         let engine = Engine::read(&mut NoServer::default(), path, None, &setting)?;
-        if command == "run" && !engine.has("event")? && !engine.has("thread_run")? {
+        let is_run = command == "run" && !of_lua.is_for_command;
+        if is_run && !engine.has("event")? && !engine.has("thread_run")? {
             return Err(LuaError::Lacks("event".to_owned()).into());
         }
         let new = engine.files().into_iter().filter(|file| !files.contains(file));
@@ -140,6 +143,7 @@ pub(crate) fn suite(request: &Request) -> Result<Vec<Test>> {
         options: &request.script_options,
         may_use_all: request.allow_script_io,
         dialects: &dialects,
+        is_for_command: false,
     };
     if !request.workload.is_empty() {
         return Ok(read(&request.workload, &options, of_lua)?.tests);

@@ -245,6 +245,8 @@ sysbench.hooks.report_cumulative = function(stat) print("did " .. stat.events ..
     let made = bench(&["prepare", "--clients", "2"]);
     let said = String::from_utf8_lossy(&made.stdout).into_owned();
     assert_eq!(said, "table 1 by 0\ntable 3 by 0\ntable 2 by 1\ntable 4 by 1\n");
+    let help = bench(&["help"]);
+    assert!(String::from_utf8_lossy(&help.stdout).contains("--tables"), "{help:?}");
     let run = bench(&["run", "--clients", "2", "--events", "40"]);
     let told = String::from_utf8_lossy(&run.stderr).into_owned();
     assert!(told.contains("did 40 in 0"), "{told}");

@@ -133,11 +133,12 @@ impl Reporter {
 
     /// The script's report of the whole run, in its own words; `None` if it makes no such report.
     pub fn cumulative(&mut self, numbers: &[(&str, f64)]) -> Result<Option<String>> {
-        self.report("report_cumulative", numbers)
+        // Even without a report of its own, the list of those before it may have to be closed.
+        self.report("report_cumulative", numbers).map(|said| said.filter(|it| !it.is_empty()))
     }
 
     fn report(&mut self, hook: &str, numbers: &[(&str, f64)]) -> Result<Option<String>> {
-        if !self.hooks.contains(&hook) {
+        if hook != "report_cumulative" && !self.hooks.contains(&hook) {
             return Ok(None);
         }
         let Part { engine, kept, wire } = &mut self.part;

@@ -7,7 +7,7 @@ local tid = facts.tid
 local calls = { take_options = host.take_options }
 
 function calls.has(name)
-    return type(_G[name]) == "function" or host.command_of(name) ~= nil
+    return type(_G[name]) == "function" or host.command_of(name) ~= nil or name == "help"
 end
 
 function calls.has_hook(name)
@@ -21,6 +21,10 @@ end
 -- A command: that of the script's own list, or the function of this name. Returns false if it failed.
 function calls.command(name)
     local it = host.command_of(name) or _G[name]
+    if type(it) ~= "function" then
+        -- Every script has help: the list of its options.
+        it = sysbench.cmdline.print_test_options
+    end
     return it() ~= false
 end
 
@@ -34,7 +38,16 @@ end
 
 -- A report, which the script makes of these numbers.
 function calls.report(name, stat)
-    sysbench.hooks[name](stat)
+    if name == "report_cumulative" then
+        host.end_reports()
+    end
+    local hook = sysbench.hooks[name]
+    if hook then
+        hook(stat)
+    end
+    if name == "report_cumulative" then
+        host.end_reports()
+    end
 end
 
 local function carried_out(ok, ends)

@@ -2,7 +2,7 @@
 local _, facts = ...
 
 test, thread_id, num_threads, db_driver = facts.script_path, facts.tid, facts.threads, facts.driver
-DB_ERROR_NONE, DB_ERROR_IGNORABLE, DB_ERROR_RESTART_TRANSACTION, DB_ERROR_FATAL = 0, 1, 1, 2
+DB_ERROR_NONE, DB_ERROR_IGNORABLE, DB_ERROR_RESTART_TRANSACTION, DB_ERROR_FATAL, DB_ERROR_FAILED = 0, 1, 1, 2, 2
 
 local own
 

@@ -42,7 +42,7 @@ local JSON = [[
     "reconnects": %4.2f
   }]]
 
--- An array for all reports: the last one is cumulative and closes it.
+-- An array for the reports of intervals, and one for that of the whole run.
 local is_open = false
 function sysbench.report_json(stat)
     host.say((is_open and ",\n" or "[\n") .. JSON:format(stat.time_total, stat.threads_running, rates(stat)))

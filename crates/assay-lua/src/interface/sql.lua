@@ -94,7 +94,7 @@ function driver:connect()
     if answer == REFUSED then
         not_connected(2)
     end
-    local con = { driver = self, number = number, held = { number = number },
+    local con = { driver = self, number = number, held = { number = number }, rest = false,
         error = 0, sql_errno = 0, sql_state = "", sql_errmsg = "" }
     con.proxy = closing(con)
     return setmetatable(con, of_connection)
@@ -131,7 +131,9 @@ end
 
 -- A result with rows, or nothing.
 local function result_of(con, text, answer, nrows, nfields, rows, rest)
-    con.rest = rest
+    if rest or con.rest then
+        con.rest = rest or false
+    end
     if answer == ROWS then
         return setmetatable({ nrows = nrows, nfields = nfields, rows = rows, read = 0 }, of_result)
     elseif answer == REFUSED then
@@ -179,7 +181,7 @@ end
 
 -- Further results of a statement, such as those of a procedure.
 function connection:more_results()
-    return self.rest ~= nil and #self.rest > 0
+    return self.rest and #self.rest > 0
 end
 
 function connection:next_result()

@@ -64,7 +64,7 @@ pub(crate) fn bench(args: &Bench) -> Result<Exit> {
     let Prepared { work, mut reporter, .. } = prepared;
     let (setup, test) = (work.setup, work.test);
     let measured = measured(args, &work, &finished, client_cpu_us)?;
-    if let Some(said) = scripted::of_run(reporter.as_mut(), &measured)? {
+    if let Some(said) = scripted::of_run(reporter.as_mut(), &measured) {
         print(&said);
     }
     report::put_one(&args.shape, &measured, words)?;
@@ -281,6 +281,7 @@ fn test(args: &Bench, dialect: Dialect) -> Result<Test> {
         options: &args.script_options,
         may_use_all: args.allow_script_io,
         dialects: &[dialect],
+        is_for_command: args.command.as_deref().is_some_and(|it| it != "run"),
     };
     let suite = match (&args.script, own) {
         (Some(script), _) => {

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use anyhow::Result;
 use assay_load::{Reporter, RunProgress};
 
 use super::result::Measured;
@@ -29,18 +28,15 @@ pub(super) fn of_interval(
         ("queue_length", 0.0),
         ("concurrency", f64::from(clients)),
     ];
-    // The measurement goes on without the report.
-    match reporter?.intermediate(&numbers) {
-        Ok(said) => said,
-        Err(error) => Some(format!("the script's report failed: {error}")),
-    }
+    told(reporter?.intermediate(&numbers))
 }
 
 /// The script's report of the whole run. `None` if it makes none.
-pub(super) fn of_run(
-    reporter: Option<&mut Reporter>,
-    measured: &Measured,
-) -> Result<Option<String>> {
-    let Some(reporter) = reporter else { return Ok(None) };
-    Ok(reporter.cumulative(&measured.numbers())?)
+pub(super) fn of_run(reporter: Option<&mut Reporter>, measured: &Measured) -> Option<String> {
+    told(reporter?.cumulative(&measured.numbers()))
+}
+
+/// A report, or why there is none. The measurement does not depend on it.
+fn told(report: assay_load::Result<Option<String>>) -> Option<String> {
+    report.unwrap_or_else(|error| Some(format!("the script's report failed: {error}")))
 }
