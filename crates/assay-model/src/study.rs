@@ -268,6 +268,13 @@ impl Study {
         self.cells.iter().find_map(|cell| cell.id.test.workload())
     }
 
+    /// Whether its setups say how many tables and rows there are. The tables of a user's workload or script are
+    /// whatever they are: a setup counts them as one table, and their rows may be a guess.
+    #[must_use]
+    pub fn has_known_tables(&self) -> bool {
+        !matches!(self.schema(), Schema::User(_) | Schema::Lua(_))
+    }
+
     /// Whether it measures the steps of the Insert Benchmark.
     #[must_use]
     pub fn is_insert_benchmark(&self) -> bool {

@@ -162,6 +162,14 @@ pub enum Error {
         /// The workload.
         workload: String,
     },
+    /// A test that has statements for the other family of products only.
+    #[error("`{}` cannot take part: test `{test}` has no statement for it", shortened(name))]
+    NoStatement {
+        /// The system.
+        name: String,
+        /// The test.
+        test: String,
+    },
     /// The machine is too small.
     #[error(
         "not enough {what}: the plan needs {need_mb} MB, and this machine has {have_mb} MB available"
@@ -326,6 +334,9 @@ impl Hint for Error {
                  write a workload file: `docs/reference/workload-files.md` shows how"
                     .to_owned(),
             ],
+            Self::NoStatement { .. } => {
+                vec!["leave the system out, or give the steps of the test a `postgres` text".to_owned()]
+            }
             Self::TooMany { fewer, .. } => vec![(*fewer).to_owned()],
             Self::TooLittle { what, rows_that_fit, asked, .. } => {
                 let rows =

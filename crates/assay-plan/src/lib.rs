@@ -55,7 +55,7 @@ pub use outlook::{
     suggested_time,
 };
 pub use participants::{Plan, PlannedSystem};
-pub use plan::{check_variant, plan, plan_of};
+pub use plan::{check_user_tables, check_user_test, check_variant, plan, plan_of};
 pub use precision::Needs;
 pub use request::{
     GateRequest, InsertBench, Request, SetupRequest, SystemRequest, THRESHOLD, parse_share, ps_mode,

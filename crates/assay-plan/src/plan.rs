@@ -355,21 +355,10 @@ fn refuse_shipped_options(request: &Request, effort: &Effort) -> Result<(), Erro
 /// Checks that all systems can make the tables of a user's workload.
 fn check_tables(data: &UserData, tests: &[Test], systems: &[PlannedSystem]) -> Result<(), Error> {
     for system in systems {
-        if data.lacks_dump(system.spec.product.dialect()) {
-            let (name, workload) = (system.name.clone(), data.name.clone());
-            return Err(Error::LacksDump { name, workload });
-        }
-        if let Some(table) = data.lacks(system.spec.product.dialect()) {
-            let (name, table) = (system.name.clone(), table.name.clone());
-            if data.tables.iter().all(|it| it.is_for_postgres_only()) {
-                return Err(Error::PostgresOnly { name, workload: data.name.clone() });
-            }
-            return Err(Error::LacksTable { name, table, workload: data.name.clone() });
-        }
         let dialect = system.spec.product.dialect();
-        if let Some(test) = tests.iter().find(|test| !sends_something(test, dialect)) {
-            let (name, workload) = (system.name.clone(), test.name.clone());
-            return Err(Error::PostgresOnly { name, workload });
+        check_user_tables(data, &system.name, dialect)?;
+        for test in tests {
+            check_user_test(*test, &system.name, dialect)?;
         }
     }
     Ok(())
@@ -388,8 +377,34 @@ fn with_rows(setups: &[Setup], rows: u64) -> Vec<Setup> {
     own
 }
 
+/// Checks that a server of this family can have the tables of a user's workload; `name` is that of the server.
+pub fn check_user_tables(data: &UserData, name: &str, dialect: Dialect) -> Result<(), Error> {
+    let (name, workload) = (name.to_owned(), data.name.clone());
+    if data.lacks_dump(dialect) {
+        return Err(Error::LacksDump { name, workload });
+    }
+    let Some(table) = data.lacks(dialect) else { return Ok(()) };
+    if data.tables.iter().all(|it| it.is_for_postgres_only()) {
+        return Err(Error::PostgresOnly { name, workload });
+    }
+    Err(Error::LacksTable { name, table: table.name.clone(), workload })
+}
+
+/// Checks that a test has a statement for a server of this family, unless only its program knows what it sends; `name`
+/// is that of the server.
+pub fn check_user_test(test: Test, name: &str, dialect: Dialect) -> Result<(), Error> {
+    if test.user_data().is_none() || sends_something(test, dialect) {
+        return Ok(());
+    }
+    let (name, workload) = (name.to_owned(), test.name.clone());
+    Err(match dialect {
+        Dialect::MySql => Error::PostgresOnly { name, workload },
+        Dialect::Postgres => Error::NoStatement { name, test: workload },
+    })
+}
+
 /// Whether a user's test has a statement for servers of a dialect.
-fn sends_something(test: &Test, dialect: Dialect) -> bool {
+fn sends_something(test: Test, dialect: Dialect) -> bool {
     let kinds = test.roles.iter().flat_map(|role| &role.script.mix);
     kinds.flat_map(|kind| &kind.steps).any(|step| match step {
         UserStep::Send { sql, .. } => sql.of(dialect).is_some(),

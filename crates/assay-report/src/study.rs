@@ -174,7 +174,10 @@ pub fn study_text(shown: &ShownStudy<'_>, options: &TextOptions) -> String {
     let tests = shown.tests();
     let few = if tests.len() <= 6 { format!(": {}", tests.join(", ")) } else { String::new() };
     lines.push(format!("  tests: {}{few}", tests.len()));
-    lines.extend(study.setups.iter().map(|setup| format!("  clients × tables × rows: {setup}")));
+    lines.extend(study.setups.iter().map(|setup| match study.has_known_tables() {
+        true => format!("  clients × tables × rows: {setup}"),
+        false => format!("  clients: {}", setup.clients),
+    }));
     for (index, system) in record.systems.iter().enumerate() {
         let role = if system.is_base { " (base)" } else { "" };
         let verdicts = shown.summary(index).map_or_else(String::new, verdicts);

@@ -81,7 +81,7 @@ pub use robust::{TRIM, median};
 pub use rules::{REPEATS_MIN, SMOKE_GROSS, threshold};
 pub use sample::{Fitness, Sample};
 pub use samples::{Samples, Standing};
-pub use soak::{SOAK_STALL, SoakJudgement, SoakStalls, soak, soak_rounds};
+pub use soak::{SOAK_INTERVALS_S, SOAK_STALL, SoakJudgement, SoakStalls, soak, soak_rounds};
 pub use statements::{StatementChange, statement_changes};
 pub use step::StepSummary;
 pub use steps::{LineSummary, MainStep, Step};

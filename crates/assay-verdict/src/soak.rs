@@ -26,6 +26,12 @@ const TAIL: f64 = 0.025;
 const LONG_TURN_S: f64 = 2.0;
 const ROUNDS: [u32; 2] = [4, 12];
 
+/// From this time on, a longer look has the larger number of rounds, seconds: with fewer, figures have no intervals.
+pub const SOAK_INTERVALS_S: f64 = LONG_TURN_S * ROUNDS[1] as f64;
+
+/// Turns of which an interval can be told. That of two would exceed every change.
+const TURNS_MIN: usize = 3;
+
 /// The rounds of a longer look that takes so many seconds on each system.
 #[must_use]
 pub fn soak_rounds(seconds: f64) -> u32 {
@@ -140,7 +146,7 @@ fn judge(
     })
 }
 
-/// How many of so many rounds are late: a third, at least two for an interval. As many are early.
+/// How many of so many rounds are late: a third, at least two of four. As many are early.
 fn part_of(rounds: usize) -> usize {
     match rounds {
         0..=3 => rounds.min(1),
@@ -189,12 +195,13 @@ fn stalls(turns: &[SoakTurn]) -> Option<SoakStalls> {
     Some(found)
 }
 
-/// Mean and variance.
+/// Mean, and variance if there are enough values to tell.
 fn moments(values: &[f64]) -> Option<(f64, Option<f64>)> {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    (!values.is_empty()).then(|| (mean, (count > 1.0).then(|| squares / (count - 1.0))))
+    let is_known = values.len() >= TURNS_MIN;
+    (!values.is_empty()).then(|| (mean, is_known.then(|| squares / (count - 1.0))))
 }
 
 /// The mean of logarithms, with an interval if there are several.
@@ -329,6 +336,17 @@ mod tests {
         assert_eq!(found.rounds, [1, ROUNDS]);
         assert_eq!(agree(ratio, Estimate { value: 0.9, low: 0.89, high: 0.91 }, 0.02), None);
         assert!(judge((cell(), 0), &Soak::default(), None).is_none());
+    }
+
+    /// Student's t of two values is 12.7.
+    #[test]
+    fn four_turns_have_no_interval() {
+        let mut both = [soaked(true, |_, _| 1000.0), soaked(false, |_, own| 400.0 + own)];
+        both.iter_mut().for_each(|it| it.turns.truncate(4));
+        let [base, other] = both;
+        let found = judged(&base, &other);
+        let all = [found.ratio, found.decay, found.decay_ratio, Some(found.qps)];
+        assert!(all.iter().all(|it| it.is_some_and(|it| !it.has_interval())), "{found:?}");
     }
 
     #[test]

@@ -77,12 +77,16 @@ fn separated<'t>(
         is_empty &= is_comment || first.is_whitespace();
         let length = skipped(rest, syntax).unwrap_or(first.len_utf8());
         // A mark ends a name too, as in `END$$`.
-        let is_name = first.is_alphabetic() || first == '_';
-        let name = rest.get(..length).filter(|_| is_name).unwrap_or_default();
+        let name = rest.get(..length).filter(|it| is_name(it)).unwrap_or_default();
         at += name.find(mark).unwrap_or(length);
     }
     push_trimmed(text, start..text.len(), is_empty, &mut found);
     found
+}
+
+/// Whether a skipped part is a name or a keyword. `E'...'`, which begins like one, is a string.
+fn is_name(part: &str) -> bool {
+    part.starts_with(|c: char| c.is_alphabetic() || c == '_') && !part.contains('\'')
 }
 
 /// A line `DELIMITER //` of the client `mysql`: its length, and the mark, which may be in quotes.
@@ -104,8 +108,7 @@ pub fn words(text: &str, syntax: Dialect) -> Vec<&str> {
     let mut at = 0;
     while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
         let length = skipped(rest, syntax);
-        let is_word = rest.starts_with(|c: char| c.is_alphabetic() || c == '_');
-        found.extend(length.filter(|_| is_word).and_then(|length| rest.get(..length)));
+        found.extend(length.and_then(|length| rest.get(..length)).filter(|it| is_name(it)));
         at += length.or_else(|| Some(rest.chars().next()?.len_utf8())).unwrap_or(1);
     }
     found
@@ -505,6 +508,9 @@ mod tests {
             assert_eq!(parts(" \n;; ", syntax), [] as [&str; 0]);
         }
         assert_eq!(parts("SELECT $$;$$; 1", Dialect::Postgres), ["SELECT $$;$$", "1"]);
+        let escaped = r"SELECT E'\';', e'\\;';";
+        assert_eq!(parts(escaped, Dialect::Postgres), [escaped.trim_end_matches(';')]);
+        assert_eq!(words("SELECT E'a', b", Dialect::Postgres), ["SELECT", "b"]);
         let quoted = "/*!50003 INSERT INTO t VALUES ('*/', `a*/b`, \"it's\") */;";
         for executed in [quoted, "/*M!100100 SELECT '*/;' */;"] {
             assert_eq!(parts(executed, Dialect::MySql), [executed.trim_end_matches(';')]);

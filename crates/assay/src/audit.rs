@@ -89,7 +89,8 @@ pub(crate) fn run(args: &Audit, cache_dir: Option<&Path>) -> Result<Exit> {
         let questions = Questions { warm: Some(&warm), ..questions };
         let mut facts = facts(&instance, system, &questions)?;
         let data = plan.study.setups.first().map_or(data, |setup| setup.data());
-        facts.settings.extend([data_fact(data, StartFrom::Fresh, content.rows, &content.checksum)]);
+        let content = (content.rows, content.checksum.as_str());
+        facts.settings.extend([data_fact(&plan.study, data, StartFrom::Fresh, content)]);
         all_facts.push(facts);
         instance.stop()?;
     }

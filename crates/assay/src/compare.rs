@@ -133,7 +133,12 @@ pub(crate) fn resolved(
 ) -> Result<Request> {
     let directory = study_file.parent().unwrap_or(Path::new(""));
     let mut request = config_file::with_configs(request, directory, searched, quiet)?;
-    let beside = |path: &str| directory.join(path).display().to_string();
+    let beside = |path: &str| {
+        let there = directory.join(path);
+        // A script that comes with sysbench is found by its name.
+        let is_stock = assay_plan::is_script(path) && !there.exists();
+        if is_stock { path.to_owned() } else { there.display().to_string() }
+    };
     request.workload = request.workload.iter().map(|it| NamedFile::of(it).at(beside)).collect();
     Ok(request)
 }

@@ -11,6 +11,7 @@ use assay_workloads::TpccOptions;
 use serde::Serialize;
 
 use crate::advice::Advised;
+use crate::bench::family;
 use crate::cli::Load;
 use crate::connection::connect_options;
 use crate::dump_file::open_dump;
@@ -111,13 +112,8 @@ fn load_workload(
         let files = args.own.workload.join(",");
         format!("a script makes its tables itself: `assay bench URL --script {files} prepare`")
     })?;
-    if let Some(table) = data.lacks(dialect) {
-        anyhow::bail!("`{}` does not say how to create table `{}` there", read.name, table.name);
-    }
+    assay_plan::check_user_tables(data, family(dialect), dialect)?;
     let (files, dumps) = (&workload::read_again, &open_dump);
-    if data.lacks_dump(dialect) {
-        anyhow::bail!("the dump of `{}` is one of another family of products", read.name);
-    }
     let tables = UserTables { dialect, data, seed: args.seed, files, dumps };
     let report = assay_load::fill_user_data(options, tables, args.replace, &mut |done| {
         progress.update(&format!("loading, {done}"));

@@ -31,6 +31,8 @@ pub(crate) struct OfLua<'a> {
     pub(crate) options: &'a [String],
     /// Whether it may use files outside of its directory, and run programs.
     pub(crate) may_use_all: bool,
+    /// Whether the user says that the file is a Lua script, whatever it looks like.
+    pub(crate) is_meant: bool,
     /// The dialects of the servers that it will be run on; none if they are not known.
     pub(crate) dialects: &'a [Dialect],
     /// Whether only commands such as `prepare` will be carried out, and no events.
@@ -43,10 +45,12 @@ pub(crate) fn read(
     options: &ScriptOptions,
     of_lua: OfLua<'_>,
 ) -> Result<Workload> {
+    let files: Vec<String> = files.iter().map(|it| stock_script(it)).collect();
     let named: Vec<NamedFile<'_>> = files.iter().map(|it| NamedFile::of(it)).collect();
     let texts = named.iter().map(|it| text(it.path)).collect::<Result<Vec<_>>>()?;
     let files = named.iter().zip(&texts);
-    let mut scripts = files.clone().filter(|(file, text)| is_lua(file.path, text));
+    let mut scripts =
+        files.clone().filter(|(file, text)| of_lua.is_meant || is_lua(file.path, text));
     match (scripts.next(), named.as_slice()) {
         (Some((file, _)), [_]) => return Ok(lua_workload(script(Path::new(file.path), of_lua)?)),
         (Some((file, _)), _) => {
@@ -124,13 +128,30 @@ fn dialects(request: &Request) -> Vec<Dialect> {
     all
 }
 
+/// Where sysbench is installed, with its own scripts.
+const INSTALLED: [&str; 2] = ["/usr/share/sysbench", "/usr/local/share/sysbench"];
+
+/// The path of a script that comes with sysbench, if no file has the name that the user gave; or else that name.
+fn stock_script(name: &str) -> String {
+    if !assay_plan::is_script(name) || Path::new(name).exists() {
+        return name.to_owned();
+    }
+    let file = format!("{}.lua", name.trim_end_matches(".lua"));
+    let found = INSTALLED.iter().map(|place| Path::new(place).join(&file)).find(|it| it.is_file());
+    found.map_or_else(|| name.to_owned(), |path| path.display().to_string())
+}
+
+/// Advice for a name of a script that comes with sysbench, where neither that file nor sysbench is there.
+const STOCK: &str = "no file has this name, and sysbench's own scripts are not installed in /usr/share/sysbench; assay \
+                     does their work itself: `--suite oltp` in a study, `assay bench URL --test oltp_read_write`";
+
 /// The content of a file, or of a script that comes with pgbench.
 pub(crate) fn text(name: &str) -> Result<String> {
     if let Some(script) = pgbench_script(name) {
         return Ok(script);
     }
     let path = Path::new(name);
-    paths::check_file(path, WORKLOAD_FILES)?;
+    paths::check_file(path, if assay_plan::is_script(name) { STOCK } else { WORKLOAD_FILES })?;
     anyhow::ensure!(path.metadata()?.is_file(), "`{name}` is not a regular file");
     paths::text(fs_err::File::open(path)?, name, WORKLOAD_FILES)
 }
@@ -142,6 +163,7 @@ pub(crate) fn suite(request: &Request) -> Result<Vec<Test>> {
     let of_lua = OfLua {
         options: &request.script_options,
         may_use_all: request.allow_script_io,
+        is_meant: false,
         dialects: &dialects,
         is_for_command: false,
     };
@@ -165,11 +187,31 @@ pub(crate) fn suite(request: &Request) -> Result<Vec<Test>> {
 
 /// Reads a file with rows that must be the one that the workload was planned with.
 pub(crate) fn read_again(file: &UserRowsFile) -> Result<Vec<u8>, String> {
-    let found = user_file(Path::new(&file.path))?;
-    match found.sha256 == file.sha256 {
+    unchanged(&file.path, &file.sha256)
+}
+
+/// The content of a file that must still have this checksum.
+fn unchanged(path: &str, sha256: &str) -> Result<Vec<u8>, String> {
+    let found = user_file(Path::new(path))?;
+    match found.sha256 == sha256 {
         true => Ok(found.content),
         false => Err("it has changed since the study was planned".to_owned()),
     }
+}
+
+/// Makes sure that scripts, and the modules that they read, are those that their tests were planned with. Clients read
+/// them only when their servers run.
+pub(crate) fn check_scripts(tests: impl IntoIterator<Item = Test>) -> Result<()> {
+    for file in tests.into_iter().filter_map(Test::lua).flat_map(|script| &script.files) {
+        let found = unchanged(&file.path, &file.sha256);
+        found.map_err(|why| {
+            Advised::new(
+                format!("`{}` cannot be used: {why}", file.path),
+                "give the file the content that it had then, or start a new study",
+            )
+        })?;
+    }
+    Ok(())
 }
 
 /// Reads the captured values of tests, unless they were read. The files must be those that the tests were planned with.
@@ -206,4 +248,50 @@ fn user_file(path: &Path) -> Result<UserFile, String> {
         Ok(UserFile { path, sha256, content, bytes })
     };
     read().map_err(|error| format!("{error:#}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_called_a_script_is_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.txt").display().to_string();
+        fs_err::write(&path, "a = 42\nfunction event() end\n").unwrap();
+        let told = |is_meant| {
+            let of_lua = OfLua { is_meant, ..OfLua::default() };
+            read(std::slice::from_ref(&path), &ScriptOptions::default(), of_lua).map(|it| it.name)
+        };
+        assert_eq!(told(true).unwrap(), "x");
+        fs_err::write(&path, "event = 42\n").unwrap();
+        assert!(told(false).is_err());
+        assert!(!format!("{:#}", told(true).unwrap_err()).contains("unknown key"));
+    }
+
+    #[test]
+    fn the_name_of_a_stock_script_without_sysbench_gets_advice() {
+        if INSTALLED.iter().any(|place| Path::new(place).exists()) {
+            return;
+        }
+        for name in ["oltp_read_write", "oltp-read-write.lua"] {
+            let error = text(&stock_script(name)).unwrap_err();
+            let hints = crate::errors::hints(&error).join("; ");
+            assert!(hints.contains("--suite oltp"), "{hints}");
+        }
+    }
+
+    #[test]
+    fn a_module_that_has_changed_is_found_without_a_server() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name).display().to_string();
+        fs_err::write(path("shared.lua"), "n = 1\n").unwrap();
+        fs_err::write(path("own.lua"), "require('shared')\nfunction event() end\n").unwrap();
+        let read = read(&[path("own.lua")], &ScriptOptions::default(), OfLua::default());
+        let tests = read.unwrap().tests;
+        check_scripts(tests.clone()).unwrap();
+        fs_err::write(path("shared.lua"), "n = 2\n").unwrap();
+        let told = check_scripts(tests).unwrap_err().to_string();
+        assert!(told.contains("shared.lua` cannot be used: it has changed"), "{told}");
+    }
 }

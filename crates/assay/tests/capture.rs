@@ -94,7 +94,7 @@ fn what_cannot_be_read_is_told_with_what_to_do() {
         ("", vec!["workload", "from", &file], "it is empty"),
         ("", vec!["workload", "from", "/nowhere.log"], "does not exist"),
         ("", vec!["workload", "from", &slow, "--database", "x"], "the logs have shop, forum"),
-        ("", vec!["workload", "from", &slow, "--format", "x"], "possible values"),
+        ("", vec!["workload", "from", &slow, "--log-format", "x"], "possible values"),
     ] {
         fs_err::write(&file, content).unwrap();
         let made = place.run_to_end(&words);

@@ -4,9 +4,10 @@
 mod common;
 
 use std::path::PathBuf;
-use std::process::Output;
+use std::process::{Output, Stdio};
 
 use common::Place;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -132,6 +133,16 @@ fn bench_carries_out_the_commands_of_a_script() {
     let run = ["run", "--clients", "2", "--events", "100", "--format", "json"];
     let measured = json(bench(&run, &["--table-size=30"]));
     assert_eq!((&measured["events"], &measured["write"]), (&100.into(), &100.into()));
+    assert_eq!([&measured["tables"], &measured["rows_per_table"]], [&Value::Null; 2]);
+    // Events that send nothing are no measurement, nor is a script that ends its clients.
+    for (text, words) in [
+        ("function event() end", "sent no statement, so nothing was measured"),
+        ("function event() return 1 end", "the script ended its clients after"),
+    ] {
+        let idle = scripts.with("idle.lua", text);
+        let run = place.run_to_end(&["bench", url, "--script", &idle, "--time", "1"]);
+        refused(run, 3, &[words]);
+    }
     refused(bench(&["prepare"], &[]), 2, &["already exists"]);
     assert_eq!(bench(&["cleanup"], &[]).status.code(), Some(0));
     refused(bench(&["explode"], &[]), 2, &["the script has no `explode`"]);
@@ -177,6 +188,58 @@ fn a_script_that_fails_fails_its_test_with_the_line() {
         format!("{stdout}{stderr}").contains("own.lua:9: as it was asked to"),
         "{stdout}{stderr}"
     );
+    place.assert_nothing_left();
+}
+
+/// A module that has changed is found before any server of a block starts, and what is measured is kept.
+#[test]
+fn a_study_whose_module_has_changed_does_not_go_on() {
+    let (place, scripts) = (Place::with("mariadb@11.8"), Scripts::new());
+    let file = scripts.own();
+    let compare = ["compare", "mariadb@11.8", "--twin", "--preset", "smoke", "--offline"];
+    let mut command = place.command(&[&compare[..], &BUDGET, &["--workload", &file]].concat());
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    place.wait_for_slices(1, &mut child);
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(4));
+    fs_err::write(scripts.path("shared.lua"), format!("{SHARED}\n-- changed\n")).unwrap();
+    let resumed = place.run_to_end(&["resume", "latest", "--offline"]);
+    let stderr = String::from_utf8_lossy(&resumed.stderr).into_owned();
+    refused(resumed, 2, &["shared.lua` cannot be used: it has changed since the study was planned"]);
+    assert!(!stderr.contains("starting the servers of a block"), "{stderr}");
+    place.assert_nothing_left();
+}
+
+/// What a script has made is known before the study begins: the study spends its budget on nothing of it.
+#[test]
+fn data_that_never_age_are_ready_before_the_study_begins() {
+    let scripts = Scripts::new();
+    drop(Place::with("mariadb@11.8"));
+    let place = Place::bare();
+    let file = scripts.own();
+    let compare = ["compare", "mariadb@11.8", "--twin", "--preset", "smoke", "--offline"];
+    let mut command = place.command(&[&compare[..], &BUDGET, &["--workload", &file]].concat());
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    place.wait_while_measuring(&mut child, "the study", || !place.finished().is_empty());
+    let fresh = place.templates("fresh");
+    let ready = fresh.iter().filter(|it| it.with_file_name("made.json").is_file()).count();
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(4));
+    assert_eq!((fresh.len(), ready), (1, 1), "{fresh:?}");
+    place.assert_nothing_left();
+}
+
+/// No verdict is possible, and no more time would help.
+#[test]
+fn a_script_that_sends_nothing_fails_its_test() {
+    let (place, scripts) = (Place::with("mariadb@11.8"), Scripts::new());
+    let file = scripts.with("idle.lua", "function event() end\n");
+    let compare = ["compare", "mariadb@11.8", "--twin", "--preset", "smoke", "--offline"];
+    let output = place.run_to_end(&[&compare[..], &["--workload", &file]].concat());
+    assert_ne!(output.status.code(), Some(0));
+    let told = [output.stdout, output.stderr].concat();
+    let told = String::from_utf8_lossy(&told);
+    assert!(told.contains("its events send no statement"), "{told}");
     place.assert_nothing_left();
 }
 

@@ -284,6 +284,27 @@ fn a_pgbench_script_on_mariadb_is_for_postgres_only() {
     assert!(!told.contains("mariadb 1"), "{told}");
 }
 
+/// Neither connects: no server listens there.
+#[test]
+fn a_pgbench_script_is_refused_on_a_server_of_mysql() {
+    let place = Place::new();
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("one.sql");
+    fs_err::write(&script, "SELECT 1;\n").unwrap();
+    let file = script.display().to_string();
+    let url = "mysql://root@127.0.0.1:1/test";
+    for command in [
+        &["bench", url, "--workload", &file][..],
+        &["bench", url, "--workload", "tpcb-like"],
+        &["load", url, "--workload", "tpcb-like"],
+    ] {
+        let output = place.run_to_end(command);
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{command:?}: {told}");
+        assert!(told.contains("is for Postgres only") && told.contains("hint: "), "{told}");
+    }
+}
+
 #[test]
 fn what_cannot_work_is_told_before_anything_is_measured() {
     let place = Place::new();

@@ -26,7 +26,7 @@ const STATEMENTS: [&str; 25] = [
 ];
 
 impl Form {
-    /// The form of a file. Its ending decides only where its content leaves a choice.
+    /// The form of a file. Its ending decides where its content leaves a choice; nothing else ends in `.lua`.
     pub(super) fn of(path: &str, text: &str) -> Self {
         let ending = path.rsplit_once('.').map_or("", |(_, ending)| ending);
         let by_ending = match ending {
@@ -35,6 +35,9 @@ impl Form {
             "lua" => Self::Lua,
             _ => Self::Unknown,
         };
+        if by_ending == Self::Lua {
+            return Self::Lua;
+        }
         let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
         if lines.clone().take(DUMP_LINES).any(is_of_dump) {
             return Self::Dump;
@@ -115,7 +118,7 @@ mod tests {
             "\\set row random(1, 100000 * :scale)\nSELECT abalance FROM pgbench_accounts;\n";
         let lua = "require(\"oltp_common\")\nfunction event() con:query(\"SELECT 1\") end\n";
         let toml = "# shop\n[table.t]\nrows = 1\n";
-        for path in ["read.pgbench", "read.bench", "read.lua", "read.toml", "read", "read.sql"] {
+        for path in ["read.pgbench", "read.bench", "read.toml", "read", "read.sql"] {
             assert_eq!(Form::of(path, script), Form::Pgbench, "{path}");
             assert_eq!(Form::of(path, "-- one\nselect 1;\n"), Form::Pgbench, "{path}");
             assert_eq!(Form::of(path, lua), Form::Lua, "{path}");
@@ -126,6 +129,9 @@ mod tests {
             );
             assert_eq!(Form::of(path, toml), Form::Toml, "{path}");
             assert_eq!(Form::of(path, "table.n = 3\n["), Form::Toml, "{path}");
+        }
+        for text in [script, lua, toml, "event = 42\n", "-- MySQL dump 10.13\n", ""] {
+            assert_eq!(Form::of("read.lua", text), Form::Lua, "{text}");
         }
         for dump in [
             "-- MySQL dump 10.13  Distrib 8.0.40\n--\nDROP TABLE IF EXISTS `t`;\n",

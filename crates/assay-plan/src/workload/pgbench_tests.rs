@@ -208,6 +208,43 @@ fn branches_send_what_their_condition_says() {
     }
 }
 
+/// What ends in a constant, as a comparison does, is not that constant.
+#[test]
+fn comparisons_are_truth_values() {
+    let script = "\\set c random(1, 10)\n\\set a (:c > 3 and :c < 8)\n\\set b not (:c > 3 and :c < 8)\n\
+                  \\set d case when :c > 7 or :c < 4 then 1 else 0 end\nSELECT :c, :a, :b, :d;\n\
+                  \\if :c > 7 or (:c < 4)\nSELECT 'out', :c;\n\\endif";
+    let sent = events(script, 0);
+    let mut outside = 0;
+    for text in &sent {
+        let values: Vec<&str> = text.split(' ').collect();
+        let c = |value: &str| value.parse::<i64>().unwrap();
+        match values.as_slice() {
+            [.., "'out',", _, value] => {
+                outside += 1;
+                assert!(!(4..8).contains(&c(value)), "{text}");
+            }
+            [.., value, a, b, d] => {
+                let is_inside = (4..8).contains(&c(value));
+                assert_eq!([*a, *b], [is_inside, !is_inside].map(|it| if it { "true" } else { "false" }));
+                assert_eq!(*d, if is_inside { "0" } else { "1" });
+            }
+            _ => panic!("{text}"),
+        }
+    }
+    assert!(outside > 5 && sent.len() > outside + 30, "{sent:?}");
+    // Numbers, and sums of them, are no truth values.
+    assert!(read("\\if 1 and true\nSELECT 1;\n\\endif").is_err());
+    assert!(read("\\set c random(1, 9)\n\\if :c > 1 + true\nSELECT 1;\n\\endif").is_err());
+}
+
+#[test]
+fn copies_to_the_client_are_refused() {
+    let told = read("SELECT 1;\nCOPY (SELECT 1) TO stdout;").unwrap_err();
+    assert!(told.contains("`COPY` to or from the client cannot be used"), "{told}");
+    assert!(read("COPY t FROM '/rows' WITH (FORMAT csv);").is_ok());
+}
+
 #[test]
 fn columns_of_a_result_become_variables() {
     let script = "\\set row random(1, 5)\nSELECT bid, abalance AS b FROM pgbench_accounts WHERE aid = :row \\gset x_\n\

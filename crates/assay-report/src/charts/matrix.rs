@@ -6,7 +6,7 @@ use super::colours::file;
 use super::file::{ChartFile, Place, setup_word, stem};
 use crate::view::Report;
 use crate::view::matrix::{Matrix, MatrixSection};
-use crate::words::{Separated, title};
+use crate::words::title;
 
 /// Height of a row.
 const ROW: f64 = 19.0;
@@ -33,7 +33,7 @@ fn chart(report: &Report, sections: &[MatrixSection]) -> Option<ChartFile> {
     let matrix = &report.matrix;
     let setup = sections.first()?.setup;
     let of_setup = match report.several_setups {
-        true => format!(", {} (clients × tables × rows)", setup.separated()),
+        true => format!(", {}", report.setup_in_full(setup)),
         false => String::new(),
     };
     let heading = format!("Relative QPS{of_setup}");

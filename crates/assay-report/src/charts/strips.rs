@@ -10,7 +10,7 @@ use crate::scale::Scale;
 use crate::view::Report;
 use crate::view::groups::GroupRow;
 use crate::view::measured::TestSection;
-use crate::words::{Separated, title};
+use crate::words::title;
 
 /// Height of a row.
 const ROW: f64 = 17.0;
@@ -68,7 +68,7 @@ fn of_section(report: &Report, section: &TestSection) -> Option<ChartFile> {
         })
     });
     let of_setup = match report.several_setups {
-        true => format!(", {} (clients × tables × rows)", section.setup.separated()),
+        true => format!(", {}", report.setup_in_full(section.setup)),
         false => String::new(),
     };
     let heading = format!("Relative QPS, {}{of_setup}", title(section.group));
@@ -87,7 +87,7 @@ pub(super) fn groups(report: &Report) -> Option<ChartFile> {
             _ => "same",
         };
         let setup = match report.several_setups {
-            true => format!(" {}", row.setup.separated()),
+            true => format!(" {}", report.setup(row.setup)),
             false => String::new(),
         };
         Row {

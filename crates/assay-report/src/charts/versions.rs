@@ -10,7 +10,7 @@ use crate::ratio::short;
 use crate::scale::Scale;
 use crate::view::Report;
 use crate::view::versions::{VersionLine, VersionPoint, VersionSection, VersionTest};
-use crate::words::{Separated, Symbol, title};
+use crate::words::{Symbol, title};
 
 /// Width of a panel.
 const PANEL: f64 = 290.0;
@@ -43,7 +43,7 @@ fn chart(report: &Report, line: &VersionLine, section: &VersionSection) -> Optio
     let shown: Vec<&VersionTest> = measured(section).collect();
     let panels = Panels::new(report, line, &shown)?;
     let of_setup = match report.several_setups {
-        true => format!(", {} (clients × tables × rows)", section.setup.separated()),
+        true => format!(", {}", report.setup_in_full(section.setup)),
         false => String::new(),
     };
     let heading = format!("From version to version, {}{of_setup}", title(section.group));

@@ -5,15 +5,16 @@ use assay_verdict::{ActiveSecond, CellJudgement, Judgement, active_seconds};
 use serde::Serialize;
 
 use super::number::Number;
-use super::row::{FigureGroup, system_name};
+use super::row::{FigureGroup, system_name, tables_and_rows};
 
 /// The seconds of a cell of a system.
 #[derive(Serialize)]
 pub(crate) struct CourseRow<'a> {
     test: &'a str,
     clients: u32,
-    tables: u32,
-    rows: u32,
+    /// Null for the tables of a workload of the user's own, as the rows of each.
+    tables: Option<u32>,
+    rows: Option<u32>,
     system: &'a str,
     seconds: Vec<SecondRow>,
 }
@@ -39,12 +40,13 @@ pub(crate) fn courses<'a>(record: &'a StudyRecord, judgement: &Judgement) -> Vec
 
 fn course<'a>(record: &'a StudyRecord, judged: &CellJudgement) -> CourseRow<'a> {
     let setup = judged.cell.setup;
+    let (tables, rows) = tables_and_rows(record, setup);
     let seconds = active_seconds(record, judged.cell, judged.system, judged.is_disturbed);
     CourseRow {
         test: judged.cell.test.name(),
         clients: setup.clients,
-        tables: setup.tables,
-        rows: setup.rows,
+        tables,
+        rows,
         system: system_name(record, judged.system),
         seconds: seconds.iter().map(second).collect(),
     }

@@ -5,7 +5,7 @@ use assay_verdict::{Doubt, GateCell, GateVerdict, Judgement};
 use serde::Serialize;
 
 use super::number::{Interval, Number};
-use super::row::system_name;
+use super::row::{system_name, tables_and_rows};
 use crate::view::gate::why;
 use crate::view::study::JudgedStudy;
 
@@ -25,8 +25,9 @@ pub(crate) struct GateRow<'a> {
 struct GateCellRow<'a> {
     test: &'a str,
     clients: u32,
-    tables: u32,
-    rows: u32,
+    /// Null for the tables of a workload of the user's own, as the rows of each.
+    tables: Option<u32>,
+    rows: Option<u32>,
     system: &'a str,
     /// Largest slowdown that passes; absent where instructions are limited.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -60,12 +61,13 @@ pub(crate) fn gate<'a>(record: &'a StudyRecord, judgement: &'a Judgement) -> Opt
 
 fn row<'a>(record: &'a StudyRecord, study: &JudgedStudy, cell: &'a GateCell) -> GateCellRow<'a> {
     let setup = cell.cell.setup;
+    let (tables, rows) = tables_and_rows(record, setup);
     let is_counted = study.counts_only();
     GateCellRow {
         test: cell.cell.test.name(),
         clients: setup.clients,
-        tables: setup.tables,
-        rows: setup.rows,
+        tables,
+        rows,
         system: system_name(record, cell.system),
         max_slowdown: (!is_counted).then(|| cell.margin.into()),
         rqps: cell.ratio.filter(|_| !is_counted).map(Into::into),

@@ -13,7 +13,7 @@ use super::course::{CourseRow, courses};
 use super::findings::{self, AnswerRow, RestoredRow};
 use super::gate::{GateRow, gate};
 use super::number::Number;
-use super::row::{CellRow, system_name};
+use super::row::{CellRow, system_name, tables_and_rows};
 use super::steps::{CrossoverRow, LineRow, StepRow, TotalRow};
 use crate::view::caveats::detectable;
 use crate::view::findings::Topic;
@@ -181,8 +181,9 @@ pub(crate) struct AuditRow<'a> {
 struct GroupRow<'a> {
     group: &'static str,
     clients: u32,
-    tables: u32,
-    rows: u32,
+    /// Null for the tables of a workload of the user's own, as the rows of each.
+    tables: Option<u32>,
+    rows: Option<u32>,
     system: &'a str,
     n: u32,
     bounded: u32,
@@ -303,11 +304,12 @@ fn group<'a>(
     judgement: &Judgement,
     summary: &GroupSummary,
 ) -> GroupRow<'a> {
+    let (tables, rows) = tables_and_rows(record, summary.setup);
     GroupRow {
         group: summary.group.word.as_str(),
         clients: summary.setup.clients,
-        tables: summary.setup.tables,
-        rows: summary.setup.rows,
+        tables,
+        rows,
         system: system_name(record, summary.system),
         n: summary.n,
         bounded: summary.bounded,

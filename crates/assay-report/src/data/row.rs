@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use assay_model::{CountVerdict, Experiment, Statements, StudyRecord, Verdict};
+use assay_model::{CountVerdict, Experiment, Setup, Statements, StudyRecord, Verdict};
 use assay_verdict::{
     Cause, CellJudgement, Changed, CountJudgement, CounterChange, Figure, FunctionChange,
     LATENCIES, Latency, PER_OP, PerOp, ProfileChange, StepSummary, Term, TimeChange, Wait, soak,
@@ -22,8 +22,9 @@ pub(crate) struct CellRow<'a> {
     test: &'a str,
     group: &'static str,
     clients: u32,
-    tables: u32,
-    rows: u32,
+    /// Null for the tables of a workload of the user's own, as the rows of each.
+    tables: Option<u32>,
+    rows: Option<u32>,
     system: &'a str,
     qps: Option<Interval>,
     tps: Number,
@@ -361,17 +362,26 @@ impl Serialize for ChangeRow {
     }
 }
 
+/// The tables of a setup and the rows of each, as far as it knows them.
+pub(crate) fn tables_and_rows(record: &StudyRecord, setup: Setup) -> (Option<u32>, Option<u32>) {
+    match record.study.has_known_tables() {
+        true => (Some(setup.tables), Some(setup.rows)),
+        false => (None, None),
+    }
+}
+
 impl<'a> CellRow<'a> {
     pub(crate) fn new(record: &'a StudyRecord, judged: &'a CellJudgement) -> Self {
         let setup = judged.cell.setup;
+        let (tables, rows) = tables_and_rows(record, setup);
         let is_reported = record.is_reported();
         let is_counted = judged.is_counted(record);
         Self {
             test: &judged.cell.test.name,
             group: judged.group.word.as_str(),
             clients: setup.clients,
-            tables: setup.tables,
-            rows: setup.rows,
+            tables,
+            rows,
             system: system_name(record, judged.system),
             qps: judged.qps.map(Into::into),
             tps: Number(judged.tps),

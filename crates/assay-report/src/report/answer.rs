@@ -9,7 +9,7 @@ use crate::view::Report;
 use crate::view::answer::{Change, SystemAnswer};
 use crate::view::causes::Cause;
 use crate::view::caveats::Caveats;
-use crate::words::{Separated as _, Symbol as _, sentence};
+use crate::words::{Symbol as _, sentence};
 
 /// The warnings that stand even above the heading of a page.
 pub(super) fn above(report: &Report) -> Vec<Block<'static>> {
@@ -106,7 +106,7 @@ fn card<'r>(report: &Report, answer: &'r SystemAnswer<'r>, scale: Scale) -> Vec<
 }
 
 fn largest(report: &Report, change: &Change) -> Text {
-    let setup = report.several_setups.then(|| of_class("setup", change.setup.separated()));
+    let setup = report.several_setups.then(|| of_class("setup", report.setup(change.setup)));
     let why = change.why.map(|why| of_class("why", why));
     let spaced = |span| [words(" "), span];
     let (verdict, ratio) = (change.verdict, change.ratio);

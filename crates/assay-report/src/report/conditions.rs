@@ -8,7 +8,7 @@ use crate::view::Report;
 use crate::view::conditions::{Audit, Conditions, DEFAULTS_MAX, Event, SystemFacts};
 use crate::view::findings::{MergedFinding, TopicFindings};
 use crate::words::Separated as _;
-use assay_model::counted;
+use assay_model::{StatementMode, counted};
 
 /// All conditions: lines, or, on a page, tables.
 pub(super) fn blocks(report: &Report, wish: &Wish<'_>) -> Vec<Block<'static>> {
@@ -55,6 +55,7 @@ fn facts(conditions: &Conditions) -> Vec<(&'static str, String)> {
     let measured = |text: String| (!conditions.is_reported).then_some(text);
     let of_slices = |text: String| conditions.slices.as_ref().and_then(|_| measured(text));
     let setups: Vec<String> = study.setups.iter().map(|it| it.separated()).collect();
+    let clients = study.setups.iter().map(|it| it.clients.to_string()).collect::<Vec<_>>();
     let unknown = if conditions.is_reported { "; 1 where it is not known" } else { "" };
     let runs = match conditions.runs {
         1 => "one run".to_owned(),
@@ -64,11 +65,12 @@ fn facts(conditions: &Conditions) -> Vec<(&'static str, String)> {
     let took = format!("{}{of_budget}, in {runs}", study.took);
     let began = if conditions.is_reported { "Imported" } else { "Started" };
     let started = study.started.clone().unwrap_or_else(|| NONE.to_owned());
-    let rows = match study.are_rows_guessed {
-        true => "its options tell the rows, if anything does",
-        false => "rows of all tables together",
+    let workload = study.workload.as_ref().map(|name| format!("{name}; {}", study.own_rows));
+    let sending = study.statements.map_or("as the script sends them", StatementMode::word);
+    let setups = match study.has_known_tables {
+        true => ("Clients × tables × rows", Some(format!("{}{unknown}", setups.join("; ")))),
+        false => ("Clients", Some(clients.join("; "))),
     };
-    let workload = study.workload.as_ref().map(|name| format!("{name}; {rows}"));
     let first = [
         ("Processor", Some(machine.processor.clone())),
         ("Memory", measured(machine.memory.clone())),
@@ -79,10 +81,10 @@ fn facts(conditions: &Conditions) -> Vec<(&'static str, String)> {
     let state = state.chain(nodes);
     let rest = [
         ("Study", Some(format!("{}, preset {}", study.id, study.preset.word()))),
-        ("Clients × tables × rows", Some(format!("{}{unknown}", setups.join("; ")))),
+        setups,
         ("Workload", workload),
         ("Experiment", measured(study.experiment.word().to_owned())),
-        ("Statements", measured(study.statements.word().to_owned())),
+        ("Statements", measured(sending.to_owned())),
         ("Key of id", measured(study.id_key.word().to_owned())),
         ("Tables", study.table_form.clone()),
         ("Data", measured(conditions.data.join("; "))),

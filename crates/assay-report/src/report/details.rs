@@ -12,7 +12,7 @@ use crate::text::{Text, bold, code, interval, link, of_class, symbol, within, wo
 use crate::view::Report;
 use crate::view::figure::Figure;
 use crate::view::measured::{Measured, TestRow, TestSection};
-use crate::words::{Separated as _, Symbol as _, sentence};
+use crate::words::{Symbol as _, sentence};
 
 /// The table and its filters; nothing in a large study, which has a matrix alone.
 pub(super) fn blocks(report: &Report) -> Vec<Block<'static>> {
@@ -101,7 +101,7 @@ impl<'r> Shared<'r> {
     }
 
     fn setup(&self, section: &TestSection) -> Option<String> {
-        self.report.several_setups.then(|| section.setup.separated())
+        self.report.several_setups.then(|| self.report.setup(section.setup))
     }
 
     fn row(&self, section: &TestSection, row: &TestRow) -> Row {
@@ -117,7 +117,7 @@ impl<'r> Shared<'r> {
             id: format!("test-{}", row.cell),
             data: vec![
                 ("group", section.group.word.clone()),
-                ("setup", section.setup.separated()),
+                ("setup", self.report.setup(section.setup)),
                 ("verdict", verdict_words(row)),
             ],
             more: details(self.report, row),
@@ -257,7 +257,7 @@ fn filter(report: &Report) -> Form {
     let mut groups: Vec<String> = sections.iter().map(|it| it.group.word.clone()).collect();
     groups.sort_unstable();
     groups.dedup();
-    let mut setups: Vec<String> = sections.iter().map(|it| it.setup.separated()).collect();
+    let mut setups: Vec<String> = sections.iter().map(|it| report.setup(it.setup)).collect();
     setups.dedup();
     let rows = || sections.iter().flat_map(|section| &section.rows);
     let occurs = |verdict: &&Verdict| rows().any(|row| verdicts(row).any(|it| it == **verdict));

@@ -1,6 +1,6 @@
 //! The conditions as lines of words, for formats that have no better form for them.
 
-use assay_model::{AuditClass, IdKey, StatementMode, counted};
+use assay_model::{AuditClass, IdKey, Setup, StatementMode, counted};
 
 use crate::view::conditions::{Audit, Conditions, DEFAULTS_MAX, StudyFacts, SystemFacts};
 use crate::view::findings::{Topic, TopicFindings};
@@ -103,23 +103,26 @@ fn study(study: &StudyFacts) -> String {
     let setups: Vec<String> = study.setups.iter().map(ToString::to_string).collect();
     let mut parts = vec![
         format!("study {}: preset {}", study.id, study.preset.word()),
-        format!("{} (clients × tables × rows)", setups.join(", ")),
+        match study.has_known_tables {
+            true => format!("{} (clients × tables × rows)", setups.join(", ")),
+            false => {
+                let clients = |setup: &Setup| counted(u64::from(setup.clients), "client");
+                study.setups.iter().map(clients).collect::<Vec<_>>().join(", ")
+            }
+        },
     ];
     if let Some(workload) = &study.workload {
-        let rows = match study.are_rows_guessed {
-            true => "its options tell the rows, if anything does",
-            false => "rows of all its tables together",
-        };
-        parts.insert(1, format!("workload {workload} ({rows})"));
+        parts.insert(1, format!("workload {workload} ({})", study.own_rows));
     }
     if study.id_key != IdKey::default() {
         parts.push("a secondary index on id instead of the primary key".to_owned());
     }
     parts.extend(study.table_form.as_ref().map(|form| format!("tables with {form}")));
     parts.push(match study.statements {
-        StatementMode::Prepared => "prepared statements".to_owned(),
-        StatementMode::Text => "statements as text".to_owned(),
-        StatementMode::Extended => "statements parsed and planned each time".to_owned(),
+        None => "statements as the script sends them".to_owned(),
+        Some(StatementMode::Prepared) => "prepared statements".to_owned(),
+        Some(StatementMode::Text) => "statements as text".to_owned(),
+        Some(StatementMode::Extended) => "statements parsed and planned each time".to_owned(),
     });
     parts.extend(study.terms.map(|terms| format!("terms {terms}")));
     parts.extend([

@@ -8,7 +8,7 @@ use crate::number::{NONE, figure, within};
 use crate::text::{Text, link};
 use crate::view::Report;
 use crate::view::matrix::{MatrixCell, MatrixRow, MatrixSection};
-use crate::words::{Separated as _, Symbol as _};
+use crate::words::{Symbol as _};
 
 /// The matrix of a page, of which a reader chooses the base.
 pub(super) fn blocks(report: &Report, wish: &Wish<'_>) -> Vec<Block<'static>> {
@@ -47,7 +47,7 @@ fn table(report: &Report) -> Table {
         Row { id, ..Row::new(cells.chain(has_intervals.then(|| self::widest(row).into()))) }
     };
     let group = |section: &MatrixSection| {
-        let setup = report.several_setups.then(|| section.setup.separated());
+        let setup = report.several_setups.then(|| report.setup(section.setup));
         Group {
             heading: Text::from(section.group.word.as_str()).of(setup),
             rows: section.rows.iter().map(row).collect(),

@@ -6,7 +6,6 @@ use crate::view::Report;
 use crate::view::account::AccountRow;
 use crate::view::measured::{Measured, TestRow};
 use crate::view::profile::Calls;
-use crate::words::Separated as _;
 
 /// What the servers spend CPU time on, and what their threads wait for.
 pub(super) fn blocks(report: &Report) -> Vec<Block<'static>> {
@@ -18,7 +17,7 @@ pub(super) fn blocks(report: &Report) -> Vec<Block<'static>> {
     for section in &report.tests.sections {
         let rows = section.rows.iter().filter(|row| row.has_profile());
         blocks.extend(rows.enumerate().map(|(number, row)| {
-            let setup = report.several_setups.then(|| section.setup.separated());
+            let setup = report.several_setups.then(|| report.setup(section.setup));
             let fold = if number == 0 { Fold::Open } else { Fold::Closed };
             Block::Section(Section {
                 id: format!("profile-{}", row.cell),

@@ -43,7 +43,10 @@ fn post<'r>(report: &'r Report<'r>, wish: &Wish<'_>) -> Vec<Block<'r>> {
     let matrix = &report.matrix;
     let is_matrix = matrix.has_many_systems();
     let of = |setup: Setup, group: &TestGroup, rows: Vec<Row>| {
-        let setups = report.several_setups.then(|| format!("{setup} (clients × tables × rows)"));
+        let setups = report.several_setups.then(|| match report.conditions.study.has_known_tables {
+            true => format!("{setup} (clients × tables × rows)"),
+            false => report.plain_setup(setup),
+        });
         let place = Place::Tests(setup, group.word.clone());
         let heading = std::iter::once(title(group)).chain(setups).collect::<Vec<_>>().join(", ");
         Group { heading: heading.into(), images: wish.images.at(&place), rows, ..Group::default() }
@@ -210,7 +213,7 @@ fn figure_table(
 
 /// The heading of a group; empty where there is only one.
 fn heading_of(report: &Report, setup: Setup, group: Option<&TestGroup>) -> String {
-    let setup = report.several_setups.then(|| setup.to_string());
+    let setup = report.several_setups.then(|| report.plain_setup(setup));
     [group.map(title), setup].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
@@ -257,7 +260,9 @@ fn key(report: &Report, has_words: bool) -> Vec<String> {
     if tests.sections.iter().flat_map(|section| &section.rows).any(is_same) {
         key.push("same ±1%: a change by more than 1% is ruled out".to_owned());
     }
-    if let [setup, _, ..] = report.conditions.study.setups {
+    if let [setup, _, ..] = report.conditions.study.setups
+        && report.conditions.study.has_known_tables
+    {
         key.push(format!("{setup}: clients × tables × rows"));
     }
     key

@@ -14,7 +14,7 @@ use crate::view::insert_bench::InsertBench;
 use crate::view::shaded::{ShadedCell, ShadedTable};
 use crate::view::step_bars::StepBars;
 use crate::view::sweep::TestCurves;
-use crate::words::{Separated as _, capital};
+use crate::words::capital;
 
 impl ShadedTable {
     /// The table with a title in words: in a terminal, it is in lower case.
@@ -194,14 +194,14 @@ fn drawn_groups(report: &Report) -> Vec<Block<'static>> {
     let scale = Scale::fitting(&report.ratios, report.threshold);
     let several = report.several_setups;
     let mut columns = vec![Column::words("Group")];
-    columns.extend(several.then(|| Column::words("Clients × tables × rows").class("nowrap")));
+    columns.extend(several.then(|| Column::words(capital(report.setup_column())).class("nowrap")));
     columns.push(Column::words("System").class("name"));
     columns.push(Column::numbers("Median [95%]"));
     columns.push(Column { scale: scale.axis(25.0), ..Column::words("Chart").class("scale") });
     columns.extend(["n", "Min", "Max", "Avg", "Stddev"].map(Column::numbers));
     let row = |row: &&GroupRow| {
         let mut cells = vec![Cell::from(row.group.word.as_str()).titled(row.group.title.as_str())];
-        cells.extend(several.then(|| row.setup.separated().into()));
+        cells.extend(several.then(|| report.setup(row.setup).into()));
         let (median, spread) = (row.median.value(), row.median.interval());
         let spread = interval(Some(spread.unwrap_or_else(|| "no interval".to_owned())));
         cells.push(row.system.into());
@@ -219,7 +219,7 @@ fn drawn_groups(report: &Report) -> Vec<Block<'static>> {
     let table = Table { caption, ..Table::new(columns, shown.iter().map(row)).look(look) };
     let reason = |row: &&GroupRow| {
         let setup = match several {
-            true => format!(", {}", row.setup.separated()),
+            true => format!(", {}", report.setup(row.setup)),
             false => String::new(),
         };
         let why = format!("{setup}, {}: {}", row.system, row.why.as_ref()?);
@@ -234,12 +234,12 @@ const STATISTICS: [&str; 4] = ["n", "min", "max", "avg"];
 fn wide_groups(report: &Report) -> Table {
     let (several_setups, several_systems) = (report.several_setups, report.several_systems());
     let mut columns = vec![Column::words("group")];
-    columns.extend(several_setups.then(|| Column::words("clients × tables × rows")));
+    columns.extend(several_setups.then(|| Column::words(report.setup_column())));
     columns.extend(several_systems.then(|| Column::words("system")));
     columns.extend(STATISTICS.into_iter().chain(["median [95%]", "stddev"]).map(Column::numbers));
     let rows = report.groups.iter().map(|row| {
         let mut cells = vec![row.group.word.clone()];
-        cells.extend(several_setups.then(|| row.setup.to_string()));
+        cells.extend(several_setups.then(|| report.plain_setup(row.setup)));
         cells.extend(several_systems.then(|| row.system.to_owned()));
         cells.extend(statistics(row));
         Row::new(cells)
@@ -262,7 +262,7 @@ fn narrow_groups(report: &Report, has_column: bool, has_headings: bool) -> Table
     columns.extend(STATISTICS.map(Column::numbers));
     columns.extend([Column::words("median [95%]"), Column::numbers("stddev")]);
     let heading = |row: &GroupRow| {
-        let setup = report.several_setups.then(|| row.setup.to_string());
+        let setup = report.several_setups.then(|| report.plain_setup(row.setup));
         let system = has_headings.then(|| row.system.to_owned());
         [setup, system].into_iter().flatten().collect::<Vec<_>>().join(", ")
     };

@@ -9,7 +9,7 @@ use crate::text::{Text, hidden, link, symbol, words};
 use crate::view::Report;
 use crate::view::steps::{StepFigure, StepRow, StepTable, TestChange};
 use crate::view::versions::{VersionLine, VersionSection, VersionTest};
-use crate::words::{CROSSOVERS_LEGEND, STEPS_LEGEND, Separated as _, Symbol as _, sentence};
+use crate::words::{CROSSOVERS_LEGEND, STEPS_LEGEND, Symbol as _, sentence};
 
 /// The charts of a page.
 pub(super) fn panels(report: &Report) -> Vec<Block<'static>> {
@@ -17,7 +17,7 @@ pub(super) fn panels(report: &Report) -> Vec<Block<'static>> {
     for (line, number) in report.versions.iter().zip(1..) {
         blocks.extend(Block::prose("", [note(report, line.has_intervals())]));
         for (section, part) in line.sections.iter().zip(1..) {
-            let setup = report.several_setups.then(|| section.setup.separated());
+            let setup = report.several_setups.then(|| report.setup(section.setup));
             let figures = figures(report, line, section, &format!("ground-{number}-{part}"));
             blocks.push(Block::Section(Section {
                 class: "versions",
@@ -94,7 +94,7 @@ fn steps(report: &Report, table: &StepTable) -> Table {
         Cell::from(text).class(format!("nowrap v {word}")).titled(title)
     };
     let rows = table.rows.iter().map(|row: &StepRow| {
-        let setup = report.several_setups.then(|| row.setup.separated());
+        let setup = report.several_setups.then(|| report.setup(row.setup));
         let name = Text::from(link(format!("#test-{}", row.cell), row.test)).of(setup);
         let change = row.change.as_ref().map_or("", |change| change.sentence.as_str());
         let steps = row.steps.iter().map(step);

@@ -77,11 +77,14 @@ pub(crate) struct StudyFacts<'a> {
     pub(crate) preset: Preset,
     /// The user's workload that was measured, or the TPC-C-like one, in words; none of other tests.
     pub(crate) workload: Option<String>,
-    /// Whether its number of rows is a guess, because a script makes them.
-    pub(crate) are_rows_guessed: bool,
+    /// What is known of the rows of such a workload, in words.
+    pub(crate) own_rows: String,
     pub(crate) setups: &'a [Setup],
+    /// Whether the setups say how many tables and rows there are.
+    pub(crate) has_known_tables: bool,
     pub(crate) experiment: Experiment,
-    pub(crate) statements: StatementMode,
+    /// How statements are sent; `None` if a script decides that for each of them.
+    pub(crate) statements: Option<StatementMode>,
     pub(crate) id_key: IdKey,
     /// How the tables were created, if not in the usual form.
     pub(crate) table_form: Option<String>,
@@ -244,10 +247,11 @@ fn study_facts(record: &StudyRecord) -> StudyFacts<'_> {
         id: &study.id,
         preset: study.preset,
         workload: workload(study),
-        are_rows_guessed: matches!(study.schema(), Schema::Lua(_)),
+        own_rows: own_rows(record),
         setups: &study.setups,
+        has_known_tables: study.has_known_tables(),
         experiment: study.experiment,
-        statements: study.statements,
+        statements: statements(study),
         id_key: study.id_key,
         table_form: study.table_form.in_words(),
         terms: study.terms.as_deref(),
@@ -260,6 +264,27 @@ fn study_facts(record: &StudyRecord) -> StudyFacts<'_> {
         took: duration(record.elapsed_s()),
         of_budget: of_budget(record),
     }
+}
+
+/// The rows of a workload's tables: those that were counted after the load, or those that the setup has.
+fn own_rows(record: &StudyRecord) -> String {
+    let counts = record.data.iter().filter(|it| it.start_from == StartFrom::Fresh);
+    let mut counts: Vec<u64> = counts.map(|it| it.rows).collect();
+    counts.sort_unstable();
+    counts.dedup();
+    match (counts.as_slice(), record.study.has_known_tables()) {
+        (_, true) => "rows of all its tables together".to_owned(),
+        ([], false) => "its rows are not known".to_owned(),
+        ([0], false) => "no tables of its own".to_owned(),
+        ([rows], false) => format!("{} in all its tables together", counted(*rows, "row")),
+        ([.., _], false) => "the systems have different rows".to_owned(),
+    }
+}
+
+/// How statements are sent. A script decides that for each of its statements, unless all are sent as text.
+fn statements(study: &Study) -> Option<StatementMode> {
+    let decides = matches!(study.schema(), Schema::Lua(_));
+    Some(study.statements).filter(|mode| !decides || *mode != StatementMode::Prepared)
 }
 
 /// How the time that a study took compares with its budget.

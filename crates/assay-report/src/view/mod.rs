@@ -49,7 +49,7 @@ pub(crate) mod undecided;
 pub(crate) mod unmeasured;
 pub(crate) mod versions;
 
-use assay_model::{Estimate, StudyRecord};
+use assay_model::{Estimate, Setup, StudyRecord, counted};
 use assay_verdict::{Judgement, threshold};
 
 use again::Again;
@@ -69,6 +69,8 @@ use steps::{StepTable, TestChange};
 use study::JudgedStudy;
 use sweep::Sweep;
 use versions::VersionLine;
+
+use crate::words::Separated as _;
 
 /// Everything a report says, section by section.
 pub(crate) struct Report<'a> {
@@ -132,7 +134,39 @@ pub(crate) struct Report<'a> {
     pub(crate) several_setups: bool,
 }
 
+/// What the numbers of a setup mean.
+const SETUP_COLUMNS: &str = "clients × tables × rows";
+
 impl<'a> Report<'a> {
+    /// A setup in words, with separated thousands; the clients alone where it does not know the tables.
+    pub(crate) fn setup(&self, setup: Setup) -> String {
+        match self.conditions.study.has_known_tables {
+            true => setup.separated(),
+            false => counted(setup.clients, "client"),
+        }
+    }
+
+    /// The same, with what its numbers mean.
+    pub(crate) fn setup_in_full(&self, setup: Setup) -> String {
+        match self.conditions.study.has_known_tables {
+            true => format!("{} ({})", setup.separated(), SETUP_COLUMNS),
+            false => self.setup(setup),
+        }
+    }
+
+    /// The setup as terminals and scripts show it.
+    pub(crate) fn plain_setup(&self, setup: Setup) -> String {
+        match self.conditions.study.has_known_tables {
+            true => setup.to_string(),
+            false => self.setup(setup),
+        }
+    }
+
+    /// The heading of a column of setups.
+    pub(crate) fn setup_column(&self) -> &'static str {
+        if self.conditions.study.has_known_tables { SETUP_COLUMNS } else { "clients" }
+    }
+
     fn new(study: &'a JudgedStudy<'a>) -> Self {
         Self {
             base: study.label(study.base),

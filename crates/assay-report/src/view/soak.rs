@@ -103,7 +103,7 @@ fn tables(study: &JudgedStudy, seen: &[(&CellJudgement, SoakJudgement)]) -> Vec<
             (ratio(judged.rqps), Shade::None),
             (ratio(soak.ratio), shade),
             (agree.to_owned(), shade),
-            (figure(Some(soak.qps.value)), Shade::None),
+            (rate(soak.qps), Shade::None),
             (value_with_interval(soak.decay), Shade::None),
             (
                 if is_base { NONE.to_owned() } else { value_with_interval(soak.decay_ratio) },
@@ -134,6 +134,12 @@ fn tables(study: &JudgedStudy, seen: &[(&CellJudgement, SoakJudgement)]) -> Vec<
     };
     let (middle, narrow) = (narrowed(&[0, 1, 3, 5, 6]), narrowed(&[0, 1, 5][..COLUMNS_NARROW]));
     vec![whole, middle, narrow]
+}
+
+/// A rate with its interval, if it has one.
+fn rate(qps: assay_model::Estimate) -> String {
+    let [value, low, high] = [qps.value, qps.low, qps.high].map(|it| figure(Some(it)));
+    if qps.has_interval() { format!("{value} [{low}, {high}]") } else { value }
 }
 
 fn value_with_interval(estimate: Option<assay_model::Estimate>) -> String {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_model::{CellId, StudyRecord, Verdict};
+use assay_model::{CellId, StudyRecord, Verdict, counted};
 use assay_verdict::{CellJudgement, Judgement, PlanFindings};
 
 use crate::label::labels;
@@ -96,7 +96,11 @@ impl<'a> JudgedStudy<'a> {
     /// The name of a cell: its test, and its setup where there are several.
     pub(crate) fn cell_name(&self, cell: CellId) -> String {
         let test = &cell.test.name;
-        if self.several_setups() { format!("{test} at {}", cell.setup) } else { test.clone() }
+        match (self.several_setups(), self.record.study.has_known_tables()) {
+            (false, _) => test.clone(),
+            (true, true) => format!("{test} at {}", cell.setup),
+            (true, false) => format!("{test} at {}", counted(cell.setup.clients, "client")),
+        }
     }
 
     /// The number of a cell in the study, from 1.

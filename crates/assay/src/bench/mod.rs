@@ -76,13 +76,16 @@ pub(crate) fn bench(args: &Bench) -> Result<Exit> {
     }
     if finished.cut_off > 0 {
         print(&format!(
-            "warning: {} of {} clients did not finish their last event in time; these events were cut off and are not \
-             counted",
-            finished.cut_off, setup.clients
+            "warning: {} of {} did not finish the last event in time; what was cut off is not counted",
+            finished.cut_off,
+            counted(setup.clients, "client")
         ));
     }
+    let warnings = result::warnings(args, &measured, test.lua().is_some());
+    warnings.iter().for_each(|warning| print(&format!("warning: {warning}")));
     Ok(match finished {
         Finished { is_stopped: true, .. } => Exit::Interrupted,
+        _ if measured.sent_nothing() => Exit::Incomplete,
         Finished { cut_off: 1.., .. } => Exit::Incomplete,
         _ => rate_met(args, &measured),
     })
@@ -280,6 +283,7 @@ fn test(args: &Bench, dialect: Dialect) -> Result<Test> {
     let of_lua = OfLua {
         options: &args.script_options,
         may_use_all: args.allow_script_io,
+        is_meant: args.script.is_some(),
         dialects: &[dialect],
         is_for_command: args.command.as_deref().is_some_and(|it| it != "run"),
     };
@@ -309,12 +313,23 @@ fn test(args: &Bench, dialect: Dialect) -> Result<Test> {
     let patterns: Vec<String> = name.map(str::to_owned).into_iter().collect();
     let found = assay_plan::select_of(suite, &patterns)?;
     match found.as_slice() {
-        [test] => Ok(*test),
+        [test] => {
+            assay_plan::check_user_test(*test, family(dialect), dialect)?;
+            Ok(*test)
+        }
         several => {
             let names: Vec<String> = several.iter().map(|test| format!("`{test}`")).collect();
             let which = name.map_or("the workload has".to_owned(), |it| format!("`{it}` matches"));
             anyhow::bail!("{which} several tests; name one with `--test`: {}", names.join(", "))
         }
+    }
+}
+
+/// What a server is called of which the URL tells no more than its protocol.
+pub(crate) fn family(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::MySql => "a server of MySQL or MariaDB",
+        Dialect::Postgres => "a server of Postgres",
     }
 }
 

@@ -28,8 +28,9 @@ pub(super) struct Measured {
     schema: u32,
     test: String,
     clients: u32,
-    tables: u32,
-    rows_per_table: u32,
+    /// Null where they are not known, as the rows of each.
+    tables: Option<u32>,
+    rows_per_table: Option<u32>,
     /// The tables in words.
     #[serde(skip)]
     data: String,
@@ -61,6 +62,11 @@ pub(super) struct Measured {
 }
 
 impl Measured {
+    /// Whether nothing was measured at all.
+    pub(super) fn sent_nothing(&self) -> bool {
+        self.queries == 0
+    }
+
     /// The numbers by which scripts of sysbench report a run. The percentile is the 95th.
     pub(super) fn numbers(&self) -> Vec<(&'static str, f64)> {
         let of = |take: fn(&LatencyUs) -> f64| self.latency_us.as_ref().map_or(0.0, take) / 1e6;
@@ -90,11 +96,37 @@ struct StatementTime {
     transaction: String,
     statement: String,
     count: u64,
-    latency_avg_us: f64,
+    /// Null if it was never sent.
+    latency_avg_us: Option<f64>,
 }
 
 /// Characters of a statement that are shown.
 const STATEMENT_SHOWN: usize = 70;
+
+/// In place of a figure that there is not.
+const NONE: &str = "-";
+
+/// The beginning of a statement, with a mark where it goes on.
+fn beginning(statement: &str) -> String {
+    if statement.chars().count() <= STATEMENT_SHOWN {
+        return statement.to_owned();
+    }
+    let shown: String = statement.chars().take(STATEMENT_SHOWN - 3).collect();
+    format!("{shown}...")
+}
+
+/// A rate per second; a small one with decimals, so that it is not shown as none.
+fn rate(per_s: f64) -> String {
+    if per_s > 0.0 && per_s < 10.0 { format!("{per_s:.2}") } else { format!("{per_s:.0}") }
+}
+
+/// A percentile, if there are so many events that some are beyond it.
+fn percentile(us: f64, share: f64, events: u64) -> String {
+    match events as f64 * (1.0 - share) >= 1.0 - 1e-9 {
+        true => format!("{us:.0}"),
+        false => NONE.to_owned(),
+    }
+}
 
 /// The statements of a user's test with their times.
 fn statements(test: Test, work: &Work, times: &[StatementWork]) -> Vec<StatementTime> {
@@ -107,7 +139,7 @@ fn statements(test: Test, work: &Work, times: &[StatementWork]) -> Vec<Statement
             transaction: kind.name.clone(),
             statement: text.split_whitespace().collect::<Vec<_>>().join(" "),
             count: time.count,
-            latency_avg_us: time.ns as f64 / 1e3 / (time.count as f64).max(1.0),
+            latency_avg_us: (time.count > 0).then(|| time.ns as f64 / 1e3 / time.count as f64),
         })
     });
     timed.collect()
@@ -156,13 +188,25 @@ pub(super) fn measured(
     let latency = assay_load::latencies(&work.latency_hdr)?;
     let us = |nanoseconds: u64| nanoseconds as f64 / 1e3;
     let quantile = |share: f64| us(latency.value_at_quantile(share));
+    // Classes of the histogram would show a single time as several.
+    let only = us(work.event_ns_sum);
     Ok(Measured {
         schema: SCHEMA,
         test: test.name.clone(),
         clients: setup.clients,
-        tables: setup.tables,
-        rows_per_table: setup.rows,
+        tables: match &test.definition().schema {
+            Schema::Lua(_) => None,
+            Schema::User(own) => u32::try_from(own.tables.len()).ok().filter(|tables| *tables > 0),
+            Schema::Sbtest | Schema::Ibench(_) | Schema::Tpcc(_) => Some(setup.tables),
+        },
+        rows_per_table: match &test.definition().schema {
+            Schema::Lua(_) | Schema::User(_) => None,
+            Schema::Sbtest | Schema::Ibench(_) | Schema::Tpcc(_) => Some(setup.rows),
+        },
         data: match &test.definition().schema {
+            Schema::User(own) if own.tables.is_empty() && own.dump.is_none() => {
+                "tables that are there".to_owned()
+            }
             Schema::User(own) => {
                 let (rows, tables) = (own.rows(), own.tables.len() as u64);
                 format!("{} in {}", counted(rows, "row"), counted(tables, "table"))
@@ -189,13 +233,13 @@ pub(super) fn measured(
         cut_off: finished.cut_off,
         interrupted: finished.is_stopped,
         latency_us: (work.events > 0).then(|| LatencyUs {
-            min: us(latency.min()),
+            min: if work.events == 1 { only } else { us(latency.min()) },
             avg: work.event_ns_sum as f64 / 1e3 / work.events as f64,
             p50: quantile(0.50),
             p95: quantile(0.95),
             p99: quantile(0.99),
             p999: quantile(0.999),
-            max: us(latency.max()),
+            max: if work.events == 1 { only } else { us(latency.max()) },
             sum: us(work.event_ns_sum),
         }),
         client_cpu_us_per_query: (queries > 0).then(|| client_cpu_us / queries as f64),
@@ -228,10 +272,12 @@ fn tpcc_rates(kinds: &[KindWork], seconds: f64) -> TpccRates {
 pub(super) fn words(it: &Measured) -> String {
     let Measured { clients, data, seconds, .. } = it;
     let per_s = |count: u64| count as f64 / seconds;
-    let plural = if *clients == 1 { "" } else { "s" };
     let headline = format!(
-        "{}: {:.0} queries/s, {:.0} events/s, {clients} client{plural}, {data}, {seconds:.1} s",
-        it.test, it.qps, it.tps,
+        "{}: {} queries/s, {} events/s, {}, {data}, {seconds:.1} s",
+        it.test,
+        rate(it.qps),
+        rate(it.tps),
+        counted(*clients, "client"),
     );
     let mut lines = vec![
         headline,
@@ -257,8 +303,10 @@ pub(super) fn words(it: &Measured) -> String {
             ms(*sum)
         ));
         lines.push(format!(
-            "  latency (µs)     min {min:.0}, avg {avg:.0}, p50 {p50:.0}, p95 {p95:.0}, p99 {p99:.0}, \
-             p99.9 {p999:.0}, max {max:.0}"
+            "  latency (µs)     min {min:.0}, avg {avg:.0}, p50 {p50:.0}, p95 {p95:.0}, p99 {}, p99.9 {}, \
+             max {max:.0}",
+            percentile(*p99, 0.99, it.events),
+            percentile(*p999, 0.999, it.events)
         ));
     }
     if let Some(TpccRates { nopm, tpm, transactions }) = &it.tpcc {
@@ -272,10 +320,10 @@ pub(super) fn words(it: &Measured) -> String {
         }));
     }
     if let Some(backlog) = it.backlog {
-        lines.push(format!("  backlog          {backlog} events were due but never started"));
+        lines.push(format!("  backlog          {} due but never started", counted(backlog, "event")));
     }
     if it.cut_off > 0 {
-        lines.push(format!("  cut off          {} events did not end in time", it.cut_off));
+        lines.push(format!("  cut off          {} did not end in time", counted(it.cut_off, "event")));
     }
     if let Some(cpu) = it.client_cpu_us_per_query {
         lines.push(format!("  client CPU       {cpu:.2} µs/query"));
@@ -285,10 +333,12 @@ pub(super) fn words(it: &Measured) -> String {
         it.rows, it.bytes_received, it.bytes_sent
     ));
     for it in &it.statements {
-        let shown: String = it.statement.chars().take(STATEMENT_SHOWN).collect();
+        let average = it.latency_avg_us.map_or_else(|| NONE.to_owned(), |us| format!("{us:.1}"));
         lines.push(format!(
-            "  {:>9.1} µs × {:<9} {}: {shown}",
-            it.latency_avg_us, it.count, it.transaction
+            "  {average:>9} µs × {:<9} {}: {}",
+            it.count,
+            it.transaction,
+            beginning(&it.statement)
         ));
     }
     if it.interrupted {
@@ -304,6 +354,29 @@ fn ignored(it: &Measured) -> String {
     let codes = it.errors.iter().map(|(code, count)| format!("{count} of code {code}"));
     let codes: Vec<String> = codes.collect();
     if codes.is_empty() { all } else { format!("{all}: {}", codes.join(", ")) }
+}
+
+/// The part of the time that was asked for, below which a run has ended early.
+const WHOLE_TIME: f64 = 0.95;
+
+/// What is wrong with a run that has not failed.
+pub(super) fn warnings(args: &Bench, it: &Measured, is_script: bool) -> Vec<String> {
+    let mut found = Vec::new();
+    if it.interrupted || it.cut_off > 0 {
+        return found;
+    }
+    if it.sent_nothing() {
+        let events = counted(it.events, "event");
+        found.push(format!("{events} sent no statement, so nothing was measured"));
+    }
+    let is_bounded = args.events.is_some_and(|events| events > 0) || args.rate.is_some();
+    if is_script && !is_bounded && it.seconds < WHOLE_TIME * args.time {
+        found.push(format!(
+            "the script ended its clients after {:.3} s of {} s, as it does where `event` returns a value",
+            it.seconds, args.time
+        ));
+    }
+    found
 }
 
 /// Warns if the requested rate was not reached, and returns the exit code.
@@ -326,4 +399,21 @@ pub(super) fn rate_met(args: &Bench, measured: &Measured) -> Exit {
         measured.tps
     ));
     Exit::Incomplete
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_that_say_nothing_are_not_shown() {
+        assert_eq!([rate(0.4), rate(0.0), rate(1234.5)], ["0.40", "0", "1234"]);
+        assert_eq!(percentile(7.2, 0.99, 100), "7");
+        assert_eq!(percentile(7.2, 0.99, 99), NONE);
+        assert_eq!(percentile(7.2, 0.999, 999), NONE);
+        let long = format!("INSERT INTO t VALUES {}", "(?, ?), ".repeat(20));
+        let shown = beginning(&long);
+        assert!(shown.ends_with("...") && shown.chars().count() == STATEMENT_SHOWN, "{shown}");
+        assert_eq!(beginning("SELECT 1"), "SELECT 1");
+    }
 }

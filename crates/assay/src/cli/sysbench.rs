@@ -35,6 +35,15 @@ const RATE: &str = "a comparison has no rate, because its verdicts are about thr
                     systems keep, this is the same for all; `assay bench URL --rate 500` measures response times at \
                     a rate, on one server at a time";
 
+/// Options of pgbench that assay has under other names.
+const PGBENCH_OPTIONS: [&str; 11] =
+    ["-f", "-b", "-S", "-N", "-c", "-j", "-T", "-t", "-i", "-s", "-r"];
+
+/// Advice for options of pgbench.
+const PGBENCH: &str = "pgbench's `-f FILE` and `-b NAME` are `--workload FILE` and `--workload NAME`, `-S` is \
+                       `--workload select-only`, `-c` is `--clients`, `-s` is `--scale`, `-T` is `--time` in `assay \
+                       bench` and `--budget` in a study; `docs/how-to/pgbench.md` has all of them";
+
 /// Advice for sysbench's histogram.
 const HISTOGRAM: &str = "the summary has the average, the 95th and 99th percentile and the maximum of the response \
                          time; `--percentile` chooses the one in the lines of `--report-interval`";
@@ -49,6 +58,9 @@ pub(crate) fn option_hint(option: &str, usage: &str) -> Option<&'static str> {
     let Some(name) = option.strip_prefix("--").and_then(|it| it.split('=').next()) else {
         if option == "-R" {
             return Some(RATE);
+        }
+        if PGBENCH_OPTIONS.iter().any(|it| option.starts_with(it)) {
+            return Some(PGBENCH);
         }
         if matches!(option, "on" | "off") {
             return Some("an option gets this value with `=`, as in `--auto-inc=off`");
@@ -120,6 +132,7 @@ mod tests {
         assert_eq!(subcommand_hint("ls"), Some(LISTS));
         assert_eq!(subcommand_hint("status"), Some(SERVERS));
         assert_eq!(compare("-e"), None);
+        assert_eq!([compare("-f"), compare("-S"), compare("-c8")], [Some(PGBENCH); 3]);
         assert_eq!(compare("run"), None);
         assert_eq!(option_hint("oltp_read_only", "Usage: assay bench <URL>"), Some(COMMANDS));
         assert_eq!(option_hint("--mysql_storage_engine=x", "Usage: assay load"), Some(ENGINE));

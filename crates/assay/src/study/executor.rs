@@ -7,7 +7,7 @@ use anyhow::{Context, Result, anyhow};
 use assay_load::Answered;
 use assay_model::{
     DataSet, EventKind, Experiment, PlannedCell, Restored, RestoredKind, Slice, SliceOutcome,
-    Verdict, counted,
+    StudyRecord, Verdict, counted,
 };
 use assay_plan::Request;
 use assay_profile::Symbols;
@@ -70,6 +70,8 @@ pub(crate) struct StudyExecutor<'a, 'l> {
     pub(super) answers: BTreeMap<usize, Vec<Answered>>,
     /// What was loaded, for these checks.
     pub(super) loaded: BTreeMap<DataSet, LoadedData>,
+    /// Whether nothing is left to measure.
+    pub(super) has_ended: bool,
 }
 
 impl<'a, 'l> StudyExecutor<'a, 'l> {
@@ -99,6 +101,7 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
             outlook,
             error: None,
             left_out: None,
+            has_ended: false,
         }
     }
 
@@ -128,6 +131,12 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
     pub(super) fn why(&self, error: &anyhow::Error) -> String {
         let place = self.written.as_ref().and_then(|it| it.place(error));
         place.map_or_else(|| format!("{error:#}"), |place| format!("{error:#} ({place})"))
+    }
+
+    /// The record as its report will judge it: when a study has ended, its last look spends what is left of the error.
+    /// What is decided after the study must be decided from the same verdicts.
+    pub(super) fn record_to_judge(&self) -> StudyRecord {
+        StudyRecord { finished: self.has_ended, ..self.recorder.record().clone() }
     }
 
     pub(super) fn cell(&self, cell: usize) -> Result<PlannedCell> {

@@ -36,7 +36,7 @@ use crate::systems::{
     machine_facts, participants, refuse_foreign_tables, still_to_age_s,
 };
 
-use crate::workload::read_captured;
+use crate::workload::{check_scripts, read_captured};
 
 pub(crate) use self::again::Changed;
 use self::claim::Claim;
@@ -57,7 +57,7 @@ pub(crate) struct Stopped {
 /// Carries out a plan; gives the name of the study in the ledger.
 pub(crate) fn run(plan: Plan, env: &Environment, ledger: &mut Ledger) -> Result<String, Stopped> {
     let unnamed = |error| Stopped { study: None, error };
-    read_captured(tests_of(&plan.study)).map_err(unnamed)?;
+    check_files(&plan.study).map_err(unnamed)?;
     let participants = participants(&plan, env).map_err(unnamed)?;
     check_options(&participants, env).map_err(unnamed)?;
     refuse_foreign_tables(&participants, &plan.study, env).map_err(unnamed)?;
@@ -93,7 +93,7 @@ pub(crate) fn resume(
     let changes = machine::changes(&record, &here).map_err(|error| unnamed(error.into()))?;
     resumable::check_time(&record, more_s).map_err(|error| unnamed(error.into()))?;
     let named = |error| Stopped { study: Some(id.to_owned()), error };
-    read_captured(tests_of(&record.study)).map_err(named)?;
+    check_files(&record.study).map_err(named)?;
     let (participants, _data) = ready_again(&record, env).map_err(named)?;
     let _lock = lock(&record.study, env).map_err(unnamed)?;
     fits_here(&record, env).map_err(unnamed)?;
@@ -107,6 +107,13 @@ pub(crate) fn resume(
 /// The tests of a study, some of them several times.
 fn tests_of(study: &Study) -> impl Iterator<Item = Test> {
     study.cells.iter().map(|cell| cell.id.test)
+}
+
+/// Reads what clients need of files, and makes sure that the files are those that the study was planned with. Nothing
+/// was got or started yet.
+fn check_files(study: &Study) -> Result<()> {
+    read_captured(tests_of(study))?;
+    check_scripts(tests_of(study))
 }
 
 /// Waits until the machine is free for a study. One that only counts needs no quiet machine; it lets others measure.
@@ -231,6 +238,7 @@ fn measure(participants: &[Participant], env: &Environment, recorder: &mut Recor
     let mut driver = Driver::new(recorder.record(), recorder.record().into());
     let mut executor = StudyExecutor::new(participants, &local, env, recorder, outlook);
     let end = carry_out(&mut driver, &mut executor)?;
+    executor.has_ended = matches!(end, End::Complete);
     if matches!(end, End::Complete | End::Unfinished) {
         executor.profile()?;
         executor.soak()?;

@@ -53,9 +53,16 @@ pub(super) const SUSPECTS: usize = 3;
 /// How long a longer look takes, told before the study begins; `None` if there will be none.
 pub(super) fn of_longer_looks(study: &Study, systems: usize) -> Option<String> {
     let length_s = assay_plan::request_of(study)?.soak_s?;
+    let few = match length_s < assay_verdict::SOAK_INTERVALS_S {
+        true => format!(
+            "; its turns are too few for intervals, which `--soak {}` has",
+            duration_text(assay_verdict::SOAK_INTERVALS_S)
+        ),
+        false => String::new(),
+    };
     Some(format!(
         "after the study, each test that changed, or up to {SUSPECTS} if none did, is looked at for longer: {} on each \
-         of {systems} systems, {} in all; this is no part of the budget",
+         of {systems} systems, {} in all; this is no part of the budget{few}",
         duration_text(length_s),
         duration_text(length_s * systems as f64),
     ))

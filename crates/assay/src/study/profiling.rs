@@ -20,7 +20,7 @@ impl StudyExecutor<'_, '_> {
         self.recorder.forget_not_profiled()?;
         let known = self.recorder.profiled()?;
         let mut phases: BTreeMap<Phase, Vec<PlannedCell>> = BTreeMap::new();
-        for cell in cells(self.recorder.record(), self.request.profile) {
+        for cell in cells(&self.record_to_judge(), self.request.profile) {
             if !known.contains(&cell.id) {
                 phases.entry(Phase::of(cell.id)).or_default().push(cell);
             }

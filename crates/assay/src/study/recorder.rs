@@ -244,7 +244,8 @@ impl<'a> Recorder<'a> {
         }
         for content in self.record.data.iter().filter(|content| content.system == system) {
             let DataContent { data, start_from, rows, ref checksum, .. } = *content;
-            facts.settings.extend([data_fact(data, start_from, rows, checksum)]);
+            let content = (rows, checksum.as_str());
+            facts.settings.extend([data_fact(&self.record.study, data, start_from, content)]);
         }
         self.facts.insert((data, system), facts);
         self.audit(system, data)

@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
-use assay_model::{CellId, CellSoak, EventKind, PlannedCell, Soak, SoakTurn, Verdict, counted};
+use assay_model::{
+    CellId, CellSoak, EventKind, PlannedCell, Soak, SoakTurn, StudyRecord, Verdict, counted,
+};
 use assay_options::duration_text;
 use assay_study::Phase;
 use assay_verdict::{CellJudgement, soak_rounds};
@@ -45,7 +47,7 @@ impl StudyExecutor<'_, '_> {
     pub(crate) fn soak(&mut self) -> Result<()> {
         let Some(length_s) = self.request.soak_s else { return Ok(()) };
         self.recorder.forget_not_soaked()?;
-        let (cells, are_suspects) = self.cells_to_soak();
+        let (cells, are_suspects) = cells_to_soak(&self.record_to_judge());
         if cells.is_empty() {
             self.env
                 .progress
@@ -98,18 +100,6 @@ impl StudyExecutor<'_, '_> {
 
     fn not_soaked(&mut self, cell: CellId, why: String) -> Result<()> {
         self.note(None, EventKind::NotSoaked { test: cell.test.name.clone(), why })
-    }
-
-    /// The cells in which a system is faster or slower; if there are none, those that may be it most, and `true`.
-    fn cells_to_soak(&self) -> (Vec<PlannedCell>, bool) {
-        let record = self.recorder.record();
-        let judged = assay_verdict::judge(record).cells;
-        let wanted = wanted(&judged, |system| {
-            record.systems.get(system).is_some_and(|it| it.is_base || it.is_twin)
-        });
-        let are_suspects = wanted.iter().all(|it| UNCHANGED.contains(&it.verdict));
-        let is_wanted = |cell: &&PlannedCell| wanted.iter().any(|it| it.cell == cell.id);
-        (record.study.cells.iter().filter(is_wanted).cloned().collect(), are_suspects)
     }
 
     /// What was seen of a cell before an interruption: of all systems, the rounds that all of them have.
@@ -193,6 +183,17 @@ impl StudyExecutor<'_, '_> {
     }
 }
 
+/// The cells in which a system is faster or slower; if there are none, those that may be it most, and `true`.
+fn cells_to_soak(record: &StudyRecord) -> (Vec<PlannedCell>, bool) {
+    let judged = assay_verdict::judge(record).cells;
+    let wanted = wanted(&judged, |system| {
+        record.systems.get(system).is_some_and(|it| it.is_base || it.is_twin)
+    });
+    let are_suspects = wanted.iter().all(|it| UNCHANGED.contains(&it.verdict));
+    let is_wanted = |cell: &&PlannedCell| wanted.iter().any(|it| it.cell == cell.id);
+    (record.study.cells.iter().filter(is_wanted).cloned().collect(), are_suspects)
+}
+
 /// The judged cells to look at for longer. `is_left_out` says which systems are not compared.
 fn wanted(judged: &[CellJudgement], is_left_out: impl Fn(usize) -> bool) -> Vec<&CellJudgement> {
     let compared = judged.iter().filter(|it| !is_left_out(it.system));
@@ -214,4 +215,75 @@ fn wanted(judged: &[CellJudgement], is_left_out: impl Fn(usize) -> bool) -> Vec<
     });
     suspects.truncate(SUSPECTS);
     suspects
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_model::{
+        Artifact, Block, BlockCell, Host, RunningServer, Slice, System, WorkCounters,
+    };
+    use assay_plan::{MachineFacts, Request};
+
+    use super::*;
+
+    /// A study of one test, which ended after the first of many blocks; the pairs of the test have this ratio, and vary
+    /// by a fifth.
+    fn ended_early(ratio: f64) -> StudyRecord {
+        let words = ["mariadb@10.11".to_owned(), "mariadb@11.8".to_owned()];
+        let machine = MachineFacts { cpus: 4, memory_mb: 1 << 16, disk_mb: 1 << 20 };
+        let tests = vec!["point-query".to_owned()];
+        let request = Request { tests, ..Request::of_systems(&words) };
+        let plan = assay_plan::plan(&request, machine).unwrap();
+        let system = |(number, planned): (usize, assay_plan::PlannedSystem)| System {
+            name: planned.name,
+            artifact: Artifact::Running(RunningServer {
+                url: String::new(),
+                product: planned.spec.product,
+                version: String::new(),
+                program: None,
+                notes: Vec::new(),
+            }),
+            spec: planned.spec,
+            is_base: number == 0,
+            is_twin: false,
+            options: Vec::new(),
+        };
+        let systems = plan.systems.into_iter().enumerate().map(system).collect();
+        let mut record = StudyRecord::new(plan.study, Host::default(), systems);
+        let cell = record.study.cells[0].id;
+        let cells = vec![BlockCell { id: cell, rounds: 12 }];
+        record.blocks.push(Block { number: 0, run: 0, left: 20, cells });
+        for round in 0..12 {
+            let wobble = 1.0 + 0.2 * (f64::from(round * 7 % 12) / 11.0 - 0.5);
+            for (system, rate) in [(0, 1.0), (1, ratio * wobble)] {
+                let events = (20_000.0 * rate) as u64;
+                let work = WorkCounters {
+                    events,
+                    read: events,
+                    elapsed_ns: 1_000_000_000,
+                    event_ns_sum: 1_000_000_000,
+                    ..WorkCounters::default()
+                };
+                record.slices.push(Slice { round, work, ..Slice::of(system, cell) });
+            }
+        }
+        record
+    }
+
+    /// The last look spends all that is left of the error, and thus decides what earlier looks could not.
+    #[test]
+    fn what_to_look_at_follows_from_the_verdicts_of_the_report() {
+        let of = |ratio: f64, finished: bool| {
+            let record = StudyRecord { finished, ..ended_early(ratio) };
+            let (cells, are_suspects) = cells_to_soak(&record);
+            assert_eq!(cells.len(), 1, "{ratio} {finished}");
+            let judged = assay_verdict::judge(&record).cells;
+            let changed = judged.iter().any(|it| it.system == 1 && CHANGED.contains(&it.verdict));
+            assert_eq!(changed, !are_suspects, "{ratio} {finished}");
+            are_suspects
+        };
+        let ratios = [0.98, 0.96, 0.94, 0.92, 0.9, 0.88, 0.86];
+        assert!(ratios.into_iter().any(|ratio| of(ratio, false) && !of(ratio, true)));
+        assert!(!of(0.5, true));
+    }
 }

@@ -285,6 +285,15 @@ pub(crate) fn silent_slice(cell: CellId, slot: Slot, silence: Silence) -> Slice 
     }
 }
 
+/// Why work is none that a server has done: its events sent no statement, or the program ended its clients.
+fn nothing_sent(work: &WorkCounters, test: Test) -> Option<&'static str> {
+    match (work.events, work.queries()) {
+        (0, 0) if test.lua().is_some() => Some("the script ended its clients before their first event was done"),
+        (1.., 0) if test.ibench().is_none() => Some("its events send no statement"),
+        _ => None,
+    }
+}
+
 /// The slice of a system that could not complete it.
 fn cut_off_slice(cell: CellId, slot: Slot, error: &anyhow::Error) -> Slice {
     match silence(error) {
@@ -310,6 +319,9 @@ impl Clients {
     pub(crate) fn rate(&mut self, cell: &PlannedCell, events: u64) -> Result<f64> {
         self.forget_status();
         let work = self.session.run(sizing_sequence(cell.id), Bound::Events(events))?;
+        if let Some(why) = nothing_sent(&work, cell.id.test) {
+            bail!("{why}");
+        }
         let seconds = Duration::from_nanos(work.elapsed_ns).as_secs_f64();
         Ok(work.events as f64 / seconds.max(1e-9))
     }
@@ -487,6 +499,9 @@ impl Clients {
         slice.counters.extend(statements(&self.places, &self.session.statement_work()));
         slice.counters.extend(kind_counters(slice.cell.test, &self.session.kinds()));
         slice.work = self.session.take_work()?;
+        if let Some(why) = nothing_sent(&slice.work, slice.cell.test) {
+            slice.outcome = SliceOutcome::Failed(why.to_owned());
+        }
         Ok(slice)
     }
 }
@@ -498,6 +513,16 @@ mod tests {
     use assay_model::Setup;
 
     use super::*;
+
+    #[test]
+    fn events_without_statements_are_no_work() {
+        let test = assay_workloads::tests_of(assay_model::TestSet::All)[0];
+        let of = |events, read| WorkCounters { events, read, ..WorkCounters::default() };
+        assert!(nothing_sent(&of(1_000_000, 0), test).is_some());
+        assert!(nothing_sent(&of(1, 1), test).is_none());
+        // It may be slow.
+        assert!(nothing_sent(&of(0, 0), test).is_none());
+    }
 
     #[test]
     fn no_two_slices_of_a_test_share_an_event() {

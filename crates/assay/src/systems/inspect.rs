@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context as _, Result};
 use assay_load::{Session, Work};
-use assay_model::{DataSet, Dialect, IbenchStep, StartFrom, System, Test};
+use assay_model::{DataSet, Dialect, IbenchStep, StartFrom, Study, System, Test};
 use assay_servers::audit::{Facts, Plan};
 use assay_wire::Connection;
 use assay_workloads::sql::is_control;
@@ -48,13 +48,14 @@ pub(crate) fn facts(server: &Instance, system: &System, asked: &Questions) -> Re
     Ok(Facts { settings, plans })
 }
 
-/// The content of tables, as the audit compares it.
+/// The content of tables, as the audit compares it. A workload of the user's own has whatever tables it has.
 pub(crate) fn data_fact(
+    study: &Study,
     data: DataSet,
     state: StartFrom,
-    rows: u64,
-    checksum: &str,
+    (rows, checksum): (u64, &str),
 ) -> (String, String) {
+    let data = if study.has_known_tables() { data.to_string() } else { "tables".to_owned() };
     let state = match state {
         StartFrom::Fresh => "as loaded",
         StartFrom::Aged => "aged",

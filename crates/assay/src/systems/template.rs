@@ -39,6 +39,9 @@ const FRESH: &str = "fresh";
 /// Beside it: the data after the aging writes.
 const AGED: &str = "aged";
 
+/// Beside both: what they hold, and the rates of the aging writes.
+const MADE: &str = "made.json";
+
 /// The two data directories of a system for one data set.
 #[derive(Debug)]
 pub(crate) struct Template {
@@ -152,6 +155,7 @@ pub(crate) fn load_beforehand(
             held.push(file.with_context(|| format!("cannot load data into `{name}`"))?);
         }
     }
+    keep_within_bound(env)?;
     Ok(held)
 }
 
@@ -351,7 +355,7 @@ impl Maker<'_> {
         self.describe(&dir)?;
         let making = making(self.env, &dir)?;
         let ages = self.tables().age();
-        let (fresh, made) = (dir.join(FRESH), dir.join("made.json"));
+        let (fresh, made) = (dir.join(FRESH), dir.join(MADE));
         let aged = dir.join(if ages { AGED } else { FRESH });
         if aged.is_dir() && fresh.is_dir() && made.is_file() {
             let made = serde_json::from_slice(&fs_err::read(&made)?)
@@ -375,12 +379,18 @@ impl Maker<'_> {
         Ok(Template { fresh, aged, made, restored, _held: held })
     }
 
-    /// Loads the data that no template holds yet. They stay in the cache while the file is open.
+    /// Loads the data that no template holds yet. They stay in the cache while the file is open. Data that are never
+    /// aged are a whole template then, so that no time of the study goes to it.
     fn loaded(&self, empty: &mut Empty) -> Result<fs_err::File> {
         let dir = self.dir()?;
         self.describe(&dir)?;
         let making = making(self.env, &dir)?;
-        self.load_unless_there(&dir.join(FRESH), empty)?;
+        let (fresh, made) = (dir.join(FRESH), dir.join(MADE));
+        self.load_unless_there(&fresh, empty)?;
+        if !self.tables().age() && !made.is_file() {
+            self.look_at(&fresh, &made)?;
+            share_equal_files(&dir)?;
+        }
         let held = hold(&dir)?;
         making.remove()?;
         mark_used(&dir)?;

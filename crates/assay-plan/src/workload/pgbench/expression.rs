@@ -324,12 +324,13 @@ impl<'a> Expression<'a> {
         let first = self.terms.len().saturating_sub(operands as usize);
         let last = self.terms.get(first..).unwrap_or_default();
         let constants: Option<Vec<Number>> = last.iter().map(to_constant).collect();
-        if let Some(why) = mistaken_kind(function, last) {
+        let outermost = outermost(&self.terms, operands);
+        if let Some(why) = mistaken_kind(function, &outermost) {
             return Err(Fault::at(start..self.at, why));
         }
         let Some(constants) = constants else {
             // Its seed is known later than its size.
-            if let (Function::Permute, Some(Term::Integer(..=0))) = (function, last.get(1)) {
+            if let (Function::Permute, Some(Term::Integer(..=0))) = (function, outermost.get(1)) {
                 return Err(Fault::at(
                     start..self.at,
                     "the size of a permutation must be positive",
@@ -409,9 +410,31 @@ impl<'a> Expression<'a> {
     }
 }
 
+/// The last term of each of the last so many operands: a constant, a variable, or the function that gives its value.
+fn outermost(terms: &[Term], operands: u32) -> Vec<&Term> {
+    let mut found = Vec::new();
+    let mut rest = terms.iter().rev();
+    for _ in 0..operands {
+        let Some(term) = rest.next() else { break };
+        found.push(term);
+        let mut inner = inner_operands(term);
+        while inner > 0 {
+            let Some(term) = rest.next() else { break };
+            inner = inner - 1 + inner_operands(term);
+        }
+    }
+    found.reverse();
+    found
+}
+
+/// The operands of a term that stand before it.
+fn inner_operands(term: &Term) -> u32 {
+    if let Term::Call(_, operands) = term { *operands } else { 0 }
+}
+
 /// Why constants are not of the kind that a function takes.
-fn mistaken_kind(function: Function, operands: &[Term]) -> Option<&'static str> {
-    let has = |is: fn(&Term) -> bool| operands.iter().any(is);
+fn mistaken_kind(function: Function, operands: &[&Term]) -> Option<&'static str> {
+    let has = |is: fn(&Term) -> bool| operands.iter().any(|it| is(it));
     match function {
         Function::And | Function::Or | Function::Not => {
             has(|it| matches!(it, Term::Integer(_) | Term::Real(_)))

@@ -55,6 +55,7 @@ impl Script<'_> {
         let (all, at) = (self.text, place.start);
         let text = all.get(place.clone()).unwrap_or_default();
         self.refuse_other_marks(text, at);
+        self.refuse_copies(text, place);
         let mut whole = String::with_capacity(text.len());
         let mut numbered = Vec::new();
         let mut copied = 0;
@@ -94,6 +95,18 @@ impl Script<'_> {
             .iter()
             .any(|word| NAMES.iter().any(|name| word.eq_ignore_ascii_case(name)));
         statement(&whole, &numbered)
+    }
+
+    /// Refuses statements whose rows go to the client or come from it outside of results.
+    fn refuse_copies(&mut self, text: &str, place: &Range<usize>) {
+        let words = words(text, Dialect::Postgres);
+        let is = |word: &str, name: &str| word.eq_ignore_ascii_case(name);
+        if words.first().is_some_and(|first| is(first, "COPY"))
+            && words.iter().any(|word| is(word, "STDOUT") || is(word, "STDIN"))
+        {
+            let fault = Fault::at(place.clone(), "`COPY` to or from the client cannot be used");
+            self.faults.push(fault.hint("as in pgbench; `SELECT` and `INSERT` take the same rows"));
+        }
     }
 
     /// Refuses variables in quotes, and those of psql.
