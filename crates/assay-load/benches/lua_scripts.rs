@@ -9,6 +9,7 @@
 mod common;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use assay_load::{Session, Tables, Work, fill};
 use assay_lua::{Engine as Lua, NoServer, Setting};
@@ -88,6 +89,7 @@ fn definition(name: &str) -> Definition {
         seed: 0,
         draw,
         may_use_all: false,
+        leash: Arc::default(),
     };
     let path = format!("/usr/share/sysbench/{name}.lua");
     let files =

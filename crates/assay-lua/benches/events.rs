@@ -5,6 +5,7 @@
 #![expect(clippy::print_stdout, reason = "a bench prints its result")]
 #![expect(clippy::unwrap_used, reason = "a bench fails by panicking")]
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use assay_lua::{Answer, Client, Engine, Rows, ScriptDraws, Setting, SqlError, Value};
@@ -66,6 +67,7 @@ fn main() {
         seed: 1,
         draw: ScriptDraws::default(),
         may_use_all: false,
+        leash: Arc::default(),
     };
     let only = std::env::args().nth(1).filter(|it| !it.starts_with('-'));
     for (name, event) in SCRIPTS {

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::path::Path;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use assay_model::LuaFile;
 use assay_workloads::Draws;
@@ -12,6 +13,7 @@ use mlua::{
 
 use crate::error::{Error, Result};
 use crate::host::{Shared, host};
+use crate::places::{INTERFACE, add_places};
 use crate::requests::{Client, Requests, add_requests, lend};
 use crate::setting::Setting;
 use crate::sources::Sources;
@@ -75,18 +77,16 @@ impl Engine {
             may_use_all: setting.may_use_all,
             draw: setting.draw,
         };
-        let watch = Rc::new(Watch::new());
+        let watch = Rc::new(Watch::new(Arc::clone(&setting.leash)));
         let lua = state(&watch).map_err(|error| failed(&watch, &error))?;
         let script = shared.sources.script(path)?;
         let fail = |error: mlua::Error| failed(&watch, &error);
         let facts = facts(&lua, path, setting).map_err(fail)?;
         let of_host = host(&lua, &shared).map_err(fail)?;
-        let of_watch = Rc::clone(&watch);
-        let is_over = lua.create_function(move |_, ()| Ok(of_watch.is_over()));
-        of_host.set("is_over", is_over.map_err(fail)?).map_err(fail)?;
+        add_places(&lua, &of_host, &watch).map_err(fail)?;
         let requests = Requests::new(Rc::clone(&watch), Rc::clone(&shared.sources));
         add_requests(&lua, &of_host, &Rc::new(requests)).map_err(fail)?;
-        let load = |part| lua.load(part).set_name("=assay");
+        let load = |part| lua.load(part).set_name(format!("={INTERFACE}"));
         for part in PARTS {
             load(part).call::<()>((&of_host, &facts)).map_err(fail)?;
         }
@@ -96,8 +96,9 @@ impl Engine {
         engine.watched(client, || {
             let name = format!("@{}", path.display());
             let text = without_first_line_of_shells(&script.text);
-            engine.lua.load(text).set_name(name).set_mode(mlua::chunk::ChunkMode::Text).exec()?;
-            Ok(())
+            let chunk = engine.lua.load(text).set_name(name);
+            let chunk = chunk.set_mode(mlua::chunk::ChunkMode::Text).into_function()?;
+            engine.calls.get::<Function>("carry_out")?.call::<()>(chunk)
         })?;
         engine.take_options(&setting.options)?;
         Ok(engine)
@@ -172,6 +173,12 @@ impl Engine {
             1 => Ended::NoMore,
             _ => Ended::Again(code.unwrap_or_default()),
         })
+    }
+
+    /// File and line of the script where the last error was raised.
+    #[must_use]
+    pub fn failed_at(&self) -> Option<String> {
+        self.watch.failed_at()
     }
 
     fn ask(&self, call: &str, name: &str) -> Result<bool> {
@@ -281,8 +288,9 @@ fn failed(watch: &Watch, error: &mlua::Error) -> Error {
     if watch.is_over() {
         return watch.error();
     }
+    let no_memory = || Error::Memory { mb: MEMORY_MB, place: watch.last_place() };
     match error {
-        mlua::Error::MemoryError(_) => Error::Memory { mb: MEMORY_MB },
+        mlua::Error::MemoryError(_) => no_memory(),
         mlua::Error::CallbackError { cause, .. } => failed(watch, cause),
         mlua::Error::WithContext { cause, .. } => failed(watch, cause),
         mlua::Error::ExternalError(cause) => match cause.downcast_ref::<Error>() {
@@ -291,12 +299,31 @@ fn failed(watch: &Watch, error: &mlua::Error) -> Error {
         },
         // What a call within the script has caught has lost its kind.
         mlua::Error::RuntimeError(message) if message.starts_with(NO_MEMORY) => {
-            Error::Memory { mb: MEMORY_MB }
+            no_memory()
         }
         mlua::Error::RuntimeError(message) | mlua::Error::SyntaxError { message, .. } => {
-            Error::Failed(message_of(message))
+            Error::Failed(placed(watch, message_of(message)))
         }
-        other => Error::Failed(message_of(&other.to_string())),
+        other => Error::Failed(placed(watch, message_of(&other.to_string()))),
+    }
+}
+
+/// The message with the place in the script where it was raised, which errors without a text, and those of the
+/// interface, do not name.
+fn placed(watch: &Watch, message: String) -> String {
+    let own = message.strip_prefix(INTERFACE).and_then(|rest| rest.strip_prefix(':'));
+    let own = own.and_then(|rest| rest.split_once(": "));
+    let (message, has_place) = match own {
+        Some((line, rest)) if line.parse::<u32>().is_ok() => (rest.to_owned(), false),
+        _ => {
+            let mut parts = message.split(':').skip(1);
+            let has_place = parts.next().is_some_and(|line| line.parse::<u32>().is_ok());
+            (message, has_place)
+        }
+    };
+    match watch.failed_at().filter(|_| !has_place) {
+        Some(place) => format!("{place}: {message}"),
+        None => message,
     }
 }
 

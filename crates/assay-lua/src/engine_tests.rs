@@ -1,6 +1,7 @@
 //! Tests of scripts without a server.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::*;
@@ -91,6 +92,7 @@ fn setting(options: &[(&str, &str)]) -> Setting {
         seed: 1,
         draw: ScriptDraws::default(),
         may_use_all: false,
+        leash: Arc::default(),
     }
 }
 
@@ -395,7 +397,13 @@ fn faults_have_their_place_and_nothing_reaches_outside() {
     for (text, expected) in [
         ("function event()\n  x = \nend", "script.lua:3: unexpected symbol"),
         ("function event()\n  error('no')\nend", "script.lua:2: no"),
-        ("function event() error({}) end", "table"),
+        ("function event()\n error({ code = 3 }) end", "script.lua:2: the script raised a table as its error: { code = 3 }"),
+        ("function event()\n\n error() end", "script.lua:3: the script called `error` without a message"),
+        ("function event()\n return 1 + event() end", "script.lua:2: stack overflow"),
+        ("\nerror()", "script.lua:2: the script called"),
+        ("sysbench.cmdline.options = 7", "sysbench.cmdline.options is a number, and must be a table"),
+        ("function event()\n ffi.C.usleep('x') end", "script.lua:2: "),
+        ("function event() newproxy(true) end", "newproxy() is not supported"),
         (
             "function event()\n  nothing.x = 1 end",
             "script.lua:2: attempt to index global 'nothing'",
@@ -428,7 +436,8 @@ fn a_script_cannot_take_all_memory() {
     let text = "function event() local t = {} for i = 1, 1e9 do t[i] = ('x'):rep(1e6) .. i end end";
     let engine = read(text, &[]).unwrap();
     let error = engine.event(&mut Recorded::default(), 0, 0).unwrap_err();
-    assert_eq!(error, Error::Memory { mb: MEMORY_MB });
+    let Error::Memory { mb: MEMORY_MB, place: Some(place) } = &error else { panic!("{error}") };
+    assert!(place.ends_with("script.lua:1"), "{place}");
 }
 
 #[test]
@@ -440,6 +449,9 @@ fn a_script_that_does_not_end_is_ended_wherever_it_is() {
            while true do coroutine.resume(coroutine.create(function() while true do end end)) end
          end",
         "function event() while true do local ok = xpcall(function() for i = 1, 1e9 do end end, print) end end",
+        "function event() local t = {} for i = 1, 1e5 do t[i] = 'x' end while true do table.concat(t) end end",
+        "function event() local s = ('a'):rep(1e5) while true do s:find('b') end end",
+        "function event() local s = ('a'):rep(1e6) while true do local t = s .. 'b' end end",
     ] {
         let engine = read(text, &[]).unwrap();
         engine.watch.limit.set(Duration::from_millis(50));
@@ -447,4 +459,40 @@ fn a_script_that_does_not_end_is_ended_wherever_it_is() {
         let Error::Endless { place: Some(place), .. } = &error else { panic!("{text}: {error}") };
         assert!(place.contains("script.lua:"), "{place}");
     }
+}
+
+#[test]
+fn others_may_end_a_script_and_learn_where_it_is() {
+    let leash = Arc::new(crate::leash::Leash::default());
+    let text = "function event()\n  while true do end\nend";
+    let setting = Setting { leash: Arc::clone(&leash), ..setting(&[]) };
+    let engine =
+        Engine::read(&mut NoServer::default(), &place(text).script, None, &setting).unwrap();
+    let other = std::thread::spawn({
+        let leash = Arc::clone(&leash);
+        move || {
+            while leash.place().is_none() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            leash.end();
+        }
+    });
+    let error = engine.event(&mut Recorded::default(), 0, 0).unwrap_err();
+    other.join().unwrap();
+    let Error::Ended { place: Some(place) } = &error else { panic!("{error}") };
+    assert!(place.ends_with("script.lua:2"), "{place}");
+    assert_eq!(leash.place().as_ref(), Some(place));
+}
+
+#[test]
+fn an_error_of_a_statement_has_its_place() {
+    let text = "function event()\n  db_query('SELECT 1')\n\n  db_query('SELEC 2')\nend";
+    let engine = read(text, &[]).unwrap();
+    let mut client = Recorded::default();
+    engine.event(&mut client, 0, 0).unwrap();
+    assert_eq!(engine.failed_at(), None);
+    let (state, message) = ("42000".to_owned(), "syntax".to_owned());
+    client.fails = Some(SqlError { code: 1064, state, message, is_ignorable: false });
+    engine.event(&mut client, 0, 0).unwrap_err();
+    assert!(engine.failed_at().unwrap().ends_with("script.lua:2"));
 }

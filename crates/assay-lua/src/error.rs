@@ -51,8 +51,7 @@ pub enum Error {
     Lacks(String),
     /// A call went on for so many seconds without sending a statement.
     #[error(
-        "the script has run for {seconds} s without sending a statement{}",
-        .place.as_ref().map_or_else(String::new, |place| format!(", at {place}"))
+        "the script has run for {seconds} s without sending a statement{}", at(.place)
     )]
     Endless {
         /// The limit.
@@ -60,12 +59,34 @@ pub enum Error {
         /// File and line.
         place: Option<String>,
     },
+    /// A call was ended from outside, because nobody waited for it any longer.
+    #[error("the script was ended{}", at(.place))]
+    Ended {
+        /// File and line.
+        place: Option<String>,
+    },
+    /// The script did not return from a function of Lua itself, which nobody can end.
+    #[error("the script did not return from a function that cannot be ended{}", last_at(.place))]
+    Stuck {
+        /// File and line where it was seen last.
+        place: Option<String>,
+    },
     /// The script took more memory than it may.
-    #[error("the script needs more than {mb} MB of memory")]
+    #[error("the script needs more than {mb} MB of memory{}", last_at(.place))]
     Memory {
         /// The limit.
         mb: usize,
+        /// File and line.
+        place: Option<String>,
     },
+}
+
+fn at(place: &Option<String>) -> String {
+    place.as_ref().map_or_else(String::new, |place| format!(", at {place}"))
+}
+
+fn last_at(place: &Option<String>) -> String {
+    place.as_ref().map_or_else(String::new, |place| format!(", last seen at {place}"))
 }
 
 fn listed(names: &[String]) -> String {

@@ -8,7 +8,9 @@
 mod engine;
 mod error;
 mod host;
+mod leash;
 mod options;
+mod places;
 mod requests;
 mod setting;
 mod sources;
@@ -16,6 +18,7 @@ mod watch;
 
 pub use engine::{Ended, Engine};
 pub use error::{Error, Result};
+pub use leash::{Leash, Patience};
 pub use options::{ErrorCodes, ignored_errors, parse_options, take_distribution};
 pub use requests::{Answer, Client, NoServer, Rows, SqlError, Value};
 pub use setting::{ScriptDraws, Setting};

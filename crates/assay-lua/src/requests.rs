@@ -7,7 +7,7 @@ use std::time::Duration;
 use mlua::{Lua, LuaString, MultiValue, Table, Value as LuaValue};
 
 use crate::sources::Sources;
-use crate::watch::Watch;
+use crate::watch::{NO_END, Watch};
 
 /// A value of a statement's parameter, or of a row.
 #[derive(Debug, Clone, PartialEq)]
@@ -179,7 +179,7 @@ impl Requests {
         if !CLIENT.is_set() {
             return Err(mlua::Error::runtime("statements cannot be sent from here"));
         }
-        Ok(CLIENT.with(ask))
+        Ok(self.watch.lent(|| CLIENT.with(ask)))
     }
 
     fn ask_for_number(
@@ -268,7 +268,7 @@ pub(crate) fn add_requests(lua: &Lua, table: &Table, requests: &Rc<Requests>) ->
     let pause = move |_: &Lua, us: f64| {
         let time = Duration::try_from_secs_f64(us / 1e6).unwrap_or(Duration::ZERO).min(PAUSE_MAX);
         if !it.watch.may_wait(time) {
-            return Err(mlua::Error::runtime("the script does not end"));
+            return Err(mlua::Error::runtime(NO_END));
         }
         it.ask(|client| client.pause(time))
     };

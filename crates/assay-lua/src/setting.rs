@@ -1,6 +1,10 @@
 //! Settings of one thread of a script.
 
+use std::sync::Arc;
+
 use assay_model::Distribution;
+
+use crate::leash::Leash;
 
 /// The random distributions of a script.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -41,4 +45,6 @@ pub struct Setting {
     pub draw: ScriptDraws,
     /// Whether the script may use files outside of its directory, and run programs.
     pub may_use_all: bool,
+    /// What others know of the script while it runs.
+    pub leash: Arc<Leash>,
 }

@@ -2,11 +2,13 @@
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mlua::{HookTriggers, Lua, VmState};
 
 use crate::error::Error;
+use crate::leash::Leash;
 
 /// How long a call may go on without sending a statement.
 const SILENCE_MAX: Duration = Duration::from_secs(30);
@@ -14,10 +16,13 @@ const SILENCE_MAX: Duration = Duration::from_secs(30);
 /// How long the pauses of a call may be in all without a statement between them.
 const WAIT_MAX: Duration = Duration::from_secs(300);
 
-/// Instructions between two looks at the clock.
-const LOOK_EVERY: u32 = 1 << 20;
+/// Instructions between two looks at the clock. A single one may take long: it joins texts, or calls a function of Lua.
+const LOOK_EVERY: u32 = 1 << 13;
 
-/// Watches the calls of a script. A call that makes progress reads no clock.
+/// Looks between two of which the place is noted.
+const NOTE_EVERY: u32 = 8;
+
+/// Watches the calls of a script. A short call reads no clock.
 pub(crate) struct Watch {
     pub(crate) limit: Cell<Duration>,
     is_calling: Cell<bool>,
@@ -29,10 +34,15 @@ pub(crate) struct Watch {
     waited: Cell<Duration>,
     place: RefCell<Option<String>>,
     is_over: Cell<bool>,
+    leash: Arc<Leash>,
+    /// Looks so far.
+    looks: Cell<u32>,
+    /// Where the last error was raised.
+    failed_at: RefCell<Option<String>>,
 }
 
 impl Watch {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(leash: Arc<Leash>) -> Self {
         Self {
             limit: Cell::new(SILENCE_MAX),
             is_calling: Cell::new(false),
@@ -41,11 +51,16 @@ impl Watch {
             waited: Cell::new(Duration::ZERO),
             place: RefCell::new(None),
             is_over: Cell::new(false),
+            leash,
+            looks: Cell::new(0),
+            failed_at: RefCell::new(None),
         }
     }
 
     pub(crate) fn begin(&self) {
         self.is_calling.set(true);
+        self.failed_at.take();
+        self.leash.turn();
         self.step();
     }
 
@@ -59,7 +74,7 @@ impl Watch {
     pub(crate) fn may_wait(&self, time: Duration) -> bool {
         let waited = self.waited.get() + time;
         self.waited.set(waited);
-        if waited > WAIT_MAX {
+        if waited > WAIT_MAX || self.leash.must_end() {
             self.is_over.set(true);
         }
         !self.is_over.get()
@@ -67,6 +82,53 @@ impl Watch {
 
     pub(crate) fn end(&self) {
         self.is_calling.set(false);
+        self.leash.turn();
+    }
+
+    /// Lets the client work for the script.
+    pub(crate) fn lent<R>(&self, work: impl FnOnce() -> R) -> R {
+        self.leash.turn();
+        let done = work();
+        self.leash.turn();
+        done
+    }
+
+    /// The script is at this place, and about to do something that may take long. False if it must not go on.
+    pub(crate) fn may_go_on_at(&self, place: Option<String>) -> bool {
+        if let Some(place) = place {
+            self.leash.seen_at(place);
+        }
+        self.looks();
+        !self.is_over.get()
+    }
+
+    /// Looks at the call in progress, which may have gone on for too long.
+    fn looks(&self) {
+        self.leash.look();
+        if self.leash.must_end() || self.looks_over(Instant::now()) {
+            self.is_over.set(true);
+        }
+    }
+
+    /// Notes where an error was raised.
+    pub(crate) fn note_failure(&self, place: String) {
+        self.leash.seen_at(place.clone());
+        *self.failed_at.borrow_mut() = Some(place);
+    }
+
+    /// Where the last error of the call in progress, or of the last one, was raised.
+    pub(crate) fn failed_at(&self) -> Option<String> {
+        self.failed_at.borrow().clone()
+    }
+
+    /// Where the script was seen last.
+    pub(crate) fn last_place(&self) -> Option<String> {
+        self.leash.place()
+    }
+
+    fn note_end(&self, place: String) {
+        self.leash.seen_at(place.clone());
+        self.place.borrow_mut().get_or_insert(place);
     }
 
     pub(crate) fn is_over(&self) -> bool {
@@ -75,7 +137,11 @@ impl Watch {
 
     /// The error of a call that was ended.
     pub(crate) fn error(&self) -> Error {
-        Error::Endless { seconds: SILENCE_MAX.as_secs(), place: self.place.borrow().clone() }
+        let place = self.place.borrow().clone().or_else(|| self.leash.place());
+        match self.leash.must_end() {
+            true => Error::Ended { place },
+            false => Error::Endless { seconds: SILENCE_MAX.as_secs(), place },
+        }
     }
 
     /// Whether the call has gone on for too long, seen at this time.
@@ -93,20 +159,32 @@ impl Watch {
     }
 }
 
+/// Why a call fails that was ended.
+pub(crate) const NO_END: &str = "the script does not end";
+
 /// Lets a watch look at the calls of a script.
 pub(crate) fn set(lua: &Lua, watch: &Rc<Watch>) -> mlua::Result<()> {
     let watch = Rc::clone(watch);
     let triggers = HookTriggers::new().every_nth_instruction(LOOK_EVERY);
     lua.set_global_hook(triggers, move |_, debug| {
-        if !watch.is_calling.get() || (!watch.is_over.get() && !watch.looks_over(Instant::now())) {
+        if !watch.is_calling.get() {
             return Ok(VmState::Continue);
         }
-        if !watch.is_over.replace(true) {
-            let source = debug.source().short_src.map(|it| it.into_owned()).unwrap_or_default();
-            let line = debug.current_line().unwrap_or_default();
-            *watch.place.borrow_mut() = Some(format!("{source}:{line}"));
+        watch.looks();
+        let looks = watch.looks.get().wrapping_add(1);
+        watch.looks.set(looks);
+        let is_over = watch.is_over.get();
+        if !is_over && !looks.is_multiple_of(NOTE_EVERY) {
+            return Ok(VmState::Continue);
         }
-        Err(mlua::Error::runtime("the script does not end"))
+        let source = debug.source().short_src.map(|it| it.into_owned()).unwrap_or_default();
+        let place = format!("{source}:{}", debug.current_line().unwrap_or_default());
+        if !is_over {
+            watch.leash.seen_at(place);
+            return Ok(VmState::Continue);
+        }
+        watch.note_end(place);
+        Err(mlua::Error::runtime(NO_END))
     })
 }
 
@@ -116,7 +194,7 @@ mod tests {
 
     #[test]
     fn only_silence_ends_a_call() {
-        let watch = Watch::new();
+        let watch = Watch::new(Arc::default());
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
         watch.begin();

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use assay_load::{
@@ -77,6 +78,7 @@ fn script(path: &Path, options: &[(&str, &str)]) -> Test {
         seed: 0,
         draw: ScriptDraws::default(),
         may_use_all: false,
+        leash: Arc::default(),
     };
     let engine = Engine::read(&mut NoServer::default(), path, None, &setting).unwrap();
     let name = own("script");

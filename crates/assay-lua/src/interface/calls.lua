@@ -1,10 +1,52 @@
 -- The functions by which assay calls a script.
 local host, facts = ...
 local RESTART = sysbench.error.RESTART_EVENT
-local type, pcall, error, tostring, coroutine = type, pcall, error, tostring, coroutine
+local type, xpcall, error, tostring, coroutine = type, xpcall, error, tostring, coroutine
+local getmetatable, pairs, concat = getmetatable, pairs, table.concat
 local tid = facts.tid
 
 local calls = { take_options = host.take_options }
+
+-- Most fields of an error value that are told.
+local TOLD = 10
+
+-- An error as a text, unless it comes from assay itself.
+local function in_words(why)
+    local kind = type(why)
+    if kind == "string" or kind == "userdata" then
+        return why
+    elseif why == nil then
+        return "the script called `error` without a message"
+    end
+    local meta = getmetatable(why)
+    if kind ~= "table" or (type(meta) == "table" and meta.__tostring) then
+        return tostring(why)
+    end
+    local fields = {}
+    for key, value in pairs(why) do
+        if #fields < TOLD then
+            fields[#fields + 1] = tostring(key) .. " = " .. tostring(value)
+        end
+    end
+    return "the script raised a table as its error: { " .. concat(fields, ", ") .. " }"
+end
+
+-- Notes where an error is raised.
+local function note(why)
+    host.note_failure()
+    return why
+end
+
+-- Calls a function of the script.
+function calls.carry_out(it, ...)
+    local ok, result = xpcall(it, note, ...)
+    if not ok then
+        error(in_words(result), 0)
+    end
+    return result
+end
+
+local carry_out = calls.carry_out
 
 function calls.has(name)
     return type(_G[name]) == "function" or host.command_of(name) ~= nil or name == "help"
@@ -25,14 +67,14 @@ function calls.command(name)
         -- Every script has help: the list of its options.
         it = sysbench.cmdline.print_test_options
     end
-    return it() ~= false
+    return carry_out(it) ~= false
 end
 
 -- A function of the script, if there is one.
 function calls.optional(name)
     local it = _G[name]
     if type(it) == "function" then
-        it(tid)
+        carry_out(it, tid)
     end
 end
 
@@ -43,7 +85,7 @@ function calls.report(name, stat)
     end
     local hook = sysbench.hooks[name]
     if hook then
-        hook(stat)
+        carry_out(hook, stat)
     end
     if name == "report_cumulative" then
         host.end_reports()
@@ -61,7 +103,7 @@ local function carried_out(ok, ends)
         end
         return 2, ends.sql_errno or 0
     end
-    error(ends, 0)
+    error(in_words(ends), 0)
 end
 
 local runner
@@ -73,7 +115,7 @@ local function resume()
         -- Up to the first question whether there are more events.
         local ok, why = coroutine.resume(runner, tid)
         if not ok then
-            error(why, 0)
+            error(in_words(why), 0)
         end
     end
     if coroutine.status(runner) == "dead" then
@@ -82,7 +124,7 @@ local function resume()
     local ok, why = coroutine.resume(runner, true)
     if not ok then
         -- The loop has ended with the error, so no event can be started again.
-        error(tostring(why), 0)
+        error(in_words(why), 0)
     end
     return coroutine.status(runner) == "dead"
 end
@@ -91,9 +133,9 @@ end
 -- be started again.
 function calls.event()
     if thread_run then
-        return carried_out(pcall(resume))
+        return carried_out(xpcall(resume, note))
     end
-    return carried_out(pcall(event, tid))
+    return carried_out(xpcall(event, note, tid))
 end
 
 return calls

@@ -1,7 +1,47 @@
 -- What scripts may do beside sending statements: C functions, files, programs and modules, within limits.
 local host, facts = ...
 local select, type, pairs, error, pcall, xpcall = select, type, pairs, error, pcall, xpcall
-local concat = table.concat
+local concat, getmetatable, tostring = table.concat, getmetatable, tostring
+
+-- Long calls --------------------------------------------------------------------------------------------------------
+
+-- A call of some functions cannot be ended, so the clock is read before one that may take long, and its place noted.
+local look = host.look
+
+-- The least product of the lengths of a text and of a pattern, or bytes, or elements, that may take long.
+local MANY = 1000
+
+local function with_look(library, name, is_long)
+    local it = library[name]
+    library[name] = function(a, b, ...)
+        if is_long(a, b) then
+            look()
+        end
+        return it(a, b, ...)
+    end
+end
+
+local function is_hard_match(text, pattern)
+    return type(text) == "string" and type(pattern) == "string" and #text * #pattern > MANY
+end
+
+local function is_long_table(list)
+    return type(list) == "table" and #list > MANY
+end
+
+for _, name in pairs({ "find", "match", "gmatch", "gsub" }) do
+    with_look(string, name, is_hard_match)
+end
+with_look(string, "rep", function(text, count)
+    return type(text) == "string" and type(count) == "number" and #text * count > MANY
+end)
+with_look(table, "concat", is_long_table)
+with_look(table, "sort", is_long_table)
+
+-- The finalizer of a proxy could not be ended.
+function newproxy()
+    error("newproxy() is not supported", 2)
+end
 
 -- C functions -------------------------------------------------------------------------------------------------------
 

@@ -83,6 +83,9 @@ local function take_options(given)
         end
         return nil
     end
+    if type(declared) ~= "table" then
+        error("sysbench.cmdline.options is a " .. type(declared) .. ", and must be a table", 0)
+    end
     local kinds, names = {}, {}
     for name, it in pairs(declared) do
         if type(name) ~= "string" or type(it) ~= "table" or type(it[1]) ~= "string" then

@@ -8,6 +8,7 @@ local ROWS, REFUSED = 1, 2
 local unpack, select, setmetatable, error, tostring = unpack, select, setmetatable, error, tostring
 local floor, concat = math.floor, table.concat
 local query, execute = host.query, host.execute
+local newproxy, pcall, getmetatable, collectgarbage = newproxy, pcall, getmetatable, collectgarbage
 
 sysbench = {
     tid = facts.tid,

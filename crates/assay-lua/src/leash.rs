@@ -1,0 +1,139 @@
+//! What other threads know of a script that runs, and how they end it.
+
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How long a script may stay in one function of Lua itself: longer than a call that can be ended from within.
+const STUCK_AFTER: Duration = Duration::from_secs(35);
+
+/// How long a script may take to return once it was told to end.
+const END_WITHIN: Duration = Duration::from_secs(3);
+
+/// What other threads know of a script that runs. The script's own thread writes it.
+///
+/// A function of Lua that is written in C, such as `string.gsub`, can be ended by nobody. Whoever waits for a script
+/// therefore watches this, and gives the thread up.
+#[derive(Debug, Default)]
+pub struct Leash {
+    /// Rises with everything that the script does. It is odd while the script itself runs, and even while its client
+    /// works for it.
+    moves: AtomicU64,
+    must_end: AtomicBool,
+    thread: AtomicI32,
+    place: Mutex<Option<String>>,
+}
+
+impl Leash {
+    /// Tells a script to end as soon as it can.
+    pub fn end(&self) {
+        self.must_end.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the script was told to end.
+    #[must_use]
+    pub fn must_end(&self) -> bool {
+        self.must_end.load(Ordering::Relaxed)
+    }
+
+    /// Whether a script has run on it.
+    #[must_use]
+    pub fn has_script(&self) -> bool {
+        self.moves.load(Ordering::Relaxed) > 0
+    }
+
+    /// File and line of the script where it was seen last.
+    #[must_use]
+    pub fn place(&self) -> Option<String> {
+        self.place.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The number of the thread that runs the script; 0 before it is known.
+    #[must_use]
+    pub fn thread(&self) -> i32 {
+        self.thread.load(Ordering::Relaxed)
+    }
+
+    /// Notes the number of the thread that runs the script.
+    pub fn runs_in(&self, thread: i32) {
+        self.thread.store(thread, Ordering::Relaxed);
+    }
+
+    pub(crate) fn seen_at(&self, place: String) {
+        *self.place.lock().unwrap_or_else(PoisonError::into_inner) = Some(place);
+    }
+
+    /// The script begins to run, or waits from now on.
+    pub(crate) fn turn(&self) {
+        self.rise(1);
+    }
+
+    /// The script is still at work.
+    pub(crate) fn look(&self) {
+        self.rise(2);
+    }
+
+    fn rise(&self, by: u64) {
+        // Only the script's own thread writes.
+        self.moves.store(self.moves.load(Ordering::Relaxed).wrapping_add(by), Ordering::Relaxed);
+    }
+}
+
+/// Decides when a script is given up.
+#[derive(Debug, Default)]
+pub struct Patience {
+    seen: Option<(u64, Instant)>,
+    told: Option<Instant>,
+}
+
+impl Patience {
+    /// Whether to wait no longer for the script on a leash. `must_end` says whether it is to end now.
+    pub fn is_over(&mut self, leash: &Leash, must_end: bool, now: Instant) -> bool {
+        if !leash.has_script() {
+            return false;
+        }
+        if must_end {
+            leash.end();
+        }
+        if leash.must_end() && self.told.is_none() {
+            self.told = Some(now);
+        }
+        let moves = leash.moves.load(Ordering::Relaxed);
+        let since = match self.seen {
+            Some((seen, since)) if seen == moves => since,
+            _ => {
+                self.seen = Some((moves, now));
+                now
+            }
+        };
+        let passed = |since: Instant| now.saturating_duration_since(since);
+        let is_stuck = moves % 2 == 1 && passed(since) >= STUCK_AFTER;
+        is_stuck || self.told.is_some_and(|told| passed(told) >= END_WITHIN)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_script_is_given_up_that_stays_in_one_function_or_does_not_end_when_told() {
+        let start = Instant::now();
+        let at = |seconds| start + Duration::from_secs(seconds);
+        let (leash, mut patience) = (Leash::default(), Patience::default());
+        assert!(!patience.is_over(&leash, true, at(0)) && !patience.is_over(&leash, true, at(99)));
+        let leash = Leash::default();
+        leash.turn();
+        assert!(!patience.is_over(&leash, false, at(100)));
+        leash.look();
+        assert!(!patience.is_over(&leash, false, at(134)) && !patience.is_over(&leash, false, at(168)));
+        // It waits for its client now.
+        leash.turn();
+        assert!(!patience.is_over(&leash, false, at(169)) && !patience.is_over(&leash, false, at(300)));
+        leash.turn();
+        assert!(!patience.is_over(&leash, false, at(301)) && patience.is_over(&leash, false, at(336)));
+        leash.look();
+        assert!(!patience.is_over(&leash, true, at(337)) && leash.must_end());
+        assert!(!patience.is_over(&leash, false, at(339)) && patience.is_over(&leash, false, at(340)));
+    }
+}

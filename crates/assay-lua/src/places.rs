@@ -1,0 +1,48 @@
+//! The functions by which the interface tells where a script is, before long calls and where it fails.
+
+use std::rc::Rc;
+
+use mlua::{Lua, Table};
+
+use crate::watch::{NO_END, Watch};
+
+/// Calls that are searched for a place in the script.
+const DEPTH_MAX: usize = 50;
+
+/// The name under which errors show the interface.
+pub(crate) const INTERFACE: &str = "assay";
+
+/// Adds the functions to the table `host` of the interface.
+pub(crate) fn add_places(lua: &Lua, table: &Table, watch: &Rc<Watch>) -> mlua::Result<()> {
+    let of = || Rc::clone(watch);
+    let it = of();
+    table.set("is_over", lua.create_function(move |_, ()| Ok(it.is_over()))?)?;
+    let it = of();
+    let look = move |lua: &Lua, ()| {
+        let may = it.may_go_on_at(place(lua));
+        may.then_some(()).ok_or_else(|| mlua::Error::runtime(NO_END))
+    };
+    table.set("look", lua.create_function(look)?)?;
+    let it = of();
+    let note = move |lua: &Lua, ()| {
+        if let Some(place) = place(lua) {
+            it.note_failure(place);
+        }
+        Ok(())
+    };
+    table.set("note_failure", lua.create_function(note)?)
+}
+
+/// File and line of the script's innermost function.
+fn place(lua: &Lua) -> Option<String> {
+    for level in 1..DEPTH_MAX {
+        let place = lua.inspect_stack(level, |at| {
+            let file = at.source().short_src.filter(|file| file != INTERFACE)?.into_owned();
+            Some(format!("{file}:{}", at.current_line()?))
+        })?;
+        if place.is_some() {
+            return place;
+        }
+    }
+    None
+}
