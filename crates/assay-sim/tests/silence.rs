@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use assay_plan::ROUNDS_MIN;
 use assay_sim::{Machine, Scenario};
-use assay_study::{Action, Driver, Outcome, Shard, Silence};
+use assay_study::{Action, Driver, Executor as _, Outcome, Shard, Silence};
 
 /// The silence takes longer than the part of the block, and yet the other system is measured: without it, the silence
 /// bounds nothing.

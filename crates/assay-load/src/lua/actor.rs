@@ -73,6 +73,7 @@ impl ScriptPlace<'_> {
             seed: self.seed,
             draw,
             may_use_all: script.may_use_all,
+            leash: std::sync::Arc::default(),
         })
     }
 }
