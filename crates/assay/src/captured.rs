@@ -71,7 +71,7 @@ fn from(args: &WorkloadFrom) -> Result<Exit> {
         let name = args.database.as_deref().unwrap_or_default();
         Advised::new(format!("no log has a database `{name}`"), those(&names))
     })?;
-    let mut text = summary(&captured, &plan, report::width());
+    let mut text = summary(&captured, &plan, report::options(true).width);
     if let Some(file) = &args.output {
         let written = workload(&captured, &plan, &target(file, args.schema.as_deref())?);
         write(file, &written)?;
