@@ -49,7 +49,7 @@ struct Log {
 
 fn from(args: &WorkloadFrom) -> Result<Exit> {
     let (captured, plan) = read(&args.logs, &args.of_logs)?;
-    let mut text = summary(&captured, &plan, report::width());
+    let mut text = summary(&captured, &plan, report::options(true).width);
     if let Some(file) = &args.output {
         let written = workload(&captured, &plan, &target(file, args.of_logs.schema.as_deref())?);
         write(file, &written)?;
@@ -99,7 +99,7 @@ pub(crate) fn upgrade(args: &Upgrade) -> Result<Request> {
     }
     let (captured, plan) = read(&args.queries, &args.of_logs)?;
     if !args.measuring.quiet {
-        print(&printable_lines(summary(&captured, &plan, report::width()).trim_end()));
+        print(&printable_lines(summary(&captured, &plan, report::options(true).width).trim_end()));
     }
     if plan.works.is_empty() {
         anyhow::bail!(Advised::new(

@@ -39,9 +39,9 @@ impl Exit {
             Self::Incomplete => {
                 "Finished, but incomplete: a test could not be measured; `bisect` found no change, or is not certain; \
                  `watch` could not measure or search something; \
-                 `verify` found a difference; an import left something out; `collect` lacks a shard or its end; `workload` found nothing to measure; a gate \
-                 has undecided tests or a claim cannot be decided, without `--allow-undecided`; `bench` sent fewer \
-                 events than `--rate` asked for."
+                 `verify` found a difference; an import left something out; `collect` lacks a shard or its end; \
+                 `workload` found nothing to measure; a gate has undecided tests or a claim cannot be decided, without \
+                 `--allow-undecided`; `bench` sent fewer events than `--rate` asked for."
             }
             Self::Interrupted => {
                 "Interrupted. What was measured is in the ledger, and `assay resume` continues the study."

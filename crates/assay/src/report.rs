@@ -518,11 +518,6 @@ pub(crate) fn options(to_stdout: bool) -> TextOptions {
     }
 }
 
-/// The width of what is printed.
-pub(crate) fn width() -> usize {
-    options(true).width
-}
-
 fn terminal_width() -> usize {
     rustix::termios::tcgetwinsize(std::io::stdout())
         .map(|size| usize::from(size.ws_col))
