@@ -16,9 +16,9 @@ end
 
 function sysbench.report_default(stat)
     local tps, qps, reads, writes, other, latency, errors, reconnects = rates(stat)
-    print(("[ %.0fs ] thds: %d tps: %4.2f qps: %4.2f (r/w/o: %4.2f/%4.2f/%4.2f) lat (ms,%d%%): %4.2f err/s %4.2f reconn/s: %4.2f")
-        :format(stat.time_total, stat.threads_running, tps, qps, reads, writes, other, sysbench.opt.percentile, latency,
-            errors, reconnects))
+    print(("[ %.0fs ] thds: %d tps: %4.2f qps: %4.2f (r/w/o: %4.2f/%4.2f/%4.2f) " ..
+        "lat (ms,%d%%): %4.2f err/s %4.2f reconn/s: %4.2f"):format(stat.time_total, stat.threads_running, tps, qps,
+            reads, writes, other, sysbench.opt.percentile, latency, errors, reconnects))
 end
 
 function sysbench.report_csv(stat)

@@ -1,5 +1,5 @@
--- Connections, statements and random values, as sysbench's scripts know them. `host` has the functions that assay gives,
--- and `facts` what it knows of the thread.
+-- Connections, statements and random values, as sysbench's scripts know them. `host` has the functions that assay
+-- gives, and `facts` what it knows of the thread.
 local host, facts = ...
 
 -- How the client answers, as in `requests.rs`.
