@@ -14,10 +14,10 @@ use crate::advice::Advised;
 use crate::bench::family;
 use crate::cli::Load;
 use crate::connection::connect_options;
+use crate::dump_file::open_dump;
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::progress::{Progress, print, seconds};
-use crate::dump_file::open_dump;
 use crate::workload::OfLua;
 use crate::{machine_lock, report, workload};
 

@@ -109,7 +109,8 @@ fn script(path: &Path, of_lua: OfLua<'_>) -> Result<LuaScript> {
         let new = engine.files().into_iter().filter(|file| !files.contains(file));
         files.extend(new.collect::<Vec<_>>());
     }
-    let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let name = path.file_stem().unwrap_or_default().to_string_lossy();
+    let name = name.replace(char::is_control, "_");
     Ok(LuaScript { name, files, options, may_use_all })
 }
 
@@ -221,7 +222,9 @@ pub(crate) fn read_captured(tests: impl IntoIterator<Item = Test>) -> Result<()>
             let fail = |why: String| anyhow::anyhow!("`{}` cannot be used: {why}", file.path);
             let content = read_again(file).map_err(fail)?;
             let lines = CapturedLines::parse(&content, *width as usize);
-            let lines = lines.map_err(|errors| fail(errors.first().map_or_else(String::new, ToString::to_string)))?;
+            let lines = lines.map_err(|errors| {
+                fail(errors.first().map_or_else(String::new, ToString::to_string))
+            })?;
             keep_captured(&file.sha256, lines);
         }
     }

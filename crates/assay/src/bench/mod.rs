@@ -166,9 +166,7 @@ fn prepare(args: &Bench, interrupt: &Interrupt, progress: &Progress) -> Result<P
     };
     let session = Session::open_with(&options, &work, &[], &policy)?;
     let reporter = match test.lua() {
-        Some(script) => {
-            Reporter::of(script, (&options, url.dialect), args.seed, setup.clients)?
-        }
+        Some(script) => Reporter::of(script, (&options, url.dialect), args.seed, setup.clients)?,
         None => None,
     };
     Ok(Prepared { session, work, reporter })
