@@ -4,7 +4,7 @@
 
 mod common;
 
-use assay_model::{StudyRecord, TestSet};
+use assay_model::{DataContent, Definition, LuaScript, Schema, StartFrom, StudyRecord, Test, TestSet};
 use assay_report::{Format, TextOptions, render};
 use assay_verdict::{Judgement, judge};
 use common::ibench::benchmark;
@@ -129,4 +129,44 @@ fn every_report_says_what_its_settings_leave_out_of_the_writes() {
         reads.slices.retain(|it| it.cell.test.name() != "insert");
         assert!(!said(&reads, format).contains("do not include"), "{format:?}");
     }
+}
+
+/// A setup counts the tables of a script as one, and its rows are a guess. What was counted after the load is shown.
+#[test]
+fn the_tables_of_a_script_are_those_that_were_counted() {
+    let mut record = study(&["11.8"], TestSet::Set27, &[ONE], false);
+    let script = LuaScript {
+        name: "own".to_owned(),
+        files: Vec::new(),
+        options: Vec::new(),
+        may_use_all: false,
+    };
+    let own = |test: Test| {
+        let schema = Schema::Lua(script.clone());
+        assay_workloads::define(Definition { schema, ..test.definition().clone() })
+    };
+    record.study.cells.iter_mut().for_each(|cell| cell.id.test = own(cell.id.test));
+    record.slices.iter_mut().for_each(|slice| slice.cell.test = own(slice.cell.test));
+    let blocks = record.blocks.iter_mut().flat_map(|block| &mut block.cells);
+    blocks.for_each(|cell| cell.id.test = own(cell.id.test));
+    let data = record.study.setups[0].data();
+    let content = |system| DataContent {
+        system,
+        data,
+        start_from: StartFrom::Fresh,
+        rows: 1500,
+        checksum: "1".to_owned(),
+    };
+    record.data = (0..record.systems.len()).map(content).collect();
+    let judgement = judge(&record);
+    for format in [Format::TEXT, Format::HTML] {
+        let text = in_format(&record, &judgement, format);
+        assert!(text.contains("1,500 rows in all its tables together"), "{text}");
+        assert!(!text.contains("lients × tables × rows"), "{text}");
+        assert!(!text.contains("prepared statements"), "{text}");
+    }
+    let json: serde_json::Value =
+        serde_json::from_str(&in_format(&record, &judgement, Format::JSON)).unwrap();
+    let cell = &json["cells"][0];
+    assert!(cell["tables"].is_null() && cell["rows"].is_null() && cell["clients"] == 1, "{cell:#}");
 }

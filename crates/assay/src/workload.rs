@@ -112,7 +112,8 @@ fn script(path: &Path, of_lua: OfLua<'_>) -> Result<LuaScript> {
         let new = engine.files().into_iter().filter(|file| !files.contains(file));
         files.extend(new.collect::<Vec<_>>());
     }
-    let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let name = path.file_stem().unwrap_or_default().to_string_lossy();
+    let name = name.replace(char::is_control, "_");
     Ok(LuaScript { name, files, options, may_use_all })
 }
 

@@ -205,7 +205,11 @@ fn a_study_whose_module_has_changed_does_not_go_on() {
     fs_err::write(scripts.path("shared.lua"), format!("{SHARED}\n-- changed\n")).unwrap();
     let resumed = place.run_to_end(&["resume", "latest", "--offline"]);
     let stderr = String::from_utf8_lossy(&resumed.stderr).into_owned();
-    refused(resumed, 2, &["shared.lua` cannot be used: it has changed since the study was planned"]);
+    refused(
+        resumed,
+        2,
+        &["shared.lua` cannot be used: it has changed since the study was planned"],
+    );
     assert!(!stderr.contains("starting the servers of a block"), "{stderr}");
     place.assert_nothing_left();
 }

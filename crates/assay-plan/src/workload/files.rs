@@ -39,8 +39,20 @@ pub struct WorkloadFile<'a> {
     pub text: &'a str,
 }
 
-/// The name of a file without directory and ending.
+/// The name of a file without directory and ending. It becomes that of a test, which is a part of a line.
 pub(super) fn stem(path: &str) -> String {
     let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
-    file.rsplit_once('.').map_or(file, |(name, _)| name).to_owned()
+    let name = file.rsplit_once('.').map_or(file, |(name, _)| name);
+    name.replace(char::is_control, "_")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_test_is_a_part_of_a_line() {
+        assert_eq!(stem("a/b c.sql"), "b c");
+        assert_eq!(stem("a/b\nc\x1b[1m.sql"), "b_c_[1m");
+    }
 }

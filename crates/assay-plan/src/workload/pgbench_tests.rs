@@ -226,7 +226,10 @@ fn comparisons_are_truth_values() {
             }
             [.., value, a, b, d] => {
                 let is_inside = (4..8).contains(&c(value));
-                assert_eq!([*a, *b], [is_inside, !is_inside].map(|it| if it { "true" } else { "false" }));
+                assert_eq!(
+                    [*a, *b],
+                    [is_inside, !is_inside].map(|it| if it { "true" } else { "false" })
+                );
                 assert_eq!(*d, if is_inside { "0" } else { "1" });
             }
             _ => panic!("{text}"),

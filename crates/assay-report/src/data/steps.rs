@@ -5,22 +5,21 @@ use assay_verdict::{Crossover, LineSummary, MainStep, Step, WeightedTotal};
 use serde::Serialize;
 
 use super::number::{Interval, Number};
-use super::row::system_name;
+use super::row::{system_name, tables_and_rows};
 
 /// The cell of a row.
 #[derive(Serialize)]
 struct CellKey<'a> {
     test: &'a str,
     clients: u32,
-    tables: u32,
-    rows: u32,
+    tables: Option<u32>,
+    rows: Option<u32>,
 }
 
 impl CellKey<'_> {
-    fn new(cell: CellId) -> Self {
-        let setup = cell.setup;
-        let test = &cell.test.definition().name;
-        Self { test, clients: setup.clients, tables: setup.tables, rows: setup.rows }
+    fn new(record: &StudyRecord, cell: CellId) -> Self {
+        let (tables, rows) = tables_and_rows(record, cell.setup);
+        Self { test: &cell.test.definition().name, clients: cell.setup.clients, tables, rows }
     }
 }
 
@@ -42,7 +41,7 @@ pub(crate) struct StepRow<'a> {
 impl<'a> StepRow<'a> {
     pub(crate) fn new(record: &'a StudyRecord, step: &Step) -> Self {
         Self {
-            cell: CellKey::new(step.cell),
+            cell: CellKey::new(record, step.cell),
             from: system_name(record, step.from),
             to: system_name(record, step.to),
             ratio: step.ratio.map(Into::into),
@@ -82,7 +81,7 @@ impl<'a> LineRow<'a> {
             confidence: main.confidence.into(),
         };
         Self {
-            cell: CellKey::new(line.cell),
+            cell: CellKey::new(record, line.cell),
             systems: line.systems.iter().map(|&system| system_name(record, system)).collect(),
             ratio: line.ratio.map(Into::into),
             verdict: line.verdict.word(),
@@ -95,8 +94,8 @@ impl<'a> LineRow<'a> {
 #[derive(Serialize)]
 pub(crate) struct CrossoverRow<'a> {
     test: &'a str,
-    tables: u32,
-    rows: u32,
+    tables: Option<u32>,
+    rows: Option<u32>,
     system: &'a str,
     /// The measured count below the crossover, and the verdict there. Above, the verdict is the opposite.
     clients_below: u32,
@@ -109,10 +108,11 @@ pub(crate) struct CrossoverRow<'a> {
 impl<'a> CrossoverRow<'a> {
     pub(crate) fn new(record: &'a StudyRecord, crossover: &Crossover) -> Self {
         let Crossover { few, many, .. } = crossover;
+        let (tables, rows) = tables_and_rows(record, few.setup);
         Self {
             test: &few.test.definition().name,
-            tables: few.setup.tables,
-            rows: few.setup.rows,
+            tables,
+            rows,
             system: system_name(record, crossover.system),
             clients_below: few.setup.clients,
             verdict_below: crossover.verdict.word(),
@@ -138,6 +138,6 @@ impl<'a> TotalRow<'a> {
     pub(crate) fn new(record: &'a StudyRecord, total: &WeightedTotal) -> Self {
         let WeightedTotal { mix, system, time, measured, kinds } = *total;
         let system = system_name(record, system);
-        Self { mix: CellKey::new(mix), system, time: time.into(), measured, kinds }
+        Self { mix: CellKey::new(record, mix), system, time: time.into(), measured, kinds }
     }
 }

@@ -8,7 +8,7 @@ use crate::number::{NONE, figure, within};
 use crate::text::{Text, link};
 use crate::view::Report;
 use crate::view::matrix::{MatrixCell, MatrixRow, MatrixSection};
-use crate::words::{Symbol as _};
+use crate::words::Symbol as _;
 
 /// The matrix of a page, of which a reader chooses the base.
 pub(super) fn blocks(report: &Report, wish: &Wish<'_>) -> Vec<Block<'static>> {

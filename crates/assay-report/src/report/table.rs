@@ -43,10 +43,11 @@ fn post<'r>(report: &'r Report<'r>, wish: &Wish<'_>) -> Vec<Block<'r>> {
     let matrix = &report.matrix;
     let is_matrix = matrix.has_many_systems();
     let of = |setup: Setup, group: &TestGroup, rows: Vec<Row>| {
-        let setups = report.several_setups.then(|| match report.conditions.study.has_known_tables {
-            true => format!("{setup} (clients × tables × rows)"),
-            false => report.plain_setup(setup),
-        });
+        let setups =
+            report.several_setups.then(|| match report.conditions.study.has_known_tables {
+                true => format!("{setup} (clients × tables × rows)"),
+                false => report.plain_setup(setup),
+            });
         let place = Place::Tests(setup, group.word.clone());
         let heading = std::iter::once(title(group)).chain(setups).collect::<Vec<_>>().join(", ");
         Group { heading: heading.into(), images: wish.images.at(&place), rows, ..Group::default() }

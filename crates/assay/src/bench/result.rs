@@ -320,10 +320,16 @@ pub(super) fn words(it: &Measured) -> String {
         }));
     }
     if let Some(backlog) = it.backlog {
-        lines.push(format!("  backlog          {} due but never started", counted(backlog, "event")));
+        lines.push(format!(
+            "  backlog          {} due but never started",
+            counted(backlog, "event")
+        ));
     }
     if it.cut_off > 0 {
-        lines.push(format!("  cut off          {} did not end in time", counted(it.cut_off, "event")));
+        lines.push(format!(
+            "  cut off          {} did not end in time",
+            counted(it.cut_off, "event")
+        ));
     }
     if let Some(cpu) = it.client_cpu_us_per_query {
         lines.push(format!("  client CPU       {cpu:.2} µs/query"));

@@ -288,7 +288,9 @@ pub(crate) fn silent_slice(cell: CellId, slot: Slot, silence: Silence) -> Slice 
 /// Why work is none that a server has done: its events sent no statement, or the program ended its clients.
 fn nothing_sent(work: &WorkCounters, test: Test) -> Option<&'static str> {
     match (work.events, work.queries()) {
-        (0, 0) if test.lua().is_some() => Some("the script ended its clients before their first event was done"),
+        (0, 0) if test.lua().is_some() => {
+            Some("the script ended its clients before their first event was done")
+        }
         (1.., 0) if test.ibench().is_none() => Some("its events send no statement"),
         _ => None,
     }
