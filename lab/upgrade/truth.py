@@ -1,0 +1,244 @@
+#!/usr/bin/python3
+"""The truth about two servers, statement by statement, without assay.
+
+Reads a slow log of MySQL 8, keeps a sample of the statements of each fingerprint, and sends every sampled statement
+many times to both servers in alternation. Writes a line of JSON for each fingerprint: times, ratio with its interval,
+plans, answers, warnings and errors. Needs Python 3.11 and python3-mysqldb.
+
+    truth.py slow.log --old OLD.sock --new NEW.sock --workload shop.toml forum.toml --output truth.jsonl
+"""
+
+import argparse
+import hashlib
+import itertools
+import json
+import random
+import re
+import time
+import tomllib
+from pathlib import Path
+
+from MySQLdb import _mysql
+
+SEED = 1
+SAMPLE = 60  # statements of a fingerprint
+REPEATS = (3, 15)  # of each statement, at least and at most
+PLANS = 20  # statements of a fingerprint whose plans are compared
+RESAMPLES = 1000
+
+LITERAL = re.compile(r"""'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*"|:\w+|(?<![\w$.])-?\d+(?:\.\d+)?\b""")
+LIST = re.compile(r"\(\s*\?(?:\s*,\s*\?)+\s*\)")
+# What a plan is: its cost and the numbers of rows follow from statistics, which differ between equal servers.
+NO_PLAN = {"cost_info", "filtered", "used_columns", "possible_keys", "message", "query_block_id"}
+CONDITIONS = {"attached_condition", "index_condition", "ref", "using_MRR"}
+
+
+def fingerprint(statement):
+    """The statement without its literals."""
+    return LIST.sub("(?)", LITERAL.sub("?", " ".join(statement.split()))).rstrip(" ;")
+
+
+def names(files):
+    """The name of each fingerprint of the workload files: file, test and number of the statement."""
+    found = {}
+    for file in files:
+        for test, content in tomllib.loads(Path(file).read_text()).get("test", {}).items():
+            for number, step in enumerate(content.get("steps", []), 1):
+                sql = step if isinstance(step, str) else step.get("sql")
+                if sql:
+                    found.setdefault(fingerprint(sql), f"{Path(file).stem}/{test}#{number}")
+    return found
+
+
+def statements(log):
+    """The statements of a slow log, with their times in seconds."""
+    seconds, lines = 0.0, []
+    with open(log, encoding="utf-8", errors="replace") as text:
+        for line in itertools.chain(text, ["# Time: end"]):
+            if not line.startswith("# "):
+                if not line.startswith(("SET timestamp=", "use ")):
+                    lines.append(line)
+                continue
+            if lines and seconds is not None:
+                yield "".join(lines).strip().rstrip(";"), seconds
+            lines = []
+            if line.startswith("# Query_time:"):
+                seconds = float(line.split()[2])
+            elif line.startswith("# Time:"):
+                seconds = None
+
+
+def read_log(log):
+    """Calls, time and a sample of the statements of each fingerprint."""
+    draw, found = random.Random(SEED), {}
+    for text, seconds in statements(log):
+        key = fingerprint(text)
+        entry = found.setdefault(key, {"calls": 0, "seconds": 0.0, "sample": []})
+        entry["calls"] += 1
+        entry["seconds"] += seconds
+        if len(entry["sample"]) < SAMPLE:
+            entry["sample"].append(text)
+        elif (place := draw.randrange(entry["calls"])) < SAMPLE:
+            entry["sample"][place] = text
+    return found
+
+
+class Server:
+    """A connection, and what it says to a statement."""
+
+    def __init__(self, socket, database):
+        self.link = _mysql.connect(unix_socket=socket, user="root", db=database)
+        for sql in ("SET NAMES utf8mb4", "SET time_zone = '+00:00'"):
+            self.link.query(sql)
+
+    def time(self, statement):
+        """Seconds until the whole result is here, or None if there is an error."""
+        begin = time.perf_counter()
+        try:
+            self.link.query(statement)
+            self.link.store_result()
+        except _mysql.MySQLError:
+            return None
+        return time.perf_counter() - begin
+
+    def answer(self, statement):
+        """The answer: rows, columns, codes of warnings; or the error."""
+        try:
+            self.link.query(statement)
+            result = self.link.store_result()
+        except _mysql.MySQLError as error:
+            return {"error": error.args[0], "message": str(error.args[1])}
+        rows = result.fetch_row(0)
+        columns = [[it[0], it[1]] for it in result.describe()]
+        self.link.query("SHOW WARNINGS")
+        warnings = sorted({int(it[1]) for it in self.link.store_result().fetch_row(0)})
+        digest = hashlib.sha256(repr(rows).encode()).hexdigest()
+        return {"rows": len(rows), "digest": digest, "columns": columns, "warnings": warnings}
+
+    def plan(self, statement):
+        """The plan as a tree without costs, or None."""
+        try:
+            self.link.query("EXPLAIN FORMAT=JSON " + statement)
+            text = self.link.store_result().fetch_row(0)[0][0]
+        except _mysql.MySQLError:
+            return None
+        return json.loads(text)
+
+
+def shape(plan, without=frozenset()):
+    """The plan with the keys that say how it works."""
+    if isinstance(plan, dict):
+        kept = {key: shape(it, without) for key, it in plan.items() if key not in NO_PLAN | without}
+        return {key: it for key, it in kept.items() if not key.startswith("rows_")}
+    if isinstance(plan, list):
+        return [shape(it, without) for it in plan]
+    return plan
+
+
+def compare_plans(old, new, sample):
+    """In how many statements the plans differ in access, order or operations, and in how many in conditions alone."""
+    differ, conditions = [], 0
+    for statement in sample[:PLANS]:
+        one, other = old.plan(statement), new.plan(statement)
+        if one is None or other is None:
+            continue
+        if shape(one, CONDITIONS) != shape(other, CONDITIONS):
+            differ.append(statement)
+        elif shape(one) != shape(other):
+            conditions += 1
+    return differ, conditions
+
+
+def median(values):
+    values = sorted(values)
+    middle = len(values) // 2
+    return values[middle] if len(values) % 2 else (values[middle - 1] + values[middle]) / 2
+
+
+def measure(old, new, sample, seconds):
+    """The median times of each statement on both servers, which take turns."""
+    times = [([], []) for _ in sample]
+    begin = time.perf_counter()
+    for turn in range(REPEATS[1]):
+        if turn >= REPEATS[0] and time.perf_counter() - begin > seconds:
+            break
+        for number, statement in enumerate(sample):
+            order = ((old, 0), (new, 1)) if (turn + number) % 2 == 0 else ((new, 1), (old, 0))
+            for server, side in order:
+                took = server.time(statement)
+                if took is not None:
+                    times[number][side].append(took)
+            if turn == 0 and time.perf_counter() - begin > 4 * seconds:
+                break
+    return [tuple(map(median, it)) for it in times if it[0] and it[1]]
+
+
+def ratio(pairs):
+    """The time of the new server divided by that of the old one, with the 95% interval of a bootstrap."""
+    draw = random.Random(SEED)
+    total = lambda chosen: sum(it[1] for it in chosen) / sum(it[0] for it in chosen)
+    drawn = sorted(total(draw.choices(pairs, k=len(pairs))) for _ in range(RESAMPLES))
+    return total(pairs), drawn[RESAMPLES // 40], drawn[-RESAMPLES // 40]
+
+
+def compare_answers(old, new, sample):
+    """What differs between the answers, with the number of statements in which it does."""
+    kinds = {"answers": 0, "columns": 0, "warnings": 0, "unstable": 0}
+    errors = {"old": {}, "new": {}}
+    for statement in sample:
+        one, other = old.answer(statement), new.answer(statement)
+        for side, it in (("old", one), ("new", other)):
+            if "error" in it:
+                errors[side][it["error"]] = errors[side].get(it["error"], 0) + 1
+        if "error" in one or "error" in other:
+            continue
+        kinds["unstable"] += one["digest"] != old.answer(statement)["digest"]
+        kinds["answers"] += one["digest"] != other["digest"]
+        kinds["columns"] += one["columns"] != other["columns"]
+        kinds["warnings"] += one["warnings"] != other["warnings"]
+    return kinds | {"errors": errors}
+
+
+def judge(old, new, entry, seconds):
+    """All that is true of a fingerprint."""
+    sample = entry["sample"]
+    found = compare_answers(old, new, sample)
+    plans, conditions = compare_plans(old, new, sample)
+    found |= {"sampled": len(sample), "plans": len(plans), "conditions": conditions, "plan_example": plans[:1]}
+    pairs = measure(old, new, sample, seconds)
+    if pairs:
+        middle, low, high = ratio(pairs)
+        mean = lambda side: round(1e6 * sum(it[side] for it in pairs) / len(pairs), 1)
+        found |= {"old_us": mean(0), "new_us": mean(1), "ratio": round(middle, 4)}
+        found |= {"low": round(low, 4), "high": round(high, 4)}
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("log")
+    parser.add_argument("--old", required=True, help="socket of the old server")
+    parser.add_argument("--new", required=True, help="socket of the new server")
+    parser.add_argument("--database", default="sbtest")
+    parser.add_argument("--workload", nargs="*", default=[], help="workload files, for the names of statements")
+    parser.add_argument("--only", help="a part of the names of the statements to measure")
+    parser.add_argument("--seconds", type=float, default=6, help="for each fingerprint, if statements are slow")
+    parser.add_argument("--output", required=True)
+    options = parser.parse_args()
+    known = names(options.workload)
+    old, new = (Server(it, options.database) for it in (options.old, options.new))
+    entries = read_log(options.log)
+    ranked = sorted(entries.items(), key=lambda it: -it[1]["seconds"])
+    with open(options.output, "w", encoding="utf-8") as output:
+        for key, entry in ranked:
+            name = known.get(key, key)
+            if options.only and options.only not in name:
+                continue
+            head = {"name": name, "fingerprint": key, "calls": entry["calls"], "seconds": round(entry["seconds"], 3)}
+            reads = re.match(r"\(*\s*(SELECT|WITH)\b", key, re.I) and not key.endswith("FOR UPDATE")
+            found = judge(old, new, entry, options.seconds) if reads else {"write": True}
+            print(json.dumps(head | found), file=output, flush=True)
+
+
+if __name__ == "__main__":
+    main()
