@@ -3,7 +3,8 @@
 
 Reads a slow log of MySQL 8, keeps a sample of the statements of each fingerprint, and sends every sampled statement
 many times to both servers in alternation. Writes a line of JSON for each fingerprint: times, ratio with its interval,
-plans, answers, warnings and errors. Needs Python 3.11 and python3-mysqldb.
+plans, answers, warnings and errors. The ratio is that of the CPU times of the serving threads, which a busy machine
+disturbs less than the times of the client. Needs Linux, Python 3.11 and python3-mysqldb.
 
     truth.py slow.log --old OLD.sock --new NEW.sock --workload shop.toml forum.toml --output truth.jsonl
 """
@@ -21,9 +22,10 @@ from pathlib import Path
 from MySQLdb import _mysql
 
 SEED = 1
-SAMPLE = 60  # statements of a fingerprint
-REPEATS = (3, 15)  # of each statement, at least and at most
-PLANS = 20  # statements of a fingerprint whose plans are compared
+SAMPLE = 40  # statements of a fingerprint
+REPEATS = (5, 30)  # of each statement, at least and at most
+IN_A_ROW = 2  # times that a server carries a statement out before it is the other's turn
+PLANS = 12  # statements of a fingerprint whose plans are compared
 RESAMPLES = 1000
 
 LITERAL = re.compile(r"""'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*"|:\w+|(?<![\w$.])-?\d+(?:\.\d+)?\b""")
@@ -83,6 +85,11 @@ def read_log(log):
     return found
 
 
+def cpu_time(task):
+    """Seconds of CPU time of a thread."""
+    return int((task / "schedstat").read_text().split()[0]) / 1e9
+
+
 class Server:
     """A connection, and what it says to a statement."""
 
@@ -90,16 +97,33 @@ class Server:
         self.link = _mysql.connect(unix_socket=socket, user="root", db=database)
         for sql in ("SET NAMES utf8mb4", "SET time_zone = '+00:00'"):
             self.link.query(sql)
+        self.task = self.find_task()
+
+    def rows(self, statement):
+        self.link.query(statement)
+        return self.link.store_result().fetch_row(0)
+
+    def find_task(self):
+        """The directory of the thread that serves this connection: the one that works while the connection does."""
+        pid = Path(self.rows("SELECT @@pid_file")[0][0].decode()).read_text().strip()
+        tasks = list(Path(f"/proc/{pid}/task").iterdir())
+        before = {it: cpu_time(it) for it in tasks}
+        self.rows("SELECT BENCHMARK(20000000, 1 + 1)")
+        return max(tasks, key=lambda it: cpu_time(it) - before[it])
 
     def time(self, statement):
-        """Seconds until the whole result is here, or None if there is an error."""
-        begin = time.perf_counter()
+        """Seconds of CPU time of the serving thread, and seconds until the result is here; None if there is an error."""
+        before, begin = cpu_time(self.task), time.perf_counter()
         try:
             self.link.query(statement)
             self.link.store_result()
         except _mysql.MySQLError:
             return None
-        return time.perf_counter() - begin
+        waited = time.perf_counter() - begin
+        # The kernel accounts for the thread when it sleeps.
+        while ") S " not in (self.task / "stat").read_text():
+            pass
+        return cpu_time(self.task) - before, waited
 
     def answer(self, statement):
         """The answer: rows, columns, codes of warnings; or the error."""
@@ -149,28 +173,25 @@ def compare_plans(old, new, sample):
     return differ, conditions
 
 
-def median(values):
-    values = sorted(values)
-    middle = len(values) // 2
-    return values[middle] if len(values) % 2 else (values[middle - 1] + values[middle]) / 2
-
-
 def measure(old, new, sample, seconds):
-    """The median times of each statement on both servers, which take turns."""
+    """The least times of each statement on both servers, which take turns: CPU times, and times of the client.
+
+    A busy machine only adds to the time of a statement: its caches are cold, or it waits for a CPU.
+    """
     times = [([], []) for _ in sample]
     begin = time.perf_counter()
     for turn in range(REPEATS[1]):
-        if turn >= REPEATS[0] and time.perf_counter() - begin > seconds:
+        took = time.perf_counter() - begin
+        if took > 4 * seconds or (turn >= REPEATS[0] and took > seconds):
             break
         for number, statement in enumerate(sample):
             order = ((old, 0), (new, 1)) if (turn + number) % 2 == 0 else ((new, 1), (old, 0))
             for server, side in order:
-                took = server.time(statement)
-                if took is not None:
-                    times[number][side].append(took)
-            if turn == 0 and time.perf_counter() - begin > 4 * seconds:
+                times[number][side].extend(filter(None, (server.time(statement) for _ in range(IN_A_ROW))))
+            if turn == 0 and time.perf_counter() - begin > 2 * seconds:
                 break
-    return [tuple(map(median, it)) for it in times if it[0] and it[1]]
+    both = [it for it in times if it[0] and it[1]]
+    return [[tuple(min(took[kind] for took in side) for side in it) for it in both] for kind in (0, 1)]
 
 
 def ratio(pairs):
@@ -205,12 +226,11 @@ def judge(old, new, entry, seconds):
     found = compare_answers(old, new, sample)
     plans, conditions = compare_plans(old, new, sample)
     found |= {"sampled": len(sample), "plans": len(plans), "conditions": conditions, "plan_example": plans[:1]}
-    pairs = measure(old, new, sample, seconds)
-    if pairs:
-        middle, low, high = ratio(pairs)
-        mean = lambda side: round(1e6 * sum(it[side] for it in pairs) / len(pairs), 1)
-        found |= {"old_us": mean(0), "new_us": mean(1), "ratio": round(middle, 4)}
-        found |= {"low": round(low, 4), "high": round(high, 4)}
+    for kind, pairs in zip(("cpu", "client"), measure(old, new, sample, seconds)):
+        if pairs:
+            middle, low, high = (round(it, 4) for it in ratio(pairs))
+            means = [round(1e6 * sum(it[side] for it in pairs) / len(pairs), 1) for side in (0, 1)]
+            found[kind] = {"old_us": means[0], "new_us": means[1], "ratio": middle, "low": low, "high": high}
     return found
 
 
