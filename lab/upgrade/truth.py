@@ -54,7 +54,7 @@ def names(files):
 
 def statements(log):
     """The statements of a slow log, with their times in seconds."""
-    seconds, lines = 0.0, []
+    seconds, lines = None, []
     with open(log, encoding="utf-8", errors="replace") as text:
         for line in itertools.chain(text, ["# Time: end"]):
             if not line.startswith("# "):
@@ -241,7 +241,7 @@ def main():
     parser.add_argument("--new", required=True, help="socket of the new server")
     parser.add_argument("--database", default="sbtest")
     parser.add_argument("--workload", nargs="*", default=[], help="workload files, for the names of statements")
-    parser.add_argument("--only", help="a part of the names of the statements to measure")
+    parser.add_argument("--only", nargs="*", help="names of the statements to measure [default: all]")
     parser.add_argument("--seconds", type=float, default=6, help="for each fingerprint, if statements are slow")
     parser.add_argument("--output", required=True)
     options = parser.parse_args()
@@ -252,7 +252,7 @@ def main():
     with open(options.output, "w", encoding="utf-8") as output:
         for key, entry in ranked:
             name = known.get(key, key)
-            if options.only and options.only not in name:
+            if options.only and name not in options.only:
                 continue
             head = {"name": name, "fingerprint": key, "calls": entry["calls"], "seconds": round(entry["seconds"], 3)}
             reads = re.match(r"\(*\s*(SELECT|WITH)\b", key, re.I) and not key.endswith("FOR UPDATE")
