@@ -397,11 +397,20 @@ fn faults_have_their_place_and_nothing_reaches_outside() {
     for (text, expected) in [
         ("function event()\n  x = \nend", "script.lua:3: unexpected symbol"),
         ("function event()\n  error('no')\nend", "script.lua:2: no"),
-        ("function event()\n error({ code = 3 }) end", "script.lua:2: the script raised a table as its error: { code = 3 }"),
-        ("function event()\n\n error() end", "script.lua:3: the script called `error` without a message"),
+        (
+            "function event()\n error({ code = 3 }) end",
+            "script.lua:2: the script raised a table as its error: { code = 3 }",
+        ),
+        (
+            "function event()\n\n error() end",
+            "script.lua:3: the script called `error` without a message",
+        ),
         ("function event()\n return 1 + event() end", "script.lua:2: stack overflow"),
         ("\nerror()", "script.lua:2: the script called"),
-        ("sysbench.cmdline.options = 7", "sysbench.cmdline.options is a number, and must be a table"),
+        (
+            "sysbench.cmdline.options = 7",
+            "sysbench.cmdline.options is a number, and must be a table",
+        ),
         ("function event()\n ffi.C.usleep('x') end", "script.lua:2: "),
         ("function event() newproxy(true) end", "newproxy() is not supported"),
         (

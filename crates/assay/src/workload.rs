@@ -103,6 +103,7 @@ fn script(path: &Path, of_lua: OfLua<'_>) -> Result<LuaScript> {
             seed: 0,
             draw,
             may_use_all,
+            leash: std::sync::Arc::default(),
         };
         let engine = Engine::read(&mut NoServer::default(), path, None, &setting)?;
         let is_run = command == "run" && !of_lua.is_for_command;
