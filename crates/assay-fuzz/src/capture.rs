@@ -32,7 +32,7 @@ fn read(bytes: &[u8], format: &'static Format) -> Option<Written> {
     for values in &written.values {
         let file = format!("file = \"{}\"", values.path);
         assert!(written.text.contains(&file), "{file}");
-        let widths: Vec<usize> = values.text.lines().map(|line| width(line)).collect();
+        let widths: Vec<usize> = values.text.lines().map(width).collect();
         assert!(!widths.is_empty() && widths.windows(2).all(|pair| pair.first() == pair.last()));
     }
     Some(written)
