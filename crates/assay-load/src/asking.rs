@@ -179,10 +179,7 @@ impl Asking {
                 AnswerOutcome::Refused { code, message }
             }
             Err(WireError::Timeout { .. }) => {
-                let id = self.wire.connection_id();
-                // A server that does not end it either has no answer all the same.
-                drop(cancel(&self.options, self.dialect, &[id.into()], began.elapsed()));
-                self.wire = connect_as_client(&self.options, &self.program)?;
+                self.end_statement(began)?;
                 AnswerOutcome::Late
             }
             Err(cause) => return Err(Error::query(sql, cause)),
@@ -205,6 +202,15 @@ impl Asking {
             });
         }
         Ok(goes_on)
+    }
+
+    /// Ends a statement that has no answer in time, and connects again.
+    fn end_statement(&mut self, began: Instant) -> Result<()> {
+        let id = self.wire.connection_id();
+        // A server that does not end it either has no answer all the same.
+        drop(cancel(&self.options, self.dialect, &[id.into()], began.elapsed()));
+        self.wire = connect_as_client(&self.options, &self.program)?;
+        Ok(())
     }
 
     /// Ends whatever transaction the last statement left, so that the next event finds the session as it was.
@@ -264,9 +270,14 @@ impl Asking {
         let create = format!(
             "CREATE TEMPORARY TABLE {TABLE} AS SELECT * FROM ({query}\n) AS answer LIMIT 0"
         );
+        let began = Instant::now();
         match self.wire.answer(create.as_bytes(), &mut |_, _| ()) {
             Ok(_) => {}
             Err(WireError::Server { .. }) => return Ok(Vec::new()),
+            Err(WireError::Timeout { .. }) => {
+                self.end_statement(began)?;
+                return Ok(Vec::new());
+            }
             Err(cause) => return Err(Error::query(create.as_bytes(), cause)),
         }
         let mut found = Vec::new();

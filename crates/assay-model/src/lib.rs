@@ -47,6 +47,7 @@ mod system;
 mod test;
 mod tpcc;
 mod user;
+mod user_file;
 mod words;
 
 pub use artifact::{Artifact, ReportedServer, RunningServer};
@@ -109,8 +110,9 @@ pub use test::{
 pub use tpcc::{RESPONSE_CLASSES, Tpcc, TpccKind, response_bound_us};
 pub use user::{
     PerDialect, PipelineMark, Sending, Sql, Transaction, UserColumn, UserData, UserDump, UserRows,
-    UserRowsFile, UserStep, UserTable, Variable,
+    UserStep, UserTable, Variable,
 };
+pub use user_file::UserRowsFile;
 pub use words::Words;
 pub(crate) use words::words;
 

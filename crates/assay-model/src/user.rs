@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Captured, Dialect, Generator, Scalar};
+use crate::{Captured, Dialect, Generator, Scalar, UserRowsFile};
 
 /// The tables of a user's workload.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -61,16 +61,6 @@ pub enum UserRows {
     },
     /// Made by the statements of an SQL script.
     Script(PerDialect<UserRowsFile>),
-}
-
-/// A file that belongs to a workload.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct UserRowsFile {
-    /// Where it is.
-    pub path: String,
-    /// Its checksum. Another content is other work.
-    pub sha256: String,
 }
 
 /// A column that gets values.

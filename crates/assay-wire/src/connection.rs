@@ -6,6 +6,7 @@ use crate::channel::Channel;
 use crate::error::Error;
 use crate::options::{ConnectOptions, Protocol};
 use crate::stop::Breaker;
+use crate::told::{NextPart, TakeValues, Told};
 use crate::value::{Param, ParamType, Reply, ResultSet, ServerIdentity, StatementId};
 use crate::{mysql, postgres};
 
@@ -19,7 +20,7 @@ pub struct Connection {
 
 /// The part of a connection that differs between the protocols.
 #[derive(Debug)]
-pub(crate) enum Session {
+enum Session {
     MySql(mysql::Session),
     Postgres(postgres::Session),
 }
@@ -39,11 +40,6 @@ impl Connection {
             }
         };
         Ok(Self { channel, identity, session })
-    }
-
-    /// The channel and what is spoken on it.
-    pub(crate) fn parts(&mut self) -> (&mut Channel, &mut Session) {
-        (&mut self.channel, &mut self.session)
     }
 
     /// The protocol of the server.
@@ -236,6 +232,29 @@ impl Connection {
         match &mut self.session {
             Session::MySql(session) => session.execute_text(&mut self.channel, sql),
             Session::Postgres(session) => session.execute_text(&mut self.channel, sql),
+        }
+    }
+
+    /// Runs one statement as text, hands each row of its first result to `take`, and keeps none.
+    ///
+    /// # Errors
+    /// As of [`Connection::query`].
+    pub fn answer(&mut self, sql: &[u8], take: TakeValues<'_>) -> Result<Told, Error> {
+        match &mut self.session {
+            Session::MySql(session) => session.answer(&mut self.channel, sql, take),
+            Session::Postgres(session) => session.answer(&mut self.channel, sql, take),
+        }
+    }
+
+    /// Runs `COPY … FROM stdin` with what `next` gives, which is called until it returns false, whatever the server
+    /// says. For Postgres only.
+    ///
+    /// # Errors
+    /// As of [`Connection::query`].
+    pub fn copy_in_parts(&mut self, sql: &[u8], next: NextPart<'_>) -> Result<Told, Error> {
+        match &mut self.session {
+            Session::MySql(_) => Err(Error::Usage("only Postgres has COPY")),
+            Session::Postgres(session) => session.copy_in_parts(&mut self.channel, sql, next),
         }
     }
 }

@@ -11,7 +11,7 @@ use assay_model::limits::captured::{FAULTS, LINE_BYTES, LINES, LIST};
 
 use crate::decimal::push_integer;
 use crate::json::{Json, JsonError, elements};
-use crate::text::push_quoted;
+use crate::quoted::{push_bytes, push_quoted};
 
 /// The lines of a file with values.
 #[derive(Debug, PartialEq, Eq)]
@@ -243,18 +243,6 @@ impl List<'_> {
             }
         }
     }
-}
-
-/// Appends bytes as a literal; `digits` are hexadecimal, after `\x`.
-pub(crate) fn push_bytes(out: &mut Vec<u8>, has_escapes: bool, digits: &[u8]) {
-    // MySQL and MariaDB, where a backslash has a meaning.
-    let (head, digits) = match has_escapes {
-        true => (&b"X'"[..], digits.get(2..).unwrap_or_default()),
-        false => (&b"'"[..], digits),
-    };
-    out.extend_from_slice(head);
-    out.extend_from_slice(digits);
-    out.push(b'\'');
 }
 
 /// A whole number that is written as servers write it: `007` and `-0` are texts of other values to some.

@@ -80,8 +80,7 @@ pub fn undetermined(sql: &str, dialect: Dialect) -> Option<String> {
                 // Some of them are written without parentheses. Others may be names of columns.
                 let is_bare = word.starts_with("CURRENT_") || word.starts_with("LOCALTIME");
                 // The time of a value that is given is always the same.
-                let has_value = word == "UNIX_TIMESTAMP"
-                    && tokens.get(number + 2).is_some_and(|token| token != ")");
+                let has_value = word == "UNIX_TIMESTAMP" && !calls_without_value(sql, word);
                 if (is_bare || next == "(") && !has_value {
                     return Some(format!("`{word}` gives another value each time"));
                 }
@@ -90,6 +89,12 @@ pub fn undetermined(sql: &str, dialect: Dialect) -> Option<String> {
         }
     }
     open.contains(&(true, false)).then(|| UNORDERED.to_owned())
+}
+
+/// Whether a function is called with nothing between its parentheses.
+fn calls_without_value(sql: &str, word: &str) -> bool {
+    let text: String = sql.split_whitespace().collect();
+    text.to_ascii_uppercase().contains(&format!("{word}()"))
 }
 
 const UNORDERED: &str = "`LIMIT` without `ORDER BY` takes any rows";

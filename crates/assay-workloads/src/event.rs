@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use assay_model::{CapturedDraw, Fill, PipelineMark, Table};
 
-use crate::captured::{Taken, push_bytes};
+use crate::captured::Taken;
 use crate::decimal::{push_decimal, push_integer};
 use crate::expression::{Inputs, evaluate};
 use crate::generate::Source;
 use crate::mix::{Kind, KindStep};
 use crate::number::Number;
 use crate::program::{Pattern, Program, Recipe};
+use crate::quoted::push_bytes;
 use crate::random::{Stream, mix, mix_word};
 use crate::value::Value;
 

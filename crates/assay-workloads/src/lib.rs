@@ -27,6 +27,7 @@ mod oltp_options;
 mod outline;
 mod permute;
 mod program;
+mod quoted;
 mod random;
 mod repeat;
 mod rows;
@@ -59,13 +60,13 @@ pub use oltp::{OLTP_SCRIPTS, oltp_tests};
 pub use oltp_options::{HEADING as OLTP_HEADING, OltpOptions};
 pub use outline::{outline, outline_of};
 pub use program::Program;
+pub use quoted::push_quoted;
 pub use repeat::{column_names, unrepeatable};
 pub use rows::{Batch, InsertBatches, Row};
 pub use schema::{cache_queries, create_index, create_table};
 pub use script::{ScriptError, check_script, script_statements};
 pub use statement::{Mode, ParamType, Statement};
 pub use steps::{define, needs_numbering};
-pub use text::push_quoted;
 pub use tpcc::{
     CustomerKey, NewOrder, OrderLine, Payment, TPCC, TPCC_CONDITIONS, TPCC_HEADING, TPCC_TABLES,
     TpccBatch, TpccBatches, TpccClient, TpccCondition, TpccForm, TpccInput, TpccOptions,

@@ -2,6 +2,7 @@
 
 use crate::decimal::push_integer;
 use crate::event::{Argument, Arguments};
+use crate::quoted::push_quoted;
 use crate::statement::Statement;
 
 impl Statement {
@@ -47,17 +48,4 @@ fn push_bare(out: &mut Vec<u8>, number: &[u8]) {
     out.extend_from_slice(if is_negative { b"(" } else { b"" });
     out.extend_from_slice(number);
     out.extend_from_slice(if is_negative { b")" } else { b"" });
-}
-
-/// Appends text as a string literal. A backslash has a meaning in literals of MySQL and MariaDB, but not in those of
-/// Postgres.
-pub fn push_quoted(out: &mut Vec<u8>, has_escapes: bool, text: &[u8]) {
-    out.push(b'\'');
-    for &byte in text {
-        if byte == b'\'' || (byte == b'\\' && has_escapes) {
-            out.push(byte);
-        }
-        out.push(byte);
-    }
-    out.push(b'\'');
 }

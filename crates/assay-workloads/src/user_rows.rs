@@ -5,8 +5,8 @@ use assay_model::{Dialect, UserColumn};
 use crate::csv_rows::{CsvError, CsvRows};
 use crate::decimal::push_integer;
 use crate::generate::Source;
+use crate::quoted::push_quoted;
 use crate::random::{Stream, mix, mix_word};
-use crate::text::push_quoted;
 use crate::value::Value;
 
 /// A statement gets no further row once it is this long, in bytes, or has so many rows.

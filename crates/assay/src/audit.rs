@@ -99,13 +99,18 @@ pub(crate) fn run(args: &Audit, cache_dir: Option<&Path>) -> Result<Exit> {
     let audited: Vec<_> =
         audited.map(|(system, facts)| Audited { spec: &system.spec, facts }).collect();
     let findings = assay_servers::audit::compare(&audited, terms_of(&plan.study)?);
-    let names: BTreeSet<&String> = all_facts.iter().flat_map(|it| it.settings.keys()).collect();
-    let compared = Compared { settings: names.len(), plans: plans_of_all(&systems, &all_facts) };
+    let compared = compared(&systems, &all_facts);
     report::write_stdout(&match args.getting.shape.format {
         ShapeWord::Text => assay_report::audit_text(&systems, &findings, compared),
         ShapeWord::Json => assay_report::audit_json(&systems, &findings, compared),
     })?;
     Ok(Exit::Done)
+}
+
+/// How much was compared.
+fn compared(systems: &[System], all_facts: &[Facts]) -> Compared {
+    let names: BTreeSet<&String> = all_facts.iter().flat_map(|it| it.settings.keys()).collect();
+    Compared { settings: names.len(), plans: plans_of_all(systems, all_facts) }
 }
 
 /// Number of statements that have a plan in every system. Plans of different families are not compared.

@@ -9,8 +9,12 @@ use crate::bed::{Bed, SEED};
 const WORKLOAD: &str = r#"
 [table.seen]
 rows = 1
-create = { mysql = "CREATE TABLE seen (id INT, n DECIMAL(20,4), t VARCHAR(40) CHARACTER SET utf8mb4, b VARBINARY(9), f BOOL)", postgres = "CREATE TABLE seen (id INT, n DECIMAL(20,4), t VARCHAR(40), b BYTEA, f BOOL)" }
-columns = { id = { sequence = 0 } }
+[table.seen.create]
+mysql = """CREATE TABLE seen
+  (id INT, n DECIMAL(20,4), t VARCHAR(40) CHARACTER SET utf8mb4, b VARBINARY(9), f BOOL)"""
+postgres = "CREATE TABLE seen (id INT, n DECIMAL(20,4), t VARCHAR(40), b BYTEA, f BOOL)"
+[table.seen.columns]
+id = { sequence = 0 }
 
 [test.add]
 values = { file = "seen.jsonl", names = ["id", "n", "t", "b", "f"], draw = "in-order" }

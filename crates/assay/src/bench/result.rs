@@ -291,24 +291,7 @@ pub(super) fn words(it: &Measured) -> String {
         format!("  total time       {seconds:.4} s"),
         format!("  total events     {}", it.events),
     ];
-    if let Some(latency) = &it.latency_us {
-        let ms = |us: f64| format!("{:.2}", us / 1e3);
-        let LatencyUs { min, avg, max, p50, p95, p99, p999, sum } = latency;
-        lines.push(format!(
-            "  latency (ms)     min {}, avg {}, max {}, 95th percentile {}, sum {}",
-            ms(*min),
-            ms(*avg),
-            ms(*max),
-            ms(*p95),
-            ms(*sum)
-        ));
-        lines.push(format!(
-            "  latency (µs)     min {min:.0}, avg {avg:.0}, p50 {p50:.0}, p95 {p95:.0}, p99 {}, p99.9 {}, \
-             max {max:.0}",
-            percentile(*p99, 0.99, it.events),
-            percentile(*p999, 0.999, it.events)
-        ));
-    }
+    lines.extend(it.latency_us.iter().flat_map(|latency| latencies(latency, it.events)));
     if let Some(TpccRates { nopm, tpm, transactions }) = &it.tpcc {
         lines.push(format!("  NOPM, TPM        {nopm:.0}, {tpm:.0} (not a TPC result)"));
         lines.extend(transactions.iter().map(|(name, KindRow { count, avg_us, p95_us })| {
@@ -351,6 +334,27 @@ pub(super) fn words(it: &Measured) -> String {
         lines.push("  interrupted: results up to that point".to_owned());
     }
     lines.join("\n")
+}
+
+/// Response times, as sysbench has them and in more detail.
+fn latencies(latency: &LatencyUs, events: u64) -> [String; 2] {
+    let LatencyUs { min, avg, max, p50, p95, p99, p999, sum } = *latency;
+    let ms = |us: f64| format!("{:.2}", us / 1e3);
+    let (p99, p999) = (percentile(p99, 0.99, events), percentile(p999, 0.999, events));
+    [
+        format!(
+            "  latency (ms)     min {}, avg {}, max {}, 95th percentile {}, sum {}",
+            ms(min),
+            ms(avg),
+            ms(max),
+            ms(p95),
+            ms(sum)
+        ),
+        format!(
+            "  latency (µs)     min {min:.0}, avg {avg:.0}, p50 {p50:.0}, p95 {p95:.0}, p99 {p99}, p99.9 {p999}, max \
+             {max:.0}"
+        ),
+    ]
 }
 
 /// Errors after which an event was started again, by code.
