@@ -4,7 +4,9 @@
 
 mod common;
 
-use assay_model::{DataContent, Definition, LuaScript, Schema, StartFrom, StudyRecord, Test, TestSet};
+use assay_model::{
+    DataContent, Definition, LuaScript, Schema, StartFrom, StudyRecord, Test, TestSet,
+};
 use assay_report::{Format, TextOptions, render};
 use assay_verdict::{Judgement, judge};
 use common::ibench::benchmark;
