@@ -280,7 +280,8 @@ fn hex_digits(object: &str) -> Result<String, String> {
     }
     let read: Bytes = serde_json::from_str(object)
         .map_err(|_| "bytes are written `{\"hex\": \"ff00\"}`".to_owned())?;
-    let is_digits = read.hex.len().is_multiple_of(2) && read.hex.bytes().all(|it| it.is_ascii_hexdigit());
+    let is_digits =
+        read.hex.len().is_multiple_of(2) && read.hex.bytes().all(|it| it.is_ascii_hexdigit());
     if is_digits {
         return Ok(read.hex);
     }

@@ -11,7 +11,7 @@ use assay_workloads::TpccOptions;
 use serde::Serialize;
 
 use crate::advice::Advised;
-use crate::bench::family;
+use crate::bench::SERVER;
 use crate::cli::Load;
 use crate::connection::connect_options;
 use crate::dump_file::open_dump;
@@ -112,7 +112,7 @@ fn load_workload(
         let files = args.own.workload.join(",");
         format!("a script makes its tables itself: `assay bench URL --script {files} prepare`")
     })?;
-    assay_plan::check_user_tables(data, family(dialect), dialect)?;
+    assay_plan::check_user_tables(data, SERVER, dialect)?;
     let (files, dumps) = (&workload::read_again, &open_dump);
     let tables = UserTables { dialect, data, seed: args.seed, files, dumps };
     let report = assay_load::fill_user_data(options, tables, args.replace, &mut |done| {

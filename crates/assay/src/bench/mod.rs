@@ -314,7 +314,7 @@ fn test(args: &Bench, dialect: Dialect) -> Result<Test> {
     let found = assay_plan::select_of(suite, &patterns)?;
     match found.as_slice() {
         [test] => {
-            assay_plan::check_user_test(*test, family(dialect), dialect)?;
+            assay_plan::check_user_test(*test, SERVER, dialect)?;
             Ok(*test)
         }
         several => {
@@ -326,12 +326,7 @@ fn test(args: &Bench, dialect: Dialect) -> Result<Test> {
 }
 
 /// What a server is called of which the URL tells no more than its protocol.
-pub(crate) fn family(dialect: Dialect) -> &'static str {
-    match dialect {
-        Dialect::MySql => "a server of MySQL or MariaDB",
-        Dialect::Postgres => "a server of Postgres",
-    }
-}
+pub(crate) const SERVER: &str = "the server";
 
 /// The tables to work on: those that the user asked for, if the server has them, or else those of the server.
 fn data_set(args: &Bench, dialect: Dialect, options: &ConnectOptions) -> Result<DataSet> {

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use assay_servers::{Claim, UNFINISHED};
+use serde::Serialize;
 
 use super::environment::{Environment, TEMPLATES};
 use crate::paths;
@@ -58,6 +59,13 @@ pub(crate) fn describe(template: &Path, what: &str) -> Result<()> {
         fs_err::write(path, what)?;
     }
     Ok(())
+}
+
+/// Writes what was found out of a template, all of it or nothing.
+pub(crate) fn write_whole(path: &Path, made: &impl Serialize) -> Result<()> {
+    let unfinished = path.with_extension("new");
+    fs_err::write(&unfinished, serde_json::to_vec(made)?)?;
+    Ok(fs_err::rename(&unfinished, path)?)
 }
 
 /// Lets nobody else make the same template meanwhile, such as an assay in a container that shares the cache.

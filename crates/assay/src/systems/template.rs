@@ -18,7 +18,7 @@ use assay_wire::Connection;
 use sha2::{Digest, Sha256};
 
 use super::aging::{aging_events, aging_s, aging_tests};
-use super::cached::{describe, hold, making, mark_used, remove_unused};
+use super::cached::{describe, hold, making, mark_used, remove_unused, write_whole};
 use super::clients::connect_clients;
 use super::environment::{Environment, TEMPLATES};
 use super::instance::Instance;
@@ -38,7 +38,6 @@ const FRESH: &str = "fresh";
 
 /// Beside it: the data after the aging writes.
 const AGED: &str = "aged";
-
 /// Beside both: what they hold, and the rates of the aging writes.
 const MADE: &str = "made.json";
 
@@ -379,8 +378,8 @@ impl Maker<'_> {
         Ok(Template { fresh, aged, made, restored, _held: held })
     }
 
-    /// Loads the data that no template holds yet. They stay in the cache while the file is open. Data that are never
-    /// aged are a whole template then, so that no time of the study goes to it.
+    /// Loads the data that no template holds yet. They stay in the cache while the file is open. Without aging, they are
+    /// a whole template then.
     fn loaded(&self, empty: &mut Empty) -> Result<fs_err::File> {
         let dir = self.dir()?;
         self.describe(&dir)?;
@@ -511,7 +510,7 @@ impl Maker<'_> {
         let counted = self.count(&server)?;
         server.stop()?;
         let found = Made { rates: BTreeMap::new(), fresh: counted.clone(), aged: counted };
-        write_made(made, &found)?;
+        write_whole(made, &found)?;
         Ok(found)
     }
 
@@ -522,7 +521,7 @@ impl Maker<'_> {
         self.maintain(&server)?;
         let found = Made { rates, fresh: fresh_content, aged: self.count(&server)? };
         // Written before the data directory appears: both are there, or the aging is done again.
-        write_made(made, &found)?;
+        write_whole(made, &found)?;
         if aged.exists() {
             fs_err::remove_dir_all(aged)?;
         }
