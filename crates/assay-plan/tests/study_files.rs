@@ -149,11 +149,7 @@ fn every_key_that_the_parser_knows_is_documented() {
 fn every_key_of_workload_files_is_documented() {
     let docs = fs_err::read_to_string(root().join("docs/reference/workload-files.md")).unwrap();
     let table = "[table.a]\nrows = 1000\ncreate = \"CREATE TABLE a (id INT PRIMARY KEY)\"\n";
-<<<<<<< HEAD
     let files = |_: &str| Err("no files".to_owned());
-=======
-    let files: assay_plan::ReadFile<'_> = &|_, _| Err("no files".to_owned());
->>>>>>> hub/mend-39a
     let steps = "[test.t]\nsteps = [\"SELECT 1\"]\n";
     for wrong in [
         format!("zz = 1\n{table}{steps}"),

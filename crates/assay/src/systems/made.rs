@@ -7,6 +7,8 @@ use anyhow::{Context as _, Result};
 use assay_model::Restored;
 use serde::{Deserialize, Serialize};
 
+use super::cached::write_whole;
+
 /// Beside the data: what was found while a dump was restored, if anything was.
 const RESTORED: &str = "restored.json";
 
@@ -24,17 +26,6 @@ pub(super) struct Made {
 pub(super) struct Counted {
     pub(super) rows: u64,
     pub(super) checksum: String,
-}
-
-/// Writes what was found out, all of it or nothing.
-pub(super) fn write_made(path: &Path, made: &Made) -> Result<()> {
-    write_whole(path, made)
-}
-
-fn write_whole(path: &Path, found: &impl Serialize) -> Result<()> {
-    let unfinished = path.with_extension("new");
-    fs_err::write(&unfinished, serde_json::to_vec(found)?)?;
-    Ok(fs_err::rename(&unfinished, path)?)
 }
 
 /// What was found while the dump of a template was restored.

@@ -22,7 +22,7 @@ use super::cached::{describe, hold, making, mark_used, remove_unused, write_whol
 use super::clients::connect_clients;
 use super::environment::{Environment, TEMPLATES};
 use super::instance::Instance;
-use super::made::{Counted, Made, restored_in, write_made, write_restored};
+use super::made::{Counted, Made, restored_in, write_restored};
 use super::participant::Participant;
 use super::room::{keep_within_bound, make_room_for};
 use super::shared_files::share_equal_files;
