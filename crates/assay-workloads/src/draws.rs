@@ -90,8 +90,8 @@ impl Draws {
         scattered((begin as u32).wrapping_add(number as u32))
     }
 
-    /// A number in [`low`, `high`] that no client of the session has got, until there are no more, in no order. A `high`
-    /// below `low` counts as `low`.
+    /// A number in [`low`, `high`] that no client of the session has got, until there are no more, in no order. A
+    /// `high` below `low` counts as `low`.
     pub fn unique_in(&mut self, low: u32, high: u32) -> u32 {
         let size = u64::from(high.max(low) - low) + 1;
         let (begin, number) = self.next_unique();

@@ -90,8 +90,8 @@ fn read(logs: &[PathBuf], args: &OfLogs) -> Result<(Captured, Plan)> {
     Ok((captured, plan))
 }
 
-/// The request of `upgrade`, with a workload that is made of the logs. The same logs and options give the same files, so
-/// a study that was interrupted finds them again.
+/// The request of `upgrade`, with a workload that is made of the logs. The same logs and options give the same files,
+/// so a study that was interrupted finds them again.
 pub(crate) fn upgrade(args: &Upgrade) -> Result<Request> {
     let request = args.request();
     if !request.workload.is_empty() {

@@ -378,8 +378,8 @@ impl Maker<'_> {
         Ok(Template { fresh, aged, made, restored, _held: held })
     }
 
-    /// Loads the data that no template holds yet. They stay in the cache while the file is open. Without aging, they are
-    /// a whole template then.
+    /// Loads the data that no template holds yet. They stay in the cache while the file is open. Without aging, they
+    /// are a whole template then.
     fn loaded(&self, empty: &mut Empty) -> Result<fs_err::File> {
         let dir = self.dir()?;
         self.describe(&dir)?;
