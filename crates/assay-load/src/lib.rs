@@ -16,6 +16,7 @@ mod ibench;
 mod kinds;
 mod live;
 mod lua;
+mod patience;
 mod policy;
 mod prepared;
 mod rehearsal;
@@ -35,6 +36,7 @@ mod worker;
 mod workloads;
 
 pub use actor::{Actor, ActorMaker, EventNumber, Line, Refused};
+pub use assay_lua::Leash;
 pub use bound::Bound;
 pub use check::{Check, TestAnswers, answers, check_loaded};
 pub use content::{Content, content, fill_cache};
@@ -46,6 +48,7 @@ pub use ibench::{
 pub use kinds::KindWork;
 pub use live::{IntervalLatencies, RunProgress};
 pub use lua::{CommandDone, Reporter, driver, run_command};
+pub use patience::apart;
 pub use policy::{ClientPolicy, Ignored};
 pub use restore::OpenUserDump;
 pub use rehearsal::{Rehearsal, connect_as_client};

@@ -73,7 +73,7 @@ impl Engine {
         let shared = Shared {
             draws: Rc::new(RefCell::new(draws)),
             sources,
-            said: Rc::default(),
+            leash: Arc::clone(&setting.leash),
             may_use_all: setting.may_use_all,
             draw: setting.draw,
         };
@@ -124,7 +124,7 @@ impl Engine {
     /// What the script has printed since this was asked last.
     #[must_use]
     pub fn take_said(&self) -> String {
-        self.shared.said.take()
+        self.shared.leash.take_said()
     }
 
     /// Carries out a command, such as `prepare`.

@@ -70,8 +70,9 @@ impl Client for Recorded {
         self.sent.push(format!("close {statement}"));
     }
 
-    fn pause(&mut self, time: Duration) {
+    fn pause(&mut self, time: Duration) -> bool {
         self.sent.push(format!("pause {} ms", time.as_millis()));
+        true
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::Arc;
 
 use assay_lua::{Ended, Engine, Setting};
 use assay_model::{Dialect, LuaScript};
@@ -25,7 +26,8 @@ pub(crate) fn lua_actors(
         let setting = place.setting(script, "run", thread, threads)?;
         let (options, dialect, mode) = (options.clone(), work.dialect, work.statements);
         let ignored = assay_lua::ignored_errors(&script.options)?;
-        Ok(Box::new(move || {
+        Ok(Box::new(move |leash| {
+            let setting = Setting { leash: Arc::clone(leash), ..setting };
             let kept = Kept::new(options, dialect, mode, ignored);
             Box::new(LuaActor { script, setting, engine: None, kept })
         }))
@@ -73,6 +75,7 @@ impl ScriptPlace<'_> {
             seed: self.seed,
             draw,
             may_use_all: script.may_use_all,
+            leash: Arc::default(),
         })
     }
 }
@@ -133,11 +136,14 @@ impl Actor for LuaActor {
         wire.execute_text(b"ROLLBACK").map(drop)
     }
 
-    fn end(&mut self, wire: &mut Connection) {
-        if let Some(engine) = self.engine.take() {
-            // Nobody waits for the end any more, and the connection is closed in any case.
-            let _ = engine.call(&mut self.kept.lend(Wire::Idle(wire)), "thread_done");
-        }
+    fn end(&mut self, wire: &mut Connection) -> Result<()> {
+        let Some(engine) = self.engine.take() else { return Ok(()) };
+        let done = engine.call(&mut self.kept.lend(Wire::Idle(wire)), "thread_done");
+        done.map_err(|error| self.kept.error_of(error).at(engine.failed_at()))
+    }
+
+    fn place(&self) -> Option<String> {
+        self.engine.as_ref().and_then(Engine::failed_at)
     }
 
     fn retried(&self) -> &'static [u32] {
