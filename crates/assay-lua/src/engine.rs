@@ -204,6 +204,7 @@ impl Engine {
                 let known = known.sequence_values().filter_map(Result::ok).collect();
                 Err(Error::UnknownOption { name, known })
             }
+            (Some("help"), told) => Err(Error::Help(told.to_string().unwrap_or_default())),
             (Some(_), told) => {
                 let value = told.to_string().unwrap_or_default();
                 Err(Error::Value { name, value })

@@ -48,7 +48,16 @@ pub(crate) fn read(
     let files = named.iter().zip(&texts);
     let mut scripts = files.clone().filter(|(file, text)| is_lua(file.path, text));
     match (scripts.next(), named.as_slice()) {
-        (Some((file, _)), [_]) => return Ok(lua_workload(script(Path::new(file.path), of_lua)?)),
+        (Some((file, _)), [_]) => {
+            if let Some(option) = options.given() {
+                return Err(Advised::new(
+                    format!("`{option}` is for scripts of pgbench, and `{}` is a Lua script", file.path),
+                    "give options of a Lua script after `--`, for example `-- --tables=4`",
+                )
+                .into());
+            }
+            return Ok(lua_workload(script(Path::new(file.path), of_lua)?));
+        }
         (Some((file, _)), _) => {
             return Err(Advised::new(
                 format!("`{}` is a Lua script, which is a workload of its own", file.path),

@@ -54,16 +54,23 @@ impl ScriptPlace<'_> {
     ) -> Result<Setting> {
         let (draw, options) = assay_lua::take_distribution(script.options.clone())?;
         let driver = driver(self.dialect);
-        let (host, port) = match &self.options.address {
-            Address::Unix(path) => (path.display().to_string(), String::new()),
-            Address::Tcp { host, port } => (host.clone(), port.to_string()),
+        let address: Vec<(&str, String)> = match (&self.options.address, self.dialect) {
+            (Address::Unix(path), Dialect::MySql) => {
+                vec![("host", "localhost".to_owned()), ("socket", path.display().to_string())]
+            }
+            // A host that begins with a slash is a directory with sockets.
+            (Address::Unix(path), Dialect::Postgres) => {
+                vec![("host", path.parent().unwrap_or(path).display().to_string())]
+            }
+            (Address::Tcp { host, port }, _) => {
+                vec![("host", host.clone()), ("port", port.to_string())]
+            }
         };
         let connection = [
             ("db", self.options.database.clone().unwrap_or_default()),
             ("user", self.options.user.clone()),
-            ("host", host),
-            ("port", port),
         ];
+        let connection = connection.into_iter().chain(address);
         let connection = connection.map(|(name, value)| (format!("{driver}_{name}"), value));
         Ok(Setting {
             thread,
@@ -71,7 +78,7 @@ impl ScriptPlace<'_> {
             driver,
             command: command.to_owned(),
             options,
-            connection: connection.into(),
+            connection: connection.collect(),
             seed: self.seed,
             draw,
             may_use_all: script.may_use_all,
