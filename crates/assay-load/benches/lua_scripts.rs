@@ -92,7 +92,8 @@ fn definition(name: &str) -> Definition {
         leash: Arc::default(),
     };
     let path = format!("/usr/share/sysbench/{name}.lua");
-    let files = Lua::read(&mut NoServer::default(), Path::new(&path), None, &setting).unwrap().files();
+    let files =
+        Lua::read(&mut NoServer::default(), Path::new(&path), None, &setting).unwrap().files();
     let script = Script {
         steps: Vec::new(),
         draw: Distribution::Uniform,

@@ -151,7 +151,9 @@ impl ClientThread {
     /// Waits until the thread has ended in order.
     pub(crate) fn ended(&mut self) -> Result<()> {
         self.dismiss();
-        let Some(thread) = self.thread.take().filter(|_| !self.is_given_up.get()) else { return Ok(()) };
+        let Some(thread) = self.thread.take().filter(|_| !self.is_given_up.get()) else {
+            return Ok(());
+        };
         // The thread drops its end of the results last of all.
         loop {
             match answer_of(&self.results, &self.leash, &self.stop) {

@@ -312,7 +312,9 @@ impl Error {
             }),
             Self::Query { sql, .. } | Self::Prepare { sql, .. } => Some(format!("`{sql}`")),
             Self::Lua(
-                assay_lua::Error::Ended { place } | assay_lua::Error::Endless { place, .. } | assay_lua::Error::Stuck { place },
+                assay_lua::Error::Ended { place }
+                | assay_lua::Error::Endless { place, .. }
+                | assay_lua::Error::Stuck { place },
             ) => place.clone(),
             _ => None,
         }

@@ -257,7 +257,16 @@ impl Session {
             let _ = end_connections(options, *dialect, &self.connection_ids());
         }
         let Ended { cut_off, unfinished, is_stopped, .. } = ended;
-        Ok(Finished { work, cut_off, unfinished, reconnects, backlog, is_stopped, statements, kinds })
+        Ok(Finished {
+            work,
+            cut_off,
+            unfinished,
+            reconnects,
+            backlog,
+            is_stopped,
+            statements,
+            kinds,
+        })
     }
 
     /// Carries out the warm part, if there is one, and at once the measured part. The counts are added to those of the
@@ -380,7 +389,8 @@ impl Session {
         let (mut warm_end, mut last_end, mut failure) = (None, None, None);
         let mut ended = Ended::default();
         let (mut is_cut, mut is_early, mut lost) = (false, false, None);
-        let mut patience: Vec<Patience> = self.clients.iter().map(|_| Patience::default()).collect();
+        let mut patience: Vec<Patience> =
+            self.clients.iter().map(|_| Patience::default()).collect();
         // Wait for every client before returning an error, so that none is left running.
         for (number, before) in before.into_iter().enumerate() {
             let waited = self.wait_for(number, &run, &mut watchdog, &mut patience, &mut is_cut)?;
@@ -443,7 +453,9 @@ impl Session {
         ended.elapsed = since_start(Some(&run.measured), last_end);
         // Clients that were cut off were at work until the time was over, and how long they were waited for then does
         // not count.
-        if let Some(time) = measured.bound.last_begin().filter(|_| ended.cut_off > 0 && !watchdog.is_stopped) {
+        if let Some(time) =
+            measured.bound.last_begin().filter(|_| ended.cut_off > 0 && !watchdog.is_stopped)
+        {
             ended.elapsed = ended.elapsed.max(time);
         }
         // Closed connections cannot be used again.

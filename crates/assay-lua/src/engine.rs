@@ -299,9 +299,7 @@ fn failed(watch: &Watch, error: &mlua::Error) -> Error {
             None => Error::Failed(cause.to_string()),
         },
         // What a call within the script has caught has lost its kind.
-        mlua::Error::RuntimeError(message) if message.starts_with(NO_MEMORY) => {
-            no_memory()
-        }
+        mlua::Error::RuntimeError(message) if message.starts_with(NO_MEMORY) => no_memory(),
         mlua::Error::RuntimeError(message) | mlua::Error::SyntaxError { message, .. } => {
             Error::Failed(placed(watch, message_of(message)))
         }

@@ -42,8 +42,13 @@ impl Client for Recorded {
         let rows = rows.then(|| vec![row("1"), row("two")]);
         let answer = Answer { has_rows, row_count: 2, columns: 2, rows, rest: Vec::new() };
         let second = vec![vec![Some(b"3".to_vec())]];
-        let second =
-            Answer { has_rows: true, row_count: 1, columns: 1, rows: Some(second), ..Answer::default() };
+        let second = Answer {
+            has_rows: true,
+            row_count: 1,
+            columns: 1,
+            rows: Some(second),
+            ..Answer::default()
+        };
         let rest = if is_call { vec![second, Answer::default()] } else { Vec::new() };
         Ok(Answer { rest, ..answer })
     }
@@ -393,11 +398,20 @@ fn faults_have_their_place_and_nothing_reaches_outside() {
     for (text, expected) in [
         ("function event()\n  x = \nend", "script.lua:3: unexpected symbol"),
         ("function event()\n  error('no')\nend", "script.lua:2: no"),
-        ("function event()\n error({ code = 3 }) end", "script.lua:2: the script raised a table as its error: { code = 3 }"),
-        ("function event()\n\n error() end", "script.lua:3: the script called `error` without a message"),
+        (
+            "function event()\n error({ code = 3 }) end",
+            "script.lua:2: the script raised a table as its error: { code = 3 }",
+        ),
+        (
+            "function event()\n\n error() end",
+            "script.lua:3: the script called `error` without a message",
+        ),
         ("function event()\n return 1 + event() end", "script.lua:2: stack overflow"),
         ("\nerror()", "script.lua:2: the script called"),
-        ("sysbench.cmdline.options = 7", "sysbench.cmdline.options is a number, and must be a table"),
+        (
+            "sysbench.cmdline.options = 7",
+            "sysbench.cmdline.options is a number, and must be a table",
+        ),
         ("function event()\n ffi.C.usleep('x') end", "script.lua:2: "),
         ("function event() newproxy(true) end", "newproxy() is not supported"),
         (
@@ -518,7 +532,10 @@ fn only_times_are_slept() {
     let engine = Engine::read(&mut NoServer::default(), &place.script, None, &setting).unwrap();
     let mut client = Recorded::default();
     engine.event(&mut client, 0, 0).unwrap();
-    assert_eq!((engine.take_said().as_str(), client.sent), ("256\t256\t0\n", vec!["pause 30000 ms".to_owned()]));
+    assert_eq!(
+        (engine.take_said().as_str(), client.sent),
+        ("256\t256\t0\n", vec!["pause 30000 ms".to_owned()])
+    );
 }
 
 #[test]
@@ -538,7 +555,13 @@ fn an_event_whose_pause_was_cut_short_is_not_carried_out() {
         fn prepare(&mut self, _: usize, _: &[u8]) -> Result<usize, SqlError> {
             Ok(0)
         }
-        fn execute(&mut self, _: usize, _: usize, _: &[Value], _: Rows) -> Result<Answer, SqlError> {
+        fn execute(
+            &mut self,
+            _: usize,
+            _: usize,
+            _: &[Value],
+            _: Rows,
+        ) -> Result<Answer, SqlError> {
             Ok(Answer::default())
         }
         fn close(&mut self, _: usize, _: usize) {}

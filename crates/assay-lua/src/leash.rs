@@ -150,14 +150,22 @@ mod tests {
         leash.turn();
         assert!(!patience.is_over(&leash, false, at(100)));
         leash.look();
-        assert!(!patience.is_over(&leash, false, at(134)) && !patience.is_over(&leash, false, at(168)));
+        assert!(
+            !patience.is_over(&leash, false, at(134)) && !patience.is_over(&leash, false, at(168))
+        );
         // It waits for its client now.
         leash.turn();
-        assert!(!patience.is_over(&leash, false, at(169)) && !patience.is_over(&leash, false, at(300)));
+        assert!(
+            !patience.is_over(&leash, false, at(169)) && !patience.is_over(&leash, false, at(300))
+        );
         leash.turn();
-        assert!(!patience.is_over(&leash, false, at(301)) && patience.is_over(&leash, false, at(336)));
+        assert!(
+            !patience.is_over(&leash, false, at(301)) && patience.is_over(&leash, false, at(336))
+        );
         leash.look();
         assert!(!patience.is_over(&leash, true, at(337)) && leash.must_end());
-        assert!(!patience.is_over(&leash, false, at(339)) && patience.is_over(&leash, false, at(340)));
+        assert!(
+            !patience.is_over(&leash, false, at(339)) && patience.is_over(&leash, false, at(340))
+        );
     }
 }

@@ -242,9 +242,8 @@ pub(crate) fn add_requests(lua: &Lua, table: &Table, requests: &Rc<Requests>) ->
     let disconnect = move |_: &Lua, con: usize| it.ask(|client| client.disconnect(con));
     table.set("disconnect", lua.create_function(disconnect)?)?;
     let it = of();
-    let reconnect = move |_: &Lua, con: usize| {
-        it.ask_for_number(|client| client.reconnect(con).map(|()| con))
-    };
+    let reconnect =
+        move |_: &Lua, con: usize| it.ask_for_number(|client| client.reconnect(con).map(|()| con));
     table.set("reconnect", lua.create_function(reconnect)?)?;
     let it = of();
     let query = move |lua: &Lua, (con, sql, has_one): (usize, LuaString, bool)| {

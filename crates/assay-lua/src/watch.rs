@@ -209,7 +209,9 @@ mod tests {
         assert!(!watch.looks_over(at(40)) && !watch.looks_over(at(69)));
         assert!(watch.may_wait(Duration::from_secs(60)) && !watch.looks_over(at(129)));
         assert!(watch.looks_over(at(130)));
-        assert!(watch.may_wait(Duration::from_secs(240)) && !watch.may_wait(Duration::from_secs(1)));
+        assert!(
+            watch.may_wait(Duration::from_secs(240)) && !watch.may_wait(Duration::from_secs(1))
+        );
         assert!(watch.is_over());
     }
 }

@@ -51,7 +51,10 @@ pub(crate) fn read(
         (Some((file, _)), [_]) => {
             if let Some(option) = options.given() {
                 return Err(Advised::new(
-                    format!("`{option}` is for scripts of pgbench, and `{}` is a Lua script", file.path),
+                    format!(
+                        "`{option}` is for scripts of pgbench, and `{}` is a Lua script",
+                        file.path
+                    ),
                     "give options of a Lua script after `--`, for example `-- --tables=4`",
                 )
                 .into());
@@ -196,7 +199,9 @@ pub(crate) fn read_captured(tests: impl IntoIterator<Item = Test>) -> Result<()>
             let fail = |why: String| anyhow::anyhow!("`{}` cannot be used: {why}", file.path);
             let content = read_again(file).map_err(fail)?;
             let lines = CapturedLines::parse(&content, *width as usize);
-            let lines = lines.map_err(|errors| fail(errors.first().map_or_else(String::new, ToString::to_string)))?;
+            let lines = lines.map_err(|errors| {
+                fail(errors.first().map_or_else(String::new, ToString::to_string))
+            })?;
             keep_captured(&file.sha256, lines);
         }
     }

@@ -153,7 +153,8 @@ fn bench_carries_out_the_commands_of_a_script() {
     let told = place.run_to_end(&["bench", url, "--script", &endless, "--time", "1"]);
     refused(told, 3, &["1 of 1 client did not finish", "endless.lua:3"]);
     let sleeps = scripts.with("sleeps.lua", "function event() os.execute('sleep 50') end");
-    let slept = place.run_to_end(&["bench", url, "--script", &sleeps, "--time", "1", "--format", "json"]);
+    let slept =
+        place.run_to_end(&["bench", url, "--script", &sleeps, "--time", "1", "--format", "json"]);
     assert_eq!(slept.status.code(), Some(3));
     let slept: Value = serde_json::from_slice(&slept.stdout).unwrap();
     assert_eq!((&slept["events"], &slept["cut_off"]), (&0.into(), &1.into()), "{slept:#}");

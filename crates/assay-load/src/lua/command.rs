@@ -56,7 +56,8 @@ impl Carried<'_> {
         let started: Vec<_> = (0..if is_parallel { threads } else { 1 })
             .map(|thread| {
                 let command = self.command.to_owned();
-                let (leash, answers) = self.start((thread, threads), move |part| part.carry_out(&command))?;
+                let (leash, answers) =
+                    self.start((thread, threads), move |part| part.carry_out(&command))?;
                 leashes.push(Arc::clone(&leash));
                 Ok((leash, answers))
             })

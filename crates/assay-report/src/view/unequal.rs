@@ -61,7 +61,9 @@ fn warning(test: &str, labels: [&str; 2], sent: [Sent; 2]) -> Option<String> {
         return None;
     }
     let [of_base, of_own] = [base, own].map(|it| it.per_event().unwrap_or_default());
-    let told = |[statements, reads]: [f64; 2]| format!("{statements:.2} statements per event, {reads:.2} of them reads,");
+    let told = |[statements, reads]: [f64; 2]| {
+        format!("{statements:.2} statements per event, {reads:.2} of them reads,")
+    };
     Some(format!(
         "`{test}` did not send the same work: {} to {} and {} to {}, so its verdict says little about the systems",
         told(of_base),
@@ -101,7 +103,9 @@ mod tests {
         assert_eq!(told(base, sent(0, 0, 0, 0)), None);
         let words = told(base, sent(1000, 6500, 5500, 0)).unwrap();
         assert!(
-            words.contains("10.50 statements per event, 10.00 of them reads, to a and 6.50 statements"),
+            words.contains(
+                "10.50 statements per event, 10.00 of them reads, to a and 6.50 statements"
+            ),
             "{words}"
         );
         // The same number of statements may be other ones.

@@ -187,9 +187,7 @@ fn prepare(args: &Bench, interrupt: &Interrupt, progress: &Progress) -> Result<P
     };
     let session = Session::open_with(&options, &work, &[], &policy)?;
     let reporter = match test.lua() {
-        Some(script) => {
-            Reporter::of(script, (&options, url.dialect), args.seed, setup.clients)?
-        }
+        Some(script) => Reporter::of(script, (&options, url.dialect), args.seed, setup.clients)?,
         None => None,
     };
     Ok(Prepared { session, work, reporter })
@@ -416,7 +414,8 @@ mod tests {
 
     #[test]
     fn what_clients_were_doing_is_told_once() {
-        let told = |all: &[&str]| in_brackets(&all.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>());
+        let told =
+            |all: &[&str]| in_brackets(&all.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>());
         assert_eq!(told(&[]), "");
         assert_eq!(told(&["a.lua:3", "a.lua:2", "a.lua:3"]), " (a.lua:2; a.lua:3)");
         assert_eq!(told(&["a", "b", "c", "d", "e"]), " (a; b; c; and 2 more)");
