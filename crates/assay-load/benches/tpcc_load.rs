@@ -89,7 +89,7 @@ fn load(product: Product, options: &ConnectOptions) -> f64 {
         data: DataSet { tables: 1, rows: 1 },
         seed: 1,
         files: &|_| Err("there are no files".to_owned()),
-        dumps: &|_| Err(String::new()),
+        dumps: &|_| Err("there are no dumps".to_owned()),
     };
     let loaded = tpcc.fill(&place, true, &mut |_| ()).unwrap();
     f64::from(WAREHOUSES) / loaded.elapsed.as_secs_f64()

@@ -1,8 +1,10 @@
 //! What a client does: the seam between the clients of a session, which keep time and count, and kinds of work.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use assay_lua::Leash;
 use assay_wire::{Connection, Error as WireError, Param, Reply, ResultSet, StatementId};
 
 use crate::error::{Error, Result};
@@ -12,8 +14,8 @@ use crate::tally::Tally;
 /// The longest pause before a check of whether the run was stopped.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Makes an actor on the thread of its client, where it stays.
-pub type ActorMaker = Box<dyn FnOnce() -> Box<dyn Actor> + Send>;
+/// Makes an actor on the thread of its client, where it stays. A script goes on the leash.
+pub type ActorMaker = Box<dyn FnOnce(&Arc<Leash>) -> Box<dyn Actor> + Send>;
 
 /// What a client does. It carries out one event after the other on the connection that it is given, and may decide
 /// after each reply what to send next.
@@ -43,8 +45,14 @@ pub trait Actor {
     fn give_up(&mut self, wire: &mut Connection) -> Result<(), WireError>;
 
     /// Ends what the client does, before its connection is closed.
-    fn end(&mut self, wire: &mut Connection) {
+    fn end(&mut self, wire: &mut Connection) -> Result<()> {
         let _ = wire;
+        Ok(())
+    }
+
+    /// Where in the user's file the last statement was sent that has failed, if that is known.
+    fn place(&self) -> Option<String> {
+        None
     }
 
     /// The codes of errors after which an event is started again, unless the user names others.
@@ -178,11 +186,12 @@ impl Line<'_> {
         }
     }
 
-    /// Sends nothing for some time, or until the run is stopped.
-    pub fn pause(&self, time: Duration) {
+    /// Sends nothing for some time. False if the run was stopped meanwhile.
+    pub fn pause(&self, time: Duration) -> bool {
         let end = Instant::now() + time;
         while !self.run.is_stopped() && Instant::now() < end {
             std::thread::sleep(PAUSE.min(end.saturating_duration_since(Instant::now())));
         }
+        Instant::now() >= end
     }
 }

@@ -8,6 +8,9 @@ use assay_wire::{ConnectOptions, Connection, Error as WireError};
 /// How long the server may take to accept and answer a request to end a connection.
 const ANSWER_LIMIT: Duration = Duration::from_secs(10);
 
+/// The same where nobody waits for the end of its statement.
+const SHORT_LIMIT: Duration = Duration::from_secs(2);
+
 /// How long a statement may take at least to notice that it was ended, and to undo what it did.
 const END_LIMIT: Duration = Duration::from_secs(10);
 
@@ -26,20 +29,11 @@ pub(crate) fn cancel(
     connections: &[u64],
     done_in: Duration,
 ) -> Result<(), WireError> {
-    let options = ConnectOptions { timeout: ANSWER_LIMIT, ..options.clone() };
-    let mut control = Connection::connect(&options)?;
-    let (end, is_there) = match dialect {
-        Dialect::MySql => ("KILL {}", "SELECT 1 FROM information_schema.processlist WHERE id = {}"),
-        Dialect::Postgres => {
-            ("SELECT pg_terminate_backend({})", "SELECT 1 FROM pg_stat_activity WHERE pid = {}")
-        }
+    let mut control = end(options, dialect, connections, ANSWER_LIMIT)?;
+    let is_there = match dialect {
+        Dialect::MySql => "SELECT 1 FROM information_schema.processlist WHERE id = {}",
+        Dialect::Postgres => "SELECT 1 FROM pg_stat_activity WHERE pid = {}",
     };
-    for id in connections {
-        match control.query(&end.replace("{}", &id.to_string())) {
-            Err(WireError::Server { code: NO_SUCH_THREAD, .. }) => {}
-            done => drop(done?),
-        }
-    }
     let (began, limit) = (Instant::now(), longest_wait(done_in));
     for id in connections {
         let is_there = is_there.replace("{}", &id.to_string());
@@ -48,6 +42,37 @@ pub(crate) fn cancel(
         }
     }
     Ok(())
+}
+
+/// Asks the server to end these connections, and does not wait for it.
+pub(crate) fn end_connections(
+    options: &ConnectOptions,
+    dialect: Dialect,
+    connections: &[u64],
+) -> Result<(), WireError> {
+    end(options, dialect, connections, SHORT_LIMIT).map(drop)
+}
+
+/// Asks the server to end connections, over one that is returned. The server must accept and answer within `limit`.
+fn end(
+    options: &ConnectOptions,
+    dialect: Dialect,
+    connections: &[u64],
+    limit: Duration,
+) -> Result<Connection, WireError> {
+    let options = ConnectOptions { timeout: limit, ..options.clone() };
+    let mut control = Connection::connect(&options)?;
+    let end = match dialect {
+        Dialect::MySql => "KILL {}",
+        Dialect::Postgres => "SELECT pg_terminate_backend({})",
+    };
+    for id in connections {
+        match control.query(&end.replace("{}", &id.to_string())) {
+            Err(WireError::Server { code: NO_SUCH_THREAD, .. }) => {}
+            done => drop(done?),
+        }
+    }
+    Ok(control)
 }
 
 /// How long to wait for the end of statements that ran so long.

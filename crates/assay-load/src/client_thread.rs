@@ -1,22 +1,32 @@
 //! The thread of a client: it connects, then carries out commands until it is dropped.
 
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use assay_lua::Leash;
+use assay_wire::Stop;
 use rustix::thread::{CpuSet, gettid, sched_setaffinity};
 
 use crate::error::{Error, Result};
+use crate::patience::{answer_of, give_up, runs_here, stuck};
 use crate::run::Run;
 use crate::tally::Tallies;
 use crate::worker::{ConnectionBreaker, Ends, Worker};
 
-/// A client in a thread of its own. Dropping it ends the thread and closes the connection.
+/// A client in a thread of its own. Dropping it ends the thread and closes the connection. A thread that a script does
+/// not leave is given up: it ends with assay.
 pub(crate) struct ClientThread {
     commands: Option<Sender<Command>>,
     results: Receiver<RunResult>,
     thread: Option<JoinHandle<()>>,
+    /// Why the client could not end in order.
+    farewells: Receiver<Error>,
+    leash: Arc<Leash>,
+    stop: Stop,
+    is_given_up: Cell<bool>,
     pub(crate) info: ClientInfo,
 }
 
@@ -47,12 +57,16 @@ impl ClientThread {
     pub(crate) fn open(
         number: u32,
         cpu: Option<usize>,
+        (leash, stop): (Arc<Leash>, Stop),
         connect: impl FnOnce() -> Result<Worker> + Send + 'static,
     ) -> Result<Self> {
         let (commands, inbox) = channel();
         let (answers, results) = channel();
         let (greetings, greeting) = channel();
+        let (farewell, farewells) = channel();
+        let of_thread = Arc::clone(&leash);
         let body = move || {
+            runs_here(&of_thread);
             let mut worker = match confine(cpu).and_then(|()| connect()) {
                 Ok(worker) => worker,
                 Err(error) => return drop(greetings.send(Err(error))),
@@ -87,14 +101,17 @@ impl ClientThread {
                     return;
                 }
             }
-            worker.end();
+            if let Err(error) = worker.end() {
+                drop(farewell.send(error));
+            }
         };
         let thread = std::thread::Builder::new()
             .name(format!("assay-client-{number}"))
             .spawn(body)
             .map_err(Error::Thread)?;
-        let info = greeting.recv().unwrap_or(Err(Error::ClientLost))?;
-        Ok(Self { commands: Some(commands), results, thread: Some(thread), info })
+        let info = answer_of(&greeting, &leash, &stop)??;
+        let (commands, thread, is_given_up) = (Some(commands), Some(thread), Cell::new(false));
+        Ok(Self { commands, results, thread, farewells, leash, stop, is_given_up, info })
     }
 
     pub(crate) fn command(&self, command: Command) -> Result<()> {
@@ -112,13 +129,48 @@ impl ClientThread {
     }
 }
 
+impl ClientThread {
+    /// The leash of its script, if it runs one.
+    pub(crate) fn leash(&self) -> &Leash {
+        &self.leash
+    }
+
+    /// Waits no longer for its thread.
+    pub(crate) fn give_up(&self) -> Error {
+        self.is_given_up.set(true);
+        self.info.breaker.end();
+        give_up(&self.leash);
+        stuck(&self.leash)
+    }
+
+    /// Lets the thread end, and with it the connection.
+    pub(crate) fn dismiss(&mut self) {
+        drop(self.commands.take());
+    }
+
+    /// Waits until the thread has ended in order.
+    pub(crate) fn ended(&mut self) -> Result<()> {
+        self.dismiss();
+        let Some(thread) = self.thread.take().filter(|_| !self.is_given_up.get()) else {
+            return Ok(());
+        };
+        // The thread drops its end of the results last of all.
+        loop {
+            match answer_of(&self.results, &self.leash, &self.stop) {
+                Ok(_) => {}
+                Err(Error::ClientLost) => break,
+                Err(_) => return Err(self.give_up()),
+            }
+        }
+        drop(thread.join());
+        self.farewells.try_recv().map_or(Ok(()), Err)
+    }
+}
+
 impl Drop for ClientThread {
     fn drop(&mut self) {
-        // Without a sender of commands the thread ends, and with it the connection.
-        drop(self.commands.take());
-        if let Some(thread) = self.thread.take() {
-            drop(thread.join());
-        }
+        // Nobody waits for what the client has to say.
+        drop(self.ended());
     }
 }
 

@@ -82,6 +82,14 @@ pub enum Error {
     /// A client had no more events, although more of them were to be carried out.
     #[error("a client has ended before all its events were carried out")]
     EndedEarly,
+    /// The same, with the place in the user's file.
+    #[error("{place}: {error}")]
+    At {
+        /// File and line.
+        place: String,
+        /// What failed.
+        error: Box<Self>,
+    },
     /// A script of sysbench cannot be used.
     #[error(transparent)]
     Lua(#[from] assay_lua::Error),
@@ -274,10 +282,48 @@ impl Error {
         Self::Query { sql: format!("{shown}{end}"), cause }
     }
 
+    /// The error, with the place in the user's file if that is known.
+    pub(crate) fn at(self, place: Option<String>) -> Self {
+        match place {
+            Some(place) => Self::At { place, error: Box::new(self) },
+            None => self,
+        }
+    }
+
+    /// Without the place in the user's file.
+    fn bare(&self) -> &Self {
+        match self {
+            Self::At { error, .. } => error.bare(),
+            other => other,
+        }
+    }
+
+    /// Whether a script was ended from outside.
+    pub(crate) fn is_ended_script(&self) -> bool {
+        matches!(self.bare(), Self::Lua(assay_lua::Error::Ended { .. }))
+    }
+
+    /// What did not end, for a client that was cut off.
+    pub(crate) fn unfinished(&self) -> Option<String> {
+        match self {
+            Self::At { place, error } => Some(match error.unfinished() {
+                Some(what) => format!("{place}, {what}"),
+                None => place.clone(),
+            }),
+            Self::Query { sql, .. } | Self::Prepare { sql, .. } => Some(format!("`{sql}`")),
+            Self::Lua(
+                assay_lua::Error::Ended { place }
+                | assay_lua::Error::Endless { place, .. }
+                | assay_lua::Error::Stuck { place },
+            ) => place.clone(),
+            _ => None,
+        }
+    }
+
     /// Whether a statement timed out.
     pub(crate) fn is_silence(&self) -> bool {
         matches!(
-            self,
+            self.bare(),
             Self::Query { cause: WireError::Timeout { .. }, .. }
                 | Self::Connect { source: WireError::Timeout { .. }, .. }
                 | Self::Prepare { source: WireError::Timeout { .. }, .. }
@@ -287,7 +333,7 @@ impl Error {
     /// What did not end, in words, if the server was silent for too long.
     pub(crate) fn silence(&self, waited: Duration) -> Option<String> {
         let seconds = |time: Duration| time.as_secs_f64().round();
-        match self {
+        match self.bare() {
             Self::CutOff { .. } => {
                 Some(format!("an event had not ended after {} s", seconds(waited)))
             }
@@ -301,7 +347,7 @@ impl Error {
     /// The server's error code, if the server refused something.
     #[must_use]
     pub fn server_code(&self) -> Option<u32> {
-        match self {
+        match self.bare() {
             Self::Connect { source, .. }
             | Self::Prepare { source, .. }
             | Self::Query { cause: source, .. }
@@ -340,6 +386,7 @@ impl Hint for Error {
     fn hints(&self) -> Vec<String> {
         match self {
             Self::Lua(error) => error.hints(),
+            Self::At { error, .. } => error.hints(),
             Self::EndedEarly => vec![NO_EARLY_END.to_owned()],
             _ => self.own_hints(),
         }

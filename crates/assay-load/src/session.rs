@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
+use assay_lua::{Leash, Patience};
 use assay_model::{Dialect, WorkCounters};
 use assay_wire::ConnectOptions;
 
 use crate::actor::ActorMaker;
 use crate::bound::Bound;
-use crate::cancel::cancel;
+use crate::cancel::{cancel, end_connections};
 use crate::client_thread::{ClientThread, Command, RunResult};
 use crate::error::{Error, Result};
 use crate::kinds::{KindWork, Kinds};
@@ -29,6 +30,8 @@ pub struct Finished {
     pub work: WorkCounters,
     /// Clients that were cut off in an event that did not end.
     pub cut_off: u32,
+    /// What those clients were doing, as far as it is known: a place in a script, or a statement.
+    pub unfinished: Vec<String>,
     /// Reconnects: after a lost connection, or after the set number of events.
     pub reconnects: u64,
     /// Events of an open loop that were due and never began; `None` in a closed loop.
@@ -83,10 +86,14 @@ struct Ended {
     warm_elapsed: Duration,
     elapsed: Duration,
     cut_off: u32,
+    unfinished: Vec<String>,
     /// Whether connections were lost.
     is_broken: bool,
     is_stopped: bool,
 }
+
+/// How often a run of scripts is checked at least: a script may be in a function that nobody can end.
+const SCRIPT_CHECK: Duration = Duration::from_secs(1);
 
 /// A run may stall for this many times the timeout of its connections.
 const TIMEOUTS_PER_STALL: u32 = 10;
@@ -127,8 +134,10 @@ impl Session {
             let options = options.clone();
             let (gauge, policy) = (Arc::clone(gauge), Arc::clone(&policy));
             let cpu = cpus.iter().cycle().nth(number as usize).copied();
-            ClientThread::open(number, cpu, move || {
-                Worker::connect(options, make(), number, gauge, policy)
+            let leash = Arc::<Leash>::default();
+            let held = (Arc::clone(&leash), options.stop.clone());
+            ClientThread::open(number, cpu, held, move || {
+                Worker::connect(options, make(&leash), number, gauge, policy)
             })
         };
         let clients = (0..).zip(actors).zip(&gauges).map(open_client);
@@ -138,6 +147,16 @@ impl Session {
         let stall_limit = options.timeout * TIMEOUTS_PER_STALL;
         let control = (options.clone(), dialect);
         Ok(Self { clients, tallies, elapsed: Duration::ZERO, gauges, stall_limit, control })
+    }
+
+    /// Lets the clients end in order, and waits for it. Returns what their scripts have printed, one client after the
+    /// other, and why the first one failed that could not end in order.
+    pub fn close(mut self) -> (String, Result<()>) {
+        self.clients.iter_mut().for_each(ClientThread::dismiss);
+        let ended = self.clients.iter_mut().map(ClientThread::ended);
+        // All of them are waited for.
+        let ended = ended.fold(Ok(()), Result::and);
+        (self.clients.iter().map(|client| client.leash().take_said()).collect(), ended)
     }
 
     /// The server's ids of the connections, by client.
@@ -202,7 +221,7 @@ impl Session {
 
     /// Runs events on all clients at once until `bound`; each client's k-th event is event
     /// `start_sequence + k` of its stream. Elapsed time is counted from the common start to the end
-    /// of the last client; in an open loop that is not stopped it is at least its time.
+    /// of the last client's last event; in an open loop that is not stopped it is at least its time.
     ///
     /// # Errors
     /// When a statement fails in a way that is not retried; all clients then stop after the event they are in.
@@ -232,8 +251,22 @@ impl Session {
         if ended.is_broken {
             self.tallies.clear();
         }
-        let Ended { cut_off, is_stopped, .. } = ended;
-        Ok(Finished { work, cut_off, reconnects, backlog, is_stopped, statements, kinds })
+        if ended.cut_off > 0 {
+            // What the server still does of it would disturb whatever comes next.
+            let (options, dialect) = &self.control;
+            let _ = end_connections(options, *dialect, &self.connection_ids());
+        }
+        let Ended { cut_off, unfinished, is_stopped, .. } = ended;
+        Ok(Finished {
+            work,
+            cut_off,
+            unfinished,
+            reconnects,
+            backlog,
+            is_stopped,
+            statements,
+            kinds,
+        })
     }
 
     /// Carries out the warm part, if there is one, and at once the measured part. The counts are added to those of the
@@ -355,10 +388,21 @@ impl Session {
         let mut watchdog = Watchdog::new(measured.bound, stall_limit, monitor, Instant::now());
         let (mut warm_end, mut last_end, mut failure) = (None, None, None);
         let mut ended = Ended::default();
-        let (mut is_cut, mut is_early) = (false, false);
+        let (mut is_cut, mut is_early, mut lost) = (false, false, None);
+        let mut patience: Vec<Patience> =
+            self.clients.iter().map(|_| Patience::default()).collect();
         // Wait for every client before returning an error, so that none is left running.
         for (number, before) in before.into_iter().enumerate() {
-            let (tallies, ends) = self.wait_for(number, &run, &mut watchdog, &mut is_cut)?;
+            let waited = self.wait_for(number, &run, &mut watchdog, &mut patience, &mut is_cut)?;
+            let Some((tallies, ends)) = waited else {
+                let client = self.clients.get(number).ok_or(Error::ClientLost)?;
+                let error = client.give_up();
+                ended.is_broken = true;
+                ended.cut_off += 1;
+                ended.unfinished.extend(error.unfinished());
+                lost = lost.or(Some(error));
+                continue;
+            };
             let quota = run.measured.quota(number as u32);
             // Where time ends a run too, a client may end in order before it has run all its events.
             let is_counted = matches!(measured.bound, Bound::Events(_));
@@ -374,11 +418,17 @@ impl Session {
                 // A monitored run keeps what was done, even if a server fell silent before it was cut off.
                 Err(error)
                     if (is_cut && error.server_code().is_none())
-                        || (is_monitored && error.is_silence()) =>
+                        || (is_monitored && (error.is_silence() || error.is_ended_script())) =>
                 {
                     ended.is_broken = true;
                     ended.cut_off += 1;
-                    last_end = last_end.max(Some(Instant::now()));
+                    ended.unfinished.extend(error.unfinished());
+                    if measured.bound.last_begin().is_none() {
+                        last_end = last_end.max(Some(Instant::now()));
+                    }
+                    if error.is_ended_script() {
+                        lost = lost.or(Some(error));
+                    }
                 }
                 Err(error) => failure = failure.or(Some(error)),
             }
@@ -387,6 +437,10 @@ impl Session {
         let _ = watchdog.look(Instant::now(), live::total(&self.gauges));
         if let Some(failure) = failure {
             return Err(failure);
+        }
+        // The server is not to blame.
+        if let Some(lost) = lost.filter(|_| !is_monitored) {
+            return Err(lost);
         }
         // The systems of a study would not do the same work.
         if is_early && !is_monitored {
@@ -397,6 +451,13 @@ impl Session {
         };
         ended.warm_elapsed = since_start(run.warm.as_ref(), warm_end);
         ended.elapsed = since_start(Some(&run.measured), last_end);
+        // Clients that were cut off were at work until the time was over, and how long they were waited for then does
+        // not count.
+        if let Some(time) =
+            measured.bound.last_begin().filter(|_| ended.cut_off > 0 && !watchdog.is_stopped)
+        {
+            ended.elapsed = ended.elapsed.max(time);
+        }
         // Closed connections cannot be used again.
         ended.is_broken |= is_cut;
         ended.is_stopped = watchdog.is_stopped;
@@ -405,29 +466,54 @@ impl Session {
         Ok((ended, due))
     }
 
-    /// Waits for a client's result, and meanwhile makes sure that the run ends.
+    /// Waits for a client's result, and meanwhile makes sure that the run ends. `None` if the client is to be given up.
     fn wait_for(
         &self,
         number: usize,
         run: &Run,
         watchdog: &mut Watchdog<'_, '_>,
+        patience: &mut [Patience],
         is_cut: &mut bool,
-    ) -> Result<RunResult> {
+    ) -> Result<Option<RunResult>> {
         let client = self.clients.get(number).ok_or(Error::ClientLost)?;
         loop {
-            if let Some(result) = client.result_within(watchdog.pause())? {
-                return Ok(result);
+            let pause = match client.leash().has_script() {
+                true => watchdog.pause().min(SCRIPT_CHECK),
+                false => watchdog.pause(),
+            };
+            if let Some(result) = client.result_within(pause)? {
+                return Ok(Some(result));
             }
-            match watchdog.look(Instant::now(), live::total(&self.gauges)) {
-                Action::Cut if !*is_cut => {
-                    *is_cut = true;
-                    run.stop();
-                    // Earlier clients have ended. The others notice, or end by themselves at this moment.
-                    self.clients.iter().skip(number).for_each(|it| it.info.breaker.end());
-                }
+            let now = Instant::now();
+            // A stop of a study shuts down connections, which a script need not notice.
+            let must_end = *is_cut || (!watchdog.is_monitored() && self.control.0.stop.is_asked());
+            let waiting = self.clients.iter().zip(&mut *patience).enumerate().skip(number);
+            let given_up = waiting.filter_map(|(at, (client, patience))| {
+                patience.is_over(client.leash(), must_end, now).then_some(at)
+            });
+            let given_up: Vec<usize> = given_up.collect();
+            if given_up.contains(&number) {
+                self.cut(number, run, is_cut);
+                return Ok(None);
+            }
+            if !given_up.is_empty() {
+                // The others may wait for that one.
+                self.cut(number, run, is_cut);
+            }
+            match watchdog.look(now, live::total(&self.gauges)) {
+                Action::Cut => self.cut(number, run, is_cut),
                 Action::Stop => run.stop(),
-                Action::Cut | Action::None => {}
+                Action::None => {}
             }
+        }
+    }
+
+    /// Closes the connections of this client and of later ones, unless that is done.
+    fn cut(&self, from: usize, run: &Run, is_cut: &mut bool) {
+        if !std::mem::replace(is_cut, true) {
+            run.stop();
+            // Earlier clients have ended. The others notice, or end by themselves at this moment.
+            self.clients.iter().skip(from).for_each(|it| it.info.breaker.end());
         }
     }
 }

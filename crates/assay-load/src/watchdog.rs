@@ -70,6 +70,11 @@ impl<'w, 'a> Watchdog<'w, 'a> {
         if self.monitor.is_some() { MONITOR_EVERY } else { CHECK_EVERY.min(self.stall_limit) }
     }
 
+    /// Whether somebody monitors the run.
+    pub(crate) fn is_monitored(&self) -> bool {
+        self.monitor.is_some()
+    }
+
     pub(crate) fn look(&mut self, now: Instant, progress: RunProgress) -> Action {
         if progress.events != self.last.0 {
             self.last = (progress.events, now);

@@ -97,8 +97,8 @@ impl Worker {
     }
 
     /// Ends what it does, before its connection is closed.
-    pub(crate) fn end(&mut self) {
-        self.actor.end(&mut self.wire);
+    pub(crate) fn end(&mut self) -> Result<()> {
+        self.actor.end(&mut self.wire)
     }
 
     /// Sends an empty statement so many times.
@@ -185,7 +185,8 @@ impl Worker {
                 }
             }
             if !self.run_event(part.first_sequence + done, run, part, tally)? {
-                return Ok(Instant::now());
+                // The time of an event that does not count does not count either.
+                return Ok(if run.is_stopped() { now } else { Instant::now() });
             }
             let end = Instant::now();
             tally.count_event(end - now);
@@ -247,7 +248,7 @@ impl Worker {
         let usual = self.actor.retried();
         match self.policy.remedy(&source, usual) {
             Remedy::Reconnect => Ok(Ended::Lost),
-            Remedy::Fail => Err(Error::query(&sql, source)),
+            Remedy::Fail => Err(Error::query(&sql, source).at(self.actor.place())),
             Remedy::Retry(code) => self.given_up(code),
         }
     }

@@ -52,7 +52,9 @@ impl Client for Nobody {
 
     fn close(&mut self, _: usize, _: usize) {}
 
-    fn pause(&mut self, _: Duration) {}
+    fn pause(&mut self, _: Duration) -> bool {
+        true
+    }
 }
 
 fn main() {

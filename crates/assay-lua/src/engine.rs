@@ -73,7 +73,7 @@ impl Engine {
         let shared = Shared {
             draws: Rc::new(RefCell::new(draws)),
             sources,
-            said: Rc::default(),
+            leash: Arc::clone(&setting.leash),
             may_use_all: setting.may_use_all,
             draw: setting.draw,
         };
@@ -124,7 +124,7 @@ impl Engine {
     /// What the script has printed since this was asked last.
     #[must_use]
     pub fn take_said(&self) -> String {
-        self.shared.said.take()
+        self.shared.leash.take_said()
     }
 
     /// Carries out a command, such as `prepare`.
@@ -204,6 +204,7 @@ impl Engine {
                 let known = known.sequence_values().filter_map(Result::ok).collect();
                 Err(Error::UnknownOption { name, known })
             }
+            (Some("help"), told) => Err(Error::Help(told.to_string().unwrap_or_default())),
             (Some(_), told) => {
                 let value = told.to_string().unwrap_or_default();
                 Err(Error::Value { name, value })

@@ -75,8 +75,9 @@ impl Client for Recorded {
         self.sent.push(format!("close {statement}"));
     }
 
-    fn pause(&mut self, time: Duration) {
+    fn pause(&mut self, time: Duration) -> bool {
         self.sent.push(format!("pause {} ms", time.as_millis()));
+        true
     }
 }
 
@@ -504,4 +505,71 @@ fn an_error_of_a_statement_has_its_place() {
     client.fails = Some(SqlError { code: 1064, state, message, is_ignorable: false });
     engine.event(&mut client, 0, 0).unwrap_err();
     assert!(engine.failed_at().unwrap().ends_with("script.lua:2"));
+}
+
+#[test]
+fn scripts_see_the_options_of_sysbench_itself() {
+    let text = "function event()
+        local o = sysbench.opt
+        print(o.rand_type, o.num_threads, o.time, o.mysql_port, o.pgsql_host, o.mysql_db, o.mysql_socket)
+      end";
+    assert_eq!(printed(text), "special\t2\t10\t3306\tlocalhost\tsbtest\t\n");
+}
+
+#[test]
+fn help_tells_the_options_of_a_script() {
+    let text = "sysbench.cmdline.options = { tables = { 'Number of tables', 4 }, ['skip-trx'] = { 'No transactions', false } }
+      function event() end";
+    let Err(Error::Help(told)) = read(text, &[("help", "on")]) else { panic!("no help") };
+    assert_eq!(told, "  --skip-trx No transactions [off]\n  --tables   Number of tables [4]");
+}
+
+#[test]
+fn only_times_are_slept() {
+    let text = "function event() print(os.execute('sleep -1'), os.execute('sleep x'), os.execute('sleep 0.5m')) end";
+    let place = place(text);
+    let setting = Setting { may_use_all: true, ..setting(&[]) };
+    let engine = Engine::read(&mut NoServer::default(), &place.script, None, &setting).unwrap();
+    let mut client = Recorded::default();
+    engine.event(&mut client, 0, 0).unwrap();
+    assert_eq!(
+        (engine.take_said().as_str(), client.sent),
+        ("256\t256\t0\n", vec!["pause 30000 ms".to_owned()])
+    );
+}
+
+#[test]
+fn an_event_whose_pause_was_cut_short_is_not_carried_out() {
+    struct Hurried;
+    impl Client for Hurried {
+        fn connect(&mut self) -> Result<usize, SqlError> {
+            Ok(0)
+        }
+        fn disconnect(&mut self, _: usize) {}
+        fn reconnect(&mut self, _: usize) -> Result<(), SqlError> {
+            Ok(())
+        }
+        fn query(&mut self, _: usize, _: &[u8], _: Rows) -> Result<Answer, SqlError> {
+            Ok(Answer::default())
+        }
+        fn prepare(&mut self, _: usize, _: &[u8]) -> Result<usize, SqlError> {
+            Ok(0)
+        }
+        fn execute(
+            &mut self,
+            _: usize,
+            _: usize,
+            _: &[Value],
+            _: Rows,
+        ) -> Result<Answer, SqlError> {
+            Ok(Answer::default())
+        }
+        fn close(&mut self, _: usize, _: usize) {}
+        fn pause(&mut self, _: Duration) -> bool {
+            false
+        }
+    }
+    let engine = read("function event()\n  pcall(os.execute, 'sleep 9')\nend", &[]).unwrap();
+    let error = engine.event(&mut Hurried, 0, 0).unwrap_err();
+    assert!(matches!(error, Error::Ended { .. }), "{error}");
 }

@@ -19,6 +19,9 @@ pub enum Error {
     /// The script cannot be read, or failed. The message has the file and the line.
     #[error("{0}")]
     Failed(String),
+    /// The options of the script were asked for, and these are they.
+    #[error("the options of the script, with their defaults:\n{0}")]
+    Help(String),
     /// The script has no such option.
     #[error("the script has no option `--{name}`; it has {}", listed(.known))]
     UnknownOption {

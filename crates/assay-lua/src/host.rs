@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use assay_model::Distribution;
 use assay_workloads::Draws;
@@ -10,12 +11,10 @@ use mlua::chunk::ChunkMode;
 use mlua::{Function, Lua, LuaString, Table};
 
 use crate::error::{Error, NEEDS_FILES};
+use crate::leash::Leash;
 use crate::options::of_sysbench;
 use crate::setting::ScriptDraws;
 use crate::sources::{Source, Sources};
-
-/// Most bytes of what a script prints that are kept.
-const SAID_MAX: usize = 4 << 20;
 
 /// The longest text that is drawn, bytes.
 const TEXT_MAX: u32 = 16 << 20;
@@ -25,7 +24,7 @@ const TEXT_MAX: u32 = 16 << 20;
 pub(crate) struct Shared {
     pub(crate) draws: Rc<RefCell<Draws>>,
     pub(crate) sources: Rc<Sources>,
-    pub(crate) said: Rc<RefCell<String>>,
+    pub(crate) leash: Arc<Leash>,
     /// Whether the script may use files anywhere, and run programs.
     pub(crate) may_use_all: bool,
     pub(crate) draw: ScriptDraws,
@@ -45,12 +44,9 @@ fn outside(error: Error) -> mlua::Error {
 pub(crate) fn host(lua: &Lua, shared: &Shared) -> mlua::Result<Table> {
     let table = lua.create_table()?;
     add_random(lua, &table, shared)?;
-    let said = Rc::clone(&shared.said);
+    let leash = Arc::clone(&shared.leash);
     let say = move |_: &Lua, text: LuaString| {
-        let mut said = said.borrow_mut();
-        if said.len() < SAID_MAX {
-            said.push_str(&text.to_string_lossy());
-        }
+        leash.say(&text.to_string_lossy());
         Ok(())
     };
     table.set("say", lua.create_function(say)?)?;

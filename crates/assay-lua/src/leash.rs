@@ -7,6 +7,12 @@ use std::time::{Duration, Instant};
 /// How long a script may stay in one function of Lua itself: longer than a call that can be ended from within.
 const STUCK_AFTER: Duration = Duration::from_secs(35);
 
+/// Most bytes of what a script prints that are kept.
+const SAID_MAX: usize = 64 << 10;
+
+/// What stands for the rest.
+const MORE_SAID: &str = "\n... the script has printed more, which is not kept\n";
+
 /// How long a script may take to return once it was told to end.
 const END_WITHIN: Duration = Duration::from_secs(3);
 
@@ -22,6 +28,7 @@ pub struct Leash {
     must_end: AtomicBool,
     thread: AtomicI32,
     place: Mutex<Option<String>>,
+    said: Mutex<String>,
 }
 
 impl Leash {
@@ -57,6 +64,23 @@ impl Leash {
     /// Notes the number of the thread that runs the script.
     pub fn runs_in(&self, thread: i32) {
         self.thread.store(thread, Ordering::Relaxed);
+    }
+
+    /// What the script has printed since this was asked last.
+    #[must_use]
+    pub fn take_said(&self) -> String {
+        std::mem::take(&mut *self.said.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The script prints a text. Of very much text, only the beginning is kept.
+    pub(crate) fn say(&self, text: &str) {
+        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        if said.len() < SAID_MAX {
+            said.push_str(text);
+            if said.len() >= SAID_MAX {
+                said.push_str(MORE_SAID);
+            }
+        }
     }
 
     pub(crate) fn seen_at(&self, place: String) {

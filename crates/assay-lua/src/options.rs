@@ -126,9 +126,20 @@ fn codes_of(value: &str) -> Result<ErrorCodes> {
     codes.collect::<Result<_>>().map(ErrorCodes::These)
 }
 
+/// The name of a distribution in `--rand-type`.
+fn word_of(kind: Distribution) -> &'static str {
+    match kind {
+        Distribution::Uniform => "uniform",
+        Distribution::Gaussian => "gaussian",
+        Distribution::Pareto { .. } => "pareto",
+        Distribution::Zipfian { .. } => "zipfian",
+        Distribution::Special => "special",
+    }
+}
+
 /// Adds the values of sysbench's own options that scripts read in `sysbench.opt`.
 pub(crate) fn add_general(options: &Table, setting: &Setting) -> mlua::Result<()> {
-    let zero = ["events", "time", "report_interval", "rate", "warmup_time", "rand_seed"];
+    let zero = ["events", "max_requests", "report_interval", "rate", "warmup_time", "rand_seed"];
     for name in zero {
         options.set(name, 0)?;
     }
@@ -146,20 +157,47 @@ pub(crate) fn add_general(options: &Table, setting: &Setting) -> mlua::Result<()
         ("mysql_storage_engine", "innodb"),
         ("mysql_table_engine", "innodb"),
         ("pgsql_password", ""),
+        ("mysql_host", "localhost"),
+        ("mysql_user", "sbtest"),
+        ("mysql_db", "sbtest"),
         ("mysql_socket", ""),
+        ("pgsql_host", "localhost"),
+        ("pgsql_user", "sbtest"),
+        ("pgsql_db", "sbtest"),
     ];
     for (name, text) in texts {
         options.set(name, text)?;
     }
     options.set("myisam_max_rows", 1_000_000)?;
     options.set("mysql_ignore_errors", ["1213", "1020", "1205"])?;
-    options.set("threads", setting.threads)?;
+    let numbers = [
+        ("threads", setting.threads),
+        ("num_threads", setting.threads),
+        // The usual ones of sysbench: a script has no part in how long it runs.
+        ("time", 10),
+        ("max_time", 10),
+        ("mysql_port", 3306),
+        ("pgsql_port", 5432),
+        ("rand_spec_iter", 12),
+        ("rand_spec_pct", 1),
+        ("rand_spec_res", 75),
+    ];
+    for (name, number) in numbers {
+        options.set(name, number)?;
+    }
+    let draw = setting.draw;
+    options.set("rand_type", word_of(draw.usual))?;
+    options.set("rand_pareto_h", draw.pareto_h)?;
+    options.set("rand_zipfian_exp", draw.zipfian_exp)?;
     options.set("percentile", 95)?;
     options.set("verbosity", 3)?;
     options.set("db_driver", setting.driver)?;
     options.set("db_ps_mode", "auto")?;
     for (name, value) in &setting.connection {
-        options.set(name.as_str(), value.as_str())?;
+        match value.parse::<u16>() {
+            Ok(port) if name.ends_with("_port") => options.set(name.as_str(), port)?,
+            _ => options.set(name.as_str(), value.as_str())?,
+        }
     }
     Ok(())
 }

@@ -88,8 +88,8 @@ pub trait Client {
     /// Forgets a prepared statement.
     fn close(&mut self, connection: usize, statement: usize);
 
-    /// Sends nothing for some time.
-    fn pause(&mut self, time: Duration);
+    /// Sends nothing for some time. False if the pause was cut short, because the run is over.
+    fn pause(&mut self, time: Duration) -> bool;
 }
 
 /// Stands in for a server while a script is read to learn what it is: connections exist, and statements are refused.
@@ -124,7 +124,9 @@ impl Client for NoServer {
 
     fn close(&mut self, _: usize, _: usize) {}
 
-    fn pause(&mut self, _: Duration) {}
+    fn pause(&mut self, _: Duration) -> bool {
+        true
+    }
 }
 
 fn no_server() -> SqlError {
@@ -270,7 +272,12 @@ pub(crate) fn add_requests(lua: &Lua, table: &Table, requests: &Rc<Requests>) ->
         if !it.watch.may_wait(time) {
             return Err(mlua::Error::runtime(NO_END));
         }
-        it.ask(|client| client.pause(time))
+        // An event whose pause was cut short is not carried out.
+        if !it.ask(|client| client.pause(time))? {
+            it.watch.cut_short();
+            return Err(mlua::Error::runtime(NO_END));
+        }
+        Ok(())
     };
     table.set("pause", lua.create_function(pause)?)?;
     let it = of();

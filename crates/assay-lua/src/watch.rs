@@ -80,6 +80,12 @@ impl Watch {
         !self.is_over.get()
     }
 
+    /// The call must end, because a pause of it was cut short.
+    pub(crate) fn cut_short(&self) {
+        self.leash.end();
+        self.is_over.set(true);
+    }
+
     pub(crate) fn end(&self) {
         self.is_calling.set(false);
         self.leash.turn();

@@ -33,11 +33,12 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     if text.contains(is_harmful) { text.chars().map(shown).collect() } else { text.into() }
 }
 
-/// The same for a text that may have several lines.
+/// The same for a text that may have several lines, with tabs in them.
 #[must_use]
 pub fn printable_lines(text: &str) -> Cow<'_, str> {
-    let line_end = |c| if c == '\n' { c } else { shown(c) };
-    if text.contains(|c| c != '\n' && is_harmful(c)) {
+    let is_space = |c| c == '\n' || c == '\t';
+    let line_end = |c| if is_space(c) { c } else { shown(c) };
+    if text.contains(|c| !is_space(c) && is_harmful(c)) {
         text.chars().map(line_end).collect()
     } else {
         text.into()
@@ -100,7 +101,7 @@ mod tests {
     #[test]
     fn harmful_characters_are_removed_and_others_kept() {
         assert_eq!(printable(EVIL), "a�[2J�1m��b�����c  d e");
-        assert_eq!(printable_lines("a\nb\x1b"), "a\nb\u{fffd}");
+        assert_eq!(printable_lines("a\tb\nb\x1b"), "a\tb\nb\u{fffd}");
         let plain = "größe 数 → ▲ 🐬 a\u{200b}b";
         assert!(matches!(printable(plain), Cow::Borrowed(it) if it == plain));
         assert!(matches!(printable_lines("a\nb"), Cow::Borrowed("a\nb")));

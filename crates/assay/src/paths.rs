@@ -309,7 +309,14 @@ pub(crate) enum Unreadable {
 impl Hint for Unreadable {
     fn hints(&self) -> Vec<String> {
         match self {
-            Self::TooLong { hint, .. } | Self::NotText { hint, .. } => vec![(*hint).to_owned()],
+            Self::TooLong { hint, .. } => vec![(*hint).to_owned()],
+            Self::NotText { name, perhaps, hint, .. } => {
+                let from = if perhaps.is_empty() { "LATIN1" } else { "UTF-16" };
+                let convert = format!(
+                    "if it is text in another encoding, convert it, for example `iconv -f {from} -t UTF-8 {name}`"
+                );
+                vec![(*hint).to_owned(), convert]
+            }
         }
     }
 }
@@ -404,7 +411,8 @@ mod tests {
         let bytes = told(&mut &b"ab\xff"[..]).unwrap_err();
         assert_eq!(bytes.to_string(), "`x` is not UTF-8 text: byte 3, in line 1, is invalid");
         let hints = bytes.downcast_ref::<Unreadable>().unwrap().hints();
-        assert_eq!(hints, ["name a study file"]);
+        let convert = "convert it, for example `iconv -f LATIN1 -t UTF-8 x`";
+        assert!(hints[0] == "name a study file" && hints[1].ends_with(convert), "{hints:?}");
         for (bytes, at) in [(&b"\xff\xfeS\0"[..], 1), (b"\0S\0E", 1), (b"S\0E\0", 2)] {
             let utf16 = told(&mut &*bytes).unwrap_err();
             let wanted = format!(

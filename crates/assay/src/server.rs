@@ -371,7 +371,7 @@ fn listed(found: &FoundServer) -> Listed<'_> {
 
 fn stop(args: &ServerStop) -> Result<Exit> {
     let site = sandbox_site()?;
-    let progress = Progress::new(false);
+    let progress = Progress::new(args.quiet);
     let servers = named(assay_servers::kept(&site.run_root)?, &args.names)?;
     // Nothing is stopped unless all of it can be kept.
     let places = servers.iter().map(|it| kept_data(args, &site, &it.kept));

@@ -2,6 +2,7 @@
 
 use std::io::Read as _;
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
 use assay_lua::{Engine, Error as LuaError, NoServer, Setting};
@@ -10,6 +11,7 @@ use assay_plan::{
     NamedFile, Request, ScriptOptions, UserFile, Wanted, Workload, WorkloadFile, is_lua,
     lua_workload, parse_system, pgbench_script, read_workload_files,
 };
+use assay_wire::Stop;
 use assay_workloads::{CapturedLines, captured, keep_captured};
 use sha2::{Digest as _, Sha256};
 
@@ -52,7 +54,19 @@ pub(crate) fn read(
     let mut scripts =
         files.clone().filter(|(file, text)| of_lua.is_meant || is_lua(file.path, text));
     match (scripts.next(), named.as_slice()) {
-        (Some((file, _)), [_]) => return Ok(lua_workload(script(Path::new(file.path), of_lua)?)),
+        (Some((file, _)), [_]) => {
+            if let Some(option) = options.given() {
+                return Err(Advised::new(
+                    format!(
+                        "`{option}` is for scripts of pgbench, and `{}` is a Lua script",
+                        file.path
+                    ),
+                    "give options of a Lua script after `--`, for example `-- --tables=4`",
+                )
+                .into());
+            }
+            return Ok(lua_workload(script(Path::new(file.path), of_lua)?));
+        }
         (Some((file, _)), _) => {
             return Err(Advised::new(
                 format!("`{}` is a Lua script, which is a workload of its own", file.path),
@@ -103,14 +117,19 @@ fn script(path: &Path, of_lua: OfLua<'_>) -> Result<LuaScript> {
             seed: 0,
             draw,
             may_use_all,
-            leash: std::sync::Arc::default(),
+            leash: Arc::default(),
         };
-        let engine = Engine::read(&mut NoServer::default(), path, None, &setting)?;
-        let is_run = command == "run" && !of_lua.is_for_command;
-        if is_run && !engine.has("event")? && !engine.has("thread_run")? {
-            return Err(LuaError::Lacks("event".to_owned()).into());
-        }
-        let new = engine.files().into_iter().filter(|file| !files.contains(file));
+        let is_for_command = of_lua.is_for_command;
+        let (leash, own_path) = (Arc::clone(&setting.leash), path.to_owned());
+        let read = assay_load::apart(&leash, &Stop::default(), move || {
+            let engine = Engine::read(&mut NoServer::default(), &own_path, None, &setting)?;
+            let is_run = setting.command == "run" && !is_for_command;
+            if is_run && !engine.has("event")? && !engine.has("thread_run")? {
+                return Err(LuaError::Lacks("event".to_owned()).into());
+            }
+            Ok(engine.files())
+        });
+        let new = read?.into_iter().filter(|file| !files.contains(file));
         files.extend(new.collect::<Vec<_>>());
     }
     let name = path.file_stem().unwrap_or_default().to_string_lossy();

@@ -130,6 +130,35 @@ fn bench_carries_out_the_commands_of_a_script() {
     };
     let made = bench(&["prepare"], &["--table-size=30"]);
     assert_eq!(String::from_utf8_lossy(&made.stdout), "made 30 rows\n");
+    let other = scripts.with(
+        "other.lua",
+        "function go() print('hello') error('boom') end
+         sysbench.cmdline.commands = { go = { go } }
+         function event()
+           print('in event')
+           db_query('SELEC 1')
+         end",
+    );
+    let of_other = |word: &str| place.run_to_end(&["bench", url, "--script", &other, word]);
+    let failed = of_other("go");
+    assert_eq!(String::from_utf8_lossy(&failed.stdout), "hello\n");
+    refused(failed, 2, &["other.lua:1: boom"]);
+    refused(of_other("run"), 2, &["in event", "other.lua:5: query `SELEC 1` failed"]);
+    let endless = scripts.with(
+        "endless.lua",
+        "function event()
+           db_query('SELECT 1')
+           string.gsub(string.rep('a', 1e6), '.-b', function() end)
+         end",
+    );
+    let told = place.run_to_end(&["bench", url, "--script", &endless, "--time", "1"]);
+    refused(told, 3, &["1 of 1 client did not finish", "endless.lua:3"]);
+    let sleeps = scripts.with("sleeps.lua", "function event() os.execute('sleep 50') end");
+    let slept =
+        place.run_to_end(&["bench", url, "--script", &sleeps, "--time", "1", "--format", "json"]);
+    assert_eq!(slept.status.code(), Some(3));
+    let slept: Value = serde_json::from_slice(&slept.stdout).unwrap();
+    assert_eq!((&slept["events"], &slept["cut_off"]), (&0.into(), &1.into()), "{slept:#}");
     let run = ["run", "--clients", "2", "--events", "100", "--format", "json"];
     let measured = json(bench(&run, &["--table-size=30"]));
     assert_eq!((&measured["events"], &measured["write"]), (&100.into(), &100.into()));
@@ -168,6 +197,8 @@ fn mistakes_are_found_before_anything_waits() {
     refused(compare(&none, &[]), 2, &["the script has no `event`"]);
     let reads = scripts.with("reads.lua", "io.open('/etc/passwd')\nfunction event()\nend\n");
     refused(compare(&reads, &[]), 2, &["outside of the script's directory", "--allow-script-io"]);
+    refused(compare(&file, &["--scale", "3"]), 2, &["`--scale` is for scripts of pgbench"]);
+    refused(compare(&file, &["--", "--help"]), 2, &["--table-size Rows [100]"]);
     let own = scripts.with("own.toml", "[table.t]\nrows = 1\n");
     refused(compare(&own, &["--", "--tables=3"]), 2, &["and the workload is none"]);
     let plain = ["compare", "mariadb@11.8", "--twin", "--offline", "--", "--tables=3"];

@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::Arc;
 
 use assay_lua::{Ended, Engine, Setting};
 use assay_model::{Dialect, LuaScript};
@@ -25,7 +26,8 @@ pub(crate) fn lua_actors(
         let setting = place.setting(script, "run", thread, threads)?;
         let (options, dialect, mode) = (options.clone(), work.dialect, work.statements);
         let ignored = assay_lua::ignored_errors(&script.options)?;
-        Ok(Box::new(move || {
+        Ok(Box::new(move |leash| {
+            let setting = Setting { leash: Arc::clone(leash), ..setting };
             let kept = Kept::new(options, dialect, mode, ignored);
             Box::new(LuaActor { script, setting, engine: None, kept })
         }))
@@ -52,16 +54,23 @@ impl ScriptPlace<'_> {
     ) -> Result<Setting> {
         let (draw, options) = assay_lua::take_distribution(script.options.clone())?;
         let driver = driver(self.dialect);
-        let (host, port) = match &self.options.address {
-            Address::Unix(path) => (path.display().to_string(), String::new()),
-            Address::Tcp { host, port } => (host.clone(), port.to_string()),
+        let address: Vec<(&str, String)> = match (&self.options.address, self.dialect) {
+            (Address::Unix(path), Dialect::MySql) => {
+                vec![("host", "localhost".to_owned()), ("socket", path.display().to_string())]
+            }
+            // A host that begins with a slash is a directory with sockets.
+            (Address::Unix(path), Dialect::Postgres) => {
+                vec![("host", path.parent().unwrap_or(path).display().to_string())]
+            }
+            (Address::Tcp { host, port }, _) => {
+                vec![("host", host.clone()), ("port", port.to_string())]
+            }
         };
         let connection = [
             ("db", self.options.database.clone().unwrap_or_default()),
             ("user", self.options.user.clone()),
-            ("host", host),
-            ("port", port),
         ];
+        let connection = connection.into_iter().chain(address);
         let connection = connection.map(|(name, value)| (format!("{driver}_{name}"), value));
         Ok(Setting {
             thread,
@@ -69,11 +78,11 @@ impl ScriptPlace<'_> {
             driver,
             command: command.to_owned(),
             options,
-            connection: connection.into(),
+            connection: connection.collect(),
             seed: self.seed,
             draw,
             may_use_all: script.may_use_all,
-            leash: std::sync::Arc::default(),
+            leash: Arc::default(),
         })
     }
 }
@@ -134,11 +143,14 @@ impl Actor for LuaActor {
         wire.execute_text(b"ROLLBACK").map(drop)
     }
 
-    fn end(&mut self, wire: &mut Connection) {
-        if let Some(engine) = self.engine.take() {
-            // Nobody waits for the end any more, and the connection is closed in any case.
-            let _ = engine.call(&mut self.kept.lend(Wire::Idle(wire)), "thread_done");
-        }
+    fn end(&mut self, wire: &mut Connection) -> Result<()> {
+        let Some(engine) = self.engine.take() else { return Ok(()) };
+        let done = engine.call(&mut self.kept.lend(Wire::Idle(wire)), "thread_done");
+        done.map_err(|error| self.kept.error_of(error).at(engine.failed_at()))
+    }
+
+    fn place(&self) -> Option<String> {
+        self.engine.as_ref().and_then(Engine::failed_at)
     }
 
     fn retried(&self) -> &'static [u32] {

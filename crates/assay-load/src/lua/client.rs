@@ -347,10 +347,13 @@ impl Client for Lent<'_, '_> {
         }
     }
 
-    fn pause(&mut self, time: Duration) {
+    fn pause(&mut self, time: Duration) -> bool {
         match &self.wire {
             Wire::Event(line) => line.pause(time),
-            Wire::Idle(_) => std::thread::sleep(time),
+            Wire::Idle(_) => {
+                std::thread::sleep(time);
+                true
+            }
         }
     }
 }

@@ -1,66 +1,98 @@
 //! Commands of a script, such as `prepare`, and its reports.
 
 use std::path::Path;
-use std::thread::{Builder, scope};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
 
-use assay_lua::Engine;
+use assay_lua::{Engine, Leash, Setting};
 use assay_model::{Dialect, LuaScript, StatementMode};
-use assay_wire::{ConnectOptions, Connection};
+use assay_wire::{ConnectOptions, Connection, Stop};
 
 use super::actor::ScriptPlace;
 use super::client::{Kept, Wire};
 use crate::error::{Error, Result};
+use crate::patience::{answer_of, start_apart};
 use crate::share::for_whole_tables;
 
 /// What came of a command.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct CommandDone {
     /// What the script has printed, one thread after the other.
     pub said: String,
-    /// Bytes that were sent.
-    pub bytes_sent: u64,
+    /// Bytes that were sent, or why the command has failed.
+    pub bytes_sent: Result<u64>,
+}
+
+/// Where a command of a script runs.
+struct Carried<'a> {
+    script: &'a LuaScript,
+    command: &'a str,
+    options: ConnectOptions,
+    dialect: Dialect,
+    seed: u64,
 }
 
 /// Carries out a command of a script: one of its own list, or the function of this name. One that the script calls
 /// parallel runs in so many threads, each of which does its part; every other one in a single thread.
 ///
-/// # Errors
-/// [`assay_lua::Error::Lacks`] if the script does not have it.
+/// It fails with [`assay_lua::Error::Lacks`] if the script does not have it.
 pub fn run_command(
     script: &LuaScript,
     command: &str,
     (options, dialect): (&ConnectOptions, Dialect),
     seed: u64,
     threads: u32,
-) -> Result<CommandDone> {
-    let options = &for_whole_tables(options);
-    let place = ScriptPlace { options, dialect, seed };
-    let first = Part::begin(script, command, place, (0, threads))?;
-    if threads < 2 || !first.engine.is_parallel(command)? {
-        return first.carry_out(command);
+) -> CommandDone {
+    let options = for_whole_tables(options);
+    let carried = Carried { script, command, options, dialect, seed };
+    let mut leashes = Vec::new();
+    let bytes_sent = carried.in_threads(threads, &mut leashes);
+    CommandDone { said: leashes.iter().map(|leash| leash.take_said()).collect(), bytes_sent }
+}
+
+impl Carried<'_> {
+    fn in_threads(&self, threads: u32, leashes: &mut Vec<Arc<Leash>>) -> Result<u64> {
+        let is_parallel = threads > 1 && self.is_parallel(threads)?;
+        let started: Vec<_> = (0..if is_parallel { threads } else { 1 })
+            .map(|thread| {
+                let command = self.command.to_owned();
+                let (leash, answers) =
+                    self.start((thread, threads), move |part| part.carry_out(&command))?;
+                leashes.push(Arc::clone(&leash));
+                Ok((leash, answers))
+            })
+            .collect::<Result<_>>()?;
+        // All of them are waited for.
+        let stop = &self.options.stop;
+        let all: Vec<Result<u64>> =
+            started.iter().map(|(leash, answers)| answer_of(answers, leash, stop)?).collect();
+        all.into_iter().sum()
     }
-    let part = |thread| {
-        move || {
-            let begun = Part::begin(script, command, place, (thread, threads));
-            begun.and_then(|part| part.carry_out(command))
-        }
-    };
-    scope(|scope| {
-        let others = (1..threads).map(|thread| {
-            let named = Builder::new().name(format!("{command}-{thread}"));
-            named.spawn_scoped(scope, part(thread)).map_err(Error::Thread)
-        });
-        let others = others.collect::<Result<Vec<_>>>()?;
-        let mut all = vec![first.carry_out(command)];
-        all.extend(others.into_iter().map(|it| it.join().unwrap_or(Err(Error::ClientLost))));
-        let mut sum = CommandDone::default();
-        for done in all {
-            let done = done?;
-            sum.said += &done.said;
-            sum.bytes_sent += done.bytes_sent;
-        }
-        Ok(sum)
-    })
+
+    /// Whether the script calls the command parallel.
+    fn is_parallel(&self, threads: u32) -> Result<bool> {
+        let command = self.command.to_owned();
+        let asked = self.start((0, threads), move |part| Ok(part.engine.is_parallel(&command)?));
+        let (leash, answers) = asked?;
+        answer_of(&answers, &leash, &self.options.stop)?
+    }
+
+    /// Begins work with a part of the command, in a thread of its own.
+    fn start<T: Send + 'static>(
+        &self,
+        thread: (u32, u32),
+        work: impl FnOnce(Part) -> Result<T> + Send + 'static,
+    ) -> Result<(Arc<Leash>, Receiver<Result<T>>)> {
+        let leash = Arc::<Leash>::default();
+        let (script, command) = (self.script.clone(), self.command.to_owned());
+        let (options, dialect, seed) = (self.options.clone(), self.dialect, self.seed);
+        let of_thread = Arc::clone(&leash);
+        let answers = start_apart(&leash, move || {
+            let place = ScriptPlace { options: &options, dialect, seed };
+            work(Part::begin(&script, &command, place, thread, of_thread)?)
+        })?;
+        Ok((leash, answers))
+    }
 }
 
 /// One thread of a command.
@@ -76,8 +108,9 @@ impl Part {
         command: &str,
         place: ScriptPlace<'_>,
         (thread, threads): (u32, u32),
+        leash: Arc<Leash>,
     ) -> Result<Self> {
-        let setting = place.setting(script, command, thread, threads)?;
+        let setting = Setting { leash, ..place.setting(script, command, thread, threads)? };
         let connected = Connection::connect(place.options);
         let mut wire = connected.map_err(|source| Error::Connect { client: thread, source })?;
         let ignored = assay_lua::ignored_errors(&script.options)?;
@@ -90,22 +123,30 @@ impl Part {
         Ok(Self { engine, kept, wire })
     }
 
-    fn carry_out(mut self, command: &str) -> Result<CommandDone> {
+    fn carry_out(mut self, command: &str) -> Result<u64> {
         let done = self.engine.command(&mut self.kept.lend(Wire::Idle(&mut self.wire)), command);
-        done.map_err(|error| self.kept.error_of(error))?;
+        done.map_err(|error| self.kept.error_of(error).at(self.engine.failed_at()))?;
         // Scripts that switch off autocommit may leave a transaction open, which sysbench loses.
-        Ok(CommandDone { said: self.engine.take_said(), bytes_sent: self.wire.bytes_sent() })
+        Ok(self.wire.bytes_sent())
     }
 }
 
 /// The hooks by which a script makes reports of its own.
 const HOOKS: [&str; 2] = ["report_intermediate", "report_cumulative"];
 
-/// Makes the reports of a script, in a Lua and on a connection of its own.
+/// Makes the reports of a script, in a Lua, a thread and on a connection of its own.
 pub struct Reporter {
-    part: Part,
     hooks: Vec<&'static str>,
+    orders: Sender<Order>,
+    reports: Receiver<Result<String>>,
+    leash: Arc<Leash>,
+    stop: Stop,
+    /// Whether its thread was given up.
+    is_lost: bool,
 }
+
+/// A hook, and the numbers of its report.
+type Order = (&'static str, Vec<(String, f64)>);
 
 impl Reporter {
     /// The reports of a script; `None` if it makes none.
@@ -115,35 +156,70 @@ impl Reporter {
         seed: u64,
         threads: u32,
     ) -> Result<Option<Self>> {
-        let place = ScriptPlace { options, dialect, seed };
-        let part = Part::begin(script, "run", place, (0, threads))?;
-        let mut hooks = Vec::new();
-        for hook in HOOKS {
-            if part.engine.has_hook(hook)? {
-                hooks.push(hook);
+        let (orders, inbox) = channel::<Order>();
+        let (report, reports) = channel();
+        let (greet, greeting) = channel();
+        let stop = options.stop.clone();
+        let carried = Carried { script, command: "run", options: options.clone(), dialect, seed };
+        let (leash, _) = carried.start((0, threads), move |mut part| {
+            if greet.send(part.hooks()).is_err() {
+                return Ok(());
             }
-        }
-        Ok((!hooks.is_empty()).then_some(Self { part, hooks }))
+            for (hook, numbers) in inbox {
+                if report.send(part.report(hook, &numbers)).is_err() {
+                    break;
+                }
+            }
+            Ok(())
+        })?;
+        let hooks = answer_of(&greeting, &leash, &stop)??;
+        let is_lost = false;
+        Ok((!hooks.is_empty()).then_some(Self { hooks, orders, reports, leash, stop, is_lost }))
     }
 
     /// The script's report of what was done since the last one, in its own words; `None` if it makes no such report.
     pub fn intermediate(&mut self, numbers: &[(&str, f64)]) -> Result<Option<String>> {
-        self.report("report_intermediate", numbers)
+        self.report(HOOKS[0], numbers)
     }
 
     /// The script's report of the whole run, in its own words; `None` if it makes no such report.
     pub fn cumulative(&mut self, numbers: &[(&str, f64)]) -> Result<Option<String>> {
         // Even without a report of its own, the list of those before it may have to be closed.
-        self.report("report_cumulative", numbers).map(|said| said.filter(|it| !it.is_empty()))
+        self.report(HOOKS[1], numbers).map(|said| said.filter(|it| !it.is_empty()))
     }
 
-    fn report(&mut self, hook: &str, numbers: &[(&str, f64)]) -> Result<Option<String>> {
-        if hook != "report_cumulative" && !self.hooks.contains(&hook) {
+    fn report(&mut self, hook: &'static str, numbers: &[(&str, f64)]) -> Result<Option<String>> {
+        if self.is_lost || hook != HOOKS[1] && !self.hooks.contains(&hook) {
             return Ok(None);
         }
-        let Part { engine, kept, wire } = &mut self.part;
+        let numbers = numbers.iter().map(|(name, number)| ((*name).to_owned(), *number)).collect();
+        self.orders.send((hook, numbers)).map_err(|_| Error::ClientLost)?;
+        let report = answer_of(&self.reports, &self.leash, &self.stop);
+        if report.is_err() {
+            // Its thread was given up, and makes no other report.
+            self.is_lost = true;
+        }
+        Ok(Some(report??))
+    }
+}
+
+impl Part {
+    fn hooks(&self) -> Result<Vec<&'static str>> {
+        let mut hooks = Vec::new();
+        for hook in HOOKS {
+            if self.engine.has_hook(hook)? {
+                hooks.push(hook);
+            }
+        }
+        Ok(hooks)
+    }
+
+    fn report(&mut self, hook: &str, numbers: &[(String, f64)]) -> Result<String> {
+        let Self { engine, kept, wire } = self;
+        let numbers: Vec<(&str, f64)> =
+            numbers.iter().map(|(name, number)| (name.as_str(), *number)).collect();
         let client = &mut kept.lend(Wire::Idle(wire));
-        engine.report(client, hook, numbers).map_err(|error| kept.error_of(error))?;
-        Ok(Some(engine.take_said()))
+        engine.report(client, hook, &numbers).map_err(|error| kept.error_of(error))?;
+        Ok(engine.take_said())
     }
 }

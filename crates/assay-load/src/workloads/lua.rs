@@ -105,9 +105,9 @@ fn notes_of(script: &LuaScript) -> UserData {
 }
 
 /// The bytes that a command has sent; none if the script does not have it.
-fn or_lacks(done: Result<CommandDone>) -> Result<u64> {
-    match done {
-        Ok(done) => Ok(done.bytes_sent),
+fn or_lacks(done: CommandDone) -> Result<u64> {
+    match done.bytes_sent {
+        Ok(bytes) => Ok(bytes),
         Err(Error::Lua(LuaError::Lacks(_))) => Ok(0),
         Err(error) => Err(error),
     }

@@ -29,7 +29,7 @@ pub(super) fn actors(options: &ConnectOptions, work: &Work) -> Result<Vec<ActorM
     remove_added_rows(options, &program)?;
     let maker = |number| -> ActorMaker {
         let program = Arc::clone(&program);
-        Box::new(move || Box::new(SqlActor::new(program, seed, number)))
+        Box::new(move |_| Box::new(SqlActor::new(program, seed, number)))
     };
     Ok((0..setup.clients.max(1)).map(maker).collect())
 }

@@ -70,7 +70,7 @@ impl Workload for Tpcc {
     fn actors(&self, _: &ConnectOptions, work: &Work) -> Result<Vec<ActorMaker>> {
         let (tpcc, work) = (*self, *work);
         let maker = |number| -> ActorMaker {
-            Box::new(move || Box::new(TpccActor::new(tpcc, &work, number)))
+            Box::new(move |_| Box::new(TpccActor::new(tpcc, &work, number)))
         };
         Ok((0..work.setup.clients.max(1)).map(maker).collect())
     }

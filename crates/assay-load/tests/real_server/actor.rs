@@ -64,7 +64,7 @@ fn chain(length: u32) -> (Bed, ConnectOptions) {
 }
 
 fn open(options: &ConnectOptions, clients: usize, fails: bool) -> Session {
-    let follower = |_| -> ActorMaker { Box::new(move || Box::new(Follower { fails })) };
+    let follower = |_| -> ActorMaker { Box::new(move |_| Box::new(Follower { fails })) };
     let actors = (0..clients).map(follower).collect();
     Session::of_actors(options, Dialect::MySql, actors, &[], &ClientPolicy::default()).unwrap()
 }

@@ -154,7 +154,9 @@ fn a_script_makes_its_tables_and_sends_the_same_work_to_every_server() {
         workload.fill_cache(&place).unwrap();
         // A server of the user's own: an earlier load is replaced, and nothing else.
         assert!(matches!(workload.claim(&place), Err(Error::NotOurs(_))));
-        run_command(written.test.lua().unwrap(), "cleanup", (&options, dialect), SEED, 1).unwrap();
+        run_command(written.test.lua().unwrap(), "cleanup", (&options, dialect), SEED, 1)
+            .bytes_sent
+            .unwrap();
         for _ in 0..2 {
             assert_eq!(workload.claim(&place).unwrap(), None);
             let again = workload.fill(&place, false, &mut |_| ()).unwrap();
@@ -171,10 +173,10 @@ fn a_script_makes_its_tables_and_sends_the_same_work_to_every_server() {
         contents.entry(dialect).or_default().push((loaded.content.checksum, changed.checksum));
         // What the script has made, it removes.
         let script = written.test.lua().unwrap();
-        run_command(script, "cleanup", (&options, dialect), SEED, 1).unwrap();
+        run_command(script, "cleanup", (&options, dialect), SEED, 1).bytes_sent.unwrap();
         assert_eq!(workload.claim(&place).unwrap(), None);
-        let Err(Error::Lua(missing)) = run_command(script, "nothing", (&options, dialect), SEED, 1)
-        else {
+        let done = run_command(script, "nothing", (&options, dialect), SEED, 1);
+        let Err(Error::Lua(missing)) = done.bytes_sent else {
             panic!("the script has no such command")
         };
         assert_eq!(missing.to_string(), "the script has no `nothing`");

@@ -155,6 +155,9 @@ io = {
     end,
 }
 
+-- Seconds of the units of `sleep`.
+local SECONDS = { [""] = 1, s = 1, m = 60, h = 3600, d = 86400 }
+
 local execute = os.execute
 os = {
     time = os.time,
@@ -170,9 +173,15 @@ os = {
     end,
     -- Scripts wait in this way.
     execute = function(command)
-        local seconds = command and command:match("^%s*sleep%s+(%d+%.?%d*)%s*$")
-        if seconds then
-            host.pause(tonumber(seconds) * 1e6)
+        local time = command and tostring(command):match("^%s*sleep%s+(%S+)%s*$")
+        if time then
+            local number, unit = time:match("^([%d.]+)([smhd]?)$")
+            local seconds = tonumber(number)
+            if not seconds then
+                -- As the program ends that waits.
+                return 256
+            end
+            host.pause(seconds * SECONDS[unit] * 1e6)
             return 0
         end
         if not facts.may_run then

@@ -109,7 +109,9 @@ local function take_options(given)
     for _, pair in pairs(given) do
         local key = key_of(pair[1])
         local kind = kinds[key]
-        if not kind then
+        if not kind and key == "help" then
+            return "help", key, cmdline.test_options()
+        elseif not kind then
             table.sort(names)
             return "unknown", pair[1], names
         end
@@ -125,8 +127,9 @@ end
 function cmdline.read_cmdline_options()
 end
 
-function cmdline.print_test_options()
-    local names, width = {}, 0
+-- The declared options, a line each, with descriptions and defaults.
+function cmdline.test_options()
+    local names, width, lines = {}, 0, {}
     for name in pairs(cmdline.options or {}) do
         names[#names + 1], width = name, math.max(width, #name)
     end
@@ -134,8 +137,13 @@ function cmdline.print_test_options()
     for _, name in ipairs(names) do
         local it = cmdline.options[name]
         local default = it[2] ~= nil and (" [" .. text_of(it[2]) .. "]") or ""
-        print(("  --%s%s %s%s"):format(name, (" "):rep(width - #name), it[1], default))
+        lines[#lines + 1] = ("  --%s%s %s%s"):format(name, (" "):rep(width - #name), it[1], default)
     end
+    return concat(lines, "\n")
+end
+
+function cmdline.print_test_options()
+    print(cmdline.test_options())
 end
 
 local function command_of(name)

@@ -9,7 +9,7 @@ use assay_model::{
 use assay_verdict::{Judgement, SystemSummary, threshold};
 
 use super::study::JudgedStudy;
-use super::{answers, findings, nothing, trouble, unmeasured};
+use super::{answers, findings, nothing, trouble, unequal, unmeasured};
 use crate::number::{duration, share};
 use crate::words::origin;
 
@@ -61,6 +61,7 @@ fn warnings(study: &JudgedStudy) -> Vec<String> {
     warnings.extend(answers::warnings(study));
     warnings.extend(data_differ(study));
     warnings.extend(nothing::warnings(record));
+    warnings.extend(unequal::warnings(study));
     warnings.extend(not_counted(record));
     warnings.extend(trouble::warnings(record, study.judgement));
     let cells = study.judgement.cells.iter();

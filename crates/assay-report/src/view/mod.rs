@@ -46,6 +46,7 @@ mod totals;
 pub(crate) mod tpcc;
 mod trouble;
 pub(crate) mod undecided;
+mod unequal;
 pub(crate) mod unmeasured;
 pub(crate) mod versions;
 

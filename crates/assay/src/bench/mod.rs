@@ -60,8 +60,12 @@ pub(crate) fn bench(args: &Bench) -> Result<Exit> {
         progress.finish();
         run
     });
+    let Prepared { session, work, mut reporter } = prepared;
+    let (said, ended) = session.close();
+    if !said.is_empty() {
+        print(said.trim_end());
+    }
     let Some((finished, client_cpu_us)) = run?? else { return Ok(Exit::Interrupted) };
-    let Prepared { work, mut reporter, .. } = prepared;
     let (setup, test) = (work.setup, work.test);
     let measured = measured(args, &work, &finished, client_cpu_us)?;
     if let Some(said) = scripted::of_run(reporter.as_mut(), &measured) {
@@ -76,11 +80,13 @@ pub(crate) fn bench(args: &Bench) -> Result<Exit> {
     }
     if finished.cut_off > 0 {
         print(&format!(
-            "warning: {} of {} did not finish the last event in time; what was cut off is not counted",
+            "warning: {} of {} did not finish their last event in time{}; these events were cut off and are not counted",
             finished.cut_off,
-            counted(setup.clients, "client")
+            counted(setup.clients, "client"),
+            in_brackets(&finished.unfinished)
         ));
     }
+    ended.context("the clients have not ended in order, after their last event")?;
     let warnings = result::warnings(args, &measured, test.lua().is_some());
     warnings.iter().for_each(|warning| print(&format!("warning: {warning}")));
     Ok(match finished {
@@ -89,6 +95,23 @@ pub(crate) fn bench(args: &Bench) -> Result<Exit> {
         Finished { cut_off: 1.., .. } => Exit::Incomplete,
         _ => rate_met(args, &measured),
     })
+}
+
+/// Most places in a warning.
+const PLACES: usize = 3;
+
+/// What clients were doing, each thing once.
+fn in_brackets(unfinished: &[String]) -> String {
+    let mut different: Vec<&str> = unfinished.iter().map(String::as_str).collect();
+    different.sort_unstable();
+    different.dedup();
+    let more = different.len().saturating_sub(PLACES);
+    different.truncate(PLACES);
+    match (different.is_empty(), more) {
+        (true, _) => String::new(),
+        (false, 0) => format!(" ({})", different.join("; ")),
+        (false, more) => format!(" ({}; and {more} more)", different.join("; ")),
+    }
 }
 
 /// Carries out a command of a script other than `run`.
@@ -107,7 +130,8 @@ fn script_command(
     let place = (&options, url.dialect);
     let done = assay_load::run_command(script, command, place, args.seed, args.clients);
     progress.finish();
-    report::write_stdout(&assay_model::printable_lines(&done?.said))?;
+    report::write_stdout(&assay_model::printable_lines(&done.said))?;
+    done.bytes_sent?;
     Ok(Exit::Done)
 }
 
@@ -398,6 +422,15 @@ fn process_cpu_us() -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_clients_were_doing_is_told_once() {
+        let told =
+            |all: &[&str]| in_brackets(&all.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>());
+        assert_eq!(told(&[]), "");
+        assert_eq!(told(&["a.lua:3", "a.lua:2", "a.lua:3"]), " (a.lua:2; a.lua:3)");
+        assert_eq!(told(&["a", "b", "c", "d", "e"]), " (a; b; c; and 2 more)");
+    }
 
     #[test]
     fn rows_are_those_of_the_smallest_table_and_no_more() {

@@ -282,4 +282,8 @@ pub(crate) struct ServerStop {
     /// Keep the data, and say where they are: `server start SYSTEM --data DIR` starts on them again
     #[arg(long)]
     pub(crate) keep: bool,
+
+    /// Print errors only
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
 }

@@ -1,0 +1,100 @@
+//! Waits for threads that run a script, and gives those up that do not come back.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread::Builder;
+use std::time::{Duration, Instant};
+
+use assay_lua::{Error as LuaError, Leash, Patience};
+use assay_wire::Stop;
+use rustix::process::{Pid, setpriority_process};
+use rustix::thread::gettid;
+
+use crate::error::{Error, Result};
+
+/// How often to look at a script that is waited for.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+
+/// The lowest priority of a thread.
+const LOWEST: i32 = 19;
+
+/// Notes that the calling thread runs the script on a leash.
+pub(crate) fn runs_here(leash: &Leash) {
+    leash.runs_in(gettid().as_raw_nonzero().get());
+}
+
+/// Waits no longer for a script. Its thread cannot be ended, but it leaves the CPUs to others.
+pub(crate) fn give_up(leash: &Leash) {
+    leash.end();
+    if let Some(thread) = Pid::from_raw(leash.thread()) {
+        // The system gives the priority to this thread alone.
+        let _ = setpriority_process(Some(thread), LOWEST);
+    }
+}
+
+/// The error of a script that was given up.
+pub(crate) fn stuck(leash: &Leash) -> Error {
+    LuaError::Stuck { place: leash.place() }.into()
+}
+
+/// Waits for an answer of a thread that may run a script.
+///
+/// # Errors
+/// If the thread has ended without an answer, or is given up: because it is stuck, or does not end after a stop.
+pub(crate) fn answer_of<T>(answers: &Receiver<T>, leash: &Leash, stop: &Stop) -> Result<T> {
+    let mut patience = Patience::default();
+    loop {
+        match answers.recv_timeout(LOOK_EVERY) {
+            Ok(answer) => return Ok(answer),
+            Err(RecvTimeoutError::Disconnected) => return Err(Error::ClientLost),
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        if patience.is_over(leash, stop.is_asked(), Instant::now()) {
+            give_up(leash);
+            return Err(stuck(leash));
+        }
+    }
+}
+
+/// Does work that runs a script in a thread of its own.
+///
+/// # Errors
+/// Those of the work, and [`LuaError::Stuck`] if the script does not come back.
+pub fn apart<T: Send + 'static>(
+    leash: &Arc<Leash>,
+    stop: &Stop,
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
+    answer_of(&start_apart(leash, work)?, leash, stop)?
+}
+
+/// Begins such work.
+pub(crate) fn start_apart<T: Send + 'static>(
+    leash: &Arc<Leash>,
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<Receiver<Result<T>>> {
+    let (answer, answers) = channel();
+    let of_thread = Arc::clone(leash);
+    let body = move || {
+        runs_here(&of_thread);
+        drop(answer.send(work()));
+    };
+    Builder::new().name("assay-script".to_owned()).spawn(body).map_err(Error::Thread)?;
+    Ok(answers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_apart_returns_what_it_made_and_a_lost_thread_is_noticed() {
+        let leash = Arc::<Leash>::default();
+        assert_eq!(apart(&leash, &Stop::default(), || Ok(3)).unwrap(), 3);
+        assert!(leash.thread() > 0);
+        let (answer, answers) = channel::<()>();
+        drop(answer);
+        let lost = answer_of(&answers, &leash, &Stop::default());
+        assert!(matches!(lost, Err(Error::ClientLost)));
+    }
+}
