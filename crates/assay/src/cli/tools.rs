@@ -283,7 +283,7 @@ pub(crate) struct ServerStop {
     #[arg(long)]
     pub(crate) keep: bool,
 
-    /// Print errors only
+    /// Print no progress on stderr
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }
