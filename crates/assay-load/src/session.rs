@@ -20,7 +20,7 @@ use crate::run::{Part, Run};
 use crate::tally::{StatementWork, Tallies, Total};
 use crate::watchdog::{Action, RunMonitor, Watchdog};
 use crate::work::Work;
-use crate::worker::Worker;
+use crate::worker::{Ends, Worker};
 use crate::workloads::workload_of;
 
 /// The result of a monitored run.
@@ -90,6 +90,82 @@ struct Ended {
     /// Whether connections were lost.
     is_broken: bool,
     is_stopped: bool,
+}
+
+/// What the clients of a run have returned so far.
+#[derive(Debug, Default)]
+struct Gathered {
+    /// Whether time ends the run.
+    is_timed: bool,
+    is_monitored: bool,
+    ended: Ended,
+    warm_end: Option<Instant>,
+    last_end: Option<Instant>,
+    /// Whether connections were cut off.
+    is_cut: bool,
+    /// Whether a client ended in order before it had run all its events.
+    is_early: bool,
+    failure: Option<Error>,
+    /// The error of a script that was given up or ended.
+    lost: Option<Error>,
+}
+
+impl Gathered {
+    /// Counts a client that was given up.
+    fn give_up(&mut self, error: Error) {
+        self.cut_off(&error);
+        self.lost.get_or_insert(error);
+    }
+
+    fn cut_off(&mut self, error: &Error) {
+        self.ended.is_broken = true;
+        self.ended.cut_off += 1;
+        self.ended.unfinished.extend(error.unfinished());
+    }
+
+    /// Counts a client that has ended, `is_short` with fewer events than it was to run.
+    fn take(&mut self, ends: Result<Ends>, is_short: bool, is_stopped: bool) {
+        match ends {
+            Ok(ends) => {
+                self.warm_end = self.warm_end.max(ends.warm);
+                self.last_end = self.last_end.max(Some(ends.measured));
+                self.ended.cut_off += u32::from(self.is_cut && is_short);
+                self.is_early |= is_short && !self.is_cut && !is_stopped;
+            }
+            // A monitored run keeps what was done, even if a server fell silent before it was cut off.
+            Err(error)
+                if (self.is_cut && error.server_code().is_none())
+                    || (self.is_monitored && (error.is_silence() || error.is_ended_script())) =>
+            {
+                self.cut_off(&error);
+                if !self.is_timed {
+                    self.last_end = self.last_end.max(Some(Instant::now()));
+                }
+                if error.is_ended_script() {
+                    self.lost.get_or_insert(error);
+                }
+            }
+            Err(error) => {
+                self.failure.get_or_insert(error);
+            }
+        }
+    }
+
+    /// All of it, unless the run has failed.
+    fn checked(mut self) -> Result<Self> {
+        if let Some(failure) = self.failure.take() {
+            return Err(failure);
+        }
+        // The server is not to blame.
+        if let Some(lost) = self.lost.take().filter(|_| !self.is_monitored) {
+            return Err(lost);
+        }
+        // The systems of a study would not do the same work.
+        if self.is_early && !self.is_monitored {
+            return Err(Error::EndedEarly);
+        }
+        Ok(self)
+    }
 }
 
 /// How often a run of scripts is checked at least: a script may be in a function that nobody can end.
@@ -386,21 +462,20 @@ impl Session {
         let is_monitored = monitor.is_some();
         let stall_limit = self.stall_limit;
         let mut watchdog = Watchdog::new(measured.bound, stall_limit, monitor, Instant::now());
-        let (mut warm_end, mut last_end, mut failure) = (None, None, None);
-        let mut ended = Ended::default();
-        let (mut is_cut, mut is_early, mut lost) = (false, false, None);
+        let mut gathered = Gathered {
+            is_timed: measured.bound.last_begin().is_some(),
+            is_monitored,
+            ..Gathered::default()
+        };
         let mut patience: Vec<Patience> =
             self.clients.iter().map(|_| Patience::default()).collect();
         // Wait for every client before returning an error, so that none is left running.
         for (number, before) in before.into_iter().enumerate() {
-            let waited = self.wait_for(number, &run, &mut watchdog, &mut patience, &mut is_cut)?;
+            let is_cut = &mut gathered.is_cut;
+            let waited = self.wait_for(number, &run, &mut watchdog, &mut patience, is_cut)?;
             let Some((tallies, ends)) = waited else {
                 let client = self.clients.get(number).ok_or(Error::ClientLost)?;
-                let error = client.give_up();
-                ended.is_broken = true;
-                ended.cut_off += 1;
-                ended.unfinished.extend(error.unfinished());
-                lost = lost.or(Some(error));
+                gathered.give_up(client.give_up());
                 continue;
             };
             let quota = run.measured.quota(number as u32);
@@ -408,44 +483,11 @@ impl Session {
             let is_counted = matches!(measured.bound, Bound::Events(_));
             let is_short = is_counted && tallies.measured.events() - before < quota;
             self.tallies.push(tallies);
-            match ends {
-                Ok(ends) => {
-                    warm_end = warm_end.max(ends.warm);
-                    last_end = last_end.max(Some(ends.measured));
-                    ended.cut_off += u32::from(is_cut && is_short);
-                    is_early |= is_short && !is_cut && !run.is_stopped();
-                }
-                // A monitored run keeps what was done, even if a server fell silent before it was cut off.
-                Err(error)
-                    if (is_cut && error.server_code().is_none())
-                        || (is_monitored && (error.is_silence() || error.is_ended_script())) =>
-                {
-                    ended.is_broken = true;
-                    ended.cut_off += 1;
-                    ended.unfinished.extend(error.unfinished());
-                    if measured.bound.last_begin().is_none() {
-                        last_end = last_end.max(Some(Instant::now()));
-                    }
-                    if error.is_ended_script() {
-                        lost = lost.or(Some(error));
-                    }
-                }
-                Err(error) => failure = failure.or(Some(error)),
-            }
+            gathered.take(ends, is_short, run.is_stopped());
         }
         // Report the last interval, which ends with the run.
         let _ = watchdog.look(Instant::now(), live::total(&self.gauges));
-        if let Some(failure) = failure {
-            return Err(failure);
-        }
-        // The server is not to blame.
-        if let Some(lost) = lost.filter(|_| !is_monitored) {
-            return Err(lost);
-        }
-        // The systems of a study would not do the same work.
-        if is_early && !is_monitored {
-            return Err(Error::EndedEarly);
-        }
+        let Gathered { mut ended, warm_end, last_end, is_cut, .. } = gathered.checked()?;
         let since_start = |part: Option<&Part>, end: Option<Instant>| {
             part.zip(end).map_or(Duration::ZERO, |(part, end)| part.since_start(end))
         };

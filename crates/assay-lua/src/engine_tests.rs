@@ -518,7 +518,8 @@ fn scripts_see_the_options_of_sysbench_itself() {
 
 #[test]
 fn help_tells_the_options_of_a_script() {
-    let text = "sysbench.cmdline.options = { tables = { 'Number of tables', 4 }, ['skip-trx'] = { 'No transactions', false } }
+    let text = "sysbench.cmdline.options = { tables = { 'Number of tables', 4 },
+        ['skip-trx'] = { 'No transactions', false } }
       function event() end";
     let Err(Error::Help(told)) = read(text, &[("help", "on")]) else { panic!("no help") };
     assert_eq!(told, "  --skip-trx No transactions [off]\n  --tables   Number of tables [4]");

@@ -1,5 +1,5 @@
-//! Scripts that sent other work to some systems. assay draws the same values for all systems, but a script may decide by
-//! the time, by an address, or by what a server answers.
+//! Scripts that sent other work to some systems. assay draws the same values for all systems, but a script may decide
+//! by the time, by an address, or by what a server answers.
 
 use assay_model::{CellId, SliceOutcome};
 

@@ -80,7 +80,7 @@ pub(crate) fn bench(args: &Bench) -> Result<Exit> {
     }
     if finished.cut_off > 0 {
         print(&format!(
-            "warning: {} of {} did not finish their last event in time{}; these events were cut off and are not counted",
+            "warning: {} of {} did not finish the last event in time{}; what was cut off is not counted",
             finished.cut_off,
             counted(setup.clients, "client"),
             in_brackets(&finished.unfinished)
