@@ -38,7 +38,7 @@ def true_kinds(row):
     if time and (DOUBTFUL[0] < time["ratio"] < DOUBTFUL[1] or time["low"] <= 1 < SLOWER <= time["ratio"]):
         doubtful.add("slower")
     true |= {kind for kind, key in (("plan", "plans"), ("answers", "answers"), ("warnings", "warnings")) if row[key]}
-    if row["conditions"]:
+    if row["conditions"] and not row["plans"]:
         doubtful.add("plan")
     if row["unstable"]:
         doubtful.add("answers")
