@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """What a tool found of what is true about two servers.
 
-Reads what truth.py wrote, and the findings of a tool: the report of pt-upgrade, or CSV with the columns `name` and
-`kind`, where a kind is one of those below. Prints a line for each kind: how many are true, found, and false.
+Reads what truth.py wrote, and the findings of a tool: the report of pt-upgrade, or CSV with the columns `statement` (a
+name as in the truth, or its text) and `kind`, where a kind is one of those below. Prints a line for each kind: how many are true, found, and false.
 
     score.py truth.jsonl --workload shop.toml forum.toml --pt-upgrade report.txt
     score.py truth.jsonl --workload shop.toml forum.toml --findings findings.csv
@@ -68,11 +68,13 @@ def main():
     parser.add_argument("--findings")
     options = parser.parse_args()
     rows = {row["name"]: row for row in map(json.loads, Path(options.truth).read_text().splitlines())}
+    known = names(options.workload)
     if options.pt_upgrade:
-        found = of_pt_upgrade(options.pt_upgrade, names(options.workload))
+        found = of_pt_upgrade(options.pt_upgrade, known)
     else:
         with open(options.findings, newline="", encoding="utf-8") as file:
-            found = {(row["name"], row["kind"]) for row in csv.DictReader(file)}
+            of_text = lambda it: known.get(fingerprint(it), it)
+            found = {(of_text(row["statement"]), row["kind"]) for row in csv.DictReader(file)}
     for kind in KINDS:
         true = {name for name, row in rows.items() if kind in true_kinds(row)[0]}
         doubtful = {name for name, row in rows.items() if kind in true_kinds(row)[1]}
