@@ -2,7 +2,8 @@
 """What a tool found of what is true about two servers.
 
 Reads what truth.py wrote, and the findings of a tool: the report of pt-upgrade, or CSV with the columns `statement` (a
-name as in the truth, or its text) and `kind`, where a kind is one of those below. Prints a line for each kind: how many are true, found, and false.
+name as in the truth, or its text) and `kind`, where a kind is one of those below. Prints a line for each kind: how many
+are true, found, and false.
 
     score.py truth.jsonl --workload shop.toml forum.toml --pt-upgrade report.txt
     score.py truth.jsonl --workload shop.toml forum.toml --findings findings.csv
