@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 """What a tool found of what is true about two servers.
 
-Reads what truth.py wrote, and the findings of a tool: the report of pt-upgrade, or CSV with the columns `name` and
-`kind`, where a kind is one of those below. Prints a line for each kind: how many are true, found, and false.
+Reads what truth.py wrote, and the findings of a tool: the report of pt-upgrade, or CSV with the columns `statement` (a
+name as in the truth, or its text) and `kind`, where a kind is one of those below. Prints a line for each kind: how many
+are true, found, and false.
 
     score.py truth.jsonl --workload shop.toml forum.toml --pt-upgrade report.txt
     score.py truth.jsonl --workload shop.toml forum.toml --findings findings.csv
@@ -38,7 +39,7 @@ def true_kinds(row):
     if time and (DOUBTFUL[0] < time["ratio"] < DOUBTFUL[1] or time["low"] <= 1 < SLOWER <= time["ratio"]):
         doubtful.add("slower")
     true |= {kind for kind, key in (("plan", "plans"), ("answers", "answers"), ("warnings", "warnings")) if row[key]}
-    if row["conditions"]:
+    if row["conditions"] and not row["plans"]:
         doubtful.add("plan")
     if row["unstable"]:
         doubtful.add("answers")
@@ -68,11 +69,13 @@ def main():
     parser.add_argument("--findings")
     options = parser.parse_args()
     rows = {row["name"]: row for row in map(json.loads, Path(options.truth).read_text().splitlines())}
+    known = names(options.workload)
     if options.pt_upgrade:
-        found = of_pt_upgrade(options.pt_upgrade, names(options.workload))
+        found = of_pt_upgrade(options.pt_upgrade, known)
     else:
         with open(options.findings, newline="", encoding="utf-8") as file:
-            found = {(row["name"], row["kind"]) for row in csv.DictReader(file)}
+            of_text = lambda it: known.get(fingerprint(it), it)
+            found = {(of_text(row["statement"]), row["kind"]) for row in csv.DictReader(file)}
     for kind in KINDS:
         true = {name for name, row in rows.items() if kind in true_kinds(row)[0]}
         doubtful = {name for name, row in rows.items() if kind in true_kinds(row)[1]}

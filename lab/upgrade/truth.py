@@ -116,7 +116,7 @@ class Server:
         return max(tasks, key=lambda it: min(worked[it]) - max(slept[it]))
 
     def time(self, statement):
-        """Seconds of CPU time of the serving thread, and seconds until the result is here; None if there is an error."""
+        """Seconds of CPU time of the serving thread, and until the result is here; None if there is an error."""
         before, begin = cpu_time(self.task), time.perf_counter()
         try:
             self.link.query(statement)
