@@ -64,16 +64,12 @@ impl Normalizer {
         self.pieces.clear();
         self.params.clear();
         self.rows = 0;
-        let is = |token: &Token, word: &str| {
-            token.kind == Kind::Word && token.of(text).eq_ignore_ascii_case(word.as_bytes())
-        };
-        let is_grouped = tokens.iter().any(|it| is(it, "GROUP") || is(it, "DISTINCT"));
         let mut pass = Pass {
             out: self,
             text,
             tokens,
             dialect,
-            is_grouped,
+            grouped: grouped(text, tokens),
             stack: vec![Context::default()],
             previous: None,
             is_plain: false,
@@ -128,6 +124,30 @@ struct Context {
     is_cast: bool,
     /// Whether a type is being named.
     is_type: bool,
+    /// Whether the query groups rows: what it selects, groups and orders by must be equal to the letter then.
+    is_grouped: bool,
+}
+
+/// The numbers of those `SELECT` whose queries have `GROUP BY` or `DISTINCT`, in order.
+fn grouped(text: &[u8], tokens: &[Token]) -> Vec<usize> {
+    // The query at each depth of brackets.
+    let mut queries: Vec<Option<usize>> = vec![None];
+    let mut found = Vec::new();
+    for (at, token) in tokens.iter().enumerate() {
+        match (token.kind, token.of(text)) {
+            (Kind::Symbol, b"(" | b"[") => queries.push(None),
+            (Kind::Symbol, b")" | b"]") if queries.len() > 1 => drop(queries.pop()),
+            (Kind::Word, word) => match keyword(word) {
+                Some("SELECT") => queries.last_mut().into_iter().for_each(|it| *it = Some(at)),
+                Some("GROUP" | "DISTINCT") => found.extend(queries.last().copied().flatten()),
+                _ => {}
+            },
+            _ => {}
+        }
+    }
+    found.sort_unstable();
+    found.dedup();
+    found
 }
 
 /// One pass over the tokens.
@@ -136,7 +156,8 @@ struct Pass<'p> {
     text: &'p [u8],
     tokens: &'p [Token],
     dialect: Dialect,
-    is_grouped: bool,
+    /// The numbers of those `SELECT` whose queries group rows, in order.
+    grouped: Vec<usize>,
     stack: Vec<Context>,
     /// The number of the last token that was written, and the keyword that it is.
     previous: Option<(usize, Option<&'static str>)>,
@@ -208,12 +229,13 @@ impl Pass<'_> {
         }
         match key {
             "SELECT" => {
-                let stays = self.is_grouped;
-                self.set(|it| (it.clause, it.stays) = (Clause::Select, stays));
+                let stays = self.grouped.binary_search(&at).is_ok();
+                self.set(|it| {
+                    (it.clause, it.stays, it.is_grouped) = (Clause::Select, stays, stays);
+                });
             }
             "BY" => {
-                let stays = self.is_grouped;
-                self.set(|it| (it.clause, it.stays) = (Clause::By, stays));
+                self.set(|it| (it.clause, it.stays) = (Clause::By, it.is_grouped));
             }
             "SET" | "VALUES" | "VALUE" => {
                 self.set(|it| (it.clause, it.stays) = (Clause::Store, false));
@@ -312,6 +334,7 @@ impl Pass<'_> {
             stays: outer.stays || is_sized || (is_subscript && key != Some("ARRAY")),
             is_cast: matches!(key, Some("CAST" | "CONVERT")),
             is_type: false,
+            is_grouped: outer.is_grouped,
         };
         self.set(|it| it.is_type &= is_sized);
         self.write(at, None);

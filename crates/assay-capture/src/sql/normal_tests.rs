@@ -140,6 +140,11 @@ fn what_cannot_be_a_parameter_stays() {
                 "SELECT a * 5, COUNT(*) FROM t WHERE b = ? GROUP BY a * 5, 1 HAVING COUNT(*) > ?",
             ),
             (
+                "WITH d (n) AS (SELECT DATE('2025-10-01')) SELECT n, 7, COUNT(DISTINCT n) FROM d GROUP BY n",
+                "WITH d (n) AS (SELECT DATE(?)) SELECT n, 7, COUNT(DISTINCT n) FROM d GROUP BY n",
+            ),
+            ("SELECT a + 1, COUNT(DISTINCT b) FROM t", "SELECT a + ?, COUNT(DISTINCT b) FROM t"),
+            (
                 "SELECT CAST(a AS DECIMAL(10,2)), CONVERT('5', CHAR(3)) FROM t",
                 "SELECT CAST(a AS DECIMAL(10, 2)), CONVERT(?, CHAR(3)) FROM t",
             ),
