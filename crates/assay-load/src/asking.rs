@@ -20,8 +20,14 @@ use crate::rehearsal::connect_as_client;
 /// How long a server may be silent before it answers.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// Events in which a statement is carried out.
+/// Events in which a statement is carried out at least.
 const TIMES: u32 = 3;
+
+/// The same where it takes little time: some answers differ for a few values only.
+const TIMES_QUICK: u32 = 24;
+
+/// A statement that takes longer in all is carried out no more than it must be.
+const QUICK: Duration = Duration::from_millis(300);
 
 /// Events that are looked at: some kinds of events are rare.
 const EVENTS: u64 = 200;
@@ -74,10 +80,27 @@ struct Asking {
     wire: Connection,
     event: EventBuf,
     /// How often each statement is still to be carried out.
-    left: BTreeMap<usize, u32>,
+    left: BTreeMap<usize, Left>,
     /// Types of Postgres by their numbers.
     types: BTreeMap<String, String>,
     answers: Vec<Answered>,
+}
+
+/// How often a statement is still to be carried out.
+struct Left {
+    times: u32,
+    /// While this lasts.
+    time: Duration,
+}
+
+impl Left {
+    /// Counts an execution that took so long. Whether it was the last one.
+    fn is_done_after(&mut self, took: Duration) -> bool {
+        self.times = self.times.saturating_sub(1);
+        self.time = self.time.saturating_sub(took);
+        let has_enough = self.times + TIMES <= TIMES_QUICK;
+        self.times == 0 || (has_enough && self.time.is_zero())
+    }
 }
 
 impl Asking {
@@ -91,7 +114,8 @@ impl Asking {
         let wire = connect_as_client(&options, &program)?;
         let is_work = |(_, it): &(usize, &Statement)| !is_control(&it.sql, dialect);
         let all = program.statements().iter().enumerate().filter(is_work);
-        let left = all.map(|(number, _)| (number, TIMES)).collect();
+        let left =
+            all.map(|(number, _)| (number, Left { times: TIMES_QUICK, time: QUICK })).collect();
         let (types, answers) = (BTreeMap::new(), Vec::new());
         Ok(Self {
             options,
@@ -186,10 +210,10 @@ impl Asking {
         };
         let goes_on = matches!(outcome, AnswerOutcome::Answer(_));
         if is_wanted {
-            match self.left.get_mut(&number) {
-                // A statement without an answer is not asked again.
-                Some(left) if *left > 1 && outcome != AnswerOutcome::Late => *left -= 1,
-                _ => drop(self.left.remove(&number)),
+            // A statement without an answer is not asked again.
+            let is_done = |left: &mut Left| left.is_done_after(began.elapsed());
+            if outcome == AnswerOutcome::Late || self.left.get_mut(&number).is_none_or(is_done) {
+                self.left.remove(&number);
             }
             self.answers.push(Answered {
                 test: self.test.name.clone(),
