@@ -12,7 +12,7 @@ use crate::charts::{self, ChartFile, Place};
 use crate::data;
 use crate::document::{Block, Document, Wish};
 use crate::page::{Content, Page};
-use crate::view::shaded::ShadedTable;
+use crate::view::shaded::{ShadedRow, ShadedTable};
 use crate::view::{Report, with_report};
 
 /// The report of a study.
@@ -191,6 +191,16 @@ fn outcomes(report: &Report, wish: &Wish<'_>) -> Vec<Block<'static>> {
     if wish.is_page() {
         let table = vec![Block::Table(shown.table())];
         return Block::place("outcomes", "Statements", "What becomes of the statements", table);
+    }
+    if wish.is_terminal() {
+        // The names of tests need lines of their own, because a table would be too wide.
+        let line = |row: &ShadedRow| {
+            let cells: Vec<&str> = row.cells.iter().map(|cell| cell.text.as_str()).collect();
+            format!("{}: {}", row.name, cells.join(": "))
+        };
+        let lines = shown.rows.iter().map(line).collect();
+        let heading = Block::Heading(0, wish.heading(&shown.title).into());
+        return vec![heading, Block::Lines(lines), Block::Break];
     }
     vec![Block::Table(shown.titled(wish))]
 }
