@@ -12,7 +12,7 @@ use crate::charts::{self, ChartFile, Place};
 use crate::data;
 use crate::document::{Block, Document, Wish};
 use crate::page::{Content, Page};
-use crate::view::shaded::{ShadedRow, ShadedTable};
+use crate::view::shaded::ShadedTable;
 use crate::view::{Report, with_report};
 
 /// The report of a study.
@@ -187,22 +187,11 @@ fn responses(report: &Report, wish: &Wish<'_>, most: usize) -> Vec<Block<'static
 
 /// What becomes of the statements of logs.
 fn outcomes(report: &Report, wish: &Wish<'_>) -> Vec<Block<'static>> {
+    const HEADING: &str = "what becomes of the statements";
     let Some(shown) = &report.outcomes else { return Vec::new() };
-    if wish.is_page() {
-        let table = vec![Block::Table(shown.table())];
-        return Block::place("outcomes", "Statements", "What becomes of the statements", table);
-    }
-    if wish.is_terminal() {
-        // The names of tests need lines of their own, because a table would be too wide.
-        let line = |row: &ShadedRow| {
-            let cells: Vec<&str> = row.cells.iter().map(|cell| cell.text.as_str()).collect();
-            format!("{}: {}", row.name, cells.join(": "))
-        };
-        let lines = shown.rows.iter().map(line).collect();
-        let heading = Block::Heading(0, wish.heading(&shown.title).into());
-        return vec![heading, Block::Lines(lines), Block::Break];
-    }
-    vec![Block::Table(shown.titled(wish))]
+    let fact = |(name, told): &(String, String)| (wish.heading(name), told.as_str().into());
+    let facts = Block::Facts(shown.iter().map(fact).collect());
+    Block::place("outcomes", "Statements", wish.heading(HEADING), vec![facts])
 }
 
 /// Answers that differ, and what was told of a dump: so many rows of each.

@@ -98,7 +98,7 @@ pub(crate) struct Report<'a> {
     /// Response times and errors of published results.
     pub(crate) responses: Option<ShadedTable>,
     /// What becomes of the statements of logs; `None` for other studies.
-    pub(crate) outcomes: Option<ShadedTable>,
+    pub(crate) outcomes: Option<Vec<(String, String)>>,
     /// Answers that differ, and what was told of a dump.
     pub(crate) findings: Vec<ShadedTable>,
     /// The statements of a user's tests, a table for each test that has several.
@@ -184,7 +184,7 @@ impl<'a> Report<'a> {
             tpcc: tpcc::table(study),
             sweep: Sweep::new(study),
             responses: responses::table(study),
-            outcomes: outcomes::table(study),
+            outcomes: outcomes::outcomes(study),
             findings: answers::tables(study),
             statements: statements::tables(study),
             counts: Counts::new(study),

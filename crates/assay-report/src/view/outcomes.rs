@@ -3,11 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use assay_model::{AnswerPart, Verdict};
+use assay_model::{AnswerPart, Verdict, counted};
 use assay_verdict::{Cause, CellJudgement};
 
 use super::answers::differences;
-use super::shaded::{Shade, ShadedCell, ShadedRow, ShadedTable};
 use super::study::JudgedStudy;
 use crate::ratio::narrow;
 
@@ -49,37 +48,22 @@ impl Outcome {
             Self::Untested => "could not be tested",
         }
     }
-
-    fn shade(self) -> Shade {
-        match self {
-            Self::MustFix | Self::Slower => Shade::Worse,
-            Self::Faster => Shade::Better,
-            _ => Shade::None,
-        }
-    }
 }
 
-/// A row for each outcome and system. `None` unless statements came from logs or answers were compared.
-pub(super) fn table(study: &JudgedStudy) -> Option<ShadedTable> {
+/// Each outcome with its tests, by system. `None` unless statements came from logs or answers were compared.
+pub(super) fn outcomes(study: &JudgedStudy) -> Option<Vec<(String, String)>> {
     let roles = study.record.study.cells.iter().flat_map(|cell| &cell.id.test.definition().roles);
     let mut kinds = roles.flat_map(|role| &role.script.mix);
     let is_captured = kinds.any(|kind| kind.captured.is_some());
     if !is_captured && differences(study.record).next().is_none() {
         return None;
     }
-    let rows = study.compared.iter().flat_map(|system| rows(study, *system));
-    let rows: Vec<ShadedRow> = rows.collect();
-    (!rows.is_empty()).then(|| ShadedTable {
-        title: "what becomes of the statements".to_owned(),
-        note: "a test has the first outcome that applies to it; numbers are relative QPS"
-            .to_owned(),
-        corner: "outcome",
-        columns: ["tests", "which"].map(str::to_owned).to_vec(),
-        rows,
-    })
+    let facts = study.compared.iter().flat_map(|system| of_system(study, *system));
+    let facts: Vec<(String, String)> = facts.collect();
+    (!facts.is_empty()).then_some(facts)
 }
 
-fn rows(study: &JudgedStudy, system: usize) -> Vec<ShadedRow> {
+fn of_system(study: &JudgedStudy, system: usize) -> Vec<(String, String)> {
     let found = Differing::of(study, system);
     // A mix would be told again what its parts tell.
     let is_one = |cell: &&CellJudgement| {
@@ -89,7 +73,7 @@ fn rows(study: &JudgedStudy, system: usize) -> Vec<ShadedRow> {
     let cells = study.judgement.cells.iter().filter(|cell| cell.system == system).filter(is_one);
     let judged: Vec<(Outcome, &CellJudgement)> =
         cells.map(|cell| (found.outcome(study, cell), cell)).collect();
-    let row = |outcome: Outcome| {
+    let fact = |outcome: Outcome| {
         let mut tests: Vec<&CellJudgement> =
             judged.iter().filter(|(it, _)| *it == outcome).map(|(_, cell)| *cell).collect();
         if outcome == Outcome::Slower {
@@ -105,13 +89,10 @@ fn rows(study: &JudgedStudy, system: usize) -> Vec<ShadedRow> {
             1 => outcome.words().to_owned(),
             _ => format!("{}: {}", study.label(system), outcome.words()),
         };
-        let cells = vec![
-            ShadedCell { text: tests.len().to_string(), shade: outcome.shade() },
-            ShadedCell { text: named.join(", "), shade: Shade::None },
-        ];
-        (!tests.is_empty()).then_some(ShadedRow { name: words, cells })
+        let told = format!("{}: {}", counted(tests.len() as u64, "test"), named.join(", "));
+        (!tests.is_empty()).then_some((words, told))
     };
-    Outcome::ALL.into_iter().filter_map(row).collect()
+    Outcome::ALL.into_iter().filter_map(fact).collect()
 }
 
 /// `orders-by-customer 0.45 with another plan`
