@@ -12,7 +12,8 @@ use crate::charts::{self, ChartFile, Place};
 use crate::data;
 use crate::document::{Block, Document, Wish};
 use crate::page::{Content, Page};
-use crate::view::shaded::ShadedTable;
+use crate::text::Text;
+use crate::view::answers::FindingList;
 use crate::view::{Report, with_report};
 
 /// The report of a study.
@@ -194,18 +195,24 @@ fn outcomes(report: &Report, wish: &Wish<'_>) -> Vec<Block<'static>> {
     Block::place("outcomes", "Statements", wish.heading(HEADING), vec![facts])
 }
 
-/// Answers that differ, and what was told of a dump: so many rows of each.
+/// Answers that differ, and what was told of a dump: so many findings of each.
 fn findings(report: &Report, wish: &Wish<'_>, most: usize) -> Vec<Block<'static>> {
-    let cut = |table: &ShadedTable| {
-        let mut table = table.clone();
-        table.rows.truncate(most);
-        Block::Table(table.titled(wish))
+    let list = |list: &FindingList| {
+        let shown = list.facts.iter().take(most);
+        let mut facts: Vec<(String, Text)> =
+            shown.map(|(about, found)| (about.clone(), found.as_str().into())).collect();
+        if list.facts.len() > most {
+            let more = format!("{} more", list.facts.len() - most);
+            facts.push((more, "`--verbose` shows all".into()));
+        }
+        let heading = Block::Heading(1, wish.heading(list.title).into());
+        [heading, Block::Lines(vec![wish.told(list.note)]), Block::Facts(facts)]
     };
-    let tables = report.findings.iter().map(cut).collect();
-    if wish.is_page() {
-        return Block::place("findings", "Answers", "Answers and the dump", tables);
+    let blocks: Vec<Block<'static>> = report.findings.iter().flat_map(list).collect();
+    match blocks.is_empty() {
+        true => blocks,
+        false => Block::place("findings", "Answers", wish.heading("answers and the dump"), blocks),
     }
-    tables
 }
 
 /// The statements of a user's tests one by one, at most so many.

@@ -2,14 +2,13 @@
 
 use assay_model::{AnswerDifference, AnswerPart, EventKind, Restored, RestoredKind, StudyRecord};
 
-use super::shaded::{Shade, ShadedCell, ShadedRow, ShadedTable};
 use super::study::JudgedStudy;
 
-/// Texts in tables are cut after so many characters.
-const SHOWN: usize = 80;
+/// Texts are cut after so many characters.
+const SHOWN: usize = 160;
 
-/// Rows of a table.
-const ROWS: usize = 100;
+/// Findings of a kind that are shown.
+const SHOWN_MAX: usize = 100;
 
 /// The differences of answers, with their systems.
 pub(crate) fn differences(
@@ -63,64 +62,63 @@ pub(crate) fn warnings(study: &JudgedStudy) -> Vec<String> {
     warnings
 }
 
-/// A table of answers that differ, and one of what systems told of a dump.
-pub(crate) fn tables(study: &JudgedStudy) -> Vec<ShadedTable> {
-    let record = study.record;
-    let answers = differences(record).map(|(system, it)| ShadedRow {
-        name: format!("{}: {}", it.test, shown(&it.sent)),
-        cells: vec![
-            cell(study.label(system), Shade::None),
-            cell(it.what.in_words(), shade_of(it.what)),
-            cell(&it.base, Shade::None),
-            cell(&it.here, Shade::None),
-        ],
+/// Findings of a kind.
+pub(crate) struct FindingList {
+    pub(crate) title: &'static str,
+    /// How they were found.
+    pub(crate) note: &'static str,
+    /// What each is about, and what was found.
+    pub(crate) facts: Vec<(String, String)>,
+}
+
+/// The answers that differ, and what systems told of a dump.
+pub(crate) fn lists(study: &JudgedStudy) -> Vec<FindingList> {
+    let answers = differences(study.record).take(SHOWN_MAX).map(|(system, it)| {
+        let what = match it.what {
+            AnswerPart::Undetermined => format!("{}: {}", it.what.in_words(), shown(&it.here)),
+            what => format!("{}: {} → {}", what.in_words(), shown(&it.base), shown(&it.here)),
+        };
+        let told = format!("{what}; `{}`", shown(&it.sent));
+        (about(study, system, &it.test), told)
     });
-    let answers = ShadedTable {
-        title: "answers that differ".to_owned(),
+    let answers = FindingList {
+        title: "answers that differ",
         note: "before anything was measured, each statement that only reads was carried out with the same values on \
-               all systems"
-            .to_owned(),
-        corner: "statement",
-        columns: ["system", "what differs", study.label(study.base), "instead"]
-            .map(str::to_owned)
-            .to_vec(),
-        rows: answers.take(ROWS).collect(),
+               all systems; what the base answers stands first",
+        facts: answers.collect(),
     };
-    let told = restored(record).map(|(system, it)| ShadedRow {
-        name: match it.line {
+    let told = restored(study.record).take(SHOWN_MAX).map(|(system, it)| {
+        let place = match it.line {
             0 => it.file.clone(),
             line => format!("{}, line {line}", it.file),
-        },
-        cells: vec![
-            cell(study.label(system), Shade::None),
-            match it.what {
-                RestoredKind::Error => cell("error", Shade::Worse),
-                RestoredKind::Warning => cell("warning", Shade::None),
-                RestoredKind::LeftOut => cell("left out", Shade::None),
-                RestoredKind::Empty => cell("empty", Shade::None),
-            },
-            cell(&it.statement, Shade::None),
-            cell(&it.message, Shade::None),
-            cell(&it.count.to_string(), Shade::None),
-        ],
+        };
+        let kind = match it.what {
+            RestoredKind::Error => "error",
+            RestoredKind::Warning => "warning",
+            RestoredKind::LeftOut => "left out",
+            RestoredKind::Empty => "empty",
+        };
+        let times = if it.count > 1 { format!(" ({} times)", it.count) } else { String::new() };
+        let of = match it.statement.is_empty() {
+            true => String::new(),
+            false => format!("; `{}`", shown(&it.statement)),
+        };
+        (about(study, system, &place), format!("{kind}{times}: {}{of}", shown(&it.message)))
     });
-    let told = ShadedTable {
-        title: "restoring the dump".to_owned(),
-        note: "what each system refused, what it warned of, and what is for another place"
-            .to_owned(),
-        corner: "place",
-        columns: ["system", "what", "statement", "message", "times"].map(str::to_owned).to_vec(),
-        rows: told.take(ROWS).collect(),
+    let told = FindingList {
+        title: "restoring the dump",
+        note: "what each system refused, what it warned of, and what is for another place",
+        facts: told.collect(),
     };
-    [answers, told].into_iter().filter(|table| !table.rows.is_empty()).collect()
+    [answers, told].into_iter().filter(|list| !list.facts.is_empty()).collect()
 }
 
-fn shade_of(what: AnswerPart) -> Shade {
-    if what == AnswerPart::Undetermined { Shade::None } else { Shade::Worse }
-}
-
-fn cell(text: &str, shade: Shade) -> ShadedCell {
-    ShadedCell { text: shown(text), shade }
+/// `orders-by-customer`, and the system if there are several.
+fn about(study: &JudgedStudy, system: usize, what: &str) -> String {
+    match study.record.systems.len() {
+        2 if system != study.base => what.to_owned(),
+        _ => format!("{what}, {}", study.label(system)),
+    }
 }
 
 /// A text in one line that is cut where it is long.

@@ -55,6 +55,7 @@ use assay_verdict::{Judgement, threshold};
 
 use again::Again;
 use answer::SystemAnswer;
+use answers::FindingList;
 use causes::Cause;
 use caveats::Caveats;
 use conditions::Conditions;
@@ -100,7 +101,7 @@ pub(crate) struct Report<'a> {
     /// What becomes of the statements of logs; `None` for other studies.
     pub(crate) outcomes: Option<Vec<(String, String)>>,
     /// Answers that differ, and what was told of a dump.
-    pub(crate) findings: Vec<ShadedTable>,
+    pub(crate) findings: Vec<FindingList>,
     /// The statements of a user's tests, a table for each test that has several.
     pub(crate) statements: Vec<ShadedTable>,
     /// Instructions per operation, if they were counted.
@@ -185,7 +186,7 @@ impl<'a> Report<'a> {
             sweep: Sweep::new(study),
             responses: responses::table(study),
             outcomes: outcomes::outcomes(study),
-            findings: answers::tables(study),
+            findings: answers::lists(study),
             statements: statements::tables(study),
             counts: Counts::new(study),
             soak: LongerLook::new(study),
