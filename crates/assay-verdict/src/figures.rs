@@ -494,7 +494,7 @@ mod tests {
         assert!((found - 128.0 * (162.0_f64 / 128.0).powf(0.95)).abs() < 1e-9, "{found}");
         assert_eq!(p95(&[(4, 95), (9, 5)]), Some(162.0));
         let found = p95(&[(4, 94), (9, 6)]).unwrap();
-        assert!((512.0..512.0 * 1.1).contains(&found), "{found}");
+        assert!((406.0..406.0 * 1.1).contains(&found), "{found}");
         assert!(p95(&[(0, 7)]).is_some_and(|it| it < 64.0));
         assert_eq!(p95(&[(4, 90), (RESPONSE_CLASSES - 1, 10)]), None);
         assert_eq!(p95_us(&payments(&[(4, 9)]), TpccKind::Delivery), None);

@@ -203,11 +203,13 @@ mod tests {
         let more = refused("resume latest --budget 5m").1;
         assert!(more.contains("`--more"), "{more}");
         let twin = refused("report latest --twin").1;
-        let both = "`--twin` is an option of `assay compare` and `assay submit`;";
-        assert!(twin.starts_with(both), "{twin}");
+        let all = "`--twin` is an option of `assay compare`, `assay upgrade` and `assay submit`;";
+        assert!(twin.starts_with(all), "{twin}");
         let several = refused("report latest --profile").1;
         assert!(
-            several.starts_with("`--profile` is an option of `assay compare`, `assay gate` and"),
+            several.starts_with(
+                "`--profile` is an option of `assay compare`, `assay upgrade`, `assay gate`"
+            ),
             "{several}"
         );
     }

@@ -365,9 +365,12 @@ fn a_study_is_measured_by_three_nodes_and_a_task_that_is_requeued_goes_on() {
     assert!(after[at] >= begun.slices && after.iter().all(|it| *it > 0), "{begun:?}: {after:?}");
     let all = cluster.collect();
     assert_eq!(all as u64, after.iter().sum::<u64>());
-    let again = |it: &ShardStudy| it.shard.number == shard && it.shard.attempt.ends_with(".1");
+    // On a busy machine, the round that the task finishes may be its last one, so that nothing is left for a second
+    // attempt.
+    let goes_on = |it: &ShardStudy| it.finished || it.shard.attempt.ends_with(".1");
     let attempts = cluster.attempts();
-    assert!(attempts.iter().any(again), "{attempts:?}");
+    let mut of_shard = attempts.iter().filter(|it| it.shard.number == shard);
+    assert!(of_shard.any(goes_on), "{attempts:?}");
     drop(cluster);
     place.assert_nothing_left();
 }

@@ -335,7 +335,7 @@ fn a_dump_is_no_workload() {
     let dump = "-- MySQL dump 10.13\n--\nINSERT INTO `t` VALUES ('don\\'t \\\\');\n";
     let error = read_workload("dir/shop.sql", dump, &files).unwrap_err();
     assert!(error.to_string().contains("this is a dump"), "{error}");
-    assert!(error.hints().iter().any(|hint| hint.contains("`script = \"shop.sql\"`")));
+    assert!(error.hints().iter().any(|hint| hint.contains("`dump = \"shop.sql\"`")));
 }
 
 #[test]

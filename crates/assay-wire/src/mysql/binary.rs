@@ -174,7 +174,8 @@ mod tests {
     fn the_type_of_a_column_follows_its_names() {
         let names = b"\x03def\x02db\x01t\x01t\x01a\x01a";
         let packet = [&names[..], b"\x0c\x3f\0\x0b\0\0\0\x08\x21\0\0\0\0"].concat();
-        assert_eq!(parse_column_type(&packet).unwrap(), column(kind::LONGLONG, true));
+        let number = ColumnType { is_binary: true, ..column(kind::LONGLONG, true) };
+        assert_eq!(parse_column_type(&packet).unwrap(), number);
         assert!(parse_column_type(&packet[..packet.len() - 4]).is_err());
     }
 

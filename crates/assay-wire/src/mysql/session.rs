@@ -161,10 +161,14 @@ impl Session {
             return self.copied(channel).and(Err(Error::Protocol("a reply that asks for no rows")));
         }
         self.outbox.clear();
-        frame(rows, self.sequence, &mut self.outbox);
+        let mut packets = 0;
+        if !rows.is_empty() {
+            frame(rows, self.sequence, &mut self.outbox);
+            packets = 1;
+        }
         // An empty packet is the end.
-        self.outbox.extend_from_slice(&header(0, self.sequence.wrapping_add(1)));
-        self.flush(channel, 2)?;
+        self.outbox.extend_from_slice(&header(0, self.sequence.wrapping_add(packets)));
+        self.flush(channel, usize::from(packets) + 1)?;
         self.read(channel)?;
         self.copied(channel)
     }

@@ -86,7 +86,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Get, start and load systems, measure them in turn, and say which is slower
     Compare(Compare),
-    /// Say what an upgrade does to your own queries: what answers otherwise, fails, or becomes slower
+    /// Say what an upgrade does to your own queries: other answers, errors and slowdowns
     Upgrade(Upgrade),
     /// Compare for CI: the exit code says whether a system is slower than a limit
     Gate(Gate),

@@ -15,12 +15,12 @@ use crate::candidates;
 #[command(mut_arg("tests", |tests| tests.add(ArgValueCompleter::new(candidates::tests))))]
 #[command(mut_args(of_upgrades))]
 pub(crate) struct Upgrade {
-    /// The version in use, and those to upgrade to, such as `mysql@8.0.33 mysql@8.4`
+    /// The version in use and those to upgrade to, such as `mysql@8.0 mysql@8.4`
     #[arg(required = true, num_args = 2.., value_name = "SYSTEM")]
     #[arg(add = ArgValueCompleter::new(candidates::systems))]
     systems: Vec<String>,
 
-    /// Log of your queries, plain or gzipped, such as a slow query log; may be given several times
+    /// Log of your queries, such as a slow query log; may be given several times
     #[arg(
         long,
         value_name = "LOG",
@@ -56,14 +56,29 @@ const HIDDEN: [&str; 10] = [
 /// Time of a study, unless the user sets another.
 const BUDGET: &str = "15m";
 
+/// Options that only the long help has.
+const RARE: [&str; 10] = [
+    "limit",
+    "database",
+    "log_format",
+    "log_line_prefix",
+    "preset",
+    "threshold",
+    "twin",
+    "profile",
+    "count",
+    "source",
+];
+
 fn of_upgrades(option: Arg) -> Arg {
     match option.get_id().as_str() {
         "terms" => option.default_value("shipped"),
-        "budget_s" => option.default_value(BUDGET),
+        "budget_s" => option.default_value(BUDGET).help("Time limit of the study"),
         "workload" => {
             option.help("Use this workload file, such as one that `assay workload from` wrote")
         }
         name if HIDDEN.contains(&name) => option.hide(true),
+        name if RARE.contains(&name) => option.hide_short_help(true),
         _ => option,
     }
 }

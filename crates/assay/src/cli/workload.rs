@@ -31,32 +31,36 @@ pub(crate) struct WorkloadFrom {
     pub(crate) output: Option<PathBuf>,
 }
 
+/// The heading of options that say how logs are read.
+const LOGS: &str = "Logs";
+
 /// How logs are read, and what of them becomes a workload.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Logs")]
 pub(crate) struct OfLogs {
-    /// Dump of the schema and the data, which the workload file then names: of `mysqldump`, `mariadb-dump` or `pg_dump`
-    #[arg(long, value_name = "DUMP")]
+    /// Dump of the schema and the data, which the workload file then names
+    ///
+    /// `mysqldump`, `mariadb-dump` or `pg_dump` in plain format wrote it.
+    #[arg(long, help_heading = LOGS, value_name = "DUMP")]
     pub(crate) schema: Option<PathBuf>,
 
     /// Keep statements that write, and transactions that have some
-    #[arg(long)]
+    #[arg(long, help_heading = LOGS)]
     pub(crate) writes: bool,
 
     /// Number of tests that are kept, by their time [default: 200]
-    #[arg(long, value_name = "N", value_parser = whole(1..=1000_u32), allow_negative_numbers = true)]
+    #[arg(long, help_heading = LOGS, value_name = "N", value_parser = whole(1..=1000_u32), allow_negative_numbers = true)]
     pub(crate) limit: Option<u32>,
 
     /// Keep the statements of this database [default: the one with the largest time]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, help_heading = LOGS, value_name = "NAME")]
     pub(crate) database: Option<String>,
 
     /// Format of all logs [default: each by its content]
-    #[arg(long, value_name = "FORMAT", value_parser = formats())]
+    #[arg(long, help_heading = LOGS, value_name = "FORMAT", value_parser = formats())]
     pub(crate) log_format: Option<String>,
 
     /// `log_line_prefix` of the Postgres server [default: the one of the usual prefixes that fits]
-    #[arg(long, value_name = "PREFIX", allow_hyphen_values = true)]
+    #[arg(long, help_heading = LOGS, value_name = "PREFIX", allow_hyphen_values = true)]
     pub(crate) log_line_prefix: Option<String>,
 }
 

@@ -8,6 +8,7 @@ use assay_model::Restored;
 use serde::{Deserialize, Serialize};
 
 use super::cached::write_whole;
+use crate::paths;
 
 /// Beside the data: what was found while a dump was restored, if anything was.
 const RESTORED: &str = "restored.json";
@@ -40,5 +41,8 @@ pub(super) fn restored_in(dir: &Path) -> Result<Vec<Restored>> {
 
 /// Keeps what was found while a dump was restored beside the directory with its data.
 pub(super) fn write_restored(fresh: &Path, restored: &[Restored]) -> Result<()> {
-    write_whole(&fresh.with_file_name(RESTORED), &restored)
+    let path = fresh.with_file_name(RESTORED);
+    // The directory of the template appears with its data, which come later.
+    path.parent().map_or(Ok(()), paths::make_private)?;
+    write_whole(&path, &restored)
 }
