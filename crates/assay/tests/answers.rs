@@ -126,7 +126,7 @@ fn an_upgrade_is_told_what_breaks_before_it_is_told_what_is_slow() {
     // The same is told from the ledger, to people.
     let shown = place.run_to_end(&["report", "--format", "markdown"]);
     let text = String::from_utf8_lossy(&shown.stdout);
-    for part in ["refused 3 statements of the dump", "answers that differ", "restoring the dump"] {
+    for part in ["refused 3 statements of the dump", "Answers that differ", "Restoring the dump"] {
         assert!(text.contains(part), "{part}: {text}");
     }
     place.assert_nothing_left();

@@ -80,10 +80,8 @@ Exit codes: 0 done, 3 something could not be measured or searched, 4 interrupted
 
 /// What an upgrade does, in short.
 pub(super) const UPGRADE: &str = "\
-The statements of the log, with values of the log, run on copies of the dump's data in each version,
-with the settings that it ships with or those of `--config`. Before time is measured, the answers
-of all versions are compared.
-
+Statements and values of the log run on copies of the dump's data in each version. Their answers are
+compared first, then their time.
   assay upgrade mysql@8.0 mysql@8.4 --queries slow.log --schema dump.sql.gz --config my.cnf
 
 SYSTEM is PRODUCT@VERSION; `assay upgrade --help` has more forms and options.";
