@@ -48,7 +48,8 @@ pub(crate) struct OfLogs {
     pub(crate) writes: bool,
 
     /// Number of tests that are kept, by their time [default: 200]
-    #[arg(long, help_heading = LOGS, value_name = "N", value_parser = whole(1..=1000_u32), allow_negative_numbers = true)]
+    #[arg(long, help_heading = LOGS, value_name = "N", value_parser = whole(1..=1000_u32))]
+    #[arg(allow_negative_numbers = true)]
     pub(crate) limit: Option<u32>,
 
     /// Keep the statements of this database [default: the one with the largest time]
