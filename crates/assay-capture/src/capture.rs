@@ -28,10 +28,10 @@ const TOKENS_MAX: usize = 1 << 20;
 /// Most values of a list of a statement.
 const LIST_MAX: usize = 10_000;
 
-/// Most sessions that are told apart when they are counted.
+/// Most sessions that are counted.
 const SESSIONS: usize = 1_000_000;
 
-/// Most databases that are told apart.
+/// Most databases whose names are kept.
 const DATABASES: usize = 10_000;
 
 /// Reads logs, one after the other.

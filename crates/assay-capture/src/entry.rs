@@ -107,7 +107,7 @@ impl Skip {
             Self::Failed => ("statement", "that the server refused"),
             Self::Nested => ("statement", "that ran in functions"),
             Self::TooLong => ("statement", "with a text that is too long, or with too many values"),
-            Self::TooMany => ("statement", "beyond the number that is told apart"),
+            Self::TooMany => ("statement", "beyond the limit on different statements"),
             Self::NotText => ("statement", "with names that are not UTF-8"),
         }
     }

@@ -51,7 +51,7 @@ pub(crate) struct Shape {
     pub(crate) is_rolled_back: bool,
     /// How often it was seen.
     pub(crate) count: u64,
-    /// For each value, the number of the first value that was equal to it in all transactions.
+    /// The number of the first value that was equal to it in all transactions, by value.
     pub(crate) equal: Vec<usize>,
     pub(crate) sample: Sample,
 }

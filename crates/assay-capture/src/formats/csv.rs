@@ -1,5 +1,8 @@
 //! Tables with a header, separated by commas or tabs, whose fields may have several lines.
 
+use crate::entry::Sink;
+use crate::reader::Reader;
+
 /// Longest record, bytes.
 const RECORD_MAX: usize = 32 << 20;
 
@@ -142,6 +145,47 @@ pub(super) fn header(head: &[u8]) -> Option<(u8, Columns)> {
     match Records::new(separator).line(line) {
         Line::Record(fields) => Some((separator, Columns::of(&fields))),
         Line::More | Line::TooLong => None,
+    }
+}
+
+/// Takes a record of a table: its columns, its fields, and the line that ends it.
+type TakeRecord = fn(&Columns, &[Vec<u8>], &[u8], &mut dyn Sink);
+
+/// Reads a table whose first line names the columns.
+#[derive(Debug)]
+pub(super) struct Rows {
+    records: Records,
+    columns: Option<Columns>,
+    take: TakeRecord,
+}
+
+impl Rows {
+    /// A reader of a file that begins so.
+    pub(super) fn new(head: &[u8], take: TakeRecord) -> Self {
+        let separator = header(head).map_or(b',', |(separator, _)| separator);
+        Self { records: Records::new(separator), columns: None, take }
+    }
+}
+
+impl Reader for Rows {
+    fn line(&mut self, line: &[u8], out: &mut dyn Sink) {
+        let record = match self.records.line(line) {
+            Line::Record(fields) => fields,
+            Line::More => return,
+            Line::TooLong => return out.unreadable(line),
+        };
+        match &self.columns {
+            None => self.columns = Some(Columns::of(&record)),
+            Some(_) if record.iter().all(Vec::is_empty) => {}
+            Some(columns) if record.len() != columns.len() => out.unreadable(line),
+            Some(columns) => (self.take)(columns, &record, line, out),
+        }
+    }
+
+    fn end(&mut self, out: &mut dyn Sink) {
+        if self.records.is_open() {
+            out.unreadable(b"the last record has no end");
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use assay_model::Dialect;
 
-use super::csv::{Columns, Line, Records, header};
+use super::csv::{Columns, Rows, header};
 use crate::entry::{Entry, Sink, Skip};
 use crate::reader::{Format, Given, Reader, shown};
 
@@ -21,36 +21,7 @@ fn looks(head: &[u8], _: &Given) -> bool {
 }
 
 fn open(head: &[u8], _: &Given) -> Box<dyn Reader> {
-    let separator = header(head).map_or(b',', |(separator, _)| separator);
-    Box::new(View { records: Records::new(separator), columns: None })
-}
-
-#[derive(Debug)]
-struct View {
-    records: Records,
-    columns: Option<Columns>,
-}
-
-impl Reader for View {
-    fn line(&mut self, line: &[u8], out: &mut dyn Sink) {
-        let record = match self.records.line(line) {
-            Line::Record(fields) => fields,
-            Line::More => return,
-            Line::TooLong => return out.unreadable(line),
-        };
-        match &self.columns {
-            None => self.columns = Some(Columns::of(&record)),
-            Some(_) if record.iter().all(Vec::is_empty) => {}
-            Some(columns) if record.len() != columns.len() => out.unreadable(line),
-            Some(columns) => row(columns, &record, line, out),
-        }
-    }
-
-    fn end(&mut self, out: &mut dyn Sink) {
-        if self.records.is_open() {
-            out.unreadable(b"the last record has no end");
-        }
-    }
+    Box::new(Rows::new(head, row))
 }
 
 fn row(columns: &Columns, record: &[Vec<u8>], line: &[u8], out: &mut dyn Sink) {

@@ -48,9 +48,9 @@ struct Slow {
     logged_us: Option<i64>,
     at_us: Option<i64>,
     session: Option<u64>,
-    /// Of the entry, as extra fields have it.
+    /// The database that the extra fields of the entry name.
     schema: Option<String>,
-    /// As the last `use` has it.
+    /// The database that the last `use` named.
     database: Option<String>,
     time_us: Option<f64>,
     calls: u64,

@@ -12,7 +12,7 @@ use super::token::{Kind, Token};
 pub(crate) struct Literal<'a> {
     /// What it is.
     pub(crate) kind: Kind,
-    /// As the statement has it, without its sign.
+    /// Its text in the statement, without its sign.
     pub(crate) source: &'a [u8],
     /// Whether a minus precedes it.
     pub(crate) is_negative: bool,
