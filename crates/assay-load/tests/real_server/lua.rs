@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use assay_load::{
     Bound, ClientPolicy, Error, Place, Session, Work, fill, run_command, workload_of,
@@ -261,7 +261,9 @@ fn an_event_ends_the_script_is_started_again_or_fails_with_its_place() {
 fn digests(bed: &mut Bed) -> BTreeMap<String, i64> {
     let others = "SELECT COUNT(*) FROM performance_schema.threads \
                   WHERE NAME = 'thread/sql/one_connection' AND PROCESSLIST_ID <> CONNECTION_ID()";
+    let began = Instant::now();
     while bed.rows(others)[0][0] != "0" {
+        assert!(began.elapsed() < assay_testkit::PATIENCE, "a client's connection does not end");
         std::thread::sleep(Duration::from_millis(10));
     }
     let sql = "SELECT DIGEST_TEXT, COUNT_STAR FROM performance_schema.events_statements_summary_by_digest \
