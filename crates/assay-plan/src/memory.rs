@@ -131,23 +131,27 @@ fn scaled(mut request: Request, place: Place) -> Result<Request, Error> {
     }
     let need = all.iter().map(|options| caches(options)).max().unwrap_or(0);
     let divisor = divisor(need, place.each);
-    let connections: Vec<Option<u64>> = all.iter().map(|options| connections(options)).collect();
+    let of_all = Product::ALL.iter().chain(&products);
+    let rules: Vec<Rule> = of_all
+        .zip(&all)
+        .map(|(product, options)| Rule {
+            divisor,
+            part: part(*product, number(options, "max_connections"), divisor, place.clients),
+            pool: pool_unit(options),
+        })
+        .collect();
     let mut sizes = Vec::new();
     for option in &mut common {
         let at = Product::ALL.iter().position(|it| *it == option.product);
-        let connections = at.and_then(|at| *connections.get(at)?);
-        let part = part(option.product, connections, divisor, place.clients);
-        rescale((option.product, &option.name), &mut option.value, (divisor, part), &mut sizes);
+        let Some(rule) = at.and_then(|at| rules.get(at)) else { continue };
+        rule.apply((option.product, &option.name), &mut option.value, &mut sizes);
     }
     request.config_options = common.iter().map(ToString::to_string).collect();
-    let of_systems = connections.iter().skip(Product::ALL.len());
-    for ((system, &product), connections) in
-        request.systems.iter_mut().zip(&products).zip(of_systems)
-    {
-        let part = part(product, *connections, divisor, place.clients);
+    let of_systems = rules.iter().skip(Product::ALL.len());
+    for ((system, &product), rule) in request.systems.iter_mut().zip(&products).zip(of_systems) {
         let of_file = system.of_file.clone();
         for (name, value) in system.options.iter_mut().filter(|(name, _)| of_file.contains(name)) {
-            rescale((product, name), value, (divisor, part), &mut sizes);
+            rule.apply((product, name), value, &mut sizes);
         }
     }
     request.scaled = Some(ScaledSizes { divisor, sizes });
@@ -164,10 +168,40 @@ fn caches(options: &[(Product, &str, &str)]) -> u64 {
     last.values().fold(0, |all, bytes| all.saturating_add(*bytes))
 }
 
-/// The most connections that these options allow.
-fn connections(options: &[(Product, &str, &str)]) -> Option<u64> {
-    let of = options.iter().rev().find(|(_, name, _)| variable(name) == "max_connections");
-    of.and_then(|(_, _, value)| value.trim().parse().ok())
+/// The number that the last of these options with a name sets.
+fn number(options: &[(Product, &str, &str)], name: &str) -> Option<u64> {
+    let (_, _, value) = options.iter().rev().find(|(_, it, _)| variable(it) == name)?;
+    value.trim().parse().ok()
+}
+
+/// What the size of InnoDB's buffer pool must be a multiple of: its chunks, in each of its instances. A pool of less
+/// than 1 GiB has one instance, a larger one at most 8 unless the file says more. Servers round other sizes up.
+/// Sources: the manuals' pages of `innodb_buffer_pool_chunk_size` and `innodb_buffer_pool_instances`.
+#[derive(Debug, Clone, Copy)]
+struct PoolUnit {
+    chunk: u64,
+    instances: u64,
+}
+
+fn pool_unit(options: &[(Product, &str, &str)]) -> PoolUnit {
+    let chunk = options
+        .iter()
+        .rev()
+        .find(|(_, name, _)| variable(name) == "innodb_buffer_pool_chunk_size")
+        .and_then(|(_, _, value)| bytes(value, 1));
+    PoolUnit {
+        chunk: chunk.filter(|bytes| *bytes > 0).unwrap_or(128 * MB),
+        instances: number(options, "innodb_buffer_pool_instances").unwrap_or(8).clamp(1, 64),
+    }
+}
+
+impl PoolUnit {
+    /// The largest size of a pool that is no larger and that no server rounds.
+    fn round_down(self, bytes: u64) -> u64 {
+        let of_all = self.chunk.saturating_mul(self.instances);
+        let unit = if bytes >= of_all.max(1 << 30) { of_all } else { self.chunk };
+        bytes / unit * unit
+    }
 }
 
 /// The part of its size that each connection keeps.
@@ -189,30 +223,50 @@ fn divisor(need: u64, have: u64) -> u64 {
     steps.find(|by| need / by <= have).unwrap_or(MOST)
 }
 
-/// Changes the value of a size, and notes it.
-fn rescale(
-    (product, name): (Product, &str),
-    value: &mut String,
-    (divisor, part): (u64, f64),
-    sizes: &mut Vec<ScaledSize>,
-) {
-    let Some(size) = size(product, name, value) else { return };
-    let wanted = match size.of {
-        Of::Cache | Of::Beside => size.bytes / divisor,
-        Of::Connection => (size.bytes as f64 * part) as u64,
-    };
-    // Whole units are easier to read, and no server rounds them.
-    let unit = if wanted >= MB { MB } else { KB };
-    let scaled = (wanted / unit * unit).max(size.least).min(size.bytes);
-    if scaled == size.bytes {
-        return;
+/// How the sizes of one server's files are changed.
+#[derive(Debug, Clone, Copy)]
+struct Rule {
+    /// What caches and logs are divided by.
+    divisor: u64,
+    /// The part of its size that each connection keeps.
+    part: f64,
+    /// What a buffer pool is rounded to.
+    pool: PoolUnit,
+}
+
+impl Rule {
+    /// Changes the value of a size, and notes it.
+    fn apply(
+        self,
+        (product, name): (Product, &str),
+        value: &mut String,
+        sizes: &mut Vec<ScaledSize>,
+    ) {
+        let Some(size) = size(product, name, value) else { return };
+        let wanted = match size.of {
+            Of::Cache | Of::Beside => size.bytes / self.divisor,
+            Of::Connection => (size.bytes as f64 * self.part) as u64,
+        };
+        if wanted == size.bytes {
+            return;
+        }
+        // Whole units are easier to read, and no server rounds them.
+        let unit = if wanted >= MB { MB } else { KB };
+        let whole = match variable(name).as_str() {
+            "innodb_buffer_pool_size" => self.pool.round_down(wanted),
+            _ => wanted / unit * unit,
+        };
+        let scaled = whole.max(size.least).min(size.bytes);
+        if scaled == size.bytes {
+            return;
+        }
+        let to = written(product, scaled);
+        let found = ScaledSize { option: name.to_owned(), from: value.clone(), to: to.clone() };
+        if !sizes.contains(&found) {
+            sizes.push(found);
+        }
+        *value = to;
     }
-    let to = written(product, scaled);
-    let found = ScaledSize { option: name.to_owned(), from: value.clone(), to: to.clone() };
-    if !sizes.contains(&found) {
-        sizes.push(found);
-    }
-    *value = to;
 }
 
 /// What an option says of memory or logs; `None` if it is about something else, or lets the server choose.
@@ -224,6 +278,12 @@ fn size(product: Product, name: &str, value: &str) -> Option<Size> {
             POSTGRES.iter().find(|it| it.0 == name).map(|it| (it.1, it.2, it.3))?
         }
     };
+    let bytes = bytes(value, unit)?;
+    (bytes > 0).then_some(Size { of, least, bytes })
+}
+
+/// The bytes that a size as servers write it stands for; `unit` is that of a bare number.
+fn bytes(value: &str, unit: u64) -> Option<u64> {
     let value = value.trim();
     let end = value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len());
     let (number, suffix) = value.split_at(end);
@@ -236,8 +296,7 @@ fn size(product: Product, name: &str, value: &str) -> Option<Size> {
         "T" | "TB" => 1 << 40,
         _ => return None,
     };
-    let bytes = number.parse::<u64>().ok()?.saturating_mul(unit);
-    (bytes > 0).then_some(Size { of, least, bytes })
+    Some(number.parse::<u64>().ok()?.saturating_mul(unit))
 }
 
 /// A size in the largest unit that gives a whole number.
@@ -319,6 +378,22 @@ mod tests {
         assert_eq!(of("wal_buffers", "-1"), None);
         let of = |name, value| size(Product::MySql, name, value).map(|size| size.bytes);
         assert_eq!(of("loose-innodb-buffer-pool-size", "1073741824"), Some(GB));
+    }
+
+    #[test]
+    fn a_scaled_buffer_pool_has_a_size_that_no_server_rounds() {
+        let of = |more: &[&str], each| {
+            let file = [&["mysql: innodb_buffer_pool_size=480G"], more].concat();
+            told(&scaled(request(&file), Place { each, clients: 1 }).unwrap())
+        };
+        // 7.5 GiB would become 8 GiB in eight instances of 128 MiB chunks.
+        assert_eq!(of(&[], 7 * GB + 700 * MB), ["innodb_buffer_pool_size 480G 7G"]);
+        let wide = ["mysql: innodb_buffer_pool_instances=16"];
+        assert_eq!(of(&wide, 7 * GB + 700 * MB), ["innodb_buffer_pool_size 480G 6G"]);
+        // A pool below 1 GiB has one instance.
+        assert_eq!(of(&[], 970 * MB), ["innodb_buffer_pool_size 480G 896M"]);
+        let small = ["mysql: innodb_buffer_pool_chunk_size=64M"];
+        assert_eq!(of(&small, 970 * MB), ["innodb_buffer_pool_size 480G 960M"]);
     }
 
     #[test]
