@@ -9,8 +9,10 @@ const NAME: usize = 60;
 /// The longest option that a shorter label has in full.
 const OPTION: usize = 24;
 
-/// A label for each name, in their order: the name itself, or the shortest part of a URL that no other name shares.
-pub(crate) fn labels(names: &[&str]) -> Vec<String> {
+/// A label for each name, in their order: the name itself, or the shortest part that no other name shares of a URL or
+/// of a name with many options.
+#[must_use]
+pub fn labels(names: &[&str]) -> Vec<String> {
     (0..names.len()).map(|index| label(names, index)).collect()
 }
 
@@ -194,7 +196,7 @@ mod tests {
         for name in
             ["://", "mysql://", "mysql://@", "a://b@?socket=", "a://b@:", "a://b@é.é:é/é", " "]
         {
-            labels(&[name, name]);
+            assert_eq!(labels(&[name, name]).len(), 2);
         }
     }
 }

@@ -43,6 +43,7 @@ pub use feeds::{FEEDS, Fed, Feed, Judged, Made, feed_of_file, feed_table};
 pub use formats::{FORMATS, page_policy};
 pub use index::{index, index_policy};
 pub use junit::junit;
+pub use label::labels;
 pub use nodes::by_node;
 pub use page::{Format, Page, TextOptions};
 pub use report::{answer, gate, published, report};

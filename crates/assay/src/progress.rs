@@ -1,16 +1,21 @@
 //! Progress on stderr: live lines in a terminal, plain lines elsewhere, nothing with `--quiet`.
 
+use std::borrow::Cow;
 use std::io::{IsTerminal, Write as _};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 use assay_model::{Verdict, printable, printable_lines};
+use assay_report::labels;
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// Shows what assay is doing. It is never part of the result.
 #[derive(Debug)]
 pub(crate) struct Progress {
     sink: Sink,
+    /// Names of systems that are too long for a line, longest first, with their labels.
+    labels: OnceLock<Vec<(String, String)>>,
 }
 
 #[derive(Debug)]
@@ -109,13 +114,35 @@ impl Progress {
         } else {
             Sink::Lines
         };
-        Self { sink }
+        Self { sink, labels: OnceLock::new() }
+    }
+
+    /// From now on, lines have labels in place of the names of systems with many options, as reports do.
+    pub(crate) fn label(&self, names: &[&str]) {
+        let pairs = names.iter().zip(labels(names));
+        let mut long: Vec<(String, String)> = pairs
+            .filter(|(name, label)| **name != label && !name.contains("://"))
+            .map(|(name, label)| ((*name).to_owned(), label))
+            .collect();
+        // A name may begin another one.
+        long.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
+        // The systems of a command stay the same.
+        let _ = self.labels.set(long);
+    }
+
+    /// The text with labels in place of long names.
+    fn labelled<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let long = self.labels.get().into_iter().flatten();
+        long.fold(Cow::Borrowed(text), |text, (name, label)| match text.contains(name.as_str()) {
+            true => Cow::Owned(text.replace(name, label)),
+            false => text,
+        })
     }
 
     /// Shows that something begins that takes long enough for a line in a log.
     pub(crate) fn begin(&self, what: &str) {
         match &self.sink {
-            Sink::Lines => print(what),
+            Sink::Lines => print(&self.labelled(what)),
             Sink::Quiet | Sink::Live(_) => self.update(what),
         }
     }
@@ -124,7 +151,7 @@ impl Progress {
     pub(crate) fn update(&self, what: &str) {
         if let Sink::Live(bar) = &self.sink {
             bar.set_style(spinner_style());
-            bar.set_message(shortened(&printable(what)));
+            bar.set_message(shortened(&printable(&self.labelled(what))));
         }
     }
 
@@ -148,12 +175,13 @@ impl Progress {
 
     /// Shows something that the user should know before the work continues.
     pub(crate) fn note(&self, what: &str) {
-        self.stay(&on_lines(what));
+        self.stay(&on_lines(&self.labelled(what)));
     }
 
     fn keep(&self, symbol: &str, color: AnsiColor, subject: &str, what: &str) {
         let (mark, bold) = (color.on_default(), Style::new().bold());
-        let (subject, what) = (printable(subject), on_lines(what));
+        let (subject, what) = (self.labelled(subject), self.labelled(what));
+        let (subject, what) = (printable(&subject), on_lines(&what));
         self.stay(&format!("{mark}{symbol}{mark:#} {bold}{subject}{bold:#} {what}"));
     }
 
@@ -176,7 +204,10 @@ impl Progress {
         let time = format!("{} of {about}{}", minutes(*used_s), minutes(*budget_s));
         let known = so_far.styled();
         let gap = if known.is_empty() { "" } else { "  " };
-        bar.set_message(format!("{time}  {known}{gap}{}", shortened(&printable(what))));
+        bar.set_message(format!(
+            "{time}  {known}{gap}{}",
+            shortened(&printable(&self.labelled(what)))
+        ));
     }
 
     /// Clears the live line, because the result comes next.
@@ -285,6 +316,19 @@ mod tests {
         assert_eq!(line, "mysql://root@/sbtest?s…3456789ab/u/s: loading, 5 of 10 rows");
         let plain = "mariadb@11.8+a=b: unpacking 1 of 2 packages";
         assert_eq!(shortened(plain), plain);
+    }
+
+    #[test]
+    fn systems_with_many_options_have_their_labels() {
+        let progress = Progress::new(true);
+        let old = "mysql@8.0+sql_mode=STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION+sync_binlog=0";
+        let new = format!("{old}+sort_buffer_size=1M");
+        progress.label(&[old, &new, "mysql@9.7"]);
+        let line = format!("{new} and {old} and mysql@9.7");
+        assert_eq!(
+            progress.labelled(&line),
+            "mysql@8.0+sql_mode=STRICT_TRANS_TA…+2 more and mysql@8.0+sql_mode=STRICT_TRANS_TA…+1 more and mysql@9.7"
+        );
     }
 
     #[test]

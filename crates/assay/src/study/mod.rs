@@ -58,6 +58,7 @@ pub(crate) struct Stopped {
 pub(crate) fn run(plan: Plan, env: &Environment, ledger: &mut Ledger) -> Result<String, Stopped> {
     let unnamed = |error| Stopped { study: None, error };
     check_files(&plan.study).map_err(unnamed)?;
+    env.progress.label(&plan.systems.iter().map(|it| it.name.as_str()).collect::<Vec<_>>());
     let participants = participants(&plan, env).map_err(unnamed)?;
     check_options(&participants, env).map_err(unnamed)?;
     refuse_foreign_tables(&participants, &plan.study, env).map_err(unnamed)?;
@@ -94,6 +95,7 @@ pub(crate) fn resume(
     resumable::check_time(&record, more_s).map_err(|error| unnamed(error.into()))?;
     let named = |error| Stopped { study: Some(id.to_owned()), error };
     check_files(&record.study).map_err(named)?;
+    env.progress.label(&record.systems.iter().map(|it| it.name.as_str()).collect::<Vec<_>>());
     let (participants, _data) = ready_again(&record, env).map_err(named)?;
     let _lock = lock(&record.study, env).map_err(unnamed)?;
     fits_here(&record, env).map_err(unnamed)?;
