@@ -65,7 +65,7 @@ fn read(block: &[u8], blocks: usize) -> (u64, usize) {
     capture.read("slow.log", head, &probe, &mut source).unwrap();
     let captured = capture.finish();
     let plan = plan(&captured, &Options { writes: true, ..Options::default() }).unwrap();
-    let target = Target { stem: "app".to_owned(), dump: None };
+    let target = Target { stem: "app".to_owned(), dump: None, schema: None };
     let written = workload(&captured, &plan, &target);
     black_box(&written);
     (captured.counts.statements, plan.works.len())

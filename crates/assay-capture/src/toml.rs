@@ -6,9 +6,11 @@ use std::fmt::Write as _;
 use assay_model::{Dialect, thousands};
 
 use crate::capture::Captured;
+use crate::escape::{key, quoted};
 use crate::fingerprints::Fingerprint;
 use crate::plan::{EVERYTHING, Plan, What, Work};
 use crate::sample::Row;
+use crate::schema::{Schema, tables};
 use crate::sessions::Shape;
 use crate::summary::{duration, percent};
 use crate::template::rendered;
@@ -29,6 +31,8 @@ pub struct Target {
     pub stem: String,
     /// The path of the dump, relative to the workload file.
     pub dump: Option<String>,
+    /// The tables of the dump, if they get rows that are made.
+    pub schema: Option<Schema>,
 }
 
 /// A file of values.
@@ -60,6 +64,9 @@ pub fn workload(captured: &Captured, plan: &Plan, target: &Target) -> Written {
         None => text.push_str(
             "# Name a dump of the schema and the data: dump = \"dump.sql\". Or describe tables: [table.NAME].\n",
         ),
+    }
+    if let Some(schema) = &target.schema {
+        text.push_str(&tables(schema));
     }
     let mut values = Vec::new();
     for work in &plan.works {
@@ -318,43 +325,9 @@ fn unknown(captured: &Captured, plan: &Plan, text: &mut String) {
     }
 }
 
-/// A key of TOML.
-fn key(name: &str) -> String {
-    let is_bare = |it: char| it.is_ascii_alphanumeric() || it == '-' || it == '_';
-    if !name.is_empty() && name.chars().all(is_bare) { name.to_owned() } else { quoted(name) }
-}
-
-/// A string of TOML.
-fn quoted(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 2);
-    out.push('"');
-    for char in text.chars() {
-        match char {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\t' => out.push_str("\\t"),
-            '\r' => out.push_str("\\r"),
-            control if control < ' ' || control == '\u{7f}' => {
-                let _ = write!(out, "\\u{:04X}", u32::from(control));
-            }
-            other => out.push(other),
-        }
-    }
-    out.push('"');
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn strings_are_escaped() {
-        assert_eq!(quoted("a\"b\\c\nd\u{1}"), "\"a\\\"b\\\\c\\nd\\u0001\"");
-        assert_eq!(key("a-b_1"), "a-b_1");
-        assert_eq!(key("a.b"), "\"a.b\"");
-    }
 
     #[test]
     fn variables_differ_from_all_texts() {

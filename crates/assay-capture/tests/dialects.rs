@@ -23,7 +23,11 @@ fn planned(captured: &Captured) -> Plan {
 }
 
 fn written(captured: &Captured) -> Written {
-    workload(captured, &planned(captured), &Target { stem: "app".to_owned(), dump: None })
+    workload(
+        captured,
+        &planned(captured),
+        &Target { stem: "app".to_owned(), dump: None, schema: None },
+    )
 }
 
 /// Names, calls and times in microseconds of all tests.

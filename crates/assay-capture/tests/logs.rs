@@ -47,7 +47,8 @@ fn planned(captured: &Captured, writes: bool) -> Plan {
 }
 
 fn written(captured: &Captured, writes: bool) -> Written {
-    let target = Target { stem: "app".to_owned(), dump: Some("dump.sql.gz".to_owned()) };
+    let target =
+        Target { stem: "app".to_owned(), dump: Some("dump.sql.gz".to_owned()), schema: None };
     workload(captured, &planned(captured, writes), &target)
 }
 

@@ -1,9 +1,10 @@
 //! Logs of statements, which come from anywhere.
 
 use assay_capture::{
-    Capture, FORMATS, Format, Given, Options, Target, Written, format_named, plan, probe, summary,
-    workload,
+    Capture, FORMATS, Format, Given, Options, Target, Written, format_named, plan, probe, schema,
+    summary, workload,
 };
+use assay_model::Dialect;
 
 /// Reads bytes as a log in the format that they look like, and in every other.
 pub(crate) fn logs(bytes: &[u8]) {
@@ -19,6 +20,18 @@ pub(crate) fn logs(bytes: &[u8]) {
     FORMATS.iter().for_each(|format| drop(read(bytes, format)));
 }
 
+/// Reads bytes as a dump without rows, and writes rows for its tables.
+pub(crate) fn dumps(bytes: &[u8]) {
+    let captured = Capture::new(Given::default()).finish();
+    let Ok(plan) = plan(&captured, &Options::default()) else { return };
+    for dialect in [Dialect::MySql, Dialect::Postgres] {
+        let target = Target { stem: "app".to_owned(), dump: None, schema: schema(bytes, dialect) };
+        let written = workload(&captured, &plan, &target).text;
+        let parsed: Result<toml::Table, _> = toml::from_str(&written);
+        assert!(parsed.is_ok(), "{written}");
+    }
+}
+
 fn read(bytes: &[u8], format: &'static Format) -> Option<Written> {
     let given = Given::default();
     let probe = probe(bytes, Some(format), &given).ok()?;
@@ -27,7 +40,7 @@ fn read(bytes: &[u8], format: &'static Format) -> Option<Written> {
     let captured = capture.finish();
     let plan = plan(&captured, &Options { writes: true, ..Options::default() }).ok()?;
     assert!(!summary(&captured, &plan, 100).is_empty());
-    let target = Target { stem: "app".to_owned(), dump: None };
+    let target = Target { stem: "app".to_owned(), dump: None, schema: None };
     let written = workload(&captured, &plan, &target);
     for values in &written.values {
         let file = format!("file = \"{}\"", values.path);

@@ -26,6 +26,7 @@ pub const TARGETS: &[Target] = &[
     ("claim_file", text::claim_file),
     ("config_file", text::config_file),
     ("deb", archive::deb),
+    ("dump_schema", capture::dumps),
     ("http_request", text::http_request),
     ("ledger_file", ledger::file),
     ("ledger_rows", ledger::rows),

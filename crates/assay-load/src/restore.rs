@@ -65,18 +65,42 @@ pub(crate) fn restore(
 
 /// Tells which tables have no rows, as after a dump of the schema only.
 pub(crate) fn without_rows(dump: &UserDump, empty: &[&str]) -> Option<Restored> {
+    of_tables(dump, RestoredKind::Empty, "tables without rows", empty)
+}
+
+/// Tells which tables of a dump have rows that the workload file made.
+pub(crate) fn with_made_rows(dump: &UserDump, made: &[&str]) -> Option<Restored> {
+    of_tables(dump, RestoredKind::Made, "tables whose rows were made", made)
+}
+
+/// Tells that the server refuses the rows that the workload file makes for a table of a dump.
+pub(crate) fn refused_rows(dump: &UserDump, table: &str, why: &Error) -> Restored {
+    Restored {
+        what: RestoredKind::Error,
+        file: file_name(&dump.file.path),
+        line: 0,
+        statement: format!("INSERT INTO {table}"),
+        message: why.to_string(),
+        count: 1,
+    }
+}
+
+fn file_name(path: &str) -> String {
+    path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned()
+}
+
+fn of_tables(dump: &UserDump, what: RestoredKind, words: &str, names: &[&str]) -> Option<Restored> {
     const SHOWN: usize = 10;
-    let shown: Vec<String> = empty.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();
-    let more = empty.len().saturating_sub(SHOWN);
+    let shown: Vec<String> = names.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();
+    let more = names.len().saturating_sub(SHOWN);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let path = &dump.file.path;
-    (!empty.is_empty()).then(|| Restored {
-        what: RestoredKind::Empty,
-        file: path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned(),
+    (!names.is_empty()).then(|| Restored {
+        what,
+        file: file_name(&dump.file.path),
         line: 0,
         statement: String::new(),
-        message: format!("tables without rows: {}{more}", shown.join(", ")),
-        count: empty.len() as u64,
+        message: format!("{words}: {}{more}", shown.join(", ")),
+        count: names.len() as u64,
     })
 }
 
@@ -231,7 +255,8 @@ impl Restorer<'_> {
     ) -> Result<()> {
         match answer {
             Ok(told) => {
-                let notices = told.notices.into_iter();
+                // What ends the transaction is no part of the dump.
+                let notices = told.notices.into_iter().filter(|_| line > 0);
                 for notice in notices.filter(|it| WARNINGS.contains(&it.severity.as_str())) {
                     self.findings.told(RestoredKind::Warning, line, sql, notice.message);
                 }
@@ -286,8 +311,7 @@ struct Findings {
 
 impl Findings {
     fn new(path: &str) -> Self {
-        let file = path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned();
-        Self { file, found: BTreeMap::new(), more: 0 }
+        Self { file: file_name(path), found: BTreeMap::new(), more: 0 }
     }
 
     fn told(&mut self, what: RestoredKind, line: u64, sql: &[u8], message: String) {

@@ -35,6 +35,8 @@ pub enum RestoredKind {
     LeftOut,
     /// Tables have no rows after it.
     Empty,
+    /// Tables have rows that were made, because it has none.
+    Made,
 }
 
 /// A statement of a user that a system answers otherwise than the base.
@@ -101,7 +103,9 @@ impl fmt::Display for Restored {
         match what {
             RestoredKind::Error => write!(f, "refused `{statement}`")?,
             RestoredKind::Warning => write!(f, "warned of `{statement}`")?,
-            RestoredKind::LeftOut | RestoredKind::Empty => return write!(f, "`{file}`: {message}"),
+            RestoredKind::LeftOut | RestoredKind::Empty | RestoredKind::Made => {
+                return write!(f, "`{file}`: {message}");
+            }
         }
         write!(f, " (`{file}`, line {line}): {message}")?;
         if *count > 1 {

@@ -6,8 +6,8 @@ use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use assay_capture::{
-    Capture, Captured, FORMATS, Given, HEAD_BYTES, Options, Plan, Probe, ProbeError, Target,
-    Written, format_named, plan, probe, summary, workload,
+    Capture, Captured, FORMATS, Given, HEAD_BYTES, Options, Plan, Probe, ProbeError, SCHEMA_BYTES,
+    Schema, Target, Written, format_named, plan, probe, schema, summary, workload,
 };
 use assay_model::{Dialect, StatementMode, printable_lines};
 use assay_plan::Request;
@@ -51,8 +51,12 @@ fn from(args: &WorkloadFrom) -> Result<Exit> {
     let (captured, plan) = read(&args.logs, &args.of_logs)?;
     let mut text = summary(&captured, &plan, report::options(true).width);
     if let Some(file) = &args.output {
-        let written = workload(&captured, &plan, &target(file, args.of_logs.schema.as_deref())?);
+        let target = target(file, args.of_logs.schema.as_deref(), plan.dialect)?;
+        let written = workload(&captured, &plan, &target);
         write(file, &written)?;
+        if target.schema.is_some() {
+            text.push_str(MADE);
+        }
         text.push_str(&written_lines(file, &written, &plan, args));
     }
     report::write_stdout(&printable_lines(&text))?;
@@ -114,11 +118,15 @@ pub(crate) fn upgrade(args: &Upgrade) -> Result<Request> {
              you describe the tables, for `--workload`",
         ));
     };
+    let schema = schema_without_rows(dump, plan.dialect)?;
+    if schema.is_some() && !args.measuring.quiet {
+        print(MADE.trim());
+    }
     let dump = fs_err::canonicalize(dump)?
         .to_str()
         .context("the path of the dump is not UTF-8")?
         .to_owned();
-    let target = Target { stem: STEM.to_owned(), dump: Some(dump) };
+    let target = Target { stem: STEM.to_owned(), dump: Some(dump), schema };
     let written = workload(&captured, &plan, &target);
     let file =
         paths::state_dir()?.join("upgrades").join(digest(&written)).join(format!("{STEM}.toml"));
@@ -132,6 +140,10 @@ pub(crate) fn upgrade(args: &Upgrade) -> Result<Request> {
     };
     Ok(Request { workload: vec![file], statements, ..request })
 }
+
+/// What becomes of a dump without rows.
+const MADE: &str = "\nnote: the dump has no rows, so rows are made from the definitions of its tables; with your own \
+                    rows, plans and times are nearer to yours\n";
 
 /// The name of a workload that `upgrade` makes.
 const STEM: &str = "queries";
@@ -238,13 +250,23 @@ fn dialect_of_dump(path: &Path) -> Result<Option<Dialect>> {
     Ok(words.into_iter().find(|(word, _)| text.contains(word)).map(|(_, dialect)| dialect))
 }
 
+/// The tables of a dump, if it has no rows.
+fn schema_without_rows(path: &Path, dialect: Dialect) -> Result<Option<Schema>> {
+    let mut dump = Vec::new();
+    let read = open(path)
+        .and_then(|source| Ok(source.take(SCHEMA_BYTES as u64 + 1).read_to_end(&mut dump)?));
+    read.with_context(|| format!("cannot read `{}`", path.display()))?;
+    Ok(if dump.len() > SCHEMA_BYTES { None } else { schema(&dump, dialect) })
+}
+
 /// The name of the workload, and where its dump is from there.
-fn target(file: &Path, dump: Option<&Path>) -> Result<Target> {
+fn target(file: &Path, dump: Option<&Path>, dialect: Dialect) -> Result<Target> {
     let stem = file.file_stem().and_then(|it| it.to_str()).filter(|it| !it.is_empty());
     let stem = stem
         .with_context(|| format!("`{}` cannot be the name of a workload file", file.display()))?;
+    let schema = dump.map(|dump| schema_without_rows(dump, dialect)).transpose()?.flatten();
     let dump = dump.map(|dump| relative(folder(file), dump)).transpose()?;
-    Ok(Target { stem: stem.to_owned(), dump })
+    Ok(Target { stem: stem.to_owned(), dump, schema })
 }
 
 fn folder(file: &Path) -> &Path {

@@ -47,6 +47,16 @@ pub(crate) fn warnings(study: &JudgedStudy) -> Vec<String> {
         {
             warnings.push(format!("the dump left {name} with {}", empty.message));
         }
+        let made = |it: &Restored| it.what == RestoredKind::Made;
+        if system == study.base
+            && let Some((_, made)) = restored(record).find(|(of, it)| *of == system && made(it))
+        {
+            warnings.push(format!(
+                "the dump has no rows of {}: they were made from definitions, so plans and times may differ from \
+                 those of your data",
+                assay_model::counted(made.count, "table")
+            ));
+        }
         let differs = differences(record)
             .filter(|(of, it)| *of == system && it.what != AnswerPart::Undetermined);
         let mut statements: Vec<(&str, &str)> =
@@ -97,8 +107,14 @@ pub(crate) fn lists(study: &JudgedStudy) -> Vec<FindingList> {
             RestoredKind::Warning => "warning",
             RestoredKind::LeftOut => "left out",
             RestoredKind::Empty => "empty",
+            RestoredKind::Made => "made",
         };
-        let times = if it.count > 1 { format!(" ({} times)", it.count) } else { String::new() };
+        // What is about all of the dump names the tables.
+        let times = if it.count > 1 && it.line > 0 {
+            format!(" ({} times)", it.count)
+        } else {
+            String::new()
+        };
         let of = match it.statement.is_empty() {
             true => String::new(),
             false => format!("; `{}`", shown(&it.statement)),

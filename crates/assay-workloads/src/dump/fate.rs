@@ -78,6 +78,8 @@ fn of_postgres(sql: &[u8], words: &[&str]) -> Fate {
         ["ALTER", ..] if tail(sql).to_ascii_uppercase().contains(" OWNER TO ") => {
             Fate::Leave(Some(OWNERS))
         }
+        // Statistics, which are made anew.
+        ["SELECT", ..] if head(sql).contains("pg_restore_") => Fate::Try,
         ["CREATE", "EXTENSION", ..]
         | ["COMMENT", "ON", "EXTENSION" | "SCHEMA" | "DATABASE", ..]
         | ["CREATE", "SCHEMA", ..]

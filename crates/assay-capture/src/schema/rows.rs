@@ -1,0 +1,352 @@
+//! Rows for the tables of a dump without rows, as `[table.NAME]` of a workload file.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use assay_model::{Dialect, limits, thousands};
+
+use super::definition::{Column, Table};
+use super::statements::Schema;
+use crate::escape::{key, quoted};
+
+/// Rows of a table of which the dump tells no number.
+const ROWS: u64 = 10_000;
+
+/// A table gets no more than these.
+const ROWS_MAX: u64 = 1_000_000;
+
+/// The share of NULL in columns that may have it, if the dump tells none.
+const NULLS: f64 = 0.1;
+
+/// What a table gets.
+struct Filled<'s> {
+    table: &'s Table,
+    rows: u64,
+    /// The columns whose values rise from row to row, so that keys are unique.
+    rising: BTreeSet<&'s str>,
+    columns: Vec<(&'s str, String)>,
+}
+
+/// The tables with their rows, those first that others refer to, and comments on the tables that stay empty.
+pub(crate) fn tables(schema: &Schema) -> String {
+    let mut text = "\n# The dump has no rows, so these are made from the definitions of the tables. That is a weak \
+                    substitute:\n# plans and times depend on how many rows there are and how values are distributed. \
+                    Correct what you know better.\n"
+        .to_owned();
+    let (mut filled, mut empty): (Vec<Filled<'_>>, Vec<String>) = (Vec::new(), Vec::new());
+    for table in in_order(schema) {
+        match fill(table, schema, &filled) {
+            Ok(done) if filled.len() < limits::user::TABLES => filled.push(done),
+            Ok(_) => empty.push(format!(
+                "{}: a workload file has at most {} tables",
+                table.name,
+                limits::user::TABLES
+            )),
+            Err(why) => empty.push(format!("{}: {why}", table.name)),
+        }
+    }
+    for done in &filled {
+        write_table(done, &mut text);
+    }
+    if !empty.is_empty() {
+        text.push_str("\n# These tables stay empty:\n");
+    }
+    for line in empty {
+        let line: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        let _ = writeln!(text, "# {line}");
+    }
+    text
+}
+
+/// The tables such that each comes after those that it refers to, as far as they do not refer to each other.
+fn in_order(schema: &Schema) -> Vec<&Table> {
+    let mut left: Vec<&Table> = schema.tables.iter().collect();
+    let mut done: Vec<&Table> = Vec::new();
+    while !left.is_empty() {
+        let waits = |table: &Table| {
+            let mut targets = table.columns.iter().filter_map(|it| target(it, schema));
+            targets.any(|target| target != table.name && left.iter().any(|it| it.name == target))
+        };
+        let next = left.iter().position(|table| !waits(table)).unwrap_or(0);
+        done.push(left.remove(next));
+    }
+    done
+}
+
+/// The table that a column refers to, or seems to refer to.
+fn target<'s>(column: &'s Column, schema: &'s Schema) -> Option<&'s str> {
+    column.refers_to.as_deref().or_else(|| named_like(column, schema))
+}
+
+fn fill<'s>(
+    table: &'s Table,
+    schema: &Schema,
+    before: &[Filled<'_>],
+) -> Result<Filled<'s>, String> {
+    let dialect = schema.dialect;
+    check_names(table, dialect)?;
+    if table.is_partitioned {
+        return Err("it is one of several that share rows".to_owned());
+    }
+    let rows_of = |name: &str| before.iter().find(|it| it.table.name == name).map(|it| it.rows);
+    let mut done = Filled {
+        table,
+        rows: table.rows.filter(|rows| *rows > 0).unwrap_or(ROWS).min(ROWS_MAX),
+        rising: BTreeSet::new(),
+        columns: Vec::new(),
+    };
+    for names in &table.keys {
+        make_unique(names, &mut done, &rows_of, dialect)?;
+    }
+    for column in table.columns.iter().filter(|it| !is_of_server(it, dialect)) {
+        match values(column, &done, schema, &rows_of) {
+            Ok(Some(values)) => done.columns.push((&column.name, values)),
+            Ok(None) => {}
+            Err(_) if !column.is_required => {}
+            Err(why) => return Err(format!("`{}` {why}", column.name)),
+        }
+    }
+    match done.columns.is_empty() {
+        true => Err("the server makes the values of all columns".to_owned()),
+        false => Ok(done),
+    }
+}
+
+/// Whether the server makes the values. MySQL and MariaDB would go on from the number that the dump names, so numbers
+/// are given there; Postgres counts from 1, and would not know of numbers that were given.
+fn is_of_server(column: &Column, dialect: Dialect) -> bool {
+    column.is_filled || (column.is_numbered && dialect == Dialect::Postgres)
+}
+
+/// Names that a workload file cannot have, or that servers would not find.
+fn check_names(table: &Table, dialect: Dialect) -> Result<(), String> {
+    let has = |name: &str, more: &str| {
+        name.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c))
+            && !(dialect == Dialect::Postgres && name.contains(|c: char| c.is_ascii_uppercase()))
+    };
+    let mut names = table.columns.iter().filter(|it| !it.is_filled).map(|it| it.name.as_str());
+    match names.find(|name| !has(name, "_$")) {
+        _ if !has(&table.name, "_") => Err("it has an unusual name".to_owned()),
+        Some(name) => Err(format!("the column `{name}` has an unusual name")),
+        None => Ok(()),
+    }
+}
+
+/// Lets a column of a key rise from row to row, and bounds the rows by what it can hold.
+fn make_unique<'s>(
+    names: &'s [String],
+    done: &mut Filled<'s>,
+    rows_of: &dyn Fn(&str) -> Option<u64>,
+    dialect: Dialect,
+) -> Result<(), String> {
+    let columns: Vec<&Column> =
+        done.table.columns.iter().filter(|it| names.contains(&it.name)).collect();
+    let is_unique =
+        |it: &Column| is_of_server(it, dialect) || done.rising.contains(it.name.as_str());
+    if columns.is_empty() || columns.iter().any(|it| is_unique(it)) {
+        return Ok(());
+    }
+    let most = |column: &Column| match column.refers_to.as_deref() {
+        Some(target) if target != done.table.name => rows_of(target),
+        _ => most_different(column),
+    };
+    // The last one: in a key such as (order, line), the first one is shared by several rows. A reference is used only
+    // if there is nothing else, because every row then refers to another one.
+    let own = columns.iter().rev().filter(|it| it.refers_to.is_none());
+    let others = columns.iter().rev().filter(|it| it.refers_to.is_some());
+    let best = own.chain(others).find_map(|it| Some((*it, most(it)?)));
+    let Some((column, most)) = best else {
+        return Err("it has a unique key whose values cannot be numbered".to_owned());
+    };
+    done.rows = done.rows.min(most);
+    done.rising.insert(&column.name);
+    Ok(())
+}
+
+/// How many different values a rising column can have; none if it cannot rise.
+fn most_different(column: &Column) -> Option<u64> {
+    if column.is_array {
+        return None;
+    }
+    let length = || column.arguments.first().and_then(|it| it.parse::<u32>().ok());
+    let digits = |length: u32| 10_u64.saturating_pow(length.min(18)).saturating_sub(1);
+    Some(match column.kind.as_str() {
+        "tinyint" => 127,
+        "smallint" | "smallserial" => 32_767,
+        "mediumint" => 8_388_607,
+        "int" | "integer" | "bigint" | "serial" | "bigserial" | "text" | "mediumtext"
+        | "longtext" | "tinytext" | "uuid" | "citext" => ROWS_MAX,
+        "decimal" | "numeric" | "dec" => {
+            let scale = column.arguments.get(1).and_then(|it| it.parse::<u32>().ok()).unwrap_or(0);
+            digits(length().unwrap_or(10).saturating_sub(scale))
+        }
+        "char" | "varchar" | "character" | "binary" | "varbinary" | "bpchar" => {
+            digits(length().unwrap_or(1))
+        }
+        "date" => 30_000,
+        "datetime" | "timestamp" | "timestamptz" => ROWS_MAX,
+        _ => return None,
+    })
+}
+
+/// The values of a column; none if it is to have its default.
+fn values(
+    column: &Column,
+    done: &Filled<'_>,
+    schema: &Schema,
+    rows_of: &dyn Fn(&str) -> Option<u64>,
+) -> Result<Option<String>, String> {
+    if done.rising.contains(column.name.as_str()) {
+        return Ok(Some(rising(column)));
+    }
+    if column.is_array {
+        return Ok(Some(constant("{}")));
+    }
+    let target = match column.refers_to.as_deref() {
+        // The first row refers to itself.
+        Some(target) if target == done.table.name => {
+            return Ok(Some(
+                if column.is_required { "1" } else { "{ uniform = [1, 1], null = \"100%\" }" }
+                    .to_owned(),
+            ));
+        }
+        Some(target) => match rows_of(target) {
+            Some(_) => Some(target.to_owned()),
+            None => return Err(format!("refers to `{target}`, which has no rows")),
+        },
+        None => named_like(column, schema).filter(|it| rows_of(it).is_some()).map(str::to_owned),
+    };
+    let drawn = match target {
+        Some(target) if is_whole_or_text(column) => format!("uniform = {}", quoted(&target)),
+        _ => drawn(column, done.rows, schema)?,
+    };
+    let nulls = column.nulls.unwrap_or(NULLS);
+    if column.is_required || nulls <= 0.0 {
+        return Ok(Some(format!("{{ {drawn} }}")));
+    }
+    Ok(Some(format!("{{ {drawn}, null = \"{:.0}%\" }}", 100.0 * nulls.min(1.0))))
+}
+
+/// The table that a column without a foreign key seems to refer to: `customer_id` or `customer`.
+fn named_like<'s>(column: &Column, schema: &'s Schema) -> Option<&'s str> {
+    if !["int", "integer", "bigint"].contains(&column.kind.as_str()) {
+        return None;
+    }
+    let name = column.name.to_ascii_lowercase();
+    let word = name.strip_suffix("_id").unwrap_or(&name);
+    let is_of = |table: &str| {
+        let table = table.to_ascii_lowercase();
+        table == word
+            || table.strip_suffix('s') == Some(word)
+            || table.strip_suffix("es") == Some(word)
+    };
+    schema.tables.iter().find(|it| is_of(&it.name)).map(|it| it.name.as_str())
+}
+
+/// Whether a whole number can be a value.
+fn is_whole_or_text(column: &Column) -> bool {
+    matches!(
+        column.kind.as_str(),
+        "tinyint"
+            | "smallint"
+            | "mediumint"
+            | "int"
+            | "integer"
+            | "bigint"
+            | "decimal"
+            | "numeric"
+            | "dec"
+            | "char"
+            | "varchar"
+            | "character"
+            | "text"
+    )
+}
+
+fn rising(column: &Column) -> String {
+    match column.kind.as_str() {
+        "date" => "{ sequence = 1990-01-01, step = \"1d\" }".to_owned(),
+        "datetime" | "timestamp" | "timestamptz" => {
+            "{ sequence = 2020-01-01, step = \"2m\" }".to_owned()
+        }
+        "uuid" => UUID.to_owned(),
+        _ => "{ sequence = 1 }".to_owned(),
+    }
+}
+
+const UUID: &str = "{ pattern = \"########-####-4###-8###-############\" }";
+
+fn constant(text: &str) -> String {
+    format!("{{ one-of = [{}] }}", quoted(text))
+}
+
+/// How values of a type are drawn.
+fn drawn(column: &Column, rows: u64, schema: &Schema) -> Result<String, String> {
+    let argument = |at: usize| column.arguments.get(at).and_then(|it| it.parse::<u32>().ok());
+    let one_of = |values: &[String]| {
+        let values: Vec<String> = values.iter().map(|it| quoted(it)).collect();
+        format!("one-of = [{}]", values.join(", "))
+    };
+    let text = |most: u32| format!("text = [{}, {}]", (most / 4).max(1), most.max(1));
+    Ok(match column.kind.as_str() {
+        "bool" | "boolean" => "one-of = [true, false]".to_owned(),
+        "bit" => "one-of = [\"0\", \"1\"]".to_owned(),
+        "tinyint" if argument(0) == Some(1) => "one-of = [0, 1]".to_owned(),
+        "tinyint" => "uniform = [0, 100]".to_owned(),
+        "smallint" => "uniform = [0, 1000]".to_owned(),
+        "mediumint" | "int" | "integer" | "bigint" | "oid" => {
+            format!("uniform = [1, {}]", rows.max(1))
+        }
+        "decimal" | "numeric" | "dec" | "money" => {
+            let (digits, scale) = (argument(0).unwrap_or(10), argument(1).unwrap_or(0));
+            let whole = 10_u64.pow(digits.saturating_sub(scale).clamp(0, 4)).saturating_sub(1);
+            match scale.min(6) as usize {
+                0 => format!("uniform = [0, {whole}]"),
+                scale => {
+                    format!("uniform = [0.{}, {whole}.{}]", "0".repeat(scale), "9".repeat(scale))
+                }
+            }
+        }
+        "float" | "double" | "real" | "float4" | "float8" => "uniform = [0.00, 999.99]".to_owned(),
+        "char" | "varchar" | "character" | "bpchar" | "binary" | "varbinary" => {
+            text(argument(0).unwrap_or(1).min(40))
+        }
+        "tinytext" | "text" | "mediumtext" | "longtext" | "citext" | "tinyblob" | "blob"
+        | "mediumblob" | "longblob" | "bytea" | "tsvector" => text(200),
+        "date" | "datetime" | "timestamp" | "timestamptz" => {
+            "uniform = [2024-01-01, 2026-01-01]".to_owned()
+        }
+        "time" | "timetz" => one_of(&["08:00:00", "12:30:00", "18:45:00"].map(str::to_owned)),
+        "year" => "uniform = [2000, 2026]".to_owned(),
+        "interval" => "one-of = [\"1 day\", \"8 hours\"]".to_owned(),
+        "json" | "jsonb" | "hstore" => match column.kind.as_str() {
+            "hstore" => "one-of = [\"\"]".to_owned(),
+            _ => "one-of = [\"{}\"]".to_owned(),
+        },
+        "uuid" => UUID.trim_matches(|c| matches!(c, '{' | '}' | ' ')).to_owned(),
+        "inet" | "cidr" | "inet4" => "pattern = \"10.0.#.#\"".to_owned(),
+        "enum" => one_of(&column.arguments),
+        "set" => one_of(column.arguments.get(..column.arguments.len().min(8)).unwrap_or_default()),
+        kind => match schema.types.get(kind).filter(|values| !values.is_empty()) {
+            Some(values) => one_of(values),
+            None => return Err(format!("is of the type `{kind}`, for which no values are known")),
+        },
+    })
+}
+
+fn write_table(done: &Filled<'_>, text: &mut String) {
+    let Filled { table, rows, columns, .. } = done;
+    let told = match table.rows {
+        Some(told) if told == *rows => " # as the dump tells".to_owned(),
+        Some(told) if told > 0 => format!(" # the dump tells of {}", thousands(told)),
+        _ => " # the dump does not tell how many".to_owned(),
+    };
+    let _ = writeln!(
+        text,
+        "\n[table.{}]\nrows = {rows}{told}\n\n[table.{0}.columns]",
+        key(&table.name)
+    );
+    for (name, values) in columns {
+        let _ = writeln!(text, "{} = {values}", key(name));
+    }
+}

@@ -1,0 +1,50 @@
+//! Dumps without rows get rows that follow from their definitions.
+#![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
+
+use assay_capture::{Capture, Given, Options, Target, plan, schema, workload};
+use assay_model::Dialect;
+
+/// The workload file of no log, and of this dump.
+fn written(dump: &str, dialect: Dialect) -> String {
+    let captured = Capture::new(Given { dialect: Some(dialect), ..Given::default() }).finish();
+    let plan = plan(&captured, &Options::default()).unwrap();
+    let target = Target {
+        stem: "app".to_owned(),
+        dump: Some("dump.sql".to_owned()),
+        schema: schema(dump.as_bytes(), dialect),
+    };
+    workload(&captured, &plan, &target).text
+}
+
+#[test]
+fn tables_of_mysql_get_rows() {
+    insta::assert_snapshot!(written(include_str!("dumps/mysql.sql"), Dialect::MySql));
+}
+
+#[test]
+fn tables_of_postgres_get_rows() {
+    insta::assert_snapshot!(written(include_str!("dumps/postgres.sql"), Dialect::Postgres));
+}
+
+#[test]
+fn a_dump_with_rows_keeps_them() {
+    let mysql = include_str!("dumps/mysql.sql").to_owned() + "INSERT INTO `tag` VALUES (1,'a');\n";
+    assert_eq!(schema(mysql.as_bytes(), Dialect::MySql), None);
+    let rows = "COPY public.account (id) FROM stdin;\n1\n\\.\n";
+    let postgres = include_str!("dumps/postgres.sql").to_owned() + rows;
+    assert_eq!(schema(postgres.as_bytes(), Dialect::Postgres), None);
+    assert_eq!(schema(b"-- MySQL dump 10.13\n", Dialect::MySql), None);
+}
+
+#[test]
+fn any_beginning_of_a_dump_is_read() {
+    for (dump, dialect) in [
+        (include_bytes!("dumps/mysql.sql").as_slice(), Dialect::MySql),
+        (include_bytes!("dumps/postgres.sql").as_slice(), Dialect::Postgres),
+    ] {
+        for end in 0..dump.len() {
+            let _ = schema(&dump[..end], dialect);
+            let _ = schema(&dump[end..], dialect);
+        }
+    }
+}
