@@ -105,6 +105,8 @@ fn a_search_without_an_answer_says_why() {
     );
     let mut equal = search(RangeEnd::NoStep);
     equal.ranges[0].no_step = 0.9;
+    assert!(text(&equal, "text").contains("no change was found between 10.11.19 and 11.8.9"));
+    equal.ranges[0].ends = estimate(1.0);
     assert!(text(&equal, "text").contains("did not change between 10.11.19 and 11.8.9"));
     assert!(told(RangeEnd::Unsure).contains("where is not certain"));
     assert!(told(RangeEnd::Interrupted).contains("was interrupted"));

@@ -55,6 +55,12 @@ fn step(range: &SearchedRange, step: &VersionStep) -> String {
     )
 }
 
+/// Whether the interval of a ratio excludes changes of more than a few percent.
+fn is_narrow(ratio: Estimate) -> bool {
+    const WIDE: f64 = 0.05;
+    ratio.low > 1.0 - WIDE && ratio.high < 1.0 + WIDE
+}
+
 /// The answer in one sentence.
 pub(super) fn answer(search: &Bisection<'_>) -> String {
     let of = format!("{} of {}", measured(search.measure), search.test);
@@ -70,8 +76,13 @@ pub(super) fn answer(search: &Bisection<'_>) -> String {
             let steps: Vec<String> = range.steps.iter().map(|it| step(range, it)).collect();
             format!("{of} changed at {}", steps.join("; and at "))
         }
-        RangeEnd::NoStep if range.no_step >= PROBABLE => format!(
+        RangeEnd::NoStep if range.no_step >= PROBABLE && is_narrow(range.ends) => format!(
             "{of} did not change between {first} and {last} ({}), so there is nothing to search",
+            change(range.ends)
+        ),
+        RangeEnd::NoStep if range.no_step >= PROBABLE => format!(
+            "{of}: no change was found between {first} and {last} ({}), but small ones are not excluded; a quieter \
+             machine tells more, and `--count` needs none",
             change(range.ends)
         ),
         RangeEnd::NoStep => format!(
