@@ -109,6 +109,12 @@ fn a_search_without_an_answer_says_why() {
     equal.ranges[0].ends = estimate(1.0);
     assert!(text(&equal, "text").contains("did not change between 10.11.19 and 11.8.9"));
     assert!(told(RangeEnd::Unsure).contains("where is not certain"));
+    let mut partly = search(RangeEnd::Unsure);
+    partly.ranges[0].steps = search(RangeEnd::Found).ranges.remove(0).steps;
+    let partly = text(&partly, "text");
+    assert!(
+        partly.contains("changed at 11.4.5") && partly.contains("elsewhere too is not certain")
+    );
     assert!(told(RangeEnd::Interrupted).contains("was interrupted"));
     assert!(told(RangeEnd::Nothing).contains("fewer than two"));
     let empty = Bisection { ranges: Vec::new(), comparisons: 0, ..search(RangeEnd::Found) };

@@ -71,11 +71,17 @@ pub(super) fn answer(search: &Bisection<'_>) -> String {
         Some(place) => format!("the most probable place is {}", step(range, place)),
         None => "no place is more probable than others".to_owned(),
     };
+    let found = || {
+        let steps: Vec<String> = range.steps.iter().map(|it| step(range, it)).collect();
+        steps.join("; and at ")
+    };
     match range.end {
-        RangeEnd::Found => {
-            let steps: Vec<String> = range.steps.iter().map(|it| step(range, it)).collect();
-            format!("{of} changed at {}", steps.join("; and at "))
-        }
+        RangeEnd::Found => format!("{of} changed at {}", found()),
+        RangeEnd::Unsure if !range.steps.is_empty() => format!(
+            "{of} changed at {}; whether it changed elsewhere too is not certain: {}",
+            found(),
+            most_probable()
+        ),
         RangeEnd::NoStep if range.no_step >= PROBABLE && is_narrow(range.ends) => format!(
             "{of} did not change between {first} and {last} ({}), so there is nothing to search",
             change(range.ends)
