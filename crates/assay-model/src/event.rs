@@ -259,8 +259,7 @@ impl fmt::Display for EventKind {
                 let told = counted(u64::from(*statements), "statement");
                 write!(f, "the answers to {told} were compared")?;
                 if *answers > u64::from(*statements) {
-                    let each = answers / u64::from(*statements).max(1);
-                    write!(f, " for {each} values on average, and for {least} at least")?;
+                    write!(f, ": {}, at least {least} for each", counted(*answers, "answer"))?;
                 }
                 match undetermined {
                     0 => Ok(()),
@@ -368,8 +367,8 @@ mod tests {
                     answers: 61,
                     least: 2,
                 },
-                "the answers to 3 statements were compared for 20 values on average, and for 2 at least, and those \
-                 to 1 cannot be compared",
+                "the answers to 3 statements were compared: 61 answers, at least 2 for each, and those to 1 cannot be \
+                 compared",
             ),
         ] {
             assert_eq!(kind.to_string(), shown);
