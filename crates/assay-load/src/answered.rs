@@ -3,11 +3,9 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::Arc;
 
 use assay_model::{AnswerDifference, AnswerPart};
-
-/// Rows of an answer that are kept to show where it differs.
-const KEPT: usize = 200;
 
 /// Characters of a row, or of a message, that are shown.
 const SHOWN: usize = 200;
@@ -19,10 +17,10 @@ pub(crate) const LATE: &str = "no answer within 10 s";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answered {
     /// The test's name.
-    pub test: String,
+    pub test: Arc<str>,
     /// The statement with marks for its values.
-    pub statement: String,
-    /// The statement with its values.
+    pub statement: Arc<str>,
+    /// The statement with its values, cut where it is long.
     pub sent: String,
     /// The number of the event.
     pub event: u64,
@@ -50,15 +48,22 @@ pub enum AnswerOutcome {
     Late,
 }
 
+/// The columns of an answer.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Columns {
+    /// Their names.
+    pub names: Vec<String>,
+    /// Their types.
+    pub types: Vec<String>,
+    /// Their collations, if the server tells them; `None` of a column without one.
+    pub collations: Vec<Option<String>>,
+}
+
 /// Rows of an answer, with what the server tells of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RowsAnswered {
-    /// Names of the columns.
-    pub names: Vec<String>,
-    /// Types of the columns.
-    pub types: Vec<String>,
-    /// Collations of the columns, if the server tells them; `None` of a column without one.
-    pub collations: Vec<Option<String>>,
+    /// Its columns, which most answers of a statement share.
+    pub columns: Arc<Columns>,
     /// Number of rows.
     pub rows: u64,
     /// Code and text of each warning, sorted.
@@ -69,9 +74,21 @@ pub struct RowsAnswered {
     ordered: u64,
     /// The first rows: what sums them up, and their text.
     first: Vec<(u64, String)>,
+    /// How many rows are kept at most.
+    most: usize,
 }
 
 impl RowsAnswered {
+    /// No rows yet, of which so many will be kept.
+    pub(crate) fn keeping(most: usize) -> Self {
+        Self { most, ..Self::default() }
+    }
+
+    /// Bytes of the rows that are kept.
+    pub(crate) fn bytes(&self) -> usize {
+        self.first.iter().map(|(_, text)| text.len()).sum()
+    }
+
     /// Adds a row whose values are as they are compared.
     pub(crate) fn add(&mut self, values: &[Option<Cow<'_, [u8]>>]) {
         let mut hasher = DefaultHasher::new();
@@ -80,41 +97,57 @@ impl RowsAnswered {
         self.rows += 1;
         self.sum = self.sum.wrapping_add(row);
         self.ordered = self.ordered.wrapping_mul(0x0100_0000_01b3).wrapping_add(row);
-        if self.first.len() < KEPT {
+        if self.first.len() < self.most {
             self.first.push((row, row_text(values)));
         }
     }
 
-    /// The texts of the first rows that differ, in both directions.
+    /// The texts of the first rows that differ, in both directions, if they are among those that are kept.
     fn first_difference(&self, other: &Self, is_ordered: bool) -> Option<(String, String)> {
-        const NONE: &str = "no such row";
-        let text =
-            |row: Option<&(u64, String)>| row.map_or_else(|| NONE.to_owned(), |it| it.1.clone());
-        if is_ordered {
-            let rows = self.first.len().max(other.first.len());
-            let differs = |at: &usize| {
-                self.first.get(*at).map(|it| it.0) != other.first.get(*at).map(|it| it.0)
-            };
-            let at = (0..rows).find(differs)?;
-            return Some((text(self.first.get(at)), text(other.first.get(at))));
-        }
-        let lacking = |one: &Self, other: &Self| {
-            let mut left: BTreeMap<u64, usize> = BTreeMap::new();
-            other.first.iter().for_each(|(row, _)| *left.entry(*row).or_default() += 1);
-            let is_lacking = |(row, _): &&(u64, String)| match left.get_mut(row) {
-                Some(count) if *count > 0 => {
-                    *count -= 1;
-                    false
-                }
-                _ => true,
-            };
-            let mut rows: Vec<&(u64, String)> = one.first.iter().filter(is_lacking).collect();
-            rows.sort_by(|a, b| a.1.cmp(&b.1));
-            rows.first().map(|row| (*row).clone())
-        };
-        let (one, two) = (lacking(self, other), lacking(other, self));
-        (one.is_some() || two.is_some()).then(|| (text(one.as_ref()), text(two.as_ref())))
+        let most = self.most.min(other.most);
+        let kept = [self, other].map(|it| it.first.get(..most).unwrap_or(&it.first));
+        if is_ordered { in_order(kept) } else { in_any_order(kept, most) }
     }
+}
+
+/// Rows that are kept: what sums each up, and its text.
+type Kept<'a> = &'a [(u64, String)];
+
+fn told(row: Option<&(u64, String)>) -> String {
+    row.map_or_else(|| "no such row".to_owned(), |it| it.1.clone())
+}
+
+/// The first rows that differ at the same place.
+fn in_order([one, two]: [Kept<'_>; 2]) -> Option<(String, String)> {
+    let differs = |at: &usize| one.get(*at).map(|it| it.0) != two.get(*at).map(|it| it.0);
+    let at = (0..one.len().max(two.len())).find(differs)?;
+    Some((told(one.get(at)), told(two.get(at))))
+}
+
+/// A row that one has and the other lacks. Of an answer with more rows than are kept it is not known what it lacks.
+fn in_any_order([one, two]: [Kept<'_>; 2], most: usize) -> Option<(String, String)> {
+    let lacking = |one: Kept<'_>, other: Kept<'_>| {
+        let mut left: BTreeMap<u64, usize> = BTreeMap::new();
+        other.iter().for_each(|(row, _)| *left.entry(*row).or_default() += 1);
+        let is_lacking = |(row, _): &&(u64, String)| match left.get_mut(row) {
+            Some(count) if *count > 0 => {
+                *count -= 1;
+                false
+            }
+            _ => true,
+        };
+        let mut rows: Vec<&(u64, String)> = one.iter().filter(is_lacking).collect();
+        rows.sort_by(|a, b| a.1.cmp(&b.1));
+        rows.first().map(|row| (*row).clone())
+    };
+    let is_whole = |rows: Kept<'_>| rows.len() < most;
+    let (of_one, of_two) = match (is_whole(one), is_whole(two)) {
+        (false, false) => return None,
+        (false, true) => (lacking(one, two), None),
+        (true, false) => (None, lacking(two, one)),
+        (true, true) => (lacking(one, two), lacking(two, one)),
+    };
+    (of_one.is_some() || of_two.is_some()).then(|| (told(of_one.as_ref()), told(of_two.as_ref())))
 }
 
 /// The values of a row as text.
@@ -142,35 +175,51 @@ pub(crate) fn shown(text: &str) -> String {
     cut
 }
 
-/// Where a server answers otherwise than the base: for each statement and part of the answer, the first event with the
-/// difference.
+/// What came of comparing the answers of a server with those of the base.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AnswersCompared {
+    /// For each statement and part of the answer that differs, the first event with the difference.
+    pub differences: Vec<AnswerDifference>,
+    /// With how many values each statement was compared.
+    pub values: Vec<u32>,
+}
+
+/// Where a server answers otherwise than the base.
 #[must_use]
-pub fn answer_differences(base: &[Answered], other: &[Answered]) -> Vec<AnswerDifference> {
-    let key = |it: &Answered| (it.test.clone(), it.statement.clone(), it.event);
+pub fn answer_differences(base: &[Answered], other: &[Answered]) -> AnswersCompared {
+    fn key(it: &Answered) -> (&str, &str, u64) {
+        (&it.test, &it.statement, it.event)
+    }
     let known: BTreeMap<_, &Answered> = base.iter().map(|it| (key(it), it)).collect();
     let mut found: Vec<AnswerDifference> = Vec::new();
+    let mut values: BTreeMap<(&str, &str), u32> = BTreeMap::new();
     for here in other {
         let Some(there) = known.get(&key(here)) else { continue };
+        *values.entry((&*here.test, &*here.statement)).or_default() += 1;
         for (what, of_base, of_here) in differing(there, here) {
             let is_same = |it: &&mut AnswerDifference| {
-                it.test == here.test && it.statement == here.statement && it.what == what
+                *it.test == *here.test && *it.statement == *here.statement && it.what == what
             };
             if let Some(known) = found.iter_mut().find(is_same) {
                 known.count += 1;
                 continue;
             }
             found.push(AnswerDifference {
-                test: here.test.clone(),
-                statement: here.statement.clone(),
+                test: here.test.to_string(),
+                statement: here.statement.to_string(),
                 sent: shown(&here.sent),
                 what,
                 count: 1,
+                of: 0,
                 base: shown(&of_base),
                 here: shown(&of_here),
             });
         }
     }
-    found
+    for it in &mut found {
+        it.of = values.get(&(&*it.test, &*it.statement)).copied().unwrap_or(it.count);
+    }
+    AnswersCompared { differences: found, values: values.into_values().collect() }
 }
 
 type Part = (AnswerPart, String, String);
@@ -194,15 +243,16 @@ fn differing(base: &Answered, here: &Answered) -> Vec<Part> {
 
 fn of_rows(sent: &Answered, base: &RowsAnswered, here: &RowsAnswered) -> Vec<Part> {
     let mut parts = Vec::new();
-    if base.names != here.names {
-        parts.push((AnswerPart::Names, base.names.join(", "), here.names.join(", ")));
+    let (of_base, of_here) = (&*base.columns, &*here.columns);
+    if of_base.names != of_here.names {
+        parts.push((AnswerPart::Names, of_base.names.join(", "), of_here.names.join(", ")));
     }
-    let (one, two) = (with_collations(base, here), with_collations(here, base));
-    if base.names.len() == here.names.len() && one != two {
+    let (one, two) = (with_collations(of_base, of_here), with_collations(of_here, of_base));
+    if of_base.names.len() == of_here.names.len() && one != two {
         let differs: BTreeSet<usize> =
             (0..one.len()).filter(|at| one.get(*at) != two.get(*at)).collect();
         let of = |all: &[String]| {
-            let named = all.iter().zip(&here.names).enumerate();
+            let named = all.iter().zip(&of_here.names).enumerate();
             let named = named.filter(|(at, _)| differs.contains(at));
             named.map(|(_, (kind, name))| format!("{name} {kind}")).collect::<Vec<_>>().join(", ")
         };
@@ -249,16 +299,12 @@ fn of_values(
         if is_other_order { "the same rows in another order; first difference: " } else { "" };
     match row {
         Some((one, two)) => (AnswerPart::Values, one, format!("{same}{two}")),
-        None => (
-            AnswerPart::Values,
-            format!("{of_base}, with other values after the first {KEPT}"),
-            format!("{of_here}, with other values after the first {KEPT}"),
-        ),
+        None => (AnswerPart::Values, of_base, format!("{of_here}, with other values")),
     }
 }
 
 /// The types of columns, with their collations where both servers tell them.
-fn with_collations(answer: &RowsAnswered, other: &RowsAnswered) -> Vec<String> {
+fn with_collations(answer: &Columns, other: &Columns) -> Vec<String> {
     let kinds = answer.types.iter().enumerate().map(|(at, kind)| {
         let collation = answer.collations.get(at).cloned().flatten();
         let is_told = other.collations.get(at).is_some_and(Option::is_some);
@@ -274,20 +320,21 @@ fn with_collations(answer: &RowsAnswered, other: &RowsAnswered) -> Vec<String> {
 mod tests {
     use super::*;
 
+    fn column() -> Columns {
+        let (names, types) = (vec!["a".to_owned()], vec!["int".to_owned()]);
+        Columns { names, types, collations: Vec::new() }
+    }
+
     fn rows(texts: &[&str]) -> RowsAnswered {
-        let mut answer = RowsAnswered {
-            names: vec!["a".to_owned()],
-            types: vec!["int".to_owned()],
-            ..RowsAnswered::default()
-        };
+        let mut answer = RowsAnswered { columns: Arc::new(column()), ..RowsAnswered::keeping(3) };
         texts.iter().for_each(|text| answer.add(&[Some(Cow::Borrowed(text.as_bytes()))]));
         answer
     }
 
     fn answered(outcome: AnswerOutcome, is_ordered: bool) -> Answered {
         Answered {
-            test: "t".to_owned(),
-            statement: "SELECT ?".to_owned(),
+            test: "t".into(),
+            statement: "SELECT ?".into(),
             sent: "SELECT 1".to_owned(),
             event: 0,
             is_ordered,
@@ -303,7 +350,7 @@ mod tests {
     ) -> Vec<(AnswerPart, String, String)> {
         let differences =
             answer_differences(&[answered(base, is_ordered)], &[answered(here, is_ordered)]);
-        differences.into_iter().map(|it| (it.what, it.base, it.here)).collect()
+        differences.differences.into_iter().map(|it| (it.what, it.base, it.here)).collect()
     }
 
     fn of(texts: &[&str]) -> AnswerOutcome {
@@ -343,7 +390,8 @@ mod tests {
     #[test]
     fn types_names_and_warnings_are_parts_of_an_answer() {
         let mut other = rows(&["1"]);
-        other.types = vec!["bigint".to_owned()];
+        let types = vec!["bigint".to_owned()];
+        other.columns = Arc::new(Columns { types, ..column() });
         other.warnings = vec![("1292".to_owned(), "wrong".to_owned())];
         let other = AnswerOutcome::Answer(Box::new(other));
         let parts: Vec<AnswerPart> =
@@ -351,7 +399,8 @@ mod tests {
         assert_eq!(parts, [AnswerPart::Types, AnswerPart::Warnings]);
         let collated = |collation: &str| {
             let mut answer = rows(&["1"]);
-            answer.collations = vec![Some(collation.to_owned())];
+            let collations = vec![Some(collation.to_owned())];
+            answer.columns = Arc::new(Columns { collations, ..column() });
             AnswerOutcome::Answer(Box::new(answer))
         };
         assert_eq!(found(collated("a"), of(&["1"]), false), []);
@@ -362,13 +411,41 @@ mod tests {
     fn what_is_undetermined_is_not_said_to_differ() {
         let undetermined =
             |outcome| Answered { undetermined: Some("any".to_owned()), ..answered(outcome, false) };
-        let [only] = answer_differences(&[undetermined(of(&["1"]))], &[undetermined(of(&["2"]))])
-            .try_into()
-            .unwrap();
+        let differences = |one: &str, two: &str| {
+            let sides = [one, two].map(|it| [undetermined(of(&[it]))]);
+            answer_differences(&sides[0], &sides[1]).differences
+        };
+        let [only] = differences("1", "2").try_into().unwrap();
         assert_eq!((only.what, only.here.as_str()), (AnswerPart::Undetermined, "any"));
-        assert_eq!(
-            answer_differences(&[undetermined(of(&["1"]))], &[undetermined(of(&["1"]))]),
-            []
-        );
+        assert_eq!(differences("1", "1"), []);
+    }
+
+    #[test]
+    fn it_is_counted_for_how_many_values_an_answer_differs() {
+        let all = |texts: [&str; 3]| -> Vec<Answered> {
+            let one =
+                |(event, text): (u64, &str)| Answered { event, ..answered(of(&[text]), false) };
+            (0..).zip(texts).map(one).collect()
+        };
+        // The base was asked with one more value.
+        let (base, here) = (all(["1", "2", "3"]), all(["1", "x", "3"]));
+        let found = answer_differences(&base, here.get(..2).unwrap());
+        assert_eq!(found.values, [2]);
+        let [only] = found.differences.try_into().unwrap();
+        assert_eq!((only.count, only.of), (1, 2));
+    }
+
+    #[test]
+    fn a_row_beyond_those_that_are_kept_is_not_said_to_be_missing() {
+        // Three rows are kept.
+        let [(_, base, here)] =
+            found(of(&["1", "2", "3", "4"]), of(&["5", "3", "2", "1"]), false).try_into().unwrap();
+        assert_eq!((base.as_str(), here.as_str()), ("4 rows", "4 rows, with other values"));
+        let [(_, base, _)] =
+            found(of(&["1", "2", "3", "4"]), of(&["9", "1"]), false).try_into().unwrap();
+        assert_eq!(base, "4 rows; first difference: 2");
+        let [(_, base, here)] =
+            found(of(&["1", "2", "3", "4"]), of(&["1", "2", "3", "5"]), true).try_into().unwrap();
+        assert_eq!((base.as_str(), here.as_str()), ("4 rows", "4 rows, with other values"));
     }
 }

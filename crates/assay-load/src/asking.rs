@@ -7,33 +7,34 @@ use std::time::{Duration, Instant};
 
 use assay_model::{Class, Dialect, Setup, StatementMode, Test};
 use assay_wire::{ConnectOptions, Connection, Described, Error as WireError, Told, code_name};
-use assay_workloads::sql::{is_control, statements};
+use assay_workloads::sql::{is_control, only_reads, statements};
 use assay_workloads::{
     Client, EventBuf, Operation, Program, Statement, orders_rows, rounded, undetermined,
 };
 
-use crate::answered::{AnswerOutcome, Answered, RowsAnswered};
+use crate::answered::{AnswerOutcome, Answered, Columns, RowsAnswered, shown};
 use crate::cancel::cancel;
+use crate::enough::{Wanted, share};
 use crate::error::{Error, Result};
 use crate::rehearsal::connect_as_client;
 
 /// How long a server may be silent before it answers.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// Events in which a statement is carried out at least.
-const TIMES: u32 = 3;
+/// Events that are looked at: some kinds of events, and some values, are rare.
+const EVENTS: u64 = 2000;
 
-/// The same where it takes little time: some answers differ for a few values only.
-const TIMES_QUICK: u32 = 24;
+/// So many events without anything new end a test.
+const STALE: u64 = 500;
 
-/// A statement that takes longer in all is carried out no more than it must be.
-const QUICK: Duration = Duration::from_millis(300);
+/// Warnings of an answer that are kept.
+const WARNINGS: usize = 20;
 
-/// Events that are looked at: some kinds of events are rare.
-const EVENTS: u64 = 200;
+/// Slow statements, each of which is asked a few times, take no more than so many times the time.
+const OVER: u32 = 3;
 
-/// Nothing more is asked after this time.
-const ALL: Duration = Duration::from_secs(120);
+/// Bytes of rows that are kept of all answers of a system. Of further answers, a row is kept.
+const ROOM: usize = 64 << 20;
 
 /// The tests of a user's workload that only read, without mixes of tests that are among them.
 fn asked(tests: &[Test]) -> Vec<Test> {
@@ -46,26 +47,33 @@ fn asked(tests: &[Test]) -> Vec<Test> {
     tests.iter().filter(is_read).filter(|test| !is_covered(test)).copied().collect()
 }
 
-/// The answers of a server to the statements of these tests that only read, with the values of their first events.
+/// The answers of a server to the statements of these tests that only read, with as many values as fit the time. Slow
+/// statements may take longer, up to a bound.
 pub fn ask_statements(
     options: &ConnectOptions,
     dialect: Dialect,
     tests: &[Test],
     seed: u64,
+    time: Duration,
 ) -> Result<Vec<Answered>> {
     let began = Instant::now();
     let mut answers = Vec::new();
-    for test in asked(tests) {
-        let setup = Setup { clients: 1, tables: 1, rows: 1 };
-        let program = Arc::new(Program::new(dialect, test, setup, StatementMode::Text));
-        let mut asking = Asking::new(options, dialect, test, program)?;
-        let client = Client::new(Arc::clone(&asking.program), seed, 0);
-        for sequence in 0..EVENTS {
-            if asking.left.is_empty() || began.elapsed() > ALL {
-                break;
-            }
-            asking.event(&client, sequence)?;
+    let mut room = ROOM;
+    let setup = Setup { clients: 1, tables: 1, rows: 1 };
+    let program = |test| Arc::new(Program::new(dialect, test, setup, StatementMode::Text));
+    let programs: Vec<(Test, Arc<Program>)> =
+        asked(tests).into_iter().map(|test| (test, program(test))).collect();
+    let mut statements: usize = programs.iter().map(|(_, it)| it.statements().len()).sum();
+    for (test, program) in programs {
+        if began.elapsed() > time * OVER {
+            break;
         }
+        let own = program.statements().len();
+        let each = share(time.saturating_sub(began.elapsed()), statements);
+        statements = statements.saturating_sub(own);
+        let mut asking = Asking::new(options, dialect, test, program, (each, room))?;
+        asking.events(seed, each * u32::try_from(own).unwrap_or(u32::MAX) * 2)?;
+        room = asking.room;
         answers.append(&mut asking.answers);
     }
     Ok(answers)
@@ -75,32 +83,18 @@ pub fn ask_statements(
 struct Asking {
     options: ConnectOptions,
     dialect: Dialect,
-    test: Test,
+    test: Arc<str>,
     program: Arc<Program>,
     wire: Connection,
     event: EventBuf,
-    /// How often each statement is still to be carried out.
-    left: BTreeMap<usize, Left>,
+    wanted: Wanted,
+    /// Bytes of rows that may still be kept.
+    room: usize,
+    /// The columns of the last answer of each statement.
+    columns: BTreeMap<usize, Arc<Columns>>,
     /// Types of Postgres by their numbers.
     types: BTreeMap<String, String>,
     answers: Vec<Answered>,
-}
-
-/// How often a statement is still to be carried out.
-struct Left {
-    times: u32,
-    /// While this lasts.
-    time: Duration,
-}
-
-impl Left {
-    /// Counts an execution that took so long. Whether it was the last one.
-    fn is_done_after(&mut self, took: Duration) -> bool {
-        self.times = self.times.saturating_sub(1);
-        self.time = self.time.saturating_sub(took);
-        let has_enough = self.times + TIMES <= TIMES_QUICK;
-        self.times == 0 || (has_enough && self.time.is_zero())
-    }
 }
 
 impl Asking {
@@ -109,25 +103,43 @@ impl Asking {
         dialect: Dialect,
         test: Test,
         program: Arc<Program>,
+        (each, room): (Duration, usize),
     ) -> Result<Self> {
         let options = ConnectOptions { timeout: LIMIT, ..options.clone() };
         let wire = connect_as_client(&options, &program)?;
         let is_work = |(_, it): &(usize, &Statement)| !is_control(&it.sql, dialect);
         let all = program.statements().iter().enumerate().filter(is_work);
-        let left =
-            all.map(|(number, _)| (number, Left { times: TIMES_QUICK, time: QUICK })).collect();
-        let (types, answers) = (BTreeMap::new(), Vec::new());
+        let wanted = Wanted::new(all.map(|(number, _)| number), each);
         Ok(Self {
             options,
             dialect,
-            test,
+            test: test.name.as_str().into(),
             program,
             wire,
             event: EventBuf::default(),
-            left,
-            types,
-            answers,
+            wanted,
+            room,
+            columns: BTreeMap::new(),
+            types: BTreeMap::new(),
+            answers: Vec::new(),
         })
+    }
+
+    /// Carries out events until their statements have been asked often enough, or for so long.
+    fn events(&mut self, seed: u64, time: Duration) -> Result<()> {
+        let began = Instant::now();
+        let client = Client::new(Arc::clone(&self.program), seed, 0);
+        let mut stale = 0;
+        for sequence in 0..EVENTS {
+            let is_late = || began.elapsed() > time && self.wanted.has_least();
+            if self.wanted.is_over() || stale > STALE || is_late() {
+                break;
+            }
+            let before = self.answers.len();
+            self.event(&client, sequence)?;
+            stale = if self.answers.len() > before { 0 } else { stale + 1 };
+        }
+        Ok(())
     }
 
     /// Carries out the statements of an event, up to one that fails.
@@ -152,7 +164,17 @@ impl Asking {
                 }
                 let mut sql = Vec::new();
                 statement.push_text(self.dialect.has_escapes(), arguments, &kept, &mut sql);
-                goes_on = self.statement(number, statement, &sql, sequence, &mut kept)?;
+                let is_wanted = self.wanted.takes(number, &sql);
+                // What changes nothing and what nothing depends on need not be repeated.
+                let is_needed = is_wanted
+                    || !statement.keep.is_empty()
+                    || is_control(&statement.sql, self.dialect)
+                    || !only_reads(&statement.sql, self.dialect);
+                if !is_needed {
+                    continue;
+                }
+                let of = is_wanted.then_some((number, sequence));
+                goes_on = self.statement(statement, &sql, of, &mut kept)?;
                 if !goes_on {
                     self.begin_again()?;
                     break;
@@ -164,25 +186,26 @@ impl Asking {
         Ok(())
     }
 
-    /// Carries out a statement, and notes its answer if it is wanted. Returns whether the event can go on.
+    /// Carries out a statement, and notes its answer if it is wanted of this number in this event. Returns whether the
+    /// event can go on.
     fn statement(
         &mut self,
-        number: usize,
         statement: &Statement,
         sql: &[u8],
-        event: u64,
+        wanted: Option<(usize, u64)>,
         kept: &mut [Option<Vec<u8>>],
     ) -> Result<bool> {
         let text = String::from_utf8_lossy(sql).into_owned();
-        let is_wanted = self.left.contains_key(&number);
-        let (mut rows, mut first) = (RowsAnswered::default(), None);
+        let most = if self.room == 0 { 1 } else { usize::MAX };
+        let most = wanted.map_or(0, |(number, _)| self.wanted.rows_kept(number)).min(most);
+        let (mut rows, mut first) = (RowsAnswered::keeping(most), None);
         let began = Instant::now();
         let answer = self.wire.answer(sql, &mut |columns, values| {
             if first.is_none() {
                 let row = values.iter().map(|value| value.map(<[u8]>::to_vec));
                 first = Some(row.collect::<Vec<_>>());
             }
-            if is_wanted {
+            if wanted.is_some() {
                 rows.add(&compared(columns, values));
             }
         });
@@ -193,13 +216,12 @@ impl Asking {
                         *place = value;
                     }
                 }
-                if !is_wanted {
-                    return Ok(true);
-                }
-                AnswerOutcome::Answer(Box::new(self.described(&text, told, rows)?))
+                let Some((number, _)) = wanted else { return Ok(true) };
+                self.room = self.room.saturating_sub(rows.bytes());
+                AnswerOutcome::Answer(Box::new(self.described(number, &text, told, rows)?))
             }
             Err(WireError::Server { code, message, .. }) => {
-                let message = format!("error {}: {message}", code_name(code));
+                let message = shown(&format!("error {}: {message}", code_name(code)));
                 AnswerOutcome::Refused { code, message }
             }
             Err(WireError::Timeout { .. }) => {
@@ -209,18 +231,18 @@ impl Asking {
             Err(cause) => return Err(Error::query(sql, cause)),
         };
         let goes_on = matches!(outcome, AnswerOutcome::Answer(_));
-        if is_wanted {
-            // A statement without an answer is not asked again.
-            let is_done = |left: &mut Left| left.is_done_after(began.elapsed());
-            if outcome == AnswerOutcome::Late || self.left.get_mut(&number).is_none_or(is_done) {
-                self.left.remove(&number);
+        if let Some((number, event)) = wanted {
+            self.wanted.count(number, began.elapsed());
+            // Other values would be as late, and without values there are no others.
+            if outcome == AnswerOutcome::Late || statement.params.is_empty() {
+                self.wanted.end(number);
             }
             self.answers.push(Answered {
-                test: self.test.name.clone(),
-                statement: statement.sql.clone(),
+                test: Arc::clone(&self.test),
+                statement: statement.sql.as_str().into(),
                 is_ordered: orders_rows(&text, self.dialect),
                 undetermined: undetermined(&text, self.dialect),
-                sent: text,
+                sent: shown(&text),
                 event,
                 outcome,
             });
@@ -248,6 +270,7 @@ impl Asking {
     /// The rows with names, types, collations and warnings.
     fn described(
         &mut self,
+        number: usize,
         sql: &str,
         told: Told,
         mut answer: RowsAnswered,
@@ -261,18 +284,29 @@ impl Asking {
         };
         warnings.sort();
         warnings.dedup();
+        warnings.truncate(WARNINGS);
         answer.warnings = warnings;
+        let mut columns = Columns::default();
         for column in told.columns {
             let kind = match self.dialect {
                 Dialect::MySql => column.kind,
                 Dialect::Postgres => self.type_name(column.kind)?,
             };
-            answer.names.push(column.name);
-            answer.types.push(kind);
+            columns.names.push(column.name);
+            columns.types.push(kind);
+        }
+        let known = self.columns.get(&number);
+        let is_known = |it: &&Arc<Columns>| it.names == columns.names && it.types == columns.types;
+        // Columns of the same names and types have the same collations, whatever the values are.
+        if let Some(known) = known.filter(is_known) {
+            answer.columns = Arc::clone(known);
+            return Ok(answer);
         }
         if self.dialect == Dialect::MySql {
-            answer.collations = self.collations(sql, &answer.names)?;
+            columns.collations = self.collations(sql, &columns.names)?;
         }
+        answer.columns = Arc::new(columns);
+        self.columns.insert(number, Arc::clone(&answer.columns));
         Ok(answer)
     }
 

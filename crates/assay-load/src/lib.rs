@@ -12,6 +12,7 @@ mod cancel;
 mod check;
 mod client_thread;
 mod content;
+mod enough;
 mod error;
 mod fill;
 mod ibench;
@@ -38,12 +39,15 @@ mod worker;
 mod workloads;
 
 pub use actor::{Actor, ActorMaker, EventNumber, Line, Refused};
-pub use answered::{AnswerOutcome, Answered, RowsAnswered, answer_differences};
+pub use answered::{
+    AnswerOutcome, Answered, AnswersCompared, Columns, RowsAnswered, answer_differences,
+};
 pub use asking::ask_statements;
 pub use assay_lua::Leash;
 pub use bound::Bound;
 pub use check::{Check, TestAnswers, answers, check_loaded};
 pub use content::{Content, content, fill_cache};
+pub use enough::time_of_answers;
 pub use error::{Error, Result};
 pub use fill::{LoadProgress, LoadReport, Tables, fill, fill_over};
 pub use ibench::{

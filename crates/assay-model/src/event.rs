@@ -115,6 +115,12 @@ pub enum EventKind {
         statements: u32,
         /// Statements that cannot be compared.
         undetermined: u32,
+        /// Answers of each system, with other values each time.
+        #[serde(default)]
+        answers: u64,
+        /// With how many values a statement was compared at least.
+        #[serde(default)]
+        least: u32,
     },
     /// The system answers a user's statement otherwise than the base.
     AnswerDiffers(AnswerDifference),
@@ -249,9 +255,12 @@ impl fmt::Display for EventKind {
                 f.write_str(" on average")
             }
             Self::Restored(found) => found.fmt(f),
-            Self::AnswersCompared { statements, undetermined } => {
-                let statements = counted(u64::from(*statements), "statement");
-                write!(f, "the answers to {statements} were compared")?;
+            Self::AnswersCompared { statements, undetermined, answers, least } => {
+                let told = counted(u64::from(*statements), "statement");
+                write!(f, "the answers to {told} were compared")?;
+                if *answers > u64::from(*statements) {
+                    write!(f, ": {}, at least {least} for each", counted(*answers, "answer"))?;
+                }
                 match undetermined {
                     0 => Ok(()),
                     more => write!(f, ", and those to {more} cannot be compared"),
@@ -352,8 +361,14 @@ mod tests {
             ),
             (EventKind::Reservation { what: text() }, "x"),
             (
-                EventKind::AnswersCompared { statements: 3, undetermined: 1 },
-                "the answers to 3 statements were compared, and those to 1 cannot be compared",
+                EventKind::AnswersCompared {
+                    statements: 3,
+                    undetermined: 1,
+                    answers: 61,
+                    least: 2,
+                },
+                "the answers to 3 statements were compared: 61 answers, at least 2 for each, and those to 1 cannot be \
+                 compared",
             ),
         ] {
             assert_eq!(kind.to_string(), shown);

@@ -52,6 +52,9 @@ pub struct AnswerDifference {
     pub what: AnswerPart,
     /// How many events it differed in.
     pub count: u32,
+    /// How many events it was compared in.
+    #[serde(default)]
+    pub of: u32,
     /// The answer of the base, as far as it differs.
     pub base: String,
     /// The answer of the system, as far as it differs.
@@ -115,10 +118,22 @@ impl fmt::Display for Restored {
     }
 }
 
+impl AnswerDifference {
+    /// ` for 2 of 30 values`, and nothing where it was compared for one.
+    #[must_use]
+    pub fn in_some(&self) -> String {
+        match self.of {
+            0 | 1 => String::new(),
+            of if of == self.count => format!(" for all of {of} values"),
+            of => format!(" for {} of {of} values", self.count),
+        }
+    }
+}
+
 impl fmt::Display for AnswerDifference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { test, sent, what, base, here, .. } = self;
-        write!(f, "{test}: `{sent}` {}", what.in_words())?;
+        write!(f, "{test}: `{sent}` {}{}", what.in_words(), self.in_some())?;
         match what {
             AnswerPart::Undetermined => write!(f, ": {here}"),
             _ => write!(f, ": {here} (base: {base})"),
@@ -156,6 +171,7 @@ mod tests {
             sent: "SELECT 1".to_owned(),
             what,
             count: 1,
+            of: 1,
             base: "2 rows".to_owned(),
             here: "3 rows".to_owned(),
         };
@@ -163,6 +179,8 @@ mod tests {
             differs(AnswerPart::Rows).to_string(),
             "top: `SELECT 1` returns another number of rows: 3 rows (base: 2 rows)"
         );
+        let rare = AnswerDifference { of: 40, ..differs(AnswerPart::Warnings) };
+        assert!(rare.to_string().contains(" for 1 of 40 values: 3 rows"), "{rare}");
         assert_eq!(
             differs(AnswerPart::Undetermined).to_string(),
             "top: `SELECT 1` cannot be compared: 3 rows"

@@ -26,6 +26,7 @@ fn found() -> StudyRecord {
             sent: "SELECT a FROM t WHERE b = 'x'".to_owned(),
             what,
             count: 3,
+            of: 40,
             base: base.to_owned(),
             here: here.to_owned(),
         })

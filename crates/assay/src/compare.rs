@@ -9,7 +9,8 @@ use assay_plan::{NamedFile, Plan, Request};
 
 use crate::advice::Advised;
 use crate::cli::{
-    Compare, Count, Gate, InsertBench, Measuring, Resume, RunFile, ShardNumber, Upgrade,
+    Compare, Count, ExplainTerms, Gate, InsertBench, Measuring, Resume, RunFile, ShardNumber,
+    Upgrade,
 };
 use crate::errors::print_error;
 use crate::exit::Exit;
@@ -20,34 +21,37 @@ use crate::systems::{Environment, machine_facts, on_disk};
 use crate::written::Written;
 use crate::{
     bisect, captured, config_file, feeds, paths, recorded, report, shards, stacks, study_id,
-    workload,
+    which_default, workload,
 };
 
 /// `assay compare`, the main command.
 pub(crate) fn compare(args: &Compare, cache_dir: Option<&Path>) -> Result<Exit> {
-    from_request(args.request(), &args.measuring, (None, None), cache_dir)
+    from_request(args.request(), &args.measuring, More::explaining(args.explain), cache_dir)
 }
 
 /// `assay upgrade`: the statements of logs.
 pub(crate) fn upgrade(args: &Upgrade, cache_dir: Option<&Path>) -> Result<Exit> {
-    from_request(captured::upgrade(args)?, &args.measuring, (None, None), cache_dir)
+    let request = captured::upgrade(args)?;
+    from_request(request, &args.measuring, More::explaining(args.explain), cache_dir)
 }
 
 /// `assay count`: instructions in place of times.
 pub(crate) fn count(args: &Count, cache_dir: Option<&Path>) -> Result<Exit> {
-    from_request(args.request(), &args.measuring, (None, None), cache_dir)
+    from_request(args.request(), &args.measuring, More::default(), cache_dir)
 }
 
 /// `assay insert-bench`: the steps of the Insert Benchmark.
 pub(crate) fn insert_bench(args: &InsertBench, cache_dir: Option<&Path>) -> Result<Exit> {
-    from_request(args.request(), &args.measuring, (None, None), cache_dir)
+    from_request(args.request(), &args.measuring, More::default(), cache_dir)
 }
 
 /// `assay gate`: the same for CI, with an exit code by verdict.
 pub(crate) fn gate(args: &Gate, cache_dir: Option<&Path>) -> Result<Exit> {
     let junit = args.junit.as_deref();
     match args.request() {
-        Some(request) => from_request(request, &args.measuring, (junit, None), cache_dir),
+        Some(request) => {
+            from_request(request, &args.measuring, More { junit, ..More::default() }, cache_dir)
+        }
         None => judge_by_limits(args),
     }
 }
@@ -108,7 +112,7 @@ pub(crate) fn run(args: &RunFile, cache_dir: Option<&Path>) -> Result<Exit> {
     request.source = args.from.source.clone().or(request.source);
     request.offline |= args.measuring.offline;
     request.accept_expired_index |= args.measuring.accept_expired_index;
-    from_request(request, &args.measuring, (None, args.shard), cache_dir)
+    from_request(request, &args.measuring, More { shard: args.shard, ..More::default() }, cache_dir)
 }
 
 /// What a study file asks for, `-` being stdin.
@@ -143,10 +147,24 @@ pub(crate) fn resolved(
     Ok(request)
 }
 
+/// What some of the commands do besides.
+#[derive(Default)]
+struct More<'a> {
+    junit: Option<&'a Path>,
+    shard: Option<ShardNumber>,
+    explains_terms: bool,
+}
+
+impl More<'_> {
+    fn explaining(explain: ExplainTerms) -> Self {
+        Self { explains_terms: explain.explain_terms, ..Self::default() }
+    }
+}
+
 fn from_request(
     request: Request,
     args: &Measuring,
-    (junit, shard): (Option<&Path>, Option<ShardNumber>),
+    More { junit, shard, explains_terms }: More<'_>,
     cache_dir: Option<&Path>,
 ) -> Result<Exit> {
     report::check(&args.output, junit, &args.ledger)?;
@@ -157,7 +175,7 @@ fn from_request(
     let machine = machine_facts(&cache_dir)?;
     let request = config_file::scale(request, machine, args.quiet)?;
     let suite = workload::suite(&request)?;
-    let plan = assay_plan::plan_of(&request, machine, suite);
+    let plan = assay_plan::plan_of(&request, machine, suite.clone());
     let plan = plan.map_err(|error| on_disk(error, &cache_dir))?;
     let plan = match shard {
         Some(shard) => shards::narrowed(plan, shard)?,
@@ -177,12 +195,15 @@ fn from_request(
         Begun::Now { offline: request.offline, accept_expired_index: request.accept_expired_index };
     let of_shard =
         plan.shard.as_ref().map(|shard| shards::begun(&mut ledger, shard)).transpose()?;
-    let measured = measure(args, junit, &cache_dir, &mut ledger, &begun, |env, ledger| {
-        match of_shard.flatten() {
-            Some(id) => shards::go_on(&id, plan, env, ledger),
-            None => study::run(plan, env, ledger),
-        }
-    });
+    let asked = which_default::Asked { request: &request, suite: &suite, machine };
+    let more = (junit, explains_terms.then_some(&asked));
+    let measured =
+        measure(args, more, &cache_dir, &mut ledger, &begun, |env, ledger| {
+            match of_shard.flatten() {
+                Some(id) => shards::go_on(&id, plan, env, ledger),
+                None => study::run(plan, env, ledger),
+            }
+        });
     measured.map_err(|error| match written.and_then(|it| it.place(&error)) {
         Some(place) => error.context(format!("a server refuses what stands in {place}")),
         None => error,
@@ -244,7 +265,7 @@ pub(crate) fn resume(args: &Resume, cache_dir: Option<&Path>) -> Result<Exit> {
         |env: &Environment, ledger: &mut Ledger| study::resume(&id, args.more, env, ledger);
     let exit = measure(
         &args.measuring,
-        None,
+        (None, None),
         &cache_dir,
         &mut ledger,
         &Begun::Before(id.clone()),
@@ -294,7 +315,7 @@ enum Begun {
 /// Carries out a study, and shows the results so far, however it ended.
 fn measure(
     args: &Measuring,
-    junit: Option<&Path>,
+    (junit, explained): (Option<&Path>, Option<&which_default::Asked<'_>>),
     cache_dir: &Path,
     ledger: &mut Ledger,
     begun: &Begun,
@@ -360,6 +381,12 @@ fn measure(
         }
         print(&format!("{how}: `assay resume {id}` continues the study"));
         return Ok(exit);
+    }
+    // What was measured stands, whatever comes of this.
+    let explained =
+        explained.map(|asked| which_default::explain(&record, asked, &environment, ledger));
+    if let Some(Err(error)) = explained {
+        print_error(&error.context("cannot find out which settings made the changes"));
     }
     written
 }

@@ -55,6 +55,7 @@ mod systems;
 mod trend;
 mod usage;
 mod watch;
+mod which_default;
 mod whole_file;
 mod workload;
 mod written;

@@ -234,3 +234,38 @@ jit = on
     assert_eq!(value, "on");
     assert_eq!(class, if without_effect { "suspicious" } else { "expected" }, "{stderr}");
 }
+
+/// Two settings differ, one of which is the cause.
+#[test]
+fn the_setting_that_made_a_change_is_found() {
+    const WORKLOAD: &str = r#"
+[table.t]
+rows = 20000
+create = "CREATE TABLE t (id INT NOT NULL PRIMARY KEY, a INT NOT NULL, b INT NOT NULL, KEY ka (a), KEY kb (b))"
+columns = { id = { sequence = 1 }, a = { uniform = [1, 2000] }, b = { uniform = [1, 2000] } }
+
+[test.either]
+let.a = { uniform = [1, 2000] }
+let.b = { uniform = [1, 2000] }
+steps = ["SELECT COUNT(*), MAX(id) FROM t WHERE a = :a OR b = :b"]
+"#;
+    let place = Place::with("mariadb@10.11");
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("either.toml");
+    fs_err::write(&file, WORKLOAD).unwrap();
+    let file = file.display().to_string();
+    let new = "mariadb@10.11+optimizer_switch=index_merge=off,mrr=on+sort_buffer_size=65536";
+    let compare = ["compare", "mariadb@10.11", new, "--workload", &file, "--explain-terms"];
+    let options = ["--preset", "smoke", "--blocks", "1", "--budget", "20m", "--offline"];
+    let output = place.run_to_end(&[&compare[..], &options[..]].concat());
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{stderr}");
+    let told = stderr.lines().find(|line| line.trim_start().starts_with("either, 0."));
+    let told = told.unwrap_or_else(|| panic!("{stderr}"));
+    // The other flag stays as it is asked for.
+    assert!(told.contains("`optimizer_switch=index_merge=on,mrr=on`"), "{told}");
+    assert!(!told.contains("sort_buffer_size"), "{told}");
+    // Both studies are in the ledger.
+    assert_eq!(place.finished(), [true, true]);
+    place.assert_nothing_left();
+}

@@ -14,6 +14,7 @@ pub(super) struct AnswerRow<'a> {
     sent: &'a str,
     what: AnswerPart,
     events: u32,
+    compared: u32,
     base: &'a str,
     here: &'a str,
 }
@@ -40,6 +41,7 @@ pub(super) fn answers(record: &StudyRecord) -> Vec<AnswerRow<'_>> {
             sent: &it.sent,
             what: it.what,
             events: it.count,
+            compared: it.of,
             base: &it.base,
             here: &it.here,
         });

@@ -86,15 +86,18 @@ pub(crate) fn lists(study: &JudgedStudy) -> Vec<FindingList> {
     let answers = differences(study.record).take(SHOWN_MAX).map(|(system, it)| {
         let what = match it.what {
             AnswerPart::Undetermined => format!("{}: {}", it.what.in_words(), shown(&it.here)),
-            what => format!("{}: {} → {}", what.in_words(), shown(&it.base), shown(&it.here)),
+            what => {
+                let what = format!("{}{}", what.in_words(), it.in_some());
+                format!("{what}: {} → {}", shown(&it.base), shown(&it.here))
+            }
         };
         let told = format!("{what}; `{}`", shown(&it.sent));
         (about(study, system, &it.test), told)
     });
     let answers = FindingList {
         title: "answers that differ",
-        note: "before anything was measured, each statement that only reads was carried out with the same values on \
-               all systems; what the base answers stands first",
+        note: "before anything was measured, each statement that only reads was carried out on all systems with the \
+               same values, up to 300 of them while there was time; what the base answers stands first",
         facts: answers.collect(),
     };
     let told = restored(study.record).take(SHOWN_MAX).map(|(system, it)| {

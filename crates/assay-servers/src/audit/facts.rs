@@ -21,6 +21,8 @@ pub struct Plan {
     pub test: String,
     /// The statement, without its parameters.
     pub statement: String,
+    /// The number of the event whose values it has. All systems get the same values in the same event.
+    pub event: u64,
     /// The relevant parts of the plan; see [`crate::explain`].
     pub plan: String,
     /// What the server says of it beside the plan: warnings, and figures of later executions.

@@ -25,6 +25,13 @@ use self::difference::{differ, finding};
 pub use self::rules::is_ignored;
 use self::rules::{Own, Rule, spelling};
 
+/// The variables that a finding may be about: those of the rule of this name, or the one that is called so.
+#[must_use]
+pub fn variables_of(setting: &str) -> Vec<&str> {
+    let rule = rules::all().find(|rule| rule.name == setting);
+    rule.map_or_else(|| vec![setting], |rule| rule.variables().collect())
+}
+
 /// Why a difference is expected.
 const ASKED: &str = "requested in a system's name, options or config file";
 

@@ -1,6 +1,7 @@
 //! Findings about plans.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use assay_model::{AuditClass, AuditFinding};
 
@@ -33,28 +34,18 @@ pub(super) fn compare(systems: &[Audited], asked: &Asked) -> Vec<AuditFinding> {
 }
 
 fn of_test(test: &str, systems: &[Audited], asked: &Asked) -> Option<AuditFinding> {
-    let plan = |system: &Audited, statement: &str| {
-        let mut plans = system.facts.plans.iter();
-        plans.find(|it| it.test == test && it.statement == statement).map(|it| it.plan.clone())
-    };
     let notes = notes(test, systems);
-    let all = systems.iter().flat_map(|it| &it.facts.plans);
-    let mut seen = BTreeSet::new();
-    let statements: Vec<&str> = all
-        .filter(|it| it.test == test && seen.insert(it.statement.as_str()))
-        .map(|it| it.statement.as_str())
-        // A missing plan is no different plan.
-        .filter(|statement| differ(systems.iter().filter_map(|it| plan(it, statement))))
-        .collect();
+    let statements = different(test, systems);
     if statements.is_empty() {
         return (!notes.is_empty()).then(|| noted(test, systems, &notes));
     }
-    let value = |system: &Audited| {
-        let plans: Vec<String> = statements.iter().filter_map(|it| plan(system, it)).collect();
+    let value = |system: usize| {
+        let plans = statements.iter().filter_map(|it| it.plans.get(system).copied().flatten());
+        let plans: Vec<&str> = plans.collect();
         (!plans.is_empty()).then(|| plans.join(" | "))
     };
-    let told: Vec<String> = statements.iter().map(|it| format!("`{it}`")).collect();
-    let values: Vec<_> = systems.iter().map(value).collect();
+    let told: Vec<String> = statements.iter().map(ToString::to_string).collect();
+    let values: Vec<_> = (0..systems.len()).map(value).collect();
     let (class, why) = if asked.engines_differ {
         (AuditClass::Expected, "planned for another storage engine, as requested")
     } else if differ_within_series(systems, &values) {
@@ -66,6 +57,64 @@ fn of_test(test: &str, systems: &[Audited], asked: &Asked) -> Option<AuditFindin
     let why = format!("{}: {why}{}", told.join(", "), notes.concat());
     let found = finding(&format!("plan.{test}"), values, class, &why);
     Some(AuditFinding { is_asked: asked.engines_differ, ..found })
+}
+
+/// A statement whose plans differ.
+struct Different<'a> {
+    statement: &'a str,
+    /// How many values it was explained with on several systems, and for how many of them the plans differ.
+    values: usize,
+    differing: usize,
+    /// The plan of each system for the first of these values.
+    plans: Vec<Option<&'a str>>,
+}
+
+impl fmt::Display for Different<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}`", self.statement)?;
+        match self.values {
+            0 | 1 => Ok(()),
+            values if values == self.differing => write!(f, " (for all of {values} values)"),
+            values => write!(f, " (for {} of {values} values)", self.differing),
+        }
+    }
+}
+
+/// The statements of a test whose plans differ for at least one event.
+fn different<'a>(test: &str, systems: &[Audited<'a>]) -> Vec<Different<'a>> {
+    let of_system = |system: &Audited<'a>| -> BTreeMap<(&'a str, u64), &'a str> {
+        let plans = system.facts.plans.iter().filter(|it| it.test == test);
+        plans.map(|it| ((it.statement.as_str(), it.event), it.plan.as_str())).collect()
+    };
+    let by_system: Vec<_> = systems.iter().map(of_system).collect();
+    let all = systems.iter().flat_map(|it| &it.facts.plans).filter(|it| it.test == test);
+    let mut seen = BTreeSet::new();
+    let mut found: Vec<Different<'a>> = Vec::new();
+    for (statement, event) in all.map(|it| (it.statement.as_str(), it.event)) {
+        if !seen.insert((statement, event)) {
+            continue;
+        }
+        let plans: Vec<Option<&'a str>> =
+            by_system.iter().map(|plans| plans.get(&(statement, event)).copied()).collect();
+        // A missing plan is no different plan.
+        if plans.iter().flatten().count() < 2 {
+            continue;
+        }
+        let differs = differ(plans.iter().flatten());
+        let at = found.iter().position(|it| it.statement == statement).unwrap_or_else(|| {
+            found.push(Different { statement, values: 0, differing: 0, plans: Vec::new() });
+            found.len() - 1
+        });
+        if let Some(known) = found.get_mut(at) {
+            known.values += 1;
+            if differs && known.differing == 0 {
+                known.plans = plans;
+            }
+            known.differing += usize::from(differs);
+        }
+    }
+    found.retain(|it| it.differing > 0);
+    found
 }
 
 /// What the servers say of the plans of a test. What all of them say is said once.
@@ -92,7 +141,9 @@ fn notes(test: &str, systems: &[Audited]) -> Vec<String> {
 fn noted(test: &str, systems: &[Audited], notes: &[String]) -> AuditFinding {
     let plan = |system: &Audited| {
         let plans = system.facts.plans.iter().filter(|it| it.test == test && !it.notes.is_empty());
-        let plans: Vec<&str> = plans.map(|it| it.plan.as_str()).collect();
+        let mut seen = BTreeSet::new();
+        let plans: Vec<&str> =
+            plans.map(|it| it.plan.as_str()).filter(|plan| seen.insert(*plan)).collect();
         (!plans.is_empty()).then(|| plans.join(" | "))
     };
     let values = systems.iter().map(plan).collect();

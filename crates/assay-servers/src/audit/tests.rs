@@ -249,6 +249,7 @@ fn with_plans(plans: &[(&str, &str, &str)]) -> Facts {
     let plan = |(test, statement, plan): &(&str, &str, &str)| Plan {
         test: (*test).to_owned(),
         statement: (*statement).to_owned(),
+        event: 0,
         plan: (*plan).to_owned(),
         notes: Vec::new(),
     };
@@ -266,6 +267,27 @@ fn a_different_plan_is_reported_with_its_test_and_statement() {
     assert!(found[0].why.starts_with("`S2`"), "{found:?}");
     let postgres = spec(Product::Postgres, &[]);
     assert_eq!(audit_of([&plain, &postgres], [&one, &other]), []);
+}
+
+#[test]
+fn plans_are_compared_for_each_of_several_values() {
+    let of = |plans: &[(&str, u64, &str)]| {
+        let mut facts = with_plans(&[]);
+        for (statement, event, plan) in plans {
+            let one = with_plans(&[("a", statement, plan)]).plans.remove(0);
+            facts.plans.push(Plan { event: *event, ..one });
+        }
+        facts
+    };
+    let one =
+        of(&[("S1", 0, "range k"), ("S1", 3, "range k"), ("S1", 4, "range k"), ("S2", 0, "x")]);
+    let other = of(&[("S1", 0, "range k"), ("S1", 3, "whole"), ("S2", 0, "x"), ("S2", 1, "y")]);
+    let plain = spec(Product::MariaDb, &[]);
+    let found = audit_of([&plain, &plain], [&one, &other]);
+    assert_eq!(classes(&found), [("plan.a", SUSPICIOUS)]);
+    assert_eq!(found[0].values, [Some("range k".to_owned()), Some("whole".to_owned())]);
+    assert!(found[0].why.starts_with("`S1` (for 1 of 2 values): "), "{found:?}");
+    assert_eq!(audit_of([&plain, &plain], [&one, &one]), []);
 }
 
 #[test]

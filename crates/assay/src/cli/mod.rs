@@ -56,7 +56,7 @@ pub(crate) use tools::{
     ServerStop, Tests,
 };
 pub(crate) use trend::Trend;
-pub(crate) use upgrade::Upgrade;
+pub(crate) use upgrade::{ExplainTerms, Upgrade};
 pub(crate) use watch::Watch;
 pub(crate) use workload::{OfLogs, WorkloadCommand, WorkloadFrom};
 
@@ -186,6 +186,9 @@ pub(crate) struct Compare {
     /// Omit the twin that the preset includes
     #[arg(long, hide = true, overrides_with = "twin")]
     no_twin: bool,
+
+    #[command(flatten)]
+    pub(crate) explain: ExplainTerms,
 
     #[command(flatten)]
     pub(crate) measuring: Measuring,

@@ -36,7 +36,21 @@ pub(crate) struct Upgrade {
     asked: Asked,
 
     #[command(flatten)]
+    pub(crate) explain: ExplainTerms,
+
+    #[command(flatten)]
     pub(crate) measuring: Measuring,
+}
+
+/// `--explain-terms`.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct ExplainTerms {
+    /// After the study, find out which of the differing settings made the changes
+    ///
+    /// A second study, which takes as long again, measures the tests that changed on the new system, with one setting
+    /// as the base has it at a time. It tries up to eight settings that both versions have, and names the others.
+    #[arg(long, help_heading = "Experiment", conflicts_with = "count")]
+    pub(crate) explain_terms: bool,
 }
 
 /// Options of `compare` that have no meaning for the statements of a log.

@@ -1,7 +1,7 @@
 //! Compares the answers of all systems to the statements of a user's tests, before anything is measured.
 
 use anyhow::{Context, Result};
-use assay_load::{Answered, answer_differences, ask_statements};
+use assay_load::{Answered, answer_differences, ask_statements, time_of_answers};
 use assay_model::{AnswerPart, Class, EventKind, Test};
 
 use super::executor::StudyExecutor;
@@ -36,8 +36,10 @@ impl StudyExecutor<'_, '_> {
         let participant = self.participants.get(system).context("no such system")?;
         let dialect = participant.system.spec.product.dialect();
         self.env.progress.update(&format!("{}: comparing answers", self.name(system)));
-        let seed = self.recorder.study().seed;
-        let answers = ask_statements(&server.connect_options(), dialect, &tests, seed)?;
+        let study = self.recorder.study();
+        let time = time_of_answers(study.budget_s, self.participants.len());
+        let options = server.connect_options();
+        let answers = ask_statements(&options, dialect, &tests, study.seed, time)?;
         self.answers.insert(system, answers);
         Ok(())
     }
@@ -53,11 +55,13 @@ impl StudyExecutor<'_, '_> {
         };
         let Some(expected) = self.answers.get(&base) else { return Ok(()) };
         let mut found = Vec::new();
+        let mut values: Vec<Vec<u32>> = Vec::new();
         // Values of the two families have other texts.
         let others = self.answers.iter().filter(|(system, _)| **system != base);
         for (system, answers) in others.filter(|(system, _)| dialect(**system) == dialect(base)) {
-            let differences = answer_differences(expected, answers);
-            found.extend(differences.into_iter().map(|difference| (*system, difference)));
+            let compared = answer_differences(expected, answers);
+            found.extend(compared.differences.into_iter().map(|it| (*system, it)));
+            values.push(compared.values);
         }
         let statements = compared(expected);
         let undetermined = found.iter().filter(|(_, it)| it.what == AnswerPart::Undetermined);
@@ -78,14 +82,17 @@ impl StudyExecutor<'_, '_> {
             self.env.progress.note(&format!("{more} more differences are in the report"));
         }
         self.answers.clear();
-        self.recorder.event(None, EventKind::AnswersCompared { statements, undetermined })
+        let answers = values.iter().map(|it| it.iter().map(|it| u64::from(*it)).sum()).min();
+        let least = values.iter().flatten().min().copied();
+        let (answers, least) = (answers.unwrap_or(0), least.unwrap_or(0));
+        let what = EventKind::AnswersCompared { statements, undetermined, answers, least };
+        self.recorder.event(None, what)
     }
 }
 
 /// Statements that were carried out.
 fn compared(answers: &[Answered]) -> u32 {
-    let mut all: Vec<(&str, &str)> =
-        answers.iter().map(|it| (it.test.as_str(), it.statement.as_str())).collect();
+    let mut all: Vec<(&str, &str)> = answers.iter().map(|it| (&*it.test, &*it.statement)).collect();
     all.sort_unstable();
     all.dedup();
     all.len() as u32

@@ -69,7 +69,7 @@ pub(super) fn later_executions(
                 let again = repeated(rehearsal, dialect, it)?;
                 found.extend(again.map(|again| (number, again)));
             }
-            Ok(())
+            Ok(false)
         });
     match walked {
         Err(error) if error.downcast_ref::<WireError>().is_some_and(is_lost) => {
@@ -222,7 +222,7 @@ fn of_postgres(
         if it.statement.mode == Mode::Prepared {
             found.extend(planned_again(control, it)?.map(|again| (number, again)));
         }
-        Ok(())
+        Ok(false)
     })?;
     Ok(found)
 }

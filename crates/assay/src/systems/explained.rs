@@ -1,7 +1,9 @@
 //! The plans of a test's statements, as its clients' sessions get them: of the statement as text, and of later
 //! executions of the prepared one.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use assay_load::{connect_as_client, workload_of};
@@ -16,7 +18,13 @@ use super::shortened::shortened;
 use super::study_tables::Warm;
 use super::walk::walk;
 
-/// The plans of a test's statements, with the values of the first event that has them.
+/// Values with which a statement of a user is explained: the plan may depend on them.
+const VALUES: u32 = 64;
+
+/// No further values are tried after this time.
+const LIMIT: Duration = Duration::from_millis(300);
+
+/// The plans of a test's statements, with the values of the first events that have them.
 pub(super) fn plans(
     options: &ConnectOptions,
     system: &System,
@@ -28,15 +36,19 @@ pub(super) fn plans(
     let program = Arc::new(Program::new(dialect, test, setup(asked.data), StatementMode::Text));
     let mut control = connect_as_client(options, &program)?;
     let mut plans: Vec<(usize, Plan)> = Vec::new();
+    let mut spent: BTreeMap<usize, (u32, Duration)> = BTreeMap::new();
     let itself: fn(&mut Connection) -> &mut Connection = |it| it;
     walk(dialect, &program, asked.seed, (&mut control, itself), &mut |control, number, found| {
-        let Some(sql) = found.text(dialect) else { return Ok(()) };
-        if let Some(explained) = assay_servers::explain(control, &sql)? {
-            let (test, statement) = (test.name.clone(), shortened(&found.statement.sql));
-            let (plan, notes) = (explained.plan, explained.warnings);
-            plans.push((number, Plan { test, statement, plan, notes }));
-        }
-        Ok(())
+        let Some(sql) = found.text(dialect) else { return Ok(false) };
+        let began = Instant::now();
+        let Some(explained) = assay_servers::explain(control, &sql)? else { return Ok(false) };
+        let (test, statement) = (test.name.clone(), shortened(&found.statement.sql));
+        let (plan, notes) = (explained.plan, explained.warnings);
+        plans.push((number, Plan { test, statement, event: found.event, plan, notes }));
+        let (times, time) = spent.entry(number).or_default();
+        *times += 1;
+        *time += began.elapsed();
+        Ok(*times < VALUES && *time < LIMIT && !found.statement.params.is_empty())
     })?;
     // Statements that clients put together only while they work.
     let examples = workload_of(&test.definition().schema).examples();
@@ -44,30 +56,58 @@ pub(super) fn plans(
         if let Some(explained) = assay_servers::explain(&mut control, &sql)? {
             let (test, statement) = (test.name.clone(), shortened(&told));
             let (plan, notes) = (explained.plan, explained.warnings);
-            plans.push((number, Plan { test, statement, plan, notes }));
+            plans.push((number, Plan { test, statement, event: 0, plan, notes }));
         }
     }
     if asked.statements == StatementMode::Prepared {
         let program = Arc::new(Program::new(dialect, test, setup(asked.data), asked.statements));
         for (number, Again { does, note }) in later_executions(options, dialect, &program, asked)? {
-            for (_, plan) in plans.iter_mut().filter(|(of, _)| *of == number) {
+            // They are of the values that a statement has first.
+            if let Some((_, plan)) = plans.iter_mut().find(|(of, _)| *of == number) {
                 plan.plan += &format!("; {does}");
                 plan.notes.extend(note.clone());
             }
         }
     }
-    Ok(distinct(plans.into_iter().map(|(_, plan)| plan).collect()))
+    Ok(distinct(plans))
 }
 
 /// Numbers the statements that are no different in short.
-fn distinct(mut plans: Vec<Plan>) -> Vec<Plan> {
-    let mut seen: Vec<String> = Vec::with_capacity(plans.len());
-    for plan in &mut plans {
-        let count = seen.iter().filter(|it| **it == plan.statement).count();
-        seen.push(plan.statement.clone());
-        if count > 0 {
-            plan.statement += &format!(" #{}", count + 1);
+fn distinct(plans: Vec<(usize, Plan)>) -> Vec<Plan> {
+    let mut seen: Vec<(usize, String)> = Vec::new();
+    let named = plans.into_iter().map(|(number, mut plan)| {
+        let alike = || seen.iter().filter(|(_, statement)| *statement == plan.statement);
+        let before = alike().take_while(|(of, _)| *of != number).count();
+        if alike().all(|(of, _)| *of != number) {
+            seen.push((number, plan.statement.clone()));
         }
+        if before > 0 {
+            plan.statement += &format!(" #{}", before + 1);
+        }
+        plan
+    });
+    named.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statements_that_are_alike_in_short_have_numbers() {
+        let plan = |number: usize, statement: &str, event| {
+            let (test, plan) = ("t".to_owned(), String::new());
+            (number, Plan { test, statement: statement.to_owned(), event, plan, notes: Vec::new() })
+        };
+        let all = [
+            plan(0, "SELECT …", 0),
+            plan(2, "SELECT …", 0),
+            plan(1, "DELETE …", 0),
+            plan(0, "SELECT …", 1),
+            plan(2, "SELECT …", 1),
+        ];
+        let named: Vec<String> =
+            distinct(all.to_vec()).into_iter().map(|plan| plan.statement).collect();
+        assert_eq!(named, ["SELECT …", "SELECT … #2", "DELETE …", "SELECT …", "SELECT … #2"]);
     }
-    plans
 }

@@ -1,6 +1,7 @@
-//! The statements of a test, each with the values of the first event that has it.
+//! The statements of a test, each with the values of the first events that have it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use anyhow::Result;
@@ -12,8 +13,13 @@ use assay_workloads::{Client, EventBuf, Operation, Program, Statement};
 /// Events of a user's test that are looked at for its statements: some kinds of events are rare.
 const EVENTS: u64 = 1000;
 
+/// The same for further values of statements that have been found.
+const EVENTS_OF_VALUES: u64 = 200;
+
 /// A statement of an event, with its values.
 pub(super) struct Found<'a> {
+    /// The number of the event.
+    pub(super) event: u64,
     pub(super) statement: &'a Statement,
     pub(super) operation: Operation<'a>,
     /// What earlier statements of the event returned.
@@ -39,11 +45,13 @@ impl Found<'_> {
     }
 }
 
-/// What is done with each statement of a test: its number, and the statement with its values.
-pub(super) type Act<'a, C> = dyn FnMut(&mut C, usize, &Found<'_>) -> Result<()> + 'a;
+/// What is done with each statement of a test: its number, and the statement with its values. Returns whether it is
+/// wanted with other values.
+pub(super) type Act<'a, C> = dyn FnMut(&mut C, usize, &Found<'_>) -> Result<bool> + 'a;
 
-/// Does something with each statement of a test that works on rows, once, with the values of the first event that has
-/// it. Statements whose results later ones need are executed, if they only read.
+/// Does something with each statement of a test that works on rows, with the values of the first event that has it, and
+/// with those of later events while they are wanted and are others. Statements whose results later ones need are
+/// executed, if they only read.
 pub(super) fn walk<C>(
     dialect: Dialect,
     program: &Arc<Program>,
@@ -51,12 +59,15 @@ pub(super) fn walk<C>(
     (connection, wire): (&mut C, fn(&mut C) -> &mut Connection),
     act: &mut Act<'_, C>,
 ) -> Result<()> {
-    let mut left: BTreeSet<usize> = (0..program.statements().len()).collect();
+    let mut wanted = Wanted::all(program.statements().len());
     let client = Client::new(Arc::clone(program), seed, 0);
     let mut event = EventBuf::default();
     let places = program.statements().iter().flat_map(|it| &it.keep);
     let places = places.max().map_or(0, |last| *last as usize + 1);
     for sequence in 0..if program.is_own() { EVENTS } else { 1 } {
+        if wanted.is_over(sequence) {
+            break;
+        }
         client.write_event(sequence, 0, &mut event);
         let mut kept: Vec<Option<Vec<u8>>> = vec![None; places];
         for operation in event.operations() {
@@ -66,12 +77,16 @@ pub(super) fn walk<C>(
             if statement.sending == Sending::Combined
                 || statements(&statement.sql, dialect).len() > 1
             {
-                left.remove(&number);
+                wanted.end(number);
                 continue;
             }
-            let found = Found { statement, operation, kept: &kept };
-            if left.remove(&number) && !is_control(&statement.sql, dialect) {
-                act(connection, number, &found)?;
+            let found = Found { event: sequence, statement, operation, kept: &kept };
+            if is_control(&statement.sql, dialect) {
+                wanted.end(number);
+            } else if wanted.takes(number, sequence, found.text(dialect).as_deref())
+                && !act(connection, number, &found)?
+            {
+                wanted.end(number);
             }
             // A later statement would have another plan with NULL. What writes is not carried out for that.
             if !statement.keep.is_empty() && only_reads(&statement.sql, dialect) {
@@ -87,9 +102,75 @@ pub(super) fn walk<C>(
                 }
             }
         }
-        if left.is_empty() {
-            break;
-        }
     }
     Ok(())
+}
+
+/// The statements that are still wanted.
+struct Wanted {
+    /// By number.
+    taken: BTreeMap<usize, Taken>,
+}
+
+/// What was taken of a statement.
+#[derive(Default)]
+struct Taken {
+    /// What stands for the texts.
+    texts: BTreeSet<u64>,
+    /// The last event: an event may repeat a statement.
+    event: Option<u64>,
+}
+
+impl Wanted {
+    fn all(statements: usize) -> Self {
+        Self { taken: (0..statements).map(|number| (number, Taken::default())).collect() }
+    }
+
+    fn end(&mut self, number: usize) {
+        self.taken.remove(&number);
+    }
+
+    /// Whether a statement is wanted with the values that it has in an event. It then is no longer.
+    fn takes(&mut self, number: usize, event: u64, text: Option<&str>) -> bool {
+        let Some(taken) = self.taken.get_mut(&number) else { return false };
+        if taken.event == Some(event) {
+            return false;
+        }
+        let mut hasher = DefaultHasher::new();
+        text.hash(&mut hasher);
+        let is_new = taken.texts.insert(hasher.finish());
+        if is_new {
+            taken.event = Some(event);
+        }
+        is_new
+    }
+
+    /// Whether no event from this one on is needed: all statements have been found, and there were enough events for
+    /// other values.
+    fn is_over(&self, sequence: u64) -> bool {
+        let is_found = |taken: &Taken| sequence >= EVENTS_OF_VALUES && !taken.texts.is_empty();
+        self.taken.values().all(is_found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_statement_is_taken_once_with_the_same_values() {
+        let mut wanted = Wanted::all(2);
+        assert!(wanted.takes(0, 0, Some("SELECT 1")));
+        assert!(!wanted.takes(0, 0, Some("SELECT 7")), "an event has it twice");
+        assert!(!wanted.takes(0, 1, Some("SELECT 1")));
+        assert!(wanted.takes(0, 2, Some("SELECT 2")));
+        assert!(!wanted.is_over(EVENTS_OF_VALUES), "the second statement was not found");
+        assert!(wanted.takes(1, 3, Some("SELECT 1")));
+        assert!(wanted.is_over(EVENTS_OF_VALUES));
+        assert!(!wanted.is_over(EVENTS_OF_VALUES - 1));
+        wanted.end(0);
+        assert!(!wanted.takes(0, 4, Some("SELECT 3")));
+        wanted.end(1);
+        assert!(wanted.is_over(0));
+    }
 }

@@ -24,11 +24,20 @@ const EXTRA: &[(&str, &str)] = &[
     ("Using rowid filter", "rowid filter"),
     ("Impossible WHERE", "no rows"),
     ("no matching row in const table", "no rows"),
+    ("FirstMatch", "first match"),
+    ("LooseScan", "loose scan"),
+    ("Start temporary", "duplicates removed"),
     ("Select tables optimized away", "answered while planning"),
     ("Using intersect", "index merge"),
     ("Using union", "index merge"),
     ("Using sort_union", "index merge"),
 ];
+
+/// Kinds of subqueries that are executed again for rows of the query around them.
+const AGAIN: [&str; 3] = ["DEPENDENT", "UNCACHEABLE", "LATERAL"];
+
+/// What is done for each row of the query around it, in words.
+const FOR_EACH: &str = "for each row:";
 
 pub(super) fn explain(control: &mut Connection, sql: &str) -> Result<Explained, Error> {
     let mut found = control.query(&format!("EXPLAIN {sql}"))?;
@@ -70,12 +79,17 @@ fn accesses(found: &ResultSet) -> String {
             (_, Some(access), Some(key)) => Some(format!("{access} {key}")),
             (_, access, key) => access.or(key).map(str::to_owned),
         };
+        let kind = column("select_type").unwrap_or_default();
+        let again = AGAIN.iter().any(|it| kind.starts_with(it)).then_some(FOR_EACH);
         let mut extra = extras(column("Extra").unwrap_or_default());
         // The primary key is the table: newer versions of MariaDB do not call it covering.
         extra.retain(|word| *word != "covering" || column("key") != Some("PRIMARY"));
         let words: Vec<String> =
             access.into_iter().chain(extra.into_iter().map(str::to_owned)).collect();
-        words.join(", ")
+        match (words.is_empty(), again) {
+            (false, Some(again)) => format!("{again} {}", words.join(", ")),
+            _ => words.join(", "),
+        }
     };
     // A row of constant values accesses no table.
     (0..found.rows.len()).map(row).filter(|it| !it.is_empty()).collect::<Vec<_>>().join("; ")
@@ -158,6 +172,20 @@ mod tests {
             ],
         );
         assert_eq!(accesses(&found), "all of <subquery2>; eq_ref PRIMARY");
+    }
+
+    #[test]
+    fn a_subquery_for_each_row_is_another_plan_than_a_join() {
+        let columns = ["select_type", "table", "type", "key", "Extra"];
+        let of = |kind, extra| {
+            let outer = ["PRIMARY", "p", "range", "k", ""];
+            accesses(&table(&columns, &[&outer, &[kind, "r", "ref", "k_r", extra]]))
+        };
+        let joined = of("PRIMARY", "Using where; FirstMatch(p)");
+        assert_eq!(joined, "range k; ref k_r, first match");
+        let again = of("DEPENDENT SUBQUERY", "Using where");
+        assert_eq!(again, "range k; for each row: ref k_r");
+        assert_eq!(of("SUBQUERY", "Using where"), "range k; ref k_r");
     }
 
     #[test]

@@ -1,0 +1,420 @@
+//! `--explain-terms`: which of the settings that differ between two systems made a change. A second study measures the
+//! tests that changed on the new system, with one of these settings as the old system has it at a time.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result};
+use assay_ledger::Ledger;
+use assay_model::{
+    AuditFinding, CellId, Dialect, Profiling, StudyRecord, SystemSpec, Test, Verdict, counted,
+};
+use assay_plan::{MachineFacts, Plan, Request, SystemRequest};
+use assay_servers::audit::{Settings, variables_of};
+
+use crate::progress::print;
+use crate::systems::{Environment, LocalSite, participants};
+use crate::{recorded, study};
+
+/// Settings that are tried.
+const MOST: usize = 8;
+
+/// A setting that brings back less of a change is not named.
+const LEAST: f64 = 0.1;
+
+/// Settings that have a sense only together: the values of one are those of the other.
+const TOGETHER: [[&str; 2]; 1] = [["character_set_server", "collation_server"]];
+
+/// The setting with flags, each of which is a setting of its own in an audit.
+const FLAGS: &str = "optimizer_switch";
+
+/// What is set back for one more system.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct SetBack {
+    /// Options with the values that the old system has.
+    options: Vec<(String, String)>,
+}
+
+impl SetBack {
+    /// `sync_binlog=0`.
+    fn words(&self) -> String {
+        let words = self.options.iter().map(|(name, value)| format!("{name}={value}"));
+        words.collect::<Vec<_>>().join("+")
+    }
+}
+
+/// A system that changed against the base of its study, and the cells in which it did.
+struct ChangedSystem {
+    system: usize,
+    /// QPS divided by that of the base.
+    cells: Vec<(CellId, f64)>,
+}
+
+/// What a study asks for, and what it runs on.
+pub(crate) struct Asked<'a> {
+    pub(crate) request: &'a Request,
+    pub(crate) suite: &'a [Test],
+    pub(crate) machine: MachineFacts,
+}
+
+/// The plan of the second study.
+struct FollowUp {
+    plan: Plan,
+    tried: Vec<SetBack>,
+    changed: ChangedSystem,
+}
+
+/// Measures the changed tests with one setting of the base at a time, and tells what that brings back.
+pub(crate) fn explain(
+    record: &StudyRecord,
+    asked: &Asked<'_>,
+    env: &Environment,
+    ledger: &mut Ledger,
+) -> Result<()> {
+    let follow_up = match follow_up(record, asked, env, ledger)? {
+        Ok(follow_up) => follow_up,
+        Err(why) => {
+            env.progress.note(&why);
+            return Ok(());
+        }
+    };
+    env.progress.note(&follow_up.words());
+    let FollowUp { plan, tried, changed } = follow_up;
+    let second = study::run(plan, env, ledger).map_err(|stopped| stopped.error)?;
+    env.progress.finish();
+    let record = recorded::read(&Ledger::open_read_only(ledger.path())?, &second)?;
+    print(&format!("which settings made the changes (`assay report {second}` has the figures):"));
+    told(&tried, &changed, &record).iter().for_each(|line| print(&format!("  {line}")));
+    Ok(())
+}
+
+/// Plans the second study of a study that is in the ledger; or says why there is none.
+fn follow_up(
+    record: &StudyRecord,
+    asked: &Asked<'_>,
+    env: &Environment,
+    ledger: &Ledger,
+) -> Result<Result<FollowUp, String>> {
+    let Some(changed) = most_changed(record) else {
+        return Ok(Err("no test changed, so no setting is to blame".to_owned()));
+    };
+    let settings = ledger.settings(&record.study.id)?;
+    let base = record.systems.iter().position(|it| it.is_base).unwrap_or(0);
+    let of = |system: usize| settings.get(system).cloned().unwrap_or_default();
+    let (old, new) = (of(base), of(changed.system));
+    let spec = &record.systems.get(changed.system).context("no such system")?.spec;
+    let (Some(wanted), false) =
+        (asked.request.systems.get(changed.system), is_attached(record, changed.system))
+    else {
+        return Ok(Err("a server that is running already keeps its settings".to_owned()));
+    };
+    let all = candidates(&record.audit, &old, &new, spec);
+    let (tried, left) = accepted(&all, wanted, asked, env)?;
+    if tried.is_empty() {
+        return Ok(Err("no setting differs that the new version takes".to_owned()));
+    }
+    if !left.is_empty() {
+        let names: Vec<String> = left.iter().map(|it| format!("`{}`", it.words())).collect();
+        env.progress.note(&format!("not tried: {}", names.join(", ")));
+    }
+    let mut systems = vec![named(wanted, record, changed.system)];
+    systems.extend(tried.iter().map(|it| with(wanted, it)));
+    let mut tests: Vec<String> =
+        changed.cells.iter().map(|(cell, _)| cell.test.name.clone()).collect();
+    tests.sort_unstable();
+    tests.dedup();
+    let request = second(asked.request, systems, tests);
+    let plan = assay_plan::plan_of(&request, asked.machine, asked.suite.to_vec())?;
+    Ok(Ok(FollowUp { plan, tried, changed }))
+}
+
+/// The second request: the same work and terms for other systems, without what only the first study is for.
+fn second(request: &Request, systems: Vec<SystemRequest>, tests: Vec<String>) -> Request {
+    Request {
+        systems,
+        tests,
+        twin: Some(false),
+        gate: None,
+        profile: Profiling::default(),
+        soak_s: None,
+        ..request.clone()
+    }
+}
+
+fn named(wanted: &SystemRequest, record: &StudyRecord, system: usize) -> SystemRequest {
+    let name = record.systems.get(system).map(|it| it.name.clone());
+    SystemRequest { name, ..wanted.clone() }
+}
+
+/// A system with a setting as the old system has it.
+fn with(wanted: &SystemRequest, back: &SetBack) -> SystemRequest {
+    let mut system = SystemRequest { name: Some(back.words()), ..wanted.clone() };
+    system.options.extend(back.options.iter().cloned());
+    system
+}
+
+fn is_attached(record: &StudyRecord, system: usize) -> bool {
+    let spec = record.systems.get(system).map(|it| &it.spec);
+    spec.is_none_or(|it| matches!(it.origin, assay_model::Origin::Url(_)))
+}
+
+/// The system with most changes, and the tests in which it is slower or faster than the base.
+fn most_changed(record: &StudyRecord) -> Option<ChangedSystem> {
+    let mut by_system: BTreeMap<usize, Vec<(CellId, f64)>> = BTreeMap::new();
+    for cell in assay_verdict::judge(record).cells {
+        let is_twin = record.systems.get(cell.system).is_none_or(|it| it.is_base || it.is_twin);
+        let is_changed = matches!(cell.verdict, Verdict::Slower | Verdict::Faster) && !is_twin;
+        if let Some(rqps) = cell.rqps.filter(|it| is_changed && it.value > 0.0) {
+            by_system.entry(cell.system).or_default().push((cell.cell, rqps.value));
+        }
+    }
+    let most = by_system.into_iter().max_by_key(|(system, cells)| (cells.len(), *system));
+    most.map(|(system, cells)| ChangedSystem { system, cells })
+}
+
+/// Settings that differ between two systems and can be set back, the most likely causes first: as the audit has them,
+/// but flags of the optimizer before other settings that are not known to matter.
+fn candidates(
+    audit: &[AuditFinding],
+    old: &Settings,
+    new: &Settings,
+    spec: &SystemSpec,
+) -> Vec<SetBack> {
+    let mut found: Vec<SetBack> = Vec::new();
+    let mut findings: Vec<&AuditFinding> = audit.iter().collect();
+    findings.sort_by_key(|it| {
+        let is_flag = it.setting.starts_with(FLAGS);
+        (it.class == assay_model::AuditClass::Harmless, !is_flag && !has_rule(&it.setting))
+    });
+    for finding in findings {
+        let back = match finding.setting.strip_prefix(FLAGS).and_then(|it| it.strip_prefix('.')) {
+            Some(flag) => flag_back(flag, old, new, spec),
+            None => variables_of(&finding.setting)
+                .into_iter()
+                .find_map(|variable| variable_back(variable, old, new)),
+        };
+        found.extend(back.filter(|back| !found.contains(back)));
+    }
+    found
+}
+
+fn has_rule(setting: &str) -> bool {
+    variables_of(setting) != [setting]
+}
+
+/// A variable as the old system has it, with those that belong to it.
+fn variable_back(variable: &str, old: &Settings, new: &Settings) -> Option<SetBack> {
+    let value = |name: &str| {
+        let (then, now) = (old.get(name)?, new.get(name)?);
+        let is_plain = !then.contains(['\n', '/']) && !name.contains('.');
+        (then != now && is_plain).then(|| (name.to_owned(), then.clone()))
+    };
+    let own = value(variable)?;
+    let options = match TOGETHER.iter().find(|it| it.contains(&variable)) {
+        Some(pair) => pair.iter().filter_map(|name| value(name)).collect(),
+        None => vec![own],
+    };
+    Some(SetBack { options })
+}
+
+/// A flag of the optimizer as the old system has it, with the other flags that the new system is started with.
+fn flag_back(flag: &str, old: &Settings, new: &Settings, spec: &SystemSpec) -> Option<SetBack> {
+    fn flags(text: &str) -> impl Iterator<Item = (&str, &str)> {
+        text.split(',').filter_map(|it| it.trim().split_once('='))
+    }
+    let of = |settings: &Settings| {
+        let all = settings.get(FLAGS)?;
+        flags(all).find(|it| it.0 == flag).map(|it| it.1.to_owned())
+    };
+    let (then, now) = (of(old)?, of(new)?);
+    if then == now {
+        return None;
+    }
+    let given = spec.overrides.iter().rev().find(|(name, _)| name.replace('-', "_") == FLAGS);
+    let others = given.map(|(_, value)| flags(value)).into_iter().flatten();
+    let others = others.filter(|it| it.0 != flag).map(|(name, value)| format!("{name}={value}"));
+    let value: Vec<String> = std::iter::once(format!("{flag}={then}")).chain(others).collect();
+    Some(SetBack { options: vec![(FLAGS.to_owned(), value.join(","))] })
+}
+
+/// The first of these that the version takes, and those that were not tried.
+fn accepted(
+    all: &[SetBack],
+    wanted: &SystemRequest,
+    asked: &Asked<'_>,
+    env: &Environment,
+) -> Result<(Vec<SetBack>, Vec<SetBack>)> {
+    let planned = |systems| {
+        let request = second(asked.request, systems, Vec::new());
+        assay_plan::plan_of(&request, asked.machine, asked.suite.to_vec())
+    };
+    let participants = participants(&planned(vec![wanted.clone(), wanted.clone()])?, env)?;
+    let prefix = participants.first().context("a plan without systems")?.prefix()?;
+    let site = LocalSite::new(env)?.site;
+    let mut taken: Vec<SetBack> = Vec::new();
+    for (number, back) in all.iter().enumerate() {
+        if taken.len() == MOST {
+            return Ok((taken, all.get(number..).unwrap_or_default().to_vec()));
+        }
+        env.interrupt.check()?;
+        // Options that decide where a server is are not for users.
+        if planned(vec![wanted.clone(), with(wanted, back)]).is_err() {
+            continue;
+        }
+        let options: Vec<String> =
+            back.options.iter().map(|it| option(it, prefix.product.dialect())).collect();
+        if assay_servers::refused_options(&site, prefix, &options)?.is_empty() {
+            taken.push(back.clone());
+        }
+    }
+    Ok((taken, Vec::new()))
+}
+
+/// An option as a server's command line has it.
+fn option((name, value): &(String, String), dialect: Dialect) -> String {
+    match dialect {
+        Dialect::MySql => format!("--{}={value}", name.replace('_', "-")),
+        Dialect::Postgres => format!("--{name}={value}"),
+    }
+}
+
+/// How much of a change is gone where a setting is as it was: 1 is all of it.
+fn share(change: f64, brought: f64) -> Option<f64> {
+    let share = -brought.ln() / change.ln();
+    share.is_finite().then_some(share)
+}
+
+/// What the second study found, a line for each test that changed.
+fn told(tried: &[SetBack], changed: &ChangedSystem, second: &StudyRecord) -> Vec<String> {
+    let judged = assay_verdict::judge(second);
+    let mut lines = Vec::new();
+    for (cell, change) in &changed.cells {
+        let mut causes: Vec<(f64, &SetBack)> = Vec::new();
+        for (number, back) in tried.iter().enumerate() {
+            let is_it = |it: &&assay_verdict::CellJudgement| {
+                it.system == number + 1
+                    && (&it.cell.test.name, it.cell.setup) == (&cell.test.name, cell.setup)
+            };
+            let Some(found) = judged.cells.iter().find(is_it) else { continue };
+            let is_changed = matches!(found.verdict, Verdict::Slower | Verdict::Faster);
+            let rqps = found.rqps.filter(|_| is_changed);
+            let brought = rqps.and_then(|it| share(*change, it.value));
+            causes.extend(brought.filter(|share| *share >= LEAST).map(|share| (share, back)));
+        }
+        causes.sort_by(|a, b| b.0.total_cmp(&a.0));
+        lines.push(line(&cell.test.name, *change, &causes));
+    }
+    lines
+}
+
+/// `update-one, 0.40 of the old QPS: sync_binlog=0 brings back 80% of the change`.
+fn line(test: &str, change: f64, causes: &[(f64, &SetBack)]) -> String {
+    let causes: Vec<String> = causes.iter().map(|(share, back)| part(*share, back)).collect();
+    let causes = match causes.as_slice() {
+        [] => "none of these settings alone brings it back".to_owned(),
+        causes => causes.join("; "),
+    };
+    format!("{test}, {change:.2} of the old QPS: {causes}")
+}
+
+fn part(share: f64, back: &SetBack) -> String {
+    let words = back.words();
+    match (share * 100.0).round() {
+        all if all > 110.0 => format!("`{words}` more than brings it back"),
+        all if all >= 95.0 => format!("`{words}` brings back all of it"),
+        percent => format!("`{words}` brings back {percent}% of it"),
+    }
+}
+
+impl FollowUp {
+    /// What it will do, in words.
+    fn words(&self) -> String {
+        let settings = counted(self.tried.len() as u64, "setting");
+        let tests = counted(self.changed.cells.len() as u64, "test");
+        format!("a second study tries {settings} of the base in {tests} that changed")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_model::{AuditClass, Origin, Product};
+
+    use super::*;
+
+    fn settings(all: &[(&str, &str)]) -> Settings {
+        all.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    }
+
+    fn finding(setting: &str, class: AuditClass) -> AuditFinding {
+        AuditFinding {
+            setting: setting.to_owned(),
+            values: Vec::new(),
+            class,
+            why: String::new(),
+            is_asked: false,
+        }
+    }
+
+    fn chosen(audit: &[AuditFinding], old: &Settings, new: &Settings) -> Vec<String> {
+        let spec = SystemSpec {
+            overrides: vec![("optimizer-switch".to_owned(), "mrr=on,semijoin=off".to_owned())],
+            ..SystemSpec::of(Product::MySql, Origin::Version("8.4".to_owned()))
+        };
+        candidates(audit, old, new, &spec).iter().map(SetBack::words).collect()
+    }
+
+    #[test]
+    fn settings_that_differ_are_set_back_the_likely_ones_first() {
+        let old = settings(&[
+            ("sync_binlog", "0"),
+            ("optimizer_switch", "mrr=off,semijoin=on,x=on"),
+            ("unknown", "1"),
+            ("only_old", "1"),
+            ("same", "1"),
+            ("place", "/a"),
+        ]);
+        let new = settings(&[
+            ("sync_binlog", "1"),
+            ("optimizer_switch", "mrr=on,semijoin=off,x=on"),
+            ("unknown", "2"),
+            ("same", "1"),
+            ("place", "/b"),
+        ]);
+        use AuditClass::{Expected, Harmless};
+        let audit = [
+            finding("unknown", Harmless),
+            finding("optimizer_switch.semijoin", Harmless),
+            finding("sync_binlog", Expected),
+            finding("only_old", Expected),
+            finding("same", Expected),
+            finding("place", Harmless),
+            finding("plan.test", Expected),
+        ];
+        // The other flag with which the system is started stays.
+        let expected = ["sync_binlog=0", "optimizer_switch=semijoin=on,mrr=on", "unknown=1"];
+        assert_eq!(chosen(&audit, &old, &new), expected);
+    }
+
+    #[test]
+    fn a_character_set_comes_with_its_collation_once() {
+        let old = settings(&[("character_set_server", "latin1"), ("collation_server", "latin1_x")]);
+        let new = settings(&[("character_set_server", "utf8mb4"), ("collation_server", "utf8_x")]);
+        let audit = ["character_set_server", "collation_server"]
+            .map(|it| finding(it, AuditClass::Expected));
+        let expected = ["character_set_server=latin1+collation_server=latin1_x"];
+        assert_eq!(chosen(&audit, &old, &new), expected);
+    }
+
+    #[test]
+    fn a_part_of_a_change_is_told() {
+        let back = SetBack { options: vec![("sync_binlog".to_owned(), "0".to_owned())] };
+        let of = |change: f64, brought: f64| {
+            line("t", change, &[(share(change, brought).unwrap(), &back)])
+        };
+        assert_eq!(of(0.25, 2.0), "t, 0.25 of the old QPS: `sync_binlog=0` brings back 50% of it");
+        assert_eq!(of(0.5, 2.0), "t, 0.50 of the old QPS: `sync_binlog=0` brings back all of it");
+        assert_eq!(of(2.0, 0.5), "t, 2.00 of the old QPS: `sync_binlog=0` brings back all of it");
+        assert!(of(0.5, 4.0).ends_with("more than brings it back"));
+        assert!(line("t", 0.5, &[]).ends_with("none of these settings alone brings it back"));
+        assert_eq!(share(1.0, 2.0), None);
+    }
+}
