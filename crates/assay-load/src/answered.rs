@@ -184,7 +184,7 @@ pub struct AnswersCompared {
     pub values: Vec<u32>,
 }
 
-/// Where a server answers otherwise than the base.
+/// Where a server answers differently from the base.
 #[must_use]
 pub fn answer_differences(base: &[Answered], other: &[Answered]) -> AnswersCompared {
     fn key(it: &Answered) -> (&str, &str, u64) {
@@ -236,7 +236,9 @@ fn differing(base: &Answered, here: &Answered) -> Vec<Part> {
         (Answer(there), Answer(answer)) => of_rows(base, there, answer),
         (Refused { code: one, .. }, Refused { code: two, .. }) if one == two => Vec::new(),
         (Late, Late) => Vec::new(),
-        (one @ Late, two) | (one, two @ Late) => vec![(AnswerPart::NoAnswer, of(one), of(two))],
+        (one @ Late, two @ Answer(_)) | (one @ Answer(_), two @ Late) => {
+            vec![(AnswerPart::NoAnswer, of(one), of(two))]
+        }
         (one, two) => vec![(AnswerPart::Error, of(one), of(two))],
     }
 }

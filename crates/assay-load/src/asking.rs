@@ -3,23 +3,30 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use assay_model::{Class, Dialect, Setup, StatementMode, Test};
-use assay_wire::{ConnectOptions, Connection, Described, Error as WireError, Told, code_name};
+use assay_wire::{
+    ConnectOptions, Connection, Described, Error as WireError, TakeValues, Told, code_name,
+};
 use assay_workloads::sql::{is_control, only_reads, statements};
 use assay_workloads::{
     Client, EventBuf, Operation, Program, Statement, orders_rows, rounded, undetermined,
 };
 
 use crate::answered::{AnswerOutcome, Answered, Columns, RowsAnswered, shown};
-use crate::cancel::cancel;
+use crate::cancel::{cancel, end_connections};
 use crate::enough::{Wanted, share};
 use crate::error::{Error, Result};
 use crate::rehearsal::connect_as_client;
 
-/// How long a server may be silent before it answers.
+/// How long an answer may take.
 const LIMIT: Duration = Duration::from_secs(10);
+
+/// How long a server may be silent: a statement is ended before that.
+const SILENCE: Duration = Duration::from_secs(15);
 
 /// Events that are looked at: some kinds of events, and some values, are rare.
 const EVENTS: u64 = 2000;
@@ -105,7 +112,7 @@ impl Asking {
         program: Arc<Program>,
         (each, room): (Duration, usize),
     ) -> Result<Self> {
-        let options = ConnectOptions { timeout: LIMIT, ..options.clone() };
+        let options = ConnectOptions { timeout: SILENCE, ..options.clone() };
         let wire = connect_as_client(&options, &program)?;
         let is_work = |(_, it): &(usize, &Statement)| !is_control(&it.sql, dialect);
         let all = program.statements().iter().enumerate().filter(is_work);
@@ -200,7 +207,7 @@ impl Asking {
         let most = wanted.map_or(0, |(number, _)| self.wanted.rows_kept(number)).min(most);
         let (mut rows, mut first) = (RowsAnswered::keeping(most), None);
         let began = Instant::now();
-        let answer = self.wire.answer(sql, &mut |columns, values| {
+        let (answer, is_late) = self.in_time(sql, &mut |columns, values| {
             if first.is_none() {
                 let row = values.iter().map(|value| value.map(<[u8]>::to_vec));
                 first = Some(row.collect::<Vec<_>>());
@@ -210,6 +217,10 @@ impl Asking {
             }
         });
         let outcome = match answer {
+            Err(_) if is_late => {
+                self.end_statement(began)?;
+                AnswerOutcome::Late
+            }
             Ok(told) => {
                 for (place, value) in statement.keep.iter().zip(first.unwrap_or_default()) {
                     if let Some(place) = kept.get_mut(*place as usize) {
@@ -227,6 +238,11 @@ impl Asking {
             Err(WireError::Timeout { .. }) => {
                 self.end_statement(began)?;
                 AnswerOutcome::Late
+            }
+            // An answer that cannot be read, such as one that is too long.
+            Err(cause @ (WireError::Protocol(_) | WireError::Usage(_))) => {
+                self.end_statement(began)?;
+                AnswerOutcome::Refused { code: 0, message: shown(&cause.to_string()) }
             }
             Err(cause) => return Err(Error::query(sql, cause)),
         };
@@ -248,6 +264,27 @@ impl Asking {
             });
         }
         Ok(goes_on)
+    }
+
+    /// Carries out a statement. Its connection is ended if the answer, which may have rows without end, takes too long;
+    /// whether it did is returned.
+    fn in_time(&mut self, sql: &[u8], take: TakeValues<'_>) -> (Result<Told, WireError>, bool) {
+        let (options, dialect) = (&self.options, self.dialect);
+        let id = self.wire.connection_id().into();
+        let wire = &mut self.wire;
+        let (done, wait) = channel::<()>();
+        thread::scope(|scope| {
+            let watch = scope.spawn(move || {
+                let is_late = wait.recv_timeout(LIMIT) == Err(RecvTimeoutError::Timeout);
+                if is_late {
+                    drop(end_connections(options, dialect, &[id]));
+                }
+                is_late
+            });
+            let answer = wire.answer(sql, take);
+            drop(done);
+            (answer, watch.join().unwrap_or(false))
+        })
     }
 
     /// Ends a statement that has no answer in time, and connects again.

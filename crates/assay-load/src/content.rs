@@ -129,6 +129,16 @@ fn without_padding(value: &[u8]) -> &[u8] {
     value.get(..end).unwrap_or_default()
 }
 
+/// The text of the value of a column of MySQL or MariaDB, whose name is quoted, by its type.
+pub(crate) fn value_text(name: &str, kind: &str) -> String {
+    let kind = kind.to_ascii_lowercase();
+    // Bytes need not be text of any character set.
+    match kind.ends_with("binary") || kind.ends_with("blob") || kind == "bit" {
+        true => format!("COALESCE(HEX({name}), 'NULL')"),
+        false => format!("COALESCE(CONVERT(QUOTE({name}) USING utf8mb4), '?')"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::without_padding;

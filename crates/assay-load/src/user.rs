@@ -9,7 +9,7 @@ use assay_workloads::{
     user_row_checksum,
 };
 
-use crate::content::{Content, Sum};
+use crate::content::{Content, Sum, value_text};
 use crate::error::{Error, Result};
 use crate::fill::{LoadProgress, LoadReport};
 use crate::restore::{OpenUserDump, refused_rows, restore, with_made_rows, without_rows};
@@ -500,20 +500,18 @@ pub(crate) fn read_back(
 /// Rows and checksum of a table as MySQL or MariaDB computes them, from all values as text.
 fn computed(control: &mut Connection, number: u32, table: &str) -> Result<(u64, u64)> {
     let (dialect, text) = (Dialect::MySql, literal(Dialect::MySql, table));
-    let columns = ask(
-        control,
-        &format!(
-            "SELECT column_name FROM information_schema.columns \
-             WHERE table_schema = DATABASE() AND table_name = {text} ORDER BY ordinal_position"
-        ),
-    )?;
+    let sql = format!(
+        "SELECT column_name, data_type FROM information_schema.columns \
+         WHERE table_schema = DATABASE() AND table_name = {text} ORDER BY ordinal_position"
+    );
+    let found = control.query(&sql).map_err(|cause| Error::query(sql.as_bytes(), cause))?;
+    let columns: Vec<(&str, &str)> = (0..found.rows.len())
+        .filter_map(|row| Some((found.text(row, 0)?, found.text(row, 1)?)))
+        .collect();
     if columns.is_empty() {
         return Err(Error::NotMade(table.to_owned()));
     }
-    // Bytes that are no text would have no common character set with the rest.
-    let value = |name: &String| {
-        format!("COALESCE(CONVERT(QUOTE({}) USING utf8mb4), '?')", quoted_name(dialect, name))
-    };
+    let value = |(name, kind): &(&str, &str)| value_text(&quoted_name(dialect, name), kind);
     let values: Vec<String> = columns.iter().map(value).collect();
     let sql = format!(
         "SELECT COUNT(*), COALESCE(SUM(CRC32(CONCAT_WS(',', {number}, {}))), 0) FROM {}",

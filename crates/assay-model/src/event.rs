@@ -122,7 +122,7 @@ pub enum EventKind {
         #[serde(default)]
         least: u32,
     },
-    /// The system answers a user's statement otherwise than the base.
+    /// The system answers a user's statement differently from the base.
     AnswerDiffers(AnswerDifference),
     /// A reason to doubt published results, found when they were imported. Reports warn of it.
     Reservation {

@@ -39,7 +39,7 @@ pub enum RestoredKind {
     Made,
 }
 
-/// A statement of a user that a system answers otherwise than the base.
+/// A statement of a user that a system answers differently from the base.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AnswerDifference {
     /// The test's name.
@@ -88,7 +88,7 @@ impl AnswerPart {
     #[must_use]
     pub fn in_words(self) -> &'static str {
         match self {
-            Self::Error => "fails otherwise",
+            Self::Error => "fails differently",
             Self::NoAnswer => "has no answer in time",
             Self::Rows => "returns another number of rows",
             Self::Values => "returns other rows",

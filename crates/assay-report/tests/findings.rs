@@ -58,7 +58,7 @@ fn findings_come_first_and_have_tables() {
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         for part in [
             "refused 2 statements of the dump",
-            "answers 1 statement otherwise than",
+            "answers 1 statement differently from",
             "returns another number of rows",
             "cannot be compared",
             "CREATE TABLE scores (",

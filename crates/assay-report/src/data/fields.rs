@@ -253,7 +253,7 @@ const FIELDS: &[(&str, &str)] = &[
     ("twin.detectable_max", "change that would be called in all of them"),
     (
         "answers[].system",
-        "a system that answers a statement of a user's test otherwise than the base",
+        "a system that answers a statement of a user's test differently from the base",
     ),
     ("answers[].test", "the test"),
     ("answers[].statement", "the statement with marks for its values"),

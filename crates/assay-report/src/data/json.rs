@@ -53,7 +53,7 @@ struct Document<'a> {
     /// The machines, if several measured shards of the study.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     nodes: Vec<NodeRow<'a>>,
-    /// Where systems answer a user's statements otherwise than the base.
+    /// Where systems answer a user's statements differently from the base.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     answers: Vec<AnswerRow<'a>>,
     /// What systems told while a dump was restored.

@@ -188,7 +188,7 @@ fn responses(report: &Report, wish: &Wish<'_>, most: usize) -> Vec<Block<'static
 
 /// What becomes of the statements of logs.
 fn outcomes(report: &Report, wish: &Wish<'_>) -> Vec<Block<'static>> {
-    const HEADING: &str = "what becomes of the statements";
+    const HEADING: &str = "what happens to the statements";
     let Some(shown) = &report.outcomes else { return Vec::new() };
     let fact = |(name, told): &(String, String)| (wish.heading(name), told.as_str().into());
     let facts = Block::Facts(shown.iter().map(fact).collect());

@@ -1,4 +1,4 @@
-//! Where systems answer a user's statements otherwise than the base, and what they told of a dump.
+//! Where systems answer a user's statements differently from the base, and what they told of a dump.
 
 use assay_model::{AnswerDifference, AnswerPart, EventKind, Restored, RestoredKind, StudyRecord};
 
@@ -66,7 +66,7 @@ pub(crate) fn warnings(study: &JudgedStudy) -> Vec<String> {
         if !statements.is_empty() {
             let count = assay_model::counted(statements.len() as u64, "statement");
             let base = study.label(study.base);
-            warnings.push(format!("{name} answers {count} otherwise than {base}"));
+            warnings.push(format!("{name} answers {count} differently from {base}"));
         }
     }
     warnings

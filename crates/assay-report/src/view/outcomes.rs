@@ -1,4 +1,4 @@
-//! What becomes of a user's captured statements in another version, for a meeting: what must be mended, what is slower,
+//! What happens to a user's captured statements in another version, for a meeting: what must be fixed, what is slower,
 //! the same or faster, and what could not be tested.
 
 use std::collections::BTreeSet;
@@ -13,7 +13,7 @@ use crate::ratio::narrow;
 /// Tests that are named.
 const NAMED: usize = 6;
 
-/// What becomes of a test. The first that applies counts.
+/// What happens to a test. The first that applies counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Outcome {
     MustFix,
@@ -39,7 +39,7 @@ impl Outcome {
 
     fn words(self) -> &'static str {
         match self {
-            Self::MustFix => "must be mended: refused, or other rows",
+            Self::MustFix => "must be fixed: refused, or other rows",
             Self::Slower => "slower",
             Self::LooksOther => "other types, names or warnings",
             Self::Undecided => "undecided",
@@ -98,10 +98,27 @@ fn of_system(study: &JudgedStudy, system: usize) -> Vec<(String, String)> {
 /// `orders-by-customer 0.45 with another plan`
 fn name(study: &JudgedStudy, outcome: Outcome, cell: &CellJudgement) -> String {
     let name = study.cell_name(cell.cell);
+    if outcome == Outcome::Untested {
+        let of_base = study.cell(cell.cell, study.base).and_then(|base| base.failure.as_deref());
+        return match cell.failure.as_deref().or(of_base) {
+            Some(why) => format!("{name} ({})", first_words(why)),
+            None => name,
+        };
+    }
     let is_called = matches!(outcome, Outcome::Slower | Outcome::Faster);
     let Some(ratio) = cell.rqps.filter(|_| is_called) else { return name };
     let plan = if cell.cause == Some(Cause::Plan) { " with another plan" } else { "" };
     format!("{name} {}{plan}", narrow(ratio))
+}
+
+/// The beginning of a reason.
+fn first_words(why: &str) -> String {
+    const SHOWN: usize = 80;
+    let line = why.lines().next().unwrap_or_default();
+    match line.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
+        None => line.to_owned(),
+    }
 }
 
 /// The tests whose answers differ in a system.

@@ -32,13 +32,16 @@ pub(super) fn remove(rows: &mut StudyRows, record: &StudyRecord, directories: &[
     let places = Places::of(record, directories);
     let shards = record.runs.iter().filter_map(|run| run.shard.as_ref());
     let nodes: BTreeSet<&str> = shards.map(|shard| shard.node.as_str()).collect();
+    let roles = record.study.cells.iter().flat_map(|cell| &cell.id.test.definition().roles);
+    let has_values = roles.flat_map(|role| &role.script.mix).any(|kind| kind.captured.is_some());
     rows.change_texts(|place, text| match (place.is_json, place.table) {
+        (false, "slice") if has_values => Some(without_quotes(&places.text(text))),
         (false, _) => Some(places.text(text)),
         // Names of tests and statements stay.
         (true, "test") => places.json(text, |field| field == "path"),
         (true, "run") if place.column == "shard" => neutral_node(text, &nodes),
         (true, "event") => {
-            let without = without_values(text);
+            let without = without_values(text, has_values);
             let text = without.as_deref().unwrap_or(text);
             places.json(text, |_| true).or(without.clone())
         }
@@ -60,10 +63,22 @@ fn neutral_node(text: &str, nodes: &BTreeSet<&str>) -> Option<String> {
 }
 
 /// A finding of a user's workload without values of the user's: of parameters, of rows that differ, and of dumps.
-fn without_values(text: &str) -> Option<String> {
+/// Messages of servers quote statements; what they quote is left out if the values of statements were captured.
+fn without_values(text: &str, has_values: bool) -> Option<String> {
     const LEFT_OUT: &str = "a row, which packs do not have";
     let mut what: EventKind = serde_json::from_str(text).ok()?;
     match &mut what {
+        EventKind::NotMeasured { error: message, .. }
+        | EventKind::StartedAgain { error: message, .. }
+        | EventKind::TestFailed { why: message, .. }
+        | EventKind::TestEnded { why: message, .. }
+        | EventKind::NotProfiled { why: message, .. }
+        | EventKind::NotCounted { why: message, .. }
+        | EventKind::NotSoaked { why: message, .. }
+            if has_values =>
+        {
+            *message = without_quotes(message);
+        }
         EventKind::AnswerDiffers(difference) => {
             difference.sent = difference.statement.clone();
             if matches!(difference.what, AnswerPart::Rows | AnswerPart::Values) {
@@ -71,17 +86,36 @@ fn without_values(text: &str) -> Option<String> {
                     let count = answer.split_once("; first difference").map(|(count, _)| count);
                     *answer = count.unwrap_or(LEFT_OUT).to_owned();
                 }
+            } else if !matches!(difference.what, AnswerPart::Names | AnswerPart::Types) {
+                for answer in [&mut difference.base, &mut difference.here] {
+                    *answer = without_quotes(answer);
+                }
             }
         }
         EventKind::Restored(restored) => {
             let upper = restored.statement.to_ascii_uppercase();
-            let end = upper.find("VALUES").map(|at| at + "VALUES".len());
-            let kept = end.and_then(|end| restored.statement.get(..end)).map(str::to_owned);
-            restored.statement = kept?;
+            if let Some(at) = upper.find("VALUES") {
+                restored.statement.truncate(at + "VALUES".len());
+                restored.message = without_quotes(&restored.message);
+            }
         }
         _ => return None,
     }
     serde_json::to_string(&what).ok()
+}
+
+/// A message without what it quotes: from the first quotation mark to the last one of its kind, because what is quoted
+/// may have such marks itself.
+fn without_quotes(message: &str) -> String {
+    let mut message = message.to_owned();
+    for mark in ['\'', '"'] {
+        if let Some((first, last)) = message.find(mark).zip(message.rfind(mark))
+            && first < last
+        {
+            message.replace_range(first + 1..last, "…");
+        }
+    }
+    message
 }
 
 /// Places that a study names, with their neutral names.
@@ -274,5 +308,22 @@ mod tests {
         assert_eq!(places.json(json, |_| true).unwrap(), clean);
         assert_eq!(places.json(json, |field| field == "path").unwrap(), json);
         assert_eq!(places.json("{", |_| true), None);
+    }
+
+    #[test]
+    fn what_servers_quote_is_left_out() {
+        for (message, clean) in [
+            (
+                "error 1064: ... to use near 'library FROM t WHERE email = 'a@b'' at line 1",
+                "error 1064: ... to use near '…' at line 1",
+            ),
+            (
+                "invalid input syntax for type integer: \"secret\"",
+                "invalid input syntax for type integer: \"…\"",
+            ),
+            ("it's late", "it's late"),
+        ] {
+            assert_eq!(without_quotes(message), clean);
+        }
     }
 }
