@@ -39,7 +39,7 @@ pub enum AnswerOutcome {
     Answer(Box<RowsAnswered>),
     /// The server refused it.
     Refused {
-        /// Its code of the error.
+        /// Its code of the error; 0 if the answer could not be read.
         code: u32,
         /// The error in words.
         message: String,
@@ -235,7 +235,9 @@ fn differing(base: &Answered, here: &Answered) -> Vec<Part> {
     match (&base.outcome, &here.outcome) {
         (Answer(there), Answer(answer)) => of_rows(base, there, answer),
         (Refused { code: one, .. }, Refused { code: two, .. }) if one == two => Vec::new(),
-        (Late, Late) => Vec::new(),
+        // Whoever asked could not read the answer, which says nothing about the server.
+        (Refused { code: 0, .. }, _) | (_, Refused { code: 0, .. }) => Vec::new(),
+        (Late, Late) => vec![(AnswerPart::NoAnswer, LATE.to_owned(), LATE.to_owned())],
         (one @ Late, two @ Answer(_)) | (one @ Answer(_), two @ Late) => {
             vec![(AnswerPart::NoAnswer, of(one), of(two))]
         }
@@ -386,7 +388,10 @@ mod tests {
         assert_eq!(found(refused(1), refused(2), false)[0].0, AnswerPart::Error);
         assert_eq!(found(of(&["1"]), refused(2), false)[0].0, AnswerPart::Error);
         assert_eq!(found(of(&["1"]), AnswerOutcome::Late, false)[0].0, AnswerPart::NoAnswer);
-        assert_eq!(found(AnswerOutcome::Late, AnswerOutcome::Late, false), []);
+        assert_eq!(
+            found(AnswerOutcome::Late, AnswerOutcome::Late, false)[0].0,
+            AnswerPart::NoAnswer
+        );
     }
 
     #[test]

@@ -58,7 +58,8 @@ pub(crate) fn warnings(study: &JudgedStudy) -> Vec<String> {
             ));
         }
         let differs = differences(record)
-            .filter(|(of, it)| *of == system && it.what != AnswerPart::Undetermined);
+            .filter(|(of, it)| *of == system && it.what != AnswerPart::Undetermined)
+            .filter(|(_, it)| it.base != it.here);
         let mut statements: Vec<(&str, &str)> =
             differs.map(|(_, it)| (it.test.as_str(), it.statement.as_str())).collect();
         statements.sort_unstable();
@@ -86,6 +87,7 @@ pub(crate) fn lists(study: &JudgedStudy) -> Vec<FindingList> {
     let answers = differences(study.record).take(SHOWN_MAX).map(|(system, it)| {
         let what = match it.what {
             AnswerPart::Undetermined => format!("{}: {}", it.what.in_words(), shown(&it.here)),
+            what if it.base == it.here => format!("{} on both", what.in_words()),
             what => {
                 let what = format!("{}{}", what.in_words(), it.in_some());
                 format!("{what}: {} → {}", shown(&it.base), shown(&it.here))

@@ -100,10 +100,11 @@ fn name(study: &JudgedStudy, outcome: Outcome, cell: &CellJudgement) -> String {
     let name = study.cell_name(cell.cell);
     if outcome == Outcome::Untested {
         let of_base = study.cell(cell.cell, study.base).and_then(|base| base.failure.as_deref());
-        return match cell.failure.as_deref().or(of_base) {
-            Some(why) => format!("{name} ({})", first_words(why)),
-            None => name,
-        };
+        let unanswered = differences(study.record)
+            .find(|(_, it)| it.test == cell.cell.test.name() && it.what == AnswerPart::NoAnswer)
+            .map(|(_, it)| it.here.as_str());
+        let why = cell.failure.as_deref().or(of_base).or(unanswered);
+        return format!("{name} ({})", first_words(why.unwrap_or("no time was left")));
     }
     let is_called = matches!(outcome, Outcome::Slower | Outcome::Faster);
     let Some(ratio) = cell.rqps.filter(|_| is_called) else { return name };
