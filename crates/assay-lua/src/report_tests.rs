@@ -70,5 +70,5 @@ fn reports_in_json_are_documents_of_their_own() {
     assert!(intervals.starts_with("[\n  {\n    \"time\":    4,\n"), "{all}");
     assert_eq!(intervals.matches("\n  },\n  {\n").count(), 1, "{all}");
     assert!(intervals.ends_with("\n  }") && whole.starts_with("[\n  {\n"), "{all}");
-    assert!(whole.ends_with("\n  }\n]\n") && !whole.contains("},\n"), "{all}");
+    assert!(whole.ends_with("\n  }\n]\n") && !whole.contains("\n  },\n"), "{all}");
 }
