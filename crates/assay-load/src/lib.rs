@@ -55,7 +55,7 @@ pub use ibench::{
 };
 pub use kinds::KindWork;
 pub use live::{IntervalLatencies, RunProgress};
-pub use lua::{CommandDone, Reporter, driver, run_command};
+pub use lua::{Begun, CommandDone, Reporter, driver, run_command};
 pub use patience::apart;
 pub use policy::{ClientPolicy, Ignored};
 pub use rehearsal::{Rehearsal, connect_as_client};

@@ -76,6 +76,7 @@ impl Engine {
             leash: Arc::clone(&setting.leash),
             may_use_all: setting.may_use_all,
             draw: setting.draw,
+            threads: setting.threads,
         };
         let watch = Rc::new(Watch::new(Arc::clone(&setting.leash)));
         let lua = state(&watch).map_err(|error| failed(&watch, &error))?;
@@ -140,6 +141,11 @@ impl Engine {
             true => Ok(()),
             false => Err(Error::Failed(format!("`{name}` returned false"))),
         }
+    }
+
+    /// Calls a function that sysbench calls once for all threads, such as `init`, if the script has it.
+    pub fn call_once(&self, client: &mut dyn Client, name: &str) -> Result<()> {
+        self.lend(client, "once", name)
     }
 
     /// Calls a function of sysbench's life cycle, such as `thread_init`, if the script has it.

@@ -225,49 +225,14 @@ fn connections_that_a_script_loses_are_closed() {
 }
 
 #[test]
-fn a_script_makes_reports_and_histograms() {
-    let text = "function event()
-          local h = sysbench.histogram.new(1000, 1, 10)
-          for _, v in ipairs({ 1, 2, 0, 10, 100, 5.001 }) do h:update(v) end
-          h:print()
-        end
-        sysbench.hooks.report_intermediate = sysbench.report_default
-        sysbench.hooks.report_cumulative = sysbench.report_csv";
+fn what_is_called_once_knows_no_thread() {
+    let text = "function init(thread) print('init', thread, sysbench.tid) end
+      function event() end";
     let engine = read(text, &[]).unwrap();
     let mut client = Recorded::default();
-    engine.event(&mut client, 0, 0).unwrap();
-    let bar = |n: usize| format!("{:<40}", "*".repeat(n));
-    assert_eq!(
-        engine.take_said(),
-        format!(
-            "       value  ------------- distribution ------------- count\n       1.000 |{} 2\n       \
-             2.001 |{} 1\n       4.997 |{} 1\n      10.000 |{} 2\n",
-            bar(40),
-            bar(20),
-            bar(20),
-            bar(40)
-        )
-    );
-    let stat = [
-        ("time_total", 4.0),
-        ("time_interval", 2.0),
-        ("threads_running", 3.0),
-        ("events", 10.0),
-        ("reads", 20.0),
-        ("writes", 5.0),
-        ("other", 4.0),
-        ("errors", 1.0),
-        ("reconnects", 0.0),
-        ("latency_pct", 0.0125),
-    ];
-    assert!(engine.has_hook("report_cumulative").unwrap());
-    engine.report(&mut client, "report_intermediate", &stat).unwrap();
-    engine.report(&mut client, "report_cumulative", &stat).unwrap();
-    assert_eq!(
-        engine.take_said(),
-        "[ 4s ] thds: 3 tps: 5.00 qps: 14.50 (r/w/o: 10.00/2.50/2.00) lat (ms,95%): 12.50 err/s 0.50 \
-         reconn/s: 0.00\n4,3,5.00,14.50,10.00,2.50,2.00,12.50,0.50,0.00\n"
-    );
+    engine.call_once(&mut client, "init").unwrap();
+    engine.call_once(&mut client, "done").unwrap();
+    assert_eq!(engine.take_said(), "init\tnil\t0\n");
 }
 
 #[test]
@@ -282,6 +247,10 @@ fn options_have_types_defaults_and_names() {
             o.mysql_db, o.db_driver)
         end";
     assert_eq!(printed(text), "1\t10000\tfalse\tinnodb\t2\ttrue\t0\t2\tsbtest\tmysql\n");
+    let switches = "local bool = sysbench.cmdline.ARG_BOOL
+        sysbench.cmdline.options = { a = {'A', nil, bool}, b = {'B', false, bool}, c = {'C', true} }
+        function event() print(sysbench.opt.a, sysbench.opt.b, sysbench.opt.c) end";
+    assert_eq!(printed(switches), "true\tfalse\ttrue\n");
     let given = [("tables", "4"), ("secondary", "on"), ("names", "x,y,z"), ("big", "2K")];
     let engine = read(text, &given).unwrap();
     engine.event(&mut Recorded::default(), 0, 0).unwrap();
@@ -321,17 +290,19 @@ fn older_scripts_have_plain_functions_and_options_as_globals() {
     let place = place(
         "pathtest = string.match(test, '(.*/)') or ''
          dofile(pathtest .. 'common.lua')
-         function event(thread_id) db_query('SELECT ' .. (oltp_table_size + sb_rand_uniform(3, 3))) end",
+         function event(thread_id)
+           db_query('SELECT ' .. (oltp_table_size + sb_rand_uniform(3, 3)) .. mysql_table_engine)
+         end",
     );
     let common = "function set_vars() end";
     fs_err::write(place.directory.path().join("common.lua"), common).unwrap();
-    let set = setting(&[("oltp-table-size", "100")]);
+    let set = setting(&[("oltp-table-size", "100"), ("mysql-table-engine", "myisam")]);
     let engine = Engine::read(&mut NoServer::default(), &place.script, None, &set).unwrap();
     assert_eq!(engine.files().len(), 2);
     let mut client = Recorded::default();
     engine.call(&mut client, "thread_init").unwrap();
     engine.event(&mut client, 0, 0).unwrap();
-    assert_eq!(client.sent, ["connect", "SELECT 103"]);
+    assert_eq!(client.sent, ["connect", "SELECT 103myisam"]);
 }
 
 #[test]
@@ -522,7 +493,10 @@ fn help_tells_the_options_of_a_script() {
         ['skip-trx'] = { 'No transactions', false } }
       function event() end";
     let Err(Error::Help(told)) = read(text, &[("help", "on")]) else { panic!("no help") };
-    assert_eq!(told, "  --skip-trx No transactions [off]\n  --tables   Number of tables [4]");
+    assert_eq!(
+        told,
+        "  --skip-trx[=on|off] No transactions [off]\n  --tables=N          Number of tables [4]"
+    );
 }
 
 #[test]
@@ -574,3 +548,6 @@ fn an_event_whose_pause_was_cut_short_is_not_carried_out() {
     let error = engine.event(&mut Hurried, 0, 0).unwrap_err();
     assert!(matches!(error, Error::Ended { .. }), "{error}");
 }
+
+#[path = "report_tests.rs"]
+mod reports;

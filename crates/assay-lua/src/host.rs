@@ -28,6 +28,8 @@ pub(crate) struct Shared {
     /// Whether the script may use files anywhere, and run programs.
     pub(crate) may_use_all: bool,
     pub(crate) draw: ScriptDraws,
+    /// Number of threads that run the script.
+    pub(crate) threads: u32,
 }
 
 /// Compiles a text. Compiled code is refused: a forged one could do anything.
@@ -44,9 +46,9 @@ fn outside(error: Error) -> mlua::Error {
 pub(crate) fn host(lua: &Lua, shared: &Shared) -> mlua::Result<Table> {
     let table = lua.create_table()?;
     add_random(lua, &table, shared)?;
-    let leash = Arc::clone(&shared.leash);
+    let (leash, threads) = (Arc::clone(&shared.leash), shared.threads);
     let say = move |_: &Lua, text: LuaString| {
-        leash.say(&text.to_string_lossy());
+        leash.say(&text.to_string_lossy(), threads);
         Ok(())
     };
     table.set("say", lua.create_function(say)?)?;

@@ -7,8 +7,11 @@ use std::time::{Duration, Instant};
 /// How long a script may stay in one function of Lua itself: longer than a call that can be ended from within.
 const STUCK_AFTER: Duration = Duration::from_secs(35);
 
-/// Most bytes of what a script prints that are kept.
-const SAID_MAX: usize = 64 << 10;
+/// Most bytes of what all threads of a script print that are kept.
+const SAID_MAX: usize = 4 << 20;
+
+/// What a thread may print of that at least.
+const SAID_LEAST: usize = 64 << 10;
 
 /// What stands for the rest.
 const MORE_SAID: &str = "\n... the script has printed more, which is not kept\n";
@@ -72,12 +75,13 @@ impl Leash {
         std::mem::take(&mut *self.said.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The script prints a text. Of very much text, only the beginning is kept.
-    pub(crate) fn say(&self, text: &str) {
+    /// One of the threads of a script prints a text. Of very much text, only the beginning is kept.
+    pub(crate) fn say(&self, text: &str, threads: u32) {
+        let most = (SAID_MAX / threads.max(1) as usize).max(SAID_LEAST);
         let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
-        if said.len() < SAID_MAX {
+        if said.len() < most {
             said.push_str(text);
-            if said.len() >= SAID_MAX {
+            if said.len() >= most {
                 said.push_str(MORE_SAID);
             }
         }
@@ -167,5 +171,15 @@ mod tests {
         assert!(
             !patience.is_over(&leash, false, at(339)) && patience.is_over(&leash, false, at(340))
         );
+    }
+
+    #[test]
+    fn the_beginning_of_very_much_text_is_kept() {
+        let kept = |threads| {
+            let (leash, line) = (Leash::default(), "0123456789abcde\n");
+            (0..(8 << 20) / line.len()).for_each(|_| leash.say(line, threads));
+            leash.take_said().trim_end_matches(MORE_SAID).len()
+        };
+        assert_eq!([kept(1), kept(4), kept(1000)], [4 << 20, 1 << 20, 64 << 10]);
     }
 }

@@ -29,10 +29,27 @@ const OF_SYSBENCH: [(&str, &str); 16] = [
     ("luajit-cmd", "leave it out: scripts are interpreted"),
 ];
 
+/// Options of sysbench's drivers, without the name of the driver. Others that begin with such a name belong to scripts,
+/// such as `mysql-table-engine`.
+const OF_DRIVERS: [&str; 11] = [
+    "host",
+    "port",
+    "socket",
+    "user",
+    "password",
+    "db",
+    "ssl",
+    "ssl-cipher",
+    "compression",
+    "debug",
+    "dry-run",
+];
+
 /// What to do in place of an option of sysbench itself, if it is one.
 pub(crate) fn of_sysbench(name: &str) -> Option<&'static str> {
     let name = name.replace('_', "-");
-    if name.starts_with("mysql-") || name.starts_with("pgsql-") {
+    let of_driver = name.strip_prefix("mysql-").or_else(|| name.strip_prefix("pgsql-"));
+    if of_driver.is_some_and(|it| OF_DRIVERS.contains(&it)) {
         return Some("leave it out: assay connects to the systems that are compared");
     }
     OF_SYSBENCH.iter().find(|(known, _)| *known == name).map(|(_, instead)| *instead)
@@ -237,6 +254,7 @@ mod tests {
         assert_eq!(of_sysbench("mysql_host").map(|it| &it[..9]), Some("leave it "));
         assert_eq!(of_sysbench("threads"), Some("use `--clients`"));
         assert_eq!(of_sysbench("tables"), None);
+        assert_eq!(of_sysbench("mysql-table-engine"), None);
     }
 
     #[test]

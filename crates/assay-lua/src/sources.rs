@@ -40,6 +40,8 @@ pub(crate) struct Sources {
     reads_rows: Cell<bool>,
     /// Files that the texts name, whether or not they were read so far.
     named: RefCell<Vec<Named>>,
+    /// Further places of modules, with `?` for the name. Only a script that may read all files has some.
+    patterns: Vec<String>,
 }
 
 /// A file that a text of a script names.
@@ -70,6 +72,14 @@ fn quoted(text: &str) -> Option<String> {
     rest.split_once(quote).map(|(name, _)| name.to_owned()).filter(|name| !name.is_empty())
 }
 
+/// The variable of the environment that tells Lua where modules are.
+const LUA_PATH: &str = "LUA_PATH";
+
+/// The places in such a variable. An empty one stands for the usual places.
+fn patterns_of(lua_path: &str) -> Vec<String> {
+    lua_path.split(';').filter(|it| it.contains('?')).map(str::to_owned).collect()
+}
+
 /// Words by which scripts read more of a result than the number of its rows.
 const WORDS_FOR_ROWS: [&[u8]; 4] = [b"fetch_row", b"nfields", b"next_result", b"more_results"];
 
@@ -84,7 +94,10 @@ impl Sources {
         let directory = script.parent().filter(|it| !it.as_os_str().is_empty());
         let directory = directory.unwrap_or(Path::new(".")).to_owned();
         let (read, reads_rows) = (RefCell::default(), Cell::new(false));
-        Self { directory, may_use_all, known, read, reads_rows, named: RefCell::default() }
+        let named = RefCell::default();
+        let lua_path = may_use_all.then(|| std::env::var(LUA_PATH).unwrap_or_default());
+        let patterns = patterns_of(&lua_path.unwrap_or_default());
+        Self { directory, may_use_all, known, read, reads_rows, named, patterns }
     }
 
     /// Reads the files that the texts name and that were not read so far, so that their checksums are known. A script
@@ -160,7 +173,7 @@ impl Sources {
         Err(Error::File { path: path.display().to_string(), why })
     }
 
-    /// Finds and reads a module: beside the script, or with sysbench.
+    /// Finds and reads a module: beside the script, with sysbench, or where the user says in `LUA_PATH`.
     pub(crate) fn module(&self, name: &str) -> Result<Source> {
         let part = name.replace('.', "/");
         let names = [format!("{part}.lua"), format!("{part}/init.lua"), name.to_owned()];
@@ -169,13 +182,15 @@ impl Sources {
         let near = [self.directory.as_path(), above.as_path(), Path::new(".")];
         let directories = near.into_iter().chain(INSTALLED.map(Path::new));
         let places = directories.flat_map(|directory| names.iter().map(|it| directory.join(it)));
-        match places.into_iter().find(|place| place.is_file()) {
+        let places = places.chain(self.patterns.iter().map(|it| it.replace('?', &part).into()));
+        match { places }.find(|place: &PathBuf| place.is_file()) {
             Some(place) => self.read_if_it_may(&place),
             None => Err(Error::File {
                 path: name.to_owned(),
                 why: format!(
-                    "no such module beside the script or in {}",
-                    INSTALLED[..2].join(", ")
+                    "no such module beside the script or in {}{}",
+                    INSTALLED[..2].join(", "),
+                    if self.may_use_all { ", nor in `LUA_PATH`" } else { "" }
                 ),
             }),
         }
@@ -243,6 +258,23 @@ mod tests {
         assert!(error.to_string().contains("does not name this one"), "{error}");
         let error = again.module("shared").err().unwrap();
         assert!(error.to_string().contains("has changed"), "{error}");
+    }
+
+    #[test]
+    fn modules_are_found_where_the_user_says() {
+        let (place, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let script = place.path().join("main.lua");
+        fs_err::write(&script, "").unwrap();
+        fs_err::create_dir(elsewhere.path().join("a")).unwrap();
+        fs_err::write(elsewhere.path().join("a/b.lua"), "there").unwrap();
+        let lua_path = format!("{}/?.lua;;", elsewhere.path().display());
+        let mut sources = Sources::of(&script, None, true);
+        sources.patterns = patterns_of(&lua_path);
+        assert_eq!(sources.module("a.b").unwrap().text, b"there");
+        let mut sources = Sources::of(&script, None, false);
+        assert_eq!(sources.patterns, [""; 0]);
+        sources.patterns = patterns_of(&lua_path);
+        assert!(sources.module("a.b").is_err());
     }
 
     #[test]

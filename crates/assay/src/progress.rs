@@ -163,6 +163,14 @@ impl Progress {
         }
     }
 
+    /// Prints what a script of the user has printed.
+    pub(crate) fn said(&self, said: &str) {
+        match &self.sink {
+            Sink::Quiet | Sink::Lines => print_said(said),
+            Sink::Live(bar) => bar.suspend(|| print_said(said)),
+        }
+    }
+
     /// Shows that something is done: `subject` in bold, then the result.
     pub(crate) fn done(&self, subject: &str, what: &str) {
         self.keep("✓", AnsiColor::Green, subject, what);
@@ -223,7 +231,17 @@ pub(crate) fn print(text: &str) {
     write_line(&on_lines(text));
 }
 
-/// The same, with a word in front that is coloured and bold, such as `error`.
+/// Prints what a script of the user has printed, with its own lines, so that a program can read them. Nothing in it
+/// controls the terminal.
+pub(crate) fn print_said(said: &str) {
+    let said = printable_lines(said);
+    let said = said.strip_suffix('\n').unwrap_or(&said);
+    if !said.is_empty() {
+        write_line(said);
+    }
+}
+
+/// The same as [`print`], with a word in front that is coloured and bold, such as `error`.
 pub(crate) fn print_marked(word: &str, color: AnsiColor, text: &str) {
     let style = color.on_default().bold();
     write_line(&format!("{style}{word}{style:#}: {}", on_lines(text)));

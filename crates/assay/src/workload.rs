@@ -18,6 +18,7 @@ use sha2::{Digest as _, Sha256};
 use crate::advice::Advised;
 use crate::dump_file::dump_file;
 use crate::paths;
+use crate::progress::print_said;
 
 /// Largest file with rows, bytes: its rows become statements in memory.
 const FILE_MAX: u64 = 4 << 30;
@@ -129,6 +130,10 @@ fn script(path: &Path, of_lua: OfLua<'_>) -> Result<LuaScript> {
             }
             Ok(engine.files())
         });
+        if read.is_err() {
+            // What the script has printed before it failed helps to find out why.
+            print_said(&leash.take_said());
+        }
         let new = read?.into_iter().filter(|file| !files.contains(file));
         files.extend(new.collect::<Vec<_>>());
     }

@@ -144,6 +144,19 @@ fn bench_carries_out_the_commands_of_a_script() {
     assert_eq!(String::from_utf8_lossy(&failed.stdout), "hello\n");
     refused(failed, 2, &["other.lua:1: boom"]);
     refused(of_other("run"), 2, &["in event", "other.lua:5: query `SELEC 1` failed"]);
+    let once = scripts.with(
+        "once.lua",
+        "function init() print('begins')\nend
+         function event() print('one') print('two') db_query('SELECT 1') end
+         sysbench.hooks.report_cumulative = sysbench.report_json
+         function done() print('ends') end",
+    );
+    let run = ["bench", url, "--script", &once, "--events", "1", "--format", "json"];
+    let run = place.run_to_end(&run);
+    let told = String::from_utf8_lossy(&run.stderr);
+    let places = ["begins\n", "one\ntwo\n", "[\n  {\n    \"time\":", "\n  }\n]\n", "ends\n"];
+    let places = places.map(|text| told.find(text).unwrap_or_else(|| panic!("{text}: {told}")));
+    assert!(places.is_sorted() && run.status.success(), "{told}");
     let endless = scripts.with(
         "endless.lua",
         "function event()

@@ -84,14 +84,24 @@ impl Carried<'_> {
         work: impl FnOnce(Part) -> Result<T> + Send + 'static,
     ) -> Result<(Arc<Leash>, Receiver<Result<T>>)> {
         let leash = Arc::<Leash>::default();
+        let answers = self.start_on(&leash, thread, work)?;
+        Ok((leash, answers))
+    }
+
+    /// The same on a leash that the caller has.
+    fn start_on<T: Send + 'static>(
+        &self,
+        leash: &Arc<Leash>,
+        thread: (u32, u32),
+        work: impl FnOnce(Part) -> Result<T> + Send + 'static,
+    ) -> Result<Receiver<Result<T>>> {
         let (script, command) = (self.script.clone(), self.command.to_owned());
         let (options, dialect, seed) = (self.options.clone(), self.dialect, self.seed);
-        let of_thread = Arc::clone(&leash);
-        let answers = start_apart(&leash, move || {
+        let of_thread = Arc::clone(leash);
+        start_apart(leash, move || {
             let place = ScriptPlace { options: &options, dialect, seed };
             work(Part::begin(&script, &command, place, thread, of_thread)?)
-        })?;
-        Ok((leash, answers))
+        })
     }
 }
 
@@ -134,9 +144,11 @@ impl Part {
 /// The hooks by which a script makes reports of its own.
 const HOOKS: [&str; 2] = ["report_intermediate", "report_cumulative"];
 
-/// Makes the reports of a script, in a Lua, a thread and on a connection of its own.
+/// What a script does once for all its clients: `init`, reports and `done`, in a Lua, a thread and on a connection of
+/// its own.
 pub struct Reporter {
-    hooks: Vec<&'static str>,
+    /// Those of its calls that the script has.
+    calls: Vec<&'static str>,
     orders: Sender<Order>,
     reports: Receiver<Result<String>>,
     leash: Arc<Leash>,
@@ -145,36 +157,58 @@ pub struct Reporter {
     is_lost: bool,
 }
 
-/// A hook, and the numbers of its report.
+/// What came of the beginning of a script.
+pub struct Begun {
+    /// What the script has printed.
+    pub said: String,
+    /// What it does later; `None` if there is nothing. Or why it has failed.
+    pub reporter: Result<Option<Reporter>>,
+}
+
+/// The function of a script that ends its run.
+const DONE: &str = "done";
+
+/// A call, and the numbers of its report.
 type Order = (&'static str, Vec<(String, f64)>);
 
 impl Reporter {
-    /// The reports of a script; `None` if it makes none.
-    pub fn of(
+    /// Reads a script, and carries out its `init`.
+    pub fn begin(
         script: &LuaScript,
         (options, dialect): (&ConnectOptions, Dialect),
         seed: u64,
         threads: u32,
-    ) -> Result<Option<Self>> {
+    ) -> Begun {
+        let carried = Carried { script, command: "run", options: options.clone(), dialect, seed };
+        let leash = Arc::default();
+        let reporter = Self::of(&carried, threads, &leash);
+        Begun { said: leash.take_said(), reporter }
+    }
+
+    fn of(carried: &Carried<'_>, threads: u32, leash: &Arc<Leash>) -> Result<Option<Self>> {
         let (orders, inbox) = channel::<Order>();
         let (report, reports) = channel();
         let (greet, greeting) = channel();
-        let stop = options.stop.clone();
-        let carried = Carried { script, command: "run", options: options.clone(), dialect, seed };
-        let (leash, _) = carried.start((0, threads), move |mut part| {
-            if greet.send(part.hooks()).is_err() {
+        let stop = carried.options.stop.clone();
+        let answers = carried.start_on(leash, (0, threads), move |mut part| {
+            let calls = part.begin_run()?;
+            if calls.is_empty() || greet.send(calls).is_err() {
                 return Ok(());
             }
-            for (hook, numbers) in inbox {
-                if report.send(part.report(hook, &numbers)).is_err() {
+            for (call, numbers) in inbox {
+                if report.send(part.report(call, &numbers)).is_err() {
                     break;
                 }
             }
             Ok(())
         })?;
-        let hooks = answer_of(&greeting, &leash, &stop)??;
-        let is_lost = false;
-        Ok((!hooks.is_empty()).then_some(Self { hooks, orders, reports, leash, stop, is_lost }))
+        let Ok(calls) = answer_of(&greeting, leash, &stop) else {
+            // It has ended: because it has nothing to do later, or has failed.
+            answer_of(&answers, leash, &stop)??;
+            return Ok(None);
+        };
+        let (leash, is_lost) = (Arc::clone(leash), false);
+        Ok(Some(Self { calls, orders, reports, leash, stop, is_lost }))
     }
 
     /// The script's report of what was done since the last one, in its own words; `None` if it makes no such report.
@@ -188,8 +222,13 @@ impl Reporter {
         self.report(HOOKS[1], numbers).map(|said| said.filter(|it| !it.is_empty()))
     }
 
+    /// Carries out the script's `done`, and returns what it has printed; `None` if it has none.
+    pub fn done(&mut self) -> Result<Option<String>> {
+        self.report(DONE, &[])
+    }
+
     fn report(&mut self, hook: &'static str, numbers: &[(&str, f64)]) -> Result<Option<String>> {
-        if self.is_lost || hook != HOOKS[1] && !self.hooks.contains(&hook) {
+        if self.is_lost || hook != HOOKS[1] && !self.calls.contains(&hook) {
             return Ok(None);
         }
         let numbers = numbers.iter().map(|(name, number)| ((*name).to_owned(), *number)).collect();
@@ -204,22 +243,37 @@ impl Reporter {
 }
 
 impl Part {
-    fn hooks(&self) -> Result<Vec<&'static str>> {
-        let mut hooks = Vec::new();
+    /// Carries out `init`, and tells which later calls the script has.
+    fn begin_run(&mut self) -> Result<Vec<&'static str>> {
+        self.once("init")?;
+        let mut calls = Vec::new();
         for hook in HOOKS {
             if self.engine.has_hook(hook)? {
-                hooks.push(hook);
+                calls.push(hook);
             }
         }
-        Ok(hooks)
+        if self.engine.has(DONE)? {
+            calls.push(DONE);
+        }
+        Ok(calls)
     }
 
-    fn report(&mut self, hook: &str, numbers: &[(String, f64)]) -> Result<String> {
+    fn once(&mut self, function: &str) -> Result<()> {
+        let Self { engine, kept, wire } = self;
+        let done = engine.call_once(&mut kept.lend(Wire::Idle(wire)), function);
+        done.map_err(|error| kept.error_of(error).at(engine.failed_at()))
+    }
+
+    fn report(&mut self, call: &str, numbers: &[(String, f64)]) -> Result<String> {
+        if call == DONE {
+            self.once(DONE)?;
+            return Ok(self.engine.take_said());
+        }
         let Self { engine, kept, wire } = self;
         let numbers: Vec<(&str, f64)> =
             numbers.iter().map(|(name, number)| (name.as_str(), *number)).collect();
         let client = &mut kept.lend(Wire::Idle(wire));
-        engine.report(client, hook, &numbers).map_err(|error| kept.error_of(error))?;
+        engine.report(client, call, &numbers).map_err(|error| kept.error_of(error))?;
         Ok(engine.take_said())
     }
 }

@@ -8,4 +8,4 @@ mod command;
 pub use actor::driver;
 pub(crate) use actor::lua_actors;
 pub(crate) use client::CONNECTIONS;
-pub use command::{CommandDone, Reporter, run_command};
+pub use command::{Begun, CommandDone, Reporter, run_command};

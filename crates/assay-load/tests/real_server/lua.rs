@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use assay_load::{
-    Bound, ClientPolicy, Error, Place, Session, Work, fill, run_command, workload_of,
+    Bound, ClientPolicy, Error, Place, Reporter, Session, Work, fill, run_command, workload_of,
 };
 use assay_lua::{Engine, NoServer, ScriptDraws, Setting};
 use assay_model::{
@@ -371,4 +371,44 @@ fn a_script_reads_rows_of_all_kinds_and_names_errors() {
     assert_eq!((done.events, done.errors.as_slice()), (4, &[(1062, 2)][..]));
     let usual = run(&[]).unwrap_err().to_string();
     assert!(usual.contains("1062"), "{usual}");
+}
+
+/// What a script does once for all clients, on a connection of its own.
+#[test]
+fn a_script_begins_and_ends_once_for_all_clients() {
+    let mut bed = Bed::new();
+    let options = bed.options.clone();
+    let begin = |text: &str| {
+        let written = written(text, &[]);
+        let script = written.test.lua().unwrap();
+        Reporter::begin(script, (&options, Dialect::MySql), SEED, 4)
+    };
+    let text = "print('read')
+        function init()
+          con = sysbench.sql.driver():connect()
+          con:query('CREATE TABLE made_by_init (threads INT)')
+          con:query('INSERT INTO made_by_init VALUES (' .. sysbench.opt.threads .. ')')
+          print('init')
+        end
+        function event() end
+        function sysbench.hooks.report_cumulative(stat) print('events', stat.events) end
+        function done() con:query('UPDATE made_by_init SET threads = -threads') print('done') end";
+    let begun = begin(text);
+    assert_eq!(begun.said, "read\ninit\n");
+    let mut reporter = begun.reporter.unwrap().unwrap();
+    assert_eq!(bed.number("SELECT threads FROM made_by_init"), 4);
+    assert_eq!(reporter.intermediate(&[("events", 1.0)]).unwrap(), None);
+    let report = reporter.cumulative(&[("events", 2.0)]).unwrap();
+    assert_eq!(report.as_deref(), Some("events\t2\n"));
+    assert_eq!(reporter.done().unwrap().as_deref(), Some("done\n"));
+    assert_eq!(bed.number("SELECT threads FROM made_by_init"), -4);
+    let nothing = begin("print('read') function event() end");
+    assert!(nothing.said == "read\n" && nothing.reporter.unwrap().is_none());
+    let failed = begin("function event() end function init() print('1')\nerror('no') end");
+    assert_eq!(failed.said, "1\n");
+    let error = failed.reporter.err().unwrap().to_string();
+    assert!(error.contains("script.lua:2: no"), "{error}");
+    let refused = begin("function event() end function init() db_query('SELEC 1') end");
+    let error = refused.reporter.err().unwrap().to_string();
+    assert!(error.contains("script.lua:1: query `SELEC 1` failed"), "{error}");
 }

@@ -78,6 +78,14 @@ function calls.optional(name)
     end
 end
 
+-- A function that is called once for all threads, if there is one.
+function calls.once(name)
+    local it = _G[name]
+    if type(it) == "function" then
+        carry_out(it)
+    end
+end
+
 -- A report, which the script makes of these numbers.
 function calls.report(name, stat)
     if name == "report_cumulative" then

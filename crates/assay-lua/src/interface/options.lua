@@ -95,7 +95,8 @@ local function take_options(given)
         kinds[key], names[#names + 1] = kind, (key:gsub("_", "-"))
         local default = it[2]
         if kind == cmdline.ARG_BOOL then
-            default = default or false
+            -- Without a default it is on, as in sysbench.
+            default = default ~= false
         elseif default == nil then
             default = ({ [cmdline.ARG_STRING] = "", [cmdline.ARG_LIST] = {} })[kind]
             if default == nil and kind ~= cmdline.ARG_FILE then
@@ -127,17 +128,25 @@ end
 function cmdline.read_cmdline_options()
 end
 
--- The declared options, a line each, with descriptions and defaults.
+-- What a value of an option looks like.
+local FORMS = {
+    [cmdline.ARG_BOOL] = "[=on|off]", [cmdline.ARG_INT] = "=N", [cmdline.ARG_DOUBLE] = "=N",
+    [cmdline.ARG_SIZE] = "=SIZE", [cmdline.ARG_STRING] = "=STRING", [cmdline.ARG_LIST] = "=[LIST,...]",
+    [cmdline.ARG_FILE] = "=FILENAME",
+}
+
+-- The declared options, a line each, with the form of their values, descriptions and defaults.
 function cmdline.test_options()
-    local names, width, lines = {}, 0, {}
-    for name in pairs(cmdline.options or {}) do
-        names[#names + 1], width = name, math.max(width, #name)
+    local names, forms, width, lines = {}, {}, 0, {}
+    for name, it in pairs(cmdline.options or {}) do
+        local form = name .. (FORMS[it[3] or usual_type(it[2])] or "")
+        names[#names + 1], forms[name], width = name, form, math.max(width, #form)
     end
     table.sort(names)
     for _, name in ipairs(names) do
-        local it = cmdline.options[name]
+        local it, form = cmdline.options[name], forms[name]
         local default = it[2] ~= nil and (" [" .. text_of(it[2]) .. "]") or ""
-        lines[#lines + 1] = ("  --%s%s %s%s"):format(name, (" "):rep(width - #name), it[1], default)
+        lines[#lines + 1] = ("  --%s%s %s%s"):format(form, (" "):rep(width - #form), it[1], default)
     end
     return concat(lines, "\n")
 end

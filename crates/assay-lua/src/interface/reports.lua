@@ -40,18 +40,19 @@ local JSON = [[
     "latency": %4.2f,
     "errors": %4.2f,
     "reconnects": %4.2f
-  }]]
+]]
 
 -- An array for the reports of intervals, and one for that of the whole run.
 local is_open = false
 function sysbench.report_json(stat)
-    host.say((is_open and ",\n" or "[\n") .. JSON:format(stat.time_total, stat.threads_running, rates(stat)))
+    -- What closes a report comes with the next one, because only that decides on a comma.
+    host.say((is_open and "  },\n" or "[\n") .. JSON:format(stat.time_total, stat.threads_running, rates(stat)))
     is_open = true
 end
 
 function host.end_reports()
     if is_open then
-        host.say("\n]\n")
+        host.say("  }\n]\n")
         is_open = false
     end
 end

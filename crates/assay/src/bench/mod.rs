@@ -26,7 +26,7 @@ use crate::connection::connect_options;
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::open_files::Demand;
-use crate::progress::{Progress, print};
+use crate::progress::{Progress, print, print_said};
 use crate::workload::OfLua;
 use crate::{machine_lock, report, workload};
 
@@ -62,16 +62,15 @@ pub(crate) fn bench(args: &Bench) -> Result<Exit> {
     });
     let Prepared { session, work, mut reporter } = prepared;
     let (said, ended) = session.close();
-    if !said.is_empty() {
-        print(said.trim_end());
-    }
+    print_said(&said);
     let Some((finished, client_cpu_us)) = run?? else { return Ok(Exit::Interrupted) };
     let (setup, test) = (work.setup, work.test);
     let measured = measured(args, &work, &finished, client_cpu_us)?;
     if let Some(said) = scripted::of_run(reporter.as_mut(), &measured) {
-        print(&said);
+        print_said(&said);
     }
     report::put_one(&args.shape, &measured, words)?;
+    let done = interrupt.may_end_in(|| reporter.as_mut().map(Reporter::done));
     if test.tpcc().is_some() && finished.cut_off == 0 {
         progress.update("checking the tables");
         let consistent = interrupt.may_end_in(|| tpcc::consistent(args, test));
@@ -87,6 +86,10 @@ pub(crate) fn bench(args: &Bench) -> Result<Exit> {
         ));
     }
     ended.context("the clients have not ended in order, after their last event")?;
+    if let Some(done) = done {
+        let said = done.context("the script's `done` has failed, after the run")?;
+        print_said(&said.unwrap_or_default());
+    }
     let warnings = result::warnings(args, &measured, test.lua().is_some());
     warnings.iter().for_each(|warning| print(&format!("warning: {warning}")));
     Ok(match finished {
@@ -188,11 +191,16 @@ fn prepare(args: &Bench, interrupt: &Interrupt, progress: &Progress) -> Result<P
         reconnect_every: args.reconnect.and_then(NonZeroU64::new),
         shows_latencies: args.report_interval.is_some(),
     };
-    let session = Session::open_with(&options, &work, &[], &policy)?;
     let reporter = match test.lua() {
-        Some(script) => Reporter::of(script, (&options, url.dialect), args.seed, setup.clients)?,
+        Some(script) => {
+            let place = (&options, url.dialect);
+            let begun = Reporter::begin(script, place, args.seed, setup.clients);
+            print_said(&begun.said);
+            begun.reporter?
+        }
         None => None,
     };
+    let session = Session::open_with(&options, &work, &[], &policy)?;
     Ok(Prepared { session, work, reporter })
 }
 
@@ -241,8 +249,10 @@ fn run(
             let reporter = reporter.as_mut();
             let told = scripted::of_interval(reporter, setup.clients, times, &done, latency);
             let latency = (args.percentile, latency);
-            let usual = || interval(setup.clients, elapsed, &done, passed, latency);
-            progress.line(&told.unwrap_or_else(usual));
+            match told {
+                Some(told) => progress.said(&told),
+                None => progress.line(&interval(setup.clients, elapsed, &done, passed, latency)),
+            }
         }
     };
     progress.update(&format!("{test}: {} s", args.time));
