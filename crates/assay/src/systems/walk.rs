@@ -81,11 +81,10 @@ pub(super) fn walk<C>(
                 continue;
             }
             let found = Found { event: sequence, statement, operation, kept: &kept };
-            if is_control(&statement.sql, dialect) {
-                wanted.end(number);
-            } else if wanted.takes(number, sequence, found.text(dialect).as_deref())
-                && !act(connection, number, &found)?
-            {
+            let is_work = !is_control(&statement.sql, dialect);
+            let is_taken =
+                is_work && wanted.takes(number, sequence, found.text(dialect).as_deref());
+            if !is_work || (is_taken && !act(connection, number, &found)?) {
                 wanted.end(number);
             }
             // A later statement would have another plan with NULL. What writes is not carried out for that.
