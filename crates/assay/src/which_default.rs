@@ -313,7 +313,8 @@ fn line(test: &str, change: f64, causes: &[(f64, &SetBack)]) -> String {
         [] => "none of these settings alone brings it back".to_owned(),
         causes => causes.join("; "),
     };
-    format!("{test}, {change:.2} of the old QPS: {causes}")
+    let of = if change < 0.1 { format!("1/{:.0}", 1.0 / change) } else { format!("{change:.2}") };
+    format!("{test}, {of} of the old QPS: {causes}")
 }
 
 fn part(share: f64, back: &SetBack) -> String {
@@ -414,6 +415,7 @@ mod tests {
         assert_eq!(of(0.5, 2.0), "t, 0.50 of the old QPS: `sync_binlog=0` brings back all of it");
         assert_eq!(of(2.0, 0.5), "t, 2.00 of the old QPS: `sync_binlog=0` brings back all of it");
         assert!(of(0.5, 4.0).ends_with("more than brings it back"));
+        assert!(of(0.001, 4.0).starts_with("t, 1/1000 of the old QPS: "));
         assert!(line("t", 0.5, &[]).ends_with("none of these settings alone brings it back"));
         assert_eq!(share(1.0, 2.0), None);
     }

@@ -57,9 +57,8 @@ steps = ["SELECT id, NOW(6) FROM people ORDER BY id"]
 
 [test.rare]
 values = { file = "rare.jsonl", names = ["id"], draw = "random" }
-steps = [
-  "SELECT id, (SELECT COUNT(*) FROM words WHERE w = CASE WHEN id = 77 THEN 'a ' ELSE 'a' END) FROM numbers WHERE id = :id",
-]
+steps = ["""SELECT id, (SELECT COUNT(*) FROM words WHERE w = CASE WHEN id = 77 THEN 'a ' ELSE 'a' END)
+FROM numbers WHERE id = :id"""]
 
 [test.total]
 steps = ["SELECT SUM(score), COUNT(*), twice(4) FROM people"]

@@ -264,6 +264,7 @@ const FIELDS: &[(&str, &str)] = &[
          another answer would be right too",
     ),
     ("answers[].events", "number of events in which it differed"),
+    ("answers[].compared", "number of events in which it was compared, each with other values"),
     ("answers[].base", "the answer of the base, as far as it differs"),
     ("answers[].here", "the answer of the system, as far as it differs"),
     ("restored[].system", "a system that told something while a dump was restored"),

@@ -63,7 +63,8 @@ fn request<'a>(words: impl Iterator<Item = &'a str>) -> Request {
 
 /// Options that say where a result goes, which study is judged: no part of a study; and its
 /// systems, which the other test has.
-const NOT_OF_A_STUDY: &str = "output format file quiet verbose study junit cache_dir base others";
+const NOT_OF_A_STUDY: &str =
+    "explain_terms output format file quiet verbose study junit cache_dir base others";
 
 /// Values of which one fits each option.
 const VALUES: [&str; 14] = [

@@ -49,7 +49,7 @@ pub(crate) struct ExplainTerms {
     ///
     /// A second study, which takes as long again, measures the tests that changed on the new system, with one setting
     /// as the base has it at a time. It tries up to eight settings that both versions have, and names the others.
-    #[arg(long, help_heading = "Experiment", conflicts_with = "count")]
+    #[arg(long, help_heading = "Experiment", hide_short_help = true, conflicts_with = "count")]
     pub(crate) explain_terms: bool,
 }
 
