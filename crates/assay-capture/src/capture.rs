@@ -191,7 +191,7 @@ impl Intake {
     }
 
     fn statement(&mut self, entry: &Entry<'_>, tokens: &[Token], time_us: Option<f64>) {
-        let does = does(entry.text, tokens);
+        let does = does(entry.text, tokens, entry.dialect);
         let writes = match does {
             Does::Read => false,
             Does::Write => true,
@@ -206,6 +206,7 @@ impl Intake {
             Does::Use | Does::Session => return self.counts.skip(Skip::Session, entry.calls),
             Does::System => return self.counts.skip(Skip::System, entry.calls),
             Does::Dump => return self.counts.skip(Skip::Dump, entry.calls),
+            Does::Outside => return self.skip_entry(Skip::Outside, entry),
             Does::Definition => {
                 if let Some(session) = entry.session {
                     self.sessions.control(session, does);
