@@ -72,15 +72,18 @@ impl Capture {
         self.intake.counts.begin(name, probe.format.name);
         let mut reader = (probe.format.open)(head, &self.given);
         let intake = &mut self.intake;
-        let result = lines::each(source, |line, is_cut| {
+        // A line that is cut because of its length is one that its reader counts.
+        let result = lines::each(source, |line| {
             intake.counts.line();
-            if is_cut {
-                intake.counts.skip(Skip::TooLong, 1);
-            }
             reader.line(line, intake);
         });
         reader.end(intake);
         result
+    }
+
+    /// Takes note that the log that was read last has no end.
+    pub fn cut_off(&mut self) {
+        self.intake.counts.cut();
     }
 
     /// All that was read.

@@ -10,6 +10,7 @@ use crate::time;
 pub(super) const FORMAT: Format = Format {
     name: "slow",
     about: "slow query log of MySQL, MariaDB or Percona Server",
+    dialect: Some(Dialect::MySql),
     looks,
     open: |_, _| Box::new(Slow::default()),
 };
