@@ -72,15 +72,18 @@ impl Capture {
         self.intake.counts.begin(name, probe.format.name);
         let mut reader = (probe.format.open)(head, &self.given);
         let intake = &mut self.intake;
-        let result = lines::each(source, |line, is_cut| {
+        // A line that is cut because of its length is one that its reader counts.
+        let result = lines::each(source, |line| {
             intake.counts.line();
-            if is_cut {
-                intake.counts.skip(Skip::TooLong, 1);
-            }
             reader.line(line, intake);
         });
         reader.end(intake);
         result
+    }
+
+    /// Takes note that the log that was read last has no end.
+    pub fn cut_off(&mut self) {
+        self.intake.counts.cut();
     }
 
     /// All that was read.
@@ -191,7 +194,7 @@ impl Intake {
     }
 
     fn statement(&mut self, entry: &Entry<'_>, tokens: &[Token], time_us: Option<f64>) {
-        let does = does(entry.text, tokens);
+        let does = does(entry.text, tokens, entry.dialect);
         let writes = match does {
             Does::Read => false,
             Does::Write => true,
@@ -206,6 +209,7 @@ impl Intake {
             Does::Use | Does::Session => return self.counts.skip(Skip::Session, entry.calls),
             Does::System => return self.counts.skip(Skip::System, entry.calls),
             Does::Dump => return self.counts.skip(Skip::Dump, entry.calls),
+            Does::Outside => return self.skip_entry(Skip::Outside, entry),
             Does::Definition => {
                 if let Some(session) = entry.session {
                     self.sessions.control(session, does);

@@ -22,6 +22,8 @@ pub struct FileRead {
     pub format: &'static str,
     /// Its lines.
     pub lines: u64,
+    /// Whether its compressed content has no end.
+    pub is_cut: bool,
 }
 
 /// A line that cannot be read.
@@ -58,8 +60,15 @@ pub struct Counts {
 impl Counts {
     /// Begins with a file.
     pub(crate) fn begin(&mut self, name: &str, format: &'static str) {
-        self.files.push(FileRead { name: name.to_owned(), format, lines: 0 });
+        self.files.push(FileRead { name: name.to_owned(), format, lines: 0, is_cut: false });
         self.last_us = None;
+    }
+
+    /// Takes note that the current file has no end.
+    pub(crate) fn cut(&mut self) {
+        if let Some(file) = self.files.last_mut() {
+            file.is_cut = true;
+        }
     }
 
     /// Counts a line of the current file.

@@ -60,6 +60,8 @@ pub enum Skip {
     Replication,
     /// Sent by a program that dumps a database.
     Dump,
+    /// It reaches outside the database: files, other servers, other sessions.
+    Outside,
     /// Its text is cut off.
     Cut,
     /// The server refused it.
@@ -76,13 +78,14 @@ pub enum Skip {
 
 impl Skip {
     /// Every reason, in the order of [`Skip`].
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Administration,
         Self::Session,
         Self::Definition,
         Self::System,
         Self::Replication,
         Self::Dump,
+        Self::Outside,
         Self::Cut,
         Self::Failed,
         Self::Nested,
@@ -103,6 +106,10 @@ impl Skip {
             Self::System => ("statement", "on system schemas, such as information_schema"),
             Self::Replication => ("statement", "of replication"),
             Self::Dump => ("statement", "of dumps"),
+            Self::Outside => (
+                "statement",
+                "that reach outside the database, such as into files or other servers",
+            ),
             Self::Cut => ("statement", "whose text is cut off"),
             Self::Failed => ("statement", "that the server refused"),
             Self::Nested => ("statement", "that ran in functions"),

@@ -5,8 +5,8 @@ use std::io::{self, BufRead};
 /// Longest line that is kept. A statement may be as long as a packet of the server.
 pub(crate) const LINE_MAX: usize = 32 << 20;
 
-/// Gives each line, without its end, to `take`; a longer one is cut, and `take` hears of it.
-pub(crate) fn each(source: &mut dyn BufRead, mut take: impl FnMut(&[u8], bool)) -> io::Result<()> {
+/// Gives each line, without its end, to `take`; a longer one is cut to [`LINE_MAX`].
+pub(crate) fn each(source: &mut dyn BufRead, mut take: impl FnMut(&[u8])) -> io::Result<()> {
     let mut line = Vec::new();
     let mut is_cut = false;
     loop {
@@ -23,13 +23,13 @@ pub(crate) fn each(source: &mut dyn BufRead, mut take: impl FnMut(&[u8], bool)) 
         let used = part.len() + usize::from(end.is_some());
         // Most lines are whole in the buffer and are not copied.
         if end.is_some() && line.is_empty() && !is_cut {
-            take(without_return(part), false);
+            take(without_return(part));
         } else {
             let room = LINE_MAX.saturating_sub(line.len());
             is_cut |= part.len() > room;
             line.extend_from_slice(part.get(..part.len().min(room)).unwrap_or_default());
             if end.is_some() {
-                take(without_return(&line), is_cut);
+                take(without_return(&line));
                 line.clear();
                 is_cut = false;
             }
@@ -37,7 +37,7 @@ pub(crate) fn each(source: &mut dyn BufRead, mut take: impl FnMut(&[u8], bool)) 
         source.consume(used);
     }
     if !line.is_empty() {
-        take(without_return(&line), is_cut);
+        take(without_return(&line));
     }
     Ok(())
 }
@@ -55,8 +55,8 @@ mod tests {
         for size in [1, 2, 3, 64] {
             let mut source = io::BufReader::with_capacity(size, "a\r\n\nbcd\ne".as_bytes());
             let mut found = Vec::new();
-            each(&mut source, |line, is_cut| found.push((line.to_vec(), is_cut))).unwrap();
-            let texts: Vec<&[u8]> = found.iter().map(|(line, _)| line.as_slice()).collect();
+            each(&mut source, |line| found.push(line.to_vec())).unwrap();
+            let texts: Vec<&[u8]> = found.iter().map(Vec::as_slice).collect();
             assert_eq!(texts, [b"a".as_slice(), b"", b"bcd", b"e"]);
         }
     }

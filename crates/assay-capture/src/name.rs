@@ -15,8 +15,12 @@ const COLUMNS: usize = 3;
 pub(crate) fn of_statement(form: &[u8], dialect: Dialect) -> String {
     let words = Words::of(form, dialect);
     let mut name = words.verb.clone();
-    if let Some(table) = words.tables.first() {
-        name = format!("{name}-{table}");
+    match (words.tables.first(), &words.function) {
+        (Some(table), _) => name = format!("{name}-{table}"),
+        (None, Some(function)) => name = format!("{name}-{function}"),
+        // A query of nothing but values, with which clients ask whether a server is there.
+        (None, None) if name == "select" => name.push_str("-constant"),
+        (None, None) => {}
     }
     if !words.columns.is_empty() && words.verb != "insert" && words.verb != "replace" {
         name = format!("{name}-by-{}", words.columns.join("-"));
@@ -48,6 +52,8 @@ struct Words {
     verb: String,
     tables: Vec<String>,
     columns: Vec<String>,
+    /// The first function.
+    function: Option<String>,
 }
 
 impl Words {
@@ -71,6 +77,7 @@ impl Words {
             verb: verb.unwrap_or_else(|| "statement".to_owned()),
             tables: tables(&text, &tokens),
             columns: columns(&text, &tokens),
+            function: function(&text, &tokens),
         }
     }
 }
@@ -107,6 +114,15 @@ fn tables(text: &[u8], tokens: &[Token]) -> Vec<String> {
         }
     }
     found
+}
+
+/// The first function that is called.
+fn function(text: &[u8], tokens: &[Token]) -> Option<String> {
+    let called = tokens.windows(2).skip(1).find(|pair| match pair {
+        [name, open] => matches!(name.kind, Kind::Word | Kind::Name) && open.of(text) == b"(",
+        _ => false,
+    });
+    called?.first().map(|it| plain(it.of(text))).filter(|it| !it.is_empty())
 }
 
 /// The columns that are compared with values after `WHERE`.
@@ -196,7 +212,9 @@ mod tests {
             ("INSERT INTO t (a, b) VALUES \x03(\x01, \x01)\x04", "insert-t"),
             ("UPDATE product SET stock = stock - \x01 WHERE id = \x01", "update-product-by-id"),
             ("DELETE FROM a WHERE b BETWEEN \x01 AND \x01 OR c LIKE \x01", "delete-a-by-b-c"),
-            ("SELECT \x01", "select"),
+            ("SELECT \x01", "select-constant"),
+            ("SELECT COALESCE(NOW(), \x01)", "select-coalesce"),
+            ("CALL refresh(\x01)", "call-refresh"),
         ] {
             assert_eq!(of_statement(form.as_bytes(), Dialect::MySql), expected);
         }

@@ -22,6 +22,9 @@ pub enum ProbeError {
     /// It is in no format that is known.
     #[error("its content is in no format that assay reads")]
     Unknown,
+    /// It is in another encoding.
+    #[error("it is UTF-16")]
+    Utf16,
     /// There is nothing in it.
     #[error("it is empty")]
     Empty,
@@ -42,6 +45,9 @@ pub fn probe(
     if head.trim_ascii().is_empty() {
         return Err(ProbeError::Empty);
     }
+    if is_utf16(head) {
+        return Err(ProbeError::Utf16);
+    }
     let found = format.or_else(|| FORMATS.iter().find(|it| (it.looks)(head, given)));
     let format = found.ok_or(ProbeError::Unknown)?;
     let mut first = First::default();
@@ -53,6 +59,16 @@ pub fn probe(
         reader.line(line, &mut first);
     }
     Ok(Probe { format, first_us: first.at_us })
+}
+
+/// Whether a text is UTF-16: it says so, or each second byte of its beginning is 0.
+fn is_utf16(head: &[u8]) -> bool {
+    let head = head.get(..head.len().min(64)).unwrap_or_default();
+    let is_zero = |from: usize| {
+        let mut bytes = head.iter().skip(from).step_by(2).peekable();
+        bytes.peek().is_some() && bytes.all(|byte| *byte == 0)
+    };
+    head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff") || is_zero(0) || is_zero(1)
 }
 
 /// Takes the time of the first statement.

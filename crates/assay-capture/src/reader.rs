@@ -28,6 +28,8 @@ pub struct Format {
     pub name: &'static str,
     /// What it is, for people.
     pub about: &'static str,
+    /// The dialect of its statements; `None` if it may have those of either.
+    pub dialect: Option<Dialect>,
     /// Whether the beginning of a file is in this format.
     pub(crate) looks: fn(&[u8], &Given) -> bool,
     /// Makes a reader, given the beginning of the file.

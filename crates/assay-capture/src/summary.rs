@@ -46,6 +46,13 @@ fn read(captured: &Captured, text: &mut String) {
             counted(file.lines, "line")
         );
     }
+    for file in counts.files.iter().filter(|it| it.is_cut) {
+        let _ = writeln!(
+            text,
+            "note       {} is cut off: the end of its compressed content is missing",
+            file.name
+        );
+    }
     let transactions = captured.transactions;
     if transactions.ended > 0 {
         let shapes = counted(captured.shapes.len() as u64, "kind");

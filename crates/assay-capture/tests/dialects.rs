@@ -249,3 +249,49 @@ fn the_limit_keeps_the_tests_with_the_largest_weight() {
     assert_eq!(names, ["select-t9", "select-t8", "select-t7"]);
     assert_eq!((kept.left_out.beyond, kept.left_out.beyond_calls), (6, 21));
 }
+
+#[test]
+fn statements_that_reach_outside_become_no_tests() {
+    let found = captured(
+        "SELECT LOAD_FILE('/etc/passwd');\nSELECT a FROM t /*!50000 INTO OUTFILE '/tmp/x' */;\n\
+         SELECT GET_LOCK('a', 1);\nSELECT @a := 5;\nSELECT a FROM `t` WHERE b = 1;\n\
+         SELECT /*!40001 SQL_NO_CACHE */ * FROM `t`;\nLOCK TABLES t READ;\n",
+    );
+    assert_eq!(tests(&found), one("select-t-by-b", 1, 0));
+    let counts = [Skip::Outside, Skip::Session, Skip::Dump].map(|why| skipped(&found, why));
+    assert_eq!(counts, [3, 2, 1]);
+    let given = Given { dialect: Some(Dialect::Postgres), ..Given::default() };
+    let text = "SELECT pg_catalog.set_config('search_path', '', false);\nSELECT oid FROM pg_class;\n\
+                SELECT pg_read_file('x');\nDO $$BEGIN PERFORM 1; END$$;\nCOPY t TO stdout;\n\
+                SELECT a FROM t WHERE b = timestamptz '2026-01-02';\n\
+                SELECT a FROM t WHERE b = timestamptz '2026-01-03';\n";
+    let found = given_captured(text.as_bytes(), &given);
+    assert_eq!(tests(&found), one("select-t-by-b", 2, 0));
+    let counts = [Skip::Outside, Skip::Session, Skip::System].map(|why| skipped(&found, why));
+    assert_eq!(counts, [2, 1, 2]);
+}
+
+#[test]
+fn a_very_long_statement_counts_as_one() {
+    let line = format!("SELECT '{}' FROM t;\nSELECT a FROM t;\n", "x".repeat(40 << 20));
+    let lines = format!("SELECT '{}' FROM t;\nSELECT a FROM t;\n", "y\n".repeat(9 << 20));
+    let slow = format!(
+        "# Time: 2026-11-27T22:45:19Z\n# User@Host: a[a] @ b []  Id: 1\n# Query_time: 0.1  Lock_time: 0\n\
+         SELECT '{}';\n",
+        "x".repeat(40 << 20)
+    );
+    for (text, all) in [(line, 2), (lines, 2), (slow, 1)] {
+        let found = captured(&text);
+        let count =
+            (skipped(&found, Skip::TooLong), found.counts.statements, found.counts.unreadable);
+        assert_eq!(count, (1, all, 0));
+    }
+}
+
+#[test]
+fn a_log_in_utf_16_is_named() {
+    for text in ["\u{feff}SELECT 1;", "SELECT 1;"] {
+        let bytes: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        assert!(matches!(probe(&bytes, None, &Given::default()), Err(ProbeError::Utf16)));
+    }
+}

@@ -1,37 +1,28 @@
 //! `assay workload`: a workload file of logs.
 
-use std::io::{BufRead, BufReader, Read};
-use std::os::unix::fs::DirBuilderExt as _;
+mod place;
+mod source;
+
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use assay_capture::{
     Capture, Captured, FORMATS, Given, HEAD_BYTES, Options, Plan, Probe, ProbeError, SCHEMA_BYTES,
-    Schema, Target, Written, format_named, plan, probe, schema, summary, workload,
+    Schema, ServerVersion, Target, Written, format_named, plan, probe, schema, server_version,
+    summary, workload,
 };
 use assay_model::{Dialect, StatementMode, printable_lines};
 use assay_plan::Request;
-use flate2::bufread::MultiGzDecoder;
 use sha2::{Digest as _, Sha256};
 
 use crate::advice::Advised;
 use crate::cli::{OfLogs, Upgrade, WorkloadCommand, WorkloadFrom};
 use crate::exit::Exit;
 use crate::progress::print;
-use crate::{paths, report, whole_file};
+use crate::{paths, report};
 
 /// Advice if a log is not there.
 const LOGS: &str = "name logs of statements, such as a slow query log; `assay workload from --help` lists the formats";
-
-/// Advice if a dump is not there.
-const DUMPS: &str =
-    "name a file that `mysqldump`, `mariadb-dump` or `pg_dump` wrote, plain or gzipped";
-
-/// Bytes that are read at once.
-const BUFFER: usize = 256 << 10;
-
-/// The first bytes of gzipped files.
-const GZIP: &[u8] = b"\x1f\x8b";
 
 /// Makes a workload.
 pub(crate) fn run(command: &WorkloadCommand) -> Result<Exit> {
@@ -48,7 +39,10 @@ struct Log {
 }
 
 fn from(args: &WorkloadFrom) -> Result<Exit> {
-    let (captured, plan) = read(&args.logs, &args.of_logs)?;
+    if let Some(file) = &args.output {
+        place::check_file(file)?;
+    }
+    let (captured, plan, server) = read(&args.logs, &args.of_logs)?;
     let mut text = summary(&captured, &plan, report::options(true).width);
     if let Some(file) = &args.output {
         let target = target(file, args.of_logs.schema.as_deref(), plan.dialect)?;
@@ -57,29 +51,33 @@ fn from(args: &WorkloadFrom) -> Result<Exit> {
         if target.schema.is_some() {
             text.push_str(MADE);
         }
-        text.push_str(&written_lines(file, &written, &plan, args));
+        text.push_str(&written_lines(file, &written, &plan, server.as_ref(), args));
     }
     report::write_stdout(&printable_lines(&text))?;
     Ok(if plan.works.is_empty() { Exit::Incomplete } else { Exit::Done })
 }
 
 /// Reads logs, and chooses what becomes a test.
-fn read(logs: &[PathBuf], args: &OfLogs) -> Result<(Captured, Plan)> {
-    if let Some(dump) = &args.schema {
-        paths::check_file(dump, DUMPS)?;
-    }
-    let dialect = args.schema.as_deref().map(dialect_of_dump).transpose()?.flatten();
-    let given = Given { log_line_prefix: args.log_line_prefix.clone(), dialect };
+fn read(logs: &[PathBuf], args: &OfLogs) -> Result<(Captured, Plan, Option<ServerVersion>)> {
+    let dump = args.schema.as_deref().map(source::dump_head).transpose()?.unwrap_or_default();
+    let given = Given { log_line_prefix: args.log_line_prefix.clone(), dialect: dump.dialect };
     let logs = logs.iter().map(|path| log(path, args, &given));
     let mut logs = logs.collect::<Result<Vec<Log>>>()?;
+    check_dialects(&logs, args, dump.dialect)?;
+    let named = logs.iter().find_map(|it| server_version(&it.head));
+    let server = named.or(dump.server);
     // Rotated files may be named in any order. Those without times stay where they are, at the end.
     logs.sort_by_key(|it| it.probe.first_us.unwrap_or(i64::MAX));
     let mut capture = Capture::new(given);
     for Log { path, head, probe } in &logs {
         let name = path.display().to_string();
-        let read =
-            open(path).and_then(|mut source| Ok(capture.read(&name, head, probe, &mut source)?));
-        read.with_context(|| format!("cannot read `{name}`"))?;
+        let read = source::open(path).and_then(|mut source| {
+            capture.read(&name, head, probe, &mut source.content)?;
+            Ok(source.is_cut())
+        });
+        if read.with_context(|| format!("cannot read `{name}`"))? {
+            capture.cut_off();
+        }
     }
     let captured = capture.finish();
     let options = Options {
@@ -91,7 +89,23 @@ fn read(logs: &[PathBuf], args: &OfLogs) -> Result<(Captured, Plan)> {
         let name = args.database.as_deref().unwrap_or_default();
         Advised::new(format!("no log has a database `{name}`"), those(&names))
     })?;
-    Ok((captured, plan))
+    Ok((captured, plan, server))
+}
+
+/// Refuses a dump of the other family than a log.
+fn check_dialects(logs: &[Log], args: &OfLogs, of_dump: Option<Dialect>) -> Result<()> {
+    let (Some(of_dump), Some(dump)) = (of_dump, &args.schema) else { return Ok(()) };
+    let is_other = |log: &&Log| log.probe.format.dialect.is_some_and(|it| it != of_dump);
+    let Some(log) = logs.iter().find(is_other) else { return Ok(()) };
+    let (dump_of, log_of) = match of_dump {
+        Dialect::MySql => ("MySQL or MariaDB", "Postgres"),
+        Dialect::Postgres => ("Postgres", "MySQL or MariaDB"),
+    };
+    let (dump, log) = (dump.display(), log.path.display());
+    anyhow::bail!(Advised::new(
+        format!("`{dump}` is a dump of {dump_of}, and `{log}` is a log of {log_of}"),
+        "`--schema` names a dump of the server that wrote the log",
+    ))
 }
 
 /// The request of `upgrade`, with a workload that is made of the logs. The same logs and options give the same files,
@@ -101,7 +115,7 @@ pub(crate) fn upgrade(args: &Upgrade) -> Result<Request> {
     if !request.workload.is_empty() {
         return Ok(request);
     }
-    let (captured, plan) = read(&args.queries, &args.of_logs)?;
+    let (captured, plan, _) = read(&args.queries, &args.of_logs)?;
     if !args.measuring.quiet {
         print(&printable_lines(summary(&captured, &plan, report::options(true).width).trim_end()));
     }
@@ -130,7 +144,7 @@ pub(crate) fn upgrade(args: &Upgrade) -> Result<Request> {
     let written = workload(&captured, &plan, &target);
     let file =
         paths::state_dir()?.join("upgrades").join(digest(&written)).join(format!("{STEM}.toml"));
-    private_folder(folder(&file))?;
+    place::private_folder(folder(&file))?;
     write(&file, &written)?;
     let file = file.to_str().context("the path of the workload is not UTF-8")?.to_owned();
     // Statements are sent as clients sent them.
@@ -168,7 +182,13 @@ fn those(names: &[String]) -> String {
 }
 
 /// What was written, and what follows.
-fn written_lines(file: &Path, written: &Written, plan: &Plan, args: &WorkloadFrom) -> String {
+fn written_lines(
+    file: &Path,
+    written: &Written,
+    plan: &Plan,
+    server: Option<&ServerVersion>,
+    args: &WorkloadFrom,
+) -> String {
     let mut text = format!("\nwrote      {}", file.display());
     if let Some(values) = written.values.first() {
         let folder = Path::new(&values.path).parent().unwrap_or(Path::new(""));
@@ -179,24 +199,53 @@ fn written_lines(file: &Path, written: &Written, plan: &Plan, args: &WorkloadFro
         text.push_str("next       name a dump or describe the tables in the file\n");
     }
     let as_text = if plan.prepared < 0.5 { " --db-ps-mode disable" } else { "" };
-    let systems = match plan.dialect {
-        Dialect::MySql => "mysql@8.0 mysql@8.4",
-        Dialect::Postgres => "postgres@16 postgres@17",
-    };
+    let systems = systems(plan.dialect, server);
     text.push_str(&format!(
         "next       assay compare {systems} --workload {}{as_text}\n",
         file.display()
     ));
+    if let Some(dump) = &args.of_logs.schema {
+        let logs = args.logs.iter().map(|it| format!(" --queries {}", it.display()));
+        text.push_str(&format!(
+            "or         assay upgrade {systems}{} --schema {}{}\n",
+            logs.collect::<String>(),
+            dump.display(),
+            if args.of_logs.writes { " --writes" } else { "" }
+        ));
+    }
     text
+}
+
+/// The version that wrote the log, and one that follows it.
+fn systems(dialect: Dialect, server: Option<&ServerVersion>) -> String {
+    const LINES: [(&str, &[&str]); 3] = [
+        ("mysql", &["8.0", "8.4"]),
+        ("mariadb", &["10.11", "11.4", "11.8"]),
+        ("postgres", &["16", "17", "18"]),
+    ];
+    let numbers = |version: &str| -> Vec<u32> {
+        version.split('.').map_while(|part| part.parse().ok()).take(2).collect()
+    };
+    let of_log = server.filter(|it| (it.product == "postgres") == (dialect == Dialect::Postgres));
+    let product = of_log.map_or(
+        match dialect {
+            Dialect::MySql => "mysql",
+            Dialect::Postgres => "postgres",
+        },
+        |it| it.product,
+    );
+    let line = LINES.iter().find(|(name, _)| *name == product).map_or(&[][..], |(_, line)| line);
+    let from = of_log.map(|it| it.version.as_str()).or_else(|| line.first().copied());
+    let from = from.unwrap_or_default();
+    let is_later = |it: &&&str| numbers(it) > numbers(from) && !from.starts_with(&format!("{it}."));
+    let to = line.iter().find(is_later).copied().unwrap_or("VERSION");
+    format!("{product}@{from} {product}@{to}")
 }
 
 /// A log and its format.
 fn log(path: &Path, args: &OfLogs, given: &Given) -> Result<Log> {
-    paths::check_file(path, LOGS)?;
-    let mut head = Vec::new();
-    let read =
-        open(path).and_then(|source| Ok(source.take(HEAD_BYTES as u64).read_to_end(&mut head)?));
-    read.with_context(|| format!("cannot read `{}`", path.display()))?;
+    source::check(path, LOGS)?;
+    let head = source::head(path, HEAD_BYTES as u64)?;
     let format = args.log_format.as_deref().and_then(format_named);
     match probe(&head, format, given) {
         Ok(probe) => Ok(Log { path: path.to_owned(), head, probe }),
@@ -208,6 +257,7 @@ fn unknown(path: &Path, error: &ProbeError, given: &Given) -> Advised {
     let what = format!("cannot read `{}`: {error}", path.display());
     match error {
         ProbeError::Empty => Advised::new(what, "leave it out"),
+        ProbeError::Utf16 => Advised::new(what, "convert it with `iconv -f UTF-16 -t UTF-8`"),
         ProbeError::Unknown if given.log_line_prefix.is_some() => Advised::new(
             what,
             "`--log-line-prefix` must be that of the server: `SHOW log_line_prefix`",
@@ -224,38 +274,9 @@ fn unknown(path: &Path, error: &ProbeError, given: &Given) -> Advised {
     }
 }
 
-/// Opens a file, whether it is gzipped or not.
-fn open(path: &Path) -> Result<Box<dyn BufRead>> {
-    let file = fs_err::File::open(path)?;
-    let mut plain = BufReader::with_capacity(BUFFER, file);
-    let is_gzip = plain.fill_buf()?.starts_with(GZIP);
-    Ok(if is_gzip {
-        Box::new(BufReader::with_capacity(BUFFER, MultiGzDecoder::new(plain)))
-    } else {
-        Box::new(plain)
-    })
-}
-
-/// The dialect of a dump, if its first lines tell.
-fn dialect_of_dump(path: &Path) -> Result<Option<Dialect>> {
-    let mut head = Vec::new();
-    let read = open(path).and_then(|source| Ok(source.take(4096).read_to_end(&mut head)?));
-    read.with_context(|| format!("cannot read `{}`", path.display()))?;
-    let text = String::from_utf8_lossy(&head);
-    let words = [
-        ("PostgreSQL database", Dialect::Postgres),
-        ("MySQL dump", Dialect::MySql),
-        ("MariaDB dump", Dialect::MySql),
-    ];
-    Ok(words.into_iter().find(|(word, _)| text.contains(word)).map(|(_, dialect)| dialect))
-}
-
 /// The tables of a dump, if it has no rows.
 fn schema_without_rows(path: &Path, dialect: Dialect) -> Result<Option<Schema>> {
-    let mut dump = Vec::new();
-    let read = open(path)
-        .and_then(|source| Ok(source.take(SCHEMA_BYTES as u64 + 1).read_to_end(&mut dump)?));
-    read.with_context(|| format!("cannot read `{}`", path.display()))?;
+    let dump = source::head(path, SCHEMA_BYTES as u64 + 1)?;
     Ok(if dump.len() > SCHEMA_BYTES { None } else { schema(&dump, dialect) })
 }
 
@@ -290,21 +311,15 @@ fn relative(folder: &Path, file: &Path) -> Result<String> {
 
 /// Writes the workload file and the values, which no other user can read.
 fn write(file: &Path, written: &Written) -> Result<()> {
+    place::check_file(file)?;
     for values in &written.values {
         let path = folder(file).join(&values.path);
         if let Some(folder) = path.parent() {
-            private_folder(folder)?;
+            place::private_folder(folder)?;
         }
-        whole_file::write(&path, values.text.as_bytes())?;
+        place::write(&path, values.text.as_bytes(), true)?;
     }
-    whole_file::write(file, written.text.as_bytes())?;
-    Ok(())
-}
-
-/// Makes a folder that no other user can read.
-fn private_folder(folder: &Path) -> Result<()> {
-    let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
-    made.with_context(|| format!("cannot make `{}`", folder.display()))
+    place::write(file, written.text.as_bytes(), false)
 }
 
 #[cfg(test)]
@@ -319,6 +334,22 @@ mod tests {
         fs_err::write(at("dump.sql"), "-- MariaDB dump 10.19").unwrap();
         assert_eq!(relative(root.path(), &at("dump.sql")).unwrap(), "dump.sql");
         assert_eq!(relative(&at("a/b"), &at("dump.sql")).unwrap(), "../../dump.sql");
-        assert_eq!(dialect_of_dump(&at("dump.sql")).unwrap(), Some(Dialect::MySql));
+    }
+
+    #[test]
+    fn the_next_command_has_the_version_of_the_log() {
+        for (product, version, expected) in [
+            ("mysql", "8.0.33", "mysql@8.0.33 mysql@8.4"),
+            ("mysql", "5.7.44", "mysql@5.7.44 mysql@8.0"),
+            ("mariadb", "10.11.6", "mariadb@10.11.6 mariadb@11.4"),
+            ("postgres", "15.4", "mysql@8.0 mysql@8.4"),
+            ("mysql", "9.9.1", "mysql@9.9.1 mysql@VERSION"),
+        ] {
+            let server = ServerVersion { product, version: version.to_owned() };
+            assert_eq!(systems(Dialect::MySql, Some(&server)), expected);
+        }
+        let server = ServerVersion { product: "postgres", version: "16.2".to_owned() };
+        assert_eq!(systems(Dialect::Postgres, Some(&server)), "postgres@16.2 postgres@17");
+        assert_eq!(systems(Dialect::Postgres, None), "postgres@16 postgres@17");
     }
 }

@@ -41,7 +41,8 @@ fn rotated_logs_become_a_workload_with_values_that_only_the_user_can_read() {
     let at = |name: &str| folder.path().join(name);
     let [first, second] = rotated(folder.path());
     fs_err::write(at("dump.sql"), "-- MySQL dump 10.13  Distrib 8.0.33\n").unwrap();
-    fs_err::create_dir(at("out")).unwrap();
+    fs_err::create_dir_all(at("out/app.values")).unwrap();
+    fs_err::set_permissions(at("out/app.values"), std::fs::Permissions::from_mode(0o755)).unwrap();
     let (dump, out) =
         (at("dump.sql").display().to_string(), at("out/app.toml").display().to_string());
     // Named in the wrong order.
@@ -57,9 +58,15 @@ fn rotated_logs_become_a_workload_with_values_that_only_the_user_can_read() {
     assert!(summary.contains("read       112 statements of 8 sessions"), "{summary}");
     let workload = fs_err::read_to_string(at("out/app.toml")).unwrap();
     assert!(workload.contains("dump = \"../dump.sql\"\n"), "{workload}");
+    assert!(summary.contains("assay compare mysql@8.0.33 mysql@8.4 --workload"), "{summary}");
+    assert!(summary.contains("assay upgrade mysql@8.0.33 mysql@8.4 --queries"), "{summary}");
     assert!(workload.contains("[test.transaction-product-orders]\n"), "{workload}");
     let values = at("out/app.values");
     assert_eq!(fs_err::metadata(&values).unwrap().permissions().mode() & 0o777, 0o700);
+    for file in fs_err::read_dir(&values).unwrap() {
+        let mode = file.unwrap().metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
     let named = workload.matches("values = { file = \"app.values/").count();
     assert_eq!(fs_err::read_dir(&values).unwrap().count(), named);
     let again = place.run_to_end(&words);
@@ -105,4 +112,51 @@ fn what_cannot_be_read_is_told_with_what_to_do() {
     let view = log("postgres-15-pg_stat_statements.csv").display().to_string();
     let made = place.run_to_end(&["workload", "from", &view]);
     assert_eq!(made.status.code(), Some(3), "{}", text(&made.stdout));
+}
+
+#[test]
+fn a_gzipped_log_that_is_cut_off_is_read_up_to_there() {
+    let place = Place::bare();
+    let folder = tempfile::tempdir().unwrap();
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(&fs_err::read(log("mysql-8.0-slow.log")).unwrap()).unwrap();
+    let whole = gzip.finish().unwrap();
+    let file = folder.path().join("slow.log.gz").display().to_string();
+    fs_err::write(&file, &whole[..whole.len() / 2]).unwrap();
+    let made = place.run_to_end(&["workload", "from", &file]);
+    let summary = text(&made.stdout);
+    assert!(made.status.success(), "{}", text(&made.stderr));
+    assert!(summary.contains("slow.log.gz is cut off"), "{summary}");
+    assert!(summary.contains("select-"), "{summary}");
+}
+
+#[test]
+fn files_that_assay_did_not_make_are_neither_replaced_nor_taken_for_dumps() {
+    let place = Place::bare();
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    fs_err::write(at("other.toml"), "[test.mine]\n").unwrap();
+    fs_err::write(at("passwd"), "root:x:0:0:root:/root:/bin/bash\n").unwrap();
+    fs_err::write(at("pg.sql"), "--\n-- PostgreSQL database dump\n--\n").unwrap();
+    fs_err::write(at("utf16"), b"\xff\xfeS\0E\0L\0E\0C\0T\0").unwrap();
+    std::os::unix::fs::symlink("other.toml", at("link.toml")).unwrap();
+    let slow = log("mysql-8.0-slow.log").display().to_string();
+    let (other, link, root) = (at("other.toml"), at("link.toml"), at(""));
+    let (passwd, pg, utf16) = (at("passwd"), at("pg.sql"), at("utf16"));
+    for (words, said) in [
+        ([slow.as_str(), "-o", &other], "did not make it"),
+        ([&slow, "-o", &link], "symbolic link"),
+        ([&slow, "-o", "/dev/null"], "not a regular file"),
+        ([&slow, "--schema", &passwd], "is no dump of a database"),
+        ([&slow, "--schema", &pg], "is a dump of Postgres"),
+        ([&slow, "--schema", &root], "is a directory"),
+        ([&slow, "--schema", "/dev/null"], "not a regular file"),
+        (["/dev/null", "--limit", "1"], "not a regular file"),
+        ([&utf16, "--limit", "1"], "iconv -f UTF-16 -t UTF-8"),
+    ] {
+        let made = place.run_to_end(&[&["workload", "from"][..], &words].concat());
+        assert_eq!(made.status.code(), Some(2), "{words:?}");
+        assert!(text(&made.stderr).contains(said), "{words:?}: {}", text(&made.stderr));
+    }
+    assert_eq!(fs_err::read_to_string(at("other.toml")).unwrap(), "[test.mine]\n");
 }

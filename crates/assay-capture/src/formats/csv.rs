@@ -1,6 +1,7 @@
 //! Tables with a header, separated by commas or tabs, whose fields may have several lines.
 
-use crate::entry::Sink;
+use crate::entry::{Sink, Skip};
+use crate::lines::LINE_MAX;
 use crate::reader::Reader;
 
 /// Longest record, bytes.
@@ -12,6 +13,8 @@ pub(super) struct Records {
     separator: u8,
     record: Vec<u8>,
     is_open: bool,
+    /// Whether it is too long to be put together: its end is looked for.
+    is_long: bool,
 }
 
 /// What a line makes of a record.
@@ -28,7 +31,7 @@ pub(super) enum Line {
 impl Records {
     /// Reads records with this separator. Tables with tabs are written by the client `mysql`, with backslashes.
     pub(super) fn new(separator: u8) -> Self {
-        Self { separator, record: Vec::new(), is_open: false }
+        Self { separator, record: Vec::new(), is_open: false, is_long: false }
     }
 
     /// Takes a line.
@@ -36,16 +39,19 @@ impl Records {
         if self.separator == b'\t' {
             return Line::Record(line.split(|it| *it == b'\t').map(unescaped).collect());
         }
-        if self.record.len() + line.len() > RECORD_MAX {
-            self.record.clear();
-            self.is_open = false;
-            return Line::TooLong;
+        let quotes = line.iter().filter(|byte| **byte == b'"').count();
+        if self.is_long || self.record.len() + line.len() > RECORD_MAX || line.len() >= LINE_MAX {
+            self.record = Vec::new();
+            self.is_open ^= quotes % 2 == 1;
+            // A line that is cut has lost its end. It is taken for the last one of the record.
+            self.is_open &= line.len() < LINE_MAX;
+            let was_long = std::mem::replace(&mut self.is_long, self.is_open);
+            return if was_long { Line::More } else { Line::TooLong };
         }
         if self.is_open {
             self.record.push(b'\n');
         }
         self.record.extend_from_slice(line);
-        let quotes = line.iter().filter(|byte| **byte == b'"').count();
         self.is_open ^= quotes % 2 == 1;
         if self.is_open {
             return Line::More;
@@ -172,7 +178,7 @@ impl Reader for Rows {
         let record = match self.records.line(line) {
             Line::Record(fields) => fields,
             Line::More => return,
-            Line::TooLong => return out.unreadable(line),
+            Line::TooLong => return out.skip(Skip::TooLong),
         };
         match &self.columns {
             None => self.columns = Some(Columns::of(&record)),

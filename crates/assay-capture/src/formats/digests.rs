@@ -10,6 +10,7 @@ use crate::time;
 pub(super) const FORMAT: Format = Format {
     name: "digests",
     about: "table events_statements_summary_by_digest of the performance schema, CSV or TSV",
+    dialect: Some(Dialect::MySql),
     looks,
     open,
 };

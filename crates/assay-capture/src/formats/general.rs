@@ -11,6 +11,7 @@ use crate::time;
 pub(super) const FORMAT: Format = Format {
     name: "general",
     about: "general query log of MySQL or MariaDB",
+    dialect: Some(Dialect::MySql),
     looks,
     open: |_, _| Box::new(General::default()),
 };

@@ -9,6 +9,7 @@ use crate::reader::{Format, Given, Reader, shown};
 pub(super) const FORMAT: Format = Format {
     name: "pg-stat-statements",
     about: "view pg_stat_statements of Postgres as CSV, without values",
+    dialect: Some(Dialect::Postgres),
     looks,
     open,
 };

@@ -2,17 +2,25 @@
 
 use assay_model::Dialect;
 
-use crate::entry::{Entry, Sink};
+use crate::entry::{Entry, Sink, Skip};
+use crate::lines::LINE_MAX;
 use crate::reader::{Format, Given, Reader, lines, shown};
 use crate::sql::token::{Kind, find, tokenize};
 
 pub(super) const FORMAT: Format = Format {
     name: "sql",
     about: "plain file of statements, separated by semicolons",
+    dialect: None,
     looks,
     open: |head, given| {
         let dialect = given.dialect.unwrap_or_else(|| guessed(head));
-        Box::new(Script { dialect, delimiter: b";".to_vec(), text: Vec::new(), database: None })
+        Box::new(Script {
+            dialect,
+            delimiter: b";".to_vec(),
+            text: Vec::new(),
+            is_long: false,
+            database: None,
+        })
     },
 };
 
@@ -66,6 +74,8 @@ struct Script {
     dialect: Dialect,
     delimiter: Vec<u8>,
     text: Vec<u8>,
+    /// Whether the statement is too long to be put together: its end is looked for.
+    is_long: bool,
     database: Option<String>,
 }
 
@@ -82,9 +92,15 @@ impl Reader for Script {
                 return;
             }
         }
-        if self.text.len() + line.len() > TEXT_MAX {
-            self.text.clear();
-            return out.unreadable(line);
+        if self.is_long || self.text.len() + line.len() > TEXT_MAX {
+            if !self.is_long {
+                self.text = Vec::new();
+                out.skip(Skip::TooLong);
+            }
+            // A line that is cut has lost its end. It is taken for the last one of the statement.
+            self.is_long =
+                !line.trim_ascii_end().ends_with(&self.delimiter) && line.len() < LINE_MAX;
+            return;
         }
         self.text.extend_from_slice(line);
         self.text.push(b'\n');

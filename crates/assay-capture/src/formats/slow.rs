@@ -10,6 +10,7 @@ use crate::time;
 pub(super) const FORMAT: Format = Format {
     name: "slow",
     about: "slow query log of MySQL, MariaDB or Percona Server",
+    dialect: Some(Dialect::MySql),
     looks,
     open: |_, _| Box::new(Slow::default()),
 };
@@ -203,6 +204,10 @@ impl Slow {
             out.skip(Skip::Failed);
             return out.failed(self.session);
         }
+        if self.is_long {
+            out.skip(Skip::TooLong);
+            return out.failed(self.session);
+        }
         let calls = self.calls.max(1);
         out.entry(&Entry {
             dialect: Dialect::MySql,
@@ -218,7 +223,7 @@ impl Slow {
             is_prepared: false,
             calls,
             time_us: self.time_us.map(|it| it * calls as f64),
-            is_cut: self.is_long || (!is_whole && is_end),
+            is_cut: !is_whole && is_end,
         });
     }
 }

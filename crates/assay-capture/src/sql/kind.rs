@@ -1,5 +1,8 @@
 //! What a statement does, by its words.
 
+use assay_model::Dialect;
+
+use super::reach::{Touches, executed, touches};
 use super::token::{Kind, Token};
 
 /// What a statement does.
@@ -27,12 +30,23 @@ pub(crate) enum Does {
     System,
     /// Is sent by a program that dumps a database.
     Dump,
+    /// Reaches outside the database: files, other servers, other sessions.
+    Outside,
     /// There is no statement.
     Nothing,
 }
 
 /// What a statement does. A query that calls a function of the user's own counts as reading.
-pub(crate) fn does(text: &[u8], tokens: &[Token]) -> Does {
+pub(crate) fn does(text: &[u8], tokens: &[Token], dialect: Dialect) -> Does {
+    match executed(text, tokens) {
+        // Programs that dump write `SQL_NO_CACHE` in such a comment.
+        Some(_) if is_dump(text, tokens) => Does::Dump,
+        Some(all) => of_words(text, &all, dialect),
+        None => of_words(text, tokens, dialect),
+    }
+}
+
+fn of_words(text: &[u8], tokens: &[Token], dialect: Dialect) -> Does {
     let mut words = tokens.iter().filter(|it| it.kind != Kind::Hint && it.of(text) != b"(");
     let Some(first) = words.next() else {
         return Does::Nothing;
@@ -45,46 +59,63 @@ pub(crate) fn does(text: &[u8], tokens: &[Token]) -> Does {
     let has = |word: &str| tokens.iter().any(|it| is(Some(it), word));
     let second = words.next();
     let first = first.of(text).to_ascii_uppercase();
-    match first.as_slice() {
+    let work = match first.as_slice() {
         b"SELECT" | b"TABLE" | b"VALUES" => query(text, tokens),
         b"WITH" => {
             let changes = ["INSERT", "DELETE", "MERGE", "REPLACE"].iter().any(|word| has(word));
             if changes || updates(text, tokens) { Does::Write } else { query(text, tokens) }
         }
+        // The code of such a block can do anything.
+        b"DO" if dialect == Dialect::Postgres => return Does::Outside,
         b"INSERT" | b"UPDATE" | b"DELETE" | b"REPLACE" | b"MERGE" | b"CALL" | b"DO" => Does::Write,
-        b"BEGIN" => Does::Begin,
-        b"START" if is(second, "TRANSACTION") => Does::Begin,
-        b"COMMIT" | b"END" => Does::Commit,
-        b"ROLLBACK" | b"ABORT" if !has("TO") => Does::Rollback,
-        b"USE" => Does::Use,
-        b"SET" => autocommit(text, tokens).unwrap_or(Does::Session),
+        b"BEGIN" => return Does::Begin,
+        b"START" if is(second, "TRANSACTION") => return Does::Begin,
+        b"COMMIT" | b"END" => return Does::Commit,
+        b"ROLLBACK" | b"ABORT" if !has("TO") => return Does::Rollback,
+        b"USE" => return Does::Use,
+        b"SET" => return autocommit(text, tokens).unwrap_or(Does::Session),
+        // A dump reads and loads tables through its own connection.
+        b"COPY" if has("STDIN") || has("STDOUT") => return Does::Session,
+        b"COPY" | b"LOAD" => return Does::Outside,
         b"SAVEPOINT" | b"RELEASE" | b"ROLLBACK" | b"SHOW" | b"DESCRIBE" | b"DESC" | b"EXPLAIN"
         | b"HELP" | b"PREPARE" | b"EXECUTE" | b"DEALLOCATE" | b"DECLARE" | b"FETCH" | b"CLOSE"
         | b"MOVE" | b"LISTEN" | b"UNLISTEN" | b"NOTIFY" | b"DISCARD" | b"RESET" | b"KILL"
-        | b"LOCK" | b"UNLOCK" | b"HANDLER" | b"XA" | b"COPY" | b"LOAD" => Does::Session,
-        _ => Does::Definition,
+        | b"LOCK" | b"UNLOCK" | b"HANDLER" | b"XA" => return Does::Session,
+        _ => return Does::Definition,
+    };
+    match touches(text, tokens, dialect) {
+        Some(Touches::Outside) => Does::Outside,
+        Some(Touches::System) => Does::System,
+        Some(Touches::Session) => Does::Session,
+        None => work,
     }
 }
 
-/// Whether a query changes rows all the same, or reads for a dump.
+/// Whether a query reads a table for a dump: all its columns, or all by their names.
+fn is_dump(text: &[u8], tokens: &[Token]) -> bool {
+    tokens.windows(2).any(|pair| match pair {
+        [hint, next] => {
+            let next = next.of(text);
+            hint.of(text).starts_with(b"/*!40001 SQL_NO_CACHE")
+                && (next == b"*" || next.starts_with(b"`"))
+        }
+        _ => false,
+    })
+}
+
+/// Whether a query changes something all the same.
 fn query(text: &[u8], tokens: &[Token]) -> Does {
     const CHANGING: [&str; 3] = ["NEXTVAL", "SETVAL", "LASTVAL"];
     let word = |at: usize| tokens.get(at).map_or(b"".as_slice(), |it| it.of(text));
-    // Programs that dump name all columns, or none.
-    let is_all = word(2) == b"*" || word(2).starts_with(b"`");
-    let is_dump = word(1).starts_with(b"/*!40001 SQL_NO_CACHE") && is_all;
-    if is_dump {
-        return Does::Dump;
-    }
-    if tokens.windows(3).any(|it| is_system(text, it)) {
-        return Does::System;
-    }
     for (at, token) in tokens.iter().enumerate().filter(|(_, it)| it.kind == Kind::Word) {
         let bytes = token.of(text);
-        if CHANGING.iter().any(|it| bytes.eq_ignore_ascii_case(it.as_bytes()))
-            && word(at + 1) == b"("
-        {
+        let is_call = word(at + 1) == b"(";
+        if is_call && CHANGING.iter().any(|it| bytes.eq_ignore_ascii_case(it.as_bytes())) {
             return Does::Write;
+        }
+        // `LAST_INSERT_ID(5)` sets what it returns next time.
+        if is_call && bytes.eq_ignore_ascii_case(b"LAST_INSERT_ID") && word(at + 2) != b")" {
+            return Does::Session;
         }
         // Into a variable is no change; into a file or a new table is no query.
         if bytes.eq_ignore_ascii_case(b"INTO") && !word(at + 1).starts_with(b"@") {
@@ -92,19 +123,6 @@ fn query(text: &[u8], tokens: &[Token]) -> Does {
         }
     }
     Does::Read
-}
-
-/// Whether tokens are the name of a table in a system schema, after `FROM` or `JOIN`.
-fn is_system(text: &[u8], tokens: &[Token]) -> bool {
-    const SCHEMAS: [&[u8]; 5] =
-        [b"information_schema", b"performance_schema", b"mysql", b"sys", b"pg_catalog"];
-    let [before, schema, dot] = tokens else { return false };
-    let before = before.of(text);
-    let name = schema.of(text);
-    let name = name.strip_prefix(b"`").and_then(|it| it.strip_suffix(b"`")).unwrap_or(name);
-    (before.eq_ignore_ascii_case(b"FROM") || before.eq_ignore_ascii_case(b"JOIN"))
-        && dot.of(text) == b"."
-        && SCHEMAS.iter().any(|it| name.eq_ignore_ascii_case(it))
 }
 
 /// Whether `UPDATE` stands for a change and not in `FOR UPDATE`.
@@ -138,8 +156,6 @@ fn autocommit(text: &[u8], tokens: &[Token]) -> Option<Does> {
 
 #[cfg(test)]
 mod tests {
-    use assay_model::Dialect;
-
     use super::super::token::tokenize;
     use super::*;
 
@@ -150,8 +166,19 @@ mod tests {
             ("SELECT a FROM t FOR UPDATE", Does::Read),
             ("WITH x AS (SELECT 1) SELECT * FROM x FOR UPDATE", Does::Read),
             ("WITH x AS (SELECT 1) UPDATE t SET a = 1", Does::Write),
-            ("SELECT a INTO @x FROM t", Does::Read),
-            ("SELECT a INTO OUTFILE 'x' FROM t", Does::Definition),
+            ("SELECT a INTO @x FROM t", Does::Session),
+            ("SELECT a INTO OUTFILE 'x' FROM t", Does::Outside),
+            ("SELECT a INTO t2 FROM t", Does::Definition),
+            ("SELECT LAST_INSERT_ID()", Does::Read),
+            ("SELECT LAST_INSERT_ID(5)", Does::Session),
+            ("UPDATE s SET id = LAST_INSERT_ID(id + 1)", Does::Write),
+            ("INSERT INTO t VALUES (LOAD_FILE('x'))", Does::Outside),
+            ("LOAD DATA INFILE 'x' INTO TABLE t", Does::Outside),
+            ("COPY t TO stdout", Does::Session),
+            ("COPY t TO PROGRAM 'x'", Does::Outside),
+            ("LOCK TABLE t", Does::Session),
+            ("/*!40101 SET NAMES utf8 */", Does::Session),
+            ("/*!50000 DROP TABLE t */", Does::Definition),
             ("SELECT nextval('s')", Does::Write),
             ("SELECT a FROM t JOIN `mysql`.user u", Does::System),
             ("SELECT mysql.a FROM t mysql", Does::Read),
@@ -172,7 +199,7 @@ mod tests {
         ] {
             let mut tokens = Vec::new();
             tokenize(text.as_bytes(), Dialect::MySql, &mut tokens);
-            assert_eq!(does(text.as_bytes(), &tokens), expected, "{text}");
+            assert_eq!(does(text.as_bytes(), &tokens, Dialect::MySql), expected, "{text}");
         }
     }
 }

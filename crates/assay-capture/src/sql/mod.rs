@@ -2,7 +2,10 @@
 
 pub(crate) mod kind;
 pub(crate) mod normal;
+mod prefix;
+pub(crate) mod reach;
 pub(crate) mod token;
+mod typed;
 pub(crate) mod value;
 mod words;
 

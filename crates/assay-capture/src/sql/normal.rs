@@ -6,8 +6,9 @@ use std::ops::Range;
 use assay_model::Dialect;
 
 use super::token::{Kind, Token};
+use super::typed::{Typed, typed};
 use super::value::Literal;
-use super::words::{is_before_value, is_name_too, is_sized_type, is_unit, keyword};
+use super::words::{is_before_value, is_name_too, is_sized_type, keyword};
 
 /// Stands for a value in a normal form.
 pub(crate) const SCALAR: u8 = 1;
@@ -254,27 +255,24 @@ impl Pass<'_> {
 
     /// Writes a literal with its type before it, such as `DATE '2026-01-31'`, so that its text can be a parameter.
     fn typed(&mut self, at: usize, key: Option<&str>) -> Option<usize> {
-        if !matches!(self.kind(at + 1)?, Kind::Text | Kind::Mark) || self.context().stays {
+        let is_part = self.previous.is_some_and(|(before, _)| self.is_symbol(before, b"."));
+        if is_part || self.context().stays || key.is_some_and(|it| it != "INTERVAL") {
             return None;
         }
-        let is = |word: &str| self.bytes(at).eq_ignore_ascii_case(word.as_bytes());
-        let follows_unit = self.kind(at + 2) == Some(Kind::Word) && is_unit(self.bytes(at + 2));
-        let to: &[u8] = match self.dialect {
-            _ if is("DATE") => b"DATE",
-            _ if is("TIME") => b"TIME",
-            Dialect::MySql if is("TIMESTAMP") => b"DATETIME",
-            Dialect::Postgres if is("TIMESTAMP") => b"TIMESTAMP",
-            Dialect::Postgres if key == Some("INTERVAL") && !follows_unit => b"INTERVAL",
-            _ => return None,
-        };
+        let Typed { literal, before, after } = typed(self.text, self.tokens, at, self.dialect)?;
+        // A prefix belongs to the literal: what keeps one keeps the other.
+        if self.dialect == Dialect::MySql
+            && self.bytes(at).starts_with(b"_")
+            && self.stays(literal, at)
+        {
+            return None;
+        }
         self.space(at, None);
-        self.out.text.extend_from_slice(b"CAST(");
-        self.push_param(at + 1..at + 2, false, false);
-        self.out.text.extend_from_slice(b" AS ");
-        self.out.text.extend_from_slice(to);
-        self.out.text.push(b')');
-        self.previous = Some((at + 1, None));
-        Some(at + 2)
+        self.out.text.extend_from_slice(before.as_bytes());
+        self.push_param(literal..literal + 1, false, false);
+        self.out.text.extend_from_slice(after.as_bytes());
+        self.previous = Some((literal, None));
+        Some(literal + 1)
     }
 
     fn symbol(&mut self, at: usize) -> usize {
@@ -478,7 +476,10 @@ impl Pass<'_> {
         if context.stays || (context.is_type && kind != Kind::Word) {
             return true;
         }
-        let is_text = matches!(kind, Kind::Text | Kind::Escaped | Kind::Dollar);
+        let is_text = matches!(
+            kind,
+            Kind::Text | Kind::Escaped | Kind::Prefixed | Kind::Bytes | Kind::Dollar
+        );
         if is_text && self.dialect == Dialect::MySql && is_path(self.bytes(at)) {
             return true;
         }
@@ -498,7 +499,7 @@ impl Pass<'_> {
                 _ => false,
             },
             Some(Kind::Hint) => false,
-            // `_utf8'x'`, an alias in quotes, a text that goes on.
+            // An alias in quotes, a text that goes on.
             _ => true,
         }
     }
@@ -592,5 +593,6 @@ impl Pass<'_> {
 
 /// Whether a text is a path of JSON, which MySQL and MariaDB need as a literal.
 fn is_path(literal: &[u8]) -> bool {
-    matches!(literal.get(1..), Some([b'$', b'.' | b'[' | b'\'' | b'"', ..]))
+    let open = literal.iter().position(|byte| matches!(byte, b'\'' | b'"')).unwrap_or_default();
+    matches!(literal.get(open + 1..), Some([b'$', b'.' | b'[' | b'\'' | b'"', ..]))
 }

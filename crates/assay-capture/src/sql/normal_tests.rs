@@ -80,6 +80,18 @@ fn literals_become_parameters() {
                 "SELECT /*+ NO_ICP(t) */ /*!40001 SQL_NO_CACHE */ a FROM t",
             ),
             ("SELECT @a := 5, @@version", "SELECT @a := ?, @@version"),
+            (
+                "INSERT INTO t VALUES (_binary 'a\\0', _utf8mb4'x'),(_binary '', _utf8mb4 'y')",
+                "INSERT INTO t VALUES {(?, ?)}",
+            ),
+            (
+                "SELECT a FROM t WHERE b IN (_binary 'a', _binary'b') AND c = _latin1 x'e9' AND d = _binary x'00'",
+                "SELECT a FROM t WHERE b IN (?*) AND c = CONVERT(CAST(? AS BINARY) USING latin1) AND d = ?",
+            ),
+            (
+                "SELECT JSON_EXTRACT(d, _utf8mb4'$.a') FROM t WHERE b LIKE _utf8mb4'c' ESCAPE _utf8mb4'|'",
+                "SELECT JSON_EXTRACT(d, _utf8mb4'$.a') FROM t WHERE b LIKE ? ESCAPE _utf8mb4'|'",
+            ),
         ],
     );
 }
@@ -115,9 +127,18 @@ fn literals_of_postgres_become_parameters() {
             ),
             (
                 "SELECT a FROM t WHERE d = E'\\n' OR d = $$x$$ OR u = uuid '0-1'",
-                "SELECT a FROM t WHERE d = ? OR d = ? OR u = uuid '0-1'",
+                "SELECT a FROM t WHERE d = ? OR d = ? OR u = CAST(? AS uuid)",
             ),
             ("INSERT INTO \"T\" VALUES ($1,$2),($3,$4)", "INSERT INTO \"T\" VALUES {(?, ?)}"),
+            (
+                "SELECT a FROM t WHERE b > timestamptz '2026-01-02' AND c < timestamp(3) with time zone '2026-01-02'",
+                "SELECT a FROM t WHERE b > CAST(? AS timestamptz) AND c < CAST(? AS TIMESTAMP(3) WITH TIME ZONE)",
+            ),
+            (
+                "SELECT a FROM t WHERE b AT TIME ZONE 'UTC' = jsonb '{}' AND c = double precision '5' AND d = text $$x$$",
+                "SELECT a FROM t WHERE b AT TIME ZONE 'UTC' = CAST(? AS jsonb) AND c = CAST(? AS double precision) \
+                 AND d = CAST(? AS text)",
+            ),
         ],
     );
 }
@@ -154,12 +175,9 @@ fn what_cannot_be_a_parameter_stays() {
             ),
             (
                 "SELECT a AS 'x', b 'y' FROM t WHERE c = _utf8'z' AND d LIKE 'e' ESCAPE '|' COLLATE 'utf8_bin'",
-                "SELECT a AS 'x', b 'y' FROM t WHERE c = _utf8 'z' AND d LIKE ? ESCAPE '|' COLLATE 'utf8_bin'",
+                "SELECT a AS 'x', b 'y' FROM t WHERE c = ? AND d LIKE ? ESCAPE '|' COLLATE 'utf8_bin'",
             ),
-            (
-                "SELECT b'01', N'x' FROM t WHERE a IS TRUE",
-                "SELECT b'01', N'x' FROM t WHERE a IS TRUE",
-            ),
+            ("SELECT b'01', N'x' FROM t WHERE a IS TRUE", "SELECT b'01', ? FROM t WHERE a IS TRUE"),
             (
                 "SELECT GROUP_CONCAT(a ORDER BY b SEPARATOR ';') FROM t",
                 "SELECT GROUP_CONCAT(a ORDER BY b SEPARATOR ';') FROM t",

@@ -2,6 +2,8 @@
 
 use assay_model::Dialect;
 
+use super::prefix::{Prefix, prefix};
+
 /// What a token is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -13,6 +15,10 @@ pub(crate) enum Kind {
     Text,
     /// `E'...'` of Postgres.
     Escaped,
+    /// A text whose prefix says nothing more, such as `_utf8mb4'...'` and `N'...'` of MySQL and MariaDB.
+    Prefixed,
+    /// `_binary'...'`, a text whose bytes are the value, of MySQL and MariaDB.
+    Bytes,
     /// `$tag$...$tag$` of Postgres.
     Dollar,
     /// `x'...'`, or `0x...`, of MySQL and MariaDB.
@@ -50,8 +56,8 @@ impl Token {
 
     /// Whether it is a literal value.
     pub(crate) fn is_value(&self) -> bool {
-        use Kind::{Dollar, Escaped, Hex, Mark, Number, Text};
-        matches!(self.kind, Text | Escaped | Dollar | Hex | Number | Mark)
+        use Kind::{Bytes, Dollar, Escaped, Hex, Mark, Number, Prefixed, Text};
+        matches!(self.kind, Text | Escaped | Prefixed | Bytes | Dollar | Hex | Number | Mark)
     }
 }
 
@@ -102,6 +108,8 @@ fn one(rest: &[u8], dialect: Dialect) -> Found {
         b'"' if is_mysql => of_quoted(Kind::Text, 0, true),
         b'"' | b'`' => of_quoted(Kind::Name, 0, false),
         b'x' | b'X' if next == b'\'' && is_mysql => of_quoted(Kind::Hex, 1, false),
+        b'n' | b'N' if next == b'\'' && is_mysql => of_quoted(Kind::Prefixed, 1, true),
+        b'_' if is_mysql => introduced(rest),
         b'b' | b'B' | b'n' | b'N' | b'x' | b'X' if next == b'\'' => {
             of_quoted(Kind::Fixed, 1, is_mysql)
         }
@@ -124,11 +132,34 @@ fn one(rest: &[u8], dialect: Dialect) -> Found {
         b'0'..=b'9' => number(rest),
         b'.' if next.is_ascii_digit() => number(rest),
         b'@' if is_mysql => variable(rest),
-        _ if is_word(first) => {
-            token(Kind::Word, count(rest, 0, |it| is_word(it) || it.is_ascii_digit() || it == b'$'))
-        }
+        _ if is_word(first) => token(Kind::Word, word(rest)),
         _ => token(Kind::Symbol, symbol(rest)),
     }
+}
+
+/// The length of a word.
+fn word(rest: &[u8]) -> usize {
+    count(rest, 0, |it| is_word(it) || it.is_ascii_digit() || it == b'$')
+}
+
+/// A text with its character set before it, if that changes nothing in how it is read; otherwise a word.
+fn introduced(rest: &[u8]) -> Found {
+    let length = word(rest);
+    let blanks = count(rest, length, |it| it.is_ascii_whitespace());
+    let open = length + blanks;
+    if matches!(rest.get(open), Some(b'\'' | b'"')) {
+        let (end, is_closed) = quoted(rest, open, true);
+        let name = rest.get(..length).unwrap_or_default();
+        let kind = match prefix(name, rest.get(open..end).unwrap_or_default()) {
+            Some(Prefix::Nothing) => Some(Kind::Prefixed),
+            Some(Prefix::Bytes) => Some(Kind::Bytes),
+            Some(Prefix::Set) | None => None,
+        };
+        if kind.is_some() {
+            return Found { kind, length: end, is_closed };
+        }
+    }
+    token(Kind::Word, length)
 }
 
 fn is_word(byte: u8) -> bool {

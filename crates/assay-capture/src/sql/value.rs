@@ -50,6 +50,11 @@ impl<'a> Literal<'a> {
                 let inside = self.source.get(1..self.source.len().saturating_sub(1));
                 hashed(2, inside.unwrap_or_default())
             }
+            (Kind::Prefixed, _) => {
+                let from = opening(self.source) + 1;
+                let inside = self.source.get(from..self.source.len().saturating_sub(1));
+                hashed(2, inside.unwrap_or_default())
+            }
             _ => hashed(6, self.source),
         }
     }
@@ -80,6 +85,9 @@ impl<'a> Literal<'a> {
         match self.kind {
             Kind::Number => push_number(self.source, self.is_negative, out),
             Kind::Hex => push_hex(&hex_digits(self.source), out),
+            Kind::Bytes => {
+                push_hex(&hex::encode(decoded(self.kind, self.source, dialect)), out);
+            }
             Kind::Mark => match self.bound(parameters) {
                 Some(Some(bytes)) => push_text(bytes, out),
                 _ => out.push_str("null"),
@@ -151,6 +159,11 @@ fn push_text(bytes: &[u8], out: &mut String) {
     }
 }
 
+/// Where a text with a prefix begins.
+fn opening(source: &[u8]) -> usize {
+    source.iter().position(|byte| matches!(byte, b'\'' | b'"')).unwrap_or_default()
+}
+
 /// What a literal in quotes says.
 fn decoded(kind: Kind, source: &[u8], dialect: Dialect) -> Cow<'_, [u8]> {
     if kind == Kind::Dollar {
@@ -158,7 +171,11 @@ fn decoded(kind: Kind, source: &[u8], dialect: Dialect) -> Cow<'_, [u8]> {
         let body = source.get(tag..source.len().saturating_sub(tag));
         return Cow::Borrowed(body.unwrap_or_default());
     }
-    let open = usize::from(kind == Kind::Escaped);
+    let open = match kind {
+        Kind::Escaped => 1,
+        Kind::Prefixed | Kind::Bytes => opening(source),
+        _ => 0,
+    };
     let Some(quote) = source.get(open).copied() else { return Cow::Borrowed(b"") };
     let inside = source.get(open + 1..source.len().saturating_sub(1)).unwrap_or_default();
     let has_escapes = kind == Kind::Escaped || dialect == Dialect::MySql;
@@ -255,6 +272,9 @@ mod tests {
             (Kind::Dollar, "$a$it's$a$", Postgres, "\"it's\""),
             (Kind::Hex, "0xABC", MySql, r#"{"hex": "0abc"}"#),
             (Kind::Hex, "x'00ff'", MySql, r#"{"hex": "00ff"}"#),
+            (Kind::Prefixed, r"_utf8mb4 'it\'s'", MySql, "\"it's\""),
+            (Kind::Prefixed, "N'a'", MySql, "\"a\""),
+            (Kind::Bytes, r"_binary 'a\0'", MySql, r#"{"hex": "6100"}"#),
             (Kind::Word, "TRUE", MySql, "true"),
             (Kind::Word, "null", MySql, "null"),
             (Kind::Mark, "$1", Postgres, "\"b'd\""),
@@ -275,5 +295,6 @@ mod tests {
         };
         assert_ne!(of(Kind::Number, b"5"), of(Kind::Text, b"'5'"));
         assert_eq!(of(Kind::Mark, b"$1"), of(Kind::Text, b"'5'"));
+        assert_eq!(of(Kind::Prefixed, b"_latin1'5'"), of(Kind::Text, b"'5'"));
     }
 }

@@ -1,14 +1,17 @@
 //! `log_destination = csvlog` of Postgres.
 
+use assay_model::Dialect;
+
 use super::super::csv::{Line, Records};
 use super::messages::{Message, Messages};
-use crate::entry::Sink;
+use crate::entry::{Sink, Skip};
 use crate::reader::{Format, Given, Reader, lines, number_of, shown};
 use crate::time;
 
 pub(crate) const FORMAT: Format = Format {
     name: "csvlog",
     about: "csvlog of Postgres",
+    dialect: Some(Dialect::Postgres),
     looks,
     open: |_, _| Box::new(CsvLog { records: Records::new(b','), messages: Messages::default() }),
 };
@@ -54,7 +57,7 @@ impl Reader for CsvLog {
         let fields = match self.records.line(line) {
             Line::Record(fields) => fields,
             Line::More => return,
-            Line::TooLong => return out.unreadable(line),
+            Line::TooLong => return out.skip(Skip::TooLong),
         };
         let field = |at: usize| fields.get(at).map_or(b"".as_slice(), Vec::as_slice);
         let at_us = time::leading(field(column::TIME)).map(|(at, _)| at);

@@ -1,15 +1,18 @@
 //! `log_destination = jsonlog` of Postgres.
 
+use assay_model::Dialect;
 use serde::Deserialize;
 
 use super::messages::{Message, Messages};
-use crate::entry::Sink;
+use crate::entry::{Sink, Skip};
+use crate::lines::LINE_MAX;
 use crate::reader::{Format, Given, Reader, lines, number_of};
 use crate::time;
 
 pub(crate) const FORMAT: Format = Format {
     name: "jsonlog",
     about: "jsonlog of Postgres",
+    dialect: Some(Dialect::Postgres),
     looks,
     open: |_, _| Box::new(JsonLog::default()),
 };
@@ -46,6 +49,9 @@ impl Reader for JsonLog {
     fn line(&mut self, line: &[u8], out: &mut dyn Sink) {
         if line.is_empty() {
             return;
+        }
+        if line.len() >= LINE_MAX {
+            return out.skip(Skip::TooLong);
         }
         // Texts of databases without an encoding may be in any.
         let text = String::from_utf8_lossy(line);

@@ -1,5 +1,7 @@
 //! The plain log of Postgres, `log_destination = stderr`.
 
+use assay_model::Dialect;
+
 use super::messages::{Message, Messages};
 use super::prefix::{KNOWN, Prefix, Told, severity};
 use crate::entry::Sink;
@@ -8,6 +10,7 @@ use crate::reader::{Format, Given, Reader, lines};
 pub(crate) const FORMAT: Format = Format {
     name: "stderr",
     about: "plain log of Postgres, whose log_line_prefix is recognised or given",
+    dialect: Some(Dialect::Postgres),
     looks: |head, given| prefix(head, given).is_some(),
     open: |head, given| {
         let prefix = prefix(head, given)

@@ -1,0 +1,166 @@
+//! Logs and dumps as they are on the disk: plain or gzipped, and maybe cut off.
+
+use std::cell::Cell;
+use std::io::{BufRead, BufReader, ErrorKind, Read};
+use std::path::Path;
+use std::rc::Rc;
+
+use anyhow::{Context as _, Result};
+use assay_capture::{ServerVersion, server_version};
+use assay_model::Dialect;
+use flate2::bufread::MultiGzDecoder;
+
+use crate::advice::Advised;
+use crate::paths;
+
+/// Advice if a dump is not there, or if it is something else.
+const DUMPS: &str =
+    "name a file that `mysqldump`, `mariadb-dump` or `pg_dump` wrote, plain or gzipped";
+
+/// Bytes that are read at once.
+const BUFFER: usize = 256 << 10;
+
+/// The first bytes of gzipped files.
+const GZIP: &[u8] = b"\x1f\x8b";
+
+/// Bytes of a dump that tell what it is.
+const HEAD: u64 = 64 << 10;
+
+/// A file that is being read.
+pub(super) struct Source {
+    /// Its content.
+    pub(super) content: Box<dyn BufRead>,
+    is_cut: Rc<Cell<bool>>,
+}
+
+impl Source {
+    /// Whether its compressed content ended too early, as far as it was read.
+    pub(super) fn is_cut(&self) -> bool {
+        self.is_cut.get()
+    }
+}
+
+/// Compressed content that ends where the file is cut off.
+struct UpTo<R> {
+    source: R,
+    is_cut: Rc<Cell<bool>>,
+}
+
+impl<R: Read> Read for UpTo<R> {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        match self.source.read(into) {
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
+                self.is_cut.set(true);
+                Ok(0)
+            }
+            read => read,
+        }
+    }
+}
+
+/// Refuses what is no regular file: assay reads a log more than once.
+pub(super) fn check(path: &Path, hint: &'static str) -> Result<()> {
+    paths::check_file(path, hint)?;
+    if fs_err::metadata(path)?.is_file() {
+        return Ok(());
+    }
+    let what = format!("`{}` is not a regular file", path.display());
+    Err(Advised::new(what, "write its content into a file, and name that").into())
+}
+
+/// Opens a file, whether it is gzipped or not.
+pub(super) fn open(path: &Path) -> Result<Source> {
+    let file = fs_err::File::open(path)?;
+    let mut plain = BufReader::with_capacity(BUFFER, file);
+    let is_gzip = plain.fill_buf()?.starts_with(GZIP);
+    let is_cut = Rc::new(Cell::new(false));
+    let content: Box<dyn BufRead> = if is_gzip {
+        let source = MultiGzDecoder::new(plain);
+        let up_to = UpTo { source, is_cut: Rc::clone(&is_cut) };
+        Box::new(BufReader::with_capacity(BUFFER, up_to))
+    } else {
+        Box::new(plain)
+    };
+    Ok(Source { content, is_cut })
+}
+
+/// The first bytes of a file.
+pub(super) fn head(path: &Path, bytes: u64) -> Result<Vec<u8>> {
+    let mut head = Vec::new();
+    let read = open(path).and_then(|it| Ok(it.content.take(bytes).read_to_end(&mut head)?));
+    read.with_context(|| format!("cannot read `{}`", path.display()))?;
+    Ok(head)
+}
+
+/// What the beginning of a dump says.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct DumpHead {
+    /// Its dialect, if it tells.
+    pub(super) dialect: Option<Dialect>,
+    /// The server from which it comes, if it tells.
+    pub(super) server: Option<ServerVersion>,
+}
+
+/// Reads the beginning of a dump, and refuses what is none.
+pub(super) fn dump_head(path: &Path) -> Result<DumpHead> {
+    check(path, DUMPS)?;
+    let head = head(path, HEAD)?;
+    if head.starts_with(b"PGDMP") {
+        let what = format!("`{}` is a dump of `pg_dump` in its custom format", path.display());
+        return Err(Advised::new(what, "`pg_restore --file=dump.sql` makes it a plain one").into());
+    }
+    let text = String::from_utf8_lossy(&head);
+    let dialect = dialect(&text);
+    if dialect.is_none() && !text.lines().any(is_statement) {
+        let what = format!("`{}` is no dump of a database", path.display());
+        return Err(Advised::new(what, DUMPS).into());
+    }
+    Ok(DumpHead { dialect, server: server_version(&head) })
+}
+
+/// The dialect of a dump, by its heading or by what only one of them has.
+fn dialect(text: &str) -> Option<Dialect> {
+    let words = [
+        ("PostgreSQL database", Dialect::Postgres),
+        ("MySQL dump", Dialect::MySql),
+        ("MariaDB dump", Dialect::MySql),
+        ("CREATE TABLE `", Dialect::MySql),
+        ("INSERT INTO `", Dialect::MySql),
+        (" FROM stdin;", Dialect::Postgres),
+        ("pg_catalog.", Dialect::Postgres),
+    ];
+    words.into_iter().find(|(word, _)| text.contains(word)).map(|(_, dialect)| dialect)
+}
+
+/// Whether a line begins a statement of a dump.
+fn is_statement(line: &str) -> bool {
+    const WORDS: [&str; 6] = ["create ", "insert ", "copy ", "drop ", "alter ", "/*!"];
+    let line = line.trim_start().to_ascii_lowercase();
+    WORDS.iter().any(|word| line.starts_with(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dumps_are_told_from_other_files() {
+        let root = tempfile::tempdir().unwrap();
+        let file = root.path().join("file");
+        for (text, expected) in [
+            ("-- MariaDB dump 10.19", Ok(Some(Dialect::MySql))),
+            ("--\n-- PostgreSQL database dump\n--\n", Ok(Some(Dialect::Postgres))),
+            ("CREATE TABLE `a` (b INT);", Ok(Some(Dialect::MySql))),
+            ("create table a (b int);", Ok(None)),
+            ("root:x:0:0:root:/root:/bin/bash\n", Err("is no dump")),
+            ("PGDMP\u{1}", Err("custom format")),
+        ] {
+            fs_err::write(&file, text).unwrap();
+            let found = dump_head(&file).map(|it| it.dialect).map_err(|error| error.to_string());
+            match expected {
+                Ok(dialect) => assert_eq!(found.unwrap(), dialect, "{text}"),
+                Err(part) => assert!(found.unwrap_err().contains(part), "{text}"),
+            }
+        }
+    }
+}
