@@ -144,7 +144,7 @@ pub(crate) fn upgrade(args: &Upgrade) -> Result<Request> {
     let written = workload(&captured, &plan, &target);
     let file =
         paths::state_dir()?.join("upgrades").join(digest(&written)).join(format!("{STEM}.toml"));
-    place::private_folder(folder(&file))?;
+    place::private_folder(place::folder(&file))?;
     write(&file, &written)?;
     let file = file.to_str().context("the path of the workload is not UTF-8")?.to_owned();
     // Statements are sent as clients sent them.
@@ -286,12 +286,8 @@ fn target(file: &Path, dump: Option<&Path>, dialect: Dialect) -> Result<Target> 
     let stem = stem
         .with_context(|| format!("`{}` cannot be the name of a workload file", file.display()))?;
     let schema = dump.map(|dump| schema_without_rows(dump, dialect)).transpose()?.flatten();
-    let dump = dump.map(|dump| relative(folder(file), dump)).transpose()?;
+    let dump = dump.map(|dump| relative(place::folder(file), dump)).transpose()?;
     Ok(Target { stem: stem.to_owned(), dump, schema })
-}
-
-fn folder(file: &Path) -> &Path {
-    file.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// The path of a file as seen from a folder: relative if it is in there or beside it.
@@ -313,7 +309,7 @@ fn relative(folder: &Path, file: &Path) -> Result<String> {
 fn write(file: &Path, written: &Written) -> Result<()> {
     place::check_file(file)?;
     for values in &written.values {
-        let path = folder(file).join(&values.path);
+        let path = place::folder(file).join(&values.path);
         if let Some(folder) = path.parent() {
             place::private_folder(folder)?;
         }

@@ -135,7 +135,8 @@ fn literals_of_postgres_become_parameters() {
                 "SELECT a FROM t WHERE b > CAST(? AS timestamptz) AND c < CAST(? AS TIMESTAMP(3) WITH TIME ZONE)",
             ),
             (
-                "SELECT a FROM t WHERE b AT TIME ZONE 'UTC' = jsonb '{}' AND c = double precision '5' AND d = text $$x$$",
+                "SELECT a FROM t WHERE b AT TIME ZONE 'UTC' = jsonb '{}' AND c = double precision '5' \
+                 AND d = text $$x$$",
                 "SELECT a FROM t WHERE b AT TIME ZONE 'UTC' = CAST(? AS jsonb) AND c = CAST(? AS double precision) \
                  AND d = CAST(? AS text)",
             ),

@@ -16,7 +16,8 @@ pub(crate) enum Touches {
     System,
 }
 
-/// Functions that reach outside, and those that carry out a text, which could do so. A name that ends with `*` stands for all that begin with it.
+/// Functions that reach outside, and those that carry out a text, which could do so. A name that ends with `*` stands
+/// for all that begin with it.
 const OUTSIDE: [&str; 47] = [
     "dblink*",
     "get_lock",

@@ -14,6 +14,11 @@ use crate::whole_file;
 /// How the first line of a workload file begins that assay made.
 const MADE: &str = "# Made by `assay workload from`";
 
+/// The folder that a file is in.
+pub(super) fn folder(file: &Path) -> &Path {
+    file.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
 /// Refuses a workload file whose place is taken by something that assay did not make.
 pub(super) fn check_file(file: &Path) -> Result<()> {
     let refused = |why: &str| {
@@ -42,7 +47,7 @@ pub(super) fn check_file(file: &Path) -> Result<()> {
 /// Puts this content in place of that of a file, or of a link itself. A new file has these permissions, and so has an
 /// old one if nobody else may read it.
 pub(super) fn write(file: &Path, bytes: &[u8], is_private: bool) -> Result<()> {
-    let new = whole_file::temporary(super::folder(file), bytes)?;
+    let new = whole_file::temporary(folder(file), bytes)?;
     let old = fs_err::symlink_metadata(file).ok().filter(std::fs::Metadata::is_file);
     let mode = if is_private { Some(0o600) } else { old.map(|it| it.mode() & 0o777) };
     if let Some(mode) = mode {
