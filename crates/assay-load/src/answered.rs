@@ -178,7 +178,7 @@ pub(crate) fn shown(text: &str) -> String {
 /// What came of comparing the answers of a server with those of the base.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AnswersCompared {
-    /// For each statement and part of the answer that differs, the first event with the difference.
+    /// The differences: one for each statement and differing part of its answer, from the first event that shows it.
     pub differences: Vec<AnswerDifference>,
     /// With how many values each statement was compared.
     pub values: Vec<u32>,

@@ -8,7 +8,7 @@ pub(super) struct Table {
     pub(super) columns: Vec<Column>,
     /// The columns of its primary key, and of each unique key.
     pub(super) keys: Vec<Vec<String>>,
-    /// The rows that the dump tells of.
+    /// The number of rows, if the dump states it.
     pub(super) rows: Option<u64>,
     /// Whether rows go to one of several tables, by their values.
     pub(super) is_partitioned: bool,
@@ -30,7 +30,7 @@ pub(super) struct Column {
     pub(super) is_numbered: bool,
     /// The table that its foreign key refers to.
     pub(super) refers_to: Option<String>,
-    /// The share of NULL that the dump tells of.
+    /// The share of NULL, if the dump states it.
     pub(super) nulls: Option<f64>,
 }
 

@@ -9,13 +9,13 @@ use super::definition::{Column, Table};
 use super::statements::Schema;
 use crate::escape::{key, quoted};
 
-/// Rows of a table of which the dump tells no number.
+/// Rows of a table for which the dump states no number.
 const ROWS: u64 = 10_000;
 
-/// A table gets no more than these.
+/// The most rows that a table gets.
 const ROWS_MAX: u64 = 1_000_000;
 
-/// The share of NULL in columns that may have it, if the dump tells none.
+/// The share of NULL in nullable columns, if the dump states none.
 const NULLS: f64 = 0.1;
 
 /// What a table gets.
@@ -337,9 +337,9 @@ fn drawn(column: &Column, rows: u64, schema: &Schema) -> Result<String, String> 
 fn write_table(done: &Filled<'_>, text: &mut String) {
     let Filled { table, rows, columns, .. } = done;
     let told = match table.rows {
-        Some(told) if told == *rows => " # as the dump tells".to_owned(),
-        Some(told) if told > 0 => format!(" # the dump tells of {}", thousands(told)),
-        _ => " # the dump does not tell how many".to_owned(),
+        Some(told) if told == *rows => " # stated in the dump".to_owned(),
+        Some(told) if told > 0 => format!(" # the dump states {}", thousands(told)),
+        _ => " # the dump states no number".to_owned(),
     };
     let _ = writeln!(
         text,

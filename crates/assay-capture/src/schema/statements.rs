@@ -274,7 +274,7 @@ impl<'d> Cursor<'d> {
         Some(token)
     }
 
-    /// A token in capitals; nothing of one in quotes.
+    /// A token in capitals; empty if it is quoted.
     fn upper(&self, token: Token) -> String {
         match token.kind {
             Kind::Word | Kind::Symbol => {
@@ -291,7 +291,7 @@ impl<'d> Cursor<'d> {
         Some(self.upper(token))
     }
 
-    /// Whether a word comes next, which is then behind.
+    /// Moves past a word if it comes next. Returns whether it did.
     fn takes(&mut self, word: &str) -> bool {
         let is_next = self.peek().is_some_and(|token| self.upper(token) == word);
         self.at += usize::from(is_next);

@@ -1,4 +1,4 @@
-//! Where a workload is written to: assay replaces only what it made itself, and shows values to nobody else.
+//! Writes a workload and its values. Only files that assay made are replaced, and only the user can read the values.
 
 use std::fs::Permissions;
 use std::io::{BufRead as _, BufReader, ErrorKind, Read as _};
@@ -44,8 +44,8 @@ pub(super) fn check_file(file: &Path) -> Result<()> {
     refused("exists, and `assay workload from` did not make it")
 }
 
-/// Puts this content in place of that of a file, or of a link itself. A new file has these permissions, and so has an
-/// old one if nobody else may read it.
+/// Replaces a file, or the link of that name, with one that has this content. A private file is readable by its owner
+/// only; any other one keeps the permissions of the file that it replaces.
 pub(super) fn write(file: &Path, bytes: &[u8], is_private: bool) -> Result<()> {
     let new = whole_file::temporary(folder(file), bytes)?;
     let old = fs_err::symlink_metadata(file).ok().filter(std::fs::Metadata::is_file);
