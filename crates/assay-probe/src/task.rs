@@ -87,8 +87,22 @@ impl Task {
         Ok(Seen::Ran)
     }
 
-    /// Ids of the processes that the thread started and that are still its children.
+    /// Ids of the processes that the thread started and that are still its children. If one of them ends while the
+    /// kernel lists them, it may leave out others, so they are listed until two lists are the same.
     pub(crate) fn children(&self, buffer: &mut Buffer) -> Result<Vec<i32>, Error> {
+        let mut last = self.listed_children(buffer)?;
+        // A thread without children has none to leave out.
+        while !last.is_empty() {
+            let again = self.listed_children(buffer)?;
+            if again == last {
+                break;
+            }
+            last = again;
+        }
+        Ok(last)
+    }
+
+    fn listed_children(&self, buffer: &mut Buffer) -> Result<Vec<i32>, Error> {
         let ids = self.read(buffer, "children", "process ids", |text| {
             numbers(text).map(|id| i32::try_from(id?).ok()).collect()
         })?;

@@ -8,8 +8,21 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::stop::stop;
 
-/// All descendants of a process; none if it has ended.
+/// All descendants of a process that may run; none if it has ended. If one of them ends while the kernel lists them, it
+/// may leave out others (proc_pid_children(5)), so they are listed until two lists are the same.
 pub(crate) fn below(ancestor: Pid) -> io::Result<Vec<Pid>> {
+    let mut last = listed_below(ancestor)?;
+    loop {
+        let again = listed_below(ancestor)?;
+        if again == last {
+            return Ok(again);
+        }
+        last = again;
+    }
+}
+
+/// All descendants of a process, as the kernel lists them: none is left out while the process is stopped.
+fn listed_below(ancestor: Pid) -> io::Result<Vec<Pid>> {
     let mut found = vec![ancestor];
     let mut next = 0;
     while let Some(&parent) = found.get(next) {
@@ -30,7 +43,7 @@ pub(crate) fn below(ancestor: Pid) -> io::Result<Vec<Pid>> {
 
 /// Stops every descendant of a stopped process. Returns when all of them have stopped.
 pub(super) fn freeze(ancestor: Pid, wanted: impl Fn() -> io::Result<()>) -> io::Result<()> {
-    let pids = below(ancestor)?;
+    let pids = listed_below(ancestor)?;
     let send = |wanted: Signal| pids.iter().try_for_each(|pid| signal(*pid, wanted));
     stop(send, || {
         wanted()?;
@@ -40,7 +53,7 @@ pub(super) fn freeze(ancestor: Pid, wanted: impl Fn() -> io::Result<()>) -> io::
 
 /// Resumes every descendant of a process.
 pub(super) fn thaw(ancestor: Pid) -> io::Result<()> {
-    below(ancestor)?.into_iter().try_for_each(|pid| signal(pid, Signal::CONT))
+    listed_below(ancestor)?.into_iter().try_for_each(|pid| signal(pid, Signal::CONT))
 }
 
 fn signal(pid: Pid, signal: Signal) -> io::Result<()> {
