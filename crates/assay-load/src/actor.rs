@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use assay_lua::Leash;
+use assay_model::WorkCounters;
 use assay_wire::{Connection, Error as WireError, Param, Reply, ResultSet, StatementId};
 
 use crate::error::{Error, Result};
@@ -44,9 +45,9 @@ pub trait Actor {
     /// Makes the connection ready to start an event again after one that was ended by an error.
     fn give_up(&mut self, wire: &mut Connection) -> Result<(), WireError>;
 
-    /// Ends what the client does, before its connection is closed.
-    fn end(&mut self, wire: &mut Connection) -> Result<()> {
-        let _ = wire;
+    /// Ends what the client does, before its connection is closed, and counts the statements that it sends for that.
+    fn end(&mut self, wire: &mut Connection, counters: &mut WorkCounters) -> Result<()> {
+        let _ = (wire, counters);
         Ok(())
     }
 

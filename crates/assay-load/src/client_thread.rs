@@ -7,6 +7,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use assay_lua::Leash;
+use assay_model::WorkCounters;
 use assay_wire::Stop;
 use rustix::thread::{CpuSet, gettid, sched_setaffinity};
 
@@ -22,8 +23,8 @@ pub(crate) struct ClientThread {
     commands: Option<Sender<Command>>,
     results: Receiver<RunResult>,
     thread: Option<JoinHandle<()>>,
-    /// Why the client could not end in order.
-    farewells: Receiver<Error>,
+    /// What the client sent in order to end, and why it could not.
+    farewells: Receiver<Farewell>,
     leash: Arc<Leash>,
     stop: Stop,
     is_given_up: Cell<bool>,
@@ -32,6 +33,9 @@ pub(crate) struct ClientThread {
 
 /// The counts of a client with those of the run added, and when it ended.
 pub(crate) type RunResult = (Tallies, Result<Ends>);
+
+/// What a client sent in order to end, and whether it could.
+pub(crate) type Farewell = (WorkCounters, Result<()>);
 
 /// A command to a client thread.
 #[expect(clippy::large_enum_variant, reason = "a run does not allocate, and the others are rare")]
@@ -101,9 +105,7 @@ impl ClientThread {
                     return;
                 }
             }
-            if let Err(error) = worker.end() {
-                drop(farewell.send(error));
-            }
+            drop(farewell.send(worker.end()));
         };
         let thread = std::thread::Builder::new()
             .name(format!("assay-client-{number}"))
@@ -149,21 +151,22 @@ impl ClientThread {
     }
 
     /// Waits until the thread has ended in order.
-    pub(crate) fn ended(&mut self) -> Result<()> {
+    pub(crate) fn ended(&mut self) -> Farewell {
         self.dismiss();
+        let silent = WorkCounters::default();
         let Some(thread) = self.thread.take().filter(|_| !self.is_given_up.get()) else {
-            return Ok(());
+            return (silent, Ok(()));
         };
         // The thread drops its end of the results last of all.
         loop {
             match answer_of(&self.results, &self.leash, &self.stop) {
                 Ok(_) => {}
                 Err(Error::ClientLost) => break,
-                Err(_) => return Err(self.give_up()),
+                Err(_) => return (silent, Err(self.give_up())),
             }
         }
         drop(thread.join());
-        self.farewells.try_recv().map_or(Ok(()), Err)
+        self.farewells.try_recv().unwrap_or((silent, Ok(())))
     }
 }
 

@@ -61,7 +61,7 @@ pub use policy::{ClientPolicy, Ignored};
 pub use rehearsal::{Rehearsal, connect_as_client};
 pub use restore::OpenUserDump;
 pub use seconds::Seconds;
-pub use session::{Finished, Session, Stretch, TurnWork};
+pub use session::{Closed, Finished, Session, Stretch, TurnWork};
 pub use survey::{Survey, check_engine, check_numbering, numbers, survey};
 pub use tally::{StatementWork, latencies};
 pub use unfit::UnfitReason;

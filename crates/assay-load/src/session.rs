@@ -44,6 +44,17 @@ pub struct Finished {
     pub kinds: Vec<KindWork>,
 }
 
+/// How the clients of a session have ended.
+#[derive(Debug)]
+pub struct Closed {
+    /// What their scripts have printed, one client after the other.
+    pub said: String,
+    /// The statements that scripts have sent in order to end, in `thread_done`. They belong to no event.
+    pub last: WorkCounters,
+    /// Why the first one failed that could not end in order.
+    pub ended: Result<()>,
+}
+
 /// Events that all clients begin together.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stretch {
@@ -225,14 +236,18 @@ impl Session {
         Ok(Self { clients, tallies, elapsed: Duration::ZERO, gauges, stall_limit, control })
     }
 
-    /// Lets the clients end in order, and waits for it. Returns what their scripts have printed, one client after the
-    /// other, and why the first one failed that could not end in order.
-    pub fn close(mut self) -> (String, Result<()>) {
+    /// Lets the clients end in order, and waits for it.
+    pub fn close(mut self) -> Closed {
         self.clients.iter_mut().for_each(ClientThread::dismiss);
-        let ended = self.clients.iter_mut().map(ClientThread::ended);
-        // All of them are waited for.
-        let ended = ended.fold(Ok(()), Result::and);
-        (self.clients.iter().map(|client| client.leash().take_said()).collect(), ended)
+        let mut closed =
+            Closed { said: String::new(), last: WorkCounters::default(), ended: Ok(()) };
+        for client in &mut self.clients {
+            let (last, ended) = client.ended();
+            closed.said.push_str(&client.leash().take_said());
+            closed.last.add_statements(&last);
+            closed.ended = closed.ended.and(ended);
+        }
+        closed
     }
 
     /// The server's ids of the connections, by client.

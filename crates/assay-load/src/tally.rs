@@ -119,15 +119,9 @@ impl Tally {
         self.kinds.end(latency);
     }
 
-    /// Counts one executed statement. Its result alone decides its class.
     #[inline]
     pub(crate) fn count_reply(&mut self, reply: &Reply) {
-        self.counters.rows += reply.rows;
-        match reply.counted() {
-            Counted::Read => self.counters.read += 1,
-            Counted::Write => self.counters.write += 1,
-            Counted::Other => self.counters.other += 1,
-        }
+        count_reply(&mut self.counters, reply);
     }
 
     /// Counts the time of a statement of a user's test.
@@ -160,6 +154,17 @@ impl Tally {
     pub(crate) fn count_bytes(&mut self, sent: u64, received: u64) {
         self.counters.bytes_sent += sent;
         self.counters.bytes_received += received;
+    }
+}
+
+/// Counts one executed statement. Its result alone decides its class.
+#[inline]
+pub(crate) fn count_reply(counters: &mut WorkCounters, reply: &Reply) {
+    counters.rows += reply.rows;
+    match reply.counted() {
+        Counted::Read => counters.read += 1,
+        Counted::Write => counters.write += 1,
+        Counted::Other => counters.other += 1,
     }
 }
 

@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use assay_model::WorkCounters;
 use assay_wire::{Breaker, ConnectOptions, Connection};
 
 use crate::actor::{Actor, EventNumber, Line, Refused};
@@ -96,9 +97,14 @@ impl Worker {
         self.actor.unprepared()
     }
 
-    /// Ends what it does, before its connection is closed.
-    pub(crate) fn end(&mut self) -> Result<()> {
-        self.actor.end(&mut self.wire)
+    /// Ends what it does, before its connection is closed. Also returns what it has sent and received for that.
+    pub(crate) fn end(&mut self) -> (WorkCounters, Result<()>) {
+        let (mut counters, before) = (WorkCounters::default(), self.bytes());
+        let ended = self.actor.end(&mut self.wire, &mut counters);
+        let now = self.bytes();
+        counters.bytes_sent = now.0 - before.0;
+        counters.bytes_received = now.1 - before.1;
+        (counters, ended)
     }
 
     /// Sends an empty statement so many times.

@@ -60,6 +60,16 @@ impl WorkCounters {
         self.read + self.write + self.other
     }
 
+    /// Adds the statements of others, with their rows and bytes.
+    pub fn add_statements(&mut self, others: &Self) {
+        self.read += others.read;
+        self.write += others.write;
+        self.other += others.other;
+        self.rows += others.rows;
+        self.bytes_sent += others.bytes_sent;
+        self.bytes_received += others.bytes_received;
+    }
+
     /// All retried errors.
     #[must_use]
     pub fn error_count(&self) -> u64 {

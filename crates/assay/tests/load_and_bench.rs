@@ -131,6 +131,13 @@ fn a_run_uses_the_given_tables_and_reports_progress() {
     assert_eq!((&found["tables"], &found["rows_per_table"]), (&2.into(), &2000.into()));
     assert_eq!((&found["backlog"], &found["ignored_errors"]), (&Value::Null, &0.into()));
     assert!(found["latency_us"]["sum"].as_f64().unwrap() > 0.0);
+    assert_eq!(found["latency_histogram"], Value::Null);
+
+    let found = server.json(&with(&["--histogram"]));
+    let steps = found["latency_histogram"].as_array().unwrap();
+    assert!(steps.is_sorted_by_key(|it| it["up_to_us"].as_f64().unwrap()), "{found:#}");
+    let events: u64 = steps.iter().map(|it| it["events"].as_u64().unwrap()).sum();
+    assert_eq!(events, found["events"].as_u64().unwrap());
 
     // The rate is higher than any server can serve. The rest is reported as the backlog and not sent.
     let (code, stdout, stderr) =

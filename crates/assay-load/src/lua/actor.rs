@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use assay_lua::{Ended, Engine, Setting};
-use assay_model::{Dialect, LuaScript};
+use assay_model::{Dialect, LuaScript, WorkCounters};
 use assay_wire::{Address, ConnectOptions, Connection, Error as WireError};
 
 use super::client::{Kept, Wire};
@@ -143,9 +143,9 @@ impl Actor for LuaActor {
         wire.execute_text(b"ROLLBACK").map(drop)
     }
 
-    fn end(&mut self, wire: &mut Connection) -> Result<()> {
+    fn end(&mut self, wire: &mut Connection, counters: &mut WorkCounters) -> Result<()> {
         let Some(engine) = self.engine.take() else { return Ok(()) };
-        let done = engine.call(&mut self.kept.lend(Wire::Idle(wire)), "thread_done");
+        let done = engine.call(&mut self.kept.lend(Wire::Last(wire, counters)), "thread_done");
         done.map_err(|error| self.kept.error_of(error).at(engine.failed_at()))
     }
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use assay_lua::{Answer, Client, ErrorCodes, Rows, SqlError, Value};
-use assay_model::{Dialect, StatementMode};
+use assay_model::{Dialect, StatementMode, WorkCounters};
 use assay_wire::{
     ConnectOptions, Connection, Error as WireError, Param, ParamType, Reply, ResultSet, StatementId,
 };
@@ -13,6 +13,7 @@ use assay_workloads::sql::marks;
 
 use crate::actor::Line;
 use crate::policy::USUAL;
+use crate::tally::count_reply;
 
 /// Connections that a script may have open at the same time.
 pub(crate) const CONNECTIONS: usize = 4;
@@ -82,10 +83,12 @@ pub(super) struct Lent<'k, 'c> {
 
 /// The client's own connection, which counts during an event.
 pub(super) enum Wire<'k, 'c> {
-    /// Before and after the events.
+    /// Before the events.
     Idle(&'k mut Connection),
     /// During an event.
     Event(&'k mut Line<'c>),
+    /// After the events.
+    Last(&'k mut Connection, &'k mut WorkCounters),
 }
 
 impl Kept {
@@ -160,17 +163,19 @@ fn usage(message: &str) -> SqlError {
     SqlError { code: 0, state, message, is_ignorable: false }
 }
 
-/// Counts a reply, if it belongs to an event.
+/// Counts a reply, unless it comes before the events.
 fn count(wire: &mut Wire<'_, '_>, reply: &Reply) {
-    if let Wire::Event(line) = wire {
-        line.tally.count_reply(reply);
+    match wire {
+        Wire::Idle(_) => {}
+        Wire::Event(line) => line.tally.count_reply(reply),
+        Wire::Last(_, counters) => count_reply(counters, reply),
     }
 }
 
 /// The connection behind a number.
 fn link<'l>(slot: &'l mut Link, wire: &'l mut Wire<'_, '_>) -> Option<&'l mut Connection> {
     match (slot, wire) {
-        (Link::OfClient, Wire::Idle(wire)) => Some(wire),
+        (Link::OfClient, Wire::Idle(wire) | Wire::Last(wire, _)) => Some(wire),
         (Link::OfClient, Wire::Event(line)) => Some(line.wire),
         (Link::Own(own), _) => Some(own),
         (Link::Closed, _) => None,
@@ -350,7 +355,7 @@ impl Client for Lent<'_, '_> {
     fn pause(&mut self, time: Duration) -> bool {
         match &self.wire {
             Wire::Event(line) => line.pause(time),
-            Wire::Idle(_) => {
+            Wire::Idle(_) | Wire::Last(..) => {
                 std::thread::sleep(time);
                 true
             }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use assay_load::{
-    Bound, Check, ClientPolicy, Finished, Reporter, RunMonitor, RunProgress, Session, Work,
+    Bound, Check, ClientPolicy, Closed, Finished, Reporter, RunMonitor, RunProgress, Session, Work,
 };
 use assay_model::{
     Class, DataSet, Dialect, IdKey, Schema, Setup, StatementMode, Test, TestSet, counted, limits,
@@ -61,11 +61,11 @@ pub(crate) fn bench(args: &Bench) -> Result<Exit> {
         run
     });
     let Prepared { session, work, mut reporter } = prepared;
-    let (said, ended) = session.close();
+    let Closed { said, last, ended } = session.close();
     print_said(&said);
     let Some((finished, client_cpu_us)) = run?? else { return Ok(Exit::Interrupted) };
     let (setup, test) = (work.setup, work.test);
-    let measured = measured(args, &work, &finished, client_cpu_us)?;
+    let measured = measured(args, &work, (&finished, &last), client_cpu_us)?;
     if let Some(said) = scripted::of_run(reporter.as_mut(), &measured) {
         print_said(&said);
     }

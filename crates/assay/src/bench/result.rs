@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use assay_load::{Finished, KindWork, StatementWork, Work};
-use assay_model::{Schema, Test, TpccKind, UserStep, counted};
+use assay_model::{Schema, Test, TpccKind, UserStep, WorkCounters, counted};
 use assay_wire::code_name;
 use serde::Serialize;
 
@@ -50,6 +50,8 @@ pub(super) struct Measured {
     cut_off: u32,
     interrupted: bool,
     latency_us: Option<LatencyUs>,
+    /// Response times in steps of 1.8%; null unless asked for.
+    latency_histogram: Option<Vec<Step>>,
     client_cpu_us_per_query: Option<f64>,
     bytes_sent: u64,
     bytes_received: u64,
@@ -175,19 +177,39 @@ struct LatencyUs {
     sum: f64,
 }
 
+/// Events whose response times are alike.
+#[derive(Serialize)]
+struct Step {
+    /// The longest of them.
+    up_to_us: f64,
+    events: u64,
+}
+
+/// The end of the first step of a histogram, nanoseconds.
+const FIRST_STEP_NS: u64 = 1000;
+
+/// The ratio of the ends of two steps: that of sysbench, which has 1024 of them from 1 µs to 100 s.
+const STEP_RATIO: f64 = 1.018_17;
+
+/// The figures of a run. `last` is what its clients sent in order to end.
 pub(super) fn measured(
     args: &Bench,
     work_of: &Work,
-    finished: &Finished,
+    (finished, last): (&Finished, &WorkCounters),
     client_cpu_us: f64,
 ) -> Result<Measured> {
     let Work { test, setup, .. } = *work_of;
-    let work = &finished.work;
+    let mut work = finished.work.clone();
+    work.add_statements(last);
     let seconds = Duration::from_nanos(work.elapsed_ns).as_secs_f64().max(1e-9);
     let queries = work.queries();
     let latency = assay_load::latencies(&work.latency_hdr)?;
     let us = |nanoseconds: u64| nanoseconds as f64 / 1e3;
     let quantile = |share: f64| us(latency.value_at_quantile(share));
+    let steps = latency.iter_log(FIRST_STEP_NS, STEP_RATIO).map(|it| Step {
+        up_to_us: us(it.value_iterated_to()),
+        events: it.count_since_last_iteration(),
+    });
     // Classes of the histogram would show a single time as several.
     let only = us(work.event_ns_sum);
     Ok(Measured {
@@ -242,6 +264,7 @@ pub(super) fn measured(
             max: if work.events == 1 { only } else { us(latency.max()) },
             sum: us(work.event_ns_sum),
         }),
+        latency_histogram: args.histogram.then(|| steps.filter(|it| it.events > 0).collect()),
         client_cpu_us_per_query: (queries > 0).then(|| client_cpu_us / queries as f64),
         bytes_sent: work.bytes_sent,
         bytes_received: work.bytes_received,
@@ -292,6 +315,7 @@ pub(super) fn words(it: &Measured) -> String {
         format!("  total events     {}", it.events),
     ];
     lines.extend(it.latency_us.iter().flat_map(|latency| latencies(latency, it.events)));
+    lines.extend(it.latency_histogram.iter().flat_map(|steps| histogram(steps)));
     if let Some(TpccRates { nopm, tpm, transactions }) = &it.tpcc {
         lines.push(format!("  NOPM, TPM        {nopm:.0}, {tpm:.0} (not a TPC result)"));
         lines.extend(transactions.iter().map(|(name, KindRow { count, avg_us, p95_us })| {
@@ -355,6 +379,20 @@ fn latencies(latency: &LatencyUs, events: u64) -> [String; 2] {
              {max:.0}"
         ),
     ]
+}
+
+/// Columns of the longest bar of a histogram.
+const BAR: u64 = 40;
+
+/// A histogram as sysbench draws it.
+fn histogram(steps: &[Step]) -> Vec<String> {
+    let most = steps.iter().map(|it| it.events).max().unwrap_or_default().max(1);
+    let step = |it: &Step| {
+        let bar = "*".repeat((it.events * BAR).div_ceil(most) as usize);
+        format!("  {:>14.3} |{bar:<40} {}", it.up_to_us / 1e3, it.events)
+    };
+    let title = "  latency (ms) up to, and how many events took so long".to_owned();
+    std::iter::once(title).chain(steps.iter().map(step)).collect()
 }
 
 /// Errors after which an event was started again, by code.

@@ -103,6 +103,11 @@ pub(crate) struct Bench {
     #[arg(hide_short_help = true)]
     pub(crate) percentile: f64,
 
+    /// Show how often each response time occurred
+    #[arg(long)]
+    #[arg(hide_short_help = true)]
+    pub(crate) histogram: bool,
+
     /// Check first that the tables hold exactly the rows that `assay load` sends with this seed and, if the test only
     /// reads, that the server returns correct answers to ten of its events
     #[arg(long, conflicts_with_all = ["workload", "rows"])]

@@ -17,8 +17,8 @@ fn is_library(name: &str) -> bool {
         && !name.ends_with("-common")
 }
 
-/// Packages named like libraries that are programs, or that only unused features load (PAM, JIT, perl).
-const NOT_NEEDED: [&str; 4] = ["libc-bin", "libpam-", "libllvm", "libperl"];
+/// Packages named like libraries that are programs, or that only unused features load (PAM, perl).
+const NOT_NEEDED: [&str; 3] = ["libc-bin", "libpam-", "libperl"];
 
 /// The roots at the given version (if `None`, each at its newest) and every library that they need, by name.
 pub(crate) fn closure<'a>(
