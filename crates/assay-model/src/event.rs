@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{AnswerDifference, DataSet, Restored, counted};
+use crate::{AnswerDifference, DataSet, Restored, Setup, counted};
 
 /// Description of the event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -102,6 +102,8 @@ pub enum EventKind {
         /// Why.
         why: String,
     },
+    /// A second study measured a test of the system that changed with settings of the base, one at a time.
+    SettingsTried(SettingsTried),
     /// Other processes disturbed slices.
     OtherProcesses {
         /// The busiest first.
@@ -129,6 +131,55 @@ pub enum EventKind {
         /// The reason.
         what: String,
     },
+}
+
+/// What settings of the base bring back of a change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SettingsTried {
+    /// The test's name.
+    pub test: String,
+    /// The setup in which it changed.
+    pub setup: Setup,
+    /// How many settings were tried.
+    pub tried: u32,
+    /// Those that bring back a part of the change, the largest first.
+    pub causes: Vec<BroughtBack>,
+    /// The second study.
+    pub study: String,
+}
+
+/// What a setting of the base brings back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BroughtBack {
+    /// The options with their values: `sync_binlog=0`.
+    pub options: String,
+    /// The part of the change, percent.
+    pub percent: u32,
+}
+
+impl fmt::Display for SettingsTried {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { tried, causes, study, .. } = self;
+        for (number, cause) in causes.iter().enumerate() {
+            write!(f, "{}{cause}", if number == 0 { "" } else { ", " })?;
+        }
+        if causes.is_empty() {
+            let tried = counted(u64::from(*tried), "setting");
+            write!(f, "none of {tried} of the base undoes the change alone")?;
+        }
+        write!(f, " (study `{study}`)")
+    }
+}
+
+impl fmt::Display for BroughtBack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { options, percent } = self;
+        match percent {
+            111.. => write!(f, "`{options}` undoes more than the change"),
+            95.. => write!(f, "`{options}` undoes the change"),
+            _ => write!(f, "`{options}` undoes {percent}% of the change"),
+        }
+    }
 }
 
 /// An option that a version does not take.
@@ -244,6 +295,7 @@ impl fmt::Display for EventKind {
             Self::WritesRepeated => f.write_str(
                 "the writes measured before the interruption are repeated without being recorded",
             ),
+            Self::SettingsTried(tried) => write!(f, "{}: {tried}", tried.test),
             Self::OtherProcesses { processes } => {
                 f.write_str("other processes used the CPU: ")?;
                 for (number, BusyProcess { name, cpu_percent, .. }) in processes.iter().enumerate()
@@ -300,6 +352,29 @@ impl fmt::Display for MachineFact {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn settings_bring_back_parts_of_a_change() {
+        const TRIED: &str = "scan: `a=1` undoes more than the change, `b=2` undoes the change, `c=3` undoes \
+             50% of the change (study `x`)";
+        let tried = |causes: &[(&str, u32)]| {
+            let cause = |&(options, percent): &(&str, u32)| BroughtBack {
+                options: options.to_owned(),
+                percent,
+            };
+            let tried = SettingsTried {
+                test: "scan".to_owned(),
+                setup: Setup { clients: 1, tables: 1, rows: 1 },
+                tried: 8,
+                causes: causes.iter().map(cause).collect(),
+                study: "x".to_owned(),
+            };
+            EventKind::SettingsTried(tried).to_string()
+        };
+        assert_eq!(tried(&[("a=1", 130), ("b=2", 97), ("c=3", 50)]), TRIED);
+        let none = "scan: none of 8 settings of the base undoes the change alone (study `x`)";
+        assert_eq!(tried(&[]), none);
+    }
 
     /// Scripts and users may know these texts.
     #[test]

@@ -65,7 +65,10 @@ pub use dialect::Dialect;
 pub use distribution::Distribution;
 pub use engine::Engine;
 pub use estimate::{Estimate, Verdict};
-pub use event::{BusyProcess, EventKind, MachineFact, ScaledSize, ScaledSizes, UntakenOption};
+pub use event::{
+    BroughtBack, BusyProcess, EventKind, MachineFact, ScaledSize, ScaledSizes, SettingsTried,
+    UntakenOption,
+};
 pub use examination::{
     Correlation, CpuFacts, Delays, Examination, LoadFacts, MemoryFacts, Noise, Quantiles, TurnError,
 };

@@ -126,7 +126,7 @@ pub(crate) fn with_rates(record: &StudyRecord) -> (Judgement, Vec<Option<Reduced
 fn explain(record: &StudyRecord, cells: &mut [CellJudgement], base: usize) {
     match record.counts_only() {
         true => count::settle(record, cells),
-        false => why::explain(cells, base, &record.audit),
+        false => why::explain(record, cells, base),
     }
 }
 

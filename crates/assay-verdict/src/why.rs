@@ -1,6 +1,6 @@
 //! The cause of a change in one sentence.
 
-use assay_model::{AuditFinding, Verdict, thousands};
+use assay_model::{AuditFinding, EventKind, StudyRecord, Verdict, thousands};
 
 use crate::asked::requested;
 use crate::cause::{Cause, Facts, cause};
@@ -25,7 +25,8 @@ const READ_KB: f64 = 1.0;
 
 /// Explains every cell that is faster, slower or uneven, and says of all what their instructions add to the verdict. A
 /// cell comes with all systems, in their order.
-pub(crate) fn explain(cells: &mut [CellJudgement], base: usize, audit: &[AuditFinding]) {
+pub(crate) fn explain(record: &StudyRecord, cells: &mut [CellJudgement], base: usize) {
+    let audit = &record.audit;
     let plans = PlanFindings::new(audit);
     for index in 0..cells.len() {
         let one = &cells[index];
@@ -35,10 +36,27 @@ pub(crate) fn explain(cells: &mut [CellJudgement], base: usize, audit: &[AuditFi
         let explained = explained(one, of_base, (&plans, audit, base));
         let (cause, why) = explained.unwrap_or_default();
         let lost = of_base.and_then(|of_base| lost(one, of_base));
-        let parts: Vec<String> = instructions.into_iter().chain(why).chain(lost).collect();
+        let tried = settings_tried(record, one);
+        let parts = tried.into_iter().chain(instructions).chain(why).chain(lost);
+        let parts: Vec<String> = parts.collect();
         cells[index].cause = cause;
         cells[index].why = (!parts.is_empty()).then(|| parts.join("; "));
     }
+}
+
+/// What settings of the base bring back of a change, if that was tried.
+fn settings_tried(record: &StudyRecord, one: &CellJudgement) -> Option<String> {
+    let is_changed = matches!(one.verdict, Verdict::Faster | Verdict::Slower);
+    let of_cell = record.events.iter().rev().find_map(|event| match &event.what {
+        EventKind::SettingsTried(tried)
+            if event.system == Some(one.system)
+                && (tried.setup, &tried.test) == (one.cell.setup, &one.cell.test.name) =>
+        {
+            Some(tried.to_string())
+        }
+        _ => None,
+    });
+    of_cell.filter(|_| is_changed)
 }
 
 /// Why a system that was measured has no verdict: its base has failed.

@@ -366,7 +366,16 @@ fn measure(
             return Err(stopped.error);
         }
     };
-    let record = kept(ledger, &id).context("cannot read the measurements back")?;
+    let mut record = kept(ledger, &id).context("cannot read the measurements back")?;
+    // What was measured stands, whatever comes of this.
+    if let (Some(asked), None) = (explained, &stopped) {
+        match which_default::explain(&record, asked, &environment, ledger) {
+            Ok(()) => record = kept(ledger, &id)?,
+            Err(error) => {
+                print_error(&error.context("cannot find out which settings made the changes"));
+            }
+        }
+    }
     let written = report::write_measured(&record, &args.output, junit, &progress);
     if let Some((how, exit)) = stopped {
         // A step of the Insert Benchmark that failed is a result, although those after it are missing.
@@ -381,12 +390,6 @@ fn measure(
         }
         print(&format!("{how}: `assay resume {id}` continues the study"));
         return Ok(exit);
-    }
-    // What was measured stands, whatever comes of this.
-    let explained =
-        explained.map(|asked| which_default::explain(&record, asked, &environment, ledger));
-    if let Some(Err(error)) = explained {
-        print_error(&error.context("cannot find out which settings made the changes"));
     }
     written
 }

@@ -6,20 +6,21 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result};
 use assay_ledger::Ledger;
 use assay_model::{
-    AuditFinding, CellId, Dialect, Profiling, StudyRecord, SystemSpec, Test, Verdict, counted,
+    AuditFinding, BroughtBack, CellId, Dialect, EventKind, Profiling, SettingsTried, StudyEvent,
+    StudyRecord, SystemSpec, Test, Verdict, counted,
 };
 use assay_plan::{MachineFacts, Plan, Request, SystemRequest};
 use assay_servers::audit::{Settings, variables_of};
 
-use crate::progress::print;
+use crate::clock::now_ms;
 use crate::systems::{Environment, LocalSite, participants};
 use crate::{recorded, study};
 
 /// Settings that are tried.
 const MOST: usize = 8;
 
-/// A setting that brings back less of a change is not named.
-const LEAST: f64 = 0.1;
+/// A setting that brings back less of a change is not named, percent.
+const LEAST: u32 = 10;
 
 /// Settings that have a sense only together: the values of one are those of the other.
 const TOGETHER: [[&str; 2]; 1] = [["character_set_server", "collation_server"]];
@@ -63,7 +64,7 @@ struct FollowUp {
     changed: ChangedSystem,
 }
 
-/// Measures the changed tests with one setting of the base at a time, and tells what that brings back.
+/// Measures the changed tests with one setting of the base at a time, and adds what that brings back to the study.
 pub(crate) fn explain(
     record: &StudyRecord,
     asked: &Asked<'_>,
@@ -81,9 +82,12 @@ pub(crate) fn explain(
     let FollowUp { plan, tried, changed } = follow_up;
     let second = study::run(plan, env, ledger).map_err(|stopped| stopped.error)?;
     env.progress.finish();
-    let record = recorded::read(&Ledger::open_read_only(ledger.path())?, &second)?;
-    print(&format!("which settings made the changes (`assay report {second}` has the figures):"));
-    told(&tried, &changed, &record).iter().for_each(|line| print(&format!("  {line}")));
+    let second = recorded::read(&Ledger::open_read_only(ledger.path())?, &second)?;
+    for found in found(&tried, &changed, &second) {
+        let what = EventKind::SettingsTried(found);
+        let event = StudyEvent { when_ms: now_ms(), system: Some(changed.system), what };
+        ledger.add_event(&record.study.id, &event)?;
+    }
     Ok(())
 }
 
@@ -283,47 +287,32 @@ fn share(change: f64, brought: f64) -> Option<f64> {
     share.is_finite().then_some(share)
 }
 
-/// What the second study found, a line for each test that changed.
-fn told(tried: &[SetBack], changed: &ChangedSystem, second: &StudyRecord) -> Vec<String> {
+/// What the second study found of each test that changed.
+fn found(tried: &[SetBack], changed: &ChangedSystem, second: &StudyRecord) -> Vec<SettingsTried> {
     let judged = assay_verdict::judge(second);
-    let mut lines = Vec::new();
-    for (cell, change) in &changed.cells {
-        let mut causes: Vec<(f64, &SetBack)> = Vec::new();
-        for (number, back) in tried.iter().enumerate() {
+    let of_cell = |(cell, change): &(CellId, f64)| {
+        let brought = |(number, back): (usize, &SetBack)| {
             let is_it = |it: &&assay_verdict::CellJudgement| {
                 it.system == number + 1
                     && (&it.cell.test.name, it.cell.setup) == (&cell.test.name, cell.setup)
             };
-            let Some(found) = judged.cells.iter().find(is_it) else { continue };
+            let found = judged.cells.iter().find(is_it)?;
             let is_changed = matches!(found.verdict, Verdict::Slower | Verdict::Faster);
-            let rqps = found.rqps.filter(|_| is_changed);
-            let brought = rqps.and_then(|it| share(*change, it.value));
-            causes.extend(brought.filter(|share| *share >= LEAST).map(|share| (share, back)));
+            let share = share(*change, found.rqps.filter(|_| is_changed)?.value)?;
+            let percent = (share * 100.0).round() as u32;
+            (percent >= LEAST).then(|| BroughtBack { options: back.words(), percent })
+        };
+        let mut causes: Vec<BroughtBack> = tried.iter().enumerate().filter_map(brought).collect();
+        causes.sort_by_key(|it| std::cmp::Reverse(it.percent));
+        SettingsTried {
+            test: cell.test.name.clone(),
+            setup: cell.setup,
+            tried: u32::try_from(tried.len()).unwrap_or(u32::MAX),
+            causes,
+            study: second.study.id.clone(),
         }
-        causes.sort_by(|a, b| b.0.total_cmp(&a.0));
-        lines.push(line(&cell.test.name, *change, &causes));
-    }
-    lines
-}
-
-/// `update-one, 0.40 of the old QPS: sync_binlog=0 brings back 80% of the change`.
-fn line(test: &str, change: f64, causes: &[(f64, &SetBack)]) -> String {
-    let causes: Vec<String> = causes.iter().map(|(share, back)| part(*share, back)).collect();
-    let causes = match causes.as_slice() {
-        [] => "none of these settings alone brings it back".to_owned(),
-        causes => causes.join("; "),
     };
-    let of = if change < 0.1 { format!("1/{:.0}", 1.0 / change) } else { format!("{change:.2}") };
-    format!("{test}, {of} of the old QPS: {causes}")
-}
-
-fn part(share: f64, back: &SetBack) -> String {
-    let words = back.words();
-    match (share * 100.0).round() {
-        all if all > 110.0 => format!("`{words}` more than brings it back"),
-        all if all >= 95.0 => format!("`{words}` brings back all of it"),
-        percent => format!("`{words}` brings back {percent}% of it"),
-    }
+    changed.cells.iter().map(of_cell).collect()
 }
 
 impl FollowUp {
@@ -406,17 +395,12 @@ mod tests {
     }
 
     #[test]
-    fn a_part_of_a_change_is_told() {
-        let back = SetBack { options: vec![("sync_binlog".to_owned(), "0".to_owned())] };
-        let of = |change: f64, brought: f64| {
-            line("t", change, &[(share(change, brought).unwrap(), &back)])
+    fn a_part_of_a_change_is_brought_back() {
+        let near = |change: f64, brought: f64, expected: f64| {
+            (share(change, brought).unwrap() - expected).abs() < 1e-9
         };
-        assert_eq!(of(0.25, 2.0), "t, 0.25 of the old QPS: `sync_binlog=0` brings back 50% of it");
-        assert_eq!(of(0.5, 2.0), "t, 0.50 of the old QPS: `sync_binlog=0` brings back all of it");
-        assert_eq!(of(2.0, 0.5), "t, 2.00 of the old QPS: `sync_binlog=0` brings back all of it");
-        assert!(of(0.5, 4.0).ends_with("more than brings it back"));
-        assert!(of(0.001, 4.0).starts_with("t, 1/1000 of the old QPS: "));
-        assert!(line("t", 0.5, &[]).ends_with("none of these settings alone brings it back"));
+        assert!(near(0.25, 2.0, 0.5) && near(0.5, 2.0, 1.0) && near(2.0, 0.5, 1.0));
+        assert!(near(0.5, 4.0, 2.0));
         assert_eq!(share(1.0, 2.0), None);
     }
 }

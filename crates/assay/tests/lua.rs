@@ -117,6 +117,26 @@ fn a_script_is_a_workload_and_its_study_says_how_to_repeat_it() {
     place.assert_nothing_left();
 }
 
+/// The statements that clients send in order to end belong to the run, not to its events.
+#[test]
+fn what_thread_done_sends_is_counted() {
+    let (place, scripts) = (Place::with("postgres@16"), Scripts::new());
+    let start = ["server", "start", "postgres@16", "--offline", "--format", "json"];
+    let server = json(place.run_to_end(&start));
+    let url = server["url"].as_str().unwrap();
+    let last = scripts.with(
+        "last.lua",
+        "function event() db_query('SELECT 1') end
+         function thread_done() db_query('SELECT 2') db_query('BEGIN') end",
+    );
+    let run = ["bench", url, "--script", &last, "--events", "3", "--format", "json"];
+    let ran = json(place.run_to_end(&run));
+    assert_eq!([&ran["events"], &ran["read"], &ran["other"]], [3, 4, 1], "{ran:#}");
+    let name = server["name"].as_str().unwrap();
+    assert!(place.run_to_end(&["server", "stop", name]).status.success());
+    place.assert_nothing_left();
+}
+
 #[test]
 fn bench_carries_out_the_commands_of_a_script() {
     let (place, scripts) = (Place::with("postgres@16"), Scripts::new());
@@ -157,15 +177,6 @@ fn bench_carries_out_the_commands_of_a_script() {
     let places = ["begins\n", "one\ntwo\n", "[\n  {\n    \"time\":", "\n  }\n]\n", "ends\n"];
     let places = places.map(|text| told.find(text).unwrap_or_else(|| panic!("{text}: {told}")));
     assert!(places.is_sorted() && run.status.success(), "{told}");
-    // The statements that clients send in order to end belong to the run, not to its events.
-    let last = scripts.with(
-        "last.lua",
-        "function event() db_query('SELECT 1') end
-         function thread_done() db_query('SELECT 2') db_query('BEGIN') end",
-    );
-    let run = ["bench", url, "--script", &last, "--events", "3", "--format", "json"];
-    let ran = json(place.run_to_end(&run));
-    assert_eq!([&ran["events"], &ran["read"], &ran["other"]], [3, 4, 1], "{ran:#}");
     let endless = scripts.with(
         "endless.lua",
         "function event()

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use assay_load::{Finished, KindWork, StatementWork, Work};
-use assay_model::{Schema, Test, TpccKind, UserStep, WorkCounters, counted};
+use assay_model::{Schema, Setup, Test, TpccKind, UserStep, WorkCounters, counted};
 use assay_wire::code_name;
 use serde::Serialize;
 
@@ -225,20 +225,7 @@ pub(super) fn measured(
             Schema::Lua(_) | Schema::User(_) => None,
             Schema::Sbtest | Schema::Ibench(_) | Schema::Tpcc(_) => Some(setup.rows),
         },
-        data: match &test.definition().schema {
-            Schema::User(own) if own.tables.is_empty() && own.dump.is_none() => {
-                "tables that are there".to_owned()
-            }
-            Schema::User(own) => {
-                let (rows, tables) = (own.rows(), own.tables.len() as u64);
-                format!("{} in {}", counted(rows, "row"), counted(tables, "table"))
-            }
-            Schema::Lua(_) => "tables of the script".to_owned(),
-            Schema::Tpcc(tpcc) => tpcc.in_words(),
-            Schema::Sbtest | Schema::Ibench(_) => {
-                format!("{} × {}", setup.tables, counted(setup.rows, "row"))
-            }
-        },
+        data: data_in_words(test, setup),
         seconds,
         events: work.events,
         queries,
@@ -272,6 +259,24 @@ pub(super) fn measured(
         statements: statements(test, work_of, &finished.statements),
         tpcc: test.tpcc().map(|_| tpcc_rates(&finished.kinds, seconds)),
     })
+}
+
+/// The tables of a test in words.
+fn data_in_words(test: Test, setup: Setup) -> String {
+    match &test.definition().schema {
+        Schema::User(own) if own.tables.is_empty() && own.dump.is_none() => {
+            "tables that are there".to_owned()
+        }
+        Schema::User(own) => {
+            let (rows, tables) = (own.rows(), own.tables.len() as u64);
+            format!("{} in {}", counted(rows, "row"), counted(tables, "table"))
+        }
+        Schema::Lua(_) => "tables of the script".to_owned(),
+        Schema::Tpcc(tpcc) => tpcc.in_words(),
+        Schema::Sbtest | Schema::Ibench(_) => {
+            format!("{} × {}", setup.tables, counted(setup.rows, "row"))
+        }
+    }
 }
 
 fn tpcc_rates(kinds: &[KindWork], seconds: f64) -> TpccRates {
