@@ -260,6 +260,9 @@ pub enum Outcome {
         system: usize,
         /// The reason.
         why: String,
+        /// Other systems that could not begin the cell either, with their reasons. What fails everywhere is not the
+        /// fault of one system.
+        also: Vec<(usize, String)>,
     },
 }
 
