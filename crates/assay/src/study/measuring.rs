@@ -237,11 +237,10 @@ impl StudyExecutor<'_, '_> {
                 // A server that has ended has failed its turn, or says so in its next one.
                 drop(server.freeze());
             }
-            let slice = match silence(&error) {
-                Some(silence) => silent_slice(planned.id, *slot, silence),
-                None => failed_slice(planned.id, *slot, self.why(&error)),
+            return match silence(&error) {
+                Some(silence) => Ok(vec![silent_slice(planned.id, *slot, silence)]),
+                None => self.failed_slices(planned, *slot, slots, &error),
             };
-            return Ok(vec![slice]);
         }
         let mut usages = Vec::with_capacity(open.len());
         for (system, open) in &open {
@@ -259,6 +258,30 @@ impl StudyExecutor<'_, '_> {
             Ok(slice)
         });
         ended.collect()
+    }
+
+    /// The slice of a system that failed, and those of the others that fail as well.
+    fn failed_slices(
+        &mut self,
+        planned: &PlannedCell,
+        failed: Slot,
+        slots: &[Slot],
+        error: &anyhow::Error,
+    ) -> Result<Vec<Slice>> {
+        let system = failed.system;
+        let others: Vec<usize> =
+            slots.iter().map(|slot| slot.system).filter(|other| *other != system).collect();
+        let outcome = Outcome::Failed { system, why: self.why(error), also: Vec::new() };
+        let outcome = self.failed_alike(outcome, Some(&others), |it, other| {
+            it.with_thawed_clients(other, |clients| clients.trace(planned, 0))
+        })?;
+        let Outcome::Failed { why, also, .. } = outcome else { return Ok(Vec::new()) };
+        let all = std::iter::once((system, why)).chain(also);
+        let slices = all.filter_map(|(system, why)| {
+            let slot = slots.iter().find(|slot| slot.system == system)?;
+            Some(failed_slice(planned.id, *slot, why))
+        });
+        Ok(slices.collect())
     }
 
     /// The turns of a round: the systems in random order, then in the reverse order, and so on. A round with a single
