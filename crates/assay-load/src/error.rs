@@ -79,6 +79,19 @@ pub enum Error {
         /// The reason.
         why: String,
     },
+    /// A server did not live through a statement of a dump, or did not answer it.
+    #[error("`{path}`, line {line}: no answer to `{sql}`")]
+    Dump {
+        /// Where the dump is.
+        path: String,
+        /// The line where the statement begins.
+        line: u64,
+        /// Its first line.
+        sql: String,
+        /// What the connection says.
+        #[source]
+        cause: assay_wire::Error,
+    },
     /// A client had no more events, although more of them were to be carried out.
     #[error("a client has ended before all its events were carried out")]
     EndedEarly,
@@ -434,6 +447,9 @@ impl Error {
             }
             (Self::UnknownForm(_), _) => {
                 "leave that part of the text out, or compare servers that assay starts; drop the tables by hand"
+            }
+            (Self::Dump { .. }, _) => {
+                "take this statement, or the one before it, out of the dump if it ends the server, such as `SHUTDOWN`"
             }
             (Self::File { .. }, _) => "start a new study with the file as it is now",
             (Self::Script { .. }, _) => {

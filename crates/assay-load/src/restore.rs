@@ -46,6 +46,7 @@ pub(crate) fn restore(
         wire,
         dialect,
         path: &dump.file.path,
+        line: 0,
         database: None,
         findings: Findings::new(&dump.file.path),
     };
@@ -122,6 +123,8 @@ struct Restorer<'d> {
     wire: Connection,
     dialect: Dialect,
     path: &'d str,
+    /// Where the last statement begins.
+    line: u64,
     /// The users of a MySQL or MariaDB server.
     definers: Vec<Definer>,
     /// The only database that the dump is of, if it names one.
@@ -131,6 +134,7 @@ struct Restorer<'d> {
 
 impl Restorer<'_> {
     fn statement(&mut self, line: u64, sql: Vec<u8>) -> Result<()> {
+        self.line = line;
         match fate(&sql, self.dialect) {
             Fate::Leave(None) => Ok(()),
             Fate::Leave(Some(why)) => {
@@ -217,7 +221,7 @@ impl Restorer<'_> {
                     warnings.push(format!("{} (code {})", text(2), text(1)));
                 }
             });
-            asked.map_err(|cause| Error::query(b"SHOW WARNINGS", cause))?;
+            asked.map_err(|cause| self.lost(sql, cause))?;
             for warning in warnings {
                 self.findings.told(RestoredKind::Warning, line, sql, warning);
             }
@@ -231,6 +235,7 @@ impl Restorer<'_> {
         sql: &[u8],
         parts: &mut DumpParts<R>,
     ) -> Result<()> {
+        self.line = line;
         let mut failure: Option<DumpError> = None;
         let answer = self.wire.copy_in_parts(sql, &mut |out| match parts.next_rows(out) {
             Ok(has_more) => has_more,
@@ -273,8 +278,14 @@ impl Restorer<'_> {
                 }
                 Ok(())
             }
-            Err(cause) => Err(Error::query(first_line(sql).as_bytes(), cause)),
+            Err(cause) => Err(self.lost(sql, cause)),
         }
+    }
+
+    /// The connection is lost, or nothing answers.
+    fn lost(&self, sql: &[u8], cause: WireError) -> Error {
+        let (path, line) = (self.path.to_owned(), self.line);
+        Error::Dump { path, line, sql: first_line(sql), cause }
     }
 }
 

@@ -40,6 +40,12 @@ impl SystemSpec {
     pub fn of(product: Product, origin: Origin) -> Self {
         Self { product, origin, engine: product.default_engine(), overrides: Vec::new() }
     }
+
+    /// The same without options: what its binaries are got by.
+    #[must_use]
+    pub fn without_options(&self) -> Self {
+        Self { overrides: Vec::new(), ..self.clone() }
+    }
 }
 
 impl fmt::Display for SystemSpec {

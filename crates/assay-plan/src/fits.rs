@@ -149,16 +149,11 @@ pub(crate) fn check_machine(
 /// Caches are suggested in steps of this size, MB.
 const CACHE_STEP_MB: u64 = 128;
 
-/// The system without the options that the user gave it.
-fn plain_name(spec: &SystemSpec) -> String {
-    SystemSpec { overrides: Vec::new(), ..spec.clone() }.to_string()
-}
-
 /// Advice for a system whose cache is larger than the machine.
 fn smaller_cache(spec: &SystemSpec, each_mb: u64) -> String {
     let (option, _) = spec.engine.cache_option();
     let is_postgres = spec.product.dialect() == Dialect::Postgres;
-    let name = plain_name(spec);
+    let name = spec.without_options();
     let asked = asked(spec, option).unwrap_or_default();
     let fits = if each_mb == 0 { CACHE_STEP_MB } else { each_mb };
     format!(
@@ -170,7 +165,7 @@ fn smaller_cache(spec: &SystemSpec, each_mb: u64) -> String {
 
 /// What a system's options make it write besides the data; `None` if the plan decides it.
 fn told_logs(spec: &SystemSpec) -> Option<String> {
-    let name = plain_name(spec);
+    let name = spec.without_options();
     let mb = thousands(logs_mb(spec)?);
     Some(format!(
         "options of `{name}` make each of its servers write {mb} MB of logs; they go when the server stops"
@@ -242,11 +237,11 @@ const EMPTY_DATA_MB: u64 = 100;
 
 #[cfg(test)]
 mod tests {
-    use assay_model::{Counting, Hint as _};
+    use assay_model::{Counting, Hint as _, ScaledSizes};
 
     use super::*;
     use crate::plan::plan;
-    use crate::request::Request;
+    use crate::request::{Request, SetupRequest};
 
     const SMALL: MachineFacts = MachineFacts { cpus: 2, memory_mb: 16_000, disk_mb: 3274 };
 
@@ -314,6 +309,31 @@ mod tests {
         let hints = error.hints().join("\n");
         assert!(hints.contains("keep its config file and shrink the cache"), "{hints}");
         assert!(hints.contains("`options = { innodb_buffer_pool_size = \"5"), "{hints}");
+    }
+
+    #[test]
+    fn a_config_file_of_a_larger_machine_comes_with_the_option_that_scales_it() {
+        let have = MachineFacts { disk_mb: 500_000, ..SMALL };
+        let hints = |request: &Request| plan(request, have).unwrap_err().hints().join("\n");
+        let large = vec!["mariadb: innodb_buffer_pool_size=64G".to_owned()];
+        let common = Request { config_options: large, ..request() };
+        assert!(hints(&common).starts_with("`--scale-memory` divides"), "{}", hints(&common));
+        let size = ("innodb_buffer_pool_size".to_owned(), "64G".to_owned());
+        let mut own = request();
+        own.systems[1].of_file = vec![size.0.clone()];
+        own.systems[1].options = vec![size];
+        assert!(hints(&own).starts_with("`--scale-memory` divides"), "{}", hints(&own));
+        // Neither sizes in a system's name nor those that were scaled can be scaled.
+        own.systems[1].of_file.clear();
+        let done = Request { scaled: Some(ScaledSizes::default()), ..common };
+        let of_tables = Request { setups: vec![large_tables()], ..request() };
+        for request in [&own, &done, &of_tables] {
+            assert!(!hints(request).contains("`--scale-memory`"), "{}", hints(request));
+        }
+    }
+
+    fn large_tables() -> SetupRequest {
+        SetupRequest { rows: Some(200_000_000), ..SetupRequest::default() }
     }
 
     #[test]

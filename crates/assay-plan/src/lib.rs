@@ -47,7 +47,7 @@ pub use document::FileError;
 pub use error::{Error, Refusal, SearchedTests};
 pub use fits::{MachineFacts, check_audit, check_memory, told_disk};
 pub use gate::{gate, parse_limit};
-pub use memory::scaled_to;
+pub use memory::{advised, scaled_to};
 pub use nearest::nearest;
 pub use order::{connect_order, round_order, start_order};
 pub use outlook::{

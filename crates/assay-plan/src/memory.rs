@@ -12,7 +12,7 @@ use assay_terms::{Terms, variable};
 
 use crate::common_option::CommonOption;
 use crate::effort::effort;
-use crate::error::Error;
+use crate::error::{Error, MEMORY};
 use crate::fits::MachineFacts;
 use crate::request::Request;
 use crate::size::COUNTED_INSTANCES;
@@ -156,6 +156,37 @@ fn scaled(mut request: Request, place: Place) -> Result<Request, Error> {
     }
     request.scaled = Some(ScaledSizes { divisor, sizes });
     Ok(request)
+}
+
+/// The error with advice on `--scale-memory`, if config files ask for caches that were not scaled.
+#[must_use]
+pub fn advised(mut error: Error, request: &Request) -> Error {
+    if let Error::TooLittle { what: MEMORY, asked, .. } = &mut error
+        && request.scaled.is_none()
+        && asks_for_caches(request)
+    {
+        asked.insert(0, SCALE.to_owned());
+    }
+    error
+}
+
+/// Advice for config files of a larger machine.
+const SCALE: &str = "`--scale-memory` divides the sizes of the config file by one number on all systems, so that \
+                     they fit into this machine; in a study file, it is `scale-memory = \"100%\"`";
+
+/// Whether an option of a config file sets the size of a cache.
+fn asks_for_caches(request: &Request) -> bool {
+    let is_cache = |product: Product, name: &str, value: &str| {
+        size(product, name, value).is_some_and(|size| size.of == Of::Cache)
+    };
+    let mut common = request.config_options.iter().filter_map(|it| CommonOption::read(it).ok());
+    let mut systems = request.systems.iter();
+    common.any(|it| is_cache(it.product, &it.name, &it.value))
+        || systems.any(|system| {
+            let product = parse_system(&system.words).map(|it| it.product);
+            let mut of_file = system.options.iter().filter(|it| system.of_file.contains(&it.0));
+            product.is_ok_and(|product| of_file.any(|(name, value)| is_cache(product, name, value)))
+        })
 }
 
 /// Bytes of the caches of a server with these options, of which the last one of a name counts.

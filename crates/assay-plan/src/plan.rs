@@ -20,6 +20,7 @@ use crate::insert_bench;
 use crate::limits::{
     CELLS, CLIENTS, FEWER_SYSTEMS, ROWS, SOAK_S, SYSTEMS, TABLES, at_most, in_range,
 };
+use crate::memory::advised;
 use crate::outlook::blocks_within;
 use crate::participants::{Plan, PlannedSystem, systems};
 use crate::request::{Request, SetupRequest, SystemRequest};
@@ -35,10 +36,11 @@ pub fn plan(request: &Request, machine: MachineFacts) -> Result<Plan, Error> {
 
 /// The same with tests of any definition: those that the request selects from `suite`, in their order.
 pub fn plan_of(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Result<Plan, Error> {
-    match &request.insert_bench {
+    let plan = match &request.insert_bench {
         Some(bench) => insert_bench::plan(request, bench, machine),
         None => plan_tests(request, machine, suite),
-    }
+    };
+    plan.map_err(|error| advised(error, request))
 }
 
 fn plan_tests(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Result<Plan, Error> {

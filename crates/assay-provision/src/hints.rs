@@ -157,6 +157,9 @@ impl Hint for Error {
             Self::Altered { .. } | Self::Checksum { .. } => {
                 "a proxy or mirror changed the archive; try again or change the mirror"
             }
+            Self::Client { .. } | Self::Malformed { .. } | Self::MissingPackage(..) => {
+                "try again later, or use another version or source: `assay server list --available PRODUCT` shows them"
+            }
             Self::DiskFull { .. } => NO_ROOM,
             Self::Io(error) if error.kind() == io::ErrorKind::StorageFull => NO_ROOM,
             Self::Io(error) if error.kind() == io::ErrorKind::PermissionDenied => {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use assay_model::{CellId, Slice, SliceOutcome, StudyRecord};
+use assay_study::Outcome;
 
 pub(crate) fn failed_systems(record: &StudyRecord, cell: CellId) -> BTreeSet<usize> {
     let slices = record
@@ -29,4 +30,11 @@ pub(crate) fn closed(record: &StudyRecord) -> BTreeSet<CellId> {
         !has_base || left.all(|(_, it)| it.is_base || compares_any && it.is_twin)
     };
     record.study.cells.iter().map(|it| it.id).filter(is_closed).collect()
+}
+
+/// These systems, at least one, could not do something.
+pub(crate) fn failed(struck: &[usize]) -> Outcome {
+    let mut all = struck.iter().map(|system| (*system, "struck".to_owned()));
+    let (system, why) = all.next().unwrap_or_default();
+    Outcome::Failed { system, why, also: all.collect() }
 }

@@ -12,7 +12,7 @@ use assay_model::{
 use assay_study::{Action, Executor, Outcome, Phase, Shard, Silence};
 use assay_verdict::{Sample, Samples};
 
-use crate::closed::{absent_systems, closed};
+use crate::closed::{absent_systems, closed, failed};
 use crate::speed::{Speed, Turns};
 use crate::{Noise, Scenario, Strike};
 
@@ -278,7 +278,7 @@ impl Machine {
             if !self.starts(system) {
                 self.servers.clear();
                 self.failed_starts += 1;
-                return Ok(failed(system));
+                return Ok(failed(&[system]));
             }
             self.started(system, Some(phase));
         }
@@ -294,10 +294,10 @@ impl Machine {
         let is_up = systems.all(|system| self.servers.get(&system).is_some_and(fits));
         self.ensure(is_up, "connects to servers that do not run on these data")?;
         self.ensure_those_left(cell, order)?;
-        for &system in order {
-            if self.noise.strikes(self.scenario.faults.connect) {
-                return Ok(failed(system));
-            }
+        let mut struck = order.to_vec();
+        struck.retain(|_| self.noise.strikes(self.scenario.faults.connect));
+        if !struck.is_empty() {
+            return Ok(failed(&struck));
         }
         self.connected = Some(cell);
         Ok(Outcome::Done)
@@ -434,7 +434,7 @@ impl Machine {
     fn start_one(&mut self, system: usize) -> Result<Outcome, Strike> {
         self.ensure(self.servers.is_empty(), "starts a server beside another")?;
         if !self.starts(system) {
-            return Ok(failed(system));
+            return Ok(failed(&[system]));
         }
         self.started(system, None);
         Ok(Outcome::Done)
@@ -569,10 +569,6 @@ impl Machine {
         }
         Ok(Outcome::Done)
     }
-}
-
-fn failed(system: usize) -> Outcome {
-    Outcome::Failed { system, why: "struck".to_owned() }
 }
 
 impl Executor for Machine {

@@ -207,7 +207,7 @@ fn a_system_that_does_not_start_in_a_late_block_leaves_its_tests_for_later() {
         let outcome = match &action {
             Action::StartAll { block: 2, .. } => {
                 starts.push(action);
-                Outcome::Failed { system: 1, why: "struck".to_owned() }
+                Outcome::Failed { system: 1, why: "struck".to_owned(), also: Vec::new() }
             }
             // The machine knows nothing of these failures.
             Action::Note { .. } => {
@@ -235,7 +235,10 @@ fn a_study_that_never_starts_is_abandoned() {
                 driver.came(&Outcome::Loaded { rates: vec![100.0; 9] }, 0.0);
             }
             ControlFlow::Continue(Action::StartAll { .. }) => {
-                driver.came(&Outcome::Failed { system: 0, why: String::new() }, 0.0);
+                driver.came(
+                    &Outcome::Failed { system: 0, why: String::new(), also: Vec::new() },
+                    0.0,
+                );
             }
             ControlFlow::Continue(_) => driver.came(&Outcome::Done, 0.0),
         }
@@ -245,6 +248,13 @@ fn a_study_that_never_starts_is_abandoned() {
 
 #[test]
 fn a_cell_that_failed_on_one_of_two_systems_is_closed_and_the_others_go_on() {
+    for also in [Vec::new(), vec![(0, "also struck".to_owned())]] {
+        a_cell_that_failed(&also);
+    }
+}
+
+#[track_caller]
+fn a_cell_that_failed(also: &[(usize, String)]) {
     let mut machine = Machine::new(Scenario::small(), Shard::WHOLE);
     let mut driver = Driver::new(machine.record(), Shard::WHOLE);
     let cell = machine.record().study.cells[1].id;
@@ -255,7 +265,7 @@ fn a_cell_that_failed_on_one_of_two_systems_is_closed_and_the_others_go_on() {
         };
         let outcome = match action {
             Action::Connect { cell: 1, .. } => {
-                Outcome::Failed { system: 1, why: "struck".to_owned() }
+                Outcome::Failed { system: 1, why: "struck".to_owned(), also: also.to_vec() }
             }
             action => machine.act(action).unwrap(),
         };
@@ -264,7 +274,10 @@ fn a_cell_that_failed_on_one_of_two_systems_is_closed_and_the_others_go_on() {
     assert_eq!(end, End::Complete);
     let of_cell: Vec<&Slice> =
         machine.record().slices.iter().filter(|slice| slice.cell == cell).collect();
-    assert!(matches!(of_cell[..], [Slice { system: 1, outcome: SliceOutcome::Failed(_), .. }]));
+    let failed = |slice: &&&Slice| matches!(slice.outcome, SliceOutcome::Failed(_));
+    let systems: Vec<usize> = of_cell.iter().filter(failed).map(|it| it.system).collect();
+    assert_eq!((systems.len(), of_cell.len()), (1 + also.len(), 1 + also.len()));
+    assert!(also.iter().all(|(system, _)| systems.contains(system)) && systems[0] == 1);
     let (blocks, cells) = (machine.record().blocks.len(), machine.record().study.cells.len());
     assert_eq!(good_rounds(machine.record()).len(), blocks * (cells - 1));
 }
@@ -291,7 +304,7 @@ fn a_cell_that_fails_on_one_system_is_measured_on_the_others() {
             let outcome = match action {
                 // A write: the writes after it need new instances, on which all systems did the same.
                 Action::Connect { cell: 0, ref order, .. } if order.contains(&failing) => {
-                    Outcome::Failed { system: failing, why: "struck".to_owned() }
+                    Outcome::Failed { system: failing, why: "struck".to_owned(), also: Vec::new() }
                 }
                 action => machine.act(action).unwrap(),
             };

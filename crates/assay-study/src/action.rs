@@ -237,7 +237,8 @@ pub enum Outcome {
     },
     /// Slices were measured. They are recorded, unless they only repeat writes.
     Measured {
-        /// The slices in the order in which they were measured. Only the last one may have failed, or lack an answer.
+        /// The slices in the order in which they were measured. Only those at the end may have failed, and only the last
+        /// one may lack an answer.
         samples: Vec<Sample>,
         /// Duration of the action, seconds.
         seconds: f64,
@@ -260,6 +261,9 @@ pub enum Outcome {
         system: usize,
         /// The reason.
         why: String,
+        /// Other systems that could not begin the cell either, with their reasons. What fails everywhere is not the
+        /// fault of one system.
+        also: Vec<(usize, String)>,
     },
 }
 

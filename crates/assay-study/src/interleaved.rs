@@ -204,7 +204,7 @@ impl Interleaved {
                 self.enter_phase(block, rounds, phases(&self.study, &indices), used_s);
             }
             (Action::StartAll { .. }, Outcome::Done) => self.enter_cell(),
-            (Action::StartAll { .. }, Outcome::Failed { system, why }) => {
+            (Action::StartAll { .. }, Outcome::Failed { system, why, .. }) => {
                 self.did_not_start(*system, why);
             }
             (Action::Connect { .. }, Outcome::Done) => {
@@ -221,8 +221,8 @@ impl Interleaved {
                 &(Action::Connect { cell, .. }
                 | Action::Size { cell, .. }
                 | Action::Trace { cell, .. }),
-                Outcome::Failed { system, why },
-            ) => self.could_not_begin(cell, *system, why),
+                Outcome::Failed { system, why, also },
+            ) => self.could_not_begin(cell, (*system, why), also),
             (
                 &(Action::Size { cell, .. } | Action::Trace { cell, .. }),
                 Outcome::Silent { system, silence },
@@ -241,9 +241,9 @@ impl Interleaved {
             (Action::Note { .. } | Action::Stop, Outcome::Done) => self.pending_done(),
             (Action::Disconnect, Outcome::Done) => self.disconnected(),
             // What was measured has left tables that contradict themselves.
-            (Action::Disconnect, Outcome::Failed { system, why }) => {
+            (Action::Disconnect, Outcome::Failed { system, why, also }) => {
                 match self.phase_mut().and_then(|phase| phase.cell.as_ref()).map(|it| it.cell) {
-                    Some(cell) => self.could_not_begin(cell, *system, why),
+                    Some(cell) => self.could_not_begin(cell, (*system, why), also),
                     None => self.disconnected(),
                 }
             }
@@ -493,16 +493,19 @@ impl Interleaved {
         true
     }
 
-    /// The cell has failed on a system before it began, or after its last round. The failure takes a round of its own:
+    /// The cell has failed on systems before it began, or after its last round. The failure takes a round of its own:
     /// what was measured before stays as it is.
-    fn could_not_begin(&mut self, cell: usize, system: usize, why: &str) {
-        if let State::InBlock(BlockState { number, phase, .. }) = &mut self.state {
-            let (block, why) = (*number, why.to_owned());
-            let round = phase.cell.as_ref().map_or(0, |state| state.left.next);
-            let failure = Action::RecordFailure { cell, system, block, round, why };
-            phase.pending.push_back(failure);
+    fn could_not_begin(&mut self, cell: usize, of: (usize, &str), also: &[(usize, String)]) {
+        let also = also.iter().map(|(system, why)| (*system, why.as_str()));
+        for (system, why) in std::iter::once(of).chain(also) {
+            if let State::InBlock(BlockState { number, phase, .. }) = &mut self.state {
+                let (block, why) = (*number, why.to_owned());
+                let round = phase.cell.as_ref().map_or(0, |state| state.left.next);
+                let failure = Action::RecordFailure { cell, system, block, round, why };
+                phase.pending.push_back(failure);
+            }
+            self.left.failed(cell, system);
         }
-        self.left.failed(cell, system);
         self.leave_cell(cell);
     }
 

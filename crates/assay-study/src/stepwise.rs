@@ -92,7 +92,7 @@ impl Stepwise {
                 }
             }
             // Without one of its systems, a block compares nothing.
-            (Action::StartAll { block, .. }, Outcome::Failed { system, why }) => {
+            (Action::StartAll { block, .. }, Outcome::Failed { system, why, .. }) => {
                 self.left.clear();
                 self.end = End::Unfinished;
                 let tests = u32::try_from(self.cells).unwrap_or(u32::MAX);

@@ -1,6 +1,6 @@
 //! Options that a user asked for and in which two systems differ.
 
-use assay_model::{AuditClass, AuditFinding};
+use assay_model::{AuditClass, AuditFinding, Class};
 
 /// Options that are named before the rest of them is counted.
 const NAMED: usize = 2;
@@ -8,14 +8,67 @@ const NAMED: usize = 2;
 /// The longest value that is shown, in characters.
 const VALUE_MAX: usize = 60;
 
-/// `performance_schema is ON instead of OFF, as requested`; `None` where no requested option differs. One that has no
-/// effect is no difference.
-pub(crate) fn requested(audit: &[AuditFinding], [base, system]: [usize; 2]) -> Option<String> {
+/// Beginnings of the names of settings that act on statements only if they write: the binary log and replication, and
+/// what a commit and a checkpoint write of the redo log. Sources: the manuals' chapters on replication, InnoDB's redo
+/// log and write-ahead logging.
+const OF_WRITES: [&str; 28] = [
+    "binlog_",
+    "checkpoint_",
+    "commit_delay",
+    "commit_siblings",
+    "enforce_gtid_consistency",
+    "expire_logs_days",
+    "gtid_",
+    "innodb_flush_log_at_",
+    "innodb_log_",
+    "innodb_redo_log_",
+    "log_bin",
+    "log_replica_updates",
+    "log_slave_updates",
+    "master_",
+    "max_binlog_",
+    "max_relay_log_size",
+    "max_slot_wal_keep_size",
+    "max_wal_",
+    "min_wal_size",
+    "relay_log",
+    "replica_",
+    "replicate_",
+    "rpl_",
+    "server_id",
+    "slave_",
+    "sync_",
+    "synchronous_",
+    "wal_",
+];
+
+/// Beginnings of the names of settings whose lack can change a speed. A version that does not know another one works as
+/// if nobody had set it.
+const MISSED: [&str; 3] = ["optimizer_", "query_cache_", "thread_handling"];
+
+/// Whether a difference in a setting can act on tests of a class.
+#[must_use]
+pub fn can_act(setting: &str, class: Class) -> bool {
+    let name = setting.strip_prefix("session.").unwrap_or(setting);
+    class == Class::Write || !OF_WRITES.iter().any(|it| name.starts_with(it))
+}
+
+/// `performance_schema is ON instead of OFF, as requested`; `None` where no requested option differs that can act on
+/// tests of this class. One that has no effect is no difference.
+pub(crate) fn requested(
+    audit: &[AuditFinding],
+    class: Class,
+    [base, system]: [usize; 2],
+) -> Option<String> {
     let differing = audit.iter().filter(|it| it.is_asked && it.class != AuditClass::Suspicious);
     let differing = differing.filter(|it| !it.setting.starts_with("plan."));
     let mut told: Vec<String> = Vec::new();
-    for finding in differing {
+    for finding in differing.filter(|it| can_act(&it.setting, class)) {
         let value = |at: usize| finding.values.get(at).and_then(Option::as_deref);
+        let is_unknown = value(base).is_none() || value(system).is_none();
+        if is_unknown && !MISSED.iter().any(|it| finding.setting.starts_with(it)) {
+            continue;
+        }
         if value(base) != value(system) {
             let [before, after] = [value(base), value(system)].map(shown);
             told.push(format!("`{}` is {after} instead of {before}", finding.setting));
@@ -63,12 +116,39 @@ mod tests {
             finding("plan.t", ["range", "ref"], true, Expected),
         ];
         assert_eq!(
-            requested(&audit, [0, 1]).as_deref(),
+            requested(&audit, Class::Read, [0, 1]).as_deref(),
             Some("as requested, `work_mem` is 1GB instead of 4MB")
         );
-        assert_eq!(requested(&audit[..2], [0, 1]), None);
+        assert_eq!(requested(&audit[..2], Class::Read, [0, 1]), None);
         let many: Vec<_> =
             ["a", "b", "c", "d"].map(|it| finding(it, ["1", "2"], true, Expected)).into();
-        assert!(requested(&many, [0, 1]).unwrap_or_default().ends_with(", 2 more differ"));
+        let told = requested(&many, Class::Read, [0, 1]).unwrap_or_default();
+        assert!(told.ends_with(", 2 more differ"), "{told}");
+    }
+
+    #[test]
+    fn a_setting_is_named_only_where_it_can_act() {
+        let of = |setting, values| finding(setting, values, true, AuditClass::Expected);
+        let audit = [
+            of("log_bin", ["ON", "OFF"]),
+            of("session.binlog_format", ["ROW", "MIXED"]),
+            of("sync_binlog", ["1", "0"]),
+            of("gtid_mode", ["ON", "OFF"]),
+            of("synchronous_commit", ["on", "off"]),
+        ];
+        assert_eq!(requested(&audit, Class::Read, [0, 1]), None);
+        let writes = requested(&audit, Class::Write, [0, 1]).unwrap_or_default();
+        assert!(writes.contains("`log_bin` is OFF instead of ON"), "{writes}");
+        let lost = |setting: &'static str| {
+            let lost =
+                AuditFinding { values: vec![Some("1".to_owned()), None], ..of(setting, ["", ""]) };
+            requested(&[lost], Class::Read, [0, 1])
+        };
+        assert_eq!(lost("innodb_file_format"), None);
+        let cache = lost("query_cache_type").unwrap_or_default();
+        assert!(
+            cache.contains("`query_cache_type` is unknown to the server instead of 1"),
+            "{cache}"
+        );
     }
 }

@@ -54,6 +54,7 @@ use assay_model::{CellId, Conclusion, Estimate, Group, Setup, StudyRecord, Verdi
 
 pub use account::Latency;
 pub use active::{ActiveSecond, active_seconds};
+pub use asked::can_act;
 pub use assumed::BLOCK_SD;
 pub use beside::{Agreement, GroupBeside, Judged, PairBeside, TestBeside, beside};
 pub use cause::Cause;

@@ -88,7 +88,8 @@ fn explained(
     let change = one.change.as_ref().filter(|change| agrees(change, one.verdict));
     let facts = Facts { verdict: one.verdict, has_other_plan: has_plan, change };
     let cause = cause(&facts).filter(|_| one.per_op.is_some());
-    let parts = [requested(audit, systems), plan, why];
+    let class = one.cell.test.class;
+    let parts = [requested(audit, class, systems), plan, why];
     Some((cause, parts.into_iter().flatten().collect()))
 }
 

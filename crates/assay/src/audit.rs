@@ -53,7 +53,7 @@ pub(crate) fn run(args: &Audit, cache_dir: Option<&Path>) -> Result<Exit> {
     let specs: Vec<_> = plan.systems.iter().map(|it| &it.spec).collect();
     let data = plan.study.user_data().map_or(DATA, |_| assay_plan::largest(&plan.study).data());
     assay_plan::check_audit(&plan.study, &specs, data, machine)
-        .map_err(|error| on_disk(error, &env.cache_dir))?;
+        .map_err(|error| on_disk(assay_plan::advised(error, &request), &env.cache_dir))?;
     let participants = participants(&plan, &env)?;
     check_options(&participants, &env)?;
     machine_lock::warn_if_measuring("this audit");

@@ -34,7 +34,7 @@ pub(crate) fn run(command: &ServerCommand, cache_dir: Option<&Path>) -> Result<E
     match command {
         ServerCommand::Get(args) => get(args, cache_dir),
         ServerCommand::List(args) => match &args.available {
-            Some(product) => available(product, &args.shape, cache_dir),
+            Some(product) => available(product.as_deref(), &args.shape, cache_dir),
             None => list(&args.shape),
         },
         ServerCommand::Start(args) => start(args, cache_dir),
@@ -96,26 +96,31 @@ struct Available {
     verified: bool,
 }
 
-fn available(product: &str, shape: &ShapeArg, cache_dir: Option<&Path>) -> Result<Exit> {
+/// The versions of a product, or of all.
+fn available(product: Option<&str>, shape: &ShapeArg, cache_dir: Option<&Path>) -> Result<Exit> {
     let progress = Progress::new(false);
     let env = environment(cache_dir, false, true, &progress)?;
-    let Some(product) = Product::named(product) else {
-        let known = Product::ALL.map(|known| format!("`{known}`")).join(", ");
-        anyhow::bail!("`{product}` is not a product; the products are {known}");
+    let products: Vec<Product> = match product {
+        Some(word) => Product::named(word).into_iter().collect(),
+        None => Product::ALL.into(),
     };
+    if let (Some(word), []) = (product, products.as_slice()) {
+        let known = Product::ALL.map(|known| format!("`{known}`")).join(", ");
+        anyhow::bail!("`{word}` is not a product; the products are {known}");
+    }
     progress.update("searching the sources");
     let provisioner = provisioner(&env)?;
-    let found = env.interrupt.may_end_in(|| provisioner.available(product))?;
-    progress.finish();
-    let rows: Vec<Available> = found
-        .into_iter()
-        .map(|it| Available {
+    let mut rows: Vec<Available> = Vec::new();
+    for product in products {
+        let found = env.interrupt.may_end_in(|| provisioner.available(product))?;
+        rows.extend(found.into_iter().map(|it| Available {
             system: format!("{product}@{}", it.version),
             source: format!("{} {}", it.source, it.channel).trim().to_owned(),
             released: it.released,
             verified: it.verified,
-        })
-        .collect();
+        }));
+    }
+    progress.finish();
     let line = |it: &Available| {
         let mut notes = Vec::new();
         notes.extend((!it.released).then_some("not released"));

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result};
 use assay_ledger::Ledger;
 use assay_model::{
-    AuditFinding, BroughtBack, CellId, Dialect, EventKind, Profiling, SettingsTried, StudyEvent,
-    StudyRecord, SystemSpec, Test, Verdict, counted,
+    AuditFinding, BroughtBack, CellId, Class, Dialect, EventKind, Profiling, SettingsTried,
+    StudyEvent, StudyRecord, SystemSpec, Test, Verdict, counted,
 };
 use assay_plan::{MachineFacts, Plan, Request, SystemRequest};
 use assay_servers::audit::{Settings, variables_of};
@@ -111,7 +111,10 @@ fn follow_up(
     else {
         return Ok(Err("a server that is running already keeps its settings".to_owned()));
     };
-    let all = candidates(&record.audit, &old, &new, spec);
+    let writes = changed.cells.iter().any(|(cell, _)| cell.test.class == Class::Write);
+    let class = if writes { Class::Write } else { Class::Read };
+    let able = record.audit.iter().filter(|it| assay_verdict::can_act(&it.setting, class));
+    let all = candidates(able, &old, &new, spec);
     let (tried, left) = accepted(&all, wanted, asked, env)?;
     if tried.is_empty() {
         return Ok(Err("no setting differs that the new version takes".to_owned()));
@@ -177,14 +180,14 @@ fn most_changed(record: &StudyRecord) -> Option<ChangedSystem> {
 
 /// Settings that differ between two systems and can be set back, the most likely causes first: as the audit has them,
 /// but flags of the optimizer before other settings that are not known to matter.
-fn candidates(
-    audit: &[AuditFinding],
+fn candidates<'a>(
+    audit: impl Iterator<Item = &'a AuditFinding>,
     old: &Settings,
     new: &Settings,
     spec: &SystemSpec,
 ) -> Vec<SetBack> {
     let mut found: Vec<SetBack> = Vec::new();
-    let mut findings: Vec<&AuditFinding> = audit.iter().collect();
+    let mut findings: Vec<&AuditFinding> = audit.collect();
     findings.sort_by_key(|it| {
         let is_flag = it.setting.starts_with(FLAGS);
         (it.class == assay_model::AuditClass::Harmless, !is_flag && !has_rule(&it.setting))
@@ -349,7 +352,7 @@ mod tests {
             overrides: vec![("optimizer-switch".to_owned(), "mrr=on,semijoin=off".to_owned())],
             ..SystemSpec::of(Product::MySql, Origin::Version("8.4".to_owned()))
         };
-        candidates(audit, old, new, &spec).iter().map(SetBack::words).collect()
+        candidates(audit.iter(), old, new, &spec).iter().map(SetBack::words).collect()
     }
 
     #[test]

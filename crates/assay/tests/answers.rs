@@ -145,6 +145,58 @@ fn an_upgrade_is_told_what_breaks_before_it_is_told_what_is_slow() {
     place.assert_nothing_left();
 }
 
+#[test]
+fn a_dump_that_ends_the_server_is_an_error_with_its_line() {
+    let place = Place::with("mariadb@10.11");
+    let folder = tempfile::tempdir().unwrap();
+    let dump =
+        "-- MariaDB dump 10.19\nCREATE TABLE t (id INT);\nSHUTDOWN;\nINSERT INTO t VALUES (1);\n";
+    let workload = "dump = \"d.sql\"\n[test.t]\nsteps = [\"SELECT * FROM t\"]\n";
+    write(folder.path(), &[("d.sql", dump), ("w.toml", workload)]);
+    let file = folder.path().join("w.toml").display().to_string();
+    let compare = ["compare", "mariadb@10.11", "mariadb@10.11+max_connections=200", "--offline"];
+    let output = place.run_to_end(&[&compare[..], &["--workload", &file]].concat());
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    // The server may answer before it ends.
+    let told = |line| stderr.contains(&format!("d.sql`, line {line}: no answer to"));
+    assert!(told(3) || told(4), "{stderr}");
+    let untried =
+        "cannot load data into `mariadb@10.11` (not tried: `mariadb@10.11+max_connections=200`)";
+    assert!(stderr.contains(untried) && stderr.contains("such as `SHUTDOWN`"), "{stderr}");
+    place.assert_nothing_left();
+}
+
+#[test]
+fn a_statement_that_fails_everywhere_is_not_the_fault_of_one_system() {
+    drop(Place::with("mariadb@11.8"));
+    let place = Place::with("mariadb@10.11");
+    let folder = tempfile::tempdir().unwrap();
+    let workload = "dump = \"d.sql\"\n[test.gone]\nsteps = [\"SELECT * FROM gone\"]\n\
+                    [test.there]\nsteps = [\"SELECT * FROM t\"]\n";
+    write(
+        folder.path(),
+        &[("d.sql", "-- MariaDB dump 10.19\nCREATE TABLE t (id INT);\n"), ("w.toml", workload)],
+    );
+    let file = folder.path().join("w.toml").display().to_string();
+    for mode in ["auto", "disable"] {
+        let compare =
+            ["compare", "mariadb@10.11", "mariadb@11.8", "--preset", "smoke", "--offline"];
+        let options = ["--workload", &file, "--db-ps-mode", mode, "--blocks", "1"];
+        let output = place.run_to_end(&[&compare[..], &options[..], &BUDGET].concat());
+        let (stdout, stderr) =
+            (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert_eq!(output.status.code(), Some(3), "{stderr}");
+        for system in ["mariadb@10.11", "mariadb@11.8"] {
+            let told = format!("{system} gone failed: ");
+            assert!(stderr.contains(&told), "{stderr}");
+        }
+        assert!(stdout.contains("gone on all systems: "), "{stdout}");
+        assert!(stdout.contains("there "), "{stdout}");
+    }
+    place.assert_nothing_left();
+}
+
 const PG_DUMP: &str = r#"--
 -- PostgreSQL database dump
 --

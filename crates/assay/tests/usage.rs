@@ -414,9 +414,7 @@ fn a_malformed_config_file() {
 #[test]
 fn shipped_studies_name_versions_that_have_a_source() {
     let cache = tempfile::tempdir().unwrap();
-    let listed: String = ["mariadb", "mysql", "postgres"]
-        .map(|product| assay_in(cache.path(), &["server", "list", "--available", product]).1)
-        .concat();
+    let listed = assay_in(cache.path(), &["server", "list", "--available"]).1;
     let known: Vec<&str> =
         listed.lines().filter_map(|line| line.split_whitespace().next()).collect();
     assert!(known.len() > 100, "{known:?}");

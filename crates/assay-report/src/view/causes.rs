@@ -48,7 +48,9 @@ fn cause<'a>(study: &JudgedStudy, cell: &'a CellJudgement) -> Option<(f64, Cause
         return None;
     }
     let mut name = study.cell_name(cell.cell);
-    if (study.compared.len() > 1 || has_failed) && !is_everywhere {
+    if is_everywhere {
+        name += " on all systems";
+    } else if study.compared.len() > 1 || has_failed {
         name += &format!(" {}", study.label(cell.system));
     }
     // What QPS do not tell, instructions may.

@@ -22,7 +22,8 @@ pub(crate) enum Topic {
 impl Topic {
     /// The word before the dot of a finding's name determines the topic.
     pub(crate) fn of(finding: &AuditFinding) -> Self {
-        if finding.is_asked && finding.class == AuditClass::Suspicious {
+        // Differences that were asked for are expected.
+        if finding.is_asked && finding.class != AuditClass::Expected {
             return Self::Options;
         }
         match finding.setting.split_once('.').map_or("", |(word, _)| word) {

@@ -99,12 +99,15 @@ fn of_system(study: &JudgedStudy, system: usize) -> Vec<(String, String)> {
 fn name(study: &JudgedStudy, outcome: Outcome, cell: &CellJudgement) -> String {
     let name = study.cell_name(cell.cell);
     if outcome == Outcome::Untested {
-        let of_base = study.cell(cell.cell, study.base).and_then(|base| base.failure.as_deref());
+        let of = |system| study.cell(cell.cell, system).and_then(|it| it.failure.as_deref());
+        let of_base = of(study.base);
+        let fails_everywhere = (0..study.record.systems.len()).all(|it| of(it).is_some());
+        let on_all = if fails_everywhere { "on all systems: " } else { "" };
         let unanswered = differences(study.record)
             .find(|(_, it)| it.test == cell.cell.test.name() && it.what == AnswerPart::NoAnswer)
             .map(|(_, it)| it.here.as_str());
         let why = cell.failure.as_deref().or(of_base).or(unanswered);
-        return format!("{name} ({})", first_words(why.unwrap_or("no time was left")));
+        return format!("{name} ({on_all}{})", first_words(why.unwrap_or("no time was left")));
     }
     let is_called = matches!(outcome, Outcome::Slower | Outcome::Faster);
     let Some(ratio) = cell.rqps.filter(|_| is_called) else { return name };
@@ -150,7 +153,8 @@ impl<'a> Differing<'a> {
     fn outcome(&self, study: &JudgedStudy, cell: &CellJudgement) -> Outcome {
         let test = cell.cell.test.name();
         let of_base = study.cell(cell.cell, study.base);
-        let base_ran = of_base.is_some_and(|base| base.failure.is_none() && base.slices > 0);
+        // Before a cell is given up that could not begin on a system, the others are tried.
+        let base_ran = of_base.is_some_and(|base| base.failure.is_none() && base.silence.is_none());
         match cell.verdict {
             _ if self.wrong.contains(test) => Outcome::MustFix,
             Verdict::Failed if base_ran => Outcome::MustFix,

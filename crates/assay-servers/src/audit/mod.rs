@@ -14,7 +14,7 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::{AuditClass, AuditFinding, Origin, may_be_secret};
-use assay_terms::{Instead, Terms};
+use assay_terms::{Instead, Terms, variable};
 
 pub use self::effect::{ANSWER, Ineffective, ineffective, warnings};
 pub use self::facts::{Audited, Facts, Plan, Settings};
@@ -80,7 +80,8 @@ pub fn compare(systems: &[Audited], terms: &Terms) -> Vec<AuditFinding> {
     findings
 }
 
-/// Findings about requested options that are without effect, by option.
+/// Findings about requested options that are without effect, by option. What all systems were asked for, and no one does
+/// or one does not have, makes them no less equal than an option that a version does not know.
 fn untaken(systems: &[Audited]) -> Vec<AuditFinding> {
     let mut findings: Vec<AuditFinding> = Vec::new();
     for system in systems {
@@ -92,12 +93,35 @@ fn untaken(systems: &[Audited]) -> Vec<AuditFinding> {
                 let value = it.facts.settings.get(&option)?;
                 Some(if may_be_secret(&option) { "(not shown)".to_owned() } else { value.clone() })
             };
-            let values = systems.iter().map(value).collect();
-            let found = finding(&option, values, AuditClass::Suspicious, &why);
+            let values: Vec<Option<String>> = systems.iter().map(value).collect();
+            let is_missing = !system.facts.settings.contains_key(&option);
+            let class = match differ(values.iter()) {
+                _ if !is_asked_alike(systems, &option) => AuditClass::Suspicious,
+                true if is_missing => AuditClass::Expected,
+                false if is_missing || is_of_none(systems, &option) => AuditClass::Harmless,
+                _ => AuditClass::Suspicious,
+            };
+            let found = finding(&option, values, class, &why);
             findings.push(AuditFinding { is_asked: true, ..found });
         }
     }
     findings
+}
+
+/// Whether all systems were asked for the same value of an option, as by a config file for all.
+fn is_asked_alike(systems: &[Audited], option: &str) -> bool {
+    let asked = |it: &Audited| -> Vec<String> {
+        let own = it.spec.overrides.iter().filter(|(name, _)| variable(name) == variable(option));
+        own.map(|(_, value)| spelling(value)).collect()
+    };
+    systems.iter().all(|it| !asked(it).is_empty()) && !differ(systems.iter().map(asked))
+}
+
+/// Whether no system does what an option asks for.
+fn is_of_none(systems: &[Audited], option: &str) -> bool {
+    systems.iter().all(|it| {
+        ineffective(it.spec, &it.facts.settings).iter().any(|found| found.option == option)
+    })
 }
 
 /// The settings with each switch of the optimizer as a setting of its own.

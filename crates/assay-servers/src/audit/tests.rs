@@ -84,6 +84,32 @@ fn a_switch_that_differs_from_the_request_is_suspicious() {
 }
 
 #[test]
+fn what_no_system_does_of_a_file_for_all_makes_them_no_less_equal() {
+    let file = [("sync_binlog", "1"), ("innodb_large_prefix", "1"), ("sort_buffer_size", "2M")];
+    let asked = spec(Product::MariaDb, &file);
+    let off = [("log_bin", "OFF"), ("sync_binlog", "1"), ("sort_buffer_size", "2097152")];
+    let removed = ("asked.log.innodb_large_prefix", "'innodb-large-prefix' was removed");
+    let with = |more: &[(&str, &str)]| facts(&[&off[..], more].concat());
+    let none = with(&[removed]);
+    let found = audit_of([&asked, &asked], [&none, &none]);
+    let harmless = |setting| (setting, AuditClass::Harmless);
+    assert_eq!(classes(&found), [harmless("sync_binlog"), harmless("innodb_large_prefix")]);
+    // One version has what the other one lacks.
+    let found = audit_of([&asked, &asked], [&with(&[("innodb_large_prefix", "ON")]), &none]);
+    let expected = ("innodb_large_prefix", AuditClass::Expected);
+    assert_eq!(classes(&found), [expected, harmless("sync_binlog")]);
+    // A system does not do what another one does.
+    let large = facts(&[("log_bin", "OFF"), ("sync_binlog", "1"), ("sort_buffer_size", "1024")]);
+    let found = audit_of([&asked, &asked], [&none, &large]);
+    assert_eq!(classes(&found)[0], ("sort_buffer_size", SUSPICIOUS));
+    // What was asked for differs, and the systems do not.
+    let other = spec(Product::MariaDb, &[("sync_binlog", "0")]);
+    let asked = spec(Product::MariaDb, &[("sync_binlog", "1")]);
+    let found = audit_of([&asked, &other], [&facts(&off), &facts(&off)]);
+    assert_eq!(classes(&found), [("sync_binlog", SUSPICIOUS)]);
+}
+
+#[test]
 fn a_missing_setting_counts_as_the_versions_fixed_behaviour() {
     let none = audit(&[("innodb_change_buffering", "none")], &[], &[]);
     assert_eq!(none, []);

@@ -3,7 +3,8 @@
 use assay_model::{Class, SliceOutcome};
 use assay_study::{Outcome, TurnLength, TurnTrace};
 
-use super::{Machine, RATE, Strike, failed};
+use super::{Machine, RATE, Strike};
+use crate::closed::failed;
 
 /// Seconds that the traced turns of a system take.
 const TRACE_S: f64 = 0.14;
@@ -33,7 +34,7 @@ impl Machine {
             self.works(system, (cell, u64::MAX));
             self.used_s += events as f64 / RATE;
             if self.noise.strikes(self.scenario.faults.slice) {
-                return Ok(failed(system));
+                return Ok(failed(&[system]));
             }
         }
         Ok(Outcome::Sized { rate: RATE / 4.0 })
@@ -49,7 +50,7 @@ impl Machine {
             self.works(system, (cell, u64::MAX - 1));
             self.used_s += TRACE_S;
             if self.noise.strikes(self.scenario.faults.slice) {
-                return Ok(failed(system));
+                return Ok(failed(&[system]));
             }
         }
         let event_us = (1e6 / RATE) as u32;

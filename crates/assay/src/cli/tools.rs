@@ -225,9 +225,9 @@ pub(crate) struct ServerGet {
 /// `assay server list`.
 #[derive(Debug, Args)]
 pub(crate) struct ServerList {
-    /// List the versions of a product that assay can get, with their sources
-    #[arg(long, value_name = "PRODUCT")]
-    pub(crate) available: Option<String>,
+    /// List the versions of a product, or of all products, that assay can get, with their sources
+    #[arg(long, value_name = "PRODUCT", num_args = 0..=1)]
+    pub(crate) available: Option<Option<String>>,
 
     #[command(flatten)]
     pub(crate) shape: ShapeArg,

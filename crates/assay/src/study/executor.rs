@@ -124,7 +124,7 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
         }
         let why = self.why(&error);
         self.error = Some(error);
-        Ok(Outcome::Failed { system, why })
+        Ok(Outcome::Failed { system, why, also: Vec::new() })
     }
 
     /// An error in words, with the place in a user's file where what it is about stands.

@@ -29,16 +29,39 @@ impl StudyExecutor<'_, '_> {
         let last = self.recorder.record().blocks.last();
         let blocks = last.map_or(1, |it| it.number.saturating_add(it.left));
         self.tell_standing(&format!("block {} of {blocks}, {}", block + 1, planned.id.test));
-        for &system in order {
-            match self.thawed(system, |it| it.connect_one(system, &planned)) {
+        let connect =
+            |it: &mut Self, system| it.thawed(system, |it| it.connect_one(system, &planned));
+        for (at, &system) in order.iter().enumerate() {
+            match connect(self, system) {
                 Ok(clients) => {
                     self.recorder.unprepared(system, clients.session.unprepared())?;
                     self.clients.insert(system, clients);
                 }
-                Err(error) => return self.failed(system, error),
+                Err(error) => {
+                    let failed = self.failed(system, error)?;
+                    return self.failed_alike(failed, order.get(at + 1..), connect);
+                }
             }
         }
         Ok(Outcome::Done)
+    }
+
+    /// A cell could not begin on a system. Tries whether it can on the others, whose turn had not come: what fails on
+    /// all of them is not the fault of one.
+    fn failed_alike<T>(
+        &mut self,
+        mut failed: Outcome,
+        others: Option<&[usize]>,
+        begin: impl Fn(&mut Self, usize) -> Result<T>,
+    ) -> Result<Outcome> {
+        let Outcome::Failed { also, .. } = &mut failed else { return Ok(failed) };
+        for &other in others.unwrap_or_default() {
+            let tried = begin(self, other).map(drop);
+            self.env.interrupt.check()?;
+            let error = tried.err().filter(|error| silence(error).is_none());
+            also.extend(error.map(|error| (other, self.why(&error))));
+        }
+        Ok(failed)
     }
 
     pub(super) fn connect_one(&mut self, system: usize, cell: &PlannedCell) -> Result<Clients> {
@@ -53,10 +76,16 @@ impl StudyExecutor<'_, '_> {
         let planned = self.cell(cell)?;
         let mut rates = Vec::with_capacity(self.clients.len());
         let systems: Vec<usize> = self.clients.keys().copied().collect();
-        for system in systems {
-            match self.with_thawed_clients(system, |clients| clients.rate(&planned, events)) {
+        let size = |it: &mut Self, system| {
+            it.with_thawed_clients(system, |clients| clients.rate(&planned, events))
+        };
+        for (at, &system) in systems.iter().enumerate() {
+            match size(self, system) {
                 Ok(rate) => rates.push(rate),
-                Err(error) => return self.cut_off(system, error),
+                Err(error) => {
+                    let cut_off = self.cut_off(system, error)?;
+                    return self.failed_alike(cut_off, systems.get(at + 1..), size);
+                }
             }
         }
         Ok(Outcome::Sized { rate: mean_rate(rates.into_iter()) })
@@ -79,7 +108,8 @@ impl StudyExecutor<'_, '_> {
             if turn >= TRACES_MIN && began.elapsed() > TRACE_LIMIT {
                 break;
             }
-            for index in round_order(seed, block, cell, turn, connected.len()) {
+            let order = round_order(seed, block, cell, turn, connected.len());
+            for (at, &index) in order.iter().enumerate() {
                 let Some((system, turns)) = connected.get(index).zip(systems.get_mut(index)) else {
                     continue;
                 };
@@ -88,7 +118,18 @@ impl StudyExecutor<'_, '_> {
                 }
                 match self.with_clients(*system, |clients| clients.trace(&planned, turn)) {
                     Ok(ends) => turns.push(ends),
-                    Err(error) => return self.cut_off(*system, error),
+                    Err(error) => {
+                        let cut_off = self.cut_off(*system, error)?;
+                        let others = order.get(at + 1..).unwrap_or_default().iter();
+                        let others: Vec<usize> =
+                            others.filter_map(|it| connected.get(*it)).copied().collect();
+                        return self.failed_alike(cut_off, Some(&others), |it, other| {
+                            if freezes {
+                                it.server(other)?.thaw()?;
+                            }
+                            it.with_clients(other, |clients| clients.trace(&planned, turn))
+                        });
+                    }
                 }
             }
         }
@@ -196,11 +237,10 @@ impl StudyExecutor<'_, '_> {
                 // A server that has ended has failed its turn, or says so in its next one.
                 drop(server.freeze());
             }
-            let slice = match silence(&error) {
-                Some(silence) => silent_slice(planned.id, *slot, silence),
-                None => failed_slice(planned.id, *slot, self.why(&error)),
+            return match silence(&error) {
+                Some(silence) => Ok(vec![silent_slice(planned.id, *slot, silence)]),
+                None => self.failed_slices(planned, *slot, slots, &error),
             };
-            return Ok(vec![slice]);
         }
         let mut usages = Vec::with_capacity(open.len());
         for (system, open) in &open {
@@ -218,6 +258,30 @@ impl StudyExecutor<'_, '_> {
             Ok(slice)
         });
         ended.collect()
+    }
+
+    /// The slice of a system that failed, and those of the others that fail as well.
+    fn failed_slices(
+        &mut self,
+        planned: &PlannedCell,
+        failed: Slot,
+        slots: &[Slot],
+        error: &anyhow::Error,
+    ) -> Result<Vec<Slice>> {
+        let system = failed.system;
+        let others: Vec<usize> =
+            slots.iter().map(|slot| slot.system).filter(|other| *other != system).collect();
+        let outcome = Outcome::Failed { system, why: self.why(error), also: Vec::new() };
+        let outcome = self.failed_alike(outcome, Some(&others), |it, other| {
+            it.with_thawed_clients(other, |clients| clients.trace(planned, 0))
+        })?;
+        let Outcome::Failed { why, also, .. } = outcome else { return Ok(Vec::new()) };
+        let all = std::iter::once((system, why)).chain(also);
+        let slices = all.filter_map(|(system, why)| {
+            let slot = slots.iter().find(|slot| slot.system == system)?;
+            Some(failed_slice(planned.id, *slot, why))
+        });
+        Ok(slices.collect())
     }
 
     /// The turns of a round: the systems in random order, then in the reverse order, and so on. A round with a single

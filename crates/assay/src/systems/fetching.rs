@@ -130,7 +130,7 @@ fn fetch_each<T: Clone>(
             }
             (_, error) => {
                 let error = error.map_or_else(|other| other, anyhow::Error::from);
-                return Err(error.context(format!("cannot get `{spec}`")));
+                return Err(error.context(not_got(spec)));
             }
         }
     }
@@ -175,8 +175,12 @@ pub(crate) fn fetch_one(
     from: Option<&str>,
     env: &Environment,
 ) -> Result<Prefix> {
-    fetch(provisioner, name, spec, from, env)
-        .map_err(|error| error.context(format!("cannot get `{spec}`")))
+    fetch(provisioner, name, spec, from, env).map_err(|error| error.context(not_got(spec)))
+}
+
+/// Options have no part in getting a server, and a config file may have many.
+fn not_got(spec: &SystemSpec) -> String {
+    format!("cannot get `{}`", spec.without_options())
 }
 
 /// Refuses a missing directory or repository of this machine.
@@ -263,7 +267,7 @@ mod tests {
 
     /// Gets systems whose common source fails with `lack`.
     fn fetched_past(lack: fn() -> assay_provision::Error) -> Past {
-        let specs = ["5.7", "8.0", "9.7"]
+        let specs = ["5.7", "8.0+max_connections=500", "9.7"]
             .map(|version| assay_plan::parse_system(&format!("mysql@{version}")).unwrap());
         let mariadb = assay_plan::parse_system("mariadb@11.8").unwrap();
         let named = [

@@ -239,6 +239,15 @@ pub(crate) fn attach(
     Ok(Participant { system, left_out: Vec::new(), attached: Some(attached), _hold: None })
 }
 
+/// That data cannot be loaded into a system, and which of those after it were not tried: they may refuse it as well.
+pub(crate) fn not_loaded(participants: &[Participant], failed: &Participant) -> String {
+    let name = |it: &Participant| format!("`{}`", it.system.name);
+    let after = participants.iter().skip_while(|it| it.system.name != failed.system.name).skip(1);
+    let untried: Vec<String> = after.filter(|it| !it.system.is_twin).map(name).collect();
+    let what = format!("cannot load data into {}", name(failed));
+    if untried.is_empty() { what } else { format!("{what} (not tried: {})", untried.join(", ")) }
+}
+
 /// Makes assay leave root where a server of the participants refuses to run as root; see
 /// [`assay_servers::leave_root_where_needed`].
 pub(crate) fn leave_root_for(participants: &[Participant], local: &LocalSite) -> Result<()> {

@@ -23,7 +23,7 @@ use super::clients::connect_clients;
 use super::environment::{Environment, TEMPLATES};
 use super::instance::Instance;
 use super::made::{Counted, Made, restored_in, write_restored};
-use super::participant::Participant;
+use super::participant::{Participant, not_loaded};
 use super::room::{keep_within_bound, make_room_for};
 use super::shared_files::share_equal_files;
 use super::site::LocalSite;
@@ -96,10 +96,9 @@ impl Templates {
             let mut templates = Vec::with_capacity(participants.len());
             for (system, maker) in makers.iter().enumerate() {
                 env.interrupt.check()?;
-                let name = &maker.participant.system.name;
-                let template = maker
-                    .template(&mut empty)
-                    .with_context(|| format!("cannot load data into `{name}`"))?;
+                let template = maker.template(&mut empty);
+                let template =
+                    template.with_context(|| not_loaded(participants, maker.participant))?;
                 let states: &[StartFrom] = match maker.tables().age() {
                     false => &[StartFrom::Fresh],
                     true => &[StartFrom::Fresh, StartFrom::Aged],
@@ -149,9 +148,8 @@ pub(crate) fn load_beforehand(
         let mut empty = start_empty(&makers)?;
         for maker in &makers {
             env.interrupt.check()?;
-            let name = &maker.participant.system.name;
             let file = maker.loaded(&mut empty);
-            held.push(file.with_context(|| format!("cannot load data into `{name}`"))?);
+            held.push(file.with_context(|| not_loaded(participants, maker.participant))?);
         }
     }
     keep_within_bound(env)?;
