@@ -413,9 +413,7 @@ const NO_EARLY_END: &str =
 impl Error {
     fn own_hints(&self) -> Vec<String> {
         let hint = match (self, self.server_code()) {
-            (Self::Pin { .. }, _) => {
-                "choose a CPU that this process may use, or `--placement free`"
-            }
+            (Self::Pin { .. }, _) => "choose a CPU that assay may use, or `--placement free`",
             (Self::Unfit { unfit, .. }, _) => unfit.hint(),
             (Self::Foreign(objects), _) if objects.iter().any(|it| it.contains(UNSEEN)) => {
                 "grant the user the TRIGGER privilege in the database, or name another database in the URL; \
