@@ -187,14 +187,12 @@ const TIMEOUTS_PER_STALL: u32 = 10;
 
 impl Session {
     /// Connects the clients of `work`, each in a thread of its own, and prepares their statements. The clients take
-    /// turns in `cpus` and stay there; without any, they run anywhere. A script's `init` comes before.
+    /// turns in `cpus` and stay there; without any, they run anywhere.
     pub fn open(options: &ConnectOptions, work: &Work, cpus: &[usize]) -> Result<Self> {
-        workload_of(&work.test.schema).begin(options, work)?;
         Self::open_with(options, work, cpus, &ClientPolicy::default())
     }
 
-    /// As [`Session::open`], with a policy other than sysbench's and without a script's `init`, which is the caller's
-    /// part.
+    /// As [`Session::open`], with a policy other than sysbench's.
     pub fn open_with(
         options: &ConnectOptions,
         work: &Work,

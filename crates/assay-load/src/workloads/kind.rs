@@ -86,12 +86,6 @@ pub trait Workload: Sync {
     /// Makes the server read all tables once, so that they are in its cache.
     fn fill_cache(&self, place: &Place<'_>) -> Result<()>;
 
-    /// Does what comes once before the clients of a study connect.
-    fn begin(&self, options: &ConnectOptions, work: &Work) -> Result<()> {
-        let _ = (options, work);
-        Ok(())
-    }
-
     /// Makers of what the clients of a test do, by client.
     fn actors(&self, options: &ConnectOptions, work: &Work) -> Result<Vec<ActorMaker>>;
 }

@@ -11,7 +11,7 @@ use crate::actor::ActorMaker;
 use crate::content::Content;
 use crate::error::{Error, Result};
 use crate::fill::{LoadProgress, LoadReport};
-use crate::lua::{CONNECTIONS, CommandDone, Reporter, lua_actors, run_command};
+use crate::lua::{CONNECTIONS, CommandDone, lua_actors, run_command};
 use crate::share::for_whole_tables;
 use crate::user::{
     all_tables, connect, drop_existing, note, read_back, read_tables_once, refuse_others,
@@ -91,13 +91,6 @@ impl Workload for LuaScript {
         let names = self.tables(place)?;
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         read_tables_once(&for_whole_tables(place.options), place.dialect, &names)
-    }
-
-    /// Carries out the script's `init`.
-    fn begin(&self, options: &ConnectOptions, work: &Work) -> Result<()> {
-        let script = work.test.lua().ok_or_else(|| Error::Roles(work.test.name()))?;
-        let place = (options, work.dialect);
-        Reporter::begin(script, place, work.seed, work.setup.clients).reporter.map(drop)
     }
 
     fn actors(&self, options: &ConnectOptions, work: &Work) -> Result<Vec<ActorMaker>> {

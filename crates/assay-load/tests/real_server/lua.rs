@@ -402,17 +402,6 @@ fn a_script_begins_and_ends_once_for_all_clients() {
     assert_eq!(report.as_deref(), Some("events\t2\n"));
     assert_eq!(reporter.done().unwrap().as_deref(), Some("done\n"));
     assert_eq!(bed.number("SELECT threads FROM made_by_init"), -4);
-    // A session of a study begins so, too.
-    let of_session = written(
-        "function init() db_query('CREATE TABLE for_event (a INT)') end
-         function event() db_query('SELECT * FROM for_event') end",
-        &[],
-    );
-    let work = work(of_session.test, Dialect::MySql, 2);
-    let mut session = Session::open(&options, &work, &[]).unwrap();
-    assert_eq!(session.run(0, Bound::Events(2)).unwrap().read, 2);
-    let again = Session::open(&options, &work, &[]).err().unwrap().to_string();
-    assert!(again.contains("script.lua:1: "), "{again}");
     let nothing = begin("print('read') function event() end");
     assert!(nothing.said == "read\n" && nothing.reporter.unwrap().is_none());
     let failed = begin("function event() end function init() print('1')\nerror('no') end");
