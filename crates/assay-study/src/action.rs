@@ -237,8 +237,8 @@ pub enum Outcome {
     },
     /// Slices were measured. They are recorded, unless they only repeat writes.
     Measured {
-        /// The slices in the order in which they were measured. Only those at the end may have failed, and only the last
-        /// one may lack an answer.
+        /// The slices in the order in which they were measured. Only those at the end may have failed, and only the
+        /// last one may lack an answer.
         samples: Vec<Sample>,
         /// Duration of the action, seconds.
         seconds: f64,

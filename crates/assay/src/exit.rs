@@ -50,8 +50,8 @@ impl Exit {
                  `assay resume` continues the study."
             }
             Self::Incomplete => {
-                "Finished, but incomplete: a test could not be measured, because it failed, nothing answered it in time \
-                 or no time was left for it; `bisect` found no change, or is not certain; \
+                "Finished, but incomplete: a test could not be measured, because it failed, nothing answered it in \
+                 time or no time was left for it; `bisect` found no change, or is not certain; \
                  `watch` could not measure or search something; \
                  `verify` found a difference; an import left something out; `collect` lacks a shard or its end; \
                  `workload` found nothing to measure; a gate has undecided tests or a claim cannot be decided, without \

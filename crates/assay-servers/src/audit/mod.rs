@@ -80,8 +80,8 @@ pub fn compare(systems: &[Audited], terms: &Terms) -> Vec<AuditFinding> {
     findings
 }
 
-/// Findings about requested options that are without effect, by option. What all systems were asked for, and no one does
-/// or one does not have, makes them no less equal than an option that a version does not know.
+/// Findings about requested options that are without effect, by option. What all systems were asked for, and no one
+/// does or one does not have, makes them no less equal than an option that a version does not know.
 fn untaken(systems: &[Audited]) -> Vec<AuditFinding> {
     let mut findings: Vec<AuditFinding> = Vec::new();
     for system in systems {
