@@ -133,45 +133,62 @@ pub enum EventKind {
     },
 }
 
-/// What settings of the base bring back of a change.
+/// What settings of the base undo of a change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SettingsTried {
     /// The test's name.
     pub test: String,
     /// The setup in which it changed.
     pub setup: Setup,
+    /// Whether the system was slower than the base, and not faster.
+    pub is_slower: bool,
     /// How many settings were tried.
     pub tried: u32,
-    /// Those that bring back a part of the change, the largest first.
-    pub causes: Vec<BroughtBack>,
+    /// Those of which the second study could not say whether they matter.
+    pub undecided: u32,
+    /// Those that undo a part of the change, the largest first.
+    pub causes: Vec<UndoneBy>,
     /// The second study.
     pub study: String,
 }
 
-/// What a setting of the base brings back.
+/// What a setting of the base undoes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct BroughtBack {
+pub struct UndoneBy {
     /// The options with their values: `sync_binlog=0`.
     pub options: String,
     /// The part of the change, percent.
     pub percent: u32,
 }
 
-impl fmt::Display for SettingsTried {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { tried, causes, study, .. } = self;
-        for (number, cause) in causes.iter().enumerate() {
-            write!(f, "{}{cause}", if number == 0 { "" } else { ", " })?;
+impl SettingsTried {
+    /// What was found, without the test: `` `sync_binlog=0` undoes 80% of the change (study `x`) ``.
+    #[must_use]
+    pub fn finding(&self) -> String {
+        let Self { tried, undecided, causes, study, .. } = self;
+        if !causes.is_empty() {
+            let causes: Vec<String> = causes.iter().map(ToString::to_string).collect();
+            return format!("{} (study `{study}`)", causes.join(", "));
         }
-        if causes.is_empty() {
-            let tried = counted(u64::from(*tried), "setting");
-            write!(f, "none of {tried} of the base undoes the change alone")?;
-        }
-        write!(f, " (study `{study}`)")
+        let tried = counted(u64::from(*tried), "setting");
+        let undecided = match undecided {
+            0 => String::new(),
+            undecided => format!(", {undecided} undecided"),
+        };
+        format!(
+            "no single setting of the base undoes the change ({tried} tried{undecided}; study `{study}`)"
+        )
     }
 }
 
-impl fmt::Display for BroughtBack {
+impl fmt::Display for SettingsTried {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let clients = counted(self.setup.clients, "client");
+        write!(f, "{} with {clients}: {}", self.test, self.finding())
+    }
+}
+
+impl fmt::Display for UndoneBy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { options, percent } = self;
         match percent {
@@ -295,7 +312,7 @@ impl fmt::Display for EventKind {
             Self::WritesRepeated => f.write_str(
                 "the writes measured before the interruption are repeated without being recorded",
             ),
-            Self::SettingsTried(tried) => write!(f, "{}: {tried}", tried.test),
+            Self::SettingsTried(tried) => tried.fmt(f),
             Self::OtherProcesses { processes } => {
                 f.write_str("other processes used the CPU: ")?;
                 for (number, BusyProcess { name, cpu_percent, .. }) in processes.iter().enumerate()
@@ -354,26 +371,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn settings_bring_back_parts_of_a_change() {
-        const TRIED: &str = "scan: `a=1` undoes more than the change, `b=2` undoes the change, `c=3` undoes \
-             50% of the change (study `x`)";
-        let tried = |causes: &[(&str, u32)]| {
-            let cause = |&(options, percent): &(&str, u32)| BroughtBack {
+    fn settings_undo_parts_of_a_change() {
+        let tried = |causes: &[(&str, u32)], undecided| {
+            let cause = |&(options, percent): &(&str, u32)| UndoneBy {
                 options: options.to_owned(),
                 percent,
             };
             let tried = SettingsTried {
                 test: "scan".to_owned(),
                 setup: Setup { clients: 1, tables: 1, rows: 1 },
+                is_slower: true,
                 tried: 8,
+                undecided,
                 causes: causes.iter().map(cause).collect(),
                 study: "x".to_owned(),
             };
             EventKind::SettingsTried(tried).to_string()
         };
-        assert_eq!(tried(&[("a=1", 130), ("b=2", 97), ("c=3", 50)]), TRIED);
-        let none = "scan: none of 8 settings of the base undoes the change alone (study `x`)";
-        assert_eq!(tried(&[]), none);
+        let all = "scan with 1 client: `a=1` undoes more than the change, `b=2` undoes the change, `c=3` undoes 50% \
+                   of the change (study `x`)";
+        assert_eq!(tried(&[("a=1", 130), ("b=2", 97), ("c=3", 50)], 3), all);
+        let none =
+            "scan with 1 client: no single setting of the base undoes the change (8 settings tried";
+        assert_eq!(tried(&[], 0), format!("{none}; study `x`)"));
+        assert_eq!(tried(&[], 3), format!("{none}, 3 undecided; study `x`)"));
     }
 
     /// Scripts and users may know these texts.

@@ -66,7 +66,7 @@ pub use distribution::Distribution;
 pub use engine::Engine;
 pub use estimate::{Estimate, Verdict};
 pub use event::{
-    BroughtBack, BusyProcess, EventKind, MachineFact, ScaledSize, ScaledSizes, SettingsTried,
+    BusyProcess, EventKind, MachineFact, ScaledSize, ScaledSizes, SettingsTried, UndoneBy,
     UntakenOption,
 };
 pub use examination::{

@@ -49,6 +49,9 @@ pub(crate) struct Task {
     pub(crate) counts: TaskCounts,
 }
 
+/// Lists of children that are compared at most: on a server with many short connections, no two may be the same.
+const LISTS: usize = 16;
+
 impl Task {
     /// Opens the thread with that `/proc/PID/task/TID`; `None` if it has ended meanwhile.
     ///
@@ -91,8 +94,11 @@ impl Task {
     /// kernel lists them, it may leave out others, so they are listed until two lists are the same.
     pub(crate) fn children(&self, buffer: &mut Buffer) -> Result<Vec<i32>, Error> {
         let mut last = self.listed_children(buffer)?;
-        // A thread without children has none to leave out.
-        while !last.is_empty() {
+        for _ in 1..LISTS {
+            // A thread without children has none to leave out.
+            if last.is_empty() {
+                break;
+            }
             let again = self.listed_children(buffer)?;
             if again == last {
                 break;

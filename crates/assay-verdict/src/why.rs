@@ -44,19 +44,21 @@ pub(crate) fn explain(record: &StudyRecord, cells: &mut [CellJudgement], base: u
     }
 }
 
-/// What settings of the base bring back of a change, if that was tried.
+/// What settings of the base undo of a change, if that was tried. A study that was measured further may have another
+/// verdict.
 fn settings_tried(record: &StudyRecord, one: &CellJudgement) -> Option<String> {
-    let is_changed = matches!(one.verdict, Verdict::Faster | Verdict::Slower);
-    let of_cell = record.events.iter().rev().find_map(|event| match &event.what {
+    let changed =
+        |is_slower| one.verdict == if is_slower { Verdict::Slower } else { Verdict::Faster };
+    record.events.iter().rev().find_map(|event| match &event.what {
         EventKind::SettingsTried(tried)
             if event.system == Some(one.system)
+                && changed(tried.is_slower)
                 && (tried.setup, &tried.test) == (one.cell.setup, &one.cell.test.name) =>
         {
-            Some(tried.to_string())
+            Some(tried.finding())
         }
         _ => None,
-    });
-    of_cell.filter(|_| is_changed)
+    })
 }
 
 /// Why a system that was measured has no verdict: its base has failed.

@@ -1,6 +1,6 @@
 //! Judges a study against another of its systems.
 
-use assay_model::{Hint, StudyRecord};
+use assay_model::{EventKind, Hint, StudyRecord};
 
 /// No system of the study, or several of them, are meant.
 #[derive(Debug, thiserror::Error)]
@@ -21,7 +21,8 @@ impl Hint for NoBase {
 /// The same study with another base: that of the name, or else the only one whose name ends like this (`11.4` for
 /// `mariadb@11.4`), or else the one with this number, from 1.
 ///
-/// The twin of the old base is left out, because it says nothing about the new one. So are the limits of a gate.
+/// The twin of the old base is left out, because it says nothing about the new one. So are the limits of a gate, and
+/// which settings of the old base undo changes.
 pub(crate) fn rebased(mut record: StudyRecord, words: &str) -> Result<StudyRecord, NoBase> {
     let base = position(&record, words)?;
     if record.systems.get(base).is_some_and(|system| system.is_base) {
@@ -31,6 +32,7 @@ pub(crate) fn rebased(mut record: StudyRecord, words: &str) -> Result<StudyRecor
         system.is_base = number == base;
     }
     record.study.gate = None;
+    record.events.retain(|event| !matches!(event.what, EventKind::SettingsTried(_)));
     match record.systems.iter().position(|system| system.is_twin) {
         Some(twin) => Ok(without(record, twin)),
         None => Ok(record),

@@ -369,12 +369,10 @@ fn measure(
     let mut record = kept(ledger, &id).context("cannot read the measurements back")?;
     // What was measured stands, whatever comes of this.
     if let (Some(asked), None) = (explained, &stopped) {
-        match which_default::explain(&record, asked, &environment, ledger) {
-            Ok(()) => record = kept(ledger, &id)?,
-            Err(error) => {
-                print_error(&error.context("cannot find out which settings made the changes"));
-            }
+        if let Err(error) = which_default::explain(&record, asked, &environment, ledger) {
+            print_error(&error.context("cannot find out which settings made the changes"));
         }
+        record = kept(ledger, &id).unwrap_or(record);
     }
     let written = report::write_measured(&record, &args.output, junit, &progress);
     if let Some((how, exit)) = stopped {
@@ -391,7 +389,11 @@ fn measure(
         print(&format!("{how}: `assay resume {id}` continues the study"));
         return Ok(exit);
     }
-    written
+    match environment.interrupt.check() {
+        Ok(()) => written,
+        // While it looked for the settings that made changes.
+        Err(_) => written.map(|_| Exit::Interrupted),
+    }
 }
 
 /// The study as the next command will find it: what this ledger has open may have been replaced or damaged meanwhile.

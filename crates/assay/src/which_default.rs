@@ -6,20 +6,19 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result};
 use assay_ledger::Ledger;
 use assay_model::{
-    AuditFinding, BroughtBack, CellId, Class, Dialect, EventKind, Profiling, SettingsTried,
-    StudyEvent, StudyRecord, SystemSpec, Test, Verdict, counted,
+    AuditFinding, CellId, Class, Dialect, EventKind, Profiling, SettingsTried, StudyEvent,
+    StudyRecord, SystemSpec, Test, UndoneBy, Verdict, counted,
 };
 use assay_plan::{MachineFacts, Plan, Request, SystemRequest};
 use assay_servers::audit::{Settings, variables_of};
 
-use crate::clock::now_ms;
 use crate::systems::{Environment, LocalSite, participants};
 use crate::{recorded, study};
 
 /// Settings that are tried.
 const MOST: usize = 8;
 
-/// A setting that brings back less of a change is not named, percent.
+/// A setting that undoes a smaller part of a change is not named, percent.
 const LEAST: u32 = 10;
 
 /// Settings that have a sense only together: the values of one are those of the other.
@@ -64,7 +63,7 @@ struct FollowUp {
     changed: ChangedSystem,
 }
 
-/// Measures the changed tests with one setting of the base at a time, and adds what that brings back to the study.
+/// Measures the changed tests with one setting of the base at a time, and adds what that undoes to the study.
 pub(crate) fn explain(
     record: &StudyRecord,
     asked: &Asked<'_>,
@@ -78,15 +77,18 @@ pub(crate) fn explain(
             return Ok(());
         }
     };
+    let id = &record.study.id;
+    env.progress.note(&format!("study `{id}` is finished, and `assay report {id}` shows it"));
     env.progress.note(&follow_up.words());
     let FollowUp { plan, tried, changed } = follow_up;
     let second = study::run(plan, env, ledger).map_err(|stopped| stopped.error)?;
     env.progress.finish();
     let second = recorded::read(&Ledger::open_read_only(ledger.path())?, &second)?;
+    // The first study took no longer because of the second one.
+    let when_ms = record.runs.last().map_or(record.study.started_ms, |run| run.updated_ms);
     for found in found(&tried, &changed, &second) {
         let what = EventKind::SettingsTried(found);
-        let event = StudyEvent { when_ms: now_ms(), system: Some(changed.system), what };
-        ledger.add_event(&record.study.id, &event)?;
+        ledger.add_event(id, &StudyEvent { when_ms, system: Some(changed.system), what })?;
     }
     Ok(())
 }
@@ -290,32 +292,40 @@ fn share(change: f64, brought: f64) -> Option<f64> {
     share.is_finite().then_some(share)
 }
 
-/// What the second study found of each test that changed.
+/// What the second study found of each test that changed, unless it could judge none of the settings.
 fn found(tried: &[SetBack], changed: &ChangedSystem, second: &StudyRecord) -> Vec<SettingsTried> {
     let judged = assay_verdict::judge(second);
     let of_cell = |(cell, change): &(CellId, f64)| {
-        let brought = |(number, back): (usize, &SetBack)| {
+        let of_setting = |(number, back): (usize, &SetBack)| {
             let is_it = |it: &&assay_verdict::CellJudgement| {
                 it.system == number + 1
                     && (&it.cell.test.name, it.cell.setup) == (&cell.test.name, cell.setup)
             };
             let found = judged.cells.iter().find(is_it)?;
-            let is_changed = matches!(found.verdict, Verdict::Slower | Verdict::Faster);
-            let share = share(*change, found.rqps.filter(|_| is_changed)?.value)?;
-            let percent = (share * 100.0).round() as u32;
-            (percent >= LEAST).then(|| BroughtBack { options: back.words(), percent })
+            let percent = match found.verdict {
+                Verdict::Same => 0,
+                Verdict::Slower | Verdict::Faster => {
+                    (share(*change, found.rqps?.value)? * 100.0).round() as u32
+                }
+                _ => return None,
+            };
+            Some(UndoneBy { options: back.words(), percent })
         };
-        let mut causes: Vec<BroughtBack> = tried.iter().enumerate().filter_map(brought).collect();
+        let mut causes: Vec<UndoneBy> = tried.iter().enumerate().filter_map(of_setting).collect();
+        let undecided = tried.len() - causes.len();
+        causes.retain(|it| it.percent >= LEAST);
         causes.sort_by_key(|it| std::cmp::Reverse(it.percent));
-        SettingsTried {
+        (undecided < tried.len()).then(|| SettingsTried {
             test: cell.test.name.clone(),
             setup: cell.setup,
+            is_slower: *change < 1.0,
             tried: u32::try_from(tried.len()).unwrap_or(u32::MAX),
+            undecided: u32::try_from(undecided).unwrap_or(u32::MAX),
             causes,
             study: second.study.id.clone(),
-        }
+        })
     };
-    changed.cells.iter().map(of_cell).collect()
+    changed.cells.iter().filter_map(of_cell).collect()
 }
 
 impl FollowUp {
@@ -398,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_of_a_change_is_brought_back() {
+    fn a_part_of_a_change_is_undone() {
         let near = |change: f64, brought: f64, expected: f64| {
             (share(change, brought).unwrap() - expected).abs() < 1e-9
         };

@@ -8,20 +8,24 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::stop::stop;
 
+/// Lists of processes that are compared at most: on a server with many short connections, no two may be the same.
+const LISTS: usize = 16;
+
 /// All descendants of a process that may run; none if it has ended. If one of them ends while the kernel lists them, it
 /// may leave out others (proc_pid_children(5)), so they are listed until two lists are the same.
 pub(crate) fn below(ancestor: Pid) -> io::Result<Vec<Pid>> {
     let mut last = listed_below(ancestor)?;
-    loop {
+    for _ in 1..LISTS {
         let again = listed_below(ancestor)?;
         if again == last {
-            return Ok(again);
+            break;
         }
         last = again;
     }
+    Ok(last)
 }
 
-/// All descendants of a process, as the kernel lists them: none is left out while the process is stopped.
+/// All descendants of a process, as the kernel lists them. No child is left out while the process is stopped.
 fn listed_below(ancestor: Pid) -> io::Result<Vec<Pid>> {
     let mut found = vec![ancestor];
     let mut next = 0;

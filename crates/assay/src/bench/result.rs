@@ -36,7 +36,11 @@ pub(super) struct Measured {
     data: String,
     seconds: f64,
     events: u64,
+    /// With those that clients send in order to end.
     queries: u64,
+    /// Those of events, of which the rates and CPU times are.
+    #[serde(skip)]
+    queries_of_events: u64,
     read: u64,
     write: u64,
     other: u64,
@@ -66,7 +70,7 @@ pub(super) struct Measured {
 impl Measured {
     /// Whether nothing was measured at all.
     pub(super) fn sent_nothing(&self) -> bool {
-        self.queries == 0
+        self.queries_of_events == 0
     }
 
     /// The numbers by which scripts of sysbench report a run. The percentile is the 95th.
@@ -180,7 +184,7 @@ struct LatencyUs {
 /// Events whose response times are alike.
 #[derive(Serialize)]
 struct Step {
-    /// The longest of them.
+    /// The end of the step.
     up_to_us: f64,
     events: u64,
 }
@@ -199,10 +203,10 @@ pub(super) fn measured(
     client_cpu_us: f64,
 ) -> Result<Measured> {
     let Work { test, setup, .. } = *work_of;
+    let queries_of_events = finished.work.queries();
     let mut work = finished.work.clone();
     work.add_statements(last);
     let seconds = Duration::from_nanos(work.elapsed_ns).as_secs_f64().max(1e-9);
-    let queries = work.queries();
     let latency = assay_load::latencies(&work.latency_hdr)?;
     let us = |nanoseconds: u64| nanoseconds as f64 / 1e3;
     let quantile = |share: f64| us(latency.value_at_quantile(share));
@@ -228,14 +232,15 @@ pub(super) fn measured(
         data: data_in_words(test, setup),
         seconds,
         events: work.events,
-        queries,
+        queries: work.queries(),
+        queries_of_events,
         read: work.read,
         write: work.write,
         other: work.other,
         errors: work.errors.iter().map(|(code, count)| (code_name(*code), *count)).collect(),
         ignored_errors: work.errors.iter().map(|(_, count)| count).sum(),
         reconnects: finished.reconnects,
-        qps: queries as f64 / seconds,
+        qps: queries_of_events as f64 / seconds,
         tps: work.events as f64 / seconds,
         rate: args.rate,
         backlog: finished.backlog,
@@ -252,7 +257,8 @@ pub(super) fn measured(
             sum: us(work.event_ns_sum),
         }),
         latency_histogram: args.histogram.then(|| steps.filter(|it| it.events > 0).collect()),
-        client_cpu_us_per_query: (queries > 0).then(|| client_cpu_us / queries as f64),
+        client_cpu_us_per_query: (queries_of_events > 0)
+            .then(|| client_cpu_us / queries_of_events as f64),
         bytes_sent: work.bytes_sent,
         bytes_received: work.bytes_received,
         rows: work.rows,
@@ -396,7 +402,7 @@ fn histogram(steps: &[Step]) -> Vec<String> {
         let bar = "*".repeat((it.events * BAR).div_ceil(most) as usize);
         format!("  {:>14.3} |{bar:<40} {}", it.up_to_us / 1e3, it.events)
     };
-    let title = "  latency (ms) up to, and how many events took so long".to_owned();
+    let title = "  latency up to (ms), number of events".to_owned();
     std::iter::once(title).chain(steps.iter().map(step)).collect()
 }
 
