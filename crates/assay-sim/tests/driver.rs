@@ -249,37 +249,32 @@ fn a_study_that_never_starts_is_abandoned() {
 #[test]
 fn a_cell_that_failed_on_one_of_two_systems_is_closed_and_the_others_go_on() {
     for also in [Vec::new(), vec![(0, "also struck".to_owned())]] {
-        a_cell_that_failed(&also);
+        let mut machine = Machine::new(Scenario::small(), Shard::WHOLE);
+        let mut driver = Driver::new(machine.record(), Shard::WHOLE);
+        let cell = machine.record().study.cells[1].id;
+        let end = loop {
+            let action = match driver.next() {
+                ControlFlow::Break(end) => break end,
+                ControlFlow::Continue(action) => action,
+            };
+            let outcome = match action {
+                Action::Connect { cell: 1, .. } => {
+                    Outcome::Failed { system: 1, why: "struck".to_owned(), also: also.clone() }
+                }
+                action => machine.act(action).unwrap(),
+            };
+            driver.came(&outcome, machine.used_s());
+        };
+        assert_eq!(end, End::Complete);
+        let of_cell: Vec<&Slice> =
+            machine.record().slices.iter().filter(|slice| slice.cell == cell).collect();
+        let failed = |slice: &&&Slice| matches!(slice.outcome, SliceOutcome::Failed(_));
+        let systems: Vec<usize> = of_cell.iter().filter(failed).map(|it| it.system).collect();
+        assert_eq!((systems.len(), of_cell.len()), (1 + also.len(), 1 + also.len()));
+        assert!(also.iter().all(|(system, _)| systems.contains(system)) && systems[0] == 1);
+        let (blocks, cells) = (machine.record().blocks.len(), machine.record().study.cells.len());
+        assert_eq!(good_rounds(machine.record()).len(), blocks * (cells - 1));
     }
-}
-
-#[track_caller]
-fn a_cell_that_failed(also: &[(usize, String)]) {
-    let mut machine = Machine::new(Scenario::small(), Shard::WHOLE);
-    let mut driver = Driver::new(machine.record(), Shard::WHOLE);
-    let cell = machine.record().study.cells[1].id;
-    let end = loop {
-        let action = match driver.next() {
-            ControlFlow::Break(end) => break end,
-            ControlFlow::Continue(action) => action,
-        };
-        let outcome = match action {
-            Action::Connect { cell: 1, .. } => {
-                Outcome::Failed { system: 1, why: "struck".to_owned(), also: also.to_vec() }
-            }
-            action => machine.act(action).unwrap(),
-        };
-        driver.came(&outcome, machine.used_s());
-    };
-    assert_eq!(end, End::Complete);
-    let of_cell: Vec<&Slice> =
-        machine.record().slices.iter().filter(|slice| slice.cell == cell).collect();
-    let failed = |slice: &&&Slice| matches!(slice.outcome, SliceOutcome::Failed(_));
-    let systems: Vec<usize> = of_cell.iter().filter(failed).map(|it| it.system).collect();
-    assert_eq!((systems.len(), of_cell.len()), (1 + also.len(), 1 + also.len()));
-    assert!(also.iter().all(|(system, _)| systems.contains(system)) && systems[0] == 1);
-    let (blocks, cells) = (machine.record().blocks.len(), machine.record().study.cells.len());
-    assert_eq!(good_rounds(machine.record()).len(), blocks * (cells - 1));
 }
 
 #[test]
