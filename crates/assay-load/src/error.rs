@@ -411,7 +411,8 @@ const NO_EARLY_END: &str =
     "an `event` of a script that returns a value ends its client; studies need scripts that go on";
 
 /// What to do about a dump that a server does not live through.
-const ENDS_THE_SERVER: &str = "take this statement, or the one before it, out of the dump if it ends the server, such as `SHUTDOWN`";
+const ENDS_THE_SERVER: &str =
+    "take this statement, or the one before it, out of the dump if it ends the server (`SHUTDOWN`)";
 
 impl Error {
     fn own_hints(&self) -> Vec<String> {
