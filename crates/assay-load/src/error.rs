@@ -410,6 +410,10 @@ impl Hint for Error {
 const NO_EARLY_END: &str =
     "an `event` of a script that returns a value ends its client; studies need scripts that go on";
 
+/// What to do about a dump that a server does not live through.
+const ENDS_THE_SERVER: &str =
+    "take this statement, or the one before it, out of the dump if it ends the server (`SHUTDOWN`)";
+
 impl Error {
     fn own_hints(&self) -> Vec<String> {
         let hint = match (self, self.server_code()) {
@@ -446,9 +450,7 @@ impl Error {
             (Self::UnknownForm(_), _) => {
                 "leave that part of the text out, or compare servers that assay starts; drop the tables by hand"
             }
-            (Self::Dump { .. }, _) => {
-                "take this statement, or the one before it, out of the dump if it ends the server, such as `SHUTDOWN`"
-            }
+            (Self::Dump { .. }, _) => ENDS_THE_SERVER,
             (Self::File { .. }, _) => "start a new study with the file as it is now",
             (Self::Script { .. }, _) => {
                 "name a script for each product: `script = { mysql = \"a.sql\", postgres = \"b.sql\" }`"

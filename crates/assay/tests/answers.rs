@@ -163,7 +163,7 @@ fn a_dump_that_ends_the_server_is_an_error_with_its_line() {
     assert!(told(3) || told(4), "{stderr}");
     let untried =
         "cannot load data into `mariadb@10.11` (not tried: `mariadb@10.11+max_connections=200`)";
-    assert!(stderr.contains(untried) && stderr.contains("such as `SHUTDOWN`"), "{stderr}");
+    assert!(stderr.contains(untried) && stderr.contains("(`SHUTDOWN`)"), "{stderr}");
     place.assert_nothing_left();
 }
 
