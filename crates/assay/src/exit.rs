@@ -2,9 +2,6 @@
 
 use std::process::ExitCode;
 
-use assay_model::{StudyRecord, Verdict};
-use assay_verdict::{CellJudgement, Doubt, Judgement};
-
 /// How assay ends, as users' scripts see it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -26,16 +23,6 @@ impl Exit {
     pub(crate) const ALL: [Self; 5] =
         [Self::Done, Self::LimitExceeded, Self::Error, Self::Incomplete, Self::Interrupted];
 
-    /// Whether every test of a study could be measured. Published results never have all of them; what a shard or an
-    /// unfinished study lacks may still come.
-    pub(crate) fn of_study(record: &StudyRecord, judgement: &Judgement) -> Self {
-        let is_whole = record.finished && !record.is_reported() && record.shard().is_none();
-        let is_lost = |cell: &CellJudgement| {
-            cell.verdict == Verdict::Failed || is_whole && cell.doubt == Some(Doubt::Unmeasured)
-        };
-        if judgement.cells.iter().any(is_lost) { Self::Incomplete } else { Self::Done }
-    }
-
     /// What it means, for the reference.
     pub(crate) fn meaning(self) -> &'static str {
         match self {
@@ -50,8 +37,7 @@ impl Exit {
                  `assay resume` continues the study."
             }
             Self::Incomplete => {
-                "Finished, but incomplete: a test could not be measured, because it failed, nothing answered it in \
-                 time or no time was left for it; `bisect` found no change, or is not certain; \
+                "Finished, but incomplete: a test could not be measured; `bisect` found no change, or is not certain; \
                  `watch` could not measure or search something; \
                  `verify` found a difference; an import left something out; `collect` lacks a shard or its end; \
                  `workload` found nothing to measure; a gate has undecided tests or a claim cannot be decided, without \

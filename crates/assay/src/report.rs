@@ -196,7 +196,7 @@ fn tell_rehearsed(rehearsed: Rehearsed) -> Result<Exit> {
 pub(crate) fn write(record: &StudyRecord, output: &Output) -> Result<Exit> {
     let judgement = assay_verdict::judge(record);
     put_study(record, &judgement, output, &assay_report::report(record, &judgement))?;
-    Ok(Exit::of_study(record, &judgement))
+    Ok(of_cells(&judgement))
 }
 
 /// Writes relative QPS as in published posts.
@@ -212,7 +212,12 @@ fn write_published(record: &StudyRecord, output: &Output) -> Result<Exit> {
         .into(),
         None => error,
     })?;
-    Ok(Exit::of_study(record, &judgement))
+    Ok(of_cells(&judgement))
+}
+
+fn of_cells(judgement: &Judgement) -> Exit {
+    let failed = judgement.cells.iter().any(|cell| cell.verdict == assay_model::Verdict::Failed);
+    if failed { Exit::Incomplete } else { Exit::Done }
 }
 
 /// Judges a study by the limits of its gate, if it has any, and writes what the gate says where the user wants it. The
@@ -238,7 +243,7 @@ fn write_judged(
     put_study(record, judgement, output, &assay_report::gate(record, judgement))?;
     let allows = record.study.gate.as_ref().is_some_and(|gate| gate.allow_undecided);
     Ok(match judgement.gate.as_ref().map(GateJudgement::verdict) {
-        None => Exit::of_study(record, judgement),
+        None => of_cells(judgement),
         Some(GateVerdict::Passed) => Exit::Done,
         // Nothing measured is no pass.
         Some(GateVerdict::Undecided) if allows && has_estimates(judgement) => Exit::Done,
