@@ -90,6 +90,19 @@ fn remove_oldest(env: &Environment, wanted: u64, why: &str) -> Result<u64> {
     Ok(freed)
 }
 
+/// With less space than this, servers fail, bytes.
+const NOTHING_LEFT: u64 = 16 << 20;
+
+/// What failed, and that the disk of the cache is full if it is: not every server says why it ends.
+pub(crate) fn with_full_disk(why: String, cache_dir: &Path) -> String {
+    let left =
+        rustix::fs::statvfs(cache_dir).map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize));
+    match left {
+        Ok(..NOTHING_LEFT) => format!("{why}; the disk of the cache is full"),
+        _ => why,
+    }
+}
+
 /// The largest size of the cache, bytes.
 pub(crate) fn limit(cache_dir: &Path) -> Result<u64> {
     match std::env::var(LIMIT) {

@@ -30,7 +30,7 @@ use super::executor::StudyExecutor;
 use super::give_way;
 use super::profiling::told;
 use super::starting::together;
-use crate::systems::{StudyTables, start_counted};
+use crate::systems::{StudyTables, start_counted, with_full_disk};
 
 /// Told where the kernel hides what threads wait for.
 const NO_WAITS: &str = "the kernel does not show what a server's threads wait for (/proc/PID/syscall), so counts \
@@ -101,7 +101,8 @@ impl StudyExecutor<'_, '_> {
     /// Notes why a cell has no count, or none on further instances, unless the user asked to stop.
     fn not_counted(&mut self, cell: &Uncounted, error: &anyhow::Error) -> Result<()> {
         self.env.interrupt.check()?;
-        let (test, why) = (cell.id.test.name.clone(), told(error));
+        let why = with_full_disk(told(error), &self.env.cache_dir);
+        let test = cell.id.test.name.clone();
         if cell.events.is_some() {
             let what = format!("the instructions of {test} were not counted again: {why}");
             self.env.progress.note(&what);
