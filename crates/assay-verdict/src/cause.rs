@@ -29,6 +29,8 @@ pub enum Cause {
     OtherWait,
     /// Several terms, none of which is most of it.
     Several,
+    /// Other work per operation, such as rows and pages read, with a time that no term has.
+    Work,
     /// The counters do not say.
     Unknown,
 }
@@ -46,6 +48,7 @@ impl Cause {
             Self::DiskWait => "disk-wait",
             Self::OtherWait => "other-wait",
             Self::Several => "several",
+            Self::Work => "work",
             Self::Unknown => "unknown",
         }
     }
@@ -62,6 +65,7 @@ impl Cause {
             Self::DiskWait => "mostly because of waiting for the disk",
             Self::OtherWait => "mostly because of waiting",
             Self::Several => "for more than one cause",
+            Self::Work => "with other work per operation",
             Self::Unknown => "not explained by counters",
         }
     }
@@ -71,6 +75,8 @@ impl Cause {
 pub(crate) struct Facts<'a> {
     pub(crate) verdict: Verdict,
     pub(crate) has_other_plan: bool,
+    /// Whether counters of work changed by more than the time.
+    pub(crate) has_other_work: bool,
     pub(crate) change: Option<&'a TimeChange>,
 }
 
@@ -99,7 +105,7 @@ impl Facts<'_> {
 type Applies = fn(&Facts<'_>) -> bool;
 
 /// Causes, and when they apply. The first one that does is the cause.
-const RULES: [(Cause, Applies); 9] = [
+const RULES: [(Cause, Applies); 10] = [
     (Cause::Stalls, |it| it.verdict == Verdict::Uneven),
     (Cause::Plan, |it| it.has_other_plan),
     (Cause::ServerCpu, |it| it.is_mostly(Term::ServerCpu)),
@@ -108,6 +114,7 @@ const RULES: [(Cause, Applies); 9] = [
     (Cause::DiskWait, |it| it.is_mostly(Term::DiskWait)),
     (Cause::OtherWait, |it| it.is_mostly(Term::OtherWait)),
     (Cause::Several, |it| it.is_explained()),
+    (Cause::Work, |it| it.has_other_work),
     (Cause::Unknown, |_| true),
 ];
 
@@ -141,7 +148,7 @@ mod tests {
 
     fn of(verdict: Verdict, has_other_plan: bool, terms: &[(Term, f64)]) -> Option<Cause> {
         let change = change(terms);
-        cause(&Facts { verdict, has_other_plan, change: Some(&change) })
+        cause(&Facts { verdict, has_other_plan, has_other_work: false, change: Some(&change) })
     }
 
     #[test]
@@ -164,8 +171,11 @@ mod tests {
     }
 
     #[test]
-    fn a_change_without_counters_is_not_explained() {
-        let facts = Facts { verdict: Verdict::Slower, has_other_plan: false, change: None };
-        assert_eq!(cause(&facts), Some(Cause::Unknown));
+    fn a_change_without_terms_is_explained_by_work_or_not_at_all() {
+        let of = |has_other_work| {
+            let verdict = Verdict::Slower;
+            cause(&Facts { verdict, has_other_plan: false, has_other_work, change: None })
+        };
+        assert_eq!([of(false), of(true)], [Some(Cause::Unknown), Some(Cause::Work)]);
     }
 }

@@ -73,11 +73,16 @@ fn explained(
     of_base: Option<&CellJudgement>,
     (plans, audit, base): (&PlanFindings<'_>, &[AuditFinding], usize),
 ) -> Option<(Option<Cause>, Vec<String>)> {
+    let pair = of_base.and_then(|of_base| of_base.per_op).zip(one.per_op);
+    let work = pair.map(|(before, after)| {
+        let counters = one.counters.as_deref().unwrap_or_default();
+        more_than_time(counters, [before.time_us(), after.time_us()])
+    });
+    let work = work.unwrap_or_default();
     let why = match one.verdict {
         Verdict::Uneven => stalls(one),
         Verdict::Faster | Verdict::Slower => {
-            let pair = of_base.and_then(|of_base| of_base.per_op).zip(one.per_op);
-            pair.and_then(|(before, after)| sentence([&before, &after], of_base, one))
+            pair.and_then(|(before, after)| sentence([&before, &after], of_base, one, &work))
         }
         Verdict::Same | Verdict::Undecided | Verdict::Failed => return None,
     };
@@ -88,7 +93,12 @@ fn explained(
         None => ANOTHER_PLAN.to_owned(),
     });
     let change = one.change.as_ref().filter(|change| agrees(change, one.verdict));
-    let facts = Facts { verdict: one.verdict, has_other_plan: has_plan, change };
+    let facts = Facts {
+        verdict: one.verdict,
+        has_other_plan: has_plan,
+        has_other_work: !work.is_empty(),
+        change,
+    };
     let cause = cause(&facts).filter(|_| one.per_op.is_some());
     let class = one.cell.test.class;
     let parts = [requested(audit, class, systems), plan, why];
@@ -115,13 +125,13 @@ fn sentence(
     [before, after]: [&PerOp; 2],
     base: Option<&CellJudgement>,
     cell: &CellJudgement,
+    work: &[(&str, &CounterChange)],
 ) -> Option<String> {
     let counters = cell.counters.as_deref();
     let change = cell.change.as_ref().filter(|change| agrees(change, cell.verdict));
     let profile = cell.profile.as_ref();
-    let work = more_than_time(counters.unwrap_or_default(), [before.time_us(), after.time_us()]);
     let terms = change.and_then(|change| terms(change, counters, profile, !work.is_empty()));
-    let parts = [terms, work_done(&work), reads(base, cell), resources(before, after, cell)];
+    let parts = [terms, work_done(work), reads(base, cell), resources(before, after, cell)];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     (!parts.is_empty()).then(|| parts.join("; "))
 }

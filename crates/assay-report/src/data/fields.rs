@@ -144,7 +144,7 @@ const FIELDS: &[(&str, &str)] = &[
     ("cells[].same_within", "largest relative change that agrees with the verdict `same`"),
     (
         "cells[].cause",
-        "main cause of a change: `server-cpu`, `cpu-wait`, `other-wait`, `plan`, `several`, ...; null without one",
+        "main cause of a change: `server-cpu`, `other-wait`, `plan`, `several`, `work`, ...; null without one",
     ),
     ("cells[].why", "the cause as a sentence; for `undecided`, what would decide it"),
     ("cells[].published.*", "figures of published results, by their published names"),
