@@ -1,6 +1,6 @@
 //! Options that a user asked for and in which two systems differ.
 
-use assay_model::{AuditClass, AuditFinding, Class};
+use assay_model::{AuditClass, AuditFinding, Class, SystemSpec};
 
 /// Options that are named before the rest of them is counted.
 const NAMED: usize = 2;
@@ -42,9 +42,26 @@ const OF_WRITES: [&str; 28] = [
     "wal_",
 ];
 
-/// Beginnings of the names of settings whose lack can change a speed. A version that does not know another one works as
-/// if nobody had set it.
+/// Beginnings of the names of settings whose removal changes the speed of a version.
 const MISSED: [&str; 3] = ["optimizer_", "query_cache_", "thread_handling"];
+
+/// Whether a setting is a leftover of a config file for all systems: all were asked for the same value, and a version
+/// lacks the setting. It is named as the cause of a change only where its removal is known to change the speed.
+pub(crate) fn is_leftover<'a>(
+    specs: impl Iterator<Item = &'a SystemSpec>,
+    finding: &AuditFinding,
+) -> bool {
+    let asked = |spec: &SystemSpec| {
+        let mut options = spec.overrides.iter().rev();
+        let own = options.find(|(name, _)| name.replace('-', "_") == finding.setting);
+        own.map(|(_, value)| value.clone())
+    };
+    let mut values = specs.map(asked);
+    let Some(first) = values.next().flatten() else { return false };
+    finding.values.iter().any(Option::is_none)
+        && values.all(|it| it.as_ref() == Some(&first))
+        && !MISSED.iter().any(|it| finding.setting.starts_with(it))
+}
 
 /// Whether a difference in a setting can act on tests of a class.
 #[must_use]
@@ -65,10 +82,6 @@ pub(crate) fn requested(
     let mut told: Vec<String> = Vec::new();
     for finding in differing.filter(|it| can_act(&it.setting, class)) {
         let value = |at: usize| finding.values.get(at).and_then(Option::as_deref);
-        let is_unknown = value(base).is_none() || value(system).is_none();
-        if is_unknown && !MISSED.iter().any(|it| finding.setting.starts_with(it)) {
-            continue;
-        }
         if value(base) != value(system) {
             let [before, after] = [value(base), value(system)].map(shown);
             told.push(format!("`{}` is {after} instead of {before}", finding.setting));
@@ -94,6 +107,8 @@ fn shown(value: Option<&str>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use assay_model::{Origin, Product};
+
     use super::*;
 
     fn finding(
@@ -139,16 +154,30 @@ mod tests {
         assert_eq!(requested(&audit, Class::Read, [0, 1]), None);
         let writes = requested(&audit, Class::Write, [0, 1]).unwrap_or_default();
         assert!(writes.contains("`log_bin` is OFF instead of ON"), "{writes}");
-        let lost = |setting: &'static str| {
-            let lost =
-                AuditFinding { values: vec![Some("1".to_owned()), None], ..of(setting, ["", ""]) };
-            requested(&[lost], Class::Read, [0, 1])
+    }
+
+    #[test]
+    fn a_leftover_of_a_file_for_all_is_no_cause() {
+        let spec = |option: &str| SystemSpec {
+            overrides: vec![(option.to_owned(), "1".to_owned())],
+            ..SystemSpec::of(Product::MariaDb, Origin::Version("10.11".to_owned()))
         };
-        assert_eq!(lost("innodb_file_format"), None);
-        let cache = lost("query_cache_type").unwrap_or_default();
+        let lacking = |setting: &str| AuditFinding {
+            values: vec![Some("1".to_owned()), None],
+            ..finding(setting, ["", ""], true, AuditClass::Expected)
+        };
+        let is_one = |setting: &str, options: [&str; 2]| {
+            is_leftover(options.map(spec).iter(), &lacking(setting))
+        };
+        assert!(is_one("innodb_file_format", ["innodb-file-format", "innodb_file_format"]));
+        // Only one system was asked for it, or its removal matters.
+        assert!(!is_one("jit", ["jit", "work_mem"]) && !is_one("jit", ["work_mem", "jit"]));
+        assert!(!is_one("query_cache_type", ["query_cache_type", "query_cache_type"]));
+        let told = requested(&[lacking("query_cache_type")], Class::Read, [0, 1]);
+        let told = told.unwrap_or_default();
         assert!(
-            cache.contains("`query_cache_type` is unknown to the server instead of 1"),
-            "{cache}"
+            told.contains("`query_cache_type` is unknown to the server instead of 1"),
+            "{told}"
         );
     }
 }

@@ -2,7 +2,7 @@
 
 use assay_model::{AuditFinding, EventKind, StudyRecord, Verdict, thousands};
 
-use crate::asked::requested;
+use crate::asked::{is_leftover, requested};
 use crate::cause::{Cause, Facts, cause};
 use crate::count_why;
 use crate::work::more_than_time;
@@ -26,14 +26,16 @@ const READ_KB: f64 = 1.0;
 /// Explains every cell that is faster, slower or uneven, and says of all what their instructions add to the verdict. A
 /// cell comes with all systems, in their order.
 pub(crate) fn explain(record: &StudyRecord, cells: &mut [CellJudgement], base: usize) {
-    let audit = &record.audit;
-    let plans = PlanFindings::new(audit);
+    let plans = PlanFindings::new(&record.audit);
+    let causes =
+        record.audit.iter().filter(|it| !is_leftover(record.systems.iter().map(|it| &it.spec), it));
+    let causes: Vec<AuditFinding> = causes.cloned().collect();
     for index in 0..cells.len() {
         let one = &cells[index];
         let count = one.count.as_ref();
         let instructions = count.and_then(|it| count_why::sentence(one.verdict, one.rqps, it));
         let of_base = (index + base).checked_sub(one.system).and_then(|at| cells.get(at));
-        let explained = explained(one, of_base, (&plans, audit, base));
+        let explained = explained(one, of_base, (&plans, &causes, base));
         let (cause, why) = explained.unwrap_or_default();
         let lost = of_base.and_then(|of_base| lost(one, of_base));
         let tried = settings_tried(record, one);
