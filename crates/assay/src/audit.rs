@@ -141,5 +141,5 @@ fn load(
     // Only statistics are needed, so this does not wait for pages to be written.
     let mut control = Connection::connect(&options)?;
     assay_servers::maintain(&mut control, &tables.names(&options)?, Duration::ZERO)?;
-    Ok((report.content, tables.fill_cache(&options)?))
+    Ok((report.content, tables.warm(&options, true)?))
 }

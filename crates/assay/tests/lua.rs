@@ -238,6 +238,48 @@ fn mistakes_are_found_before_anything_waits() {
     refused(place.run_to_end(&plain), 2, &["name one with `--workload`"]);
 }
 
+/// A plain `CREATE TABLE` fails if it comes twice. The tables of a running server are replaced with those of `prepare`
+/// for each block, and so are those that `init` has made.
+#[test]
+fn init_comes_once_on_each_instance() {
+    let (place, scripts) = (Place::with("mariadb@11.8"), Scripts::new());
+    let begins = "require('shared')
+        function init()
+          local con = sysbench.sql.driver():connect()
+          con:query('CREATE TABLE made_by_init (threads INT NOT NULL)')
+          con:query('INSERT INTO made_by_init VALUES (' .. sysbench.opt.threads .. ')')
+        end
+        function thread_init() con = sysbench.sql.driver():connect() end
+        function event()
+          local threads = tonumber(con:query_row('SELECT threads FROM made_by_init'))
+          if threads ~= 2 then error('so many threads: ' .. threads) end
+          con:query('SELECT v FROM own WHERE id = 3')
+        end";
+    let file = scripts.with("begins.lua", begins);
+    let start = ["server", "start", "mariadb@11.8", "--offline", "--format", "json"];
+    let server = json(place.run_to_end(&start));
+    let (name, url) = (server["name"].as_str().unwrap(), server["url"].as_str().unwrap());
+    for clients in [["--clients", "1,2"], ["--clients", "2"]] {
+        let compare = ["compare", url, "mariadb@11.8", "--preset", "smoke", "--offline"];
+        let options = ["--workload", &file, "--format", "json"];
+        let result = json(place.run_to_end(&[&compare[..], &clients, &BUDGET, &options].concat()));
+        for cell in result["cells"].as_array().unwrap() {
+            assert_eq!(cell["errors"], 0, "{cell:#}");
+            assert!(cell["ops"].as_u64().unwrap() > 0, "{cell:#}");
+        }
+    }
+    assert!(place.run_to_end(&["server", "stop", name]).status.success());
+    let fails = "function init() error('as it was asked to') end\nfunction event() end";
+    let file = scripts.with("fails.lua", fails);
+    let compare = ["compare", "mariadb@11.8", "--twin", "--preset", "smoke", "--offline"];
+    let output = place.run_to_end(&[&compare[..], &["--workload", &file]].concat());
+    assert_ne!(output.status.code(), Some(0));
+    let told = [output.stdout, output.stderr].concat();
+    let told = String::from_utf8_lossy(&told);
+    assert!(told.contains("fails.lua:1: as it was asked to"), "{told}");
+    place.assert_nothing_left();
+}
+
 #[test]
 fn a_script_that_fails_fails_its_test_with_the_line() {
     let (place, scripts) = (Place::with("mariadb@11.8"), Scripts::new());

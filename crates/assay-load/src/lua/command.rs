@@ -50,6 +50,19 @@ pub fn run_command(
     CommandDone { said: leashes.iter().map(|leash| leash.take_said()).collect(), bytes_sent }
 }
 
+/// Carries out the `init` of a script that so many clients will run, if it has one.
+pub(crate) fn run_init(
+    script: &LuaScript,
+    (options, dialect): (&ConnectOptions, Dialect),
+    seed: u64,
+    clients: u32,
+) -> Result<()> {
+    let options = for_whole_tables(options);
+    let carried = Carried { script, command: "run", options, dialect, seed };
+    let (leash, answers) = carried.start((0, clients), |mut part| part.once("init"))?;
+    answer_of(&answers, &leash, &carried.options.stop)?
+}
+
 impl Carried<'_> {
     fn in_threads(&self, threads: u32, leashes: &mut Vec<Arc<Leash>>) -> Result<u64> {
         let is_parallel = threads > 1 && self.is_parallel(threads)?;

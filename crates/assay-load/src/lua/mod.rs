@@ -8,4 +8,5 @@ mod command;
 pub use actor::driver;
 pub(crate) use actor::lua_actors;
 pub(crate) use client::CONNECTIONS;
+pub(crate) use command::run_init;
 pub use command::{Begun, CommandDone, Reporter, run_command};

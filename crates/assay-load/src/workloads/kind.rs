@@ -67,6 +67,13 @@ pub trait Workload: Sync {
         progress: &mut dyn FnMut(LoadProgress),
     ) -> Result<LoadReport>;
 
+    /// Does what comes once on each instance that has the tables, before anything is asked or measured, for at most so
+    /// many clients. Only if the server `is_ours`, nobody needs to be told whose tables it creates.
+    fn begin(&self, place: &Place<'_>, clients: u32, is_ours: bool) -> Result<()> {
+        let _ = (place, clients, is_ours);
+        Ok(())
+    }
+
     /// Makes sure that the tables meet the conditions that they must meet whenever no transaction is in progress, if
     /// there are any. It is called when clients have ended.
     fn consistent(&self, place: &Place<'_>) -> Result<()> {

@@ -11,7 +11,7 @@ use crate::actor::ActorMaker;
 use crate::content::Content;
 use crate::error::{Error, Result};
 use crate::fill::{LoadProgress, LoadReport};
-use crate::lua::{CONNECTIONS, CommandDone, lua_actors, run_command};
+use crate::lua::{CONNECTIONS, CommandDone, lua_actors, run_command, run_init};
 use crate::share::for_whole_tables;
 use crate::user::{
     all_tables, connect, drop_existing, note, read_back, read_tables_once, refuse_others,
@@ -71,13 +71,16 @@ impl Workload for LuaScript {
         let bytes_sent = or_lacks(prepared)?;
         let elapsed = start.elapsed();
         if !is_ours {
-            let mut control = connect(options)?;
-            for table in all_tables(options, dialect)? {
-                note(&mut control, dialect, &notes_of(self), &table)?;
-            }
+            note_all(self, place)?;
         }
         let content = self.content(place)?;
         Ok(LoadReport { rows: content.rows, content, bytes_sent, elapsed, restored: Vec::new() })
+    }
+
+    /// Carries out the script's `init`, which may create tables too.
+    fn begin(&self, place: &Place<'_>, clients: u32, is_ours: bool) -> Result<()> {
+        run_init(self, (place.options, place.dialect), place.seed, clients)?;
+        if is_ours { Ok(()) } else { note_all(self, place) }
     }
 
     fn content(&self, place: &Place<'_>) -> Result<Content> {
@@ -97,6 +100,15 @@ impl Workload for LuaScript {
         let script = work.test.lua().ok_or_else(|| Error::Roles(work.test.name()))?;
         lua_actors(script, options, work)
     }
+}
+
+/// Notes of all tables of the database that the script has made them.
+fn note_all(script: &LuaScript, place: &Place<'_>) -> Result<()> {
+    let mut control = connect(place.options)?;
+    for table in all_tables(place.options, place.dialect)? {
+        note(&mut control, place.dialect, &notes_of(script), &table)?;
+    }
+    Ok(())
 }
 
 /// The workload that notes on the tables of a script name.

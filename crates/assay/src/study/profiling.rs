@@ -89,7 +89,7 @@ impl StudyExecutor<'_, '_> {
             self.env.interrupt.check()?;
             self.env.progress.update(&format!("starting {}", self.name(system)));
             let mut server = self.instance(system, phase)?;
-            self.tables(system, phase.data)?.fill_cache(&server.connect_options())?;
+            self.tables(system, phase.data)?.warm(&server.connect_options(), server.is_ours())?;
             server.freeze()?;
             self.servers.insert(system, server);
         }

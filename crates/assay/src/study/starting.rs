@@ -30,8 +30,8 @@ impl StudyExecutor<'_, '_> {
         }
         let fill = |(server, &system): (&Instance, &usize)| {
             let tables = self.tables(system, phase.data);
-            let options = server.connect_options();
-            move || tables?.fill_cache(&options)
+            let (options, is_ours) = (server.connect_options(), server.is_ours());
+            move || tables?.warm(&options, is_ours)
         };
         let filled = together(started.iter().zip(order).map(fill));
         for ((&system, server), filled) in order.iter().zip(&mut started).zip(filled) {
@@ -51,7 +51,11 @@ impl StudyExecutor<'_, '_> {
     /// Starts the instance of a sequential study's system. It keeps running.
     pub(super) fn start_one(&mut self, system: usize, data: DataSet) -> Result<Outcome> {
         let phase = Phase { data, start_from: StartFrom::Fresh };
-        match self.start_recorded(system, 0, phase) {
+        let started = self.start_recorded(system, 0, phase).and_then(|server| {
+            self.tables(system, data)?.begin(&server.connect_options(), server.is_ours())?;
+            Ok(server)
+        });
+        match started {
             Ok(server) => self.servers.insert(system, server),
             Err(error) => return self.failed(system, error),
         };
@@ -106,7 +110,7 @@ impl StudyExecutor<'_, '_> {
     /// Asks an instance for its system's settings, and ends it.
     pub(super) fn audit_alone(&mut self, system: usize, data: DataSet) -> Result<()> {
         let server = self.instance(system, Phase { data, start_from: StartFrom::Fresh })?;
-        let warm = self.tables(system, data)?.fill_cache(&server.connect_options())?;
+        let warm = self.tables(system, data)?.warm(&server.connect_options(), server.is_ours())?;
         self.ask_once(system, &server, data, &warm)?;
         Ok(server.stop()?)
     }

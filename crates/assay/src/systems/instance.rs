@@ -30,6 +30,11 @@ impl Instance {
         }
     }
 
+    /// Whether assay has started it.
+    pub(crate) fn is_ours(&self) -> bool {
+        matches!(self, Self::Started(_))
+    }
+
     /// Process id, if it is known.
     pub(crate) fn pid(&self) -> Option<i32> {
         match self {

@@ -17,16 +17,20 @@ pub(crate) struct StudyTables<'a> {
     id_key: IdKey,
     form: &'a TableForm,
     data: DataSet,
+    /// The largest number of clients that work on them.
+    clients: u32,
     seed: u64,
 }
 
 /// A server has read all tables once. Plans depend on what is cached, so who asks for them has to show that the caches
-/// are as they are when it is measured; only [`StudyTables::fill_cache`] makes one.
+/// are as they are when it is measured; only [`StudyTables::warm`] makes one.
 #[derive(Debug)]
 pub(crate) struct Warm(());
 
 impl<'a> StudyTables<'a> {
     pub(crate) fn of(study: &'a Study, spec: &SystemSpec, data: DataSet) -> Self {
+        let setups = study.setups.iter().filter(|setup| setup.data() == data);
+        let clients = setups.map(|setup| setup.clients).max();
         Self {
             workload: workload_of(study.schema()),
             dialect: spec.product.dialect(),
@@ -34,6 +38,7 @@ impl<'a> StudyTables<'a> {
             id_key: study.id_key,
             form: &study.table_form,
             data,
+            clients: clients.unwrap_or(1),
             seed: study.seed,
         }
     }
@@ -99,9 +104,21 @@ impl<'a> StudyTables<'a> {
         Ok(self.workload.content(&self.at(options))?)
     }
 
+    /// Does what the workload does once on each instance, before anything is measured. Only if the server `is_ours`,
+    /// nobody needs to be told whose tables that creates.
+    pub(crate) fn begin(&self, options: &ConnectOptions, is_ours: bool) -> Result<()> {
+        Ok(self.workload.begin(&self.at(options), self.clients, is_ours)?)
+    }
+
     /// Makes the server read all of them once, so that they are in its cache.
-    pub(crate) fn fill_cache(&self, options: &ConnectOptions) -> Result<Warm> {
-        self.workload.fill_cache(&self.at(options))?;
+    pub(crate) fn fill_cache(&self, options: &ConnectOptions) -> Result<()> {
+        Ok(self.workload.fill_cache(&self.at(options))?)
+    }
+
+    /// Begins, and fills the caches.
+    pub(crate) fn warm(&self, options: &ConnectOptions, is_ours: bool) -> Result<Warm> {
+        self.begin(options, is_ours)?;
+        self.fill_cache(options)?;
         Ok(Warm(()))
     }
 }

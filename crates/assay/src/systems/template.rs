@@ -493,12 +493,11 @@ impl Maker<'_> {
     /// Creates and loads the tables, and makes sure that they hold what was sent.
     fn fill(&self, server: &Instance) -> Result<LoadReport> {
         let name = &self.participant.system.name;
-        let is_ours = matches!(server, Instance::Started(_));
         let progress = &mut |done| {
             self.env.progress.update(&format!("{name}: loading, {done}"));
         };
         self.tables()
-            .fill(&server.connect_options(), is_ours, progress)
+            .fill(&server.connect_options(), server.is_ours(), progress)
             .with_context(|| format!("cannot load the tables into `{name}`"))
     }
 

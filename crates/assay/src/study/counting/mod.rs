@@ -305,7 +305,7 @@ impl StudyExecutor<'_, '_> {
             move || -> Result<Server> {
                 let server = start_counted(participant, template?, phase, valgrind, site)?;
                 let tables = StudyTables::of(study, &participant.system.spec, phase.data);
-                tables.fill_cache(&patient(&server))?;
+                tables.warm(&patient(&server), true)?;
                 Ok(server)
             }
         });
