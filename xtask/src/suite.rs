@@ -26,11 +26,11 @@ const AT_ONCE: usize = 4;
 
 /// The programs that take longest begin first, so that none of them is left over at the end: package and program.
 const LONGEST: [(&str, &str); 26] = [
+    ("assay", "repro"),
     ("assay", "watch"),
     ("assay", "workload"),
     ("assay", "faults"),
     ("assay-load", "real_server"),
-    ("assay", "repro"),
     ("assay", "study"),
     ("assay-provision", "get"),
     ("assay-load", "hostile"),
@@ -284,8 +284,10 @@ fn environment(home: &Home, package: &Path) -> BTreeMap<OsString, OsString> {
         name == "PATH" || name == "ASSAY_PUBLISHED" || is_of_network(&name)
     });
     let root = package.ancestors().find(|it| it.join("Cargo.lock").exists()).unwrap_or(package);
-    let own: [(&str, OsString); 8] = [
+    let own: [(&str, OsString); 9] = [
         ("HOME", home.path().join("home").into()),
+        // A plain user's tests cannot remove the read-only trees of servers that they leave there.
+        ("TMPDIR", home.path().join("t").into()),
         ("ASSAY_CACHE", home.path().join("cache").into()),
         ("CARGO", cargo()),
         // The snapshots lie there, and a test that fails leaves nothing in the checkout.
@@ -318,6 +320,7 @@ impl Home {
     fn new(user: User) -> Result<Self> {
         let home = Self(TempDir::with_prefix("assay-ci-")?);
         fs::create_dir(home.path().join("home"))?;
+        fs::create_dir(home.path().join("t"))?;
         if user == User::Nobody {
             let owner = format!("{NOBODY}:{NOBODY}");
             let status = Command::new("chown").arg("-R").arg(owner).arg(home.path()).status()?;

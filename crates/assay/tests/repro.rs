@@ -11,7 +11,7 @@ use common::Place;
 /// A workload: reads, a result that is kept, texts with quotes, and a write.
 const OWN: &str = r#"
 [table.account]
-rows = "2k"
+rows = "20k"
 create = "CREATE TABLE account (id INT PRIMARY KEY, balance INT NOT NULL, note VARCHAR(20))"
 [table.account.columns]
 id = { sequence = 1 }
@@ -59,7 +59,7 @@ impl Shown {
         let what = what.iter().map(|it| it.replace("OWN", workload.to_str().unwrap()));
         let what: Vec<String> = what.collect();
         let mut compare = vec!["compare", system, &other, "--preset", "smoke", "--offline"];
-        compare.extend(["--quiet", "--budget", "20m", "--blocks", "4", "--rounds", "4"]);
+        compare.extend(["--quiet", "--budget", "20m", "--blocks", "2", "--rounds", "4"]);
         compare.extend(["--slice", "50ms"]);
         compare.extend(what.iter().map(String::as_str));
         let compared = place.run_to_end(&compare);
@@ -136,14 +136,14 @@ fn sysbench_shows_a_slowdown_of_mysql() {
     let told = String::from_utf8_lossy(&written.stderr);
     assert!(written.status.success(), "{told}");
     assert!(told.contains("shows `random-points_range=10`") && told.contains("tar -czf"), "{told}");
-    let [_, steps] = shown.run(3);
+    let [_, steps] = shown.run(4);
     assert!(!steps.contains(AGAIN), "{steps}");
 }
 
 #[test]
 fn pgbench_shows_a_slowdown_of_postgres() {
     let what = [&FEW_ROWS[..], &["--tests", "point-query"]].concat();
-    Shown::new("postgres@16", NO_INDEX, &what, "point-query").run(3);
+    Shown::new("postgres@16", NO_INDEX, &what, "point-query").run(4);
 }
 
 /// Rows that a test uses up are loaded again, so there is no limit on the number of pairs.
@@ -173,9 +173,9 @@ fn the_plain_client_shows_a_slowdown_of_an_own_write() {
         let script = shown.read("run.sh");
         assert!(script.contains("\nlasts=12\n"), "{script}");
         // Twelve turns take minutes.
-        let script = script.replace("\nlasts=12\n", "\nlasts=1\n");
+        let script = script.replace("\nlasts=12\n", "\nlasts=2\n");
         fs_err::write(shown.directory.join("run.sh"), script).unwrap();
-        let [_, steps] = shown.run(2);
+        let [_, steps] = shown.run(4);
         assert_eq!(steps.matches(AGAIN).count(), 1, "{steps}");
     }
 }
