@@ -54,6 +54,15 @@ impl Ledger {
         self.reading(shards)
     }
 
+    /// Slices of each shard of a study that was put together, by number of the shard; empty if the ledger does not have
+    /// it.
+    ///
+    /// # Errors
+    /// The file is damaged, or a row holds something that assay never writes.
+    pub fn collected(&self, study: &str) -> Result<BTreeMap<u32, u64>, Error> {
+        self.reading(|connection| collected(connection, study))
+    }
+
     /// Puts a study together from shards, in place of what the ledger had of it. Each shard is read, added and
     /// forgotten before the next one. Either all of it is written or nothing.
     ///
@@ -107,6 +116,21 @@ fn shards(connection: &Connection) -> Result<Vec<ShardStudy>, Problem> {
             finished: fields.get("finished")?,
         })
     })
+}
+
+fn collected(connection: &Connection, study: &str) -> Result<BTreeMap<u32, u64>, Problem> {
+    let sql = "SELECT id, shard, (SELECT count(*) FROM slice WHERE slice.run = run.id) AS slices
+        FROM run WHERE study = ? AND shard IS NOT NULL";
+    let of_runs = rows(connection, sql, [study], |row| {
+        let fields = Fields::new("run", "id", row);
+        let shard: ShardRun = fields.checked(fields.json("shard")?)?;
+        Ok((shard.number, fields.number("slices")?))
+    })?;
+    let mut shards = BTreeMap::new();
+    for (number, slices) in of_runs {
+        *shards.entry(number).or_default() += slices;
+    }
+    Ok(shards)
 }
 
 fn collect(

@@ -124,6 +124,9 @@ fn what_is_there_is_put_together_and_the_rest_is_added_later() {
     let some = collect(&mut ledger, &parts[1..2]);
     assert!(!some.is_complete);
     ledger.set_name(WHOLE, "mine").unwrap();
+    let known = ledger.collected(WHOLE).unwrap();
+    assert_eq!(known, [(2, parts[1].slices.len() as u64)].into());
+    assert!(ledger.collected("another").unwrap().is_empty());
     let read = ledger.read(WHOLE).unwrap();
     // Blocks that are missing keep their share of the error.
     let left: Vec<_> = read.blocks.iter().map(|block| (block.number, block.left)).collect();

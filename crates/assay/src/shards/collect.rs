@@ -45,6 +45,27 @@ impl Found {
         self.attempts.values().filter_map(|of_shard| of_shard.last())
     }
 
+    /// Refuses to replace a study that has more of a shard than what was found.
+    fn refuse_loss(&self, ledger: &Ledger, file: &Path) -> Result<()> {
+        let found: BTreeMap<u32, u64> =
+            self.counted().map(|it| (it.study.shard.number, it.study.slices)).collect();
+        for (number, known) in ledger.collected(&self.study)? {
+            let there = found.get(&number).copied().unwrap_or(0);
+            if there < known {
+                bail!(Advised::new(
+                    format!(
+                        "`{}` has {} of shard {number} of study `{}`, and these ledgers have {there}",
+                        file.display(),
+                        counted(known, "slice"),
+                        self.study
+                    ),
+                    "name all directories with its ledgers, or remove the study with `assay studies rm`"
+                ));
+            }
+        }
+        Ok(())
+    }
+
     /// Puts the study together in a ledger.
     pub(super) fn collect_into(&self, ledger: &mut Ledger) -> Result<Collected> {
         let counted: Vec<&Attempt> = self.counted().collect();
@@ -108,19 +129,7 @@ pub(crate) fn collect(args: &Collect) -> Result<Exit> {
     let found = find(&args.shards)?;
     let file = paths::ledger_file(args.ledger.file.as_deref())?;
     let mut ledger = Ledger::open(&file)?;
-    let slices: u64 = found.counted().map(|attempt| attempt.study.slices).sum();
-    let known = ledger.studies()?.into_iter().find(|it| it.id == found.study);
-    if let Some(known) = known.filter(|known| known.slices > slices) {
-        bail!(Advised::new(
-            format!(
-                "`{}` has {} of study `{}`, and these ledgers have only {slices}",
-                file.display(),
-                counted(known.slices, "slice"),
-                found.study
-            ),
-            "name all directories with its ledgers, or remove the study with `assay studies rm`"
-        ));
-    }
+    found.refuse_loss(&ledger, &file)?;
     let collected = found.collect_into(&mut ledger)?;
     let why = |number| {
         let left_out = collected.left_out.iter().find(|it| it.number == number);
