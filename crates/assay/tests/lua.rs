@@ -192,7 +192,7 @@ fn bench_carries_out_the_commands_of_a_script() {
     assert_eq!(slept.status.code(), Some(3));
     let slept: Value = serde_json::from_slice(&slept.stdout).unwrap();
     assert_eq!((&slept["events"], &slept["cut_off"]), (&0.into(), &1.into()), "{slept:#}");
-    let run = ["run", "--clients", "2", "--events", "100", "--format", "json"];
+    let run = ["run", "--clients", "2", "--events", "100", "--time", "10m", "--format", "json"];
     let measured = json(bench(&run, &["--table-size=30"]));
     assert_eq!((&measured["events"], &measured["write"]), (&100.into(), &100.into()));
     assert_eq!([&measured["tables"], &measured["rows_per_table"]], [&Value::Null; 2]);
@@ -420,7 +420,7 @@ sysbench.hooks.report_cumulative = function(stat) print("did " .. stat.events ..
     assert_eq!(said, "table 1 by 0\ntable 3 by 0\ntable 2 by 1\ntable 4 by 1\n");
     let help = bench(&["help"]);
     assert!(String::from_utf8_lossy(&help.stdout).contains("--tables"), "{help:?}");
-    let run = bench(&["run", "--clients", "2", "--events", "40"]);
+    let run = bench(&["run", "--clients", "2", "--events", "40", "--time", "10m"]);
     let told = String::from_utf8_lossy(&run.stderr).into_owned();
     assert!(told.contains("did 40 in 0"), "{told}");
     let name = server["name"].as_str().unwrap();

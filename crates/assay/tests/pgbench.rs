@@ -87,7 +87,8 @@ impl Bed {
 
     #[track_caller]
     fn bench(&self, args: &[&str]) -> Value {
-        let bench = ["bench", &self.url, "--format", "json", "--quiet"];
+        // The events end it, however long they take on a busy machine.
+        let bench = ["bench", &self.url, "--format", "json", "--quiet", "--time", "10m"];
         json(self.place.run_to_end(&[&bench[..], args].concat()))
     }
 

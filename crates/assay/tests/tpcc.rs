@@ -84,7 +84,8 @@ fn a_running_server_is_loaded_and_checked_after_every_run() {
         assert_eq!(output.status.code(), Some(2), "{stderr}");
         assert!(stderr.contains(told), "{stderr}");
     };
-    let bench = ["bench", url, "--test", "tpcc", "--clients", "2", "--events", "60"];
+    let bench =
+        ["bench", url, "--test", "tpcc", "--clients", "2", "--events", "60", "--time", "10m"];
     refused(&bench, "has no table `warehouse`");
     refused(&["load", url, "--warehouses", "2"], "need `--suite tpcc`");
     let load = ["load", url, "--suite", "tpcc", "--procedures", "on", "--format", "json"];
