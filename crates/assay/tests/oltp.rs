@@ -62,9 +62,8 @@ fn every_script_runs_in_bench_with_the_options_of_sysbench() {
     for script in OLTP_SCRIPTS {
         let test = format!("{}.lua", script.replace('_', "-"));
         let bench = ["bench", url, "--test", &test, "--threads", "2", "--events", "20"];
-        let options = ["--range_size=10", "--rand-type", "special", "--check", "--time", "10m"];
-        let options = [&options[..], &["--format", "json"]].concat();
-        let mut args = [&bench[..], &options[..]].concat();
+        let options = ["--range_size=10", "--rand-type", "special", "--check"];
+        let mut args = [&bench[..], &options, &["--time", "10m", "--format", "json"]].concat();
         if !["oltp_point_select", "oltp_read_only"].contains(&script) {
             // The writes before have changed the rows.
             args.retain(|word| *word != "--check");

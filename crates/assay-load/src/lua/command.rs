@@ -50,7 +50,7 @@ pub fn run_command(
     CommandDone { said: leashes.iter().map(|leash| leash.take_said()).collect(), bytes_sent }
 }
 
-/// Carries out the `init` of a script that so many clients will run, if it has one.
+/// Carries out the `init` of a script, if it has one; `clients` is what the script sees as `sysbench.opt.threads`.
 pub(crate) fn run_init(
     script: &LuaScript,
     (options, dialect): (&ConnectOptions, Dialect),

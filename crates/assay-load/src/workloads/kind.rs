@@ -67,8 +67,9 @@ pub trait Workload: Sync {
         progress: &mut dyn FnMut(LoadProgress),
     ) -> Result<LoadReport>;
 
-    /// Does what comes once on each instance that has the tables, before anything is asked or measured, for at most so
-    /// many clients. Only if the server `is_ours`, nobody needs to be told whose tables it creates.
+    /// Prepares an instance whose tables are loaded, once, before anything is asked or measured. `clients` is the
+    /// largest number that will work on it. Tables that this creates on a server that is not ours are noted as the
+    /// workload's, so that a later load may replace them.
     fn begin(&self, place: &Place<'_>, clients: u32, is_ours: bool) -> Result<()> {
         let _ = (place, clients, is_ours);
         Ok(())

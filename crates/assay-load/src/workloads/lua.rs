@@ -102,7 +102,7 @@ impl Workload for LuaScript {
     }
 }
 
-/// Notes of all tables of the database that the script has made them.
+/// Records in the database that all of its tables are the script's.
 fn note_all(script: &LuaScript, place: &Place<'_>) -> Result<()> {
     let mut control = connect(place.options)?;
     for table in all_tables(place.options, place.dialect)? {

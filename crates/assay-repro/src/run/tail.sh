@@ -65,8 +65,8 @@ while [ "$pair" -le "$PAIRS" ]; do
     pair=$((pair + 1))
 done
 
-# The median of the ratios, the lowest and the highest. Pairs on one side of 1 tell the direction, if so many
-# are there by chance in one of sixteen runs at most: four of four, 8 of 10, 20 of 30.
+# The median of the ratios, the lowest and the highest. There is a direction if chance alone would put as
+# many pairs on one side of 1 in at most one of sixteen runs: 4 of 4, 8 of 10, 20 of 30.
 sort -k4,4n "$work/pairs" | awk -v measured="$measured" -v expected="$expected" '
     { ratio[NR] = $4; slower += $4 < 1; faster += $4 > 1 }
     END {

@@ -104,8 +104,8 @@ impl<'a> StudyTables<'a> {
         Ok(self.workload.content(&self.at(options))?)
     }
 
-    /// Does what the workload does once on each instance, before anything is measured. Only if the server `is_ours`,
-    /// nobody needs to be told whose tables that creates.
+    /// Does what the workload does once on each instance, before anything is measured. Tables that this creates on a
+    /// server that is not ours are noted as the workload's.
     pub(crate) fn begin(&self, options: &ConnectOptions, is_ours: bool) -> Result<()> {
         Ok(self.workload.begin(&self.at(options), self.clients, is_ours)?)
     }
