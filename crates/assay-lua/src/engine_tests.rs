@@ -426,6 +426,7 @@ fn a_script_that_does_not_end_is_ended_wherever_it_is() {
     for text in [
         "function event()\n  while true do end\nend",
         "function event()\n  while true do pcall(function() while true do end end) end\nend",
+        "function event() while true do pcall(pcall, pcall, tostring, 1) end end",
         "function event()
            while true do coroutine.resume(coroutine.create(function() while true do end end)) end
          end",

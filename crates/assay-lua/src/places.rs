@@ -34,8 +34,8 @@ pub(crate) fn add_places(lua: &Lua, table: &Table, watch: &Rc<Watch>) -> mlua::R
 }
 
 /// File and line of the script's innermost function.
-fn place(lua: &Lua) -> Option<String> {
-    for level in 1..DEPTH_MAX {
+pub(crate) fn place(lua: &Lua) -> Option<String> {
+    for level in 0..DEPTH_MAX {
         let place = lua.inspect_stack(level, |at| {
             let file = at.source().short_src.filter(|file| file != INTERFACE)?.into_owned();
             Some(format!("{file}:{}", at.current_line()?))

@@ -9,6 +9,7 @@ use mlua::{HookTriggers, Lua, VmState};
 
 use crate::error::Error;
 use crate::leash::Leash;
+use crate::places::place;
 
 /// How long a call may go on without sending a statement.
 const SILENCE_MAX: Duration = Duration::from_secs(30);
@@ -172,7 +173,7 @@ pub(crate) const NO_END: &str = "the script does not end";
 pub(crate) fn set(lua: &Lua, watch: &Rc<Watch>) -> mlua::Result<()> {
     let watch = Rc::clone(watch);
     let triggers = HookTriggers::new().every_nth_instruction(LOOK_EVERY);
-    lua.set_global_hook(triggers, move |_, debug| {
+    lua.set_global_hook(triggers, move |lua, _| {
         if !watch.is_calling.get() {
             return Ok(VmState::Continue);
         }
@@ -183,13 +184,13 @@ pub(crate) fn set(lua: &Lua, watch: &Rc<Watch>) -> mlua::Result<()> {
         if !is_over && !looks.is_multiple_of(NOTE_EVERY) {
             return Ok(VmState::Continue);
         }
-        let source = debug.source().short_src.map(|it| it.into_owned()).unwrap_or_default();
-        let place = format!("{source}:{}", debug.current_line().unwrap_or_default());
+        // The instruction may be one of the interface, which no user knows.
+        let place = place(lua);
         if !is_over {
-            watch.leash.seen_at(place);
+            place.into_iter().for_each(|it| watch.leash.seen_at(it));
             return Ok(VmState::Continue);
         }
-        watch.note_end(place);
+        place.into_iter().for_each(|it| watch.note_end(it));
         Err(mlua::Error::runtime(NO_END))
     })
 }
