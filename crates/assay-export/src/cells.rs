@@ -1,6 +1,6 @@
 //! What was concluded: cells, groups of tests, and steps between versions.
 
-use assay_model::{CellId, Estimate, Verdict};
+use assay_model::{CellId, CountVerdict, Estimate, Verdict};
 use assay_verdict::{CellJudgement, Figure, LATENCIES, PER_OP};
 
 use crate::exported::Exported;
@@ -73,7 +73,32 @@ const CELLS: &[Column] = &[
     column("failure", Text, "why a slice was cut off; null if none was"),
 ];
 
-/// The figures, whose columns come last.
+/// What `--count` adds. These columns come last.
+const COUNTS: [Column; 9] = [
+    column(
+        "instructions",
+        Real,
+        "instructions per operation outside the kernel; null if not counted",
+    ),
+    column("instructions_low", Real, "lower end of its 95% interval"),
+    column("instructions_high", Real, "upper end"),
+    column("instructions_ratio", Real, "`instructions` divided by that of the base"),
+    column("instructions_ratio_low", Real, "lower end of its 95% interval"),
+    column("instructions_ratio_high", Real, "upper end"),
+    column(
+        "instructions_verdict",
+        Text,
+        "more, fewer, same, undecided; null for the base and if not counted",
+    ),
+    column("background_instructions", Real, "those of the server's other threads, per operation"),
+    column(
+        "kernel_instructions",
+        Real,
+        "those of the kernel for the serving thread, per operation; null if not counted",
+    ),
+];
+
+/// The figures, whose columns come before those of counts.
 fn figures() -> impl Iterator<Item = &'static Figure> {
     LATENCIES.iter().chain(PER_OP).filter(|figure| figure.is_in_files())
 }
@@ -81,7 +106,7 @@ fn figures() -> impl Iterator<Item = &'static Figure> {
 pub(crate) fn cells(studies: &[Exported]) -> Table {
     let of_figure =
         |figure: &Figure| Column { about: figure.meaning().into(), ..column(figure.key, Real, "") };
-    let columns = CELLS.iter().cloned().chain(figures().map(of_figure)).collect();
+    let columns = CELLS.iter().cloned().chain(figures().map(of_figure)).chain(COUNTS).collect();
     let rows = studies.iter().flat_map(|it| it.judgement.cells.iter().map(|cell| row(it, cell)));
     let about = "One row for each cell and system: the verdict and the figures per operation.";
     Table { name: "cells", about, columns, rows: rows.collect() }
@@ -121,6 +146,14 @@ fn row(it: &Exported, cell: &CellJudgement) -> Vec<Value> {
     // What follows from the counters of published results means nothing.
     let is_known = |figure: &Figure| is_measured || !figure.is_per_op();
     row.extend(figures().map(|it| Value::from(it.value(cell).filter(|_| is_known(it)))));
+    let count = cell.count.as_ref();
+    row.extend(interval(count.map(|it| it.instructions)));
+    row.extend(interval(count.and_then(|it| it.ratio)));
+    row.extend([
+        count.and_then(|it| it.verdict).map(CountVerdict::word).into(),
+        count.and_then(|it| it.background).into(),
+        count.and_then(|it| it.kernel).into(),
+    ]);
     row
 }
 
