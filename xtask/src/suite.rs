@@ -3,8 +3,9 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io::{Read as _, Seek as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
@@ -320,7 +321,10 @@ impl Home {
     fn new(user: User) -> Result<Self> {
         let home = Self(TempDir::with_prefix("assay-ci-")?);
         fs::create_dir(home.path().join("home"))?;
-        fs::create_dir(home.path().join("t"))?;
+        let temporary = home.path().join("t");
+        fs::create_dir(&temporary)?;
+        // Root's tests run programs as `nobody`, which must find a place there as in `/tmp`.
+        fs::set_permissions(temporary, Permissions::from_mode(0o1777))?;
         if user == User::Nobody {
             let owner = format!("{NOBODY}:{NOBODY}");
             let status = Command::new("chown").arg("-R").arg(owner).arg(home.path()).status()?;
