@@ -1,31 +1,27 @@
 //! What failed in a study, and where nothing is left to compare.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use assay_model::{CellId, Slice, SliceOutcome, StudyRecord};
+use assay_model::{CellId, SliceOutcome, StudyRecord};
 use assay_study::Outcome;
 
-pub(crate) fn failed_systems(record: &StudyRecord, cell: CellId) -> BTreeSet<usize> {
-    let slices = record
-        .slices
-        .iter()
-        .filter(|it| it.cell == cell && matches!(it.outcome, SliceOutcome::Failed(_)));
-    slices.map(|it| it.system).collect()
-}
-
-/// The systems that a cell is measured without: those that failed in it, and those that did not answer.
-pub(crate) fn absent_systems(record: &StudyRecord, cell: CellId) -> BTreeSet<usize> {
-    let silent = |it: &&Slice| matches!(it.outcome, SliceOutcome::Unanswered(_));
-    let slices = record.slices.iter().filter(|it| it.cell == cell).filter(silent);
-    slices.map(|it| it.system).chain(failed_systems(record, cell)).collect()
+/// The systems that failed in each cell in which any did.
+pub(crate) fn failed_systems(record: &StudyRecord) -> BTreeMap<CellId, BTreeSet<usize>> {
+    let mut failed: BTreeMap<CellId, BTreeSet<usize>> = BTreeMap::new();
+    for slice in record.slices.iter().filter(|it| matches!(it.outcome, SliceOutcome::Failed(_))) {
+        failed.entry(slice.cell).or_default().insert(slice.system);
+    }
+    failed
 }
 
 /// The cells in which nothing is left to compare: the base failed, or all others did.
 pub(crate) fn closed(record: &StudyRecord) -> BTreeSet<CellId> {
     let compares_any = record.systems.iter().any(|it| !it.is_base && !it.is_twin);
+    let failed = failed_systems(record);
     let is_closed = |cell: &CellId| {
-        let failed = failed_systems(record, *cell);
-        let mut left = record.systems.iter().enumerate().filter(|(it, _)| !failed.contains(it));
+        let has_failed = |system| failed.get(cell).is_some_and(|all| all.contains(&system));
+        let is_left = |(it, _): &(usize, _)| !has_failed(*it);
+        let mut left = record.systems.iter().enumerate().filter(is_left);
         let has_base = left.clone().any(|(_, it)| it.is_base);
         !has_base || left.all(|(_, it)| it.is_base || compares_any && it.is_twin)
     };

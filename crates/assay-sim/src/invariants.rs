@@ -82,7 +82,7 @@ fn true_verdicts(machine: &Machine, standings: &[Standing]) -> Result<(), String
 /// No block was left with rounds to take, unless a system did not start for it or its time was used up.
 fn complete_blocks(machine: &Machine) -> Result<(), String> {
     let record = machine.record();
-    let closed = closed(record);
+    let (closed, failed) = (closed(record), failed_systems(record));
     let mut rounds: BTreeMap<(u32, CellId), BTreeMap<u32, usize>> = BTreeMap::new();
     for slice in &record.slices {
         let round = rounds.entry((slice.block, slice.cell)).or_default().entry(slice.round);
@@ -101,11 +101,11 @@ fn complete_blocks(machine: &Machine) -> Result<(), String> {
             if closed.contains(&cell) {
                 continue;
             }
-            let failed = failed_systems(record, cell);
+            let failed = failed.get(&cell).map_or(0, BTreeSet::len);
             let Some(taken) = rounds.get(&(block.number, cell)) else {
                 return Err(format!("block {} lacks {}", block.number, cell.test));
             };
-            let good = taken.values().filter(|good| **good + failed.len() >= systems).count();
+            let good = taken.values().filter(|good| **good + failed >= systems).count();
             let most = taken.keys().next_back().map_or(0, |last| last + 1);
             let wanted = if cell.test.planning.uses_up_rows { 2 } else { wanted };
             // Spoiled rounds are repeated only where there is time.

@@ -12,7 +12,7 @@ use assay_model::{
 use assay_study::{Action, Executor, Outcome, Phase, Shard, Silence};
 use assay_verdict::{Sample, Samples};
 
-use crate::closed::{absent_systems, closed, failed};
+use crate::closed::{closed, failed};
 use crate::speed::{Speed, Turns};
 use crate::{Noise, Scenario, Strike};
 
@@ -68,6 +68,8 @@ pub struct Machine {
     /// Each decision so far: when, seconds used, and the verdicts on the systems that are compared.
     pub(crate) looks: Vec<(f64, Vec<Verdict>)>,
     recorded: BTreeSet<(usize, CellId, u32, u32)>,
+    /// The systems that a cell is measured without: those that failed in it, and those that did not answer.
+    absent: BTreeMap<CellId, BTreeSet<usize>>,
     /// Blocks in which tests were left out.
     left_out: BTreeSet<u32>,
     /// Seconds used when each block began.
@@ -105,6 +107,7 @@ impl Machine {
             block: 0,
             shifts: BTreeMap::new(),
             recorded: BTreeSet::new(),
+            absent: BTreeMap::new(),
             left_out: BTreeSet::new(),
             begun_s: BTreeMap::new(),
             is_restarted: false,
@@ -195,7 +198,8 @@ impl Machine {
 
     /// All systems take part in a cell, except those that have failed in it or did not answer.
     fn ensure_those_left(&self, cell: usize, order: &[usize]) -> Result<(), Strike> {
-        let absent = absent_systems(self.record(), self.cell(cell)?.id);
+        let none = BTreeSet::new();
+        let absent = self.absent.get(&self.cell(cell)?.id).unwrap_or(&none);
         let mut sorted = order.to_vec();
         sorted.sort_unstable();
         let left = (0..self.record().systems.len()).filter(|system| !absent.contains(system));
@@ -411,6 +415,9 @@ impl Machine {
         self.ensure(!self.recorded.contains(&key), "measures a slice twice")?;
         self.commit()?;
         self.recorded.insert(key);
+        if matches!(slice.outcome, SliceOutcome::Failed(_) | SliceOutcome::Unanswered(_)) {
+            self.absent.entry(slice.cell).or_default().insert(slice.system);
+        }
         self.scenario.record.slices.push(slice);
         Ok(())
     }
