@@ -37,32 +37,14 @@ pub fn shards(study: &Study, systems: usize, count: u32) -> Result<Vec<Part>, Er
         let why = format!("this study has at most {} shards", thousands(most));
         return Err(Error::OutOfRange { option: "--shard", value: format!("1/{count}"), why });
     }
-    let parts = count.div_ceil(blocks);
-    let steps = (0..parts).map(|part| count / parts + u32::from(part < count % parts));
-    let steps: Vec<u32> = steps.collect();
     let seconds =
         |cells: &Range<usize>| once_s(study.cells.get(cells.clone()).unwrap_or_default(), systems);
     let weights: Vec<f64> = units.iter().map(seconds).collect();
     let all_s = weights.iter().sum::<f64>().max(f64::MIN_POSITIVE);
     let mut shards = Vec::new();
-    let (mut taken, mut taken_s, mut shards_before) = (0, 0.0, 0);
-    for (part, &step) in steps.iter().enumerate() {
-        shards_before += step;
-        let until_s = all_s * f64::from(shards_before) / f64::from(count);
-        // Each of the parts that follow has at least one unit.
-        let last = units.len() - (steps.len() - 1 - part);
-        let (from, from_s) = (taken, taken_s);
-        while taken < last {
-            let unit_s = weights.get(taken).copied().unwrap_or_default();
-            let is_next = taken == from || taken_s + 0.5 * unit_s < until_s;
-            if !is_next && part + 1 < steps.len() {
-                break;
-            }
-            (taken, taken_s) = (taken + 1, taken_s + unit_s);
-        }
-        let [start, end] = [units.get(from), taken.checked_sub(1).and_then(|it| units.get(it))];
-        let cells = start.map_or(0, |it| it.start)..end.map_or(0, |it| it.end);
-        let share = (taken_s - from_s) / all_s / f64::from(step);
+    for (group, step) in evenly(&weights, count, blocks) {
+        let cells = cells_of(&units, &group);
+        let share = sum(&weights, &group) / all_s / f64::from(step);
         let least_s = match study.experiment {
             Experiment::Interleaved => {
                 block_s(study.cells.get(cells.clone()).unwrap_or_default(), systems)
@@ -74,6 +56,79 @@ pub fn shards(study: &Study, systems: usize, count: u32) -> Result<Vec<Part>, Er
         shards.extend((0..step).map(part));
     }
     Ok(shards)
+}
+
+/// The cells of these units.
+fn cells_of(units: &[Range<usize>], group: &Range<usize>) -> Range<usize> {
+    let all = units.get(group.clone()).unwrap_or_default();
+    all.first().map_or(0, |it| it.start)..all.last().map_or(0, |it| it.end)
+}
+
+fn sum(weights: &[f64], group: &Range<usize>) -> f64 {
+    weights.get(group.clone()).unwrap_or_default().iter().sum()
+}
+
+/// How much longer than the mean the longest shard may take before the cells are shared out more finely.
+const UNEVEN: f64 = 1.03;
+
+/// Groups of units that follow each other, and among how many shards the blocks of each are shared out, at most
+/// `blocks`. There are as few groups as make shards that take about the same time.
+fn evenly(weights: &[f64], count: u32, blocks: u32) -> Vec<(Range<usize>, u32)> {
+    let mean_s = weights.iter().sum::<f64>() / f64::from(count);
+    let mut best = (f64::INFINITY, Vec::new());
+    for groups in count.div_ceil(blocks)..=count.min(weights.len() as u32) {
+        let groups = groups_of(weights, groups as usize);
+        let group_s: Vec<f64> = groups.iter().map(|group| sum(weights, group)).collect();
+        let steps = steps_of(&group_s, count, blocks);
+        let shard_s = group_s.iter().zip(&steps).map(|(group_s, step)| group_s / f64::from(*step));
+        let longest_s = shard_s.fold(0.0, f64::max);
+        if longest_s < best.0 {
+            best = (longest_s, groups.into_iter().zip(steps).collect());
+        }
+        if best.0 <= UNEVEN * mean_s {
+            break;
+        }
+    }
+    best.1
+}
+
+/// So many groups of units that follow each other, at least one in each, which take about the same time.
+fn groups_of(weights: &[f64], count: usize) -> Vec<Range<usize>> {
+    let all_s: f64 = weights.iter().sum();
+    let (mut taken, mut taken_s) = (0, 0.0);
+    let group = |number: usize| {
+        let from = taken;
+        let until_s = all_s * (number + 1) as f64 / count as f64;
+        // Each of the groups that follow has at least one unit, and the last has all that are left.
+        let last = weights.len() - (count - 1 - number);
+        while taken < last {
+            let unit_s = weights.get(taken).copied().unwrap_or_default();
+            let is_next = taken == from || taken_s + 0.5 * unit_s < until_s;
+            if !is_next && number + 1 < count {
+                break;
+            }
+            (taken, taken_s) = (taken + 1, taken_s + unit_s);
+        }
+        from..taken
+    };
+    (0..count).map(group).collect()
+}
+
+/// Shares `count` shards out among groups, at least one and at most `most` for each, so that the longest shard is as
+/// short as it can be.
+fn steps_of(group_s: &[f64], count: u32, most: u32) -> Vec<u32> {
+    let mut steps = vec![1; group_s.len()];
+    for _ in group_s.len() as u32..count {
+        let shard_s = |(group, step): (usize, &u32)| {
+            (group_s.get(group).copied().unwrap_or_default() / f64::from(*step), group)
+        };
+        let open = steps.iter().enumerate().filter(|(_, step)| **step < most);
+        let longest = open.map(shard_s).max_by(|one, other| one.0.total_cmp(&other.0));
+        if let Some(step) = longest.and_then(|(_, group)| steps.get_mut(group)) {
+            *step += 1;
+        }
+    }
+    steps
 }
 
 /// The study of one shard, with the part that it is; `number` is from 1.
@@ -226,6 +281,12 @@ mod tests {
                 prop_assert!(has.iter().all(|it| it.step as usize == has.len()));
             }
             prop_assert!(parts.iter().all(|part| part.budget_s > 0.0));
+            // The shards of a long study take about the same time.
+            let longest_s = parts.iter().map(|part| part.budget_s).fold(0.0, f64::max);
+            prop_assert!(
+                budget < 20_000.0 || longest_s * f64::from(count) < 1.15 * plan.study.budget_s,
+                "{longest_s} {count} {}", plan.study.budget_s
+            );
         }
     }
 }
