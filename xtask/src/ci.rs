@@ -91,7 +91,12 @@ pub fn nightly() -> Result<()> {
         .into_iter()
         .map(|(package, test)| Ok(find(&programs, package, test)?.only(&["--ignored"])))
         .collect::<Result<_>>()?;
-    timed("studies that are killed, and those of many nodes", || suite::run(&long, User::plain()?))
+    timed("studies that are killed, and those of many nodes", || {
+        suite::run(&long, User::plain()?)
+    })?;
+    // Only root can make small disks.
+    let full = find(&programs, "assay", "slurm")?.only(&["--ignored", "a_full_disk"]);
+    timed("full disks of nodes", || suite::run(&[full], User::Me))
 }
 
 /// Threads that use all the CPU time they get, until this is dropped.

@@ -13,10 +13,11 @@ use mlua::{
 
 use crate::error::{Error, Result};
 use crate::host::{Shared, host};
-use crate::places::{INTERFACE, add_places};
+use crate::places::add_places;
 use crate::requests::{Client, Requests, add_requests, lend};
 use crate::setting::Setting;
 use crate::sources::Sources;
+use crate::stack::INTERFACE;
 use crate::watch::{self, Watch};
 
 /// Memory of one script, MB.

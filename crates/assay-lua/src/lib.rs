@@ -14,6 +14,7 @@ mod places;
 mod requests;
 mod setting;
 mod sources;
+mod stack;
 mod watch;
 
 pub use engine::{Ended, Engine};

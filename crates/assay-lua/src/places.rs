@@ -4,13 +4,8 @@ use std::rc::Rc;
 
 use mlua::{Lua, Table};
 
+use crate::stack::place;
 use crate::watch::{NO_END, Watch};
-
-/// Calls that are searched for a place in the script.
-const DEPTH_MAX: usize = 50;
-
-/// The name under which errors show the interface.
-pub(crate) const INTERFACE: &str = "assay";
 
 /// Adds the functions to the table `host` of the interface.
 pub(crate) fn add_places(lua: &Lua, table: &Table, watch: &Rc<Watch>) -> mlua::Result<()> {
@@ -31,18 +26,4 @@ pub(crate) fn add_places(lua: &Lua, table: &Table, watch: &Rc<Watch>) -> mlua::R
         Ok(())
     };
     table.set("note_failure", lua.create_function(note)?)
-}
-
-/// File and line of the script's innermost function.
-pub(crate) fn place(lua: &Lua) -> Option<String> {
-    for level in 0..DEPTH_MAX {
-        let place = lua.inspect_stack(level, |at| {
-            let file = at.source().short_src.filter(|file| file != INTERFACE)?.into_owned();
-            Some(format!("{file}:{}", at.current_line()?))
-        })?;
-        if place.is_some() {
-            return place;
-        }
-    }
-    None
 }

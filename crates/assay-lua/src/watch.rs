@@ -9,7 +9,7 @@ use mlua::{HookTriggers, Lua, VmState};
 
 use crate::error::Error;
 use crate::leash::Leash;
-use crate::places::place;
+use crate::stack::place;
 
 /// How long a call may go on without sending a statement.
 const SILENCE_MAX: Duration = Duration::from_secs(30);

@@ -22,10 +22,8 @@ const OPS: u64 = 1_000_000;
 /// Operations per second of the base.
 const RATE: f64 = 10_000.0;
 
-/// Seconds that it takes to load the data of all systems.
+/// Seconds that it takes to load the data of all systems, and to start an instance.
 const LOAD_S: f64 = 5.0;
-
-/// Seconds that an instance takes to start.
 const START_S: f64 = 0.7;
 
 /// Seconds of a slice besides its warm and measured parts.
@@ -198,11 +196,11 @@ impl Machine {
 
     /// All systems take part in a cell, except those that have failed in it or did not answer.
     fn ensure_those_left(&self, cell: usize, order: &[usize]) -> Result<(), Strike> {
-        let none = BTreeSet::new();
-        let absent = self.absent.get(&self.cell(cell)?.id).unwrap_or(&none);
+        let absent = self.absent.get(&self.cell(cell)?.id);
         let mut sorted = order.to_vec();
         sorted.sort_unstable();
-        let left = (0..self.record().systems.len()).filter(|system| !absent.contains(system));
+        let is_left = |it: &usize| !absent.is_some_and(|all| all.contains(it));
+        let left = (0..self.record().systems.len()).filter(is_left);
         self.ensure(left.eq(sorted), "an order has not each system once that is left")
     }
 

@@ -5,7 +5,7 @@
 mod common;
 
 use std::io::{BufRead as _, Read as _};
-use std::path::{Path, PathBuf};
+
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -14,6 +14,7 @@ use assay_ledger::Ledger;
 use assay_model::{Slice, StartFrom};
 use assay_testkit::{eventually, run_tests, tests};
 use common::Place;
+use common::disk::{SmallDisk, fill_up};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
@@ -250,26 +251,6 @@ fn a_second_assay_waits_until_the_first_has_measured() {
     assert!(second_place.slices() > 0);
 }
 
-/// A file system with this many bytes.
-struct SmallDisk(PathBuf);
-
-impl SmallDisk {
-    fn mount(path: PathBuf, bytes: u64) -> Self {
-        fs_err::create_dir_all(&path).unwrap();
-        let size = format!("size={bytes},mode=0700");
-        let mut mount = Command::new("mount");
-        mount.args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(&path);
-        assert!(mount.status().unwrap().success(), "{} cannot be mounted", path.display());
-        Self(path)
-    }
-}
-
-impl Drop for SmallDisk {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
-    }
-}
-
 fn a_disk_that_fills_while_loading_is_told_and_nothing_is_left() {
     let place = Place::bare();
     let _disk = SmallDisk::mount(place.cache().join("instances"), 90 << 20);
@@ -443,19 +424,11 @@ fn a_disk_that_fills_fails_the_step_of_the_insert_benchmark() {
     place.assert_nothing_left();
 }
 
-/// Fills all free space, again and again, because rewritten log files free some.
-fn fill_up(filler: &Path, on: &Path) {
-    let free = || rustix::fs::statvfs(on).unwrap().f_bavail;
-    let file = fs_err::OpenOptions::new().create(true).append(true).open(filler).unwrap();
-    let block = vec![1; 1 << 20];
-    while free() > 0 && std::io::Write::write(&mut file.file(), &block).is_ok() {}
-}
-
 fn a_ledger_that_cannot_grow_stops_the_study_and_keeps_what_it_has() {
     let place = Place::new();
     // The disk has room for the first data of a study and for some slices.
     let disk = SmallDisk::mount(place.ledger().with_file_name("small"), 900 << 10);
-    let ledger = disk.0.join("ledger.db");
+    let ledger = disk.path().join("ledger.db");
     let mut command = place.command(&[
         "compare",
         "mariadb@10.11",

@@ -14,6 +14,7 @@ use assay_ledger::{Ledger, ShardStudy};
 use assay_model::SliceOutcome;
 use assay_testkit::eventually;
 use common::Place;
+use common::disk::{SmallDisk, fill_up};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -156,8 +157,14 @@ PartitionName=bench Nodes=n[1-3] Default=YES MaxTime=1:00:00 OverSubscribe=EXCLU
 
     /// The same with more options of assay.
     fn submit_with(&self, options: &[&str], nodes: u32, budget: &str, more: &[&str]) -> u64 {
+        let study = format!("budget = \"{budget}\"\n{STUDY}");
+        self.submit_study(&study, options, nodes, more)
+    }
+
+    /// The same with a study of its own.
+    fn submit_study(&self, study: &str, options: &[&str], nodes: u32, more: &[&str]) -> u64 {
         let file = self.dir.join("study.toml");
-        fs_err::write(&file, format!("budget = \"{budget}\"\n{STUDY}")).unwrap();
+        fs_err::write(&file, study).unwrap();
         let mut args = vec!["submit", file.to_str().unwrap(), "--slurm", "--offline", "--dir"];
         let (jobs, nodes_word) = (self.jobs(), nodes.to_string());
         args.extend([jobs.to_str().unwrap(), "--nodes", &nodes_word]);
@@ -165,7 +172,10 @@ PartitionName=bench Nodes=n[1-3] Default=YES MaxTime=1:00:00 OverSubscribe=EXCLU
         args.push("--");
         args.extend(more);
         let output = self.assay(&args);
-        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{told}");
+        let moves_servers = told.contains("MB of servers go to each");
+        assert_eq!(moves_servers, options.contains(&"--node-dir"), "{told}");
         let job = self.job();
         assert_eq!(job["shards"], nodes);
         job["job"].as_u64().unwrap()
@@ -387,6 +397,71 @@ fn nodes_may_have_servers_and_data_of_their_own() {
     assert!(cluster.collect() > 0);
     let left = fs_err::read_dir(&on_node).unwrap().map(|it| it.unwrap().file_name());
     assert_eq!(left.collect::<Vec<_>>(), [""; 0], "{}", cluster.logs());
+    drop(cluster);
+    place.assert_nothing_left();
+}
+
+/// Measures a study that writes on a disk that becomes full, and the rest of it when there is room again.
+fn becomes_full(cluster: &Cluster<'_>, disk: &SmallDisk, options: &[&str]) {
+    let study = STUDY.replace("update-index", "insert");
+    let study = format!("budget = \"60s\"\nwrite-slice = \"500ms\"\n{study}");
+    let job = cluster.submit_study(&study, options, 2, &[]);
+    cluster.measuring();
+    let filler = disk.path().join("filler");
+    eventually("the tasks end", || {
+        fill_up(&filler, disk.path());
+        cluster.said("squeue", &["--noheader", &format!("--jobs={job}")]).trim().is_empty()
+    });
+    let before = cluster.slices();
+    let logs = cluster.logs();
+    assert!(cluster.attempts().iter().any(|it| !it.finished), "{logs}");
+    assert!(options.is_empty() || logs.contains("is full"), "{logs}");
+    fs_err::remove_file(&filler).unwrap();
+    let job = cluster.submit_study(&study, options, 2, &[]);
+    cluster.wait_for_end(job);
+    let after = cluster.slices();
+    let is_kept = before.iter().zip(after).all(|(before, after)| *before <= after);
+    assert!(is_kept, "{before:?} {after:?} {}", cluster.logs());
+    assert_eq!(cluster.collect() as u64, after.iter().sum::<u64>());
+}
+
+/// Whether a test can make a small disk.
+fn is_root() -> bool {
+    let is_root = rustix::process::geteuid().is_root();
+    if !is_root {
+        println!("only root can make a small disk: not tried");
+    }
+    is_root
+}
+
+/// Tasks end where their ledgers cannot grow. Submitted again, the same study goes on.
+#[test]
+#[ignore = "takes minutes: `cargo xtask nightly` runs it"]
+fn a_full_disk_of_ledgers_ends_tasks_which_go_on_when_there_is_room() {
+    if !is_root() {
+        return;
+    }
+    let place = Place::new();
+    let cluster = Cluster::start(&place);
+    let disk = SmallDisk::mount(cluster.jobs(), 64 << 20);
+    becomes_full(&cluster, &disk, &[]);
+    drop(disk);
+    drop(cluster);
+    place.assert_nothing_left();
+}
+
+/// No system fails in the study because the disk of a node is full.
+#[test]
+#[ignore = "takes minutes: `cargo xtask nightly` runs it"]
+fn a_full_disk_of_nodes_ends_tasks_which_go_on_when_there_is_room() {
+    if !is_root() {
+        return;
+    }
+    let place = Place::new();
+    let cluster = Cluster::start(&place);
+    let disk = SmallDisk::mount(cluster.dir.join("a node's disk"), 6 << 30);
+    becomes_full(&cluster, &disk, &["--node-dir", disk.path().to_str().unwrap()]);
+    drop(disk);
     drop(cluster);
     place.assert_nothing_left();
 }

@@ -71,6 +71,9 @@ pub(crate) fn submit(args: &Submit, cache_dir: Option<&Path>) -> Result<Exit> {
     // Nodes may be without a network.
     let servers = node_dir.is_some().then(|| dir.join(SERVERS));
     get(&plan, &request, args, (&cache_dir, servers.as_deref()))?;
+    let moved = servers.map(fs_err::metadata).transpose()?.map_or_else(String::new, |archive| {
+        format!(", and {} MB of servers go to each", thousands(archive.len().div_ceil(1 << 20)))
+    });
     fs_err::write(dir.join(STUDY_FILE), recipe)?;
     fs_err::write(&file, script)?;
     let mut job = Job { dir, study, shards, job: None };
@@ -79,7 +82,7 @@ pub(crate) fn submit(args: &Submit, cache_dir: Option<&Path>) -> Result<Exit> {
     job.write()?;
     report::write_stdout(&format!("{}\n", job.study))?;
     print(&format!(
-        "note: job {} measures {}; `assay status` shows how far it is, `assay collect` puts the study together",
+        "note: job {} measures {}{moved}; `assay status` shows how far it is, `assay collect` puts the study together",
         job.job.unwrap_or_default(),
         counted(u64::from(shards), "shard"),
     ));

@@ -18,11 +18,12 @@ use assay_workloads::LoadedData;
 use super::others::Others;
 use super::outlook::OutlookText;
 use super::recorder::Recorder;
+use crate::advice::Advised;
 use crate::interrupt::is_asked;
 use crate::progress::{Standing, Tally, minutes};
 use crate::systems::{
     Clients, Environment, Instance, LocalSite, Participant, Slot, StudyTables, Templates,
-    failed_slice, silent_slice,
+    failed_slice, is_full, silent_slice,
 };
 use crate::written::Written;
 
@@ -119,12 +120,25 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
     /// Reports a failure to the driver, unless it comes from the user's wish to stop.
     pub(super) fn failed(&mut self, system: usize, error: anyhow::Error) -> Result<Outcome> {
         self.wait(SIGNALLED)?;
+        self.ensure_room(&error)?;
         if error.chain().any(|cause| cause.is::<assay_ledger::Error>()) {
             return Err(error);
         }
         let why = self.why(&error);
         self.error = Some(error);
         Ok(Outcome::Failed { system, why, also: Vec::new() })
+    }
+
+    /// Ends a shard after this failure if the disk of its node is full. The system is not to blame, and a test that
+    /// fails on one node has failed in the whole study. The shard can go on later.
+    pub(super) fn ensure_room(&self, failure: &anyhow::Error) -> Result<()> {
+        if self.recorder.record().shard().is_none() || !is_full(&self.env.cache_dir) {
+            return Ok(());
+        }
+        Err(anyhow::Error::new(Advised::new(
+            format!("the disk of `{}` is full: {failure:#}", self.env.cache_dir.display()),
+            "free some space there and repeat the command: the shard goes on",
+        )))
     }
 
     /// An error in words, with the place in a user's file where what it is about stands.

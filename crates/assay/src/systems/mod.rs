@@ -41,7 +41,9 @@ pub(crate) use self::participant::{
     refuse_the_same_twice, sizes, terms_of,
 };
 pub(crate) use self::questions::Questions;
-pub(crate) use self::room::{described, last_used, limit, size, templates, with_full_disk};
+pub(crate) use self::room::{
+    described, is_full, last_used, limit, size, templates, with_full_disk,
+};
 pub(crate) use self::shortened::shortened;
 pub(crate) use self::site::{LocalSite, sandbox_site};
 pub(crate) use self::study_tables::{StudyTables, Warm};

@@ -93,14 +93,16 @@ fn remove_oldest(env: &Environment, wanted: u64, why: &str) -> Result<u64> {
 /// With less space than this, servers fail, bytes.
 const NOTHING_LEFT: u64 = 16 << 20;
 
-/// What failed, and that the disk of the cache is full if it is: not every server says why it ends.
-pub(crate) fn with_full_disk(why: String, cache_dir: &Path) -> String {
+/// Whether the disk of the cache is full.
+pub(crate) fn is_full(cache_dir: &Path) -> bool {
     let left =
         rustix::fs::statvfs(cache_dir).map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize));
-    match left {
-        Ok(..NOTHING_LEFT) => format!("{why}; the disk of the cache is full"),
-        _ => why,
-    }
+    matches!(left, Ok(..NOTHING_LEFT))
+}
+
+/// What failed, and that the disk of the cache is full if it is: not every server says why it ends.
+pub(crate) fn with_full_disk(why: String, cache_dir: &Path) -> String {
+    if is_full(cache_dir) { format!("{why}; the disk of the cache is full") } else { why }
 }
 
 /// The largest size of the cache, bytes.

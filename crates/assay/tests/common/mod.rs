@@ -1,6 +1,8 @@
 //! The real program in a place of its own, and the remains that it must not leave behind.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
+pub(crate) mod disk;
+
 use std::collections::BTreeMap;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
