@@ -9,6 +9,7 @@ use std::process::Command;
 
 use assay_model::{Hint as _, Origin, Prefix, Product, SystemSpec};
 use assay_provision::{Cleaning, Error, Options, Progress, Provisioner};
+use assay_testkit::eventually;
 use fs_err as fs;
 use tempfile::TempDir;
 use web::{Web, reply};
@@ -342,11 +343,19 @@ fn unbuildable_trees_report_the_reason() {
     assert!(says(Product::MySql, "/no/such/tree").contains("`/no/such/tree`"));
 }
 
+/// Waits until no more than this many trees are in use: processes that other tests are starting have the locks of this
+/// one until they are executed.
+fn until_unlocked(provisioner: &Provisioner, held: usize) {
+    let in_use = || provisioner.entries().unwrap().iter().filter(|it| it.in_use).count();
+    eventually("locks are free", || in_use() <= held);
+}
+
 #[test]
 fn failed_builds_are_listed_and_cleaned() {
     let home = Home::new(&[("configure", CONFIGURE), ("compile", "exit 1\n")]);
     home.get("").unwrap_err();
     let provisioner = home.provisioner(Options::default());
+    until_unlocked(&provisioner, 0);
     let unfinished = provisioner.entries().unwrap();
     assert_eq!(unfinished.len(), 1);
     assert!(unfinished[0].path.starts_with(home.directory.path().join("cache/builds")));
@@ -368,6 +377,7 @@ fn builds_of_commits_go_if_the_cache_is_full() {
     home.get("#broken").unwrap_err();
     let provisioner = home.provisioner(Options::default());
     let _hold = provisioner.hold(&first).unwrap();
+    until_unlocked(&provisioner, 1);
     assert_eq!(provisioner.remove_builds(0).unwrap(), []);
     // What failed goes first.
     let removed = provisioner.remove_builds(1).unwrap();

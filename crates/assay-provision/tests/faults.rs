@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use assay_model::{Build, Hint as _, Origin, Product, SystemSpec};
 use assay_provision::{Cleaning, EntryKind, Error, Options, Progress, Provisioner};
-use assay_testkit::{run_tests, tests};
+use assay_testkit::{eventually, run_tests, tests};
 use fs_err as fs;
 use mirror::ubuntu::Ubuntu;
 use mirror::{CONTENT, Content, Fault, Mirror, checked};
@@ -438,6 +438,8 @@ fn what_is_held_is_kept_by_cleaning() {
     assert_eq!((held.removed.len(), held.in_use.len()), (0, 1));
     assert!(path.exists());
     drop(hold);
+    // Processes that other tests are starting have the lock until they are executed.
+    eventually("nothing is in use", || cleaner.entries().unwrap().iter().all(|it| !it.in_use));
     let all = cleaner.clean(Cleaning::Everything, || {}).unwrap();
     assert_eq!((all.removed.len(), all.in_use.len()), (3, 0));
     assert_eq!(names(&machine.cache.path().join("prefixes")), [""; 0]);

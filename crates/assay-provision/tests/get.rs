@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use assay_model::{Hint as _, Origin, Prefix, Product, SystemSpec};
 use assay_provision::{Cleaning, EntryKind, Error, Options, Progress, Provisioner, Valgrind};
+use assay_testkit::eventually;
 
 const ONLINE: Options = Options { offline: false, accept_expired_index: false };
 const OFFLINE: Options = Options { offline: true, accept_expired_index: false };
@@ -295,6 +296,8 @@ fn valgrind_counts_and_is_then_cached_and_held() {
     let cleaned = cleaner.clean(Cleaning::Unused(Duration::ZERO), || {}).unwrap();
     assert_eq!((cleaned.removed.len(), cleaned.in_use.len()), (0, 1));
     drop(found);
+    // Processes that other tests are starting have the lock until they are executed.
+    eventually("valgrind is not in use", || kinds().all(|(_, in_use)| !in_use));
     let cleaned = cleaner.clean(Cleaning::Unused(Duration::ZERO), || {}).unwrap();
     assert_eq!((cleaned.removed.len(), cleaned.removed[0].kind.clone()), (1, kind));
     assert_eq!(fs_err::read_dir(cache.path().join("tools")).unwrap().count(), 0);

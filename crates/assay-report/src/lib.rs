@@ -34,7 +34,10 @@ mod words;
 
 pub use audit::{Compared, audit_json, audit_text};
 pub use beside::{Other, beside};
-pub use bisect::{Bisection, RangeEnd, SearchedRange, SearchedVersion, VersionStep, bisection};
+pub use bisect::{
+    Bisection, ChangedFunctions, FunctionUnit, RangeEnd, SearchedRange, SearchedVersion,
+    VersionStep, bisection,
+};
 pub use charts::ChartFile;
 pub use claims::{CheckedClaim, CheckedPart, claims};
 pub use data::fields::json_fields;

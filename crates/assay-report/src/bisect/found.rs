@@ -29,13 +29,30 @@ pub struct Bisection<'a> {
     pub builds: u32,
     /// Seconds that it took.
     pub elapsed_s: f64,
-    /// The functions that changed most at the version that was found, and by how many instructions per operation; empty
-    /// if nothing was counted.
-    pub functions: Vec<(String, f64)>,
+    /// The functions that changed most at the version that was found; none if nothing was counted or profiled.
+    pub functions: Option<ChangedFunctions>,
     /// The plans of the version before the change and of the one that has it, if they differ.
     pub plan: Option<[String; 2]>,
     /// Commands that show or measure it again, and what they are for.
     pub commands: Vec<(&'static str, String)>,
+}
+
+/// Functions that changed, the largest change first.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ChangedFunctions {
+    /// What changed: instructions, or microseconds of CPU time.
+    pub unit: FunctionUnit,
+    /// Each function, or several that are told together, with the change per operation.
+    pub changes: Vec<(String, f64)>,
+}
+
+/// What functions are compared by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FunctionUnit {
+    /// Instructions that were counted.
+    Instructions,
+    /// Microseconds of CPU time that were sampled.
+    CpuMicroseconds,
 }
 
 /// A range that was searched.

@@ -8,13 +8,16 @@ mod words;
 use crate::charts::{ChartFile, Place};
 use crate::data::json;
 use crate::document::{Block, Column, Document, Heading, Row, Table, Wish};
-use crate::number::confidence;
+use crate::number::{confidence, thousands};
 use crate::page::{Content, Page};
 use words::{answer, cost, notes};
 
 pub(crate) use words::{ratio as ratio_of, ratio_heading};
 
-pub use found::{Bisection, RangeEnd, SearchedRange, SearchedVersion, VersionStep};
+pub use found::{
+    Bisection, ChangedFunctions, FunctionUnit, RangeEnd, SearchedRange, SearchedVersion,
+    VersionStep,
+};
 
 /// The page of a search.
 #[must_use]
@@ -106,14 +109,17 @@ fn section(search: &Bisection<'_>, range: &SearchedRange) -> Vec<Block<'static>>
 
 /// The functions that changed.
 fn functions(search: &Bisection<'_>) -> Vec<Block<'static>> {
-    if search.functions.is_empty() {
-        return Vec::new();
-    }
-    let columns =
-        vec![Column::words("function"), Column::numbers("change, instructions per operation")];
-    let rows = search.functions.iter().map(|(name, by)| {
+    let Some(functions) = &search.functions else { return Vec::new() };
+    let (heading, number): (_, fn(f64) -> String) = match functions.unit {
+        FunctionUnit::Instructions => ("change, instructions per operation", thousands),
+        FunctionUnit::CpuMicroseconds => {
+            ("change, µs of CPU time per operation", |it| format!("{it:.2}").replace('-', "−"))
+        }
+    };
+    let columns = vec![Column::words("function"), Column::numbers(heading)];
+    let rows = functions.changes.iter().map(|(name, by)| {
         let sign = if *by > 0.0 { "+" } else { "" };
-        Row::new([name.clone(), format!("{sign}{}", crate::number::thousands(*by))])
+        Row::new([name.clone(), format!("{sign}{}", number(*by))])
     });
     Block::section("functions that changed", vec![Block::Table(Table::new(columns, rows).flush())])
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::found::{Bisection, SearchedRange, VersionStep};
+use super::found::{Bisection, FunctionUnit, SearchedRange, VersionStep};
 use crate::data::number::{Interval, Number};
 
 /// Raised when the shape below changes incompatibly.
@@ -26,6 +26,8 @@ pub(super) struct Document<'a> {
     no_step: Number,
     /// The plans before and after the change; null if they are alike or not known.
     plan: Option<&'a [String; 2]>,
+    /// The functions that changed most at the answer; null if nothing was counted or profiled.
+    functions: Option<Vec<FunctionRow<'a>>>,
     comparisons: u32,
     builds: u32,
     elapsed_s: Number,
@@ -42,6 +44,15 @@ struct StepRow<'a> {
     after: &'a str,
     ratio: Interval,
     probability: Number,
+}
+
+/// A function, or several that are told together.
+#[derive(Serialize)]
+struct FunctionRow<'a> {
+    name: &'a str,
+    /// What changed per operation: `instructions` or `cpu_us`.
+    unit: &'static str,
+    change: Number,
 }
 
 #[derive(Serialize)]
@@ -97,6 +108,15 @@ pub(super) fn document<'a>(search: &'a Bisection<'a>) -> Document<'a> {
             .collect(),
         no_step: last.map_or(1.0, |range| range.no_step).into(),
         plan: search.plan.as_ref(),
+        functions: search.functions.as_ref().map(|functions| {
+            let unit = match functions.unit {
+                FunctionUnit::Instructions => "instructions",
+                FunctionUnit::CpuMicroseconds => "cpu_us",
+            };
+            let row =
+                |(name, by): &'a (String, f64)| FunctionRow { name, unit, change: (*by).into() };
+            functions.changes.iter().map(row).collect()
+        }),
         comparisons: search.comparisons,
         builds: search.builds,
         elapsed_s: search.elapsed_s.into(),

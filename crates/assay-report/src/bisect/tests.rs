@@ -63,7 +63,10 @@ fn search(end: RangeEnd) -> Bisection<'static> {
         comparisons: 4,
         builds: 0,
         elapsed_s: 185.0,
-        functions: vec![("row_search_mvcc".to_owned(), -1234.0)],
+        functions: Some(ChangedFunctions {
+            unit: FunctionUnit::Instructions,
+            changes: vec![("row_search_mvcc".to_owned(), -1234.0)],
+        }),
         plan: Some(["index scan".to_owned(), "table scan".to_owned()]),
         commands: vec![("the comparison in full", "assay report s1".to_owned())],
     }

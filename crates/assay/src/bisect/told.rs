@@ -1,14 +1,17 @@
-//! A search as its page shows it. Pure, but for reading the counts of two studies.
+//! A search as its page shows it. Pure, but for reading the counts and profiles of two studies.
 
 use std::collections::BTreeSet;
 
 use anyhow::Result;
 use assay_ledger::Ledger;
-use assay_model::{Estimate, Setup, StudyRecord};
+use assay_model::{CellCount, CellProfile, Estimate, Setup, StudyRecord};
 use assay_plan::{Request, SystemRequest, parse_system};
-use assay_report::{Bisection, RangeEnd, SearchedRange, SearchedVersion, VersionStep};
+use assay_report::{
+    Bisection, ChangedFunctions, FunctionUnit, RangeEnd, SearchedRange, SearchedVersion,
+    VersionStep,
+};
 use assay_study::{BisectAnswer, BisectEnd, BisectStep, pooled};
-use assay_verdict::PlanFindings;
+use assay_verdict::{CountChange, PlanFindings};
 
 use super::search::{Compared, Range, Terms, ratio};
 use super::state::{Search, largest};
@@ -151,11 +154,12 @@ pub(super) struct Functions {
     /// The study that compared the version which has the change.
     study: Option<String>,
     setup: Option<Setup>,
-    changes: Vec<(String, f64)>,
+    changes: Option<ChangedFunctions>,
     plan: Option<[String; 2]>,
 }
 
-/// The functions that changed at the step: the counts of the version after it, beside those of the version before it.
+/// The functions that changed at the step: the counts or profiles of the version at it, beside those of the version
+/// before it.
 pub(super) fn functions(search: &Search, ledger: &Ledger) -> Result<Functions> {
     let first = search.ranges.iter().flat_map(|it| &it.compared).next();
     let Some(first) = first else { return Ok(Functions::default()) };
@@ -196,9 +200,14 @@ fn plan_of_step<'a>(after: Option<[&'a str; 2]>, at: Option<[&'a str; 2]>) -> Op
 
 /// The other system of the first study, with that of the second one as its base.
 fn beside(mut record: StudyRecord, base: StudyRecord) -> StudyRecord {
+    // The base was measured beside another version.
+    record.slices.clear();
+    record.profiles.retain(|profile| profile.system == 1);
+    let of_base = base.profiles.into_iter().filter(|profile| profile.system == 1);
+    record.profiles.extend(of_base.map(|it| CellProfile { system: 0, ..it }));
     record.counts.retain(|count| count.system == 1);
     let of_base = base.counts.into_iter().filter(|count| count.system == 1);
-    record.counts.extend(of_base.map(|count| assay_model::CellCount { system: 0, ..count }));
+    record.counts.extend(of_base.map(|count| CellCount { system: 0, ..count }));
     if let Some(system) = base.systems.into_iter().nth(1)
         && let Some(place) = record.systems.first_mut()
     {
@@ -207,19 +216,28 @@ fn beside(mut record: StudyRecord, base: StudyRecord) -> StudyRecord {
     record
 }
 
-fn changes(record: &StudyRecord) -> Vec<(String, f64)> {
+/// What changed from function to function, by count, or else by profile.
+fn changes(record: &StudyRecord) -> Option<ChangedFunctions> {
     let judgement = assay_verdict::judge(record);
-    let mut cells = judgement.cells.iter().filter(|cell| cell.system == 1);
-    let instructions = cells.find_map(|cell| cell.count.as_ref()?.functions.as_ref());
-    let Some(instructions) = instructions else { return Vec::new() };
-    let all = instructions.denominator() as f64;
-    let named = instructions.changes.iter().map(|change| {
-        let names = change.functions.iter().map(|it| {
-            it.function.clone().unwrap_or_else(|| format!("other functions of {}", it.module))
-        });
-        (names.take(2).collect::<Vec<_>>().join(", "), change.by as f64 / all)
-    });
-    named.filter(|(_, by)| by.abs() >= 1.0).take(FUNCTIONS).collect()
+    let cells = || judgement.cells.iter().filter(|cell| cell.system == 1);
+    let named = |function: &Option<String>, module: &str| {
+        function.clone().unwrap_or_else(|| format!("other functions of {module}"))
+    };
+    if let Some(counted) = cells().find_map(|cell| cell.count.as_ref()?.functions.as_ref()) {
+        let all = counted.denominator() as f64;
+        let change = |change: &CountChange| {
+            let names = change.functions.iter().map(|it| named(&it.function, &it.module));
+            (names.take(2).collect::<Vec<_>>().join(", "), change.by as f64 / all)
+        };
+        let changes = counted.changes.iter().map(change).filter(|(_, by)| by.abs() >= 1.0);
+        let changes = changes.take(FUNCTIONS).collect();
+        return Some(ChangedFunctions { unit: FunctionUnit::Instructions, changes });
+    }
+    let profile = cells().find_map(|cell| cell.profile.as_ref())?;
+    let changes = profile.serving.iter().filter(|it| it.is_certain);
+    let changes = changes.map(|it| (named(&it.function, &it.module), it.changed.by.value));
+    let changes = changes.take(FUNCTIONS).collect();
+    Some(ChangedFunctions { unit: FunctionUnit::CpuMicroseconds, changes })
 }
 
 #[cfg(test)]

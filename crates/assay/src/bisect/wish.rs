@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use assay_ledger::Ledger;
-use assay_model::{BisectMeasure, BisectPart, Counting, WatchPart, limits};
+use assay_model::{BisectMeasure, BisectPart, Counting, Profiling, WatchPart, limits};
 use assay_plan::Request;
 use jiff::Timestamp;
 
@@ -128,7 +128,13 @@ fn timed(request: Request, measure: BisectMeasure) -> Request {
     if measure != BisectMeasure::Instructions {
         return request;
     }
-    let mut request = Request { count: Counting::Only, budget_s: None, twin: None, ..request };
+    let mut request = Request {
+        count: Counting::Only,
+        profile: Profiling::None,
+        budget_s: None,
+        twin: None,
+        ..request
+    };
     request.setups.iter_mut().for_each(|setup| setup.clients = None);
     request
 }

@@ -59,8 +59,7 @@ pub(crate) struct Bisect {
 }
 
 /// Options of `compare` that a search decides itself.
-const DECIDED: [&str; 8] =
-    ["tests", "set", "twin", "blocks", "rounds", "profile", "threshold", "check"];
+const DECIDED: [&str; 7] = ["tests", "set", "twin", "blocks", "rounds", "threshold", "check"];
 
 /// Options that the short help leaves out.
 const RARE: [&str; 3] = ["preset", "clients", "terms"];
