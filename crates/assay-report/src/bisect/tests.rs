@@ -79,6 +79,19 @@ fn text(search: &Bisection<'_>, word: &str) -> String {
 }
 
 #[test]
+fn functions_have_the_unit_that_they_were_compared_by() {
+    let unit = FunctionUnit::CpuMicroseconds;
+    let changes = vec![("btr_cur_search".to_owned(), 1.234)];
+    let functions = Some(ChangedFunctions { unit, changes });
+    let search = Bisection { functions, ..search(RangeEnd::Found) };
+    let found = text(&search, "text");
+    assert!(found.contains("µs of CPU time per operation") && found.contains("+1.23"), "{found}");
+    let json: serde_json::Value = serde_json::from_str(&text(&search, "json")).unwrap();
+    let row = serde_json::json!({"name": "btr_cur_search", "unit": "cpu_us", "change": 1.234});
+    assert_eq!(json["functions"], serde_json::json!([row]));
+}
+
+#[test]
 fn the_answer_names_version_size_and_probability() {
     let found = text(&search(RangeEnd::Found), "text");
     for part in [
