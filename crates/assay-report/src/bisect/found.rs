@@ -42,8 +42,8 @@ pub struct Bisection<'a> {
 pub struct ChangedFunctions {
     /// What changed: instructions, or microseconds of CPU time.
     pub unit: FunctionUnit,
-    /// Each function, or several that are told together, with the change per operation.
-    pub changes: Vec<(String, f64)>,
+    /// Each function, or several that are told together, with the change per operation. Counts have no interval.
+    pub changes: Vec<(String, Estimate)>,
 }
 
 /// What functions are compared by.

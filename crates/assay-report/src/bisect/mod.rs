@@ -116,10 +116,12 @@ fn functions(search: &Bisection<'_>) -> Vec<Block<'static>> {
             ("change, µs of CPU time per operation", |it| format!("{it:.2}").replace('-', "−"))
         }
     };
+    let signed = |it: f64| format!("{}{}", if it > 0.0 { "+" } else { "" }, number(it));
     let columns = vec![Column::words("function"), Column::numbers(heading)];
     let rows = functions.changes.iter().map(|(name, by)| {
-        let sign = if *by > 0.0 { "+" } else { "" };
-        Row::new([name.clone(), format!("{sign}{}", number(*by))])
+        let interval =
+            by.has_interval().then(|| format!(" [{}, {}]", signed(by.low), signed(by.high)));
+        Row::new([name.clone(), signed(by.value) + &interval.unwrap_or_default()])
     });
     Block::section("functions that changed", vec![Block::Table(Table::new(columns, rows).flush())])
 }

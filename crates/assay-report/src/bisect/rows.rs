@@ -1,5 +1,6 @@
 //! JSON of a search.
 
+use assay_model::Estimate;
 use serde::Serialize;
 
 use super::found::{Bisection, FunctionUnit, SearchedRange, VersionStep};
@@ -52,7 +53,8 @@ struct FunctionRow<'a> {
     name: &'a str,
     /// What changed per operation: `instructions` or `cpu_us`.
     unit: &'static str,
-    change: Number,
+    /// Counts have no interval.
+    change: Interval,
 }
 
 #[derive(Serialize)]
@@ -113,8 +115,11 @@ pub(super) fn document<'a>(search: &'a Bisection<'a>) -> Document<'a> {
                 FunctionUnit::Instructions => "instructions",
                 FunctionUnit::CpuMicroseconds => "cpu_us",
             };
-            let row =
-                |(name, by): &'a (String, f64)| FunctionRow { name, unit, change: (*by).into() };
+            let row = |(name, by): &'a (String, Estimate)| FunctionRow {
+                name,
+                unit,
+                change: (*by).into(),
+            };
             functions.changes.iter().map(row).collect()
         }),
         comparisons: search.comparisons,

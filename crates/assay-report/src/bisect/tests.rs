@@ -65,7 +65,7 @@ fn search(end: RangeEnd) -> Bisection<'static> {
         elapsed_s: 185.0,
         functions: Some(ChangedFunctions {
             unit: FunctionUnit::Instructions,
-            changes: vec![("row_search_mvcc".to_owned(), -1234.0)],
+            changes: vec![("row_search_mvcc".to_owned(), Estimate::without_interval(-1234.0))],
         }),
         plan: Some(["index scan".to_owned(), "table scan".to_owned()]),
         commands: vec![("the comparison in full", "assay report s1".to_owned())],
@@ -81,14 +81,18 @@ fn text(search: &Bisection<'_>, word: &str) -> String {
 #[test]
 fn functions_have_the_unit_that_they_were_compared_by() {
     let unit = FunctionUnit::CpuMicroseconds;
-    let changes = vec![("btr_cur_search".to_owned(), 1.234)];
+    let by = Estimate { value: 1.234, low: 1.0, high: 1.5 };
+    let changes = vec![("btr_cur_search".to_owned(), by)];
     let functions = Some(ChangedFunctions { unit, changes });
     let search = Bisection { functions, ..search(RangeEnd::Found) };
     let found = text(&search, "text");
-    assert!(found.contains("µs of CPU time per operation") && found.contains("+1.23"), "{found}");
+    assert!(
+        found.contains("µs of CPU time per operation") && found.contains("+1.23 [+1.00, +1.50]"),
+        "{found}"
+    );
     let json: serde_json::Value = serde_json::from_str(&text(&search, "json")).unwrap();
-    let row = serde_json::json!({"name": "btr_cur_search", "unit": "cpu_us", "change": 1.234});
-    assert_eq!(json["functions"], serde_json::json!([row]));
+    let row = &json["functions"][0];
+    assert_eq!((&row["unit"], &row["change"]["value"]), (&"cpu_us".into(), &1.234.into()), "{row}");
 }
 
 #[test]

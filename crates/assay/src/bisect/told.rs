@@ -219,6 +219,8 @@ fn beside(mut record: StudyRecord, base: StudyRecord) -> StudyRecord {
 /// What changed from function to function, by count, or else by profile.
 fn changes(record: &StudyRecord) -> Option<ChangedFunctions> {
     let judgement = assay_verdict::judge(record);
+    let some =
+        |unit, changes: Vec<_>| (!changes.is_empty()).then_some(ChangedFunctions { unit, changes });
     let cells = || judgement.cells.iter().filter(|cell| cell.system == 1);
     let named = |function: &Option<String>, module: &str| {
         function.clone().unwrap_or_else(|| format!("other functions of {module}"))
@@ -227,17 +229,16 @@ fn changes(record: &StudyRecord) -> Option<ChangedFunctions> {
         let all = counted.denominator() as f64;
         let change = |change: &CountChange| {
             let names = change.functions.iter().map(|it| named(&it.function, &it.module));
-            (names.take(2).collect::<Vec<_>>().join(", "), change.by as f64 / all)
+            let by = Estimate::without_interval(change.by as f64 / all);
+            (names.take(2).collect::<Vec<_>>().join(", "), by)
         };
-        let changes = counted.changes.iter().map(change).filter(|(_, by)| by.abs() >= 1.0);
-        let changes = changes.take(FUNCTIONS).collect();
-        return Some(ChangedFunctions { unit: FunctionUnit::Instructions, changes });
+        let changes = counted.changes.iter().map(change).filter(|(_, by)| by.value.abs() >= 1.0);
+        return some(FunctionUnit::Instructions, changes.take(FUNCTIONS).collect());
     }
     let profile = cells().find_map(|cell| cell.profile.as_ref())?;
     let changes = profile.serving.iter().filter(|it| it.is_certain);
-    let changes = changes.map(|it| (named(&it.function, &it.module), it.changed.by.value));
-    let changes = changes.take(FUNCTIONS).collect();
-    Some(ChangedFunctions { unit: FunctionUnit::CpuMicroseconds, changes })
+    let changes = changes.map(|it| (named(&it.function, &it.module), it.changed.by));
+    some(FunctionUnit::CpuMicroseconds, changes.take(FUNCTIONS).collect())
 }
 
 #[cfg(test)]
