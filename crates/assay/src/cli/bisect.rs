@@ -62,7 +62,7 @@ pub(crate) struct Bisect {
 const DECIDED: [&str; 7] = ["tests", "set", "twin", "blocks", "rounds", "threshold", "check"];
 
 /// Options that the short help leaves out.
-const RARE: [&str; 3] = ["preset", "clients", "terms"];
+const RARE: [&str; 4] = ["preset", "clients", "terms", "profile"];
 
 fn of_searches(option: Arg) -> Arg {
     match option.get_id().as_str() {
