@@ -68,21 +68,22 @@ fn sum(weights: &[f64], group: &Range<usize>) -> f64 {
     weights.get(group.clone()).unwrap_or_default().iter().sum()
 }
 
-/// How much longer than the mean the longest shard may take before the cells are shared out more finely.
+/// The longest shard may take this many times as long as the mean before units are shared out more finely, which must
+/// then make it shorter by the same factor: tests that several machines measure are worth some time.
 const UNEVEN: f64 = 1.03;
 
 /// Groups of units that follow each other, and among how many shards the blocks of each are shared out, at most
-/// `blocks`. There are as few groups as make shards that take about the same time.
+/// `blocks`. There are as few groups as make shards that take about the same time, apart from the starts of servers.
 fn evenly(weights: &[f64], count: u32, blocks: u32) -> Vec<(Range<usize>, u32)> {
     let mean_s = weights.iter().sum::<f64>() / f64::from(count);
     let mut best = (f64::INFINITY, Vec::new());
     for groups in count.div_ceil(blocks)..=count.min(weights.len() as u32) {
-        let groups = groups_of(weights, groups as usize);
+        let groups = groups_of(weights, count, groups);
         let group_s: Vec<f64> = groups.iter().map(|group| sum(weights, group)).collect();
         let steps = steps_of(&group_s, count, blocks);
         let shard_s = group_s.iter().zip(&steps).map(|(group_s, step)| group_s / f64::from(*step));
         let longest_s = shard_s.fold(0.0, f64::max);
-        if longest_s < best.0 {
+        if longest_s * UNEVEN < best.0 {
             best = (longest_s, groups.into_iter().zip(steps).collect());
         }
         if best.0 <= UNEVEN * mean_s {
@@ -92,15 +93,17 @@ fn evenly(weights: &[f64], count: u32, blocks: u32) -> Vec<(Range<usize>, u32)> 
     best.1
 }
 
-/// So many groups of units that follow each other, at least one in each, which take about the same time.
-fn groups_of(weights: &[f64], count: usize) -> Vec<Range<usize>> {
+/// So many groups of units that follow each other, at least one in each. Each takes time in proportion to its number of
+/// shards, which differs by one at most.
+fn groups_of(weights: &[f64], shards: u32, count: u32) -> Vec<Range<usize>> {
     let all_s: f64 = weights.iter().sum();
-    let (mut taken, mut taken_s) = (0, 0.0);
-    let group = |number: usize| {
+    let (mut taken, mut taken_s, mut before) = (0, 0.0, 0);
+    let group = |number: u32| {
         let from = taken;
-        let until_s = all_s * (number + 1) as f64 / count as f64;
+        before += shards / count + u32::from(number < shards % count);
+        let until_s = all_s * f64::from(before) / f64::from(shards);
         // Each of the groups that follow has at least one unit, and the last has all that are left.
-        let last = weights.len() - (count - 1 - number);
+        let last = weights.len() - (count - 1 - number) as usize;
         while taken < last {
             let unit_s = weights.get(taken).copied().unwrap_or_default();
             let is_next = taken == from || taken_s + 0.5 * unit_s < until_s;
@@ -235,6 +238,24 @@ mod tests {
         let short = planned(|request| request.budget_s = Some(60.0));
         let many = split(&short, 20);
         assert!(many.iter().all(|part| part.cells.len() < 32), "{many:?}");
+    }
+
+    #[test]
+    fn shards_take_about_the_same_time_and_tests_stay_on_several_machines() {
+        let even = [1.0; 32];
+        for (count, blocks) in [(5, 4), (7, 4), (7, 5), (11, 5), (30, 8)] {
+            let shared = evenly(&even, count, blocks);
+            let longest = shared.iter().map(|(units, step)| units.len() as f64 / f64::from(*step));
+            let longest = longest.fold(0.0, f64::max) * f64::from(count) / 32.0;
+            assert!(longest < 1.1 && shared.iter().all(|(_, step)| *step > 1), "{shared:?}");
+            assert_eq!(shared.iter().map(|(_, step)| step).sum::<u32>(), count);
+        }
+        assert_eq!(evenly(&even, 5, 4), [(0..19, 3), (19..32, 2)]);
+        // Equal numbers of shards would make some of these take twice as long as others.
+        let uneven: Vec<f64> = (0..32).map(|it| if it < 20 { 1.0 } else { 3.0 }).collect();
+        let longest = evenly(&uneven, 60, 8);
+        let shard_s = longest.iter().map(|(units, step)| sum(&uneven, units) / f64::from(*step));
+        assert!(shard_s.fold(0.0, f64::max) < 1.15 * 56.0 / 60.0, "{longest:?}");
     }
 
     #[test]

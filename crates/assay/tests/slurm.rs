@@ -174,7 +174,7 @@ PartitionName=bench Nodes=n[1-3] Default=YES MaxTime=1:00:00 OverSubscribe=EXCLU
         let output = self.assay(&args);
         let told = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(0), "{told}");
-        let moves_servers = told.contains("MB of servers go to each");
+        let moves_servers = told.contains("MB of servers go to each node");
         assert_eq!(moves_servers, options.contains(&"--node-dir"), "{told}");
         let job = self.job();
         assert_eq!(job["shards"], nodes);

@@ -42,7 +42,7 @@ pub struct Bisection<'a> {
 pub struct ChangedFunctions {
     /// What changed: instructions, or microseconds of CPU time.
     pub unit: FunctionUnit,
-    /// Each function, or several that are told together, with the change per operation. Counts have no interval.
+    /// Each function, or several that are shown together, with the change per operation. Counts have no interval.
     pub changes: Vec<(String, Estimate)>,
 }
 

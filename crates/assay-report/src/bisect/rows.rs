@@ -47,7 +47,7 @@ struct StepRow<'a> {
     probability: Number,
 }
 
-/// A function, or several that are told together.
+/// A function, or several that are shown together.
 #[derive(Serialize)]
 struct FunctionRow<'a> {
     name: &'a str,

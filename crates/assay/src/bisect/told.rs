@@ -236,8 +236,7 @@ fn changes(record: &StudyRecord) -> Option<ChangedFunctions> {
         return some(FunctionUnit::Instructions, changes.take(FUNCTIONS).collect());
     }
     let profile = cells().find_map(|cell| cell.profile.as_ref())?;
-    let changes = profile.serving.iter().filter(|it| it.is_certain);
-    let changes = changes.map(|it| (named(&it.function, &it.module), it.changed.by));
+    let changes = profile.causes().map(|it| (named(&it.function, &it.module), it.changed.by));
     some(FunctionUnit::CpuMicroseconds, changes.take(FUNCTIONS).collect())
 }
 

@@ -85,10 +85,11 @@ impl Wish {
         let found = found.map_or_else(first, Ok)?;
         found.check()?;
         env.progress.note(&found.told());
+        let profile_s = if request.profile == Profiling::None { 0.0 } else { PROFILE_S };
         let terms = Terms {
             measure: self.measure,
             is_of_commits: found.is_of_commits,
-            comparisons_max: ((self.budget_s / COMPARISON_S) as u32)
+            comparisons_max: ((self.budget_s / (COMPARISON_S + profile_s)) as u32)
                 .clamp(COMPARISONS_MIN, limits::bisect::COMPARISONS),
         };
         let search = Search {
@@ -114,6 +115,9 @@ pub(crate) fn without_effort(request: Request) -> Request {
     Request { preset, check, profile, slice_s, write_slice_s, turn_s, blocks, rounds, ..request }
 }
 
+/// Time that the profiles of a comparison take, seconds.
+const PROFILE_S: f64 = 21.0;
+
 /// The request of a single comparison, without its systems.
 fn timed(request: Request, measure: BisectMeasure) -> Request {
     let request = Request {
@@ -126,7 +130,12 @@ fn timed(request: Request, measure: BisectMeasure) -> Request {
         ..request
     };
     if measure != BisectMeasure::Instructions {
-        return request;
+        // The version before a change is like the base, and its profile is needed too.
+        let profile = match request.profile {
+            Profiling::Changed => Profiling::All,
+            other => other,
+        };
+        return Request { profile, ..request };
     }
     let mut request = Request {
         count: Counting::Only,

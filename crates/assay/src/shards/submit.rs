@@ -72,7 +72,10 @@ pub(crate) fn submit(args: &Submit, cache_dir: Option<&Path>) -> Result<Exit> {
     let servers = node_dir.is_some().then(|| dir.join(SERVERS));
     get(&plan, &request, args, (&cache_dir, servers.as_deref()))?;
     let moved = servers.map(fs_err::metadata).transpose()?.map_or_else(String::new, |archive| {
-        format!(", and {} MB of servers go to each", thousands(archive.len().div_ceil(1 << 20)))
+        format!(
+            ", and {} MB of servers go to each node",
+            thousands(archive.len().div_ceil(1 << 20))
+        )
     });
     fs_err::write(dir.join(STUDY_FILE), recipe)?;
     fs_err::write(&file, script)?;

@@ -120,7 +120,7 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
     /// Reports a failure to the driver, unless it comes from the user's wish to stop.
     pub(super) fn failed(&mut self, system: usize, error: anyhow::Error) -> Result<Outcome> {
         self.wait(SIGNALLED)?;
-        self.ensure_room(&error)?;
+        self.ensure_room(&format!("{error:#}"))?;
         if error.chain().any(|cause| cause.is::<assay_ledger::Error>()) {
             return Err(error);
         }
@@ -129,15 +129,15 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
         Ok(Outcome::Failed { system, why, also: Vec::new() })
     }
 
-    /// Ends a shard after this failure if the disk of its node is full. The system is not to blame, and a test that
-    /// fails on one node has failed in the whole study. The shard can go on later.
-    pub(super) fn ensure_room(&self, failure: &anyhow::Error) -> Result<()> {
+    /// Ends a shard after this failure if the disk of its node is full. The system is not to blame, and a failure on one
+    /// node would fail the test in the whole study. The shard can go on later.
+    pub(super) fn ensure_room(&self, failure: &str) -> Result<()> {
         if self.recorder.record().shard().is_none() || !is_full(&self.env.cache_dir) {
             return Ok(());
         }
         Err(anyhow::Error::new(Advised::new(
-            format!("the disk of `{}` is full: {failure:#}", self.env.cache_dir.display()),
-            "free some space there and repeat the command: the shard goes on",
+            format!("the disk of `{}` is full: {failure}", self.env.cache_dir.display()),
+            "free some space on that disk, then run `assay submit` or this command again: the shard continues",
         )))
     }
 
@@ -295,6 +295,7 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
             SliceOutcome::Failed(why) => EventKind::TestFailed { test, why },
             SliceOutcome::Unanswered(why) => EventKind::TestEnded { test, why },
         };
+        self.ensure_room(&what.to_string())?;
         let system = slice.system;
         self.recorder.slice(slice)?;
         self.env.progress.failed(self.name(system), &what.to_string());

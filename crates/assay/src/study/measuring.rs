@@ -268,7 +268,6 @@ impl StudyExecutor<'_, '_> {
         slots: &[Slot],
         error: &anyhow::Error,
     ) -> Result<Vec<Slice>> {
-        self.ensure_room(error)?;
         let system = failed.system;
         let others: Vec<usize> =
             slots.iter().map(|slot| slot.system).filter(|other| *other != system).collect();

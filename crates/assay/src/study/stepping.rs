@@ -49,7 +49,6 @@ impl StudyExecutor<'_, '_> {
         });
         // A request to stop ends the step, which is carried out anew when the study is resumed.
         self.env.interrupt.check()?;
-        done.as_ref().err().map_or(Ok(()), |error| self.ensure_room(error))?;
         let measured = done.unwrap_or_else(|error| Measured {
             slice: failed_slice(planned.id, slot, format!("{error:#}")),
             series: Vec::new(),

@@ -101,6 +101,7 @@ impl StudyExecutor<'_, '_> {
     /// Notes why a cell has no count, or none on further instances, unless the user asked to stop.
     fn not_counted(&mut self, cell: &Uncounted, error: &anyhow::Error) -> Result<()> {
         self.env.interrupt.check()?;
+        self.ensure_room(&told(error))?;
         let why = with_full_disk(told(error), &self.env.cache_dir);
         let test = cell.id.test.name.clone();
         if cell.events.is_some() {
