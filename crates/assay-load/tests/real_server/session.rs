@@ -153,12 +153,17 @@ fn clients_that_update_one_row_wait_and_do_not_fail() {
     for statements in [StatementMode::Prepared, StatementMode::Text] {
         let work = work(test("update-one"), setup, statements);
         let mut session = Session::open(&bed.options, &work, &[]).unwrap();
-        let start = u64::from(statements == StatementMode::Text) * 10_000;
-        let counters = session.run(start, Bound::Events(3000)).unwrap();
-        assert_eq!((counters.events, counters.write), (3000, 3000));
-        assert!(counters.errors.is_empty(), "{:?}", counters.errors);
+        let mut start = u64::from(statements == StatementMode::Text) * 1_000_000;
+        let before = bed.status("Innodb_row_lock_waits");
+        // On a busy machine, clients may run one after the other.
+        eventually("clients wait for each other", || {
+            let counters = session.run(start, Bound::Events(3000)).unwrap();
+            assert_eq!((counters.events, counters.write), (3000, 3000));
+            assert!(counters.errors.is_empty(), "{:?}", counters.errors);
+            start += 3000;
+            bed.status("Innodb_row_lock_waits") > before
+        });
     }
-    assert!(bed.status("Innodb_row_lock_waits") > 0);
 }
 
 #[test]
@@ -185,9 +190,15 @@ fn an_open_loop_sends_what_is_due() {
     let setup = Setup { clients: 3, tables: 1, rows: 100 };
     let mut session = bed.open(test("point-query"), setup);
     let bound = Bound::Rate { time: Duration::from_millis(500), per_second: 400.0 };
-    let work = session.run(0, bound).unwrap();
-    assert_eq!(work.events, 200);
-    assert!(work.elapsed_ns >= 500_000_000, "{}", work.elapsed_ns);
+    // Clients of a busy machine may be late with the last events, which are then not sent.
+    let mut start = 0;
+    eventually("all due events are sent", || {
+        let work = session.run(start, bound).unwrap();
+        assert!(work.events <= 200, "{}", work.events);
+        assert!(work.elapsed_ns >= 500_000_000, "{}", work.elapsed_ns);
+        start += 200;
+        work.events == 200
+    });
 }
 
 /// One event is due at the start, and none later.

@@ -129,8 +129,8 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
         Ok(Outcome::Failed { system, why, also: Vec::new() })
     }
 
-    /// Ends a shard after this failure if the disk of its node is full. The system is not to blame, and a failure on one
-    /// node would fail the test in the whole study. The shard can go on later.
+    /// Ends a shard after this failure if the disk of its node is full. The system is not to blame, and a failure on
+    /// one node would fail the test in the whole study. The shard can go on later.
     pub(super) fn ensure_room(&self, failure: &str) -> Result<()> {
         if self.recorder.record().shard().is_none() || !is_full(&self.env.cache_dir) {
             return Ok(());
