@@ -323,7 +323,7 @@ impl Home {
         fs::create_dir(home.path().join("home"))?;
         let temporary = home.path().join("t");
         fs::create_dir(&temporary)?;
-        // Root's tests run programs as `nobody`, which must find a place there as in `/tmp`.
+        // Root's tests also run programs as `nobody`, so everybody may write there, as in `/tmp`.
         fs::set_permissions(temporary, Permissions::from_mode(0o1777))?;
         if user == User::Nobody {
             let owner = format!("{NOBODY}:{NOBODY}");

@@ -343,8 +343,8 @@ fn unbuildable_trees_report_the_reason() {
     assert!(says(Product::MySql, "/no/such/tree").contains("`/no/such/tree`"));
 }
 
-/// Waits until no more than this many trees are in use: processes that other tests are starting have the locks of this
-/// one until they are executed.
+/// Waits until no more than this many trees are in use: a process that another test starts holds copies of this test's
+/// locks until it calls exec.
 fn until_unlocked(provisioner: &Provisioner, held: usize) {
     let in_use = || provisioner.entries().unwrap().iter().filter(|it| it.in_use).count();
     eventually("locks are free", || in_use() <= held);

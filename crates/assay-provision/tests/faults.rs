@@ -438,7 +438,7 @@ fn what_is_held_is_kept_by_cleaning() {
     assert_eq!((held.removed.len(), held.in_use.len()), (0, 1));
     assert!(path.exists());
     drop(hold);
-    // Processes that other tests are starting have the lock until they are executed.
+    // A process that another test starts holds a copy of the lock until it calls exec.
     eventually("nothing is in use", || cleaner.entries().unwrap().iter().all(|it| !it.in_use));
     let all = cleaner.clean(Cleaning::Everything, || {}).unwrap();
     assert_eq!((all.removed.len(), all.in_use.len()), (3, 0));

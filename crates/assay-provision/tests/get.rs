@@ -296,7 +296,7 @@ fn valgrind_counts_and_is_then_cached_and_held() {
     let cleaned = cleaner.clean(Cleaning::Unused(Duration::ZERO), || {}).unwrap();
     assert_eq!((cleaned.removed.len(), cleaned.in_use.len()), (0, 1));
     drop(found);
-    // Processes that other tests are starting have the lock until they are executed.
+    // A process that another test starts holds a copy of the lock until it calls exec.
     eventually("valgrind is not in use", || kinds().all(|(_, in_use)| !in_use));
     let cleaned = cleaner.clean(Cleaning::Unused(Duration::ZERO), || {}).unwrap();
     assert_eq!((cleaned.removed.len(), cleaned.removed[0].kind.clone()), (1, kind));

@@ -401,8 +401,21 @@ fn nodes_may_have_servers_and_data_of_their_own() {
     place.assert_nothing_left();
 }
 
-/// Measures a study that writes on a disk that becomes full, and the rest of it when there is room again.
-fn becomes_full(cluster: &Cluster<'_>, disk: &SmallDisk, options: &[&str]) {
+/// Measures a study that writes while a disk becomes full, that of the nodes or that of the ledgers, and the rest of it
+/// when there is room again.
+fn a_disk_becomes_full(is_of_nodes: bool) {
+    if !rustix::process::geteuid().is_root() {
+        println!("only root can make a small disk: not tried");
+        return;
+    }
+    let place = Place::new();
+    let cluster = Cluster::start(&place);
+    let on_node = cluster.dir.join("a node's disk");
+    let (path, bytes) =
+        if is_of_nodes { (on_node.clone(), 6 << 30) } else { (cluster.jobs(), 64 << 20) };
+    let options = ["--node-dir", on_node.to_str().unwrap()];
+    let options = if is_of_nodes { &options[..] } else { &[] };
+    let disk = SmallDisk::mount(path, bytes);
     let study = STUDY.replace("update-index", "insert");
     let study = format!("budget = \"60s\"\nwrite-slice = \"500ms\"\n{study}");
     let job = cluster.submit_study(&study, options, 2, &[]);
@@ -415,7 +428,8 @@ fn becomes_full(cluster: &Cluster<'_>, disk: &SmallDisk, options: &[&str]) {
     let before = cluster.slices();
     let logs = cluster.logs();
     assert!(cluster.attempts().iter().any(|it| !it.finished), "{logs}");
-    assert!(options.is_empty() || logs.contains("is full"), "{logs}");
+    // Tasks write their logs beside the ledgers.
+    assert!(!is_of_nodes || logs.contains("is full"), "{logs}");
     fs_err::remove_file(&filler).unwrap();
     let job = cluster.submit_study(&study, options, 2, &[]);
     cluster.wait_for_end(job);
@@ -423,47 +437,23 @@ fn becomes_full(cluster: &Cluster<'_>, disk: &SmallDisk, options: &[&str]) {
     let is_kept = before.iter().zip(after).all(|(before, after)| *before <= after);
     assert!(is_kept, "{before:?} {after:?} {}", cluster.logs());
     assert_eq!(cluster.collect() as u64, after.iter().sum::<u64>());
-}
-
-/// Whether a test can make a small disk.
-fn is_root() -> bool {
-    let is_root = rustix::process::geteuid().is_root();
-    if !is_root {
-        println!("only root can make a small disk: not tried");
-    }
-    is_root
+    drop(disk);
+    drop(cluster);
+    place.assert_nothing_left();
 }
 
 /// Tasks end where their ledgers cannot grow. Submitted again, the same study goes on.
 #[test]
 #[ignore = "takes minutes: `cargo xtask nightly` runs it"]
 fn a_full_disk_of_ledgers_ends_tasks_which_go_on_when_there_is_room() {
-    if !is_root() {
-        return;
-    }
-    let place = Place::new();
-    let cluster = Cluster::start(&place);
-    let disk = SmallDisk::mount(cluster.jobs(), 64 << 20);
-    becomes_full(&cluster, &disk, &[]);
-    drop(disk);
-    drop(cluster);
-    place.assert_nothing_left();
+    a_disk_becomes_full(false);
 }
 
 /// No system fails in the study because the disk of a node is full.
 #[test]
 #[ignore = "takes minutes: `cargo xtask nightly` runs it"]
 fn a_full_disk_of_nodes_ends_tasks_which_go_on_when_there_is_room() {
-    if !is_root() {
-        return;
-    }
-    let place = Place::new();
-    let cluster = Cluster::start(&place);
-    let disk = SmallDisk::mount(cluster.dir.join("a node's disk"), 6 << 30);
-    becomes_full(&cluster, &disk, &["--node-dir", disk.path().to_str().unwrap()]);
-    drop(disk);
-    drop(cluster);
-    place.assert_nothing_left();
+    a_disk_becomes_full(true);
 }
 
 #[test]

@@ -34,7 +34,7 @@ pub(crate) fn fill_up(filler: &Path, on: &Path) {
     let disk = || rustix::fs::statvfs(on).unwrap();
     let file = fs_err::OpenOptions::new().create(true).append(true).open(filler).unwrap();
     let (length, free) = (file.metadata().unwrap().len(), disk().f_bavail * disk().f_frsize);
-    // Most of it at once. What is missing because others take some meanwhile follows.
+    // Most of it is taken at once, and what is freed meanwhile below.
     if free > 0 {
         let _ = rustix::fs::fallocate(file.file(), FallocateFlags::empty(), length, free);
     }
