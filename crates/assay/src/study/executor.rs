@@ -23,7 +23,7 @@ use crate::interrupt::is_asked;
 use crate::progress::{Standing, Tally, minutes};
 use crate::systems::{
     Clients, Environment, Instance, LocalSite, Participant, Slot, StudyTables, Templates,
-    failed_slice, is_full, silent_slice,
+    failed_slice, fails_for_space, silent_slice,
 };
 use crate::written::Written;
 
@@ -132,7 +132,9 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
     /// Ends a shard after this failure if the disk of its node is full. The system is not to blame, and a failure on
     /// one node would fail the test in the whole study. The shard can go on later.
     pub(super) fn ensure_room(&self, failure: &str) -> Result<()> {
-        if self.recorder.record().shard().is_none() || !is_full(&self.env.cache_dir) {
+        if self.recorder.record().shard().is_none()
+            || !fails_for_space(failure, &self.env.cache_dir)
+        {
             return Ok(());
         }
         Err(anyhow::Error::new(Advised::new(

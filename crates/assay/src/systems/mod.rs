@@ -42,7 +42,7 @@ pub(crate) use self::participant::{
 };
 pub(crate) use self::questions::Questions;
 pub(crate) use self::room::{
-    described, is_full, last_used, limit, size, templates, with_full_disk,
+    described, fails_for_space, last_used, limit, size, templates, with_full_disk,
 };
 pub(crate) use self::shortened::shortened;
 pub(crate) use self::site::{LocalSite, sandbox_site};

@@ -94,10 +94,19 @@ fn remove_oldest(env: &Environment, wanted: u64, why: &str) -> Result<u64> {
 const NOTHING_LEFT: u64 = 16 << 20;
 
 /// Whether the disk of the cache is full.
-pub(crate) fn is_full(cache_dir: &Path) -> bool {
+fn is_full(cache_dir: &Path) -> bool {
     let left =
         rustix::fs::statvfs(cache_dir).map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize));
     matches!(left, Ok(..NOTHING_LEFT))
+}
+
+/// What servers and the kernel say where a disk is full. Something may have been freed since.
+const FULL: [&str; 5] =
+    ["No space left on device", "os error 28", "system error 28", "is full", "got full"];
+
+/// Whether something failed because the disk of the cache is full, or was.
+pub(crate) fn fails_for_space(why: &str, cache_dir: &Path) -> bool {
+    FULL.iter().any(|words| why.contains(words)) || is_full(cache_dir)
 }
 
 /// What failed, and that the disk of the cache is full if it is: not every server says why it ends.
