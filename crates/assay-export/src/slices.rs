@@ -54,7 +54,7 @@ const SLICES: &[Column] = &[
 ];
 
 /// The columns of counters, which come last: the counter, the name of its column, and its meaning.
-const COUNTERS: [(&str, &str, &str); 14] = [
+const COUNTERS: [(&str, &str, &str); 15] = [
     ("client_cpu_ns", "client_cpu_ns", "CPU time of the clients, ns; null if it was not read"),
     (
         "connection_cpu_ns",
@@ -77,6 +77,11 @@ const COUNTERS: [(&str, &str, &str); 14] = [
     ("host_other_ns", "host_other_ns", "CPU time of processes outside of the study, ns"),
     ("host_device_reads", "device_reads", "reads of the block device with the data"),
     ("host_device_writes", "device_writes", "writes of this device"),
+    (
+        "server_instructions",
+        "server_instructions",
+        "instructions of the server outside the kernel; null unless the processor counted them all the time",
+    ),
 ];
 
 pub(crate) fn slices(studies: &[Exported]) -> Table {

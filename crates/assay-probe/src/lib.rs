@@ -1,7 +1,8 @@
 //! Counters around a slice: what clients, server and machine used between two [`Snapshot`]s.
 //!
-//! Everything comes from files that the kernel keeps for every thread, so a snapshot needs no
-//! privilege beyond being the server's user, and costs one `pread` per idle thread.
+//! Nearly everything comes from files that the kernel keeps for every thread, so a snapshot needs no
+//! privilege beyond being the server's user, and costs one `pread` per idle thread. Where the processor counts
+//! instructions, it costs another `read` per thread.
 
 mod census;
 mod counts;
@@ -9,8 +10,10 @@ mod device;
 mod disk;
 mod file;
 mod host;
+mod instructions;
 mod machine;
 mod probe;
+mod processor;
 mod task;
 mod tree;
 mod trouble;
@@ -24,6 +27,7 @@ pub use census::{Busy, Census};
 pub use device::{DeviceCounters, DeviceStatistics};
 pub use host::{available_memory_kb, cpus_allowed, cpus_by_core, free_disk_kb, host};
 pub use probe::{Probe, ProbeConfig, Snapshot, Usage, WatchedServer};
+pub use processor::{InstructionCounter, ProcessorCounters, counts_instructions};
 pub use trouble::{Accounting, Interval};
 
 /// Why counters could not be read.

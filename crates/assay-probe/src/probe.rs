@@ -3,13 +3,16 @@
 use std::path::PathBuf;
 
 use assay_model::{Counters, Trouble};
+use perf_event::events::{Event, Hardware};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::Error;
 use crate::counts::{add, named, since};
 use crate::device::{DeviceCounters, DeviceStatistics};
 use crate::file::Buffer;
+use crate::instructions::{self, Counted, ServerInstructions};
 use crate::machine::{Machine, Reading};
+use crate::processor::counts_instructions;
 use crate::task::{DISK_WAIT, NAMES, Seen, Task, TaskCounts};
 use crate::tree::{Tree, TreeCounts};
 use crate::trouble::{Accounting, Interval, trouble};
@@ -46,11 +49,14 @@ pub struct WatchedServer {
 /// this moment are behind by at most a tick. User, system and disk time come in ticks of 10 ms, and are right only on
 /// average over many slices. Disk time is `None` if the kernel does not account it. Calls are `read` and `write` and
 /// their kin: asynchronous I/O shows in bytes only. A thread that begins and ends between two snapshots is missed, as
-/// are children beyond the first page of a thread's list (some 600).
+/// are children beyond the first page of a thread's list (some 600). Instructions are exact, and none of these threads
+/// is missed; they are known only if the processor counts and did so all the time.
 #[derive(Debug)]
 pub struct Probe {
     clients: Vec<Task>,
     server: Option<Tree>,
+    /// `None` where the processor does not count.
+    instructions: Option<ServerInstructions>,
     machine: Machine,
     buffer: Buffer,
     tick_ns: u64,
@@ -66,6 +72,7 @@ pub struct Snapshot {
     /// CPU time of this whole process, the study loop and the clients included.
     own_cpu_ns: u64,
     server: Option<TreeCounts>,
+    instructions: Option<Counted>,
     machine: Reading,
     accounting: Accounting,
     accounts_disk_wait: bool,
@@ -80,6 +87,9 @@ pub struct Usage {
     /// The time between the snapshots.
     pub interval: Interval,
 }
+
+/// How often counters are opened while threads start.
+const OPENED_MAX: u32 = 5;
 
 /// CPU time of processes other than clients and server, nanoseconds. Not known if that of the server is not.
 const OTHER: &str = "host_other_ns";
@@ -113,6 +123,14 @@ impl Probe {
     /// A thread or the server is not there, the kernel lacks a counter, or this user may not read
     /// the server's: found out here, not during a slice.
     pub fn new(config: ProbeConfig) -> Result<Self, Error> {
+        let mut probe = Self::without_instructions(config)?;
+        if counts_instructions() {
+            probe.count(Hardware::INSTRUCTIONS)?;
+        }
+        Ok(probe)
+    }
+
+    fn without_instructions(config: ProbeConfig) -> Result<Self, Error> {
         let mut buffer = Buffer::new();
         let tick_ns = 1_000_000_000 / rustix::param::clock_ticks_per_second().max(1);
         let clients = config
@@ -128,6 +146,7 @@ impl Probe {
         let mut probe = Self {
             clients,
             server: config.server.map(open_tree).transpose()?,
+            instructions: None,
             machine: Machine::open(data_dir.as_deref(), &mut buffer, tick_ns)?,
             buffer,
             tick_ns,
@@ -136,6 +155,27 @@ impl Probe {
         };
         probe.snapshot()?;
         Ok(probe)
+    }
+
+    /// Counts these events of the server from now on, if the kernel permits it. A thread that starts meanwhile may
+    /// inherit a counter or not, so all counters are opened again then.
+    fn count<E: Event + Copy>(&mut self, event: E) -> Result<(), Error> {
+        for _ in 0..OPENED_MAX {
+            let Some(threads) = self.server.as_ref().map(Tree::threads) else { break };
+            let opened = match ServerInstructions::open(&threads, event) {
+                Ok(opened) => opened,
+                Err(error) => {
+                    log::debug!("instructions of slices are not counted: {error}");
+                    break;
+                }
+            };
+            self.snapshot()?;
+            if self.server.as_ref().is_some_and(|it| it.threads().is_subset(&threads)) {
+                self.instructions = Some(opened);
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// Reads every counter.
@@ -152,9 +192,12 @@ impl Probe {
             let _: Seen = task.update(&mut self.buffer, self.tick_ns)?;
             add(&mut clients, &task.counts);
         }
+        // What cannot be read is not known.
+        let instructions = self.instructions.as_mut().and_then(|it| it.read().ok());
         Ok(Snapshot {
             clocks,
             clients,
+            instructions,
             server: match &mut self.server {
                 Some(server) => Some(server.read(&mut self.buffer, self.tick_ns)?),
                 None => None,
@@ -197,6 +240,9 @@ impl Snapshot {
                 accounting: self.accounting,
             },
         };
+        let instructions = self.instructions.zip(earlier.instructions);
+        let instructions = instructions.and_then(|(later, earlier)| later.since(&earlier));
+        usage.counters.set(instructions::NAME, instructions);
         // The CPU time of an unknown server cannot be told apart from that of other processes.
         let own_ns = self.own_cpu_ns.saturating_sub(earlier.own_cpu_ns);
         let other_ns = |server_ns| host.busy_ns().saturating_sub(own_ns + server_ns);
@@ -242,7 +288,54 @@ fn now_ns(clock: ClockId) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{BufRead as _, BufReader, Write as _};
+    use std::process::{Command, Stdio};
+
+    use perf_event::events::Software;
+
     use super::*;
+
+    /// Every machine counts CPU time. The shell works once itself, and once in a process that begins and ends between
+    /// two snapshots, whose CPU time the files of the kernel do not tell.
+    #[test]
+    fn what_begins_and_ends_between_snapshots_is_counted() {
+        let work = "for ((i = 0; i < 30000; i++)); do :; done";
+        let script = format!(
+            "while read where; do if [ $where = here ]; then {work}; else ({work}); fi; echo; done"
+        );
+        let mut shell = Command::new("bash");
+        let shell = shell.args(["--norc", "-c", &script]).stdin(Stdio::piped());
+        let mut shell = shell.stdout(Stdio::piped()).spawn().unwrap();
+        let (mut input, output) = (shell.stdin.take().unwrap(), shell.stdout.take().unwrap());
+        let mut output = BufReader::new(output);
+        let mut run = |place: &str| {
+            writeln!(input, "{place}").unwrap();
+            output.read_line(&mut String::new()).unwrap();
+        };
+        run("here");
+        let pid = i32::try_from(shell.id()).unwrap();
+        let data_dir = std::env::current_dir().unwrap();
+        let server = WatchedServer { pid, connection_tids: None, data_dir };
+        let config = ProbeConfig { client_tids: Vec::new(), server: Some(server) };
+        let mut probe = Probe::without_instructions(config).unwrap();
+        probe.count(Software::TASK_CLOCK).unwrap();
+        let mut used = |place| {
+            let before = probe.snapshot().unwrap();
+            run(place);
+            let counters = probe.snapshot().unwrap().since(&before).counters;
+            let counted = counters.get(instructions::NAME);
+            (counted, counters.get("connection_cpu_ns").unwrap())
+        };
+        let (here, there) = (used("here"), used("elsewhere"));
+        drop(input);
+        shell.wait().unwrap();
+        let ((Some(here), _), (Some(there), told_there)) = (here, there) else {
+            eprintln!("not tested: performance events are not permitted");
+            return;
+        };
+        assert!(here > 1_000_000, "{here}");
+        assert!(there > 1_000_000 && there > 2 * told_there, "{there} {told_there}");
+    }
 
     #[test]
     fn clocks_that_drift_apart_have_jumped() {

@@ -87,6 +87,11 @@ impl Tree {
         })
     }
 
+    /// The threads that were there at the last reading.
+    pub(crate) fn threads(&self) -> BTreeSet<i32> {
+        self.processes.values().flat_map(|process| process.tasks.keys().copied()).collect()
+    }
+
     /// Everything used since the tree's threads began, those that have ended included.
     pub(crate) fn read(&mut self, buffer: &mut Buffer, tick_ns: u64) -> Result<TreeCounts, Error> {
         let mut pending: Vec<i32> = self.processes.keys().copied().collect();

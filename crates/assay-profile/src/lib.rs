@@ -11,7 +11,6 @@ mod debuginfod;
 mod error;
 mod kernel;
 mod names;
-mod processor;
 mod rings;
 mod sampler;
 mod space;
@@ -20,6 +19,5 @@ mod symbols;
 mod threads;
 
 pub use error::Error;
-pub use processor::{InstructionCounter, ProcessorCounters, counts_instructions};
 pub use sampler::{Sampled, Sampler};
 pub use symbols::Symbols;

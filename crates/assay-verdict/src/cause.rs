@@ -143,6 +143,7 @@ mod tests {
             terms: terms.iter().map(|(term, value)| (*term, changed(*value))).collect(),
             background_cpu: None,
             kernel_cpu: None,
+            instructions: None,
         }
     }
 

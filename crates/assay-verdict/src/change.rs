@@ -103,6 +103,8 @@ pub struct TimeChange {
     pub background_cpu: Option<Changed>,
     /// The part of [`Term::ServerCpu`] in the kernel, as its clock tells the modes apart; `None` if it did not.
     pub kernel_cpu: Option<Changed>,
+    /// Instructions of the server outside the kernel, per operation; `None` where the processor did not count them.
+    pub instructions: Option<Changed>,
 }
 
 impl TimeChange {
@@ -163,6 +165,7 @@ pub(crate) fn change(base: &[&Slice], other: &[&Slice], shares_cpu: bool) -> Opt
         terms: kinds.iter().enumerate().filter_map(term).collect(),
         background_cpu: changed(&|it| it.background),
         kernel_cpu: changed(&|it| it.kernel),
+        instructions: changed(&|it| it.instructions),
     })
 }
 
@@ -184,6 +187,8 @@ struct Told {
     background: Option<f64>,
     /// CPU time of the serving threads in the kernel.
     kernel: Option<f64>,
+    /// Instructions of the server.
+    instructions: Option<f64>,
 }
 
 /// The terms that all of these tell.
@@ -239,7 +244,8 @@ impl Told {
         let background = per_op.get("background_cpu_us");
         let kernel = per_op.user_part().zip(per_op.get("server_cpu_us"));
         let kernel = kernel.map(|(user, cpu_us)| (1.0 - user) * cpu_us);
-        Some(Self { time: time_us, terms, background, kernel })
+        let instructions = per_op.get("server_instructions");
+        Some(Self { time: time_us, terms, background, kernel, instructions })
     }
 }
 
@@ -344,6 +350,7 @@ mod tests {
             ],
             background_cpu: None,
             kernel_cpu: None,
+            instructions: None,
         };
         assert_eq!(change.shares(), [(Term::ServerCpu, 0.75), (Term::OtherWait, 0.25)]);
     }

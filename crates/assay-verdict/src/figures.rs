@@ -20,6 +20,8 @@ pub struct Figure {
     pub place: Place,
     /// Its heading on a page, which fits a narrow column; empty if the page does not show it.
     pub heading: &'static str,
+    /// Whether only some tests or machines have it. Pages omit it where no test has.
+    pub is_rare: bool,
     pub(crate) of: Of,
 }
 
@@ -80,12 +82,6 @@ impl Figure {
         !matches!(self.of, Of::Latency(_))
     }
 
-    /// Whether only some tests have it.
-    #[must_use]
-    pub fn is_of_some_tests(&self) -> bool {
-        matches!(self.of, Of::Whole(_))
-    }
-
     /// Whether files have it.
     #[must_use]
     pub fn is_in_files(&self) -> bool {
@@ -93,7 +89,8 @@ impl Figure {
     }
 
     const fn row(key: &'static str, unit: &'static str, about: &'static str, of: Of) -> Self {
-        Self { key, unit, about, place: Place::Files, heading: "", of }
+        let is_rare = matches!(of, Of::Whole(_));
+        Self { key, unit, about, place: Place::Files, heading: "", is_rare, of }
     }
 
     const fn at(self, place: Place) -> Self {
@@ -102,6 +99,10 @@ impl Figure {
 
     const fn headed(self, heading: &'static str) -> Self {
         Self { heading, ..self }
+    }
+
+    const fn rare(self) -> Self {
+        Self { is_rare: true, ..self }
     }
 }
 
@@ -320,6 +321,15 @@ pub const PER_OP: &[Figure] = &[
         p95_us(total, TpccKind::StockLevel)
     })
     .headed("stock level p95 µs"),
+    counted(
+        "server_instructions",
+        "",
+        "instructions per operation of all threads of the server, outside the kernel, where the processor counts them",
+        |total| total.counters.get("server_instructions").map(number),
+    )
+    .at(Place::FilesLast)
+    .headed("instr./op")
+    .rare(),
 ];
 
 /// Transactions of these kinds per minute.

@@ -28,6 +28,7 @@ mod looks;
 mod moderate;
 mod node_test;
 mod nodes;
+mod phrases;
 mod plans;
 mod processor;
 mod profile;

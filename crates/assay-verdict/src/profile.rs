@@ -427,6 +427,7 @@ mod tests {
             terms: vec![(Term::ServerCpu, changed(before, after))],
             background_cpu: Some(changed(3.0, 6.0)),
             kernel_cpu: Some(changed(kernel_before, kernel_after)),
+            instructions: None,
         }
     }
 

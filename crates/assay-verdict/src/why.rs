@@ -1,10 +1,11 @@
 //! The cause of a change in one sentence.
 
-use assay_model::{AuditFinding, EventKind, StudyRecord, Verdict, thousands};
+use assay_model::{AuditFinding, EventKind, StudyRecord, Verdict};
 
 use crate::asked::{is_leftover, requested};
 use crate::cause::{Cause, Facts, cause};
 use crate::count_why;
+use crate::phrases::{NEAR_LEAST, per_operation, percent, ratio, relative, signed, times};
 use crate::work::more_than_time;
 use crate::{
     CellJudgement, Changed, CounterChange, FunctionChange, PerOp, PlanFindings, ProcessorChange,
@@ -154,8 +155,8 @@ fn agrees(change: &TimeChange, verdict: Verdict) -> bool {
     (change.time.by.value > 0.0) == (verdict == Verdict::Slower)
 }
 
-/// `server CPU per operation +9% [+5%, +13%], context switches unchanged`. The counters do not say what the CPU was
-/// used for.
+/// `server CPU per operation +9% [+5%, +13%], instructions +7.8%, context switches unchanged`. The counters do not say
+/// what the CPU was used for.
 fn resources(before: &PerOp, after: &PerOp, cell: &CellJudgement) -> Option<String> {
     let (old, new) = (before.get("cs")?, after.get("cs")?);
     let cpu = match cell.cpu_ratio {
@@ -174,7 +175,21 @@ fn resources(before: &PerOp, after: &PerOp, cell: &CellJudgement) -> Option<Stri
         }
         Some(_) => "context switches unchanged".to_owned(),
     };
-    Some(format!("server CPU per operation {cpu}, {switches}"))
+    let code = cell.change.as_ref().and_then(|change| change.instructions.as_ref());
+    let code = code.and_then(instructions).map_or_else(String::new, |it| format!(", {it}"));
+    Some(format!("server CPU per operation {cpu}{code}, {switches}"))
+}
+
+/// `instructions +4.8%`. `None` where too few blocks tell whether they changed.
+fn instructions(changed: &Changed) -> Option<String> {
+    if !changed.is_certain() {
+        let words = "instructions without a certain change";
+        return changed.by.has_interval().then(|| words.to_owned());
+    }
+    Some(match ratio(changed.before, changed.after)? {
+        near @ 0.5..2.0 => format!("instructions {:+.1}%", 100.0 * (near - 1.0)).replace('-', "−"),
+        far => format!("instructions {}", times(far)),
+    })
 }
 
 /// Whether the server's reads from block devices begin or cease to matter, in most slices.
@@ -243,12 +258,6 @@ const ROUNDED: f64 = 0.005;
 
 /// Less than this is not shown beside other terms, µs.
 const LEAST_US: f64 = 0.05;
-
-/// `+12.6 µs`.
-fn signed(us: f64) -> String {
-    let decimals = if us.abs() < 0.995 { 2 } else { 1 };
-    format!("{us:+.decimals$} µs").replace('-', "−")
-}
 
 /// Functions that are named in a sentence.
 const FUNCTIONS: usize = 2;
@@ -402,51 +411,6 @@ fn sampled(term: Term, wait_us: f64, profile: &ProfileChange) -> Option<String> 
     })
 }
 
-/// A number of small things per operation, as people read it.
-fn per_operation(value: f64) -> String {
-    match value {
-        none if none < 0.0005 => "0".to_owned(),
-        small if small < 0.1 => format!("{small:.3}"),
-        value if value < 10.0 => format!("{value:.2}"),
-        large => thousands(large.round() as u64),
-    }
-}
-
-fn ratio(before: f64, after: f64) -> Option<f64> {
-    (before > 0.0 && after > 0.0).then(|| after / before)
-}
-
-/// Smaller ratios are written as what they divide by: their first two decimals are zeros, or nearly so.
-const NEAR_LEAST: f64 = 0.0995;
-
-/// A ratio as a factor: `×2.5`, `×2,600`, `÷2,600`.
-fn times(ratio: f64) -> String {
-    match ratio {
-        less if less < NEAR_LEAST => format!("÷{}", thousands((1.0 / less).round() as u64)),
-        less if less < 1.0 => format!("×{less:.2}"),
-        more if more < 10.0 => format!("×{more:.1}"),
-        most => format!("×{}", thousands(most.round() as u64)),
-    }
-}
-
-/// A relative QPS: `0.93`, `1/2,600`.
-fn relative(ratio: f64) -> String {
-    match ratio {
-        less if less > 0.0 && less < NEAR_LEAST => {
-            format!("1/{}", thousands((1.0 / less).round() as u64))
-        }
-        near => format!("{near:.2}"),
-    }
-}
-
-/// A change in percent, or as a factor if that reads better.
-fn percent(ratio: f64) -> String {
-    match ratio {
-        factor if !(0.5..2.0).contains(&factor) => times(factor),
-        _ => format!("{:+.0}%", 100.0 * (ratio - 1.0)).replace('-', "−"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use assay_model::Estimate;
@@ -465,6 +429,7 @@ mod tests {
             terms: terms.iter().map(term).collect(),
             background_cpu: None,
             kernel_cpu: None,
+            instructions: None,
         }
     }
 
@@ -474,16 +439,6 @@ mod tests {
             changed: changed(before, after, 0.001),
             is_usual: true,
         }
-    }
-
-    #[test]
-    fn no_factor_is_written_as_zero() {
-        assert_eq!(
-            [0.000385, 0.1, 0.4, 2.5, 321.0].map(times),
-            ["÷2,597", "×0.10", "×0.40", "×2.5", "×321"]
-        );
-        assert_eq!([0.98, 0.3, 0.001].map(percent), ["−2%", "×0.30", "÷1,000"]);
-        assert_eq!([0.93, 0.000385].map(relative), ["0.93", "1/2,597"]);
     }
 
     #[test]
@@ -564,6 +519,19 @@ mod tests {
             told.ends_with("(sampled threads wait for a flush to the disk 0 → 142 µs)"),
             "{told}"
         );
+    }
+
+    #[test]
+    fn instructions_are_told_where_their_change_is_certain() {
+        let told = |before, after, half| instructions(&changed(before, after, half));
+        assert_eq!(told(50_000.0, 52_400.0, 100.0).as_deref(), Some("instructions +4.8%"));
+        assert_eq!(told(50_000.0, 49_000.0, 100.0).as_deref(), Some("instructions −2.0%"));
+        assert_eq!(told(50_000.0, 150_000.0, 100.0).as_deref(), Some("instructions ×3.0"));
+        let same = told(50_000.0, 50_010.0, 100.0);
+        assert_eq!(same.as_deref(), Some("instructions without a certain change"));
+        let by = Estimate::without_interval(500.0);
+        let few = Changed { before: 50_000.0, after: 50_500.0, by };
+        assert_eq!(instructions(&few), None);
     }
 
     #[test]

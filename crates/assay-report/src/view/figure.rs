@@ -65,9 +65,9 @@ fn rows() -> impl Iterator<Item = &'static assay_verdict::Figure> {
     PER_OP.iter().chain(LATENCIES).filter(|row| !row.heading.is_empty())
 }
 
-/// Whether only some tests have the figure of a row.
-fn is_of_some_tests(key: &str) -> bool {
-    rows().any(|row| row.key == key && row.is_of_some_tests())
+/// Whether only some tests or machines have the figure of a row.
+fn is_rare(key: &str) -> bool {
+    rows().any(|row| row.key == key && row.is_rare)
 }
 
 impl Figure {
@@ -83,7 +83,7 @@ impl Figure {
         let is_reported = study.record.is_reported();
         let is_wanted = |figure: &Self| match (figure, is_reported) {
             (Self::Published(_), false) => false,
-            (Self::Row(key), false) if is_of_some_tests(key) => is_known(figure),
+            (Self::Row(key), false) if is_rare(key) => is_known(figure),
             (_, false) => true,
             (_, true) => is_known(figure),
         };

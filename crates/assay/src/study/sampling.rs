@@ -6,7 +6,8 @@ use anyhow::{Context, Result, ensure};
 use assay_model::{
     CallTree, GrowingTree, PlannedCell, ProcessorPart, Profile, ProfileLimits, Waits,
 };
-use assay_profile::{ProcessorCounters, Sampler, Symbols};
+use assay_probe::ProcessorCounters;
+use assay_profile::{Sampler, Symbols};
 
 use crate::systems::{Clients, Slot, WORK_APART_MAX};
 

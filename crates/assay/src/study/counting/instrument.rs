@@ -2,8 +2,8 @@
 
 use anyhow::{Context, Result};
 use assay_model::{CALLS_PART, Count, CountedBy};
+use assay_probe::{InstructionCounter, counts_instructions};
 use assay_profile::callgrind::{self, Costs};
-use assay_profile::{InstructionCounter, counts_instructions};
 use assay_servers::{Counting, Server, Valgrind};
 
 use super::counts::Counts;

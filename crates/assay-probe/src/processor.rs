@@ -3,6 +3,7 @@
 use std::hint::black_box;
 use std::io;
 use std::path::Path;
+use std::sync::OnceLock;
 
 use perf_event::events::{Event, Hardware};
 use perf_event::{Builder, Counter, ReadFormat};
@@ -80,22 +81,10 @@ impl InstructionCounter {
     }
 
     fn of<E: Event + Copy>(threads: &[i32], event: E, in_kernel: bool) -> io::Result<Self> {
-        let open = |thread: &i32| -> io::Result<Option<Counter>> {
-            let mut builder = Builder::new(event);
-            builder.observe_pid(*thread).any_cpu().exclude_hv(true);
+        let open = |builder: &mut Builder| {
             builder.exclude_kernel(!in_kernel).exclude_user(in_kernel);
-            builder.read_format(ReadFormat::TOTAL_TIME_ENABLED | ReadFormat::TOTAL_TIME_RUNNING);
-            let mut counter = match builder.build() {
-                // It has ended meanwhile.
-                Err(error) if error.raw_os_error() == Some(Errno::SRCH.raw_os_error()) => {
-                    return Ok(None);
-                }
-                counter => counter?,
-            };
-            counter.enable()?;
-            Ok(Some(counter))
         };
-        let counters = threads.iter().filter_map(|thread| open(thread).transpose());
+        let counters = threads.iter().filter_map(|it| opened(*it, event, open).transpose());
         Ok(Self { counters: counters.collect::<io::Result<_>>()?, before: 0 })
     }
 
@@ -111,18 +100,37 @@ impl InstructionCounter {
 }
 
 /// Whether the processor counts instructions of this user's threads. A virtual one often does not, and one with two
-/// kinds of cores counts those of one kind.
+/// kinds of cores counts those of one kind. The answer is found out once.
 #[must_use]
 pub fn counts_instructions() -> bool {
-    if Path::new("/sys/devices/cpu_atom").exists() {
-        return false;
-    }
-    let counted = || -> io::Result<u64> {
-        let mut counter = InstructionCounter::user(&[gettid().as_raw_nonzero().get()])?;
-        black_box((0..10_000_u64).fold(0_u64, |sum, it| sum.wrapping_mul(31) ^ black_box(it)));
-        counter.take()
+    static COUNTS: OnceLock<bool> = OnceLock::new();
+    *COUNTS.get_or_init(|| {
+        let counted = || -> io::Result<u64> {
+            let mut counter = InstructionCounter::user(&[gettid().as_raw_nonzero().get()])?;
+            black_box((0..10_000_u64).fold(0_u64, |sum, it| sum.wrapping_mul(31) ^ black_box(it)));
+            counter.take()
+        };
+        let has_one_kind = !Path::new("/sys/devices/cpu_atom").exists();
+        has_one_kind && counted().is_ok_and(|instructions| instructions > 10_000)
+    })
+}
+
+/// A counter of a thread that counts from now on; `None` if the thread has ended meanwhile.
+pub(crate) fn opened<E: Event>(
+    thread: i32,
+    event: E,
+    set: impl Fn(&mut Builder),
+) -> io::Result<Option<Counter>> {
+    let mut builder = Builder::new(event);
+    builder.observe_pid(thread).any_cpu().exclude_hv(true);
+    builder.read_format(ReadFormat::TOTAL_TIME_ENABLED | ReadFormat::TOTAL_TIME_RUNNING);
+    set(&mut builder);
+    let mut counter = match builder.build() {
+        Err(error) if error.raw_os_error() == Some(Errno::SRCH.raw_os_error()) => return Ok(None),
+        counter => counter?,
     };
-    counted().is_ok_and(|instructions| instructions > 10_000)
+    counter.enable()?;
+    Ok(Some(counter))
 }
 
 /// What a counter has that counted all the time.

@@ -1,0 +1,99 @@
+//! The instructions that a server executes outside the kernel, where the processor counts them.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::os::fd::AsRawFd as _;
+use std::time::Duration;
+
+use perf_event::Counter;
+use perf_event::events::Event;
+use rustix::process::{Resource, getrlimit};
+
+use crate::processor::opened;
+
+/// The name of the counter in a slice.
+pub(crate) const NAME: &str = "server_instructions";
+
+/// Files that counters leave to others. Without counts, a slice is as good; without files, it fails.
+const SPARE_FILES: u64 = 128;
+
+/// Counts the instructions of a server's threads.
+///
+/// Each thread that exists when the probe is opened gets a counter. All threads and processes that it starts later
+/// inherit the counter: the process of a new connection, a parallel worker, and a thread that begins and ends between
+/// two readings. The counter keeps what they counted when they have ended.
+#[derive(Debug)]
+pub(crate) struct ServerInstructions {
+    counters: Vec<Counter>,
+}
+
+/// What all counters together have since they were opened.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Counted {
+    instructions: u64,
+    /// For how long threads ran, and for how much of it they had a counter of the processor.
+    ran: Duration,
+    counted: Duration,
+}
+
+impl Counted {
+    /// The instructions between two readings. `None` if the processor did not count all the time: it lends its few
+    /// counters in turn, and the value would be an estimate.
+    pub(crate) fn since(&self, earlier: &Self) -> Option<u64> {
+        let ran = self.ran.saturating_sub(earlier.ran);
+        let counted = self.counted.saturating_sub(earlier.counted);
+        (ran == counted).then(|| self.instructions.saturating_sub(earlier.instructions))
+    }
+}
+
+impl ServerInstructions {
+    /// Begins to count these threads, which are all that there are.
+    ///
+    /// # Errors
+    /// The kernel does not permit it, or this process may not open so many files.
+    pub(crate) fn open<E: Event + Copy>(threads: &BTreeSet<i32>, event: E) -> io::Result<Self> {
+        let open = |thread: &i32| {
+            opened(*thread, event, |builder| {
+                builder.exclude_kernel(true).inherit(true);
+            })
+        };
+        let counters = threads.iter().filter_map(|thread| open(thread).transpose());
+        let counters: Vec<Counter> = counters.collect::<io::Result<_>>()?;
+        // A new file has the lowest number that is free.
+        let highest = counters.iter().map(|it| it.as_raw_fd().unsigned_abs()).max();
+        let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+        if u64::from(highest.unwrap_or_default()) + SPARE_FILES > limit {
+            return Err(io::Error::other("too few files may be open"));
+        }
+        Ok(Self { counters })
+    }
+
+    pub(crate) fn read(&mut self) -> io::Result<Counted> {
+        let mut sum = Counted::default();
+        for counter in &mut self.counters {
+            let data = counter.read_full()?;
+            sum.instructions = sum.instructions.saturating_add(data.count());
+            sum.ran += data.time_enabled().unwrap_or_default();
+            sum.counted += data.time_running().unwrap_or_default();
+        }
+        Ok(sum)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_counted_for_a_part_of_the_time_is_no_count() {
+        let at = |instructions, ran, counted| {
+            let [ran, counted] = [ran, counted].map(Duration::from_micros);
+            Counted { instructions, ran, counted }
+        };
+        assert_eq!(at(900, 50, 50).since(&at(400, 20, 20)), Some(500));
+        assert_eq!(at(900, 50, 49).since(&at(400, 20, 20)), None);
+        // What was not counted earlier does not matter any more.
+        assert_eq!(at(900, 50, 40).since(&at(400, 30, 20)), Some(500));
+        assert_eq!(at(900, 50, 40).since(&at(900, 50, 40)), Some(0));
+    }
+}
