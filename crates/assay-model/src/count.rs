@@ -74,6 +74,9 @@ pub struct Count {
     pub by: CountedBy,
     /// Its version, if it is a program.
     pub version: Option<String>,
+    /// Features of this machine's CPU that it hid from servers, by their names in `/proc/cpuinfo`.
+    #[serde(default)]
+    pub hidden: Vec<String>,
     /// The batches of each fresh instance, in order.
     pub instances: Vec<Vec<CountBatch>>,
     /// Instructions of the serving thread by function, over all batches.
@@ -151,6 +154,7 @@ mod tests {
         Count {
             by: CountedBy::Callgrind,
             version: None,
+            hidden: Vec::new(),
             instances: vec![Vec::new()],
             functions: functions.iter().map(of).collect(),
             calls: CallTree::default(),

@@ -8,6 +8,7 @@ use assay_model::{Count, StudyRecord};
 use assay_report::{Format, TextOptions, answer, render, stacks};
 use assay_verdict::judge;
 use common::counted::{changed, count, counted};
+use serde_json::{Value, json};
 
 const OPTIONS: TextOptions = TextOptions { width: 120, color: false, verbose: true };
 
@@ -109,4 +110,27 @@ fn counts_are_stacks_too() {
     assert!(names[0].ends_with("instructions") && names.len() == 2, "{names:?}");
     assert!(files[1].text.starts_with("run;parse 8160000\n"), "{}", files[1].text);
     assert!(files[1].text.contains("run;0x30 (mariadbd) 120000\n"), "{}", files[1].text);
+}
+
+#[test]
+fn a_report_says_what_valgrind_hides_and_which_instruction_sets_were_used() {
+    let with = |function| count(&[(function, 300), ("__strlen_avx2", 20)]);
+    let record = counted(&[(0, [with("__memmove_avx_unaligned_erms"), with("memmove")])]);
+    let text = rendered(&record, Format::TEXT).replace("\n  ", " ");
+    for told in [
+        "valgrind hides features of the CPU (avx512f, sha_ni), so a server",
+        "mariadb@10.11 executed functions that are named after AVX, AVX2, ERMS.",
+        "mariadb@11.8 executed functions that are named after AVX2.",
+        "Not all of these systems executed functions for AVX, ERMS.",
+    ] {
+        assert!(text.contains(told), "{told}: {text}");
+        assert!(rendered(&record, Format::HTML).contains(told), "{told}");
+    }
+    let document = |record: &StudyRecord| -> Value {
+        serde_json::from_str(&rendered(record, Format::JSON)).unwrap()
+    };
+    let cpu = &document(&record)["valgrind_cpu"];
+    assert_eq!(cpu["hidden"], json!(["avx512f", "sha_ni"]));
+    assert_eq!(cpu["used"]["mariadb@11.8"], json!(["AVX2"]));
+    assert_eq!(document(&counted(&[]))["valgrind_cpu"], Value::Null);
 }

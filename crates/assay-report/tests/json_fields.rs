@@ -7,6 +7,7 @@ mod common;
 use assay_model::{StudyRecord, TestSet};
 use assay_report::{Format, TextOptions, json_fields, render};
 use assay_verdict::judge;
+use common::counted::{changed, counted};
 use common::record;
 use common::studies::{FOUR, ONE, study};
 use serde_json::Value;
@@ -51,6 +52,7 @@ fn every_field_of_json_is_described() {
         record(&others),
         study(&others, TestSet::Set32, &FOUR, true),
         study(&others, TestSet::Set27, &[ONE], false),
+        counted(&[(0, changed())]),
     ];
     for document in records.iter().map(json) {
         let mut paths = Vec::new();

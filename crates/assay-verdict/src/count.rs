@@ -358,6 +358,7 @@ mod tests {
         Count {
             by: CountedBy::Callgrind,
             version: None,
+            hidden: Vec::new(),
             instances: batches.chunks(6).map(<[_]>::to_vec).collect(),
             functions: Vec::new(),
             calls: CallTree::default(),

@@ -16,6 +16,9 @@ const DEPTH: usize = 1000;
 /// Modules of a server.
 const MODULES: usize = 1000;
 
+/// Features of a CPU.
+const FEATURES: usize = 1000;
+
 /// Parts of the time in which the processor was counted.
 const PARTS: usize = 1000;
 
@@ -75,6 +78,10 @@ impl Bounded for Count {
         within("instances", self.instances.len(), &(0..=INSTANCES))?;
         let version = self.version.as_ref().map_or(0, String::len);
         within("length of a version", version, &(0..=NAME_BYTES))?;
+        within("features", self.hidden.len(), &(0..=FEATURES))?;
+        for feature in &self.hidden {
+            within("length of a feature", feature.len(), &(0..=NAME_BYTES))?;
+        }
         for batches in &self.instances {
             within("batches", batches.len(), &(0..=BATCHES))?;
             for CountBatch { events, ops, serving, background, kernel } in batches {

@@ -5,6 +5,7 @@
 //! are demangled as in sampled profiles, so the tool must not demangle them itself (`--demangle=no`).
 
 mod costs;
+mod cpu;
 mod graph;
 #[cfg(test)]
 mod tests;
@@ -17,6 +18,7 @@ use crate::names::{cut, plain};
 
 pub use costs::{Costs, Edge};
 use costs::{Function, Ids, Named};
+pub use cpu::hidden_features;
 
 /// The size of the largest report that is read, bytes. The report of a server's thread usually has 0.1 to 1 MB.
 pub const REPORT_MAX: usize = 256 << 20;

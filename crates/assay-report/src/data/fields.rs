@@ -274,6 +274,14 @@ const FIELDS: &[(&str, &str)] = &[
     ("restored[].statement", "the first line of the statement"),
     ("restored[].message", "what the system said, or what was left out"),
     ("restored[].count", "how often it was told"),
+    (
+        "valgrind_cpu.hidden[]",
+        "features of the CPU that valgrind hid from servers, as in `/proc/cpuinfo`, if it counted",
+    ),
+    (
+        "valgrind_cpu.used.*",
+        "instruction sets after which the functions that a system executed are named",
+    ),
     ("events[].when", "moment of something worth reporting that is no measurement, UTC"),
     ("events[].system", "the system that it concerns"),
     ("events[].what", "what happened"),

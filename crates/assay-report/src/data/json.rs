@@ -1,12 +1,15 @@
 //! JSON, schema 1. A figure that was never measured is null.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::{
     AuditClass, AuditFinding, Examination, Host, Product, ShardRun, StudyRecord, System, TableForm,
     printable_json,
 };
-use assay_verdict::{GroupSummary, Judgement, NodeSummary, SystemSummary, weighted_totals};
+use assay_verdict::{
+    GroupSummary, InstructionSets, Judgement, NodeSummary, SystemSummary, instruction_sets,
+    weighted_totals,
+};
 use serde::Serialize;
 
 use super::course::{CourseRow, courses};
@@ -59,6 +62,9 @@ struct Document<'a> {
     /// What systems told while a dump was restored.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     restored: Vec<RestoredRow<'a>>,
+    /// The CPU that valgrind showed to the servers, if it counted instructions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    valgrind_cpu: Option<ValgrindCpuRow<'a>>,
     events: Vec<EventRow<'a>>,
 }
 
@@ -209,6 +215,21 @@ struct TwinRow<'a> {
     detectable_max: Number,
 }
 
+/// What valgrind hid of the CPU, and what the code of each system used, as far as names of functions tell it.
+#[derive(Serialize)]
+struct ValgrindCpuRow<'a> {
+    hidden: BTreeSet<&'a str>,
+    used: BTreeMap<&'a str, BTreeSet<&'static str>>,
+}
+
+impl<'a> ValgrindCpuRow<'a> {
+    fn new(record: &'a StudyRecord) -> Option<Self> {
+        let InstructionSets { hidden, used } = instruction_sets(&record.counts)?;
+        let used = used.into_iter().map(|(system, sets)| (system_name(record, system), sets));
+        Some(Self { hidden, used: used.collect() })
+    }
+}
+
 #[derive(Serialize)]
 struct EventRow<'a> {
     when: Option<String>,
@@ -253,6 +274,7 @@ pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> String {
         nodes: judgement.nodes.iter().flat_map(|nodes| &nodes.each).map(NodeRow::new).collect(),
         answers: findings::answers(record),
         restored: findings::restored(record),
+        valgrind_cpu: ValgrindCpuRow::new(record),
         events: events(record),
     };
     text(&document)

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use assay_model::{CellCount, CountVerdict, CountedBy, Estimate, Verdict, counted, thousands};
+use assay_model::{CountVerdict, Estimate, Verdict, counted, thousands};
 use assay_verdict::{
-    CellJudgement, CountChange, CountJudgement, FunctionCounts, Instructions, Kind,
-    count_threshold, counted_pair, median,
+    CellJudgement, CountChange, CountJudgement, FunctionCounts, InstructionSets, Instructions,
+    Kind, count_threshold, counted_pair, instruction_sets, median,
 };
 
 use super::profile::Calls;
@@ -37,8 +37,11 @@ pub(crate) struct CountedTest {
 
 /// What callgrind does not show.
 const LIMITS: &str = "Not counted: the kernel, caches and waiting. There is one client, and valgrind runs one thread \
-    at a time, so threads do not contend. The CPU that valgrind shows has no AVX-512, so a server that chooses code \
-    by CPU may choose other code than in the measurements.";
+    at a time, so threads do not contend.";
+
+/// What follows if valgrind shows another CPU.
+const OTHER_CODE: &str =
+    ", so a server that chooses code by CPU may choose other code than in the measurements.";
 
 /// What the processor's counter does not show.
 const LIMITS_OF_HARDWARE: &str =
@@ -60,18 +63,20 @@ impl Counts {
                 calls: calls(study, cell).filter(|_| !study.is_large()),
             })
         };
-        Some(Self {
-            tables,
-            limits: limits(&study.record.counts),
-            tests: shown.filter_map(test).collect(),
-        })
+        Some(Self { tables, limits: limits(study), tests: shown.filter_map(test).collect() })
     }
 }
 
-fn limits(counts: &[CellCount]) -> Vec<String> {
-    let is_by_callgrind = counts.iter().any(|of| of.count.by == CountedBy::Callgrind);
-    let mut said =
-        vec![if is_by_callgrind { LIMITS.to_owned() } else { LIMITS_OF_HARDWARE.to_owned() }];
+fn limits(study: &JudgedStudy) -> Vec<String> {
+    let counts = &study.record.counts;
+    let mut said = match instruction_sets(counts) {
+        Some(known) => {
+            let mut said = vec![LIMITS.to_owned()];
+            said.extend(choice_of_code(study, &known));
+            said
+        }
+        None => vec![LIMITS_OF_HARDWARE.to_owned()],
+    };
     let stripped = counts.iter().flat_map(|of| &of.count.stripped).map(String::as_str);
     // Names in brackets are those of code outside any file.
     let stripped: BTreeSet<&str> = stripped.filter(|module| !module.starts_with('[')).collect();
@@ -84,6 +89,27 @@ fn limits(counts: &[CellCount]) -> Vec<String> {
              count names all functions.",
             files.join(", ")
         ));
+    }
+    said
+}
+
+/// What valgrind hides of the CPU, and the instruction sets that systems used, as far as names of functions tell.
+fn choice_of_code(study: &JudgedStudy, known: &InstructionSets) -> Vec<String> {
+    let list = |of: &BTreeSet<&str>| of.iter().copied().collect::<Vec<_>>().join(", ");
+    let hides = match known.hidden.is_empty() {
+        true => "The CPU that valgrind shows has no AVX-512".to_owned(),
+        false => format!("valgrind hides features of the CPU ({})", list(&known.hidden)),
+    };
+    let mut said = vec![format!("{hides}{OTHER_CODE}")];
+    said.extend(known.used.iter().map(|(system, sets)| {
+        let system = study.label(*system);
+        format!("{system} executed functions that are named after {}.", list(sets))
+    }));
+    let is_common = |set: &&str| known.used.iter().all(|(_, sets)| sets.contains(*set));
+    let all: BTreeSet<&str> = known.used.iter().flat_map(|(_, sets)| sets).copied().collect();
+    let differ: BTreeSet<&str> = all.into_iter().filter(|set| !is_common(set)).collect();
+    if !differ.is_empty() {
+        said.push(format!("Not all of these systems executed functions for {}.", list(&differ)));
     }
     said
 }

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use assay_model::{CALLS_PART, Count, CountedBy};
 use assay_probe::{InstructionCounter, counts_instructions};
-use assay_profile::callgrind::{self, Costs};
+use assay_profile::callgrind::{self, Costs, hidden_features};
 use assay_servers::{Counting, Server, Valgrind};
 
 use super::counts::Counts;
@@ -62,14 +62,18 @@ impl Instrument {
 
     /// What the ledger keeps of counts. `server` is the module of the server's own code.
     pub(super) fn document(&self, server: &str, Counts { instances, costs }: Counts) -> Count {
-        let (by, version) = match self {
-            Self::Processor => (CountedBy::Hardware, None),
-            Self::Callgrind(_, version) => (CountedBy::Callgrind, Some(version.clone())),
+        let (by, version, hidden) = match self {
+            Self::Processor => (CountedBy::Hardware, None, Vec::new()),
+            Self::Callgrind(_, version) => {
+                let cpuinfo = fs_err::read_to_string("/proc/cpuinfo").unwrap_or_default();
+                (CountedBy::Callgrind, Some(version.clone()), hidden_features(&cpuinfo))
+            }
         };
         let ops: f64 = instances.iter().flatten().map(|batch| batch.ops).sum();
         Count {
             by,
             version,
+            hidden,
             functions: costs.functions(),
             calls: costs.tree().without_small(CALLS_PART),
             ops: ops.round() as u64,

@@ -1,0 +1,99 @@
+//! Which instruction sets the servers' code used under valgrind. Servers and libraries choose code by what the CPU can
+//! do, and valgrind shows another CPU than the machine's.
+
+use std::collections::BTreeSet;
+
+use assay_model::{CellCount, CountedBy};
+
+/// Words in the names of functions that exist for an instruction set, and the set. A word ends where no letter or digit
+/// follows. Most of these functions are the C library's, such as `__memmove_avx_unaligned_erms`.
+const WORDS: [(&str, &str); 28] = [
+    ("sse2", "SSE2"),
+    ("sse3", "SSE3"),
+    ("ssse3", "SSSE3"),
+    ("sse41", "SSE4.1"),
+    ("sse4_1", "SSE4.1"),
+    ("sse42", "SSE4.2"),
+    ("sse4_2", "SSE4.2"),
+    ("avx", "AVX"),
+    ("avx2", "AVX2"),
+    ("evex", "AVX-512"),
+    ("avx512", "AVX-512"),
+    ("avx512f", "AVX-512"),
+    ("avx512bw", "AVX-512"),
+    ("avx512vl", "AVX-512"),
+    ("fma", "FMA"),
+    ("fma4", "FMA4"),
+    ("bmi2", "BMI2"),
+    ("movbe", "MOVBE"),
+    ("popcnt", "POPCNT"),
+    ("erms", "ERMS"),
+    ("aesni", "AES"),
+    ("vaes", "VAES"),
+    ("clmul", "PCLMUL"),
+    ("pclmul", "PCLMUL"),
+    ("pclmulqdq", "PCLMUL"),
+    ("vpclmulqdq", "VPCLMULQDQ"),
+    ("shaext", "SHA"),
+    ("xsavec", "XSAVEC"),
+];
+
+/// The CPU that servers had under valgrind, as far as it is known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InstructionSets<'a> {
+    /// Features of the machine's CPU that valgrind hid, by their names in `/proc/cpuinfo`.
+    pub hidden: BTreeSet<&'a str>,
+    /// The instruction sets of counted functions, by the index of their system, if any name tells one.
+    pub used: Vec<(usize, BTreeSet<&'static str>)>,
+}
+
+/// `None` unless valgrind counted.
+#[must_use]
+pub fn instruction_sets(counts: &[CellCount]) -> Option<InstructionSets<'_>> {
+    let counts = || counts.iter().filter(|of| of.count.by == CountedBy::Callgrind);
+    counts().next()?;
+    let systems: BTreeSet<usize> = counts().map(|of| of.system).collect();
+    let used = |system: usize| -> (usize, BTreeSet<&'static str>) {
+        let functions =
+            counts().filter(|of| of.system == system).flat_map(|of| &of.count.functions);
+        let counted = functions.filter(|function| function.own > 0);
+        (system, counted.flat_map(|function| named(&function.frame.function)).collect())
+    };
+    Some(InstructionSets {
+        hidden: counts().flat_map(|of| &of.count.hidden).map(String::as_str).collect(),
+        used: systems.into_iter().map(used).filter(|(_, sets)| !sets.is_empty()).collect(),
+    })
+}
+
+/// The instruction sets that a function's name tells. What follows a parenthesis are the types of its arguments.
+fn named(function: &str) -> BTreeSet<&'static str> {
+    let name = function.split('(').next().unwrap_or_default().to_ascii_lowercase();
+    let has = |word: &str| {
+        name.match_indices(word).any(|(at, _)| {
+            let before = name.get(..at).and_then(|it| it.chars().next_back());
+            let after = name.get(at + word.len()..).and_then(|it| it.chars().next());
+            [before, after].into_iter().flatten().all(|it| !it.is_alphanumeric())
+        })
+    };
+    WORDS.iter().filter(|(word, _)| has(word)).map(|(_, set)| *set).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_tell_instruction_sets_as_whole_words() {
+        let of = |name: &str| named(name).into_iter().collect::<Vec<_>>();
+        assert_eq!(of("__memmove_avx_unaligned_erms"), ["AVX", "ERMS"]);
+        assert_eq!(of("__memcmp_avx2_movbe"), ["AVX2", "MOVBE"]);
+        assert_eq!(of("__strlen_evex"), ["AVX-512"]);
+        assert_eq!(of("pg_comp_crc32c_sse42"), ["SSE4.2"]);
+        assert_eq!(of("crc32_iscsi_sse4_2::run"), ["SSE4.2"]);
+        assert_eq!(of("aesni_cbc_encrypt"), ["AES"]);
+        for none in ["parse", "classes2", "row_search_mvcc(sse2*, avx)", "pfma_x", "__memcpy_avx3"]
+        {
+            assert!(named(none).is_empty(), "{none}");
+        }
+    }
+}
