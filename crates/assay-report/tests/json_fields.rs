@@ -33,13 +33,19 @@ fn leaves(value: &Value, path: &str, paths: &mut Vec<String>) {
     }
 }
 
-/// Whether a row describes a path: `*` is any key, a last one everything below. A null may stand for a whole object.
+/// Whether a row describes a path: `*` is any key, a last one everything below. A null may stand for a whole object or
+/// list.
 fn describes(row: &str, path: &str) -> bool {
     let rows: Vec<&str> = row.split('.').collect();
     let parts: Vec<&str> = path.split('.').collect();
     let ends_in_star = rows.last() == Some(&"*");
-    let alike = rows.iter().zip(&parts).all(|(row, part)| *row == "*" || row == part);
     let is_null_object = parts.len() < rows.len();
+    let is_null_list =
+        |row: &str, part: &str| is_null_object && row.strip_suffix("[]") == Some(part);
+    let alike = rows
+        .iter()
+        .zip(&parts)
+        .all(|(row, part)| *row == "*" || row == part || is_null_list(row, part));
     alike && (rows.len() == parts.len() || is_null_object || ends_in_star || row == "host.doctor")
 }
 
