@@ -234,12 +234,8 @@ fn origin(system: &System) -> String {
                 assay_model::without_logins(&channel)
             )
         }
-        (_, "apt") => format!("Packages of Debian, suite `{channel}`, version `{version}`."),
-        (_, "maven") => format!("Maven Central: `{channel}`, version `{version}`."),
-        (_, "npm") => format!("npm: package `{channel}`, version `{version}`."),
-        (_, "pip") => format!("PyPI: package `{channel}`, version `{version}`."),
         (_, source) => {
-            format!("`{version}` of {source}: {}", assay_model::without_logins(&channel))
+            format!("{source}: `{}`, version `{version}`.", assay_model::without_logins(&channel))
         }
     };
     format!("{told}\n")

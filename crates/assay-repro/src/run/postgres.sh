@@ -16,10 +16,16 @@ find_server() {
 
 # Becomes a program of the server. Postgres does not run as root.
 as_server() {
-    if [ "$(id -u)" = 0 ]; then
-        exec setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
+    if [ "$(id -u)" != 0 ]; then
+        exec "$@"
     fi
-    exec "$@"
+    set -- --reuid=65534 --regid=65534 --clear-groups "$@"
+    # Below a directory that only root may enter, the server keeps root's access to files.
+    if ! setpriv --reuid=65534 --regid=65534 --clear-groups test -r "$programs/postgres"; then
+        set -- --securebits=+no_setuid_fixup --bounding-set=-all,+dac_override --inh-caps=-all,+dac_override \
+            --ambient-caps=-all,+dac_override "$@"
+    fi
+    exec setpriv "$@"
 }
 
 start() {
