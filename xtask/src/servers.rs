@@ -113,9 +113,10 @@ impl Assay {
         let prefix = server.ancestors().find(in_cache).context("the server is in no cache")?;
         let prefixes = prefix.parent().context("a cache of servers")?;
         let megabytes = bytes(prefix)? >> 20;
-        // A separate cache, which only shares its servers with the user's.
+        // A separate cache, which only shares its servers with the user's, and their lock.
         let place = TempDir::new()?;
         symlink(prefixes, place.path().join("prefixes"))?;
+        symlink(prefixes.with_file_name("provision.lock"), place.path().join("provision.lock"))?;
         let seconds = self.start(system, place.path())?;
         self.compare(system, place.path())?;
         let (source, build) = (text("source"), text("build"));

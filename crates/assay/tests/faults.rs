@@ -279,11 +279,8 @@ fn loaded_data_make_room_for_a_server() {
 }
 
 fn a_disk_that_fills_while_measuring_fails_the_test_and_nothing_is_left() {
-    let place = Place::bare();
     // Templates become instances by a rename, so they are on one file system. The servers can stay where they are.
-    let servers = fs_err::read_link(place.cache().join("prefixes")).unwrap();
-    let _disk = SmallDisk::mount(place.cache(), 5 << 30);
-    fs_err::os::unix::fs::symlink(servers, place.cache().join("prefixes")).unwrap();
+    let (place, _disk) = Place::on_small_disk(5 << 30);
     let args = ["compare", "mariadb@10.11", "mariadb@11.8", "--preset", "smoke", "--offline"];
     // A write slice is so long that the tables must grow in it.
     let more = ["--tests", "insert,point-query", "--write-slice", "500ms", "--format", "json"];
@@ -312,15 +309,12 @@ fn a_disk_that_fills_while_measuring_fails_the_test_and_nothing_is_left() {
 }
 
 fn a_disk_that_fills_while_counting_is_told_and_nothing_is_left() {
-    let place = Place::bare();
-    let servers = fs_err::read_link(place.cache().join("prefixes")).unwrap();
-    let _disk = SmallDisk::mount(place.cache(), 5 << 30);
+    let (place, _disk) = Place::on_small_disk(5 << 30);
     // valgrind is unpacked beside the servers and then renamed.
+    let servers = fs_err::read_link(place.cache().join("prefixes")).unwrap();
     let tools = servers.with_file_name("tools");
     fs_err::create_dir_all(&tools).unwrap();
-    for (from, name) in [(servers, "prefixes"), (tools, "tools")] {
-        fs_err::os::unix::fs::symlink(from, place.cache().join(name)).unwrap();
-    }
+    fs_err::os::unix::fs::symlink(tools, place.cache().join("tools")).unwrap();
     let args = ["count", "mariadb@10.11", "mariadb@11.8", "--rows", "10000", "--format", "json"];
     let mut command = place.command(&[&args[..], &["--tests", "insert"]].concat());
     let mut child = command.stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -399,10 +393,7 @@ fn a_terminal_that_is_closed_leaves_nothing_and_the_study_can_go_on() {
 }
 
 fn a_disk_that_fills_fails_the_step_of_the_insert_benchmark() {
-    let place = Place::bare();
-    let servers = fs_err::read_link(place.cache().join("prefixes")).unwrap();
-    let _disk = SmallDisk::mount(place.cache(), 6 << 30);
-    fs_err::os::unix::fs::symlink(servers, place.cache().join("prefixes")).unwrap();
+    let (place, _disk) = Place::on_small_disk(6 << 30);
     let bench = ["insert-bench", "mariadb@10.11", "mariadb@11.8", "--offline", "--format", "json"];
     let sizes = ["--rows", "100k,1M,1k", "--query-seconds", "1"];
     let mut command = place.command(&[&bench[..], &sizes].concat());

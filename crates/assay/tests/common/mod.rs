@@ -15,6 +15,7 @@ use assay_ledger::{Ledger, Problem};
 use assay_model::{Product, Slice, SliceOutcome, StudyRecord};
 use assay_testkit::PATIENCE;
 use assay_wire::{ConnectOptions, Connection};
+use disk::SmallDisk;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
@@ -42,12 +43,16 @@ impl Place {
         for dir in [&cache, &folder.path().join("run")] {
             fs_err::create_dir(dir).unwrap();
         }
-        let shared = servers();
-        fs_err::os::unix::fs::symlink(&shared, cache.join("prefixes")).unwrap();
-        // The lock comes with the servers: it keeps others from taking an unfinished one for garbage.
-        let lock = shared.with_file_name("provision.lock");
-        fs_err::os::unix::fs::symlink(lock, cache.join("provision.lock")).unwrap();
+        link_servers(&cache);
         Self { folder, lends: false }
+    }
+
+    /// The same with a cache on a disk of so many bytes. The servers stay where all tests have them.
+    pub(crate) fn on_small_disk(bytes: u64) -> (Self, SmallDisk) {
+        let place = Self::bare();
+        let disk = SmallDisk::mount(place.cache(), bytes);
+        link_servers(&place.cache());
+        (place, disk)
     }
 
     /// The same, with another server in the cache, such as `postgres@16`.
@@ -292,6 +297,15 @@ fn link_templates(from: &Path, to: &Path, is_wanted: fn(&Path) -> bool) {
             let _ = fs_err::rename(&unfinished, to.join(entry.file_name()));
         }
     }
+}
+
+/// Gives a cache the servers that all tests share. Their lock comes with them: it keeps others from taking a server
+/// that is not finished for garbage.
+fn link_servers(cache: &Path) {
+    let shared = servers();
+    fs_err::os::unix::fs::symlink(&shared, cache.join("prefixes")).unwrap();
+    let lock = shared.with_file_name("provision.lock");
+    fs_err::os::unix::fs::symlink(lock, cache.join("provision.lock")).unwrap();
 }
 
 /// The directory of server prefixes that all tests share, with the servers of these tests in it.
