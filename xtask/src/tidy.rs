@@ -73,6 +73,7 @@ const ARROWS: &[(&str, &[&str])] = &[
 /// Pure crates: they only compute, and may not use anything that reads clocks, files or processes.
 const PURE: &[&str] = &[
     "assay-capture",
+    "assay-import",
     "assay-model",
     "assay-options",
     "assay-plan",

@@ -23,7 +23,7 @@ pub(crate) fn run(args: &Claims) -> Result<Exit> {
     if report::format(&args.output)? == Format::CSV {
         bail!(Advised::new(
             "checked claims have no CSV",
-            "use `--format text`, `html`, `markdown` or `json`"
+            "use `--format json`, which has all of it for programs"
         ));
     }
     report::check(&args.output, None, &args.ledger)?;

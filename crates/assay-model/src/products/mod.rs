@@ -1,5 +1,5 @@
-//! The database products. A product is a file here and its line in [`Product`]'s list; whether a server of it can be
-//! started is up to `assay-servers`.
+//! The database products. A product is a file here and its line in [`Product`]'s list. How assay starts its servers,
+//! and what it asks of those that run, is up to `assay-servers`.
 
 mod facts;
 mod mariadb;
