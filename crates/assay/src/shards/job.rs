@@ -85,7 +85,7 @@ impl Job {
 /// How often a task that reaches its time limit is started again: a task that never gets further must end.
 const RESTARTS: u32 = 20;
 
-/// The archive with servers that goes to the nodes.
+/// The archive that goes to the nodes: servers, and the data that are loaded already.
 pub(super) const SERVERS: &str = "servers.tar";
 
 /// Where the tasks of a job have servers and data.

@@ -1,13 +1,17 @@
 //! `assay submit`: writes the files of a job, gets its servers, and submits it.
 
 use std::collections::BTreeSet;
+use std::fs::Permissions;
 use std::io::BufWriter;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, bail};
 use assay_model::{Counting, Origin, Prefix, counted, thousands};
-use assay_plan::{NamedFile, Plan, Request, SystemRequest, parse_system, shell_quoted};
+use assay_plan::{
+    NamedFile, Plan, PlannedSystem, Request, SystemRequest, parse_system, shell_quoted,
+};
 
 use super::job::{self, Cache, Job, SCRIPT, SERVERS, STUDY_FILE};
 use super::{name, refuse_longer_look};
@@ -17,8 +21,8 @@ use crate::compare::{read_study, resolved};
 use crate::exit::Exit;
 use crate::progress::{Progress, print};
 use crate::systems::{
-    Environment, Participant, environment, fetch_valgrind, machine_facts, on_disk, participants,
-    provisioner,
+    Environment, Participant, environment, fetch_valgrind, machine_facts, mark_used, on_disk,
+    participants, provisioner, ready, size,
 };
 use crate::{config_file, paths, report, workload};
 
@@ -58,24 +62,24 @@ pub(crate) fn submit(args: &Submit, cache_dir: Option<&Path>) -> Result<Exit> {
     let file = dir.join(SCRIPT);
     let command = format!("sbatch {} {}", words.join(" "), shell_quoted(&file.to_string_lossy()));
     if args.dry_run {
+        let moved = node_dir.map(|_| moved_data(&plan, &request, &cache_dir)).transpose()?;
         return report::write_stdout(&format!(
-            "# {}\n{recipe}\n# {}\n{script}\n# submits {}, each for about {}\n{command}\n",
+            "# {}\n{recipe}\n# {}\n{script}\n# submits {}, each for about {}\n{}{command}\n",
             dir.join(STUDY_FILE).display(),
             file.display(),
             counted(u64::from(shards), "shard"),
             assay_plan::duration_text((whole / f64::from(shards)).ceil()),
+            moved.unwrap_or_default(),
         ))
         .map(|()| Exit::Done);
     }
     fs_err::create_dir_all(&dir)?;
     // Nodes may be without a network.
     let servers = node_dir.is_some().then(|| dir.join(SERVERS));
-    get(&plan, &request, args, (&cache_dir, servers.as_deref()))?;
+    let has_data = get(&plan, &request, args, (&cache_dir, servers.as_deref()))?;
     let moved = servers.map(fs_err::metadata).transpose()?.map_or_else(String::new, |archive| {
-        format!(
-            ", and {} MB of servers go to each node",
-            thousands(archive.len().div_ceil(1 << 20))
-        )
+        let what = if has_data { "servers and loaded data" } else { "servers" };
+        format!(", and {} MB of {what} go to each node", thousands(megabytes(archive.len())))
     });
     fs_err::write(dir.join(STUDY_FILE), recipe)?;
     fs_err::write(&file, script)?;
@@ -192,13 +196,14 @@ fn counted_nodes() -> Result<u32> {
     Ok(count.min(*assay_model::limits::SHARDS.end()))
 }
 
-/// Gets what tasks need into the cache, and into an archive if nodes have caches of their own.
+/// Gets what tasks need into the cache, and into an archive if nodes have caches of their own. Returns whether the
+/// archive has loaded data.
 fn get(
     plan: &Plan,
     request: &Request,
     args: &Submit,
     (cache_dir, archive): (&Path, Option<&Path>),
-) -> Result<()> {
+) -> Result<bool> {
     let progress = Progress::new(args.measuring.quiet);
     let (offline, expired) = (request.offline, request.accept_expired_index);
     let environment = environment(Some(cache_dir), offline, expired, &progress)?;
@@ -212,21 +217,48 @@ fn got(
     request: &Request,
     environment: &Environment,
     archive: Option<&Path>,
-) -> Result<()> {
+) -> Result<bool> {
     let systems = participants(plan, environment)?;
     // Whether a node's processor counts is not known here.
     let counts = request.count != Counting::None;
     let valgrind = counts.then(|| fetch_valgrind(environment)).transpose()?;
-    let Some(archive) = archive else { return Ok(()) };
+    let Some(archive) = archive else { return Ok(false) };
     let prefixes: Vec<&Prefix> = systems.iter().map(Participant::prefix).collect::<Result<_>>()?;
     let tool = valgrind.as_ref().map(|(held, _)| held.tree());
+    // What is loaded already is not loaded by each node.
+    let data = ready(&systems, &plan.study, environment)?;
     let trees = prefixes.iter().map(|prefix| prefix.path.as_path()).chain(tool);
-    let trees: BTreeSet<&Path> = trees.collect();
+    let trees: BTreeSet<&Path> = trees.chain(data.keys().map(PathBuf::as_path)).collect();
     // Tasks of an earlier job may be reading the archive.
     let new = archive.with_extension("new");
-    provisioner(environment)?.carry(trees, BufWriter::new(fs_err::File::create(&new)?))?;
+    let file = fs_err::File::create(&new)?;
+    // Other users may not read the data of servers.
+    file.set_permissions(Permissions::from_mode(0o600))?;
+    provisioner(environment)?.carry(trees, BufWriter::new(file))?;
     fs_err::rename(new, archive)?;
-    Ok(())
+    data.keys().try_for_each(|template| mark_used(template))?;
+    Ok(!data.is_empty())
+}
+
+/// Says how much loaded data a job would carry to each node, as far as that is known without getting anything.
+fn moved_data(plan: &Plan, request: &Request, cache_dir: &Path) -> Result<String> {
+    let is_built = |system: &PlannedSystem| matches!(system.spec.origin, Origin::Git(_));
+    if plan.systems.iter().any(is_built) {
+        return Ok(String::new());
+    }
+    let progress = Progress::new(true);
+    let environment = environment(Some(cache_dir), true, request.accept_expired_index, &progress)?;
+    let Ok(systems) = participants(plan, &environment) else { return Ok(String::new()) };
+    let data = ready(&systems, &plan.study, &environment)?;
+    let bytes = data.keys().map(|template| size(template)).sum();
+    Ok(match bytes {
+        0 => String::new(),
+        bytes => format!("# {} MB of loaded data go to each node\n", thousands(megabytes(bytes))),
+    })
+}
+
+fn megabytes(bytes: u64) -> u64 {
+    bytes.div_ceil(1 << 20)
 }
 
 /// Submits the script, and gives the number of the job.

@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::Result;
 use assay_servers::{Claim, UNFINISHED};
 use serde::Serialize;
+use sha2::{Digest as _, Sha256};
 
 use super::environment::{Environment, TEMPLATES};
 use crate::paths;
@@ -15,11 +16,37 @@ use crate::paths;
 /// Between two looks at whether another assay has made a template.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
+/// Raised when the content of template directories is made in another way.
+pub(crate) const TEMPLATE_VERSION: u32 = 5;
+
+/// Name of a template directory, or of a claim: a digest of everything that it depends on.
+pub(crate) fn key(parts: &[&str]) -> String {
+    let mut digest = Sha256::new();
+    for part in parts {
+        digest.update((part.len() as u64).to_le_bytes());
+        digest.update(part);
+    }
+    let mut name = hex::encode(digest.finalize());
+    name.truncate(32);
+    name
+}
+
 /// Marks a template as one that instances are copied from, until the file is closed.
 pub(crate) fn hold(dir: &Path) -> Result<fs_err::File> {
     let directory = fs_err::File::open(dir)?;
     directory.file().lock_shared()?;
     Ok(directory)
+}
+
+/// The same, if it `is_whole` and nobody makes or removes it now.
+pub(crate) fn hold_unless_made(
+    dir: &Path,
+    is_whole: impl FnOnce() -> bool,
+) -> Result<Option<fs_err::File>> {
+    let Some(making) = try_making(dir)? else { return Ok(None) };
+    let held = is_whole().then(|| hold(dir)).transpose()?;
+    making.remove()?;
+    Ok(held)
 }
 
 /// Removes a template, unless it is made or used: by an assay in another container, say, that shares no more than the

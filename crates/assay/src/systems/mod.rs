@@ -6,6 +6,7 @@ mod aging;
 mod cached;
 mod clients;
 mod counted;
+mod empty;
 mod environment;
 mod explained;
 mod fetching;
@@ -24,12 +25,13 @@ mod study_tables;
 mod template;
 mod walk;
 
-pub(crate) use self::cached::remove_unused;
+pub(crate) use self::cached::{key, mark_used, remove_unused};
 pub(crate) use self::clients::{
     Clients, OpenSlice, Slot, WORK_APART_MAX, connect_clients, failed_slice, share_out, silence,
     silent_slice, unmeasured,
 };
 pub(crate) use self::counted::start_counted;
+pub(crate) use self::empty::start_on_empty;
 pub(crate) use self::environment::{Environment, environment, machine_facts, on_disk};
 pub(crate) use self::fetching::{Held, fetch_all, fetch_one, fetch_valgrind, provisioner};
 pub(crate) use self::from_file::{Taken, taken};
@@ -48,5 +50,5 @@ pub(crate) use self::shortened::shortened;
 pub(crate) use self::site::{LocalSite, sandbox_site};
 pub(crate) use self::study_tables::{StudyTables, Warm};
 pub(crate) use self::template::{
-    Templates, key, load_beforehand, start_instance, start_on_empty, still_to_age_s,
+    Templates, load_beforehand, ready, start_instance, still_to_age_s,
 };

@@ -15,11 +15,13 @@ use assay_model::{
 use assay_servers::{Attached, Server};
 use assay_study::{Phase, mean_rate};
 use assay_wire::Connection;
-use sha2::{Digest, Sha256};
 
 use super::aging::{aging_events, aging_s, aging_tests};
-use super::cached::{describe, hold, making, mark_used, remove_unused, write_whole};
+use super::cached::{
+    TEMPLATE_VERSION, describe, hold, hold_unless_made, key, making, mark_used, write_whole,
+};
 use super::clients::connect_clients;
+use super::empty::start_on_empty;
 use super::environment::{Environment, TEMPLATES};
 use super::instance::Instance;
 use super::made::{Counted, Made, restored_in, write_restored};
@@ -156,6 +158,28 @@ pub(crate) fn load_beforehand(
     Ok(held)
 }
 
+/// The templates of a study's systems, as far as the cache has them. They stay there while the files are open.
+pub(crate) fn ready(
+    participants: &[Participant],
+    study: &Study,
+    env: &Environment,
+) -> Result<BTreeMap<PathBuf, fs_err::File>> {
+    let local = LocalSite::new(env)?;
+    let mut found = BTreeMap::new();
+    for data in study.setups.iter().map(|setup| setup.data()) {
+        for participant in participants {
+            let maker = Maker { participant, data, study, local: &local, env };
+            let dir = maker.dir()?;
+            if maker.is_whole(&dir)
+                && let Some(held) = hold_unless_made(&dir, || maker.is_whole(&dir))?
+            {
+                found.insert(dir, held);
+            }
+        }
+    }
+    Ok(found)
+}
+
 /// Seconds that it takes to age the data of systems of which the cache has none, as a guess.
 pub(crate) fn still_to_age_s(
     participants: &[Participant],
@@ -250,57 +274,6 @@ pub(crate) fn start_instance(
     Ok(instance)
 }
 
-/// A data directory without tables, for servers that run with these options. It is not removed while the file is open.
-fn empty_template(
-    env: &Environment,
-    prefix: &Prefix,
-    options: &[String],
-    name: &str,
-) -> Result<(PathBuf, fs_err::File)> {
-    let version = format!("template {TEMPLATE_VERSION}");
-    let key = key(&[&prefix.sha256, &options.join(" "), &version]);
-    let empty = env.cache_dir.join(TEMPLATES).join(key);
-    let making = making(env, &empty)?;
-    if !empty.is_dir() {
-        env.progress.update(&format!("{name}: initialising"));
-        let site = LocalSite::site(env.cache_dir.join("instances"), env.interrupt.stop());
-        assay_servers::initialize(&site, prefix, options, &empty)?;
-        share_equal_files(&empty)?;
-    }
-    describe(&empty, &format!("{name} ({}), no tables", prefix.version))?;
-    let held = hold(&empty)?;
-    making.remove()?;
-    mark_used(&empty)?;
-    Ok((empty, held))
-}
-
-/// Starts a server on data without tables. They go again where it refuses the options that they were made for.
-pub(crate) fn start_on_empty(
-    env: &Environment,
-    prefix: &Prefix,
-    options: &[String],
-    name: &str,
-    start: impl FnOnce(&Path) -> Result<Server, assay_servers::Error>,
-) -> Result<Server> {
-    let (empty, held) = empty_template(env, prefix, options, name)?;
-    make_room_for(env, &empty)?;
-    start(&empty).map_err(|error| {
-        drop(held);
-        if is_of_options(&error) {
-            // What cannot be removed takes room, and nothing else.
-            let removed = remove_unused(&empty);
-            removed.map_or_else(|error| log::info!("{error}"), |_| ());
-        }
-        error.into()
-    })
-}
-
-/// Whether no server with these options will ever start.
-fn is_of_options(error: &assay_servers::Error) -> bool {
-    use assay_servers::Error::{OptionRefused, UnknownOption};
-    matches!(error, UnknownOption { .. } | OptionRefused { .. })
-}
-
 struct Maker<'a> {
     participant: &'a Participant,
     data: DataSet,
@@ -308,9 +281,6 @@ struct Maker<'a> {
     local: &'a LocalSite,
     env: &'a Environment<'a>,
 }
-
-/// Raised when the content of template directories is made in another way.
-const TEMPLATE_VERSION: u32 = 5;
 
 impl Maker<'_> {
     /// Where its template is, or will be.
@@ -354,7 +324,7 @@ impl Maker<'_> {
         let ages = self.tables().age();
         let (fresh, made) = (dir.join(FRESH), dir.join(MADE));
         let aged = dir.join(if ages { AGED } else { FRESH });
-        if aged.is_dir() && fresh.is_dir() && made.is_file() {
+        if self.is_whole(&dir) {
             let made = serde_json::from_slice(&fs_err::read(&made)?)
                 .with_context(|| format!("`{}` is damaged", made.display()))?;
             let held = Some(hold(&dir)?);
@@ -400,6 +370,12 @@ impl Maker<'_> {
         }
         let server = empty.remove(fresh).map_or_else(|| self.empty(), Ok)?;
         self.load(server, fresh)
+    }
+
+    /// Whether nothing is left to be made.
+    fn is_whole(&self, dir: &Path) -> bool {
+        let is_aged = !self.tables().age() || dir.join(AGED).is_dir();
+        is_aged && dir.join(FRESH).is_dir() && dir.join(MADE).is_file()
     }
 
     fn describe(&self, dir: &Path) -> Result<()> {
@@ -582,16 +558,4 @@ impl Maker<'_> {
         );
         Ok(())
     }
-}
-
-/// Name of a template directory, or of a claim: a digest of everything that it depends on.
-pub(crate) fn key(parts: &[&str]) -> String {
-    let mut digest = Sha256::new();
-    for part in parts {
-        digest.update((part.len() as u64).to_le_bytes());
-        digest.update(part);
-    }
-    let mut name = hex::encode(digest.finalize());
-    name.truncate(32);
-    name
 }
