@@ -66,8 +66,8 @@ pub fn run() -> Result<()> {
 }
 
 /// What takes too long for every change: all tests as a plain user and as root, beside two threads that keep the CPUs
-/// busy, because no test may depend on a quiet machine; then those of the lab, studies that are
-/// killed and resumed at random moments, and studies on many nodes.
+/// busy, because no test may depend on a quiet machine; then those of the lab, studies and
+/// searches that are killed and resumed at random moments, and studies on many nodes.
 pub fn nightly() -> Result<()> {
     ensure!(is_root()?, "only root can run the tests of what assay does for root");
     let programs = timed("building the tests", || suite::build(suite::Selection::default()))?;

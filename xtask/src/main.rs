@@ -22,7 +22,7 @@ test  the tests that need neither servers nor a network, in less than a minute o
 tidy  the rules of the code base: dependencies between crates, circles of imports, sizes, first lines, licences
 docs  writes the generated parts of the pages, checks their links, and builds the book in target/book
 fuzz  one or all of the fuzzers, by default a minute each
-crash kills and resumes smoke studies at random moments, by default 100 times
+crash kills and resumes smoke studies at random moments, by default 100 times, and searches a fifth as often
 simulate  runs studies without a server, preset quick or small ones with faults at random; by default 1,000 from seed 1
 servers  gets, starts and compares one server of each family and client, or all available ones, and prints a table
 record  measures the small study that tests read, and renews what they compare with it: after a change of the ledger

@@ -1,17 +1,19 @@
-//! Kills assay at random moments of smoke studies and resumes them: nothing is lost, repeated, or left behind.
+//! Kills assay at random moments of smoke studies and of searches for a version, and resumes them: nothing is lost,
+//! repeated, or left behind.
 //!
-//! `ASSAY_KILLS` sets the number of kills (100). `ASSAY_KILLS_SEED` repeats a run; the test prints the seed.
+//! `ASSAY_KILLS` sets the number of kills of studies (100), and of searches a fifth of it. `ASSAY_KILLS_SEED` repeats a
+//! run; the tests print the seed.
 #![expect(clippy::unwrap_used, reason = "it ends where something is not as it should be")]
 
 mod common;
 
 use std::collections::BTreeSet;
-use std::process::Stdio;
+use std::process::{Output, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
-use assay_ledger::Ledger;
+use assay_ledger::{Ledger, StudyRows};
 use assay_model::Slice;
-use common::Place;
+use common::{Place, printed};
 use rustix::process::{Pid, Signal, kill_process};
 
 /// Longest time that assay runs before it is killed: about the time of a whole study, set-up included.
@@ -31,22 +33,16 @@ const STUDY: [&str; 8] = [
 #[test]
 #[ignore = "takes many minutes: `cargo xtask crash` runs it"]
 fn killed_at_random_moments_and_resumed() {
-    let number = |name: &str| std::env::var(name).ok().map(|it| it.parse::<u64>().unwrap());
-    let times = number("ASSAY_KILLS").unwrap_or(100);
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
-    let mut random = number("ASSAY_KILLS_SEED").unwrap_or(now.as_nanos() as u64);
-    println!("seed {random}");
+    let (times, mut random) = kills();
     let place = Place::bare();
     let mut counts = Counts::default();
     let mut before: Vec<Slice> = Vec::new();
     while counts.kills < times {
-        random =
-            random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let after = Duration::from_millis((random >> 33) % LONGEST_MS);
+        let after = Duration::from_millis(random.below(LONGEST_MS));
         let is_unfinished = unfinished(&place);
         let resumed: &[&str] = &["resume", "--offline"];
         let args: &[&str] = if is_unfinished { resumed } else { &STUDY };
-        let code = run_for(&place, args, after);
+        let code = output_within(&place, args, after).map(|it| it.status.code().unwrap());
         place.assert_nothing_left();
         let measured = slices(&place);
         if is_unfinished {
@@ -83,6 +79,84 @@ fn killed_at_random_moments_and_resumed() {
     println!("{counts:?}: nothing lost, nothing repeated, nothing left behind");
 }
 
+/// So often is a search killed before it may come to its end.
+const KILLS_OF_SEARCH: u64 = 7;
+
+/// MariaDB 11.8 reads rows that an index covers with fewer instructions than 11.4 and 10.11.
+const SEARCH: [&str; 8] = [
+    "bisect",
+    "mariadb@10.11..11.8",
+    "--test=points-covered-pk",
+    "--count",
+    "--rows=10000",
+    "--offline",
+    "--format",
+    "json",
+];
+
+#[test]
+#[ignore = "takes many minutes: `cargo xtask crash` runs it"]
+fn searches_that_are_killed_at_random_moments_find_the_version() {
+    let (times, mut random) = kills();
+    let place = Place::with("mariadb@11.4");
+    let (mut kills, mut searches) = (0, 0);
+    // A search that is killed runs for half the time of one that is not, at most: for about two comparisons.
+    let mut longest_ms = None;
+    while kills < times.div_ceil(5) {
+        // Each search loads its data, so that kills hit that too.
+        let _ = fs_err::remove_dir_all(place.cache().join("templates"));
+        let earlier = finished(&place);
+        let (mut of_search, began) = (0, Instant::now());
+        let answer = loop {
+            let before = finished(&place);
+            // The same command goes on, and so does `resume`.
+            let id = search(&place, earlier.len()).filter(|_| random.below(2) == 0);
+            let words = match &id {
+                Some(id) => vec!["resume", id, "--offline", "--format", "json"],
+                None => SEARCH.to_vec(),
+            };
+            let Some(longest_ms) = longest_ms.filter(|_| of_search < KILLS_OF_SEARCH) else {
+                break place.run_to_end(&words);
+            };
+            let after = Duration::from_millis(random.below(longest_ms));
+            let output = output_within(&place, &words, after);
+            place.assert_nothing_left();
+            let now = finished(&place);
+            assert!(now.get(..before.len()) == Some(&before[..]), "a study was changed or lost");
+            println!("{} after {after:?}: {} studies", words[0], now.len() - earlier.len());
+            match output {
+                Some(output) => break output,
+                None => of_search += 1,
+            }
+        };
+        let answer = printed(&answer, 0);
+        let version = answer["answer"]["version"].as_str().unwrap();
+        assert!(version.starts_with("11.8."), "{answer:#}");
+        assert_eq!(answer["comparisons"], finished(&place).len() - earlier.len(), "{answer:#}");
+        assert_eq!(place.finished().len(), finished(&place).len(), "a study is unfinished");
+        (kills, searches) = (kills + of_search, searches + 1);
+        longest_ms = longest_ms.or(Some(began.elapsed().as_millis() as u64 / 2));
+        println!("{searches} searches found {version}; {kills} kills");
+    }
+    place.assert_nothing_left();
+}
+
+/// What the ledger has of each finished study.
+fn finished(place: &Place) -> Vec<StudyRows> {
+    if !place.ledger().exists() {
+        return Vec::new();
+    }
+    let ledger = ledger(place);
+    let studies = ledger.studies().unwrap().into_iter().filter(|study| study.finished);
+    studies.map(|study| ledger.rows(&study.id).unwrap()).collect()
+}
+
+/// The search that the ledger has studies of beyond so many others.
+fn search(place: &Place, others: usize) -> Option<String> {
+    let studies = place.ledger().exists().then(|| ledger(place).bisections().unwrap());
+    studies?.into_iter().nth(others).map(|(_, part)| part.id)
+}
+
 #[derive(Debug, Default)]
 struct Counts {
     kills: u64,
@@ -90,19 +164,42 @@ struct Counts {
     finished: u32,
 }
 
-/// Runs assay for that long, then kills it. Returns the exit code if it ended before.
-fn run_for(place: &Place, args: &[&str], time: Duration) -> Option<i32> {
-    let mut child =
-        place.command(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+/// Runs assay for that long, then kills it. Returns what it printed if it ended before.
+fn output_within(place: &Place, args: &[&str], time: Duration) -> Option<Output> {
+    let mut command = place.command(args);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let deadline = Instant::now() + time;
     while Instant::now() < deadline {
-        if let Some(status) = child.try_wait().unwrap() {
-            return status.code();
+        if child.try_wait().unwrap().is_some() {
+            return Some(child.wait_with_output().unwrap());
         }
         std::thread::sleep(Duration::from_millis(1));
     }
     kill_process(Pid::from_child(&child), Signal::KILL).unwrap();
-    child.wait().unwrap().code()
+    // It may have ended at this moment.
+    let output = child.wait_with_output().unwrap();
+    output.status.code().map(|_| output)
+}
+
+/// How often to kill, and the random numbers that say when.
+fn kills() -> (u64, Random) {
+    let number = |name: &str| std::env::var(name).ok().map(|it| it.parse::<u64>().unwrap());
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
+    let seed = number("ASSAY_KILLS_SEED").unwrap_or(now.as_nanos() as u64);
+    println!("seed {seed}");
+    (number("ASSAY_KILLS").unwrap_or(100), Random(seed))
+}
+
+struct Random(u64);
+
+impl Random {
+    /// The next number, which is less than this.
+    fn below(&mut self, end: u64) -> u64 {
+        let Self(state) = self;
+        *state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (*state >> 33) % end
+    }
 }
 
 fn unfinished(place: &Place) -> bool {
