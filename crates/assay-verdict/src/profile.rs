@@ -218,12 +218,18 @@ impl<'a> Modules<'a> {
     }
 }
 
-/// A module as other versions know it: without the version of a library.
+/// A module as other versions know it: without the version of a library, such as that of `libc-2.31.so`.
 pub(crate) fn plain<'a>(module: &'a str, server: &str) -> &'a str {
     if module == server {
         return "";
     }
-    module.find(".so").and_then(|at| module.get(..at)).unwrap_or(module)
+    let Some(name) = module.find(".so").and_then(|at| module.get(..at)) else { return module };
+    let is_version =
+        |it: &str| it.contains('.') && it.bytes().all(|byte| byte == b'.' || byte.is_ascii_digit());
+    match name.rsplit_once('-') {
+        Some((name, version)) if is_version(version) => name,
+        _ => name,
+    }
 }
 
 /// Samples of a function in each of two trees, and the module of the last one that has it.
@@ -483,6 +489,13 @@ mod tests {
         let mut found = names(&base, &other);
         found.sort();
         assert_eq!(found, [None, Some("read".to_owned())]);
+    }
+
+    #[test]
+    fn a_library_is_the_same_in_all_its_versions() {
+        let names = ["libc-2.31.so", "libc.so.6", "libaio-x.so.1.0", "mysqld", "server"];
+        let plain = names.map(|module| plain(module, "server"));
+        assert_eq!(plain, ["libc", "libc", "libaio-x", "mysqld", ""]);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use assay_report::{
     VersionStep,
 };
 use assay_study::{BisectAnswer, BisectEnd, BisectStep, pooled};
-use assay_verdict::{CountChange, PlanFindings};
+use assay_verdict::{CountChange, PlanFindings, Term};
 
 use super::search::{Compared, Range, Terms, ratio};
 use super::state::{Search, largest};
@@ -200,11 +200,10 @@ fn plan_of_step<'a>(after: Option<[&'a str; 2]>, at: Option<[&'a str; 2]>) -> Op
 
 /// The other system of the first study, with that of the second one as its base.
 fn beside(mut record: StudyRecord, base: StudyRecord) -> StudyRecord {
+    let times = [&base, &record].map(cpu_us);
     // The base was measured beside another version.
     record.slices.clear();
-    record.profiles.retain(|profile| profile.system == 1);
-    let of_base = base.profiles.into_iter().filter(|profile| profile.system == 1);
-    record.profiles.extend(of_base.map(|it| CellProfile { system: 0, ..it }));
+    record.profiles = profiles_beside([base.profiles, record.profiles], times);
     record.counts.retain(|count| count.system == 1);
     let of_base = base.counts.into_iter().filter(|count| count.system == 1);
     record.counts.extend(of_base.map(|count| CellCount { system: 0, ..count }));
@@ -214,6 +213,42 @@ fn beside(mut record: StudyRecord, base: StudyRecord) -> StudyRecord {
         *place = assay_model::System { is_base: true, ..system };
     }
     record
+}
+
+/// The CPU time per operation that the profiles of a study's systems are about, measured without sampling, microseconds.
+fn cpu_us(record: &StudyRecord) -> Option<[f64; 2]> {
+    let judgement = assay_verdict::judge(record);
+    let change = judgement.cells.iter().find(|cell| cell.system == 1)?.change.as_ref()?;
+    let (_, cpu) = change.terms.iter().find(|(term, _)| *term == Term::ServerCpu)?;
+    if !record.profiles.iter().any(|it| it.profile.limits.no_kernel) {
+        return Some([cpu.before, cpu.after]);
+    }
+    let unseen = change.kernel_cpu?;
+    Some([cpu.before - unseen.before, cpu.after - unseen.after])
+}
+
+/// The profiles of the other systems of two studies, that of the first study as the base. They add up to the times that
+/// were measured without sampling, as in a report. Both studies measured the same first version, whose times say by how
+/// much the machine was faster or slower in one of them.
+fn profiles_beside(
+    studies: [Vec<CellProfile>; 2],
+    times: [Option<[f64; 2]>; 2],
+) -> Vec<CellProfile> {
+    let [then, now] = times;
+    let wanted = then
+        .zip(now)
+        .map(|([first, before], [first_now, after])| [before * first_now / first, after]);
+    let scaled = |(system, profiles): (usize, Vec<CellProfile>)| {
+        let us = wanted.and_then(|wanted| wanted.get(system).copied());
+        let us = us.filter(|us| us.is_finite() && *us > 0.0);
+        let others = profiles.into_iter().filter(|it| it.system == 1);
+        others.map(move |CellProfile { cell, mut profile, .. }| {
+            let sampled = profile.sampled_us(&profile.serving);
+            profile.ops *= us.map_or(1.0, |us| sampled / us);
+            CellProfile { system, cell, profile }
+        })
+    };
+    studies.into_iter().enumerate().flat_map(scaled).collect()
 }
 
 /// What changed from function to function, by count, or else by profile.
@@ -242,7 +277,42 @@ fn changes(record: &StudyRecord) -> Option<ChangedFunctions> {
 
 #[cfg(test)]
 mod tests {
+    use assay_model::{CallTree, CellId, Frame, Profile, ProfileLimits};
+
     use super::*;
+
+    /// The machine took half as long again in the study of the version before the change.
+    #[test]
+    fn profiles_of_two_studies_are_compared_as_if_the_machine_was_equally_fast() {
+        let tests = assay_workloads::tests_of(assay_model::TestSet::Set32);
+        let cell = CellId { test: tests[0], setup: Setup { clients: 1, tables: 1, rows: 1000 } };
+        let profile = |system: usize, samples: u64| {
+            let frames = vec![Frame { function: "read".to_owned(), module: "server".to_owned() }];
+            let profile = Profile {
+                frequency: 1000,
+                ops: 1e4,
+                server: "server".to_owned(),
+                serving: CallTree { frames, nodes: vec![(0, 0, samples).into()] },
+                dispersion: 1.0,
+                background: CallTree::default(),
+                waits: None,
+                processor: Vec::new(),
+                limits: ProfileLimits::default(),
+            };
+            CellProfile { system, cell, profile }
+        };
+        let studies =
+            || [vec![profile(0, 1500), profile(1, 1300)], vec![profile(0, 1000), profile(1, 750)]];
+        let found = |times| {
+            let beside = profiles_beside(studies(), times);
+            let us = |it: &CellProfile| it.profile.sampled_us(&it.profile.serving).round();
+            beside.iter().map(|it| (it.system, us(it))).collect::<Vec<_>>()
+        };
+        let times = [Some([150.0, 120.0]), Some([100.0, 70.0])];
+        assert_eq!(found(times), [(0, 80.0), (1, 70.0)]);
+        // Without them, what was sampled counts.
+        assert_eq!(found([None, Some([100.0, 70.0])]), [(0, 130.0), (1, 75.0)]);
+    }
 
     #[test]
     fn the_plan_of_a_step_is_that_of_its_versions() {
