@@ -109,6 +109,7 @@ fn studies(connection: &Connection) -> Result<Vec<StudySummary>, Problem> {
     let sql = r#"SELECT id, started_ms, preset, test_set, finished, name.name AS name,
             (SELECT count(*) FROM cell WHERE cell.study = study.id) AS cells,
             (SELECT count(*) FROM slice WHERE slice.study = study.id) AS slices,
+            (SELECT count(*) FROM document WHERE document.study = study.id AND document.name = 'count') AS counts,
             EXISTS (SELECT 1 FROM system WHERE system.study = study.id
                 AND system.artifact LIKE '{"kind":"reported"%') AS is_reported
          FROM study LEFT JOIN name ON name.study = study.id ORDER BY started_ms, study.rowid"#;
@@ -123,6 +124,7 @@ fn studies(connection: &Connection) -> Result<Vec<StudySummary>, Problem> {
             systems: system_names(&snapshot, &id)?,
             cells: fields.number("cells")?,
             slices: fields.number("slices")?,
+            counts: fields.number("counts")?,
             finished: fields.get("finished")?,
             elapsed_s: runs::elapsed_s(&snapshot, &id)?,
             is_reported: fields.get("is_reported")?,

@@ -583,6 +583,8 @@ pub struct StudySummary {
     pub cells: u64,
     /// Slices measured, whatever their outcome.
     pub slices: u64,
+    /// Counts of instructions, of a cell on a system each.
+    pub counts: u64,
     /// Whether it ran to its end.
     pub finished: bool,
     /// Time spent on it, seconds; pauses between runs are not part of it.

@@ -123,9 +123,8 @@ pub struct Request {
     #[serde(rename = "budget", serialize_with = "duration")]
     pub budget_s: Option<f64>,
 
-    /// Smallest change of practical interest
-    #[arg(long, value_name = "PERCENT", value_parser = parse_percent, default_value = "2%")]
-    #[arg(allow_hyphen_values = true)]
+    /// Smallest change of practical interest [default: 2%, of counts 0.5%]
+    #[arg(long, value_name = "PERCENT", value_parser = parse_percent, allow_hyphen_values = true)]
     #[serde(serialize_with = "percent")]
     pub threshold: Option<f64>,
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use assay_model::limits::{BLOCKS, SHARDS};
-use assay_model::{DataSet, Experiment, Setup, Study, thousands};
+use assay_model::{DataSet, Experiment, Setup, Study, counted};
 
 use crate::error::Error;
 use crate::outlook::{block_s, once_s};
@@ -34,8 +34,8 @@ pub fn shards(study: &Study, systems: usize, count: u32) -> Result<Vec<Part>, Er
     let blocks = blocks(study, systems);
     let most = blocks.saturating_mul(units.len() as u32).min(*SHARDS.end());
     if !(1..=most).contains(&count) {
-        let why = format!("this study has at most {} shards", thousands(most));
-        return Err(Error::OutOfRange { option: "--shard", value: format!("1/{count}"), why });
+        let why = format!("this study has at most {}", counted(u64::from(most), "shard"));
+        return Err(Error::OutOfRange { option: "--shard", value: format!("N/{count}"), why });
     }
     let seconds =
         |cells: &Range<usize>| once_s(study.cells.get(cells.clone()).unwrap_or_default(), systems);

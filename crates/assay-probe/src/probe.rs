@@ -55,7 +55,7 @@ pub struct WatchedServer {
 pub struct Probe {
     clients: Vec<Task>,
     server: Option<Tree>,
-    /// `None` where the processor does not count.
+    /// `None` unless they are counted.
     instructions: Option<ServerInstructions>,
     machine: Machine,
     buffer: Buffer,
@@ -123,14 +123,6 @@ impl Probe {
     /// A thread or the server is not there, the kernel lacks a counter, or this user may not read
     /// the server's: found out here, not during a slice.
     pub fn new(config: ProbeConfig) -> Result<Self, Error> {
-        let mut probe = Self::without_instructions(config)?;
-        if counts_instructions() {
-            probe.count(Hardware::INSTRUCTIONS)?;
-        }
-        Ok(probe)
-    }
-
-    fn without_instructions(config: ProbeConfig) -> Result<Self, Error> {
         let mut buffer = Buffer::new();
         let tick_ns = 1_000_000_000 / rustix::param::clock_ticks_per_second().max(1);
         let clients = config
@@ -155,6 +147,23 @@ impl Probe {
         };
         probe.snapshot()?;
         Ok(probe)
+    }
+
+    /// Counts the server's instructions from now on, and returns whether that is possible. The kernel then saves and
+    /// loads a counter at each context switch of the server.
+    ///
+    /// # Errors
+    /// As of [`Probe::snapshot`].
+    pub fn count_instructions(&mut self) -> Result<bool, Error> {
+        if counts_instructions() {
+            self.count(Hardware::INSTRUCTIONS)?;
+        }
+        Ok(self.instructions.is_some())
+    }
+
+    /// Stops counting instructions.
+    pub fn stop_counting(&mut self) {
+        self.instructions = None;
     }
 
     /// Counts these events of the server from now on, if the kernel permits it. A thread that starts meanwhile may
@@ -288,6 +297,7 @@ fn now_ns(clock: ClockId) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
     use std::io::{BufRead as _, BufReader, Write as _};
     use std::process::{Command, Stdio};
 
@@ -317,7 +327,7 @@ mod tests {
         let data_dir = std::env::current_dir().unwrap();
         let server = WatchedServer { pid, connection_tids: None, data_dir };
         let config = ProbeConfig { client_tids: Vec::new(), server: Some(server) };
-        let mut probe = Probe::without_instructions(config).unwrap();
+        let mut probe = Probe::new(config).unwrap();
         probe.count(Software::TASK_CLOCK).unwrap();
         let mut used = |place| {
             let before = probe.snapshot().unwrap();
@@ -326,13 +336,15 @@ mod tests {
             let counted = counters.get(instructions::NAME);
             (counted, counters.get("connection_cpu_ns").unwrap())
         };
-        let (here, there) = (used("here"), used("elsewhere"));
+        let ((here, _), (there, told_there)) = (used("here"), used("elsewhere"));
         drop(input);
         shell.wait().unwrap();
-        let ((Some(here), _), (Some(there), told_there)) = (here, there) else {
-            eprintln!("not tested: performance events are not permitted");
+        let own = BTreeSet::from([rustix::thread::gettid().as_raw_nonzero().get()]);
+        if let Err(error) = ServerInstructions::open(&own, Software::TASK_CLOCK) {
+            eprintln!("not tested: performance events are not permitted: {error}");
             return;
-        };
+        }
+        let [here, there] = [here, there].map(Option::unwrap);
         assert!(here > 1_000_000, "{here}");
         assert!(there > 1_000_000 && there > 2 * told_there, "{there} {told_there}");
     }

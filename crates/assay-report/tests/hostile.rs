@@ -148,6 +148,7 @@ fn the_list_of_studies_is_harmless_too() {
         systems: vec![EVIL.into(), EVIL.into()],
         cells: 32,
         slices: 6320,
+        counts: 0,
         finished: false,
         elapsed_s: 586.25,
         is_reported: false,

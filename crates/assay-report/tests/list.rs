@@ -14,6 +14,7 @@ fn studies_are_listed_newest_first_in_every_format() {
         systems: vec!["mariadb@10.11".into(), "mariadb@11.8+a=b,c".into()],
         cells: 32,
         slices: 6320,
+        counts: 0,
         finished,
         elapsed_s: 586.25,
         is_reported: false,

@@ -20,7 +20,7 @@ pub struct Figure {
     pub place: Place,
     /// Its heading on a page, which fits a narrow column; empty if the page does not show it.
     pub heading: &'static str,
-    /// Whether only some tests or machines have it. Pages omit it where no test has.
+    /// Whether only some tests or machines have it. Pages omit it where no test has it.
     pub is_rare: bool,
     pub(crate) of: Of,
 }

@@ -43,7 +43,7 @@ const WORDS: [(&str, &str); 28] = [
 pub struct InstructionSets<'a> {
     /// Features of the machine's CPU that valgrind hid, by their names in `/proc/cpuinfo`.
     pub hidden: BTreeSet<&'a str>,
-    /// The instruction sets of counted functions, by the index of their system, if any name tells one.
+    /// The instruction sets that names of counted functions tell, by the index of their system.
     pub used: Vec<(usize, BTreeSet<&'static str>)>,
 }
 
@@ -61,13 +61,14 @@ pub fn instruction_sets(counts: &[CellCount]) -> Option<InstructionSets<'_>> {
     };
     Some(InstructionSets {
         hidden: counts().flat_map(|of| &of.count.hidden).map(String::as_str).collect(),
-        used: systems.into_iter().map(used).filter(|(_, sets)| !sets.is_empty()).collect(),
+        used: systems.into_iter().map(used).collect(),
     })
 }
 
 /// The instruction sets that a function's name tells. What follows a parenthesis are the types of its arguments.
 fn named(function: &str) -> BTreeSet<&'static str> {
-    let name = function.split('(').next().unwrap_or_default().to_ascii_lowercase();
+    let name = function.replace("(anonymous namespace)", "").to_ascii_lowercase();
+    let name = name.split('(').next().unwrap_or_default();
     let has = |word: &str| {
         name.match_indices(word).any(|(at, _)| {
             let before = name.get(..at).and_then(|it| it.chars().next_back());
@@ -75,7 +76,9 @@ fn named(function: &str) -> BTreeSet<&'static str> {
             [before, after].into_iter().flatten().all(|it| !it.is_alphanumeric())
         })
     };
-    WORDS.iter().filter(|(word, _)| has(word)).map(|(_, set)| *set).collect()
+    // Such as the function `fma` of the C library.
+    let is_whole = |word: &str| word == name;
+    WORDS.iter().filter(|(word, _)| has(word) && !is_whole(word)).map(|(_, set)| *set).collect()
 }
 
 #[cfg(test)]
@@ -90,8 +93,10 @@ mod tests {
         assert_eq!(of("__strlen_evex"), ["AVX-512"]);
         assert_eq!(of("pg_comp_crc32c_sse42"), ["SSE4.2"]);
         assert_eq!(of("crc32_iscsi_sse4_2::run"), ["SSE4.2"]);
+        assert_eq!(of("(anonymous namespace)::crc_sse42(int)"), ["SSE4.2"]);
         assert_eq!(of("aesni_cbc_encrypt"), ["AES"]);
-        for none in ["parse", "classes2", "row_search_mvcc(sse2*, avx)", "pfma_x", "__memcpy_avx3"]
+        for none in
+            ["parse", "classes2", "row_search_mvcc(sse2*, avx)", "pfma_x", "fma", "__memcpy_avx3"]
         {
             assert!(named(none).is_empty(), "{none}");
         }

@@ -183,10 +183,11 @@ fn resources(before: &PerOp, after: &PerOp, cell: &CellJudgement) -> Option<Stri
 /// `instructions +4.8%`. `None` where too few blocks tell whether they changed.
 fn instructions(changed: &Changed) -> Option<String> {
     if !changed.is_certain() {
-        let words = "instructions without a certain change";
+        let words = "whether instructions changed is uncertain";
         return changed.by.has_interval().then(|| words.to_owned());
     }
     Some(match ratio(changed.before, changed.after)? {
+        same if (same - 1.0).abs() < 0.0005 => "instructions unchanged".to_owned(),
         near @ 0.5..2.0 => format!("instructions {:+.1}%", 100.0 * (near - 1.0)).replace('-', "−"),
         far => format!("instructions {}", times(far)),
     })

@@ -1,7 +1,6 @@
 //! The number of files that this process and the servers that it starts may have open.
 
 use assay_model::{Hint, counted};
-use assay_probe::counts_instructions;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// Files of one client: its socket, its timer, and the poll that waits for both.
@@ -62,9 +61,7 @@ impl Demand {
 
     /// The files that a study or an audit of this many servers needs.
     pub(crate) fn of_study(clients: u32, servers: usize, starts_any: bool) -> Self {
-        // Each thread that serves a client has a counter then.
-        let of_a_client = OF_A_MEASURED_CLIENT + u64::from(counts_instructions());
-        Self { clients, of_a_client, servers, starts_any }
+        Self { clients, of_a_client: OF_A_MEASURED_CLIENT, servers, starts_any }
     }
 
     /// The files that a sandbox with this many connections needs.
@@ -133,8 +130,7 @@ mod tests {
         assert_eq!(Demand::of_study(1, 2, true).needed(), 1 + OF_A_SERVER);
         assert_eq!(Demand::of_server(1).needed(), 1 + OF_A_SERVER);
         assert_eq!(Demand::of_server(4160).needed(), 4160 + OF_A_SERVER);
-        let demand = Demand::of_study(1024, 2, true);
-        assert_eq!(demand.needed(), 1024 * demand.of_a_client * 2 + SPARE_TO_START);
+        assert_eq!(Demand::of_study(1024, 2, true).needed(), 1024 * 5 * 2 + SPARE_TO_START);
     }
 
     #[test]

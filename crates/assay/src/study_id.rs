@@ -29,7 +29,7 @@ fn latest(
 ) -> Option<String> {
     studies.retain(|study| fits(study));
     // Of equals, the last one counts.
-    let rank = |study: &StudySummary| (study.started_ms <= now_ms, study.slices > 0);
+    let rank = |study: &StudySummary| (study.started_ms <= now_ms, study.slices + study.counts > 0);
     studies.into_iter().max_by_key(rank).map(|study| study.id)
 }
 
@@ -49,6 +49,7 @@ mod tests {
             systems: Vec::new(),
             cells: 1,
             slices,
+            counts: 0,
             finished,
             elapsed_s: 0.0,
             is_reported: false,
@@ -56,12 +57,15 @@ mod tests {
     }
 
     #[test]
-    fn a_study_without_slices_is_the_latest_only_if_it_is_the_only_one() {
+    fn a_study_without_results_is_the_latest_only_if_it_is_the_only_one() {
         let studies = || vec![study("a", 5, false), study("b", 9, true), study("c", 0, false)];
         assert_eq!(latest(studies(), 9, |_| true).as_deref(), Some("b"));
         assert_eq!(latest(studies(), 9, |study| !study.finished).as_deref(), Some("a"));
         let empty = vec![study("a", 0, false), study("b", 0, false)];
         assert_eq!(latest(empty, 9, |_| true).as_deref(), Some("b"));
+        let counted = StudySummary { counts: 2, ..study("d", 0, true) };
+        let with_counted = studies().into_iter().chain([counted]).collect();
+        assert_eq!(latest(with_counted, 9, |_| true).as_deref(), Some("d"));
         let future = StudySummary { started_ms: 10, ..study("z", 5, true) };
         let with_future = || studies().into_iter().chain([future.clone()]).collect();
         assert_eq!(latest(with_future(), 9, |_| true).as_deref(), Some("b"));

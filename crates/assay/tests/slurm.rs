@@ -106,7 +106,7 @@ fn nodes_have_servers_and_data_of_their_own_and_load_what_is_not_loaded_yet() {
     assert_nodes_are_compared(&by_node);
 }
 
-/// Each test and system is compared between all nodes, with intervals.
+/// Each test and system is compared between all nodes.
 fn assert_nodes_are_compared(by_node: &Value) {
     let rates = by_node["rates"].as_array().unwrap();
     // Two tests, two systems, three nodes.
@@ -120,10 +120,13 @@ fn assert_nodes_are_compared(by_node: &Value) {
         let number = |it: &Value, name: &str| it["relative"][name].as_f64().unwrap();
         let logs: f64 = rates.iter().map(|it| number(it, "value").ln()).sum();
         assert!(logs.abs() < 1e-6, "{by_node:#}");
-        let has_interval = |it: &Value| {
-            number(it, "low") < number(it, "value") && number(it, "value") < number(it, "high")
+        // On a busy machine, a shard may have time for one block only, which gives no interval.
+        let suits = |it: &Value| {
+            it["relative"]["low"].is_null()
+                || (number(it, "low") < number(it, "value")
+                    && number(it, "value") < number(it, "high"))
         };
-        assert!(rates.iter().all(has_interval), "{by_node:#}");
+        assert!(rates.iter().all(suits), "{by_node:#}");
     }
 }
 

@@ -96,12 +96,11 @@ fn limits(study: &JudgedStudy) -> Vec<String> {
 /// What valgrind hides of the CPU, and the instruction sets that systems used, as far as names of functions tell.
 fn choice_of_code(study: &JudgedStudy, known: &InstructionSets) -> Vec<String> {
     let list = |of: &BTreeSet<&str>| of.iter().copied().collect::<Vec<_>>().join(", ");
-    let hides = match known.hidden.is_empty() {
-        true => "The CPU that valgrind shows has no AVX-512".to_owned(),
-        false => format!("valgrind hides features of the CPU ({})", list(&known.hidden)),
-    };
-    let mut said = vec![format!("{hides}{OTHER_CODE}")];
-    said.extend(known.used.iter().map(|(system, sets)| {
+    let hides = |hidden| format!("valgrind hides features of the CPU ({hidden}){OTHER_CODE}");
+    let hidden = (!known.hidden.is_empty()).then(|| list(&known.hidden));
+    let mut said: Vec<String> = hidden.map(hides).into_iter().collect();
+    let named = known.used.iter().filter(|(_, sets)| !sets.is_empty());
+    said.extend(named.map(|(system, sets)| {
         let system = study.label(*system);
         format!("{system} executed functions that are named after {}.", list(sets))
     }));

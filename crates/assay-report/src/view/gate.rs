@@ -165,6 +165,7 @@ pub(crate) fn why(study: &JudgedStudy, cell: &GateCell) -> Option<String> {
         (GateVerdict::Exceeded, _) if study.counts_only() => super::counted::causes(judged?),
         (GateVerdict::Undecided, _) if study.counts_only() => Some(match cell.ratio {
             None => "not counted yet".to_owned(),
+            Some(_) if !study.record.finished => "not counted to the end".to_owned(),
             Some(_) => "the counts vary too much for this limit; a larger limit helps".to_owned(),
         }),
         (GateVerdict::Exceeded, _) => {

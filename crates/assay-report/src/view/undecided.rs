@@ -141,6 +141,9 @@ pub(crate) fn way_on(record: &StudyRecord) -> Option<String> {
         Experiment::Stepwise => {
             format!("`--repeats {REPEATS_MIN}` carries all steps out several times")
         }
+        Experiment::Interleaved if record.runs.iter().any(|run| run.shard.is_some()) => {
+            "shards with a longer `--budget` decide more".to_owned()
+        }
         Experiment::Interleaved if study.gate.is_some() => {
             "a longer `--budget` decides more".to_owned()
         }

@@ -14,16 +14,21 @@ find_server() {
     fail "there is no bin/postgres below $1"
 }
 
+# Whether every user may read the server.
+is_for_all() {
+    setpriv --reuid=65534 --regid=65534 --clear-groups test -r "$programs/postgres"
+}
+
 # Becomes a program of the server. Postgres does not run as root.
 as_server() {
     if [ "$(id -u)" != 0 ]; then
         exec "$@"
     fi
     set -- --reuid=65534 --regid=65534 --clear-groups "$@"
-    # Below a directory that only root may enter, the server keeps root's access to files.
-    if ! setpriv --reuid=65534 --regid=65534 --clear-groups test -r "$programs/postgres"; then
-        set -- --securebits=+no_setuid_fixup --bounding-set=-all,+dac_override --inh-caps=-all,+dac_override \
-            --ambient-caps=-all,+dac_override "$@"
+    # Below a directory that only root may enter, the server keeps root's right to read files, and no other right.
+    if ! is_for_all; then
+        set -- --securebits=+no_setuid_fixup --bounding-set=-all,+dac_read_search \
+            --inh-caps=-all,+dac_read_search --ambient-caps=-all,+dac_read_search "$@"
     fi
     exec setpriv "$@"
 }
@@ -33,7 +38,8 @@ start() {
     mkdir "$work/$1" "$work/$1/data" "$work/$1/run"
     if [ "$(id -u)" = 0 ]; then
         need setpriv "Postgres does not run as root"
-        chmod 711 "$work"
+        # Who can connect has the rights of the server.
+        ! is_for_all || chmod 711 "$work"
         chown 65534:65534 "$work/$1" "$work/$1/data" "$work/$1/run"
     fi
     if ! (
@@ -48,7 +54,7 @@ start() {
     (
         cd "$work/$1"
         as_server "$programs/postgres" -D "$work/$1/data" "--unix_socket_directories=$work/$1/run" --port=5432 \
-            --listen_addresses=
+            --listen_addresses= --unix_socket_permissions=0700
     ) >"$work/$1/log" 2>&1 &
     servers="$servers $!"
     wait_for "$1" $!

@@ -229,27 +229,26 @@ fn cpu_us(record: &StudyRecord) -> Option<[f64; 2]> {
 }
 
 /// The profiles of the other systems of two studies, that of the first study as the base. They add up to the times that
-/// were measured without sampling, as in a report. Both studies measured the same first version, whose times say by how
+/// were measured without sampling, as in a report; none where these times are unknown. Both studies measured the same first version, whose times say by how
 /// much the machine was faster or slower in one of them.
 fn profiles_beside(
     studies: [Vec<CellProfile>; 2],
     times: [Option<[f64; 2]>; 2],
 ) -> Vec<CellProfile> {
-    let [then, now] = times;
-    let wanted = then
-        .zip(now)
-        .map(|([first, before], [first_now, after])| [before * first_now / first, after]);
-    let scaled = |(system, profiles): (usize, Vec<CellProfile>)| {
-        let us = wanted.and_then(|wanted| wanted.get(system).copied());
-        let us = us.filter(|us| us.is_finite() && *us > 0.0);
+    let [Some([first, before]), Some([first_now, after])] = times else { return Vec::new() };
+    let wanted = [before * first_now / first, after];
+    if !wanted.iter().all(|us| us.is_finite() && *us > 0.0) {
+        return Vec::new();
+    }
+    let scaled = |((system, profiles), us): ((usize, Vec<CellProfile>), f64)| {
         let others = profiles.into_iter().filter(|it| it.system == 1);
         others.map(move |CellProfile { cell, mut profile, .. }| {
             let sampled = profile.sampled_us(&profile.serving);
-            profile.ops *= us.map_or(1.0, |us| sampled / us);
+            profile.ops *= sampled / us;
             CellProfile { system, cell, profile }
         })
     };
-    studies.into_iter().enumerate().flat_map(scaled).collect()
+    studies.into_iter().enumerate().zip(wanted).flat_map(scaled).collect()
 }
 
 /// What changed from function to function, by count, or else by profile.

@@ -60,7 +60,7 @@ pub(crate) struct Submit {
 
     /// Directory on each node's own disk for servers and their data, instead of the cache
     ///
-    /// `sbcast` brings the servers there, and the loaded data that the cache has. A task removes all of it when it
+    /// `sbcast` brings the servers there, and the loaded data that the cache has. A task removes the directory when it
     /// ends.
     #[arg(long, value_name = "DIR")]
     pub(crate) node_dir: Option<PathBuf>,

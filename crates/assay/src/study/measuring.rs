@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant as Clock};
 
 use anyhow::{Context, Result};
-use assay_model::{Class, CpuPlacement, PlannedCell, Slice};
+use assay_model::{Class, Counting, CpuPlacement, PlannedCell, Slice};
 use assay_plan::round_order;
 use assay_study::{Outcome, mean_rate};
 use assay_verdict::Sample;
@@ -43,7 +43,20 @@ impl StudyExecutor<'_, '_> {
                 }
             }
         }
+        self.count_in_slices()?;
         Ok(Outcome::Done)
+    }
+
+    /// Has slices count instructions too, if the user asked for counts: on all systems or on none.
+    fn count_in_slices(&mut self) -> Result<()> {
+        if self.request.count == Counting::None {
+            return Ok(());
+        }
+        let counted = self.clients.values_mut().map(Clients::count_instructions);
+        if counted.collect::<Result<Vec<bool>>>()?.contains(&false) {
+            self.clients.values_mut().for_each(Clients::stop_counting);
+        }
+        Ok(())
     }
 
     /// A cell could not begin on a system. Tries whether it can on the others, whose turn had not come: what fails on

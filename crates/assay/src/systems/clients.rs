@@ -136,6 +136,18 @@ fn traced(cell: &PlannedCell, turn: u32) -> Stretch {
     Stretch { first_sequence, bound }
 }
 
+impl Clients {
+    /// Counts the server's instructions in slices, and returns whether that is possible.
+    pub(crate) fn count_instructions(&mut self) -> Result<bool> {
+        Ok(self.probe.count_instructions()?)
+    }
+
+    /// Stops counting them.
+    pub(crate) fn stop_counting(&mut self) {
+        self.probe.stop_counting();
+    }
+}
+
 /// Connects the clients of a cell to a server that is not frozen, and puts clients and server on their CPUs.
 pub(crate) fn connect_clients(
     server: &Instance,
