@@ -103,6 +103,24 @@ fn columns_without_differences_are_omitted_and_named() {
     assert!(text.contains("2.00 → 4.00"), "{text}");
 }
 
+/// Most machines do not count instructions: then nothing is said of them.
+#[test]
+fn instructions_of_slices_are_a_figure_and_evidence() {
+    let mut study = record(&["11.8"]);
+    assert!(!in_format(&study, Format::HTML).contains("instr./op"));
+    for slice in &mut study.slices {
+        let each = [50_000, 52_400][slice.system];
+        slice.counters.set("server_instructions", Some(each * slice.work.events));
+    }
+    let page = in_format(&study, Format::HTML);
+    assert!(page.contains("instr./op") && page.contains("52,400"), "{page}");
+    let told = |page: &str| page.matches("], instructions +4.8%, context switches").count();
+    assert!(told(&page) > 1, "{page}");
+    // The counts of the other slices of a test do not tell those of all.
+    study.slices[1].counters.set("server_instructions", None);
+    assert!(told(&in_format(&study, Format::HTML)) < told(&page), "{page}");
+}
+
 #[test]
 fn differences_inherent_in_versions_are_noted_but_not_suspicious() {
     let mut study = record(&["11.8"]);
