@@ -58,8 +58,10 @@ impl Workshop<'_> {
             command.env_remove(name);
         });
         command.env("LC_ALL", "C").envs(environment.iter().copied());
-        // Each commit has a directory of its own, which would keep ccache from knowing what it has compiled before.
-        command.env("CCACHE_BASEDIR", self.directory).env("CCACHE_NOHASHDIR", "1");
+        // Each commit has a directory of its own, with its source and its build, which would keep ccache from knowing
+        // what it has compiled before.
+        let of_commit = self.directory.parent().unwrap_or(self.directory);
+        command.env("CCACHE_BASEDIR", of_commit).env("CCACHE_NOHASHDIR", "1");
         // A source tree in a directory of another repository is not that repository's.
         command.env("GIT_CEILING_DIRECTORIES", self.directory);
         // The program also holds the lock, as its standard input, which is empty: if this process is killed, no other
