@@ -87,7 +87,8 @@ pub fn suspect(
     for (place, pair) in levels.windows(2).enumerate() {
         let [before, after] = pair else { continue };
         let (has_found, in_vain) = searched([before.version, after.version]);
-        if has_found {
+        // An exact measure says the same again.
+        if has_found || (noise.is_exact && in_vain > 0.0) {
             continue;
         }
         let (left, right) = levels.split_at(place + 1);
@@ -206,6 +207,9 @@ mod tests {
         assert_eq!(ends(&exact, &[], COUNTED), Some([5, 10]));
         let found = WatchSearch { ends: [5, 10], has_found: true };
         assert_eq!(ends(&exact, &[found], COUNTED), None);
+        // A search in vain says the same again, also after more versions.
+        let in_vain = WatchSearch { ends: [5, 10], has_found: false };
+        assert_eq!(ends(&exact, &[in_vain], COUNTED), None);
     }
 
     #[test]

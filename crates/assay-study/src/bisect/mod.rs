@@ -179,7 +179,11 @@ impl Bisect {
         let used = self.used();
         let of_ends = |it: &&Comparison| it.base == base && it.candidate == last;
         let compared_ends = count(self.comparisons.iter().filter(of_ends));
-        let ends_max = (self.plan.comparisons_max / ENDS_SHARE).max(ENDS_MIN);
+        let ends_max = match self.plan.noise.is_exact() {
+            // They would say the same again.
+            true => 1,
+            false => (self.plan.comparisons_max / ENDS_SHARE).max(ENDS_MIN),
+        };
         let end = if compared_ends > 0 && posterior.no_step() >= REFUSED {
             Some(BisectEnd::NoStep)
         } else if compared_ends > 0 && is_known(&posterior) {

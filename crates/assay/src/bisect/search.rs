@@ -65,12 +65,16 @@ pub(super) struct Terms {
 }
 
 /// Standard deviations of the log ratio between comparisons by time that should be equal, beyond their own errors, on a
-/// quiet machine; and between builds of one compiler and of several, by time and by count.
+/// quiet machine; and between builds of one compiler and of several, by time and by count. Releases differ a little by
+/// count from one to the next, which a search for a large change may take for noise, but not one for a small change.
 const INSTANCE: f64 = 0.004;
 const BUILD: f64 = 0.003;
 const BUILDS_OF_SEVERAL: f64 = 0.008;
 const BUILD_COUNTED: f64 = 0.0005;
 const BUILDS_COUNTED_OF_SEVERAL: f64 = 0.003;
+
+/// The part of the largest difference that is no noise by count.
+const COUNTED_SHARE: f64 = 0.1;
 
 /// The same of builds from different sources, whose compilers, options and libraries differ.
 const SOURCE: f64 = 0.06;
@@ -112,7 +116,7 @@ pub(crate) fn noise_of_watch(
     let is_exact = terms.is_exact();
     WatchNoise {
         between: if is_exact { 0.0 } else { INSTANCE },
-        build: terms.build(),
+        build: if is_exact { BUILD_COUNTED } else { terms.build() },
         source: if is_exact { SOURCE_COUNTED } else { SOURCE },
         least: threshold / 2.0,
         is_exact,
@@ -233,7 +237,9 @@ impl Range {
     fn noise(&self, terms: Terms) -> BisectNoise {
         let build = terms.build();
         if terms.is_exact() {
-            return BisectNoise { instance: 0.0, build };
+            let sizes = self.compared.iter().map(|it| it.ratio.value.ln().abs());
+            let most = COUNTED_SHARE * sizes.fold(0.0, f64::max);
+            return BisectNoise { instance: 0.0, build: build.min(most.max(BUILD_COUNTED)) };
         }
         let mut errors: Vec<f64> = self.compared.iter().map(|it| error(it.ratio)).collect();
         errors.retain(|error| error.is_finite());
@@ -315,6 +321,8 @@ fn outcome(measure: BisectMeasure, record: &StudyRecord) -> Result<Estimate, (us
 
 #[cfg(test)]
 mod tests {
+    use assay_study::BisectEnd;
+
     use super::*;
 
     const TERMS: Terms =
@@ -360,6 +368,28 @@ mod tests {
         let places: Vec<_> = answer.steps.iter().map(|it| (it.after, it.at)).collect();
         assert_eq!(places, [(1, 2)], "{answer:?}");
         assert!(range.compared.len() <= 3);
+    }
+
+    /// The counts of two releases, of which the second one is the only possible place.
+    #[test]
+    fn a_small_change_by_count_is_found_at_its_only_place() {
+        let end_of = |values: &[f64]| {
+            let values: Vec<_> = values.iter().copied().map(Some).collect();
+            let (range, answer) = searched(&values, TERMS);
+            let places: Vec<_> = answer.steps.iter().map(|it| (it.after, it.at)).collect();
+            (answer.end, places, range.compared.len())
+        };
+        for value in [1.013, 1.0053, 1.0026, 0.9974] {
+            assert_eq!(end_of(&[1.0, value]), (BisectEnd::Found, vec![(0, 1)], 1), "{value}");
+        }
+        for value in [1.0, 1.0002, 0.9995, 1.001] {
+            assert_eq!(end_of(&[1.0, value]), (BisectEnd::NoStep, vec![], 1), "{value}");
+            let many = [1.0, value, 1.0, value, value];
+            assert_eq!(end_of(&many), (BisectEnd::NoStep, vec![], 1), "{value}");
+        }
+        // Small differences between releases do not hide where a large change is.
+        let drifting = [1.0, 1.002, 0.999, 1.001, 1.1, 1.101, 1.099, 1.102];
+        assert_eq!(end_of(&drifting).1, [(3, 4)]);
     }
 
     #[test]
