@@ -160,9 +160,9 @@ impl Searching<'_, '_> {
         let plan = self.plan(action)?;
         let names: Vec<String> = plan.systems.iter().map(|it| it.name.clone()).collect();
         self.env.progress.note(&format!(
-            "comparison {}, at most {}: {} with {}",
+            "comparison {}, {}: {} with {}",
             self.search.comparisons() + 1,
-            self.search.terms.comparisons_max,
+            self.search.at_most(),
             names.last().map_or("", String::as_str),
             names.first().map_or("", String::as_str),
         ));

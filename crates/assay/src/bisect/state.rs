@@ -114,6 +114,28 @@ impl Search {
         is_new.then(|| within.iter().map(|it| words.release(it)).collect())
     }
 
+    /// How many comparisons there may be, in words: an exact measure compares no version twice, and about halves the
+    /// range each time.
+    pub(super) fn at_most(&self) -> String {
+        let most = self.terms.comparisons_max as usize;
+        let Some(range) = self.range().filter(|_| self.terms.is_exact()) else {
+            return format!("at most {most}");
+        };
+        let base = range.base();
+        let left = (0..range.versions.len()).filter(|at| {
+            let is_compared = range.compared.iter().any(|it| it.version == *at);
+            *at != base && range.why_unusable(*at).is_none() && !is_compared
+        });
+        let most = most.min(self.comparisons() + left.count());
+        let halves = 1.4 * (range.versions.len() as f64).log2();
+        match halves.ceil() as usize {
+            usual if (self.comparisons() + 1..most).contains(&usual) && self.ranges.len() == 1 => {
+                format!("about {usual}")
+            }
+            _ => format!("at most {most}"),
+        }
+    }
+
     /// The comparisons of all ranges.
     pub(super) fn comparisons(&self) -> usize {
         let all = self.ranges.iter().flat_map(|range| &range.compared);
@@ -126,4 +148,41 @@ pub(super) fn largest(answer: &BisectAnswer) -> Option<BisectStep> {
     let size = |step: &BisectStep| step.ratio.value.ln().abs();
     let steps = answer.steps.iter().filter(|_| answer.end == BisectEnd::Found);
     steps.max_by(|a, b| size(a).total_cmp(&size(b))).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_model::BisectMeasure;
+
+    use super::*;
+
+    #[test]
+    fn the_number_of_comparisons_that_is_told_can_be_true() {
+        let told = |measure, versions: usize, comparisons_max| {
+            let version = |at: usize| BisectVersion {
+                words: format!("mariadb@11.4.{at}"),
+                name: format!("11.4.{at}"),
+                title: None,
+            };
+            let terms = Terms { measure, is_of_commits: false, comparisons_max };
+            let mut range = Range::new((0..versions).map(version).collect());
+            range.skip(1, "broken".to_owned());
+            let search = Search {
+                id: String::new(),
+                words: String::new(),
+                request: Request::default(),
+                terms,
+                releases: Vec::new(),
+                ranges: vec![range],
+                spent_s: 0.0,
+                watch: None,
+                unfinished: None,
+            };
+            search.at_most()
+        };
+        assert_eq!(told(BisectMeasure::Instructions, 5, 60), "at most 3");
+        assert_eq!(told(BisectMeasure::Instructions, 5, 2), "at most 2");
+        assert_eq!(told(BisectMeasure::Instructions, 1000, 60), "about 14");
+        assert_eq!(told(BisectMeasure::Qps, 5, 60), "at most 60");
+    }
 }
