@@ -81,8 +81,10 @@ pub enum RangeEnd {
     Found,
     /// The ends do not differ with certainty.
     NoStep,
-    /// The comparisons that were planned do not tell the place.
+    /// No further comparison tells the place.
     Unsure,
+    /// The comparisons that the budget allows do not tell the place.
+    Budget,
     /// Fewer than two versions can be used.
     Nothing,
     /// It was interrupted.
@@ -143,6 +145,14 @@ impl SearchedRange {
     pub fn largest(&self) -> Option<VersionStep> {
         let size = |step: &&VersionStep| step.ratio.value.ln().abs();
         self.steps.iter().max_by(|a, b| size(a).total_cmp(&size(b))).copied()
+    }
+
+    /// Whether the search ended without certainty although a change is more probable than none.
+    #[must_use]
+    pub fn is_suspicious(&self) -> bool {
+        let is_uncertain =
+            matches!(self.end, RangeEnd::NoStep | RangeEnd::Unsure | RangeEnd::Budget);
+        is_uncertain && self.no_step < 0.5
     }
 
     /// The sources of the versions that were compared, if there are several.

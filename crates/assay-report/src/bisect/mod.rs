@@ -100,8 +100,12 @@ fn section(search: &Bisection<'_>, range: &SearchedRange) -> Vec<Block<'static>>
     blocks.push(Block::Table(Table::new(columns, rows).flush()));
     let left = range.versions.len() - range.versions.iter().filter(|it| is_told(it)).count();
     let other = format!("other {}", if search.is_of_commits { "commit" } else { "version" });
+    let why = match range.end {
+        RangeEnd::Found | RangeEnd::NoStep => "not needed",
+        _ => "not compared",
+    };
     let untried =
-        (left > 0).then(|| format!("not needed: {}", assay_model::counted(left as u64, &other)));
+        (left > 0).then(|| format!("{why}: {}", assay_model::counted(left as u64, &other)));
     blocks.extend(Block::notes(untried.into_iter().chain(words::runners_up(range))));
     let ends = [0, range.versions.len().saturating_sub(1)].map(|end| range.name(end));
     Block::section(format!("{} to {}", ends[0], ends[1]), blocks)

@@ -123,12 +123,31 @@ fn a_search_without_an_answer_says_why() {
     assert!(
         told(RangeEnd::NoStep).contains("whether it changed between 10.11.19 and 11.8.9 is not")
     );
-    let mut equal = search(RangeEnd::NoStep);
+    let mut counted = search(RangeEnd::NoStep);
+    assert!(!text(&counted, "text").contains("--count"));
+    counted.ranges[0].ends = estimate(1.0);
+    assert!(text(&counted, "text").contains("did not change between"));
+    let mut equal = Bisection { measure: BisectMeasure::Qps, ..search(RangeEnd::NoStep) };
     equal.ranges[0].no_step = 0.9;
     assert!(text(&equal, "text").contains("no change was found between 10.11.19 and 11.8.9"));
     equal.ranges[0].ends = estimate(1.0);
     assert!(text(&equal, "text").contains("did not change between 10.11.19 and 11.8.9"));
     assert!(told(RangeEnd::Unsure).contains("where is not certain"));
+    let mut doubtful = search(RangeEnd::Budget);
+    doubtful.ranges[0].no_step = 0.3;
+    doubtful.ranges[0].runners_up[0].probability = 0.5;
+    let doubtful = text(&doubtful, "text");
+    for part in [
+        "whether it changed between 10.11.19 and 11.8.9 is not certain",
+        "the most probable place is 11.4.5",
+        "the budget allowed 4 comparisons",
+        "a larger `--budget`",
+        "not compared: 1 other version",
+    ] {
+        let flat = doubtful.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(flat.contains(part), "{part} in\n{doubtful}");
+    }
+    assert!(!doubtful.contains("other places"), "{doubtful}");
     let mut partly = search(RangeEnd::Unsure);
     partly.ranges[0].steps = search(RangeEnd::Found).ranges.remove(0).steps;
     let partly = text(&partly, "text");

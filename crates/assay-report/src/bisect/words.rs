@@ -1,6 +1,6 @@
 //! What a search says, in words.
 
-use assay_model::{BisectMeasure, Estimate, counted};
+use assay_model::{BisectMeasure, COUNT_THRESHOLD, Estimate, counted};
 
 use super::found::{Bisection, RangeEnd, SearchedRange, SearchedVersion, VersionStep};
 use crate::number::{confidence, duration};
@@ -8,6 +8,9 @@ use crate::ratio::{Quotient, change_in_words};
 
 /// The probability of no change from which on the ends count as equal.
 const PROBABLE: f64 = 0.8;
+
+/// The probability of no change up to which it is certain that something changed.
+const IMPROBABLE: f64 = 0.05;
 
 /// The values that versions are compared by, for a sentence.
 fn measured(measure: BisectMeasure) -> &'static str {
@@ -55,10 +58,30 @@ fn step(range: &SearchedRange, step: &VersionStep) -> String {
     )
 }
 
-/// Whether the interval of a ratio excludes changes of more than a few percent.
-fn is_narrow(ratio: Estimate) -> bool {
+/// Whether the interval of a ratio excludes changes of more than this.
+fn is_within(ratio: Estimate, most: f64) -> bool {
+    ratio.low > 1.0 - most && ratio.high < 1.0 + most
+}
+
+/// What is said of ends that do not differ with certainty.
+fn of_equal_ends(search: &Bisection<'_>, range: &SearchedRange, between: &str) -> String {
     const WIDE: f64 = 0.05;
-    ratio.low > 1.0 - WIDE && ratio.high < 1.0 + WIDE
+    let by = change(range.ends);
+    let is_counted = search.measure == BisectMeasure::Instructions;
+    let is_probable = range.no_step >= PROBABLE;
+    let is_equal = match is_counted {
+        true => is_within(range.ends, COUNT_THRESHOLD / 2.0),
+        false => is_probable && is_within(range.ends, WIDE),
+    };
+    let more =
+        if is_counted { "" } else { "; a quieter machine tells more, and `--count` needs none" };
+    match (is_equal, is_probable) {
+        (true, _) => format!("did not change {between} ({by}), so there is nothing to search"),
+        (_, true) => {
+            format!("no change was found {between} ({by}), but small ones are not excluded{more}")
+        }
+        _ => format!("whether it changed {between} is not certain ({by}){more}"),
+    }
 }
 
 /// The answer in one sentence.
@@ -66,7 +89,7 @@ pub(super) fn answer(search: &Bisection<'_>) -> String {
     let of = format!("{} of {}", measured(search.measure), search.test);
     let Some(range) = search.last() else { return format!("{of}: nothing was compared yet") };
     let ends = [0, range.versions.len().saturating_sub(1)].map(|end| range.name(end));
-    let [first, last] = ends;
+    let between = format!("between {} and {}", ends[0], ends[1]);
     let most_probable = || match range.runners_up.first().filter(|it| it.probability > 0.0) {
         Some(place) => format!("the most probable place is {}", step(range, place)),
         None => "no place is more probable than others".to_owned(),
@@ -77,35 +100,26 @@ pub(super) fn answer(search: &Bisection<'_>) -> String {
     };
     match range.end {
         RangeEnd::Found => format!("{of} changed at {}", found()),
-        RangeEnd::Unsure if !range.steps.is_empty() => format!(
+        RangeEnd::Unsure | RangeEnd::Budget if !range.steps.is_empty() => format!(
             "{of} changed at {}; whether it changed elsewhere too is not certain: {}",
             found(),
             most_probable()
         ),
-        RangeEnd::NoStep if range.no_step >= PROBABLE && is_narrow(range.ends) => format!(
-            "{of} did not change between {first} and {last} ({}), so there is nothing to search",
-            change(range.ends)
-        ),
-        RangeEnd::NoStep if range.no_step >= PROBABLE => format!(
-            "{of}: no change was found between {first} and {last} ({}), but small ones are not excluded; a quieter \
-             machine tells more, and `--count` needs none",
-            change(range.ends)
-        ),
-        RangeEnd::NoStep => format!(
-            "{of}: whether it changed between {first} and {last} is not certain ({}); a quieter machine tells more, \
-             and `--count` needs none",
-            change(range.ends)
-        ),
-        RangeEnd::Unsure => format!(
-            "{of} changed between {first} and {last}, but where is not certain: {}",
+        RangeEnd::Unsure | RangeEnd::Budget if range.no_step <= IMPROBABLE => {
+            format!("{of} changed {between}, but where is not certain: {}", most_probable())
+        }
+        RangeEnd::Unsure | RangeEnd::Budget => format!(
+            "{of}: whether it changed {between} is not certain ({}): {}",
+            change(range.ends),
             most_probable()
         ),
+        RangeEnd::NoStep => format!("{of}: {}", of_equal_ends(search, range, &between)),
         RangeEnd::Nothing => format!("{of}: fewer than two of these versions can be used"),
         RangeEnd::Interrupted => {
-            let so_far = if search.comparisons > 0 {
-                format!(": so far, {}", most_probable())
-            } else {
-                String::new()
+            let so_far = match (search.comparisons, range.steps.is_empty()) {
+                (0, _) => String::new(),
+                (_, true) => format!(": so far, {}", most_probable()),
+                (_, false) => format!(": so far, it changed at {}", found()),
             };
             format!("{of}: the search was interrupted{so_far}")
         }
@@ -138,6 +152,13 @@ pub(super) fn notes(search: &Bisection<'_>) -> Vec<String> {
         }
     }
     notes.extend(sources(range));
+    if range.end == RangeEnd::Budget {
+        notes.push(format!(
+            "the budget allowed {}, and they are used up; the same command with a larger `--budget` begins a longer \
+             search",
+            counted(u64::from(search.comparisons), "comparison")
+        ));
+    }
     if search.measure == BisectMeasure::Instructions && !range.versions.is_empty() {
         notes.push(
             "counts of instructions repeat almost exactly, so one comparison decides about a version, and the search \
@@ -185,10 +206,16 @@ fn sources(range: &SearchedRange) -> Vec<String> {
     notes
 }
 
-/// Other places of a change.
+/// Other places of a change than those that the answer names.
 pub(super) fn runners_up(range: &SearchedRange) -> Option<String> {
     let is_compared = range.versions.iter().any(|it| it.comparisons > 0);
-    let likely = range.runners_up.iter().filter(|it| is_compared && it.probability >= 0.005);
+    let named = match range.end {
+        RangeEnd::Unsure | RangeEnd::Budget => 1,
+        RangeEnd::Interrupted if range.steps.is_empty() => 1,
+        _ => 0,
+    };
+    let others = range.runners_up.iter().skip(named);
+    let likely = others.filter(|it| is_compared && it.probability >= 0.005);
     let told: Vec<String> = likely.map(|it| step(range, it)).collect();
     (!told.is_empty()).then(|| format!("other places: {}", told.join("; ")))
 }

@@ -75,6 +75,9 @@ fn range(range: &Range, terms: Terms, is_interrupted: bool) -> SearchedRange {
         _ if is_interrupted => RangeEnd::Interrupted,
         Some(BisectEnd::Found) => RangeEnd::Found,
         Some(BisectEnd::NoStep) => RangeEnd::NoStep,
+        Some(BisectEnd::Budget) if range.compared.len() >= terms.comparisons_max as usize => {
+            RangeEnd::Budget
+        }
         Some(BisectEnd::Budget) => RangeEnd::Unsure,
         Some(BisectEnd::NothingToCompare) | None => RangeEnd::Nothing,
     };
