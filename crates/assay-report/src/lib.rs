@@ -55,7 +55,7 @@ pub use studies::studies;
 pub use study::{ShownStudy, study_json, study_text};
 pub use tests_list::{ListedFrom, ListedTest, tests_json, tests_text};
 pub use trend::{Trend, trend};
-pub use watch::{Watched, WatchedChange, WatchedLine, WatchedValue, watched};
+pub use watch::{Watched, WatchedChange, WatchedLine, WatchedSuspicion, WatchedValue, watched};
 
 use assay_model::StudyRecord;
 use assay_verdict::Judgement;

@@ -38,7 +38,7 @@ impl Exit {
             }
             Self::Incomplete => {
                 "Finished, but incomplete: a test could not be measured; `bisect` found no change, or is not certain; \
-                 `watch` could not measure or search something; \
+                 `watch` could not measure or search something, or a search of it is not certain; \
                  `verify` found a difference; an import left something out; `collect` lacks a shard or its end; \
                  `workload` found nothing to measure; a gate has undecided tests or a claim cannot be decided, without \
                  `--allow-undecided`; `bench` sent fewer events than `--rate` asked for."

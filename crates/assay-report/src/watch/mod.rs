@@ -15,7 +15,7 @@ use crate::number::confidence;
 use crate::page::{Content, Page};
 use crate::ratio::Quotient;
 
-pub use watched::{Watched, WatchedChange, WatchedLine, WatchedValue};
+pub use watched::{Watched, WatchedChange, WatchedLine, WatchedSuspicion, WatchedValue};
 
 /// The page of a watch.
 #[must_use]
@@ -26,6 +26,7 @@ pub fn watched<'a>(watch: &'a Watched<'a>) -> Page<'a> {
 impl Content for &Watched<'_> {
     fn document(&self, _: &Wish<'_>, then: &mut dyn FnMut(&Document<'_>)) {
         let mut blocks = vec![Block::Answer(vec![words::answer(self)])];
+        blocks.extend(Block::notes(self.suspected().map(|it| words::suspicion(self, it))));
         blocks.extend(Block::notes(self.notes.clone()));
         blocks.extend(changes(self));
         blocks.push(newest(self));

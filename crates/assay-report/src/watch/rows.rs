@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::watched::{Watched, WatchedChange, WatchedLine};
+use super::watched::{Watched, WatchedChange, WatchedLine, WatchedSuspicion};
 use crate::data::number::{Interval, Number};
 
 /// Raised when the shape below changes incompatibly.
@@ -20,6 +20,8 @@ pub(super) struct Document<'a> {
     measured: Vec<&'a str>,
     /// All changes that were found, the newest version first.
     changes: Vec<ChangeRow<'a>>,
+    /// The changes that searches suspect but are not certain of.
+    suspected: Vec<SuspicionRow<'a>>,
     tests: Vec<TestRow<'a>>,
     notes: &'a [String],
 }
@@ -43,6 +45,21 @@ struct ChangeRow<'a> {
     search: &'a str,
     /// Whether this run found it.
     is_new: bool,
+}
+
+#[derive(Serialize)]
+struct SuspicionRow<'a> {
+    test: &'a str,
+    clients: u32,
+    tables: u32,
+    rows: u32,
+    measure: &'static str,
+    /// The last version that does not have it, and one that has it.
+    between: [&'a str; 2],
+    ratio: Interval,
+    /// The probability that anything changed.
+    probability: Number,
+    search: &'a str,
 }
 
 #[derive(Serialize)]
@@ -80,6 +97,17 @@ pub(super) fn document<'a>(watch: &'a Watched<'a>) -> Document<'a> {
         search: &change.search,
         is_new: change.is_new,
     };
+    let suspicion = |(line, it): (&'a WatchedLine, &'a WatchedSuspicion)| SuspicionRow {
+        test: &line.test,
+        clients: line.setup.clients,
+        tables: line.setup.tables,
+        rows: line.setup.rows,
+        measure: line.measure.word(),
+        between: [watch.name(it.after), watch.name(it.at)],
+        ratio: it.ratio.into(),
+        probability: it.probability.into(),
+        search: &it.search,
+    };
     let test = |line: &'a WatchedLine| TestRow {
         test: &line.test,
         clients: line.setup.clients,
@@ -101,6 +129,7 @@ pub(super) fn document<'a>(watch: &'a Watched<'a>) -> Document<'a> {
         newest: watch.name(watch.versions.len().saturating_sub(1)),
         measured: watch.new.iter().map(|it| watch.name(*it)).collect(),
         changes: watch.changes().into_iter().map(change).collect(),
+        suspected: watch.suspected().map(suspicion).collect(),
         tests: watch.lines.iter().map(test).collect(),
         notes: &watch.notes,
     }

@@ -29,6 +29,7 @@ fn watch(versions: &[BisectVersion], changes: Vec<WatchedChange>) -> Watched<'_>
         measure,
         values: vec![value(1, 0.97), value(2, 0.969)],
         changes,
+        suspected: Vec::new(),
     };
     Watched {
         range: "postgres@git:/pg a1..master".to_owned(),
@@ -75,6 +76,34 @@ fn every_format_shows_the_change_and_escapes_its_title() {
         }
     }
     assert_eq!(page.charts().len(), 2);
+}
+
+#[test]
+fn what_is_suspected_is_said_everywhere() {
+    let versions = versions();
+    let mut watch = watch(&versions, Vec::new());
+    watch.lines[0].suspected.push(WatchedSuspicion {
+        after: 0,
+        at: 1,
+        ratio: estimate(1.013),
+        probability: 0.93,
+        search: "bisect-1".to_owned(),
+    });
+    let page = watched(&watch);
+    let options = TextOptions { width: 200, color: false, verbose: true };
+    for word in ["text", "html", "markdown"] {
+        let Some(format) = FORMATS.into_iter().find(|it| it.word == word) else { continue };
+        let text = page.render(format, &options).unwrap_or_default();
+        let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        for part in ["1 change suspected but not certain", "between a1 and b2: +1.3%", "bisect-1"] {
+            assert!(flat.contains(part), "{word}: {part} in {text}");
+        }
+    }
+    let json: serde_json::Value =
+        serde_json::from_str(&(&watch).json().unwrap_or_default()).unwrap_or_default();
+    let row = &json["suspected"][0];
+    assert_eq!(row["between"], serde_json::json!(["a1", "b2"]));
+    assert_eq!((&row["probability"], &row["search"]), (&0.93.into(), &"bisect-1".into()));
 }
 
 #[test]

@@ -35,6 +35,8 @@ pub struct WatchedLine {
     pub values: Vec<WatchedValue>,
     /// The changes that were found, in the order in which they were searched for.
     pub changes: Vec<WatchedChange>,
+    /// The changes that searches suspect but are not certain of.
+    pub suspected: Vec<WatchedSuspicion>,
 }
 
 /// The value of a version.
@@ -63,9 +65,29 @@ pub struct WatchedChange {
     pub is_new: bool,
 }
 
+/// A change that a search suspects between its ends without being certain.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WatchedSuspicion {
+    /// The last version that does not have it.
+    pub after: usize,
+    /// A version that has it.
+    pub at: usize,
+    /// The ratio of these versions.
+    pub ratio: Estimate,
+    /// The probability that anything changed.
+    pub probability: f64,
+    /// The search.
+    pub search: String,
+}
+
 impl Watched<'_> {
     pub(super) fn name(&self, version: usize) -> &str {
         self.versions.get(version).map_or(NONE, |it| &it.name)
+    }
+
+    /// The changes that are suspected, with their lines.
+    pub(super) fn suspected(&self) -> impl Iterator<Item = (&WatchedLine, &WatchedSuspicion)> {
+        self.lines.iter().flat_map(|line| line.suspected.iter().map(move |it| (line, it)))
     }
 
     /// The changes with their lines, the newest version first.

@@ -2,7 +2,7 @@
 
 use assay_model::{BisectMeasure, Estimate, counted};
 
-use super::watched::{Watched, WatchedLine};
+use super::watched::{Watched, WatchedLine, WatchedSuspicion};
 use crate::ratio::change_in_words;
 
 /// The values that versions are compared by, in a table.
@@ -29,6 +29,22 @@ pub(super) fn quotient(one: Estimate, other: Estimate) -> Estimate {
     let ((one, of_one), (other, of_other)) = (log(one), log(other));
     let (mean, half) = (one - other, of_one.hypot(of_other));
     Estimate { value: mean.exp(), low: (mean - half).exp(), high: (mean + half).exp() }
+}
+
+/// A change that is suspected.
+pub(super) fn suspicion(
+    watch: &Watched<'_>,
+    (line, it): (&WatchedLine, &WatchedSuspicion),
+) -> String {
+    format!(
+        "{} of {}: a change is suspected between {} and {}: {}, not certain; `assay resume {}` shows the search",
+        measured(line.measure),
+        line.test,
+        watch.name(it.after),
+        watch.name(it.at),
+        change(it.ratio),
+        it.search
+    )
 }
 
 /// The answer in two sentences at most.
@@ -58,6 +74,10 @@ pub(super) fn answer(watch: &Watched<'_>) -> String {
         0 => String::new(),
         before => format!("{} found before since {since}", counted(before as u64, "change")),
     };
-    let parts = [measured, new.join("; "), so_far];
+    let suspected = match watch.suspected().count() {
+        0 => String::new(),
+        all => format!("{} suspected but not certain", counted(all as u64, "change")),
+    };
+    let parts = [measured, new.join("; "), so_far, suspected];
     parts.into_iter().filter(|it| !it.is_empty()).collect::<Vec<_>>().join("; ")
 }

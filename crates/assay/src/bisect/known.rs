@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use anyhow::Result;
 use assay_ledger::Ledger;
-use assay_model::{BisectMeasure, BisectPart, BisectVersion, WatchPart};
+use assay_model::{BisectMeasure, BisectPart, BisectVersion, Estimate, WatchPart};
 use assay_plan::Request;
-use assay_report::{RangeEnd, VersionStep};
+use assay_report::{Bisection, RangeEnd, VersionStep};
 
 use super::own::is_own;
 use super::state::Search;
@@ -75,6 +75,32 @@ pub(crate) struct Known {
     pub(crate) has_ended: bool,
     /// The changes that are certain, each with the versions before and after it.
     pub(crate) steps: Vec<([BisectVersion; 2], VersionStep)>,
+    /// What it suspects without being certain.
+    pub(crate) suspected: Option<Suspected>,
+}
+
+/// A change that a search suspects between two versions.
+#[derive(Debug, Clone)]
+pub(crate) struct Suspected {
+    pub(crate) ends: [BisectVersion; 2],
+    pub(crate) ratio: Estimate,
+    /// The probability that anything changed.
+    pub(crate) probability: f64,
+}
+
+impl Suspected {
+    pub(super) fn of(answer: &Bisection<'_>) -> Option<Self> {
+        let range = answer.ranges.last().filter(|it| it.is_suspicious())?;
+        // Versions at the ends that cannot be used say nothing.
+        let mut compared = range.versions.iter().filter(|it| it.ratio.is_some());
+        let first = compared.next()?;
+        let last = compared.next_back()?;
+        Some(Self {
+            ends: [first, last].map(|it| it.version.clone()),
+            ratio: range.ends,
+            probability: 1.0 - range.no_step,
+        })
+    }
 }
 
 /// What is known of the searches of a watch, the oldest first.
@@ -104,6 +130,7 @@ pub(crate) fn known(ledger: &Ledger, watch: &WatchPart) -> Result<Vec<Known>> {
             ends: [whole.first()?.clone(), whole.last()?.clone()],
             has_ended: search.has_ended(),
             steps: steps.collect(),
+            suspected: Suspected::of(&answer),
         })
     });
     Ok(known.collect())

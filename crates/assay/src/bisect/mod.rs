@@ -6,6 +6,7 @@ mod alike;
 mod held;
 mod known;
 mod own;
+mod program;
 mod range;
 mod search;
 mod searching;
@@ -16,13 +17,11 @@ mod versions;
 mod wish;
 
 use std::path::Path;
-use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
 use assay_ledger::Ledger;
-use assay_model::{BisectVersion, SystemSpec, Test};
+use assay_model::{SystemSpec, Test};
 use assay_plan::{CommonOption, Request};
-use assay_report::VersionStep;
 
 use crate::advice::Advised;
 use crate::cli::{self, Measuring, Resume};
@@ -32,12 +31,13 @@ use crate::progress::{Progress, print};
 use crate::systems::{Environment, environment, machine_facts};
 use crate::{config_file, paths, recorded, report, study_id};
 use held::Held;
-use known::searches;
+use known::{Suspected, searches};
 use searching::{Halt, searched};
 use state::Search;
 
 pub(crate) use alike::is_alike;
 pub(crate) use known::{Known, known, meant};
+pub(crate) use program::{Found, check_program};
 pub(crate) use range::Range as Wanted;
 pub(crate) use search::{error, maker, noise_of_watch, ratio, value};
 pub(crate) use searching::lacking;
@@ -51,6 +51,8 @@ const BUDGET_S: f64 = 3600.0;
 /// `assay bisect`.
 pub(crate) fn bisect(args: &cli::Bisect, cache_dir: Option<&Path>) -> Result<Exit> {
     report::check(&args.measuring.output, None, &args.measuring.ledger)?;
+    let program = args.run_on_found.as_deref();
+    check_program(program)?;
     let progress = Progress::new(args.measuring.quiet);
     let Measuring { offline, accept_expired_index, .. } = args.measuring;
     let env = environment(cache_dir, offline, accept_expired_index, &progress)?;
@@ -77,26 +79,37 @@ pub(crate) fn bisect(args: &cli::Bisect, cache_dir: Option<&Path>) -> Result<Exi
     };
     let mut ledger = Ledger::open(&file)?;
     let taken = wish.taken(&file, &env, &ledger)?;
-    let program = args.run_on_found.as_deref();
+    own::remember(&taken.0, program)?;
     let exit = go_on(taken, &args.measuring, program, &env, &mut ledger);
     progress.finish();
     exit
 }
 
-/// Searches as wished, to the end. Returns whether it was interrupted before.
+/// How a search of a watch went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sought {
+    Interrupted,
+    /// It suspects a change without being certain.
+    Uncertain,
+    Certain,
+}
+
+/// Searches as wished, to the end.
 pub(crate) fn search(
     wish: &Wish,
     file: &Path,
     env: &Environment<'_>,
     ledger: &mut Ledger,
-) -> Result<bool> {
+) -> Result<Sought> {
     let (mut search, held) = wish.taken(file, env, ledger)?;
     match searched(&mut search, &held, env, ledger) {
         None => {
+            let answer = told::told(&search, false, told::Functions::default());
+            let is_certain = Suspected::of(&answer).is_none();
             held.end(&search);
-            Ok(false)
+            Ok(if is_certain { Sought::Certain } else { Sought::Uncertain })
         }
-        Some(Halt::Interrupted) => Ok(true),
+        Some(Halt::Interrupted) => Ok(Sought::Interrupted),
         Some(Halt::Failed(error)) => Err(error),
     }
 }
@@ -126,7 +139,9 @@ pub(crate) fn resume(id: &str, args: &Resume, cache_dir: Option<&Path>) -> Resul
             ),
         ));
     }
-    let exit = go_on((search, held), &args.measuring, None, &env, &mut ledger);
+    let program = own::remembered(&search);
+    check_program(program.as_deref())?;
+    let exit = go_on((search, held), &args.measuring, program.as_deref(), &env, &mut ledger);
     progress.finish();
     exit
 }
@@ -209,11 +224,7 @@ fn go_on(
         true => searched(&mut search, &held, env, ledger),
         false => None,
     };
-    // Only the command itself names the program.
-    let continues = match run_on_found {
-        Some(_) => "the same command continues the search".to_owned(),
-        None => format!("`assay resume {}` continues the search", search.id),
-    };
+    let continues = format!("`assay resume {}` continues the search", search.id);
     if let Some(Halt::Failed(error)) = halted {
         if search.comparisons() > 0 {
             print(&format!("note: {continues}"));
@@ -249,37 +260,4 @@ fn go_on(
     }
     held.end(&search);
     Ok(Exit::Done)
-}
-
-/// A change that was found, for a program of the user's.
-pub(crate) struct Found<'a> {
-    pub(crate) search: &'a str,
-    pub(crate) test: &'a str,
-    pub(crate) version: &'a BisectVersion,
-    /// The last version before it.
-    pub(crate) after: Option<&'a BisectVersion>,
-    pub(crate) step: VersionStep,
-}
-
-impl Found<'_> {
-    /// Runs the program, which gets the change in its environment.
-    pub(crate) fn run(&self, program: &str) -> Result<()> {
-        let mut words = program.split_whitespace();
-        let name = words.next().context("`--run-on-found` names no program")?;
-        let environment = [
-            ("ASSAY_SEARCH", self.search.to_owned()),
-            ("ASSAY_TEST", self.test.to_owned()),
-            ("ASSAY_VERSION", self.version.words.clone()),
-            ("ASSAY_AFTER", self.after.map(|it| it.words.clone()).unwrap_or_default()),
-            ("ASSAY_TITLE", self.version.title.clone().unwrap_or_default()),
-            ("ASSAY_RATIO", self.step.ratio.value.to_string()),
-            ("ASSAY_PROBABILITY", self.step.probability.to_string()),
-        ];
-        // stdout is for the result.
-        let mut command = Command::new(name);
-        command.args(words).envs(environment).stdout(std::io::stderr());
-        let status = command.status().with_context(|| format!("cannot run `{name}`"))?;
-        anyhow::ensure!(status.success(), "`{name}` failed: {status}");
-        Ok(())
-    }
 }

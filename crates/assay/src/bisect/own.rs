@@ -19,6 +19,18 @@ pub(super) fn begin(search: &Search) -> Result<()> {
     Ok(())
 }
 
+/// Notes the program that the user names for what the search finds: `assay resume` runs it too.
+pub(super) fn remember(search: &Search, program: Option<&str>) -> Result<()> {
+    fs::write(mark(search)?, program.unwrap_or_default())?;
+    Ok(())
+}
+
+/// The program that the user named for what the search finds.
+pub(super) fn remembered(search: &Search) -> Option<String> {
+    let program = mark(search).and_then(|mark| Ok(fs::read_to_string(mark)?)).ok();
+    program.filter(|_| is_own(search)).filter(|program| !program.is_empty())
+}
+
 /// Whether this user's assay began a search, with the same versions and for the same work.
 pub(super) fn is_own(search: &Search) -> bool {
     let is_marked = || mark(search).is_ok_and(|mark| mark.exists());

@@ -18,7 +18,7 @@ use assay_report::Watched;
 use assay_study::{Suspicion, suspect};
 
 use crate::advice::Advised;
-use crate::bisect::{self, Wanted, Wish};
+use crate::bisect::{self, Sought, Wanted, Wish};
 use crate::cli::{self, Measuring};
 use crate::exit::Exit;
 use crate::progress::{Progress, print};
@@ -41,6 +41,7 @@ const TRIED: usize = 5;
 /// `assay watch`.
 pub(crate) fn watch(args: &cli::Watch, cache_dir: Option<&Path>) -> Result<Exit> {
     report::check(&args.measuring.output, None, &args.measuring.ledger)?;
+    bisect::check_program(args.run_on_found.as_deref())?;
     let Measuring { accept_expired_index, quiet, .. } = args.measuring;
     let (asked, request) = read(&args.watch_file, quiet)?;
     let range = Wanted::read(&asked.range, asked.commits.as_deref())?;
@@ -377,8 +378,9 @@ impl Watching<'_, '_> {
                 line.test
             ));
             match bisect::search(&wish, &self.file, self.env, self.ledger) {
-                Ok(is_interrupted) if is_interrupted => return Ok(End::Interrupted),
-                Ok(_) => {}
+                Ok(Sought::Interrupted) => return Ok(End::Interrupted),
+                Ok(Sought::Uncertain) => self.is_incomplete = true,
+                Ok(Sought::Certain) => {}
                 Err(_) if self.is_interrupted() => return Ok(End::Interrupted),
                 Err(error) => {
                     self.notes.push(format!("the search in {} failed: {error:#}", line.test));

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use assay_model::Estimate;
-use assay_report::{WatchedChange, WatchedLine, WatchedValue};
+use assay_report::{WatchedChange, WatchedLine, WatchedSuspicion, WatchedValue};
 use assay_study::pooled;
 
 use super::history::{History, Searched};
@@ -18,12 +18,14 @@ pub(super) fn lines(
 ) -> Vec<WatchedLine> {
     let of = |(place, line): (usize, &Line)| {
         let own = history.searches.iter().filter(|it| it.line == place && it.known.has_ended);
+        let own: Vec<&Searched> = own.collect();
         WatchedLine {
             test: line.test.clone(),
             setup: line.setup,
             measure: line.measure,
             values: values(line),
-            changes: own.flat_map(|it| changes(versions, it, reported)).collect(),
+            changes: own.iter().flat_map(|it| changes(versions, it, reported)).collect(),
+            suspected: suspected(versions, &own),
         }
     };
     history.lines.iter().enumerate().map(of).collect()
@@ -70,4 +72,23 @@ fn changes(
             is_new: !reported.contains(&search.known.id),
         })
     })
+}
+
+/// What the searches of a line, the oldest first, suspect. A later search of the same versions replaces an earlier one.
+fn suspected(versions: &Versions, searches: &[&Searched]) -> Vec<WatchedSuspicion> {
+    let of = |(nth, search): (usize, &&Searched)| {
+        let it = search.known.suspected.as_ref()?;
+        let [first, last] = &it.ends;
+        let (after, at) = (versions.place(first)?, versions.place(last)?);
+        let mut later = searches.iter().skip(nth + 1).filter_map(|it| it.ends);
+        let is_replaced = later.any(|[first, last]| first <= after && at <= last);
+        (!is_replaced).then(|| WatchedSuspicion {
+            after,
+            at,
+            ratio: it.ratio,
+            probability: it.probability,
+            search: search.known.id.clone(),
+        })
+    };
+    searches.iter().enumerate().filter_map(of).collect()
 }
