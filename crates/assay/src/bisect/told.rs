@@ -218,8 +218,8 @@ fn beside(mut record: StudyRecord, base: StudyRecord) -> StudyRecord {
     record
 }
 
-/// The CPU time per operation that the profiles of a study's systems explain, microseconds. Nothing was sampled while it
-/// was measured.
+/// The CPU time per operation that the profiles of a study's systems explain, microseconds. Nothing was sampled while
+/// it was measured.
 fn cpu_us(record: &StudyRecord) -> Option<[f64; 2]> {
     let judgement = assay_verdict::judge(record);
     let change = judgement.cells.iter().find(|cell| cell.system == 1)?.change.as_ref()?;
