@@ -6,6 +6,7 @@ use anyhow::Result;
 use fs_err as fs;
 
 use super::alike::asked;
+use super::program::from_anywhere;
 use super::state::Search;
 use crate::paths;
 use crate::systems::key;
@@ -21,7 +22,7 @@ pub(super) fn begin(search: &Search) -> Result<()> {
 
 /// Notes the program that the user names for what the search finds: `assay resume` runs it too.
 pub(super) fn remember(search: &Search, program: Option<&str>) -> Result<()> {
-    fs::write(mark(search)?, program.unwrap_or_default())?;
+    fs::write(mark(search)?, program.map(from_anywhere).unwrap_or_default())?;
     Ok(())
 }
 

@@ -32,6 +32,15 @@ pub(crate) fn check_program(program: Option<&str>) -> Result<()> {
     Ok(())
 }
 
+/// The words of a program as they are understood in any directory.
+pub(super) fn from_anywhere(program: &str) -> String {
+    let (name, words) = program.trim().split_once(' ').unwrap_or((program.trim(), ""));
+    let path = Some(name).filter(|name| name.contains('/'));
+    let path = path.and_then(|name| std::path::absolute(name).ok());
+    let name = path.map_or_else(|| name.to_owned(), |path| path.display().to_string());
+    format!("{name} {words}").trim_end().to_owned()
+}
+
 /// A change that was found, for a program of the user's.
 pub(crate) struct Found<'a> {
     pub(crate) search: &'a str,
@@ -74,6 +83,10 @@ mod tests {
         for fine in [None, Some("sh -c true"), Some("/bin/sh")] {
             assert!(check_program(fine).is_ok(), "{fine:?}");
         }
+        assert_eq!(from_anywhere("/bin/sh -c true"), "/bin/sh -c true");
+        assert_eq!(from_anywhere(" sh"), "sh");
+        assert!(from_anywhere("./ticket 1").ends_with("/ticket 1"));
+        assert!(from_anywhere("./ticket").starts_with('/'));
         for wrong in
             ["", " ", "/nowhere/ticket 1", "no-such-program-of-assay", "/etc/passwd", "/tmp"]
         {
