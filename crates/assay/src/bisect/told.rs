@@ -232,8 +232,8 @@ fn cpu_us(record: &StudyRecord) -> Option<[f64; 2]> {
 }
 
 /// The profiles of the other systems of two studies, that of the first study as the base. They add up to the times that
-/// were measured without sampling, as in a report; none where these times are unknown. Both studies measured the same first version, whose times say by how
-/// much the machine was faster or slower in one of them.
+/// were measured without sampling, as in a report; none where these times are unknown. Both studies measured the same
+/// first version, whose times say by how much the machine was faster or slower in one of them.
 fn profiles_beside(
     studies: [Vec<CellProfile>; 2],
     times: [Option<[f64; 2]>; 2],
