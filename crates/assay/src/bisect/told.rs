@@ -313,8 +313,9 @@ mod tests {
         };
         let times = [Some([150.0, 120.0]), Some([100.0, 70.0])];
         assert_eq!(found(times), [(0, 80.0), (1, 70.0)]);
-        // Without them, what was sampled counts.
-        assert_eq!(found([None, Some([100.0, 70.0])]), [(0, 130.0), (1, 75.0)]);
+        // Where one of them is unknown, samples of two studies say nothing of each other.
+        assert_eq!(found([None, Some([100.0, 70.0])]), []);
+        assert_eq!(found([Some([150.0, -1.0]), Some([100.0, 70.0])]), []);
     }
 
     #[test]
