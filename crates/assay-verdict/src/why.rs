@@ -529,7 +529,7 @@ mod tests {
         assert_eq!(told(50_000.0, 49_000.0, 100.0).as_deref(), Some("instructions −2.0%"));
         assert_eq!(told(50_000.0, 150_000.0, 100.0).as_deref(), Some("instructions ×3.0"));
         let same = told(50_000.0, 50_010.0, 100.0);
-        assert_eq!(same.as_deref(), Some("instructions without a certain change"));
+        assert_eq!(same.as_deref(), Some("whether instructions changed is uncertain"));
         let by = Estimate::without_interval(500.0);
         let few = Changed { before: 50_000.0, after: 50_500.0, by };
         assert_eq!(instructions(&few), None);
