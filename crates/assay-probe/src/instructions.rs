@@ -14,12 +14,12 @@ use crate::processor::opened;
 /// The name of the counter in a slice.
 pub(crate) const NAME: &str = "server_instructions";
 
-/// Files that counters leave to others. Without counts, a slice is as good; without files, it fails.
+/// File descriptors that counters leave free: a slice can do without counts, but not without files.
 const SPARE_FILES: u64 = 128;
 
 /// Counts the instructions of a server's threads.
 ///
-/// Each thread that exists when the probe is opened gets a counter. All threads and processes that it starts later
+/// Each thread that exists when counting begins gets a counter. All threads and processes that it starts later
 /// inherit the counter: the process of a new connection, a parallel worker, and a thread that begins and ends between
 /// two readings. The counter keeps what they counted when they have ended.
 #[derive(Debug)]
@@ -47,7 +47,7 @@ impl Counted {
 }
 
 impl ServerInstructions {
-    /// Begins to count these threads, which are all that there are.
+    /// Begins to count these threads, which must be all threads of the server.
     ///
     /// # Errors
     /// The kernel does not permit it, or this process may not open so many files.

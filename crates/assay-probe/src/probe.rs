@@ -88,7 +88,7 @@ pub struct Usage {
     pub interval: Interval,
 }
 
-/// How often counters are opened while threads start.
+/// Attempts to open counters while threads are starting.
 const OPENED_MAX: u32 = 5;
 
 /// CPU time of processes other than clients and server, nanoseconds. Not known if that of the server is not.
@@ -153,7 +153,7 @@ impl Probe {
     /// loads a counter at each context switch of the server.
     ///
     /// # Errors
-    /// As of [`Probe::snapshot`].
+    /// Those of [`Probe::snapshot`].
     pub fn count_instructions(&mut self) -> Result<bool, Error> {
         if counts_instructions() {
             self.count(Hardware::INSTRUCTIONS)?;

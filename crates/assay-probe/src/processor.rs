@@ -100,7 +100,7 @@ impl InstructionCounter {
 }
 
 /// Whether the processor counts instructions of this user's threads. A virtual one often does not, and one with two
-/// kinds of cores counts those of one kind. The answer is found out once.
+/// kinds of cores counts those of one kind. This is tested once per process.
 #[must_use]
 pub fn counts_instructions() -> bool {
     static COUNTS: OnceLock<bool> = OnceLock::new();

@@ -76,7 +76,7 @@ fn named(function: &str) -> BTreeSet<&'static str> {
             [before, after].into_iter().flatten().all(|it| !it.is_alphanumeric())
         })
     };
-    // Such as the function `fma` of the C library.
+    // The C library has functions such as `fma`, which are not variants for a CPU.
     let is_whole = |word: &str| word == name;
     WORDS.iter().filter(|(word, _)| has(word) && !is_whole(word)).map(|(_, set)| *set).collect()
 }

@@ -251,7 +251,7 @@ fn an_endless_reply_is_refused() {
             stream.write_all(&packet(payload, sequence)).unwrap();
             sequence += 1;
         }
-        // As many as until their numbers begin anew, because each write takes a turn of a busy CPU.
+        // One write has all 256 sequence numbers: on a busy CPU, a write for each row takes too long.
         let rows: Vec<u8> =
             (0..=u8::MAX).flat_map(|row| packet(&[0xfb], sequence.wrapping_add(row))).collect();
         while stream.write_all(&rows).is_ok() {}

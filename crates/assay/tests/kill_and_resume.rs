@@ -80,7 +80,7 @@ fn killed_at_random_moments_and_resumed() {
     println!("{counts:?}: nothing lost, nothing repeated, nothing left behind");
 }
 
-/// So often is a search killed before it may come to its end.
+/// How often a search is killed before it may end.
 const KILLS_OF_SEARCH: u64 = 7;
 
 /// MariaDB 11.8 reads rows that an index covers with fewer instructions than 11.4 and 10.11.
@@ -152,7 +152,7 @@ fn finished(place: &Place) -> Vec<StudyRows> {
     studies.map(|study| ledger.rows(&study.id).unwrap()).collect()
 }
 
-/// The search that the ledger has studies of beyond so many others.
+/// The search whose studies the ledger has, apart from that many earlier ones.
 fn search(place: &Place, others: usize) -> Option<String> {
     let studies = place.ledger().exists().then(|| ledger(place).bisections().unwrap());
     studies?.into_iter().nth(others).map(|(_, part)| part.id)
@@ -165,7 +165,7 @@ struct Counts {
     finished: u32,
 }
 
-/// Runs assay for that long, then kills it. Returns what it printed if it ended before.
+/// Runs assay for that long, then kills it. Returns its output if it ended earlier.
 fn output_within(place: &Place, args: &[&str], time: Duration) -> Option<Output> {
     let mut command = place.command(args);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();

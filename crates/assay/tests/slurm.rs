@@ -1,4 +1,4 @@
-//! Studies on the nodes of a real Slurm: three of them on this machine, for whoever runs the tests.
+//! Studies on the three nodes of a real Slurm on this machine.
 #![expect(clippy::unwrap_used, reason = "it ends where something is not as it should be")]
 #![expect(clippy::print_stdout, reason = "what Slurm and its tasks said explains a failure")]
 

@@ -94,7 +94,7 @@ pub(crate) enum Sought {
     Certain,
 }
 
-/// Searches as wished, to the end.
+/// Carries out a search to its end.
 pub(crate) fn search(
     wish: &Wish,
     file: &Path,

@@ -38,7 +38,7 @@ pub(crate) fn hold(dir: &Path) -> Result<fs_err::File> {
     Ok(directory)
 }
 
-/// The same, if it `is_whole` and nobody makes or removes it now.
+/// The same, if it `is_whole` and no other process is making or removing it.
 pub(crate) fn hold_unless_made(
     dir: &Path,
     is_whole: impl FnOnce() -> bool,

@@ -36,7 +36,7 @@ fn empty_template(
     Ok((empty, held))
 }
 
-/// Starts a server on data without tables. They go again where it refuses the options that they were made for.
+/// Starts a server on data without tables. The data is removed if the server refuses the options that it was made for.
 pub(crate) fn start_on_empty(
     env: &Environment,
     prefix: &Prefix,
@@ -49,7 +49,7 @@ pub(crate) fn start_on_empty(
     start(&empty).map_err(|error| {
         drop(held);
         if is_of_options(&error) {
-            // What cannot be removed takes room, and nothing else.
+            // Data that cannot be removed only takes up space.
             let removed = remove_unused(&empty);
             removed.map_or_else(|error| log::info!("{error}"), |_| ());
         }

@@ -1,4 +1,4 @@
-//! A real Slurm: a controller and three nodes on this machine, for whoever runs the tests.
+//! A real Slurm: a controller and three nodes on this machine, run by the user who runs the tests.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt as _;
@@ -121,7 +121,7 @@ PartitionName=bench Nodes=n[1-3] Default=YES MaxTime=1:00:00 OverSubscribe=EXCLU
         command
     }
 
-    /// One that leaves the terminal. Debian keeps it where only root looks for programs.
+    /// A daemon of Slurm. Debian installs it in a directory that only root has in PATH.
     fn daemon(&self, program: &str) -> Command {
         self.command(&format!("/usr/sbin/{program}"))
     }
@@ -199,7 +199,7 @@ PartitionName=bench Nodes=n[1-3] Default=YES MaxTime=1:00:00 OverSubscribe=EXCLU
         self.dir.join("the job's \"own\" place")
     }
 
-    /// How far the shards are.
+    /// The progress of the shards.
     pub(crate) fn status(&self) -> Value {
         let jobs = self.jobs();
         let args = ["status", "--format", "json", "--dir", jobs.to_str().unwrap()];
@@ -355,7 +355,7 @@ fn tail(file: &Path) -> String {
     lines.into_iter().rev().map(|line| format!("{line}\n")).collect()
 }
 
-/// The first of four ports that nobody listens on.
+/// The first of four consecutive free ports.
 fn free_ports() -> u16 {
     let own = (std::process::id() % 5000) as u16;
     let is_free = |port: &u16| std::net::TcpListener::bind(("127.0.0.1", *port)).is_ok();
