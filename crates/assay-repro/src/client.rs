@@ -98,12 +98,12 @@ fn check(finding: &Finding<'_>, program: &Program) -> Result<(), Refused> {
         ));
     }
     program.statements().iter().try_for_each(|it| safe::check(dialect, &it.pieces.join("0")))?;
-    let is_sent_alone = |it: &Statement| it.sending.is_usual();
+    let is_sent_alone = |it: &Statement| it.sending.is_usual() && it.quotes.is_empty();
     if program.computes_from_results() || !program.statements().iter().all(is_sent_alone) {
         return Err(Refused::new(
             format!(
-                "the plain client cannot carry out `{}`: it computes with results, or sends several statements in one \
-                 message",
+                "the plain client cannot carry out `{}`: it computes with results, sends several statements in one \
+                 message, or has variables in quotes",
                 finding.cell.test
             ),
             "choose another test, or send the pack of the study: `assay pack` writes it",

@@ -9,6 +9,7 @@ use assay_model::{
 
 use crate::captured::{CapturedLines, captured};
 use crate::generate::Source;
+use crate::sql::surrounding_quotes;
 use crate::statement::{Mode, ParamType, Statement};
 
 /// One kind of events.
@@ -98,8 +99,10 @@ pub(crate) fn kinds(
                 let sql = sql.of(dialect)?;
                 let bound = statement(dialect, kind, sql, mode);
                 // Only results that come as text can be used in other statements, and a list is no parameter.
-                let is_text =
-                    !keep.is_empty() || !sending.is_usual() || has_no_parameter(dialect, kind, sql);
+                let is_text = !keep.is_empty()
+                    || !sending.is_usual()
+                    || !bound.quotes.is_empty()
+                    || has_no_parameter(dialect, kind, sql);
                 let mode = if is_text { Mode::Text } else { bound.mode };
                 let (keep, sending) = (keep.clone(), *sending);
                 statements.push(Statement { mode, keep, sending, place: (number, step), ..bound });
@@ -174,11 +177,18 @@ fn statement(dialect: Dialect, kind: &Transaction, sql: &Sql, mode: Mode) -> Sta
         Dialect::Postgres => format!("${number}"),
         Dialect::MySql => "?".to_owned(),
     };
+    // Only scripts of pgbench have variables in quotes.
+    let quotes = match dialect {
+        Dialect::Postgres => surrounding_quotes(&sql.pieces),
+        Dialect::MySql => Vec::new(),
+    };
+    let is_quoted = quotes.iter().any(Option::is_some);
     Statement {
         sql: sql.with_marks(mark),
         params: sql.variables.iter().map(param).collect(),
         mode,
         pieces: sql.pieces.clone(),
+        quotes: if is_quoted { quotes } else { Vec::new() },
         keep: Vec::new(),
         sending: Sending::Alone,
         place: (0, 0),

@@ -176,6 +176,7 @@ impl Program {
             params: params.clone(),
             mode,
             pieces: Vec::new(),
+            quotes: Vec::new(),
             keep: Vec::new(),
             sending: Sending::Alone,
             place: (0, 0),

@@ -1,11 +1,15 @@
 //! SQL text: statements, and `:name` for variables in them.
 
+mod dialect;
 mod quotes;
 
 use std::ops::Range;
 
 use assay_model::{Dialect, Sql, Transaction, UserStep};
 
+pub use self::dialect::dialect_of;
+pub(crate) use self::dialect::dialect_of_heading;
+pub use self::quotes::{Quotes, quoted_uses, surrounding_quotes};
 use self::quotes::{executed_comment, nested_comment, quoted};
 
 /// A variable in a statement: its name and the place of colon and name in the text.
@@ -129,24 +133,6 @@ pub fn other_mark(text: &str, syntax: Dialect) -> Option<Range<usize>> {
         (Dialect::Postgres, digits) => Some(1 + digits),
     };
     marks(text, syntax, length).into_iter().next()
-}
-
-/// The place of a `:name` that stands in a string, a quoted name or a comment, if the name is one of a variable.
-#[must_use]
-pub fn quoted_use(
-    text: &str,
-    syntax: Dialect,
-    is_known: impl Fn(&str) -> bool,
-) -> Option<Range<usize>> {
-    let found: Vec<usize> = uses(text, syntax).into_iter().map(|it| it.span.start).collect();
-    let quoted = |(colon, _): (usize, &str)| {
-        let before = text.get(..colon).and_then(|before| before.chars().next_back());
-        let name = leading_name(text.get(colon + 1..).unwrap_or_default());
-        let is_cast = before == Some(':');
-        (is_known(name) && !is_cast && found.binary_search(&colon).is_err())
-            .then(|| colon..colon + 1 + name.len())
-    };
-    text.match_indices(':').find_map(quoted)
 }
 
 /// The place of a backslash that no statement has: outside strings, quoted names and comments.
@@ -547,7 +533,7 @@ mod tests {
                 prop_assert_eq!(again, text.clone());
                 let _ = (only_reads(&text, syntax), backslash(&text, syntax));
                 prop_assert!(unterminated(&text, syntax).is_none_or(|at| at < text.len()));
-                let _ = (other_mark(&text, syntax), quoted_use(&text, syntax, |_| true));
+                let _ = (other_mark(&text, syntax), quoted_uses(&text, syntax));
                 for place in
                     [statements(&text, syntax), statements_of_script(&text, syntax)].concat()
                 {

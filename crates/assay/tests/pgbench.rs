@@ -442,8 +442,9 @@ fn values_of_all_results_are_kept_as_by_pgbench() {
     let script = |name: &str| {
         format!(
             "SELECT 5 AS a \\; SELECT x || 'x' AS b, x * 1.5 AS c FROM generate_series(1, 3) AS x \\aset\n\
-             \\if :c > 4\n\\set d :a * 2\n\\else\n\\set d 0\n\\endif\n\
-             INSERT INTO seen VALUES ('{name}', :a, '<' || '3x' || '>', :c, :d);\n\
+             \\If :c > 4\n\\SET d :a * 2\n\\else\n\\set d 0\n\\endif\n\\sleep 1us\n\
+             -- UPDATE seen SET a = :a WHERE b = :undefined;\n\
+             INSERT INTO seen VALUES ('{name}', :a, '<:b>', :c, ':d'::int);\n\
              SELECT count(*) AS a FROM generate_series(1, 7) \\gset g_\n\
              INSERT INTO seen VALUES ('{name}', :g_a, '', 0, :a);\n"
         )

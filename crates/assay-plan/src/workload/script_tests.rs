@@ -332,3 +332,41 @@ fn arguments_that_are_numbers_stand_without_quotes() {
     let bare = Argument::Bare(b"1");
     assert_ne!(bare, Argument::Text(b"1"));
 }
+
+/// As `pgbench -M simple` replaces them: also in quotes, and wherever a comment is.
+#[test]
+fn variables_in_quotes_are_parts_of_the_text_and_comments_have_none() {
+    let none = ScriptOptions::default();
+    let of = |script: &str, results: &[&[Option<&str>]]| event(script, &none, results);
+    let script = "\\set h random(7, 7)\n\\set m -1\n-- UPDATE t SET a = :h WHERE b = :undefined;\n\
+                  SELECT now() - ':h hours'::interval, ':m:x 12:30', E'\\t:h', \":h\" /* ':h' */, :h, :m; -- it's :h\n\
+                  DO $f$ BEGIN PERFORM :h; END $f$;";
+    assert_eq!(
+        of(script, &[]),
+        [
+            "-- UPDATE t SET a = :h WHERE b = :undefined;\nSELECT now() - '7 hours'::interval, '-1:x 12:30', \
+             E'\\t7', \"7\" /* ':h' */, 7, (-1)",
+            "-- it's :h\nDO $f$ BEGIN PERFORM 7; END $f$",
+        ]
+    );
+    // A value of a result does not end the quotes around it.
+    let script = "SELECT 'x' AS a \\gset\nSELECT ':a', E':a', \":a\", :a;";
+    let sent = of(script, &[&[Some("it's \\ \"")]]);
+    let value = sent[1].strip_prefix(r#"SELECT 'it''s \ "', E'it''s \\ "', "it's \ """, "#);
+    assert!(value.is_some(), "{sent:?}");
+    let options =
+        ScriptOptions { define: vec!["day=2026-11-28".to_owned()], ..ScriptOptions::default() };
+    assert_eq!(event("SELECT date ':day';", &options, &[]), ["SELECT date '2026-11-28'"]);
+}
+
+#[test]
+fn commands_have_no_case_and_pauses_need_no_blank() {
+    let none = ScriptOptions::default();
+    let script = "\\SET t random(3, 3)\n\\If :t = 3\n\\Sleep 2ms\n\\sleep 3 MS\n\\sleep 4us\n\\ENDIF\n\
+                  SELECT :t AS a \\GSET\nSELECT :a;";
+    let sent = event(script, &none, &[&[Some("3")]]);
+    let pauses: Vec<&String> = sent.iter().filter(|it| it.contains("Sleep")).collect();
+    assert_eq!(pauses.len(), 3, "{sent:?}");
+    assert!(pauses[0].contains("2ms") && pauses[1].contains("3ms"), "{sent:?}");
+    assert!(sent.iter().any(|it| it == "SELECT 3 AS a"), "{sent:?}");
+}

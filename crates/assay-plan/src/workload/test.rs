@@ -19,7 +19,7 @@ use crate::nearest::nearest;
 use assay_model::limits::user::{EVENT_BYTES, STATEMENTS, STEPS, TIMES, USES, VARIABLES};
 use assay_options::parse_duration_s;
 use assay_workloads::sql::{
-    Use, leading_name, leaves_open, only_reads, other_mark, quoted_use, statement, uses,
+    Use, leading_name, leaves_open, only_reads, other_mark, quoted_uses, statement, uses,
 };
 use assay_workloads::unrepeatable;
 
@@ -294,9 +294,9 @@ impl Reader<'_> {
             return Err(Fault::at(place_of(span), "this is a mark of another program")
                 .hint("name values: `:id` is the variable `id`, which `let.id` draws"));
         }
-        let is_known = |name: &str| self.number(name).is_some();
-        if let Some(span) = quoted_use(text, syntax, is_known) {
-            return Err(Fault::at(place_of(span), "a variable in quotes has no value").hint(
+        let quoted = quoted_uses(text, syntax).into_iter().map(|(it, _)| it);
+        if let Some(it) = quoted.into_iter().find(|it| self.number(it.name).is_some()) {
+            return Err(Fault::at(place_of(it.span), "a variable in quotes has no value").hint(
                 "leave the quotes out; for a part of a text, use `CONCAT('%', :name, '%')`",
             ));
         }

@@ -126,6 +126,7 @@ pub(super) fn statement(dialect: Dialect, sql: &str, params: &str) -> Statement 
         params: params.chars().map(param).collect(),
         mode: Mode::Prepared,
         pieces: sql.split('?').map(str::to_owned).collect(),
+        quotes: Vec::new(),
         keep: Vec::new(),
         sending: Sending::default(),
         place: (0, 0),

@@ -15,18 +15,18 @@ const BRANCHES_MAX: usize = 200;
 impl<'t> Script<'t> {
     pub(super) fn branch(&mut self, command: &Command<'t>) -> Result<(), Fault> {
         let lost = || Fault::at(command.place(), format!("this `{}` has no `\\if`", command.word));
-        if command.word == "\\if" {
+        if command.name == "\\if" {
             let condition = self.condition(command);
             let outer = self.when;
             let place = command.place();
             self.branches.push(Branch { place, outer, before: Vec::new(), has_else: false });
             return self.enter(condition, command.place());
         }
-        if command.word == "\\endif" {
+        if command.name == "\\endif" {
             self.when = self.branches.pop().ok_or_else(lost)?.outer;
             return Ok(());
         }
-        let condition = match command.word {
+        let condition = match command.name.as_str() {
             "\\elif" => self.condition(command),
             _ => Ok(vec![Term::Boolean(true)]),
         };
@@ -35,7 +35,7 @@ impl<'t> Script<'t> {
         if branch.has_else {
             return Err(Fault::at(command.place(), "nothing can follow `\\else` but `\\endif`"));
         }
-        branch.has_else = command.word == "\\else";
+        branch.has_else = command.name == "\\else";
         branch.before.extend(when);
         if branch.before.len() >= BRANCHES_MAX {
             branch.before.truncate(1);

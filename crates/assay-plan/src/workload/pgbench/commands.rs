@@ -11,8 +11,10 @@ const COMMANDS: &str = "pgbench's commands are `\\set`, `\\setrandom`, `\\sleep`
 /// A command: the line or lines from its backslash on.
 pub(super) struct Command<'t> {
     text: &'t str,
-    /// The first word, with the backslash.
+    /// The first word as it is written, with the backslash.
     pub(super) word: &'t str,
+    /// The same in lower case: pgbench's commands have no case.
+    pub(super) name: String,
     /// Bytes of the text from the backslash to the last character that is not blank.
     whole: Range<usize>,
 }
@@ -26,7 +28,8 @@ impl<'t> Command<'t> {
         let least =
             1 + line.chars().nth(1).filter(|c| !c.is_whitespace()).map_or(0, char::len_utf8);
         let word = line.get(..end.map_or(line.len(), |(at, _)| at).max(least)).unwrap_or(line);
-        Self { text, word, whole: place.start..place.start + line.trim_end().len().max(word.len()) }
+        let whole = place.start..place.start + line.trim_end().len().max(word.len());
+        Self { text, word, name: word.to_ascii_lowercase(), whole }
     }
 
     /// The place of its word.
@@ -57,7 +60,7 @@ impl<'t> Command<'t> {
 
     /// The variable that a command defines although assay does not provide it.
     pub(super) fn defines(&self) -> Option<&'t str> {
-        let defines = self.word == "\\setshell";
+        let defines = self.name == "\\setshell";
         self.words().first().filter(|_| defines).map(|(_, word)| *word)
     }
 }
@@ -66,7 +69,7 @@ impl<'t> Command<'t> {
 pub(super) fn refused(command: &Command<'_>) -> Fault {
     let word = command.word;
     let fault = |message: String| Fault::at(command.place(), message);
-    match word {
+    match command.name.as_str() {
         "\\shell" | "\\setshell" => fault(format!("`{word}`: assay runs no programs"))
             .hint("`\\set` and SQL can compute values"),
         _ => fault(format!("`{word}` is no command that assay knows")).hint(COMMANDS),

@@ -93,7 +93,7 @@ impl<'t> Script<'t> {
 
     fn command(&mut self, command: &Command<'t>) -> Result<(), Fault> {
         let last = self.last.take();
-        match command.word {
+        match command.name.as_str() {
             "\\set" => self.set(command),
             "\\setrandom" => self.set_random(command),
             "\\sleep" => self.sleep(command),
@@ -111,7 +111,7 @@ impl<'t> Script<'t> {
     fn mark_pipeline(&mut self, command: &Command<'t>) -> Result<(), Fault> {
         let depth = self.branches.len();
         let fail = |why: &str| Err(Fault::at(command.place(), why.to_owned()));
-        let mark = match (command.word, &self.pipeline) {
+        let mark = match (command.name.as_str(), &self.pipeline) {
             ("\\startpipeline", Some(_)) => return fail("a pipeline has begun above"),
             ("\\startpipeline", None) => PipelineMark::Start,
             (_, None) => return fail("no pipeline has begun above"),

@@ -16,7 +16,7 @@ impl<'t> Script<'t> {
     /// result do.
     pub(super) fn keep(&mut self, command: &Command<'t>, last: Option<Last>) -> Result<(), Fault> {
         let word = command.word;
-        let is_all = word == "\\aset";
+        let is_all = command.name == "\\aset";
         let prefix = leading_name(self.text.get(command.rest()).unwrap_or_default());
         let Some(Last { step, parts }) = last else {
             return Err(Fault::at(command.place(), format!("`{word}` follows no query")));

@@ -103,11 +103,15 @@ impl<'t> Script<'t> {
         let words: Vec<&str> = command.words().into_iter().map(|(_, word)| word).collect();
         let fail = |message: &str| Fault::at(place.clone(), message.to_owned());
         let (number, unit) = match words.as_slice() {
-            [number] => (*number, "s"),
+            // `2ms` is `2 ms`.
+            [word] => match word.split_at(digits(word)) {
+                (_, "") | ("", _) => (*word, "s"),
+                parts => parts,
+            },
             [number, unit] => (*number, *unit),
             _ => return Err(fail("`\\sleep` needs a time").hint("for example `\\sleep 10 ms`")),
         };
-        let factor = match unit {
+        let factor = match unit.to_ascii_lowercase().as_str() {
             "us" => 1,
             "ms" => 1000,
             "s" => 1_000_000,
@@ -136,6 +140,11 @@ impl<'t> Script<'t> {
         self.push_step(UserStep::Sleep { us, when: self.when }, place);
         Ok(())
     }
+}
+
+/// The digits with which a word begins.
+fn digits(word: &str) -> usize {
+    word.bytes().take_while(u8::is_ascii_digit).count()
 }
 
 /// A constant as a statement has it. A minus sign before it would make a comment.

@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use assay_model::{Dialect, PerDialect, Sending, Sql, Term, UserStep};
 use assay_workloads::sql::{
-    leading_name, marks, only_reads, quoted_use, statement, statements, unterminated, uses, words,
+    Quotes, Use, leading_name, marks, only_reads, quoted_uses, statement, statements, unterminated,
+    uses, words,
 };
 
 use super::known::{Known, unknown};
@@ -59,13 +60,21 @@ impl Script<'_> {
         let mut whole = String::with_capacity(text.len());
         let mut numbered = Vec::new();
         let mut copied = 0;
-        for it in &uses(text, Dialect::Postgres) {
+        for (it, quotes) in &self.uses(text) {
             let span = at + it.span.start..at + it.span.end;
             whole += text.get(copied..it.span.start).unwrap_or_default();
             copied = it.span.end;
             let number = match self.known.get(it.name).cloned() {
+                Some(Known::Constant(value)) if quotes.is_some() => {
+                    whole += &value.to_string();
+                    continue;
+                }
                 Some(Known::Constant(value)) => {
                     whole += &constant_text(value);
+                    continue;
+                }
+                Some(Known::Given(text)) if quotes.is_some() => {
+                    whole += &text;
                     continue;
                 }
                 Some(Known::Given(text)) => {
@@ -82,10 +91,15 @@ impl Script<'_> {
                 Some(Known::Client) => self.own_variable(it.name, Term::Client, span.clone()),
                 Some(Known::Seed) => self.own_variable(it.name, Term::Seed, span.clone()),
             };
-            let before = text.get(..it.span.start).and_then(|it| it.chars().next_back());
-            if before.is_some_and(|it| it.is_alphanumeric() || matches!(it, '_' | '$')) {
-                let fault = Fault::at(span, "a value cannot be a part of a name");
-                self.faults.push(fault.hint(NAMES_HINT));
+            match quotes {
+                Some(quotes) => self.check_quoted(it.name, *quotes, span),
+                None => {
+                    let before = text.get(..it.span.start).and_then(|it| it.chars().next_back());
+                    if before.is_some_and(|it| it.is_alphanumeric() || matches!(it, '_' | '$')) {
+                        let fault = Fault::at(span, "a value cannot be a part of a name");
+                        self.faults.push(fault.hint(NAMES_HINT));
+                    }
+                }
             }
             numbered.push((whole.len()..whole.len(), number));
         }
@@ -95,6 +109,31 @@ impl Script<'_> {
             .iter()
             .any(|word| NAMES.iter().any(|name| word.eq_ignore_ascii_case(name)));
         statement(&whole, &numbered)
+    }
+
+    /// The variables of a statement, also those in quotes, which `pgbench -M simple` replaces too. In quotes, what has
+    /// no value is a part of the text, and comments have no variables.
+    fn uses<'t>(&self, text: &'t str) -> Vec<(Use<'t>, Option<Quotes>)> {
+        let quoted = quoted_uses(text, Dialect::Postgres).into_iter();
+        let quoted = quoted.filter(|(it, _)| self.known.contains_key(it.name));
+        let mut all: Vec<_> = quoted.map(|(it, quotes)| (it, Some(quotes))).collect();
+        all.extend(uses(text, Dialect::Postgres).into_iter().map(|it| (it, None)));
+        all.sort_by_key(|(it, _)| it.span.start);
+        all
+    }
+
+    /// Refuses a variable in quotes where it cannot be a part of the text.
+    fn check_quoted(&mut self, name: &str, quotes: Quotes, span: Range<usize>) {
+        if self.pipeline.is_some() {
+            let message = "a pipeline sends prepared statements, which have no variables in quotes";
+            let hint =
+                format!("leave the quotes out; for a part of a text, write `'...' || :{name}`");
+            self.faults.push(Fault::at(span, message).hint(hint));
+        } else if quotes == Quotes::Dollar && matches!(self.known.get(name), Some(Known::Kept(_))) {
+            let message = "a value of a result cannot be a part of a text in dollar quotes";
+            let hint = "such a text is often code; pass the value to a function as an argument";
+            self.faults.push(Fault::at(span, message).hint(hint));
+        }
     }
 
     /// Refuses statements whose rows go to the client or come from it outside of results.
@@ -109,18 +148,8 @@ impl Script<'_> {
         }
     }
 
-    /// Refuses variables in quotes, and those of psql.
+    /// Refuses variables as psql writes them.
     fn refuse_other_marks(&mut self, text: &str, at: usize) {
-        let is_known = |name: &str| self.known.contains_key(name);
-        if let Some(span) = quoted_use(text, Dialect::Postgres, is_known) {
-            let span = at + span.start..at + span.end;
-            let fault = Fault::at(span, "a variable in quotes or in a comment cannot be used");
-            self.faults.push(
-                fault.hint(
-                    "leave the quotes out; for a part of a text, write `'%' || :name || '%'`",
-                ),
-            );
-        }
         for span in marks(text, Dialect::Postgres, quoted_value) {
             let place = at + span.start..at + span.end;
             let written = text.get(span).unwrap_or_default();
