@@ -5,6 +5,9 @@ use assay_capture::{
     summary, workload,
 };
 use assay_model::Dialect;
+use assay_workloads::{
+    DumpPart, DumpParts, dump_dialect, fate, table_database, without_database, without_definer,
+};
 
 /// Reads bytes as a log in the format that they look like, and in every other.
 pub(crate) fn logs(bytes: &[u8]) {
@@ -24,11 +27,30 @@ pub(crate) fn logs(bytes: &[u8]) {
 pub(crate) fn dumps(bytes: &[u8]) {
     let captured = Capture::new(Given::default()).finish();
     let Ok(plan) = plan(&captured, &Options::default()) else { return };
+    let _ = dump_dialect(bytes);
     for dialect in [Dialect::MySql, Dialect::Postgres] {
+        statements(bytes, dialect);
         let target = Target { stem: "app".to_owned(), dump: None, schema: schema(bytes, dialect) };
         let written = workload(&captured, &plan, &target).text;
         let parsed: Result<toml::Table, _> = toml::from_str(&written);
         assert!(parsed.is_ok(), "{written}");
+    }
+}
+
+/// Splits bytes into the statements of a dump, and takes the names of databases off.
+fn statements(bytes: &[u8], dialect: Dialect) {
+    let mut parts = DumpParts::new(bytes, dialect);
+    while let Ok(Some(part)) = parts.next_part() {
+        match part {
+            DumpPart::Statement { sql, .. } => {
+                let _ = (fate(&sql, dialect), without_definer(&sql, &|_| false));
+                let database = table_database(&sql).unwrap_or_else(|| "a".to_owned());
+                let without = without_database(&sql, &database);
+                assert!(without.is_none_or(|it| it.len() < sql.len()));
+            }
+            DumpPart::Copy { .. } => while parts.next_rows(&mut Vec::new()).is_ok_and(|it| it) {},
+            DumpPart::Command { .. } => {}
+        }
     }
 }
 

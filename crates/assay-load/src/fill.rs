@@ -56,6 +56,8 @@ impl fmt::Display for LoadProgress {
 /// The result of a load.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LoadReport {
+    /// Number of tables.
+    pub tables: u32,
     /// Rows over all tables.
     pub rows: u64,
     /// The content that was sent, which [`content()`](crate::content()) must find on the server.
@@ -134,6 +136,7 @@ pub fn fill_over(
         progress(LoadProgress { rows: sum.rows(), rows_total, is_dump: false });
     })?;
     Ok(LoadReport {
+        tables: tables.data.tables,
         rows: sum.rows(),
         content: sum.content(),
         bytes_sent,

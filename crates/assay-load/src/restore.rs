@@ -7,7 +7,8 @@ use std::time::Duration;
 use assay_model::{Dialect, Restored, RestoredKind, UserDump, UserRowsFile};
 use assay_wire::{ConnectOptions, Connection, Error as WireError, Protocol, Told};
 use assay_workloads::{
-    Definer, DumpError, DumpPart, DumpParts, Fate, fate, first_line, without_definer,
+    Definer, DumpError, DumpPart, DumpParts, Fate, fate, first_line, table_database,
+    without_database, without_definer,
 };
 
 use crate::error::{Error, Result};
@@ -20,6 +21,9 @@ const FINDINGS: usize = 200;
 
 /// How long a statement of a dump may take without an answer: it may create the index of a large table.
 const SILENCE: Duration = Duration::from_secs(3600);
+
+/// Databases of MySQL and MariaDB servers themselves.
+const SYSTEM: [&str; 4] = ["mysql", "sys", "information_schema", "performance_schema"];
 
 /// Severities of Postgres that are worth telling.
 const WARNINGS: [&str; 1] = ["WARNING"];
@@ -143,10 +147,23 @@ impl Restorer<'_> {
             }
             Fate::Database(name) => self.is_of_database(line, name),
             fate @ (Fate::Send | Fate::Try) => {
+                let sql = self.without_database(line, sql)?;
                 let sql = self.with_known_definer(sql);
                 self.send(line, &sql, fate)
             }
         }
+    }
+
+    /// The statement without the dump's only database before names of tables, which go to another one.
+    fn without_database(&mut self, line: u64, sql: Vec<u8>) -> Result<Vec<u8>> {
+        if self.dialect != Dialect::MySql {
+            return Ok(sql);
+        }
+        if let Some(name) = table_database(&sql).filter(|it| !SYSTEM.contains(&it.as_str())) {
+            self.is_of_database(line, name)?;
+        }
+        let database = self.database.as_deref().unwrap_or_default();
+        Ok(without_database(&sql, database).unwrap_or(sql))
     }
 
     /// The statement without a definer whom the server does not know.
@@ -168,7 +185,8 @@ impl Restorer<'_> {
             Some("\\connect" | "\\c") => {
                 // `\connect -reuse-previous=on "dbname='shop'"`
                 let name = words.find(|word| !word.starts_with('-')).unwrap_or_default();
-                let name = name.trim_matches('"').trim_start_matches("dbname=").trim_matches('\'');
+                let name = name.trim_end_matches(';').trim_matches('"');
+                let name = name.trim_start_matches("dbname=").trim_matches('\'');
                 match name {
                     // Where the roles of a whole server are.
                     "" | "postgres" | "template1" => Ok(()),

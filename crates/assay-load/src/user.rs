@@ -92,7 +92,8 @@ pub fn fill_user_data(
         let made: Vec<&str> = made.filter(|name| !empty.contains(name)).collect();
         restored.extend(with_made_rows(dump, &made));
     }
-    Ok(LoadReport { rows: content.rows, content, bytes_sent, elapsed, restored })
+    let tables = names.len() as u32;
+    Ok(LoadReport { tables, rows: content.rows, content, bytes_sent, elapsed, restored })
 }
 
 /// Whether a table of a dump gets rows that the workload file makes.

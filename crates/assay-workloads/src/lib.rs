@@ -47,7 +47,10 @@ pub use content::{ContentQuery, content_query, row_checksum, user_row_checksum};
 pub use csv_rows::{CsvError, CsvRows};
 pub use determined::{orders_rows, rounded, undetermined};
 pub use draws::Draws;
-pub use dump::{Definer, DumpError, DumpPart, DumpParts, Fate, fate, first_line, without_definer};
+pub use dump::{
+    Definer, DumpError, DumpPart, DumpParts, Fate, NoDump, dump_dialect, fate, first_line,
+    table_database, without_database, without_definer,
+};
 pub use event::{Argument, Arguments, Client, EventBuf, Operation};
 pub use expression::constant;
 pub use ibench::{

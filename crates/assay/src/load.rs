@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use assay_load::{Place, Tables, UserTables, Workload as _};
-use assay_model::{DataSet, Dialect, Engine, IdKey, Product, Suite, TableForm, counted};
+use assay_load::{LoadReport, Place, Tables, UserTables, Workload as _};
+use assay_model::{
+    DataSet, Dialect, Engine, IdKey, Product, RestoredKind, Suite, TableForm, counted,
+};
 use assay_plan::parse_engine;
 use assay_wire::{ConnectOptions, Stop};
 use assay_workloads::TpccOptions;
@@ -34,6 +36,8 @@ struct Loaded {
     elapsed_s: f64,
     rows_per_s: f64,
     checksum: String,
+    /// Statements of a dump that the server refused.
+    refused: u64,
     #[serde(skip)]
     is_own: bool,
 }
@@ -51,7 +55,9 @@ fn load_tables(args: &Load) -> Result<Exit> {
     if !args.own.workload.is_empty() {
         let loaded = load_workload(args, url.dialect, &options, &progress);
         progress.finish();
-        return report::put_one(&args.shape, &loaded?, words).map(|()| Exit::Done);
+        let loaded = loaded?;
+        report::put_one(&args.shape, &loaded, words)?;
+        return Ok(if loaded.refused == 0 { Exit::Done } else { Exit::Incomplete });
     }
     let data = DataSet { tables: args.tables, rows: args.rows };
     refuse_other_suites(args)?;
@@ -93,6 +99,7 @@ fn load_tables(args: &Load) -> Result<Exit> {
         elapsed_s: report.elapsed.as_secs_f64(),
         rows_per_s: report.rows_per_second(),
         checksum: found.checksum,
+        refused: 0,
         is_own: false,
     };
     report::put_one(&args.shape, &loaded, words)?;
@@ -118,15 +125,31 @@ fn load_workload(
     let report = assay_load::fill_user_data(options, tables, args.replace, &mut |done| {
         progress.update(&format!("loading, {done}"));
     })?;
+    progress.finish();
     Ok(Loaded {
         schema: SCHEMA,
-        tables: data.tables.len() as u32,
+        tables: report.tables,
         rows: report.rows,
         elapsed_s: report.elapsed.as_secs_f64(),
         rows_per_s: report.rows_per_second(),
-        checksum: report.content.checksum,
+        checksum: report.content.checksum.clone(),
+        refused: print_refused(&report),
         is_own: true,
     })
+}
+
+/// Prints the first statements of a dump that the server refused, and returns how many there were.
+fn print_refused(report: &LoadReport) -> u64 {
+    const SHOWN: usize = 3;
+    let refused = || report.restored.iter().filter(|it| it.what == RestoredKind::Error);
+    refused().take(SHOWN).for_each(|it| print(&format!("warning: {it}")));
+    let count = refused().map(|it| it.count).sum();
+    if count > 0 {
+        let what = counted(count, "statement");
+        let more = if refused().count() > SHOWN { "; the first three are above" } else { "" };
+        print(&format!("warning: the server refused {what} of the dump{more}"));
+    }
+    count
 }
 
 /// Refuses options of another suite.
@@ -167,11 +190,12 @@ fn load_tpcc(
     })?;
     Ok(Loaded {
         schema: SCHEMA,
-        tables: tpcc.tables(&place)?.len() as u32,
+        tables: report.tables,
         rows: report.rows,
         elapsed_s: report.elapsed.as_secs_f64(),
         rows_per_s: report.rows_per_second(),
         checksum: report.content.checksum,
+        refused: 0,
         is_own: true,
     })
 }

@@ -91,7 +91,15 @@ pub(crate) fn fill_tpcc(
             return Err(Error::RowsDiffer { table: table.name.to_owned(), sent, found });
         }
     }
-    Ok(LoadReport { rows: content.rows, content, bytes_sent, elapsed, restored: Vec::new() })
+    let tables = names.len() as u32;
+    Ok(LoadReport {
+        tables,
+        rows: content.rows,
+        content,
+        bytes_sent,
+        elapsed,
+        restored: Vec::new(),
+    })
 }
 
 fn connect_client(options: &ConnectOptions, client: u32) -> Result<Connection> {

@@ -74,7 +74,15 @@ impl Workload for LuaScript {
             note_all(self, place)?;
         }
         let content = self.content(place)?;
-        Ok(LoadReport { rows: content.rows, content, bytes_sent, elapsed, restored: Vec::new() })
+        let tables = all_tables(options, dialect)?.len() as u32;
+        Ok(LoadReport {
+            tables,
+            rows: content.rows,
+            content,
+            bytes_sent,
+            elapsed,
+            restored: Vec::new(),
+        })
     }
 
     /// Carries out the script's `init`, which may create tables too.

@@ -494,7 +494,7 @@ fn a_dump_takes_the_place_of_tables() {
     for (dump, told) in [
         ("\"no.sql\"", "there is no such file"),
         ("\"custom.dump\"", "custom format"),
-        ("\"countries.csv\"", "does not look like a dump"),
+        ("\"countries.csv\"", "is no dump of a database"),
         ("{ postgres = \"shop.sql\" }", "the other family"),
         ("5", "a text"),
     ] {

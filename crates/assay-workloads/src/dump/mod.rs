@@ -1,7 +1,11 @@
 //! Dumps of whole schemas: split into statements while they are read, and what of them is for another place.
 
 mod fate;
+mod kind;
+mod qualified;
 mod split;
 
 pub use fate::{Definer, Fate, fate, first_line, without_definer};
+pub use kind::{NoDump, dump_dialect};
+pub use qualified::{table_database, without_database};
 pub use split::{DumpError, DumpPart, DumpParts};

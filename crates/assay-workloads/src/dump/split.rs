@@ -348,7 +348,7 @@ fn dollar_mark(rest: &[u8]) -> Option<&[u8]> {
 }
 
 /// The bytes up to the end of a string or a quoted name, and whether it has an end here.
-fn to_quote(rest: &[u8], quote: u8, has_escapes: bool) -> (usize, bool) {
+pub(super) fn to_quote(rest: &[u8], quote: u8, has_escapes: bool) -> (usize, bool) {
     let mut at = 0;
     while let Some(byte) = rest.get(at) {
         if *byte == b'\\' && has_escapes {
@@ -366,7 +366,7 @@ fn to_quote(rest: &[u8], quote: u8, has_escapes: bool) -> (usize, bool) {
 }
 
 /// The bytes up to the end of a comment, and how many comments the place after them is in.
-fn to_end_of_comment(rest: &[u8], depth: u32, dialect: Dialect) -> (usize, u32) {
+pub(super) fn to_end_of_comment(rest: &[u8], depth: u32, dialect: Dialect) -> (usize, u32) {
     let (mut at, mut depth) = (0, depth);
     while let Some(rest) = rest.get(at..).filter(|rest| !rest.is_empty()) {
         match rest {

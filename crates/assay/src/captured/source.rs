@@ -8,6 +8,7 @@ use std::rc::Rc;
 use anyhow::{Context as _, Result};
 use assay_capture::{ServerVersion, server_version};
 use assay_model::Dialect;
+use assay_workloads::dump_dialect;
 use flate2::bufread::MultiGzDecoder;
 
 use crate::advice::Advised;
@@ -105,38 +106,13 @@ pub(super) struct DumpHead {
 pub(super) fn dump_head(path: &Path) -> Result<DumpHead> {
     check(path, DUMPS)?;
     let head = head(path, HEAD)?;
-    if head.starts_with(b"PGDMP") {
-        let what = format!("`{}` is a dump of `pg_dump` in its custom format", path.display());
-        return Err(Advised::new(what, "`pg_restore --file=dump.sql` makes it a plain one").into());
+    match dump_dialect(&head) {
+        Ok(dialect) => Ok(DumpHead { dialect, server: server_version(&head) }),
+        Err(why) => {
+            let what = format!("`{}` is {why}", path.display());
+            Err(Advised::new(what, why.hint()).into())
+        }
     }
-    let text = String::from_utf8_lossy(&head);
-    let dialect = dialect(&text);
-    if dialect.is_none() && !text.lines().any(is_statement) {
-        let what = format!("`{}` is no dump of a database", path.display());
-        return Err(Advised::new(what, DUMPS).into());
-    }
-    Ok(DumpHead { dialect, server: server_version(&head) })
-}
-
-/// The dialect of a dump, by its heading or by what only one of them has.
-fn dialect(text: &str) -> Option<Dialect> {
-    let words = [
-        ("PostgreSQL database", Dialect::Postgres),
-        ("MySQL dump", Dialect::MySql),
-        ("MariaDB dump", Dialect::MySql),
-        ("CREATE TABLE `", Dialect::MySql),
-        ("INSERT INTO `", Dialect::MySql),
-        (" FROM stdin;", Dialect::Postgres),
-        ("pg_catalog.", Dialect::Postgres),
-    ];
-    words.into_iter().find(|(word, _)| text.contains(word)).map(|(_, dialect)| dialect)
-}
-
-/// Whether a line begins a statement of a dump.
-fn is_statement(line: &str) -> bool {
-    const WORDS: [&str; 6] = ["create ", "insert ", "copy ", "drop ", "alter ", "/*!"];
-    let line = line.trim_start().to_ascii_lowercase();
-    WORDS.iter().any(|word| line.starts_with(word))
 }
 
 #[cfg(test)]
