@@ -297,9 +297,11 @@ impl Error {
 
     /// The error, with the place in the user's file if that is known.
     pub(crate) fn at(self, place: Option<String>) -> Self {
-        match place {
-            Some(place) => Self::At { place, error: Box::new(self) },
-            None => self,
+        match (place, &self) {
+            // The message of a script has its place.
+            (_, Self::Lua(error)) if error.has_place() => self,
+            (Some(place), _) => Self::At { place, error: Box::new(self) },
+            (None, _) => self,
         }
     }
 
@@ -368,7 +370,28 @@ impl Error {
             _ => None,
         }
     }
+
+    /// Whether a server refused a statement whose syntax, functions or types it does not know: it may be right on a
+    /// server of the other dialect.
+    #[must_use]
+    pub fn may_be_of_other_dialect(&self) -> bool {
+        self.server_code().is_some_and(|code| OTHER_DIALECT.contains(&code))
+    }
 }
+
+/// MySQL's, MariaDB's and Postgres' codes for syntax, functions, variables and types that they do not know.
+const OTHER_DIALECT: [u32; 10] = [
+    1064,
+    1128,
+    1193,
+    1235,
+    1305,
+    1630,
+    4161,
+    sqlstate("42601"),
+    sqlstate("42704"),
+    sqlstate("42883"),
+];
 
 /// MySQL's and Postgres' codes for a missing table and for too many connections.
 pub(crate) const NO_SUCH_TABLE: [u32; 2] = [1146, sqlstate("42P01")];

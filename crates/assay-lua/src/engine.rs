@@ -11,7 +11,7 @@ use mlua::{
     FromLuaMulti, Function, IntoLuaMulti, Lua, LuaOptions, StdLib, Table, Value as LuaValue,
 };
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, place_in};
 use crate::host::{Shared, host};
 use crate::places::add_places;
 use crate::requests::{Client, Requests, add_requests, lend};
@@ -321,16 +321,25 @@ fn placed(watch: &Watch, message: String) -> String {
     let own = own.and_then(|rest| rest.split_once(": "));
     let (message, has_place) = match own {
         Some((line, rest)) if line.parse::<u32>().is_ok() => (rest.to_owned(), false),
-        _ => {
-            let mut parts = message.split(':').skip(1);
-            let has_place = parts.next().is_some_and(|line| line.parse::<u32>().is_ok());
-            (message, has_place)
-        }
+        _ => match place_in(&message) {
+            Some(place) => (without_repeats(&message, place), true),
+            None => (message, false),
+        },
     };
     match watch.failed_at().filter(|_| !has_place) {
         Some(place) => format!("{place}: {message}"),
         None => message,
     }
+}
+
+/// The message with its place once: `error` adds the place to a message that has it.
+fn without_repeats(message: &str, place: &str) -> String {
+    let place = format!("{place}: ");
+    let mut rest = message;
+    while let Some(after) = rest.strip_prefix(&place).filter(|it| it.starts_with(&place)) {
+        rest = after;
+    }
+    rest.to_owned()
 }
 
 /// The message itself.

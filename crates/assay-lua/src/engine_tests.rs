@@ -370,6 +370,10 @@ fn faults_have_their_place_and_nothing_reaches_outside() {
         ("function event()\n  x = \nend", "script.lua:3: unexpected symbol"),
         ("function event()\n  error('no')\nend", "script.lua:2: no"),
         (
+            "function event()\n local _, e = pcall(function() error('no') end) error(e) end",
+            "script.lua:2: no",
+        ),
+        (
             "function event()\n error({ code = 3 }) end",
             "script.lua:2: the script raised a table as its error: { code = 3 }",
         ),
@@ -405,6 +409,7 @@ fn faults_have_their_place_and_nothing_reaches_outside() {
     ] {
         let told = error(text);
         assert!(told.contains(expected), "{text}: {told}");
+        assert!(told.matches("script.lua:").count() <= 1, "{text}: {told}");
     }
     let open = "local f = io.open('out.txt', 'w') f:write('x') f:close() function event() end";
     let place = place(open);

@@ -84,6 +84,28 @@ pub enum Error {
     },
 }
 
+impl Error {
+    /// Whether the message has the file and the line.
+    #[must_use]
+    pub fn has_place(&self) -> bool {
+        match self {
+            Self::Failed(message) => place_in(message).is_some(),
+            Self::Endless { place, .. }
+            | Self::Ended { place }
+            | Self::Stuck { place }
+            | Self::Memory { place, .. } => place.is_some(),
+            _ => false,
+        }
+    }
+}
+
+/// The file and the line with which a message of Lua begins: those of `script.lua:2: no`.
+pub(crate) fn place_in(message: &str) -> Option<&str> {
+    let (place, _) = message.split_once(": ")?;
+    let (_, line) = place.rsplit_once(':')?;
+    line.parse::<u32>().is_ok().then_some(place)
+}
+
 fn at(place: &Option<String>) -> String {
     place.as_ref().map_or_else(String::new, |place| format!(", at {place}"))
 }
