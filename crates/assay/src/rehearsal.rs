@@ -26,6 +26,15 @@ pub(crate) enum Rehearsed {
     Not(String),
     /// The server that was asked, and what it refuses.
     On { server: String, faults: Vec<String> },
+    /// The same of a workload that a server of another kind may take, which is not in the cache.
+    OnlyOn { server: String, faults: Vec<String> },
+}
+
+/// What a server refuses of a workload.
+struct Faults {
+    texts: Vec<String>,
+    /// Whether each of them may be right on servers of the other dialect.
+    may_be_of_other_dialect: bool,
 }
 
 /// Tries the tests of a workload, which has these files.
@@ -55,6 +64,8 @@ pub(crate) fn rehearse(
     let machine = machine_facts(&env.cache_dir)?;
     let unlimited = MachineFacts { memory_mb: u64::MAX / 8, disk_mb: u64::MAX, ..machine };
     let cached = provisioner(&env)?.cached()?;
+    let mut first: Option<(String, Faults)> = None;
+    let mut asked: Vec<Dialect> = Vec::new();
     for prefix in by_product(&cached) {
         let system = format!("{}@{}", prefix.product, prefix.version);
         let request = Request {
@@ -66,28 +77,44 @@ pub(crate) fn rehearse(
         let Ok(plan) = assay_plan::plan_of(&request, unlimited, tests.to_vec()) else { continue };
         let faults = faults(&request, &plan, tests, &env)?;
         let server = format!("{} {}", prefix.product, prefix.version);
-        return Ok(Rehearsed::On { server, faults });
+        let is_final = faults.texts.is_empty() || !faults.may_be_of_other_dialect;
+        if is_final {
+            return Ok(Rehearsed::On { server, faults: faults.texts });
+        }
+        asked.push(prefix.product.dialect());
+        first.get_or_insert((server, faults));
     }
-    Ok(Rehearsed::Not(NO_SERVER.to_owned()))
+    let Some((server, Faults { texts: faults, .. })) = first else {
+        return Ok(Rehearsed::Not(NO_SERVER.to_owned()));
+    };
+    let is_open = |dialect: &Dialect| !asked.contains(dialect) && may_be_for(tests, *dialect);
+    Ok(match Dialect::ALL.iter().any(is_open) {
+        true => Rehearsed::OnlyOn { server, faults },
+        false => Rehearsed::On { server, faults },
+    })
+}
+
+/// Whether a workload has tables and statements for servers of a dialect.
+fn may_be_for(tests: &[Test], dialect: Dialect) -> bool {
+    tests.iter().all(|test| {
+        let has_tables = |data| assay_plan::check_user_tables(data, "", dialect).is_ok();
+        test.user_data().is_none_or(has_tables)
+            && assay_plan::check_user_test(*test, "", dialect).is_ok()
+    })
 }
 
 const NO_SERVER: &str =
     "no server that could run them is in the cache (`assay server get mariadb@11.8` gets one)";
 
-/// The servers of the cache, the last one of each product first.
+/// The last server of the cache of each product.
 fn by_product(cached: &[Prefix]) -> impl Iterator<Item = &Prefix> {
-    Product::ALL
-        .into_iter()
-        .flat_map(|product| cached.iter().rev().filter(move |prefix| prefix.product == product))
+    let last =
+        |product| cached.iter().rev().find(move |prefix: &&Prefix| prefix.product == product);
+    Product::ALL.into_iter().filter_map(last)
 }
 
 /// What a server refuses of a workload.
-fn faults(
-    request: &Request,
-    plan: &Plan,
-    tests: &[Test],
-    env: &Environment,
-) -> Result<Vec<String>> {
+fn faults(request: &Request, plan: &Plan, tests: &[Test], env: &Environment) -> Result<Faults> {
     let participants = participants(plan, env)?;
     let participant = participants.first().context("there is no system")?;
     let (system, prefix) = (&participant.system, participant.prefix()?);
@@ -136,7 +163,8 @@ fn faults(
         let place = written.as_ref().and_then(|it| it.place(&error));
         place.map_or_else(|| format!("{error:#}"), |place| format!("{place}: {error:#}"))
     };
-    Ok(refused.into_iter().map(told).collect())
+    let may_be_of_other_dialect = refused.iter().all(LoadError::may_be_of_other_dialect);
+    Ok(Faults { texts: refused.into_iter().map(told).collect(), may_be_of_other_dialect })
 }
 
 /// A test for each statement of a test.

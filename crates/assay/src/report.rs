@@ -180,6 +180,14 @@ fn tell_rehearsed(rehearsed: Rehearsed) -> Result<Exit> {
             print(&format!("note: tables, columns and statements were not checked: {why}"));
             return Ok(Exit::Done);
         }
+        Rehearsed::OnlyOn { server, faults } => {
+            faults.iter().for_each(|fault| print(&format!("note: {fault}")));
+            print(&format!(
+                "note: {server} does not take the workload, and no server of the other dialect is in the cache; name \
+                 systems that take it, or `assay server get` one to check the workload on it"
+            ));
+            return Ok(Exit::Done);
+        }
         Rehearsed::On { server, faults } => (server, faults),
     };
     if faults.is_empty() {

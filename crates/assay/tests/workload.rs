@@ -133,8 +133,34 @@ fn a_load_replaces_only_what_a_load_has_made() {
         let refused = place.run_to_end(&["load", url, "--workload", &other]);
         let stderr = String::from_utf8_lossy(&refused.stderr);
         assert!(stderr.contains("no load of this workload made: v"), "{stderr}");
+        if system.starts_with("mariadb") {
+            a_dump_with_its_database_is_loaded(&place, url, folder.path());
+        }
         assert!(place.run_to_end(&["server", "stop", name]).status.success());
     }
+}
+
+/// As mysqlpump and MySQL Workbench write names; a statement that the server refuses is counted.
+fn a_dump_with_its_database_is_loaded(place: &Place, url: &str, folder: &Path) {
+    let dump = "-- Dump created by MySQL pump utility, version: 5.7.29\n\
+        CREATE DATABASE /*!32312 IF NOT EXISTS*/ `school` /*!40100 DEFAULT CHARACTER SET latin1 */;\n\
+        CREATE TABLE `school`.`lesson` (\n`id` int NOT NULL PRIMARY KEY, `place` varchar(9)\n) ENGINE=InnoDB;\n\
+        INSERT INTO `school`.`lesson` VALUES (1,\"Road\"),(2,\"school.x\");\n\
+        INSERT INTO `school`.`lesson` VALUES (2,\"Lane\");\n";
+    fs_err::write(folder.join("dump.sql"), dump).unwrap();
+    let test =
+        "dump = \"dump.sql\"\n[test.one]\nsteps = [\"SELECT place FROM lesson WHERE id = 1\"]\n";
+    fs_err::write(folder.join("school.toml"), test).unwrap();
+    let file = folder.join("school.toml").display().to_string();
+    let load = ["load", url, "--workload", &file, "--replace", "--format", "json"];
+    let output = place.run_to_end(&load);
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(3), "{stderr}");
+    assert!(stderr.contains("`dump.sql`, line 7): ") && stderr.contains("Duplicate"), "{stderr}");
+    assert!(stderr.contains("the server refused 1 statement of the dump"), "{stderr}");
+    let loaded: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let found = [&loaded["tables"], &loaded["rows"], &loaded["refused"]];
+    assert_eq!(found, [1, 2, 1].map(Value::from).each_ref());
 }
 
 #[test]
@@ -256,6 +282,18 @@ fn what_a_server_refuses_is_told_with_its_line() {
     ] {
         assert!(told.contains(words), "{words}: {told}");
     }
+    // What the other dialect may take is listed: nothing says for which it is.
+    let array = folder.path().join("array.toml");
+    let table = "[table.t]\nrows = 9\ncreate = \"CREATE TABLE t (id INT PRIMARY KEY)\"\ncolumns = { id = { sequence = 1 } }\n";
+    let test = "[test.arrays]\nsteps = [\"SELECT array_agg(id) FROM t\"]\n";
+    fs_err::write(&array, format!("{table}{test}")).unwrap();
+    let listed = place.run_to_end(&["tests", "--workload", &array.display().to_string()]);
+    let told = String::from_utf8_lossy(&listed.stderr);
+    assert_eq!(listed.status.code(), Some(0), "{told}");
+    assert!(
+        told.contains("does not take the workload, and no server of the other dialect"),
+        "{told}"
+    );
     // The same place when a study comes to it.
     let compare = ["compare", "mariadb@11.8", "--twin", "--preset", "smoke", "--offline"];
     let output = place.run_to_end(&[&compare[..], &["--workload", &file]].concat());
