@@ -3,6 +3,7 @@
 use assay_model::{counted, thousands};
 
 use crate::client_run::{Client, ClientRun};
+use crate::warmup;
 
 /// Rates are printed with two decimals, and their time is not quite the printed one.
 const RATE_TOLERANCE: f64 = 0.02;
@@ -190,7 +191,8 @@ fn intervals(run: &ClientRun) -> Option<String> {
     if let Some(most) = of_intervals.max().filter(|most| *most > threads) {
         return Some(format!("it reports {most} threads while it ran, and {threads} before"));
     }
-    let last = run.intervals.last()?.at_s;
+    // The time of the report may begin after warming up.
+    let last = run.intervals.last()?.at_s - warmup::seconds(run).unwrap_or(0.0);
     (last > seconds + TIME_TOLERANCE_S + TIME_TOLERANCE * seconds).then(|| {
         format!(
             "it reports the second {last} while it ran, and a time of {seconds:.1} s at its end"
@@ -216,7 +218,9 @@ pub(crate) fn command_contradicts(run: &ClientRun) -> Vec<String> {
         // An older limit is one of events.
         let has_events = number("events").is_some_and(|it| it > 0.0);
         let least = (1.0 - TIME_TOLERANCE) * said;
-        let most = (1.0 + TIME_TOLERANCE) * said + TIME_TOLERANCE_S;
+        // The report may count the time of warming up.
+        let longest = said + warmup::seconds(run).unwrap_or(0.0);
+        let most = (1.0 + TIME_TOLERANCE) * longest + TIME_TOLERANCE_S;
         if said > 0.0 && (found < least && !has_events || found > most) {
             all.push(format!("--time={said}, and it took {found:.0} s"));
         }

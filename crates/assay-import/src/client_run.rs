@@ -72,6 +72,8 @@ pub struct ClientRun {
     pub late: Option<u64>,
     /// Measured time, seconds.
     pub seconds: Option<f64>,
+    /// Time of warming up, seconds, as the header of the output says.
+    pub warmup_s: Option<f64>,
     /// Response times.
     pub latency: RunLatency,
     /// Mean number of events of a thread.

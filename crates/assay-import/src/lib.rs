@@ -29,6 +29,7 @@ mod step_study;
 mod steps;
 mod study;
 mod sysbench;
+mod warmup;
 
 pub use client_run::{Client, ClientRun, Interval, RunLatency, SystemRun};
 pub use dbms::{Dbms, dbms};

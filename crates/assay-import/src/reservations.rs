@@ -57,7 +57,22 @@ pub(crate) fn of_runs(runs: &[SystemRun]) -> Vec<String> {
     all.extend(clients(runs));
     all.extend(runs.iter().filter_map(stalls));
     all.extend(trends(runs));
+    all.extend(copies(runs));
     all
+}
+
+/// Outputs of different systems that are the same to the last digit.
+fn copies(runs: &[SystemRun]) -> Option<String> {
+    let pair = runs.iter().enumerate().find_map(|(number, it)| {
+        let is_copy = |other: &&SystemRun| other.system != it.system && other.run == it.run;
+        Some((it, runs.get(number + 1..)?.iter().find(is_copy)?))
+    });
+    // A file that tells next to nothing equals many others.
+    let (one, other) = pair.filter(|(one, _)| one.run.latency.avg.is_some())?;
+    Some(format!(
+        "{} and {} are the same to the last digit: they are one run, compared with itself",
+        one.file, other.file
+    ))
 }
 
 /// Every report of sysbench has events and response times at its end.

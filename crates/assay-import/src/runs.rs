@@ -11,6 +11,7 @@ use crate::client_run::{Client, ClientRun, SystemRun};
 use crate::comparable::difference;
 use crate::reservations;
 use crate::study::{About, empty, reported, reservation, unknown_test};
+use crate::warmup::{self, Warmup};
 
 /// Why outputs are no study.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,6 +70,7 @@ pub fn study_of_runs(runs: &[SystemRun], about: &About) -> Result<StudyRecord, N
         return Err(NoRuns::NoCommonClients);
     }
     doubts.extend(reservations::of_runs(&runs));
+    let runs = without_warmup(runs, &mut doubts);
     let record = record(&runs, &names, about);
     Ok(StudyRecord {
         events: doubts.into_iter().map(|it| reservation(it, about)).collect(),
@@ -93,6 +95,32 @@ fn without_foreign_commands(runs: &[SystemRun]) -> (Vec<SystemRun>, Vec<String>)
         (run.script, run.options) = (None, Vec::new());
     }
     (kept, doubts)
+}
+
+/// The runs without warming up that their reports count, and a reservation about each run that needs one.
+fn without_warmup(mut runs: Vec<SystemRun>, doubts: &mut Vec<String>) -> Vec<SystemRun> {
+    for SystemRun { file, run, .. } in &mut runs {
+        let seconds = warmup::seconds(run).unwrap_or(0.0);
+        let all = run.seconds.unwrap_or(0.0);
+        match warmup::of(run) {
+            Warmup::NotCounted => {}
+            Warmup::LeftOut(without) => {
+                doubts.push(format!(
+                    "{file}: its report counts {seconds} s of warming up in its {all:.0} s; by its intervals, they are \
+                     left out of rates and counts, but not of response times"
+                ));
+                *run = *without;
+            }
+            Warmup::Counted => doubts.push(format!(
+                "{file}: its report counts {seconds} s of warming up in its {all:.0} s, and has no intervals \
+                 (`--report-interval`) by which they could be left out"
+            )),
+            Warmup::Unknown => doubts.push(format!(
+                "{file}: it warmed up for {seconds} s, and nothing tells whether its report counts them"
+            )),
+        }
+    }
+    runs
 }
 
 /// The names of the systems, in their order.

@@ -40,6 +40,9 @@ pub fn sysbench_run(file: &str, content: impl BufRead) -> Result<(ClientRun, Vec
             if run.intervals.len() < INTERVALS_MAX {
                 run.intervals.push(interval_of(interval).ok_or("the interval lacks a number")?);
             }
+        } else if let Some(rest) = text.strip_prefix("Warming up for ") {
+            let seconds = rest.split_whitespace().next().and_then(|it| it.parse().ok());
+            run.warmup_s = run.warmup_s.or(seconds.filter(|it: &f64| it.is_finite() && *it >= 0.0));
         } else if text.starts_with("FATAL: ") {
             run.fatal.get_or_insert_with(|| assay_model::shortened(text).into_owned());
         } else if let Some((name, value)) = text.split_once(':') {
@@ -119,6 +122,7 @@ fn report_line(run: &mut ClientRun, name: &str, text: &str) -> std::result::Resu
     };
     let ms = || number(first.trim_end_matches("ms"));
     match name {
+        "Warmup time" => run.warmup_s = number(first.trim_end_matches('s'))?,
         "Number of threads" => run.threads = Some(first.parse().map_err(|_| bad())?),
         "Target transaction rate" => {
             run.target = number(first.trim_end_matches("/sec"))?.filter(|it| *it > 0.0);

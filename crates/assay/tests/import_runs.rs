@@ -193,6 +193,8 @@ fn what_makes_a_comparison_doubtful_is_told_in_every_format() {
     );
     assert!(told.contains("\"tables\": 1,") && !told.contains("\"tables\": 64"), "{told}");
 
+    assert!(told.contains("old.txt and new.txt are the same to the last digit"), "{told}");
+
     let long = Report { seconds: 180, transactions: 9000, ..USUAL };
     let told = printed(&trial.two(USUAL, long, "text"));
     assert!(told.contains("different durations: old.txt 60 s, new.txt 180 s"), "{told}");
@@ -238,6 +240,13 @@ fn logs_by_threads_are_a_sweep_and_repeats_have_an_interval() {
     assert_eq!(json["cells"][5]["rqps"]["value"], 0.9);
     let text = printed(&trial.import(&all, &[]));
     assert!(text.contains("at 16 × 1 × 1, new"), "{text}");
+    // The same again is no repeat, and adds no study.
+    let twice = [&all[..], &all[..1]].concat();
+    let output = trial.import(&twice, &[]);
+    assert_eq!(printed(&output), text);
+    let told = stderr(&output);
+    assert!(told.contains("old-t1.txt` is named twice, and counts once"), "{told}");
+    assert!(told.contains("these results are in the ledger already"), "{told}");
 
     let mut named = Vec::new();
     for (system, rates) in [("old", [3000, 3030, 2990, 3010]), ("new", [1500, 1480, 1460, 1400])] {

@@ -1,12 +1,16 @@
 //! Outputs of sysbench and pgbench.
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::io::BufRead as _;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use assay_import::{
     ClientRun, NoRuns, Output, SystemRun, output, pgbench_run, study_of_runs, sysbench_run,
 };
 use assay_ledger::Ledger;
+use sha2::{Digest as _, Sha256};
 
 use super::common::{about, add, name, open, tell};
 use super::data_sets::files;
@@ -56,10 +60,14 @@ pub(super) fn run(args: &ImportRuns) -> Result<Exit> {
     }
     let named: Vec<(Given, Option<u32>)> =
         outputs.iter().map(|(given, run)| (given.clone(), run.threads)).collect();
-    let runs: Vec<SystemRun> = systems(&named)
+    let named: Vec<(String, PathBuf, ClientRun)> = systems(&named)
         .into_iter()
         .zip(outputs)
-        .map(|(system, (given, run))| SystemRun { system, file: shown(&given.path, args), run })
+        .map(|(system, (given, run))| (system, given.path, run))
+        .collect();
+    let runs: Vec<SystemRun> = without_copies(named)?
+        .into_iter()
+        .map(|(system, path, run)| SystemRun { system, file: shown(&path, args), run })
         .collect();
     let client = runs.first().map(|it| it.run.client).unwrap_or_default();
     let about = about(client.to_string(), args.setup.setup());
@@ -67,6 +75,48 @@ pub(super) fn run(args: &ImportRuns) -> Result<Exit> {
     let mut ledger = Ledger::open(&paths::ledger_file(args.ledger.file.as_deref())?)?;
     let written = report::write(&add(&mut ledger, &record)?, &args.output)?;
     Ok(if exit == Exit::Done { written } else { exit })
+}
+
+/// The outputs of each system, each once: a copy of a run is no repeat of it.
+fn without_copies(
+    outputs: Vec<(String, PathBuf, ClientRun)>,
+) -> Result<Vec<(String, PathBuf, ClientRun)>> {
+    let mut seen: BTreeMap<(String, Vec<u8>), PathBuf> = BTreeMap::new();
+    let mut kept = Vec::with_capacity(outputs.len());
+    for (system, path, run) in outputs {
+        match seen.entry((system.clone(), digest(&path)?)) {
+            Entry::Vacant(entry) => {
+                entry.insert(path.clone());
+                kept.push((system, path, run));
+            }
+            Entry::Occupied(entry) if *entry.get() == path => {
+                print(&format!("warning: `{}` is named twice, and counts once", path.display()));
+            }
+            Entry::Occupied(entry) => print(&format!(
+                "warning: left out: `{}` has the same content as `{}`",
+                path.display(),
+                entry.get().display()
+            )),
+        }
+    }
+    Ok(kept)
+}
+
+/// A digest of the content of a file.
+fn digest(path: &Path) -> Result<Vec<u8>> {
+    let mut content = open(path).with_context(|| format!("cannot import `{}`", path.display()))?;
+    let mut digest = Sha256::new();
+    loop {
+        let length = {
+            let part = content.fill_buf()?;
+            digest.update(part);
+            part.len()
+        };
+        if length == 0 {
+            return Ok(digest.finalize().to_vec());
+        }
+        content.consume(length);
+    }
 }
 
 /// Why an entry of a directory is not read.
