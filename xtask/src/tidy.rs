@@ -32,7 +32,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("assay-probe", &["assay-model"]),
     ("assay-profile", &["assay-model"]),
     ("assay-doctor", &["assay-model"]),
-    ("assay-capture", &["assay-model"]),
+    ("assay-capture", &["assay-model", "assay-workloads"]),
     ("assay-import", &["assay-model", "assay-workloads"]),
     ("assay-ledger", &["assay-model", "assay-workloads"]),
     ("assay-verdict", &["assay-model"]),

@@ -11,7 +11,7 @@ use crate::entry::{Entry, Sink, Skip};
 use crate::fingerprints::{Call, Fingerprint, Fingerprints};
 use crate::lines;
 use crate::probe::Probe;
-use crate::reader::Given;
+use crate::reader::{Given, without_mark};
 use crate::sample::{BETWEEN, ROW_BYTES, Row};
 use crate::sessions::{Sent, Sessions, Shape, Transactions, VALUES_MAX};
 use crate::sql::kind::{Does, does};
@@ -70,7 +70,7 @@ impl Capture {
         source: &mut dyn BufRead,
     ) -> io::Result<()> {
         self.intake.counts.begin(name, probe.format.name);
-        let mut reader = (probe.format.open)(head, &self.given);
+        let mut reader = (probe.format.open)(without_mark(head), &self.given);
         let intake = &mut self.intake;
         // A line that is cut because of its length is one that its reader counts.
         let result = lines::each(source, |line| {
@@ -169,8 +169,8 @@ impl Sink for Intake {
         self.counts.skip(why, 1);
     }
 
-    fn unreadable(&mut self, line: &[u8]) {
-        self.counts.unreadable(line);
+    fn unreadable_before(&mut self, lines: u64, line: &[u8]) {
+        self.counts.unreadable(lines, line);
     }
 
     fn failed(&mut self, session: Option<u64>) {
@@ -199,6 +199,12 @@ impl Intake {
             Does::Read => false,
             Does::Write => true,
             Does::Nothing => return,
+            Does::Unknown => {
+                let first = tokens.first().and_then(|it| entry.text.get(it.start..));
+                let line = first.unwrap_or_default().split(|byte| *byte == b'\n').next();
+                self.counts.unreadable(0, line.unwrap_or_default());
+                return;
+            }
             Does::Begin | Does::Commit | Does::Rollback | Does::Autocommit(_) => {
                 self.counts.statements = self.counts.statements.saturating_add(entry.calls);
                 if let Some(session) = entry.session {

@@ -85,14 +85,18 @@ impl Counts {
         *count = count.saturating_add(calls);
     }
 
-    /// Counts a line that cannot be read.
-    pub(crate) fn unreadable(&mut self, line: &[u8]) {
+    /// Counts a line that cannot be read, which is so many lines before the current one.
+    pub(crate) fn unreadable(&mut self, lines_before: u64, line: &[u8]) {
         self.unreadable += 1;
         if self.first_unreadable.len() < NAMED
             && let Some(file) = self.files.last()
         {
             let text: String = String::from_utf8_lossy(line).chars().take(SHOWN).collect();
-            let found = Unreadable { file: file.name.clone(), line: file.lines, text };
+            let found = Unreadable {
+                file: file.name.clone(),
+                line: file.lines.saturating_sub(lines_before).max(1),
+                text,
+            };
             self.first_unreadable.push(found);
         }
     }

@@ -35,8 +35,13 @@ pub trait Sink {
     /// A statement or command that is no work to measure.
     fn skip(&mut self, why: Skip);
 
-    /// A line that makes no sense in this format.
-    fn unreadable(&mut self, line: &[u8]);
+    /// The current line makes no sense in this format.
+    fn unreadable(&mut self, line: &[u8]) {
+        self.unreadable_before(0, line);
+    }
+
+    /// The same of a line that is so many lines before the current one.
+    fn unreadable_before(&mut self, lines: u64, line: &[u8]);
 
     /// A statement of this session failed.
     fn failed(&mut self, session: Option<u64>);

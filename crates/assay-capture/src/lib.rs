@@ -27,7 +27,7 @@ mod toml;
 pub use capture::{Capture, Captured};
 pub use counts::{Counts, FileRead, Unreadable};
 pub use entry::Skip;
-pub use formats::FORMATS;
+pub use formats::{FORMATS, Foreign};
 pub use plan::{LeftOut, Options, Plan, Work, plan};
 pub use probe::{HEAD_BYTES, Probe, ProbeError, format_named, probe};
 pub use reader::{Format, Given, Reader};

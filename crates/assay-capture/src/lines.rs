@@ -2,13 +2,21 @@
 
 use std::io::{self, BufRead};
 
+use crate::reader::without_mark;
+
 /// Longest line that is kept. A statement may be as long as a packet of the server.
 pub(crate) const LINE_MAX: usize = 32 << 20;
 
-/// Gives each line, without its end, to `take`; a longer one is cut to [`LINE_MAX`].
+/// Gives each line, without its end and without a mark of UTF-8 at the beginning, to `take`; a longer one is cut to
+/// [`LINE_MAX`].
 pub(crate) fn each(source: &mut dyn BufRead, mut take: impl FnMut(&[u8])) -> io::Result<()> {
     let mut line = Vec::new();
     let mut is_cut = false;
+    let mut is_first = true;
+    let mut take = |line: &[u8]| {
+        let line = if std::mem::take(&mut is_first) { without_mark(line) } else { line };
+        take(without_return(line));
+    };
     loop {
         let available = match source.fill_buf() {
             Ok(it) => it,
@@ -23,13 +31,13 @@ pub(crate) fn each(source: &mut dyn BufRead, mut take: impl FnMut(&[u8])) -> io:
         let used = part.len() + usize::from(end.is_some());
         // Most lines are whole in the buffer and are not copied.
         if end.is_some() && line.is_empty() && !is_cut {
-            take(without_return(part));
+            take(part);
         } else {
             let room = LINE_MAX.saturating_sub(line.len());
             is_cut |= part.len() > room;
             line.extend_from_slice(part.get(..part.len().min(room)).unwrap_or_default());
             if end.is_some() {
-                take(without_return(&line));
+                take(&line);
                 line.clear();
                 is_cut = false;
             }
@@ -37,7 +45,7 @@ pub(crate) fn each(source: &mut dyn BufRead, mut take: impl FnMut(&[u8])) -> io:
         source.consume(used);
     }
     if !line.is_empty() {
-        take(without_return(&line));
+        take(&line);
     }
     Ok(())
 }
@@ -53,7 +61,8 @@ mod tests {
     #[test]
     fn lines_come_whole_whatever_the_buffer() {
         for size in [1, 2, 3, 64] {
-            let mut source = io::BufReader::with_capacity(size, "a\r\n\nbcd\ne".as_bytes());
+            let text = "\u{feff}a\r\n\nbcd\ne";
+            let mut source = io::BufReader::with_capacity(size, text.as_bytes());
             let mut found = Vec::new();
             each(&mut source, |line| found.push(line.to_vec())).unwrap();
             let texts: Vec<&[u8]> = found.iter().map(Vec::as_slice).collect();

@@ -1,8 +1,8 @@
 //! What a file is, from its beginning.
 
 use crate::entry::{Entry, Sink, Skip};
-use crate::formats::FORMATS;
-use crate::reader::{Format, Given, lines};
+use crate::formats::{FORMATS, Foreign, binary, foreign, packed};
+use crate::reader::{Format, Given, lines, without_mark};
 
 /// Bytes of a file from which its format is recognised.
 pub const HEAD_BYTES: usize = 256 << 10;
@@ -22,6 +22,9 @@ pub enum ProbeError {
     /// It is in no format that is known.
     #[error("its content is in no format that assay reads")]
     Unknown,
+    /// It is no log of statements.
+    #[error("it is {}", .0.what)]
+    Foreign(Foreign),
     /// It is in another encoding.
     #[error("it is UTF-16")]
     Utf16,
@@ -45,11 +48,17 @@ pub fn probe(
     if head.trim_ascii().is_empty() {
         return Err(ProbeError::Empty);
     }
+    if let Some(binary) = binary(head) {
+        return Err(ProbeError::Foreign(binary));
+    }
     if is_utf16(head) {
         return Err(ProbeError::Utf16);
     }
-    let found = format.or_else(|| FORMATS.iter().find(|it| (it.looks)(head, given)));
-    let format = found.ok_or(ProbeError::Unknown)?;
+    let head = without_mark(head);
+    let format = match format {
+        Some(format) => format,
+        None => recognised(head, given)?,
+    };
     let mut first = First::default();
     let mut reader = (format.open)(head, given);
     for line in lines(head) {
@@ -59,6 +68,14 @@ pub fn probe(
         reader.line(line, &mut first);
     }
     Ok(Probe { format, first_us: first.at_us })
+}
+
+fn recognised(head: &[u8], given: &Given) -> Result<&'static Format, ProbeError> {
+    if let Some(foreign) = foreign(head) {
+        return Err(ProbeError::Foreign(foreign));
+    }
+    let found = FORMATS.iter().find(|it| (it.looks)(head, given));
+    found.ok_or_else(|| packed(head).map_or(ProbeError::Unknown, ProbeError::Foreign))
 }
 
 /// Whether a text is UTF-16: it says so, or each second byte of its beginning is 0.
@@ -84,7 +101,7 @@ impl Sink for First {
 
     fn skip(&mut self, _: Skip) {}
 
-    fn unreadable(&mut self, _: &[u8]) {}
+    fn unreadable_before(&mut self, _: u64, _: &[u8]) {}
 
     fn failed(&mut self, _: Option<u64>) {}
 

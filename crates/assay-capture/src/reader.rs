@@ -47,6 +47,11 @@ pub(crate) fn lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
     head.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line))
 }
 
+/// A text without the mark with which some programs begin text in UTF-8.
+pub(crate) fn without_mark(text: &[u8]) -> &[u8] {
+    text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text)
+}
+
 /// The text as far as it is UTF-8.
 pub(crate) fn shown(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()

@@ -89,6 +89,24 @@ fn days(year: i64, month: i64, day: i64) -> Option<i64> {
     Some(era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468)
 }
 
+/// Whether a line begins with a time as syslog writes it: `Nov 28 10:00:00`, or `2026-11-28T10:00:00+00:00`, maybe after
+/// a priority such as `<30>`.
+pub(crate) fn is_of_syslog(line: &[u8]) -> bool {
+    let after_priority = line.strip_prefix(b"<").and_then(|rest| {
+        let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let rest = rest.get(digits..)?.strip_prefix(b">")?;
+        // Newer forms have their version there.
+        Some(rest.strip_prefix(b"1 ").unwrap_or(rest))
+    });
+    let text = after_priority.unwrap_or(line);
+    let is_month = text.get(..3).is_some_and(|it| it.iter().all(u8::is_ascii_alphabetic));
+    let has_month = is_month
+        && text.get(3) == Some(&b' ')
+        && text.get(9) == Some(&b':')
+        && text.get(12) == Some(&b':');
+    has_month || text.get(10) == Some(&b'T') && leading(text).is_some()
+}
+
 /// Seconds since 1970, such as those of `SET timestamp`, as microseconds.
 pub(crate) fn epoch(text: &[u8]) -> Option<i64> {
     let text = std::str::from_utf8(text).ok()?;
@@ -133,6 +151,16 @@ mod tests {
             assert_eq!(of(wrong), None, "{wrong}");
         }
         assert_eq!(shown(1_795_819_519_177_825), "2026-11-27 22:45:19");
+        for (line, expected) in [
+            ("Nov 28 10:00:00 db", true),
+            ("<30>Nov  8 10:00:00 db", true),
+            ("<134>1 2026-11-28T10:00:00+00:00 db", true),
+            ("2026-11-28 10:00:00 db", false),
+            ("SELECT a", false),
+            ("", false),
+        ] {
+            assert_eq!(is_of_syslog(line.as_bytes()), expected, "{line}");
+        }
         assert_eq!(shown(0), "1970-01-01 00:00:00");
         assert_eq!(epoch(b"1795819519.5"), Some(1_795_819_519_500_000));
         assert_eq!(epoch(b"NaN"), None);

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use assay_model::{Dialect, thousands};
+use assay_workloads::without_database;
 
 use crate::capture::Captured;
 use crate::escape::{key, quoted};
@@ -259,7 +260,15 @@ fn test(work: &Work, plan: &Plan, sent: &Sends, path: &str, text: &mut String) {
             names.join(", ")
         );
     }
-    steps(&sent.steps, plan.dialect, "", text);
+    let sent: Vec<String> = sent.steps.iter().map(|sql| unqualified(sql, plan)).collect();
+    steps(&sent, plan.dialect, "", text);
+}
+
+/// A statement without the database of the log before names: its tables go to another one.
+fn unqualified(sql: &str, plan: &Plan) -> String {
+    let database = plan.database.as_deref().filter(|_| plan.dialect == Dialect::MySql);
+    let without = database.and_then(|name| without_database(sql.as_bytes(), name));
+    without.and_then(|it| String::from_utf8(it).ok()).unwrap_or_else(|| sql.to_owned())
 }
 
 fn steps(statements: &[String], dialect: Dialect, before: &str, text: &mut String) {

@@ -12,7 +12,7 @@ use assay_capture::{
     summary, workload,
 };
 use assay_model::{Dialect, StatementMode, printable_lines};
-use assay_plan::Request;
+use assay_plan::{Request, parse_system};
 use sha2::{Digest as _, Sha256};
 
 use crate::advice::Advised;
@@ -42,7 +42,7 @@ fn from(args: &WorkloadFrom) -> Result<Exit> {
     if let Some(file) = &args.output {
         place::check_file(file)?;
     }
-    let (captured, plan, server) = read(&args.logs, &args.of_logs)?;
+    let (captured, plan, server) = read(&args.logs, &args.of_logs, None)?;
     let mut text = summary(&captured, &plan, report::options(true).width);
     if let Some(file) = &args.output {
         let target = target(file, args.of_logs.schema.as_deref(), plan.dialect)?;
@@ -57,10 +57,16 @@ fn from(args: &WorkloadFrom) -> Result<Exit> {
     Ok(if plan.works.is_empty() { Exit::Incomplete } else { Exit::Done })
 }
 
-/// Reads logs, and chooses what becomes a test.
-fn read(logs: &[PathBuf], args: &OfLogs) -> Result<(Captured, Plan, Option<ServerVersion>)> {
+/// Reads logs, and chooses what becomes a test. Files of statements without signs of their dialect are in that of the
+/// dump, or else in that of the systems.
+fn read(
+    logs: &[PathBuf],
+    args: &OfLogs,
+    of_systems: Option<Dialect>,
+) -> Result<(Captured, Plan, Option<ServerVersion>)> {
     let dump = args.schema.as_deref().map(source::dump_head).transpose()?.unwrap_or_default();
-    let given = Given { log_line_prefix: args.log_line_prefix.clone(), dialect: dump.dialect };
+    let dialect = dump.dialect.or(of_systems);
+    let given = Given { log_line_prefix: args.log_line_prefix.clone(), dialect };
     let logs = logs.iter().map(|path| log(path, args, &given));
     let mut logs = logs.collect::<Result<Vec<Log>>>()?;
     check_dialects(&logs, args, dump.dialect)?;
@@ -115,7 +121,7 @@ pub(crate) fn upgrade(args: &Upgrade) -> Result<Request> {
     if !request.workload.is_empty() {
         return Ok(request);
     }
-    let (captured, plan, _) = read(&args.queries, &args.of_logs)?;
+    let (captured, plan, _) = read(&args.queries, &args.of_logs, dialect_of_systems(&request))?;
     if !args.measuring.quiet {
         print(&printable_lines(summary(&captured, &plan, report::options(true).width).trim_end()));
     }
@@ -153,6 +159,14 @@ pub(crate) fn upgrade(args: &Upgrade) -> Result<Request> {
         given => given,
     };
     Ok(Request { workload: vec![file], statements, ..request })
+}
+
+/// The dialect of the systems of a request, if they have the same.
+fn dialect_of_systems(request: &Request) -> Option<Dialect> {
+    let specs = request.systems.iter().filter_map(|it| parse_system(&it.words).ok());
+    let mut dialects = specs.map(|spec| spec.product.dialect());
+    let first = dialects.next()?;
+    dialects.all(|it| it == first).then_some(first)
 }
 
 /// What becomes of a dump without rows.
@@ -257,6 +271,7 @@ fn unknown(path: &Path, error: &ProbeError, given: &Given) -> Advised {
     let what = format!("cannot read `{}`: {error}", path.display());
     match error {
         ProbeError::Empty => Advised::new(what, "leave it out"),
+        ProbeError::Foreign(foreign) => Advised::new(what, foreign.hint),
         ProbeError::Utf16 => Advised::new(what, "convert it with `iconv -f UTF-16 -t UTF-8`"),
         ProbeError::Unknown if given.log_line_prefix.is_some() => Advised::new(
             what,

@@ -146,7 +146,6 @@ impl Columns {
 /// The separator and the columns of the first line of a file.
 pub(super) fn header(head: &[u8]) -> Option<(u8, Columns)> {
     let line = crate::reader::lines(head).next()?;
-    let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
     let separator = [b'\t', b',', b';'].into_iter().find(|it| line.contains(it))?;
     match Records::new(separator).line(line) {
         Line::Record(fields) => Some((separator, Columns::of(&fields))),

@@ -13,7 +13,17 @@ pub(super) const FORMAT: Format = Format {
     about: "general query log of MySQL or MariaDB",
     dialect: Some(Dialect::MySql),
     looks,
-    open: |_, _| Box::new(General::default()),
+    open: |head, _| {
+        Box::new(General {
+            separators: separators(head).unwrap_or(Separators::Tabs),
+            at_us: None,
+            session: 0,
+            is_prepared: false,
+            part: Part::Outside,
+            is_long: false,
+            databases: HashMap::new(),
+        })
+    },
 };
 
 /// Longest statement that is put together, bytes.
@@ -59,7 +69,27 @@ const COMMANDS: [&str; 32] = [
 ];
 
 fn looks(head: &[u8], _: &Given) -> bool {
-    lines(head).filter(|line| command(line).is_some()).take(2).count() > 0
+    separators(head).is_some()
+}
+
+/// What stands between the parts of a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Separators {
+    /// Tabs, as servers write them.
+    Tabs,
+    /// Blanks, after a terminal or an editor has replaced the tabs.
+    Blanks,
+}
+
+/// How the parts of the lines of a log are separated; `None` if it is no general log. A log with blanks must have lines
+/// with times: many texts have numbers before words.
+fn separators(head: &[u8]) -> Option<Separators> {
+    if lines(head).any(|line| command(line, Separators::Tabs).is_some()) {
+        return Some(Separators::Tabs);
+    }
+    let is_command =
+        |line: &[u8]| command(line, Separators::Blanks).is_some_and(|it| it.at_us.is_some());
+    lines(head).any(is_command).then_some(Separators::Blanks)
 }
 
 /// A line that begins an entry.
@@ -71,56 +101,87 @@ struct Command<'l> {
 }
 
 /// `2026-11-27T22:45:19.179537Z<tab>   11 Query<tab>SELECT 1`, or without a time and two tabs instead.
-fn command(line: &[u8]) -> Option<Command<'_>> {
-    let (at_us, rest) = match time::leading(line) {
-        Some((at, length)) => (Some(at), line.get(length..)?.strip_prefix(b"\t")?),
-        None => (None, line.strip_prefix(b"\t\t")?),
+fn command(line: &[u8], separators: Separators) -> Option<Command<'_>> {
+    let (at_us, rest) = match (time::leading(line), separators) {
+        (Some((at, length)), Separators::Tabs) => {
+            (Some(at), line.get(length..)?.strip_prefix(b"\t")?)
+        }
+        (None, Separators::Tabs) => (None, line.strip_prefix(b"\t\t")?),
+        (Some((at, length)), Separators::Blanks) => {
+            (Some(at), line.get(length..).filter(|rest| rest.starts_with(b" "))?)
+        }
+        (None, Separators::Blanks) => (None, line.strip_prefix(b"    ")?),
     };
     let rest = rest.trim_ascii_start();
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let (id, rest) = rest.split_at_checked(digits)?;
     let session = std::str::from_utf8(id).ok()?.parse().ok()?;
     let rest = rest.strip_prefix(b" ")?;
-    let end = rest.iter().position(|byte| *byte == b'\t').unwrap_or(rest.len());
-    let (name, argument) = rest.split_at_checked(end)?;
-    let name = name.trim_ascii();
-    let name = COMMANDS.iter().find(|it| it.as_bytes() == name)?;
-    Some(Command { at_us, session, name, argument: argument.get(1..).unwrap_or_default() })
+    let (name, argument) = match separators {
+        Separators::Tabs => {
+            let end = rest.iter().position(|byte| *byte == b'\t').unwrap_or(rest.len());
+            let (name, argument) = rest.split_at_checked(end)?;
+            let name = name.trim_ascii();
+            let name = COMMANDS.iter().find(|it| it.as_bytes() == name)?;
+            (name, argument.get(1..).unwrap_or_default())
+        }
+        Separators::Blanks => {
+            let rest = rest.trim_ascii_start();
+            let argument = |name: &&&str| {
+                let argument = rest.strip_prefix(name.as_bytes())?;
+                (argument.is_empty() || argument.starts_with(b" ")).then_some(argument)
+            };
+            // `Binlog Dump GTID` begins like `Binlog Dump`.
+            let name = COMMANDS.iter().filter(|it| argument(it).is_some());
+            let name = name.max_by_key(|it| it.len())?;
+            (name, argument(&name)?.trim_ascii_start())
+        }
+    };
+    Some(Command { at_us, session, name, argument })
 }
 
+/// What the lines after a command belong to.
 #[derive(Debug, Default)]
+enum Part {
+    /// To nothing.
+    #[default]
+    Outside,
+    /// To the statement.
+    Statement(Vec<u8>),
+    /// To a statement that is only prepared, or to something else that was counted.
+    Counted,
+}
+
+#[derive(Debug)]
 struct General {
+    separators: Separators,
     at_us: Option<i64>,
     session: u64,
     is_prepared: bool,
-    /// The statement, if one is being read.
-    text: Option<Vec<u8>>,
+    part: Part,
     is_long: bool,
     databases: HashMap<u64, String>,
-    has_begun: bool,
 }
 
 impl Reader for General {
     fn line(&mut self, line: &[u8], out: &mut dyn Sink) {
-        if let Some(command) = command(line) {
+        if let Some(command) = command(line, self.separators) {
             self.finish(out);
-            self.has_begun = true;
             self.command(&command, out);
             return;
         }
-        let is_banner = line.ends_with(b"started with:");
-        if is_banner {
-            self.finish(out);
-            self.has_begun = false;
-        } else if let Some(text) = &mut self.text {
-            if text.len() + line.len() > TEXT_MAX {
-                self.is_long = true;
-                return;
+        if line.ends_with(b"started with:") {
+            return self.finish(out);
+        }
+        match &mut self.part {
+            Part::Statement(text) if text.len() + line.len() > TEXT_MAX => self.is_long = true,
+            Part::Statement(text) => {
+                text.push(b'\n');
+                text.extend_from_slice(line);
             }
-            text.push(b'\n');
-            text.extend_from_slice(line);
-        } else if self.has_begun && !line.is_empty() {
-            // The lines of a prepared statement, for example: the command itself was counted.
+            Part::Counted => {}
+            Part::Outside if is_heading(line) => {}
+            Part::Outside => out.unreadable(line),
         }
     }
 
@@ -130,15 +191,25 @@ impl Reader for General {
     }
 }
 
+/// What a server writes before the first command, and empty lines.
+fn is_heading(line: &[u8]) -> bool {
+    const BEGINS: [&[u8]; 4] = [b"Tcp port: ", b"TCP Port: ", b"Time ", b"Time\t"];
+    line.trim_ascii().is_empty() || BEGINS.iter().any(|begin| line.starts_with(begin))
+}
+
 impl General {
     fn command(&mut self, command: &Command<'_>, out: &mut dyn Sink) {
         self.at_us = command.at_us.or(self.at_us);
         self.session = command.session;
+        self.part = match command.name {
+            "Quit" | "Ping" | "Connect" | "Statistics" | "Init DB" => Part::Outside,
+            _ => Part::Counted,
+        };
         match command.name {
             "Query" | "Execute" => {
                 self.is_prepared = command.name == "Execute";
                 self.is_long = false;
-                self.text = Some(command.argument.to_vec());
+                self.part = Part::Statement(command.argument.to_vec());
             }
             "Init DB" => {
                 self.use_database(&shown(command.argument));
@@ -177,7 +248,7 @@ impl General {
     }
 
     fn finish(&mut self, out: &mut dyn Sink) {
-        let Some(text) = self.text.take() else { return };
+        let Part::Statement(text) = std::mem::take(&mut self.part) else { return };
         let is_use = text.get(..4).is_some_and(|it| it.eq_ignore_ascii_case(b"use "));
         if is_use {
             self.use_database(&shown(text.get(4..).unwrap_or_default()));
@@ -209,14 +280,36 @@ mod tests {
             "261127  2:45:19\t   11 Query\tSELECT 1",
             "\t\t   11 Query\tSELECT 1",
         ] {
-            let found = command(line.as_bytes()).unwrap();
+            let found = command(line.as_bytes(), Separators::Tabs).unwrap();
             assert_eq!(
                 (found.session, found.name, found.argument),
                 (11, "Query", b"SELECT 1".as_slice())
             );
         }
-        assert_eq!(command(b"\t\t   7 Quit\t").unwrap().name, "Quit");
-        assert!(command(b"\t\t   7 of them").is_none());
-        assert!(command(b"  where x = 1").is_none());
+        let of = |line: &'static [u8]| command(line, Separators::Tabs);
+        assert_eq!(of(b"\t\t   7 Quit\t").unwrap().name, "Quit");
+        assert!(of(b"\t\t   7 of them").is_none());
+        assert!(of(b"  where x = 1").is_none());
+    }
+
+    #[test]
+    fn commands_may_have_blanks_in_place_of_tabs() {
+        for (line, name, argument) in [
+            ("2026-11-27T22:45:19.179537Z   11 Query     SELECT 1", "Query", "SELECT 1"),
+            ("261127 22:45:19    11 Query    SELECT 1", "Query", "SELECT 1"),
+            ("                   11 Init DB    shop", "Init DB", "shop"),
+            ("                   11 Quit", "Quit", ""),
+            ("                   11 Binlog Dump GTID  x", "Binlog Dump GTID", "x"),
+        ] {
+            let found = command(line.as_bytes(), Separators::Blanks).unwrap();
+            assert_eq!((found.session, found.name), (11, name));
+            assert_eq!(found.argument, argument.as_bytes(), "{line}");
+        }
+        assert!(command(b"    11 Queryx", Separators::Blanks).is_none());
+        assert_eq!(separators(b"    11 Query  SELECT 1\n"), None);
+        assert_eq!(
+            separators(b"261127 22:45:19    11 Query    SELECT 1\n"),
+            Some(Separators::Blanks)
+        );
     }
 }

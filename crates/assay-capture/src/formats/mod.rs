@@ -2,11 +2,17 @@
 
 mod csv;
 mod digests;
+mod foreign;
 mod general;
+mod log_tables;
 mod pg_stat_statements;
 mod postgres;
 mod script;
 mod slow;
+mod splitter;
+
+pub use foreign::Foreign;
+pub(crate) use foreign::{binary, foreign, packed};
 
 use crate::reader::Format;
 
@@ -15,6 +21,7 @@ pub const FORMATS: &[Format] = &[
     slow::FORMAT,
     general::FORMAT,
     digests::FORMAT,
+    log_tables::FORMAT,
     pg_stat_statements::FORMAT,
     postgres::JSONLOG,
     postgres::CSVLOG,

@@ -1,11 +1,13 @@
 //! A plain file of statements, as the clients `mysql` and `psql` take it.
 
 use assay_model::Dialect;
+use assay_workloads::sql::dialect_of;
 
+use super::splitter::{Splitter, Statement};
 use crate::entry::{Entry, Sink, Skip};
-use crate::lines::LINE_MAX;
-use crate::reader::{Format, Given, Reader, lines, shown};
-use crate::sql::token::{Kind, find, tokenize};
+use crate::reader::{Format, Given, Reader, shown};
+use crate::sql::token::{Kind, Token, tokenize};
+use crate::sql::words::{begins_file, begins_statement};
 
 pub(super) const FORMAT: Format = Format {
     name: "sql",
@@ -13,182 +15,97 @@ pub(super) const FORMAT: Format = Format {
     dialect: None,
     looks,
     open: |head, given| {
-        let dialect = given.dialect.unwrap_or_else(|| guessed(head));
-        Box::new(Script {
-            dialect,
-            delimiter: b";".to_vec(),
-            text: Vec::new(),
-            is_long: false,
-            database: None,
-        })
+        let dialect = given.dialect.or_else(|| guessed(head)).unwrap_or(Dialect::MySql);
+        Box::new(Script { splitter: Splitter::new(dialect), dialect, database: None })
     },
 };
 
-/// Longest statement that is put together, bytes.
-const TEXT_MAX: usize = 8 << 20;
-
-/// Words with which a statement of a script begins.
-const WORDS: [&str; 21] = [
-    "SELECT",
-    "INSERT",
-    "UPDATE",
-    "DELETE",
-    "REPLACE",
-    "WITH",
-    "BEGIN",
-    "START",
-    "COMMIT",
-    "ROLLBACK",
-    "SET",
-    "USE",
-    "CALL",
-    "SHOW",
-    "VALUES",
-    "TABLE",
-    "EXPLAIN",
-    "CREATE",
-    "DELIMITER",
-    "MERGE",
-    "ANALYZE",
-];
-
 fn looks(head: &[u8], _: &Given) -> bool {
+    // Commands of psql may come first.
+    let is_command = |line: &&[u8]| line.is_empty() || line.starts_with(b"\\");
+    let skipped: usize = head
+        .split_inclusive(|byte| *byte == b'\n')
+        .take_while(|line| is_command(&line.trim_ascii()))
+        .map(<[u8]>::len)
+        .sum();
+    let head = head.get(skipped..).unwrap_or_default();
     let mut tokens = Vec::new();
     tokenize(head, Dialect::MySql, &mut tokens);
-    let first = tokens.iter().find(|it| it.kind != Kind::Hint && it.of(head) != b"(");
-    let word = first.map(|it| it.of(head).to_ascii_uppercase()).unwrap_or_default();
-    WORDS.iter().any(|it| it.as_bytes() == word)
+    first_word(head, &tokens).is_some_and(begins_file)
 }
 
 /// The dialect of a file, by what only one of them has.
-fn guessed(head: &[u8]) -> Dialect {
-    let has = |part: &[u8]| find(head, part).is_some();
-    let is_mysql = has(b"`") || lines(head).any(|line| delimiter(line).is_some());
-    let is_postgres =
-        [b"::".as_slice(), b"$1", b"$$", b" ILIKE ", b" ilike "].iter().any(|it| has(it));
-    if is_postgres && !is_mysql { Dialect::Postgres } else { Dialect::MySql }
+fn guessed(head: &[u8]) -> Option<Dialect> {
+    dialect_of(&String::from_utf8_lossy(head))
+}
+
+/// The first word of a statement. What servers execute in a comment is not looked into.
+fn first_word<'t>(text: &'t [u8], tokens: &[Token]) -> Option<&'t [u8]> {
+    let mut rest = tokens.iter().filter(|it| it.kind != Kind::Hint && it.of(text) != b"(");
+    rest.next().map(|it| it.of(text))
 }
 
 #[derive(Debug)]
 struct Script {
     dialect: Dialect,
-    delimiter: Vec<u8>,
-    text: Vec<u8>,
-    /// Whether the statement is too long to be put together: its end is looked for.
-    is_long: bool,
+    splitter: Splitter,
     database: Option<String>,
 }
 
 impl Reader for Script {
     fn line(&mut self, line: &[u8], out: &mut dyn Sink) {
-        if self.text.trim_ascii().is_empty() {
-            if let Some(mark) = delimiter(line) {
-                self.delimiter = mark;
-                self.text.clear();
-                return;
-            }
-            // Commands of psql.
-            if line.starts_with(b"\\") {
-                return;
-            }
-        }
-        if self.is_long || self.text.len() + line.len() > TEXT_MAX {
-            if !self.is_long {
-                self.text = Vec::new();
-                out.skip(Skip::TooLong);
-            }
-            // A line that is cut has lost its end. It is taken for the last one of the statement.
-            self.is_long =
-                !line.trim_ascii_end().ends_with(&self.delimiter) && line.len() < LINE_MAX;
-            return;
-        }
-        self.text.extend_from_slice(line);
-        self.text.push(b'\n');
-        // A mark in a string ends nothing: only lines that have one need a look.
-        if find(line, &self.delimiter).is_some() {
-            self.split(out);
-        }
+        let mut found = Vec::new();
+        self.splitter.line(line, &mut found);
+        found.into_iter().for_each(|statement| self.take(&statement, out));
     }
 
     fn end(&mut self, out: &mut dyn Sink) {
-        self.split(out);
-        let rest = std::mem::take(&mut self.text);
-        if !rest.trim_ascii().is_empty() {
-            self.emit(&rest, out);
+        if let Some(statement) = self.splitter.end() {
+            self.take(&statement, out);
         }
+        self.splitter = Splitter::new(self.dialect);
     }
 }
 
 impl Script {
-    /// Hands the complete statements of the text on.
-    fn split(&mut self, out: &mut dyn Sink) {
-        let text = std::mem::take(&mut self.text);
+    fn take(&mut self, statement: &Statement, out: &mut dyn Sink) {
+        let Statement { text, lines_before, is_too_long } = statement;
+        if *is_too_long {
+            return out.skip(Skip::TooLong);
+        }
         let mut tokens = Vec::new();
-        let is_open = tokenize(&text, self.dialect, &mut tokens);
-        let (mut start, mut at) = (0, 0);
-        let open_from = tokens.last().filter(|_| is_open).map_or(text.len(), |it| it.start);
-        while let Some(token) = tokens.get(at) {
-            let is_plain = matches!(token.kind, Kind::Symbol | Kind::Word | Kind::Mark);
-            let begins = token.start < open_from
-                && is_plain
-                && token.start >= start
-                && text.get(token.start..).is_some_and(|rest| rest.starts_with(&self.delimiter));
-            // A mark such as `$$` may end a word, as in `END$$`.
-            let inside = (token.kind == Kind::Word && self.delimiter != b";")
-                .then(|| find(token.of(&text), &self.delimiter))
-                .flatten();
-            if let Some(end) =
-                if begins { Some(token.start) } else { inside.map(|it| token.start + it) }
-            {
-                let statement = text.get(start..end).unwrap_or_default().to_vec();
-                self.emit(&statement, out);
-                start = end + self.delimiter.len();
+        tokenize(text, self.dialect, &mut tokens);
+        let Some(word) = first_word(text, &tokens) else {
+            // Servers execute comments such as `/*!40101 SET ... */`.
+            if !tokens.is_empty() {
+                self.entry(text, out);
             }
-            at += 1;
+            return;
+        };
+        if !begins_statement(word) {
+            let first = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
+            return out.unreadable_before(*lines_before, first);
         }
-        self.text = text.get(start..).unwrap_or_default().to_vec();
+        if let [_, name] = tokens.as_slice()
+            && word.eq_ignore_ascii_case(b"USE")
+        {
+            self.database = Some(shown(name.of(text)).trim_matches('`').to_owned());
+        }
+        self.entry(text, out);
     }
 
-    fn emit(&mut self, statement: &[u8], out: &mut dyn Sink) {
-        let text = statement.trim_ascii();
-        if let Some(name) = used(text, self.dialect) {
-            self.database = Some(name);
-        }
-        if !text.is_empty() {
-            out.entry(&Entry {
-                dialect: self.dialect,
-                at_us: None,
-                session: Some(0),
-                database: self.database.as_deref(),
-                text,
-                parameters: &[],
-                is_prepared: false,
-                calls: 1,
-                time_us: None,
-                is_cut: false,
-            });
-        }
+    fn entry(&self, text: &[u8], out: &mut dyn Sink) {
+        out.entry(&Entry {
+            dialect: self.dialect,
+            at_us: None,
+            session: Some(0),
+            database: self.database.as_deref(),
+            text,
+            parameters: &[],
+            is_prepared: false,
+            calls: 1,
+            time_us: None,
+            is_cut: false,
+        });
     }
-}
-
-/// The database of `USE name`, which may follow comments.
-fn used(text: &[u8], dialect: Dialect) -> Option<String> {
-    let first = text.first()?;
-    if !matches!(first, b'u' | b'U' | b'-' | b'#' | b'/') {
-        return None;
-    }
-    let mut tokens = Vec::new();
-    tokenize(text, dialect, &mut tokens);
-    let [word, name] = tokens.as_slice() else { return None };
-    let is_use = word.of(text).eq_ignore_ascii_case(b"USE");
-    is_use.then(|| shown(name.of(text)).trim_matches('`').to_owned())
-}
-
-/// The mark of a line `DELIMITER //`.
-fn delimiter(line: &[u8]) -> Option<Vec<u8>> {
-    let text = std::str::from_utf8(line).ok()?;
-    let mut words = text.split_whitespace();
-    let is_command = words.next()?.eq_ignore_ascii_case("delimiter");
-    let mark = words.next().filter(|_| is_command)?;
-    Some(mark.trim_matches(['\'', '"']).as_bytes().to_vec()).filter(|it| !it.is_empty())
 }

@@ -22,9 +22,7 @@ const TEXT_MAX: usize = 32 << 20;
 const REPLICATION: [&str; 2] = ["[SQL_SLAVE]", "system user"];
 
 fn looks(head: &[u8], _: &Given) -> bool {
-    let is_header = |line: &[u8]| line.starts_with(b"# User@Host: ");
-    let is_time = |line: &[u8]| line.starts_with(b"# Query_time: ");
-    lines(head).any(is_header) && lines(head).any(is_time)
+    lines(head).any(|line| line.starts_with(b"# Query_time: "))
 }
 
 /// Where in an entry the reader is.
@@ -55,6 +53,8 @@ struct Slow {
     database: Option<String>,
     time_us: Option<f64>,
     calls: u64,
+    /// Whether the header has its line of times, which each entry has once.
+    has_times: bool,
     is_replication: bool,
     has_failed: bool,
 }
@@ -66,6 +66,7 @@ impl Reader for Slow {
             self.part = Part::Header;
             let rest = line.get(8..).unwrap_or_default();
             self.logged_us = time::leading(rest).map(|(at, _)| at).or(self.logged_us);
+            self.user(b"");
             if time::leading(rest).is_none() {
                 out.unreadable(line);
             }
@@ -73,6 +74,11 @@ impl Reader for Slow {
             self.finish(false, out);
             self.part = Part::Header;
             self.user(line);
+        } else if self.begins_without_user(line) {
+            self.finish(false, out);
+            self.part = Part::Header;
+            self.user(b"");
+            self.header(line);
         } else if is_banner(line) {
             self.finish(false, out);
             self.part = Part::Outside;
@@ -102,8 +108,21 @@ impl Reader for Slow {
 }
 
 impl Slow {
+    /// Whether a line begins an entry that does not name its user, as in logs that other programs have written again.
+    fn begins_without_user(&self, line: &[u8]) -> bool {
+        const BEGINS: [&[u8]; 4] =
+            [b"# Query_time: ", b"# Thread_id: ", b"# Schema: ", b"# Client: "];
+        BEGINS.iter().any(|begin| line.starts_with(begin))
+            && match self.part {
+                Part::Outside | Part::Preamble => true,
+                Part::Header => self.has_times && line.starts_with(b"# Query_time: "),
+                Part::Statement => self.text.trim_ascii_end().ends_with(b";"),
+            }
+    }
+
     /// `# User@Host: root[root] @ localhost []  Id:    12`
     fn user(&mut self, line: &[u8]) {
+        // Entries may lack the line of the user.
         let text = shown(line);
         self.is_replication = REPLICATION.iter().any(|user| text.contains(user));
         self.session = field(&text, "Id").and_then(|it| it.parse().ok());
@@ -111,6 +130,7 @@ impl Slow {
         self.time_us = None;
         self.calls = 1;
         self.has_failed = false;
+        self.has_times = false;
         self.at_us = self.logged_us;
     }
 
@@ -158,6 +178,7 @@ impl Slow {
         }
         let number = |name: &str| field(&text, name).and_then(|it| it.parse::<f64>().ok());
         if let Some(seconds) = number("Query_time") {
+            self.has_times = true;
             self.time_us = Some(seconds * 1e6).filter(|it| it.is_finite() && *it >= 0.0);
         }
         if let Some(id) = field(&text, "Thread_id").and_then(|it| it.parse().ok()) {

@@ -4,6 +4,7 @@ use assay_model::Dialect;
 
 use super::reach::{Touches, executed, touches};
 use super::token::{Kind, Token};
+use super::words::begins_statement;
 
 /// What a statement does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +35,8 @@ pub(crate) enum Does {
     Outside,
     /// There is no statement.
     Nothing,
+    /// No statement begins so.
+    Unknown,
 }
 
 /// What a statement does. A query that calls a function of the user's own counts as reading.
@@ -81,6 +84,7 @@ fn of_words(text: &[u8], tokens: &[Token], dialect: Dialect) -> Does {
         | b"HELP" | b"PREPARE" | b"EXECUTE" | b"DEALLOCATE" | b"DECLARE" | b"FETCH" | b"CLOSE"
         | b"MOVE" | b"LISTEN" | b"UNLISTEN" | b"NOTIFY" | b"DISCARD" | b"RESET" | b"KILL"
         | b"LOCK" | b"UNLOCK" | b"HANDLER" | b"XA" => return Does::Session,
+        word if !begins_statement(word) => return Does::Unknown,
         _ => return Does::Definition,
     };
     match touches(text, tokens, dialect) {
@@ -196,6 +200,9 @@ mod tests {
             ("SET NAMES utf8", Does::Session),
             ("CREATE TABLE t (a INT)", Does::Definition),
             ("-- nothing", Does::Nothing),
+            ("VACUUM t", Does::Definition),
+            ("Dear all", Does::Unknown),
+            ("`a` b", Does::Unknown),
         ] {
             let mut tokens = Vec::new();
             tokenize(text.as_bytes(), Dialect::MySql, &mut tokens);

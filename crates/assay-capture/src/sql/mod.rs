@@ -7,7 +7,7 @@ pub(crate) mod reach;
 pub(crate) mod token;
 mod typed;
 pub(crate) mod value;
-mod words;
+pub(crate) mod words;
 
 #[cfg(test)]
 mod normal_tests;

@@ -256,6 +256,127 @@ pub(crate) fn is_unit(word: &[u8]) -> bool {
     among(&UNITS, word).is_some()
 }
 
+/// Words with which a file of statements begins.
+const FILE_WORDS: [&str; 21] = [
+    "SELECT",
+    "INSERT",
+    "UPDATE",
+    "DELETE",
+    "REPLACE",
+    "WITH",
+    "BEGIN",
+    "START",
+    "COMMIT",
+    "ROLLBACK",
+    "SET",
+    "USE",
+    "CALL",
+    "SHOW",
+    "VALUES",
+    "TABLE",
+    "EXPLAIN",
+    "CREATE",
+    "DELIMITER",
+    "MERGE",
+    "ANALYZE",
+];
+
+/// Other words with which a statement begins, on its own or in a block of code.
+const STATEMENT_WORDS: [&str; 81] = [
+    "ABORT",
+    "ALTER",
+    "ASSERT",
+    "BACKUP",
+    "BASE_BACKUP",
+    "BINLOG",
+    "CACHE",
+    "CASE",
+    "CHANGE",
+    "CHECK",
+    "CHECKPOINT",
+    "CHECKSUM",
+    "CLONE",
+    "CLOSE",
+    "CLUSTER",
+    "COMMENT",
+    "COPY",
+    "DEALLOCATE",
+    "DECLARE",
+    "DESC",
+    "DESCRIBE",
+    "DISCARD",
+    "DO",
+    "DROP",
+    "ELSE",
+    "ELSEIF",
+    "END",
+    "EXECUTE",
+    "FETCH",
+    "FLUSH",
+    "FOR",
+    "GET",
+    "GRANT",
+    "HANDLER",
+    "HELP",
+    "IDENTIFY_SYSTEM",
+    "IF",
+    "IMPORT",
+    "INSTALL",
+    "ITERATE",
+    "KILL",
+    "LEAVE",
+    "LISTEN",
+    "LOAD",
+    "LOCK",
+    "LOOP",
+    "MOVE",
+    "NOTIFY",
+    "OPEN",
+    "OPTIMIZE",
+    "PERFORM",
+    "PREPARE",
+    "PURGE",
+    "RAISE",
+    "REASSIGN",
+    "REFRESH",
+    "REINDEX",
+    "RELEASE",
+    "RENAME",
+    "REPAIR",
+    "REPEAT",
+    "RESET",
+    "RESIGNAL",
+    "RESTART",
+    "RETURN",
+    "REVOKE",
+    "SAVEPOINT",
+    "SECURITY",
+    "SHUTDOWN",
+    "SIGNAL",
+    "START_REPLICATION",
+    "STATISTICS",
+    "STOP",
+    "TRUNCATE",
+    "UNINSTALL",
+    "UNLISTEN",
+    "UNLOCK",
+    "UNTIL",
+    "VACUUM",
+    "WHILE",
+    "XA",
+];
+
+/// Whether a file of statements may begin with a word.
+pub(crate) fn begins_file(word: &[u8]) -> bool {
+    FILE_WORDS.iter().any(|it| word.eq_ignore_ascii_case(it.as_bytes()))
+}
+
+/// Whether a statement may begin with a word.
+pub(crate) fn begins_statement(word: &[u8]) -> bool {
+    let is_other = || STATEMENT_WORDS.iter().any(|it| word.eq_ignore_ascii_case(it.as_bytes()));
+    begins_file(word) || is_other()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

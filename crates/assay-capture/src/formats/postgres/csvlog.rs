@@ -13,7 +13,13 @@ pub(crate) const FORMAT: Format = Format {
     about: "csvlog of Postgres",
     dialect: Some(Dialect::Postgres),
     looks,
-    open: |_, _| Box::new(CsvLog { records: Records::new(b','), messages: Messages::default() }),
+    open: |_, _| {
+        Box::new(CsvLog {
+            records: Records::new(b','),
+            messages: Messages::default(),
+            has_begun: false,
+        })
+    },
 };
 
 /// Columns of the oldest version that is read.
@@ -31,29 +37,59 @@ mod column {
 }
 
 fn looks(head: &[u8], _: &Given) -> bool {
-    let is_record = |line: &[u8]| {
-        let mut records = Records::new(b',');
-        let begins = time::leading(line).is_some_and(|(_, end)| end > 10);
-        let fields = match records.line(line) {
-            Line::Record(fields) => fields,
-            Line::More | Line::TooLong => return false,
-        };
-        let digits = |at: usize| {
-            fields.get(at).is_some_and(|it| !it.is_empty() && it.iter().all(u8::is_ascii_digit))
-        };
-        begins && fields.len() >= COLUMNS_MIN && digits(3) && digits(6)
+    let mut records = Records::new(b',');
+    lines(head).any(|line| {
+        // A record that is cut off would go on to the end.
+        let goes_on = records.is_open();
+        is_record(line)
+            || (goes_on || begins_record(line))
+                && matches!(records.line(line), Line::Record(fields) if are_of_record(&fields))
+    })
+}
+
+/// Whether a line is a whole record.
+fn is_record(line: &[u8]) -> bool {
+    if !begins_record(line) {
+        return false;
+    }
+    matches!(Records::new(b',').line(line), Line::Record(fields) if are_of_record(&fields))
+}
+
+/// Whether fields are those of a record, by their number and by those that are numbers.
+fn are_of_record(fields: &[Vec<u8>]) -> bool {
+    let is_number = |at: usize| {
+        fields.get(at).is_some_and(|it| !it.is_empty() && it.iter().all(u8::is_ascii_digit))
     };
-    lines(head).any(is_record)
+    fields.len() >= COLUMNS_MIN && is_number(3) && is_number(6)
+}
+
+/// Whether a line begins with a time, which may be in quotes.
+fn begins_record(line: &[u8]) -> bool {
+    let line = line.strip_prefix(b"\"").unwrap_or(line);
+    time::leading(line).is_some_and(|(_, end)| end > 10)
 }
 
 #[derive(Debug)]
 struct CsvLog {
     records: Records,
     messages: Messages,
+    has_begun: bool,
 }
 
 impl Reader for CsvLog {
     fn line(&mut self, line: &[u8], out: &mut dyn Sink) {
+        // A log may begin in the middle of a record, and a record may be cut off before the next one.
+        if !self.has_begun && !begins_record(line) {
+            if !line.is_empty() {
+                out.unreadable(line);
+            }
+            return;
+        }
+        self.has_begun = true;
+        if self.records.is_open() && is_record(line) {
+            out.unreadable_before(1, b"a record has no end");
+            self.records = Records::new(b',');
+        }
         let fields = match self.records.line(line) {
             Line::Record(fields) => fields,
             Line::More => return,
@@ -85,6 +121,6 @@ impl Reader for CsvLog {
             out.unreadable(b"the last record has no end");
         }
         self.messages.end(out);
-        self.records = Records::new(b',');
+        (self.records, self.has_begun) = (Records::new(b','), false);
     }
 }

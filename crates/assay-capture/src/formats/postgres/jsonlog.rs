@@ -11,17 +11,18 @@ use crate::time;
 
 pub(crate) const FORMAT: Format = Format {
     name: "jsonlog",
-    about: "jsonlog of Postgres",
+    about: "jsonlog of Postgres, or the log of CloudNativePG",
     dialect: Some(Dialect::Postgres),
     looks,
     open: |_, _| Box::new(JsonLog::default()),
 };
 
-/// The keys that matter.
+/// The keys that matter. CloudNativePG names some of them as csvlog does.
 #[derive(Debug, Deserialize)]
 struct Record {
+    #[serde(alias = "log_time")]
     timestamp: String,
-    #[serde(default)]
+    #[serde(default, alias = "database_name")]
     dbname: Option<String>,
     #[serde(default)]
     session_id: String,
@@ -34,10 +35,34 @@ struct Record {
     application_name: String,
 }
 
+/// A line of CloudNativePG: a record of Postgres, or a message of another program.
+#[derive(Debug, Deserialize)]
+struct Packed {
+    logger: String,
+    #[serde(default)]
+    record: Option<Record>,
+}
+
 fn looks(head: &[u8], _: &Given) -> bool {
-    let is_record =
-        |line: &[u8]| line.starts_with(b"{") && serde_json::from_slice::<Record>(line).is_ok();
-    lines(head).take(20).any(is_record)
+    lines(head).any(|line| {
+        line.starts_with(b"{")
+            && String::from_utf8(line.to_vec())
+                .is_ok_and(|text| matches!(record(&text), Ok(Some(_))))
+    })
+}
+
+/// The record in a line; none in a message of another program.
+fn record(text: &str) -> Result<Option<Record>, serde_json::Error> {
+    match serde_json::from_str::<Record>(text) {
+        Ok(record) => Ok(Some(record)),
+        Err(error) => match serde_json::from_str::<Packed>(text) {
+            // Its other logs of Postgres have records of other forms.
+            Ok(packed) if packed.record.is_some() || packed.logger != "postgres" => {
+                Ok(packed.record)
+            }
+            _ => Err(error),
+        },
+    }
 }
 
 #[derive(Debug, Default)]
@@ -55,8 +80,10 @@ impl Reader for JsonLog {
         }
         // Texts of databases without an encoding may be in any.
         let text = String::from_utf8_lossy(line);
-        let Ok(record) = serde_json::from_str::<Record>(&text) else {
-            return out.unreadable(line);
+        let record = match record(&text) {
+            Ok(Some(record)) => record,
+            Ok(None) => return,
+            Err(_) => return out.unreadable(line),
         };
         let message = Message {
             at_us: time::leading(record.timestamp.as_bytes()).map(|(at, _)| at),
@@ -72,5 +99,21 @@ impl Reader for JsonLog {
 
     fn end(&mut self, out: &mut dyn Sink) {
         self.messages.end(out);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_of_cloudnativepg_are_read() {
+        let text = r#"{"level":"info","ts":"2026-11-28T10:00:00Z","logger":"postgres","msg":"record","record":{"log_time":"2026-11-28 10:00:00.123 UTC","user_name":"app","database_name":"shop","process_id":"77","session_id":"a.b","error_severity":"LOG","message":"duration: 1.5 ms  statement: SELECT 1","application_name":"web"}}"#;
+        let found = record(text).unwrap().unwrap();
+        assert_eq!((found.dbname.as_deref(), found.session_id.as_str()), (Some("shop"), "a.b"));
+        assert!(looks(text.as_bytes(), &Given::default()));
+        let other = r#"{"level":"info","logger":"instance-manager","msg":"ready"}"#;
+        assert!(record(other).unwrap().is_none() && !looks(other.as_bytes(), &Given::default()));
+        assert!(record(r#"{"textPayload":"LOG:  x"}"#).is_err());
     }
 }

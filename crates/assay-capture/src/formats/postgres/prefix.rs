@@ -4,7 +4,7 @@ use crate::reader::number_of;
 use crate::time;
 
 /// Prefixes that are tried if nobody names one: those of packages, of services, and of guides for analysers of logs.
-pub(super) const KNOWN: [&str; 16] = [
+pub(super) const KNOWN: [&str; 19] = [
     "%m [%p] %q%u@%d ",
     "%m [%p] ",
     "%t [%p]: [%l-1] user=%u,db=%d,app=%a,client=%h ",
@@ -21,6 +21,9 @@ pub(super) const KNOWN: [&str; 16] = [
     "%m:%r:%u@%d:[%p]:%l:%e:%s:%v:%x:%c:%q%a:",
     "%t [%p] ",
     "%m ",
+    "%m [%p]: [%l-1] db=%d,user=%u ",
+    "%q%u@%d ",
+    "sql_error_code = %e ",
 ];
 
 /// A part of a prefix.
@@ -111,14 +114,9 @@ fn length(field: u8, rest: &[u8], next: Option<&Part>) -> Option<usize> {
     match field {
         b't' | b'm' | b's' => {
             let (_, length) = time::leading(rest)?;
-            // The zone: a name or an offset.
-            let zone = rest.get(length..)?.strip_prefix(b" ").unwrap_or_default();
-            let is_zone = |byte: u8| {
-                byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'/' | b'_')
-            };
-            let name = zone.iter().take_while(|byte| is_zone(**byte)).count();
-            // It is no zone if it is the word after it.
-            Some(length + if name > 0 { name + 1 } else { 0 })
+            // A time such as `2026-11-28T10:00:00+00:00` has its zone in it.
+            let has_zone = rest.get(10) == Some(&b'T');
+            Some(length + if has_zone { 0 } else { zone_length(rest.get(length..)?) })
         }
         b'n' => Some(rest.iter().take_while(|it| it.is_ascii_digit() || **it == b'.').count())
             .filter(|it| *it > 0),
@@ -131,6 +129,20 @@ fn length(field: u8, rest: &[u8], next: Option<&Part>) -> Option<usize> {
             None => severity_at(rest),
         },
     }
+}
+
+/// The bytes of a blank and a zone after a time: a name such as `CET`, or an offset such as `+03`. It is no zone if it
+/// is the word after it.
+pub(super) fn zone_length(rest: &[u8]) -> usize {
+    let Some(zone) = rest.strip_prefix(b" ") else { return 0 };
+    let is_offset = matches!(zone, [b'+' | b'-', digit, ..] if digit.is_ascii_digit());
+    let is_part = |byte: &u8| match is_offset {
+        true => byte.is_ascii_digit() || *byte == b':',
+        false => byte.is_ascii_alphabetic() || matches!(byte, b'/' | b'_'),
+    };
+    let sign = usize::from(is_offset);
+    let length = sign + zone.iter().skip(sign).take_while(|byte| is_part(byte)).count();
+    if length > 0 { 1 + length } else { 0 }
 }
 
 impl Told {
@@ -183,8 +195,21 @@ pub(super) fn severity(text: &[u8]) -> Option<(&'static str, &[u8])> {
     })
 }
 
-fn severity_at(rest: &[u8]) -> Option<usize> {
-    (0..rest.len().min(200)).find(|at| rest.get(*at..).is_some_and(|it| severity(it).is_some()))
+/// The place of the first severity of a line, which is a word with two blanks after its colon.
+pub(super) fn severity_at(rest: &[u8]) -> Option<usize> {
+    let is_here = |at: &usize| {
+        let is_begin = at
+            .checked_sub(1)
+            .and_then(|at| rest.get(at))
+            .is_none_or(|it| !it.is_ascii_alphanumeric());
+        let rest = rest.get(*at..).filter(|_| is_begin);
+        rest.is_some_and(|rest| {
+            SEVERITIES.iter().any(|word| {
+                rest.strip_prefix(word.as_bytes()).is_some_and(|it| it.starts_with(b":  "))
+            })
+        })
+    };
+    (0..rest.len().min(200)).find(is_here)
 }
 
 #[cfg(test)]

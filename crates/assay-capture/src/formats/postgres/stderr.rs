@@ -2,20 +2,28 @@
 
 use assay_model::Dialect;
 
+use super::inferred::{inferred, is_message};
 use super::messages::{Message, Messages};
 use super::prefix::{KNOWN, Prefix, Told, severity};
+use super::wrapped::{Wrapped, unwrapped, unwrapped_head};
 use crate::entry::Sink;
 use crate::reader::{Format, Given, Reader, lines};
 
 pub(crate) const FORMAT: Format = Format {
     name: "stderr",
-    about: "plain log of Postgres, whose log_line_prefix is recognised or given",
+    about: "plain log of Postgres, also in syslog, whose log_line_prefix is recognised or given",
     dialect: Some(Dialect::Postgres),
-    looks: |head, given| prefix(head, given).is_some(),
+    looks: |head, given| recognised(head, given).is_some(),
     open: |head, given| {
-        let prefix = prefix(head, given)
-            .unwrap_or_else(|| Prefix::of(KNOWN.first().copied().unwrap_or_default()));
-        Box::new(Plain { prefix, messages: Messages::default(), record: None, has_begun: false })
+        let (prefix, is_wrapped) = recognised(head, given)
+            .unwrap_or_else(|| (Prefix::of(KNOWN.first().copied().unwrap_or_default()), false));
+        Box::new(Plain {
+            prefix,
+            is_wrapped,
+            messages: Messages::default(),
+            record: None,
+            has_begun: false,
+        })
     },
 };
 
@@ -25,11 +33,27 @@ const LINES: usize = 2000;
 /// Longest message that is put together, bytes.
 const TEXT_MAX: usize = 32 << 20;
 
+/// The prefix of a log, and whether its lines are inside lines of another log.
+fn recognised(head: &[u8], given: &Given) -> Option<(Prefix, bool)> {
+    let plain = || Some((prefix(head, given, false)?, false));
+    let wrapped = || Some((prefix(&unwrapped_head(head), given, true)?, true));
+    match given.log_line_prefix {
+        // It may name what the other log writes.
+        Some(_) => plain().or_else(wrapped),
+        None => wrapped().or_else(plain),
+    }
+}
+
 /// The prefix that most lines have, the first of those that have it equally often.
-fn prefix(head: &[u8], given: &Given) -> Option<Prefix> {
+fn prefix(head: &[u8], given: &Given, is_wrapped: bool) -> Option<Prefix> {
     let candidates: Vec<Prefix> = match &given.log_line_prefix {
         Some(text) => vec![Prefix::of(text)],
-        None => KNOWN.iter().map(|text| Prefix::of(text)).collect(),
+        None => {
+            let known = KNOWN.iter().map(|text| Prefix::of(text));
+            let empty = (is_wrapped || has_no_prefix(head)).then(|| Prefix::of(""));
+            let inferred = inferred(head).into_iter().map(|text| Prefix::of(&text));
+            known.chain(empty).chain(inferred).collect()
+        }
     };
     let count = |prefix: &Prefix| {
         lines(head).take(LINES).filter(|line| prefix.read(line).is_some()).count()
@@ -42,6 +66,12 @@ fn prefix(head: &[u8], given: &Given) -> Option<Prefix> {
         }
     }
     best.map(|(_, prefix)| prefix)
+}
+
+/// Whether messages about statements begin their lines.
+fn has_no_prefix(head: &[u8]) -> bool {
+    const BEGINS: [&[u8]; 3] = [b"LOG:  duration: ", b"LOG:  statement: ", b"LOG:  execute "];
+    lines(head).any(|line| BEGINS.iter().any(|begin| line.starts_with(begin)))
 }
 
 /// A message that may go on.
@@ -65,6 +95,8 @@ enum To {
 #[derive(Debug)]
 struct Plain {
     prefix: Prefix,
+    /// Whether its lines are inside lines of another log.
+    is_wrapped: bool,
     messages: Messages,
     record: Option<Record>,
     has_begun: bool,
@@ -72,23 +104,48 @@ struct Plain {
 
 impl Reader for Plain {
     fn line(&mut self, line: &[u8], out: &mut dyn Sink) {
+        if !self.is_wrapped {
+            return self.inner(line, None, out);
+        }
+        match unwrapped(line) {
+            Some(wrapped) if wrapped.is_first => self.inner(wrapped.text, Some(&wrapped), out),
+            Some(wrapped) => self.more(wrapped.text, line, out),
+            None if line.is_empty() => {}
+            None => out.unreadable(line),
+        }
+    }
+
+    fn end(&mut self, out: &mut dyn Sink) {
+        self.finish(out);
+        self.messages.end(out);
+    }
+}
+
+impl Plain {
+    /// Takes a line of the log itself.
+    fn inner(&mut self, line: &[u8], wrapped: Option<&Wrapped<'_>>, out: &mut dyn Sink) {
         // Lines that go on begin with a tab.
         if let Some(rest) = line.strip_prefix(b"\t") {
             return self.more(rest, line, out);
         }
         let read = self.prefix.read(line);
-        let Some((told, (severity, text))) =
+        let Some((mut told, (severity, text))) =
             read.and_then(|(told, rest)| Some((told, severity(rest)?)))
         else {
-            if self.record.is_some() && !line.is_empty() {
-                // Logs that were sent elsewhere lack the tab.
+            // Logs that were sent elsewhere lack the tab.
+            if self.record.is_some() && wrapped.is_none() && !line.is_empty() && !is_message(line) {
                 return self.more(line, line, out);
             }
             if !line.is_empty() {
+                self.finish(out);
                 out.unreadable(line);
             }
             return;
         };
+        if let Some(wrapped) = wrapped {
+            told.at_us = told.at_us.or(wrapped.at_us);
+            told.session = if told.session == 0 { wrapped.session } else { told.session };
+        }
         self.has_begun = true;
         match severity {
             "DETAIL" => self.detail(&told, text),
@@ -105,13 +162,6 @@ impl Reader for Plain {
         }
     }
 
-    fn end(&mut self, out: &mut dyn Sink) {
-        self.finish(out);
-        self.messages.end(out);
-    }
-}
-
-impl Plain {
     fn detail(&mut self, told: &Told, text: &[u8]) {
         if let Some(record) = self.record.as_mut().filter(|it| it.told.session == told.session) {
             record.detail = text.to_vec();
@@ -121,7 +171,8 @@ impl Plain {
 
     fn more(&mut self, rest: &[u8], line: &[u8], out: &mut dyn Sink) {
         let Some(record) = &mut self.record else {
-            if self.has_begun {
+            // A log may begin in the middle of a message.
+            if self.has_begun || !line.trim_ascii().is_empty() {
                 out.unreadable(line);
             }
             return;

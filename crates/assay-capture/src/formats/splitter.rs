@@ -1,0 +1,397 @@
+//! Splits a file of statements as the clients `mysql` and `psql` do, in one pass over its bytes.
+
+use assay_model::Dialect;
+
+use crate::lines::LINE_MAX;
+use crate::sql::token::find;
+
+/// Longest statement that is put together, bytes.
+const TEXT_MAX: usize = 8 << 20;
+
+/// Commands of psql that send the statement before them.
+const SENDS: [&[u8]; 8] =
+    [b"g", b"gx", b"gset", b"gexec", b"watch", b"crosstabview", b"gdesc", b"bind_named"];
+
+/// A statement of a file.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Statement {
+    /// Its text without what ends it.
+    pub(super) text: Vec<u8>,
+    /// How many lines before the last one it begins.
+    pub(super) lines_before: u64,
+    /// Whether it was too long to be put together.
+    pub(super) is_too_long: bool,
+}
+
+/// What the bytes at a place belong to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Within {
+    Sql,
+    /// A string or a quoted name, and whether a backslash has a meaning in it.
+    Quotes {
+        quote: u8,
+        has_escapes: bool,
+    },
+    /// A comment, and how many it is in.
+    Comment(u32),
+    /// A text between two of these.
+    Dollars(Vec<u8>),
+    /// Rows of `COPY ... FROM stdin`.
+    Rows,
+}
+
+/// Splits lines into statements.
+#[derive(Debug)]
+pub(super) struct Splitter {
+    dialect: Dialect,
+    delimiter: Vec<u8>,
+    text: Vec<u8>,
+    within: Within,
+    /// Whether the statement has more than blanks and comments.
+    has_begun: bool,
+    is_too_long: bool,
+    /// Lines that ended since the statement began.
+    lines_before: u64,
+}
+
+impl Splitter {
+    pub(super) fn new(dialect: Dialect) -> Self {
+        Self {
+            dialect,
+            delimiter: b";".to_vec(),
+            text: Vec::new(),
+            within: Within::Sql,
+            has_begun: false,
+            is_too_long: false,
+            lines_before: 0,
+        }
+    }
+
+    /// Takes a line, and adds the statements that end in it.
+    pub(super) fn line(&mut self, line: &[u8], found: &mut Vec<Statement>) {
+        if self.within == Within::Rows {
+            if line == b"\\." {
+                self.within = Within::Sql;
+            }
+            return;
+        }
+        let is_between = self.within == Within::Sql && !self.has_begun;
+        if is_between
+            && self.dialect == Dialect::MySql
+            && let Some(mark) = delimiter(line)
+        {
+            self.delimiter = mark;
+            return;
+        }
+        let mut at = 0;
+        while at < line.len() && self.within != Within::Rows {
+            at = self.step(line, at, found);
+        }
+        // A line that is cut has lost its end. It is taken for the last one of the statement.
+        if line.len() >= LINE_MAX {
+            self.within = Within::Sql;
+            self.finish(found);
+        }
+        if self.has_begun || self.within != Within::Sql {
+            self.push(b"\n");
+            self.lines_before += 1;
+        } else {
+            self.clear();
+        }
+    }
+
+    /// The last statement, which nothing ends.
+    pub(super) fn end(&mut self) -> Option<Statement> {
+        let mut found = Vec::new();
+        self.lines_before = self.lines_before.saturating_sub(1);
+        self.finish(&mut found);
+        found.pop()
+    }
+
+    /// Takes what begins at a place of the line, and returns where it ends there.
+    fn step(&mut self, line: &[u8], at: usize, found: &mut Vec<Statement>) -> usize {
+        let rest = line.get(at..).unwrap_or_default();
+        let length = match &self.within {
+            Within::Sql => return at + self.sql(line, at, rest, found),
+            Within::Quotes { quote, has_escapes } => {
+                let (length, is_closed) = to_quote(rest, *quote, *has_escapes);
+                if is_closed {
+                    self.within = Within::Sql;
+                }
+                length
+            }
+            Within::Comment(depth) => {
+                let (length, depth) = to_end_of_comment(rest, *depth, self.dialect);
+                self.within = if depth == 0 { Within::Sql } else { Within::Comment(depth) };
+                length
+            }
+            Within::Dollars(mark) => match find(rest, mark) {
+                Some(found) => {
+                    let length = found + mark.len();
+                    self.within = Within::Sql;
+                    length
+                }
+                None => rest.len(),
+            },
+            Within::Rows => rest.len(),
+        };
+        self.push(rest.get(..length).unwrap_or_default());
+        at + length
+    }
+
+    /// Takes words and marks of a statement, and returns how many bytes.
+    fn sql(&mut self, line: &[u8], at: usize, rest: &[u8], found: &mut Vec<Statement>) -> usize {
+        let is_mysql = self.dialect == Dialect::MySql;
+        if rest.starts_with(&self.delimiter) {
+            self.finish(found);
+            return self.delimiter.len();
+        }
+        let before = at.checked_sub(1).and_then(|at| line.get(at)).copied();
+        let follows_name = before.is_some_and(is_of_name);
+        let (length, within) = match rest {
+            [b'\\', ..] => return self.command(rest, found),
+            [b'-', b'-', after @ ..]
+                if !is_mysql || after.first().is_none_or(u8::is_ascii_whitespace) =>
+            {
+                (rest.len(), None)
+            }
+            [b'#', ..] if is_mysql => (rest.len(), None),
+            [b'/', b'*', third, ..] if matches!(third, b'!' | b'+' | b'M') && is_mysql => {
+                self.has_begun = true;
+                (2, Some(Within::Comment(1)))
+            }
+            [b'/', b'*', ..] => (2, Some(Within::Comment(1))),
+            [quote @ (b'\'' | b'"' | b'`'), ..] => {
+                self.has_begun = true;
+                let follows_escape = matches!(before, Some(b'e' | b'E'))
+                    && !at
+                        .checked_sub(2)
+                        .and_then(|at| line.get(at))
+                        .copied()
+                        .is_some_and(is_of_name);
+                let has_escapes = *quote != b'`' && is_mysql || *quote == b'\'' && follows_escape;
+                (1, Some(Within::Quotes { quote: *quote, has_escapes }))
+            }
+            [b'$', ..] if !is_mysql && !follows_name => {
+                self.has_begun = true;
+                match dollar_mark(rest) {
+                    Some(mark) => (mark.len(), Some(Within::Dollars(mark.to_vec()))),
+                    None => (1, None),
+                }
+            }
+            [first, ..] => {
+                self.has_begun |= !first.is_ascii_whitespace();
+                let delimiter = self.delimiter.first().copied();
+                let is_plain = |byte: &&u8| {
+                    (byte.is_ascii_alphanumeric() || **byte == b'_') && Some(**byte) != delimiter
+                };
+                let plain = rest.iter().skip(1).take_while(is_plain).count();
+                (if is_of_name(*first) { 1 + plain } else { 1 }, None)
+            }
+            [] => (1, None),
+        };
+        self.push(rest.get(..length).unwrap_or_default());
+        if let Some(within) = within {
+            self.within = within;
+        }
+        length
+    }
+
+    /// A command of a client, which begins with a backslash: it sends the statement before it, drops that, or concerns
+    /// the client only. psql takes the rest of the line as its arguments.
+    fn command(&mut self, rest: &[u8], found: &mut Vec<Statement>) -> usize {
+        let name = rest.get(1..).unwrap_or_default();
+        if self.dialect == Dialect::MySql {
+            match name.first() {
+                Some(b'g' | b'G') => self.finish(found),
+                Some(b'c') => self.clear(),
+                _ if !self.has_begun => return rest.len(),
+                _ => self.push(rest.get(..1).unwrap_or_default()),
+            }
+            return if matches!(name.first(), Some(b'g' | b'G' | b'c')) { 2 } else { 1 };
+        }
+        if name.starts_with(b";") {
+            self.finish(found);
+            return 2;
+        }
+        let length = name.iter().take_while(|byte| is_of_name(**byte)).count();
+        let name = name.get(..length).unwrap_or_default();
+        if SENDS.contains(&name) {
+            self.finish(found);
+        } else if matches!(name, b"r" | b"reset") {
+            self.clear();
+        }
+        rest.len()
+    }
+
+    fn push(&mut self, part: &[u8]) {
+        if self.is_too_long || self.text.len() + part.len() > TEXT_MAX {
+            self.text = Vec::new();
+            self.is_too_long = true;
+            return;
+        }
+        self.text.extend_from_slice(part);
+    }
+
+    fn clear(&mut self) {
+        self.text.clear();
+        (self.has_begun, self.is_too_long, self.lines_before) = (false, false, 0);
+    }
+
+    /// Adds the statement that ends here, if there is one.
+    fn finish(&mut self, found: &mut Vec<Statement>) {
+        let (is_too_long, lines_before) = (self.is_too_long, self.lines_before);
+        if self.has_begun {
+            let text = self.text.trim_ascii().to_vec();
+            if self.dialect == Dialect::Postgres && copies(&text) {
+                self.within = Within::Rows;
+            }
+            found.push(Statement { text, lines_before, is_too_long });
+        }
+        self.clear();
+    }
+}
+
+/// The mark of a line `DELIMITER //`.
+fn delimiter(line: &[u8]) -> Option<Vec<u8>> {
+    let (word, rest) = line.trim_ascii_start().split_at_checked(b"DELIMITER".len())?;
+    if !word.eq_ignore_ascii_case(b"DELIMITER") || !rest.first()?.is_ascii_whitespace() {
+        return None;
+    }
+    let mark = rest.trim_ascii();
+    let mark = mark.split(u8::is_ascii_whitespace).next().unwrap_or_default();
+    let is_quote = |byte: &u8| matches!(byte, b'\'' | b'"');
+    let from = mark.iter().take_while(|it| is_quote(it)).count();
+    let mark = mark.get(from..).unwrap_or_default();
+    let end = mark.iter().rposition(|it| !is_quote(it)).map_or(0, |last| last + 1);
+    mark.get(..end).filter(|mark| !mark.is_empty()).map(<[u8]>::to_vec)
+}
+
+fn is_of_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
+}
+
+/// `$tag$` at the beginning of a text of Postgres.
+fn dollar_mark(rest: &[u8]) -> Option<&[u8]> {
+    let tag = rest.iter().skip(1).take_while(|it| is_of_name(**it)).count();
+    let mark = rest.get(..tag + 2)?;
+    let is_number = mark.get(1).is_some_and(u8::is_ascii_digit);
+    (mark.ends_with(b"$") && !is_number).then_some(mark)
+}
+
+/// The bytes up to the end of a string or a quoted name, and whether it ends here. A doubled quote belongs to it.
+fn to_quote(rest: &[u8], quote: u8, has_escapes: bool) -> (usize, bool) {
+    let mut at = 0;
+    while let Some(byte) = rest.get(at) {
+        match *byte {
+            b'\\' if has_escapes => at += 2,
+            byte if byte == quote && rest.get(at + 1) != Some(&quote) => return (at + 1, true),
+            byte if byte == quote => at += 2,
+            _ => at += 1,
+        }
+    }
+    (rest.len(), false)
+}
+
+/// The bytes up to the end of a comment, and how many comments the place after them is in.
+fn to_end_of_comment(rest: &[u8], depth: u32, dialect: Dialect) -> (usize, u32) {
+    let (mut at, mut depth) = (0, depth);
+    while let Some(rest) = rest.get(at..).filter(|rest| !rest.is_empty()) {
+        match rest {
+            [b'*', b'/', ..] => {
+                (at, depth) = (at + 2, depth.saturating_sub(1));
+                if depth == 0 {
+                    break;
+                }
+            }
+            [b'/', b'*', ..] if dialect == Dialect::Postgres => {
+                (at, depth) = (at + 2, depth.saturating_add(1));
+            }
+            _ => at += 1,
+        }
+    }
+    (at, depth)
+}
+
+/// Whether a statement of Postgres is `COPY ... FROM stdin`, whose rows follow.
+fn copies(text: &[u8]) -> bool {
+    let is_copy = text.get(..5).is_some_and(|it| it.eq_ignore_ascii_case(b"COPY "));
+    let mut words = text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).peekable();
+    is_copy && std::iter::from_fn(|| words.next()).any(|word| word.eq_ignore_ascii_case(b"STDIN"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str, dialect: Dialect) -> Vec<(String, u64)> {
+        let mut splitter = Splitter::new(dialect);
+        let mut found = Vec::new();
+        for line in text.lines() {
+            splitter.line(line.as_bytes(), &mut found);
+        }
+        found.extend(splitter.end());
+        let shown = |it: Statement| (String::from_utf8(it.text).unwrap(), it.lines_before);
+        found.into_iter().map(shown).collect()
+    }
+
+    fn texts(text: &str, dialect: Dialect) -> Vec<String> {
+        of(text, dialect).into_iter().map(|(text, _)| text).collect()
+    }
+
+    #[test]
+    fn the_client_mysql_ends_statements_with_marks_and_commands() {
+        let text = "-- a; comment\nSELECT 1\\G\nSELECT ';\\'', \";\", `;`,\n2 /* ; */ # ;\n; SELECT 3\\c SELECT 4\\g\n\
+                    DELIMITER //\nCREATE PROCEDURE p() BEGIN SELECT 5; END//\ndelimiter ;\n\\! ls\n\
+                    /*!40101 SET NAMES utf8 */;\nSELECT 6";
+        assert_eq!(
+            texts(text, Dialect::MySql),
+            [
+                "SELECT 1",
+                "SELECT ';\\'', \";\", `;`,\n2 /* ; */ # ;",
+                "SELECT 4",
+                "CREATE PROCEDURE p() BEGIN SELECT 5; END",
+                "/*!40101 SET NAMES utf8 */",
+                "SELECT 6",
+            ]
+        );
+    }
+
+    #[test]
+    fn psql_sends_statements_with_marks_and_commands() {
+        let text = "\\c shop\n\\set a 1\nSELECT 1 \\gset x_\nSELECT $$;$$, E'\\';', 'a\\', $f$ $ ; $f$ \\gx\n\
+                    /* a /* b; */ ; */ SELECT 2;\nCOPY t FROM stdin;\n1;\n2\n\\.\nSELECT 3 \\r\nSELECT a$b$, 4;";
+        assert_eq!(
+            texts(text, Dialect::Postgres),
+            [
+                "SELECT 1",
+                "SELECT $$;$$, E'\\';', 'a\\', $f$ $ ; $f$",
+                "/* a /* b; */ ; */ SELECT 2",
+                "COPY t FROM stdin",
+                "SELECT a$b$, 4",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_statement_tells_where_it_begins() {
+        let text = "\n\n-- c\nSELECT 1\n,2\n;\nSELECT 3;\nSELECT\n4";
+        let lines: Vec<u64> = of(text, Dialect::MySql).iter().map(|(_, lines)| *lines).collect();
+        assert_eq!(lines, [2, 0, 1]);
+    }
+
+    #[test]
+    fn a_statement_that_is_too_long_ends_where_it_ends() {
+        let mut splitter = Splitter::new(Dialect::MySql);
+        let mut found = Vec::new();
+        splitter.line(b"SELECT '", &mut found);
+        let line = vec![b';'; 1 << 20];
+        for _ in 0..10 {
+            splitter.line(&line, &mut found);
+        }
+        assert_eq!(found, []);
+        splitter.line(b"'; SELECT 1;", &mut found);
+        let kinds: Vec<bool> = found.iter().map(|it| it.is_too_long).collect();
+        assert_eq!(kinds, [true, false]);
+    }
+}
