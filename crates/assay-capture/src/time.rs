@@ -89,8 +89,8 @@ fn days(year: i64, month: i64, day: i64) -> Option<i64> {
     Some(era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468)
 }
 
-/// Whether a line begins with a time as syslog writes it: `Nov 28 10:00:00`, or `2026-11-28T10:00:00+00:00`, maybe after
-/// a priority such as `<30>`.
+/// Whether a line begins with a time as syslog writes it: `Nov 28 10:00:00`, or `2026-11-28T10:00:00+00:00`. A priority
+/// such as `<30>` may precede it.
 pub(crate) fn is_of_syslog(line: &[u8]) -> bool {
     let after_priority = line.strip_prefix(b"<").and_then(|rest| {
         let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();

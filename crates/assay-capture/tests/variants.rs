@@ -98,7 +98,8 @@ fn files_for_clients_end_statements_as_the_clients_do() {
     assert_eq!(tests(&mysql).1, Dialect::MySql);
     assert_eq!((names(&mysql).len(), unread(&mysql)), (3, vec![]));
     let psql = captured(
-        "\\c shop\n\\timing on\nSELECT a FROM \"t\" WHERE b = 1 \\gx\nCOPY t FROM stdin;\n1\tDear\n\\.\nSELECT 2 FROM t;\n",
+        "\\c shop\n\\timing on\nSELECT a FROM \"t\" WHERE b = 1 \\gx\nCOPY t FROM stdin;\n1\tDear\n\\.\n\
+         SELECT 2 FROM t;\n",
     );
     assert_eq!(tests(&psql).1, Dialect::Postgres);
     assert_eq!((names(&psql).len(), unread(&psql)), (2, vec![]));
@@ -107,7 +108,8 @@ fn files_for_clients_end_statements_as_the_clients_do() {
 #[test]
 fn reports_and_other_files_are_refused_in_words() {
     let digest = "\n# 120ms user time, 10ms system time\n# Overall: 10 total, 2 unique, 0 QPS, 0x concurrency ____\n\n\
-        # Query 1: 0 QPS, 0x concurrency, ID 0xAAAA at byte 0 ____\n# Count         60       6\nSELECT a FROM t WHERE b = 4\\G\n";
+        # Query 1: 0 QPS, 0x concurrency, ID 0xAAAA at byte 0 ____\n# Count         60       6\n\
+        SELECT a FROM t WHERE b = 4\\G\n";
     assert!(refused(digest).contains("pt-query-digest"));
     let binlog = "/*!50530 SET @@SESSION.PSEUDO_SLAVE_MODE=1*/;\nDELIMITER /*!*/;\n# at 4\n\
         #261127 10:00:00 server id 1  end_log_pos 126 CRC32 0x1 \tQuery\nUPDATE t SET a = 1\n/*!*/;\n";
@@ -182,8 +184,8 @@ fn csvlog_has_quoted_times_and_records_without_an_end() {
 
 #[test]
 fn tables_of_logs_are_read() {
-    let slow = "start_time,user_host,query_time,lock_time,rows_sent,rows_examined,db,last_insert_id,insert_id,server_id,\
-        sql_text,thread_id\n2026-11-28 10:00:00.123456,a[a] @ b [],00:00:00.250000,0,1,1,shop,0,0,1,\
+    let slow = "start_time,user_host,query_time,lock_time,rows_sent,rows_examined,db,last_insert_id,insert_id,\
+        server_id,sql_text,thread_id\n2026-11-28 10:00:00.123456,a[a] @ b [],00:00:00.250000,0,1,1,shop,0,0,1,\
         \"SELECT a\nFROM t WHERE b = 1\",9\n";
     let found = captured(slow);
     assert_eq!(tests(&found).0, [("select-t-by-b".to_owned(), 1, Some(250_000))]);
@@ -200,7 +202,8 @@ fn tables_of_logs_are_read() {
 #[test]
 fn the_database_of_the_log_is_taken_off_names() {
     let found = captured(
-        "# User@Host: a[a] @ b []  Id: 1\n# Query_time: 0.5\nuse shop;\nSELECT shop.t.a FROM `shop`.t JOIN other.u WHERE b = 1;\n",
+        "# User@Host: a[a] @ b []  Id: 1\n# Query_time: 0.5\nuse shop;\n\
+         SELECT shop.t.a FROM `shop`.t JOIN other.u WHERE b = 1;\n",
     );
     let plan = plan(&found, &Options::default()).unwrap();
     let target = assay_capture::Target { stem: "app".to_owned(), dump: None, schema: None };

@@ -22,7 +22,8 @@ pub(crate) enum Warmup {
     Unknown,
 }
 
-/// Finds out whether the report of a run counts its warming up, by its intervals or else by its time, and leaves it out.
+/// Finds out whether the report of a run counts its warming up, by its intervals or else by its time, and leaves it
+/// out.
 pub(crate) fn of(run: &ClientRun) -> Warmup {
     let (Some(warmup), Some(all_s)) = (seconds(run), run.seconds) else {
         return Warmup::NotCounted;

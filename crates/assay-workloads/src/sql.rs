@@ -1,6 +1,7 @@
 //! SQL text: statements, and `:name` for variables in them.
 
 mod dialect;
+mod in_quotes;
 mod quotes;
 
 use std::ops::Range;
@@ -9,7 +10,7 @@ use assay_model::{Dialect, Sql, Transaction, UserStep};
 
 pub use self::dialect::dialect_of;
 pub(crate) use self::dialect::dialect_of_heading;
-pub use self::quotes::{Quotes, quoted_uses, surrounding_quotes};
+pub use self::in_quotes::{Quotes, quoted_uses, surrounding_quotes};
 use self::quotes::{executed_comment, nested_comment, quoted};
 
 /// A variable in a statement: its name and the place of colon and name in the text.

@@ -38,7 +38,8 @@ pub struct Statement {
     pub mode: Mode,
     /// The text before, between and after the parameters; empty where an event holds the whole text.
     pub pieces: Vec<String>,
-    /// The quotes around each parameter; empty if there are none around any. A statement with quoted parameters is text.
+    /// The quotes around each parameter; empty if there are none around any. A statement with quoted parameters is
+    /// text.
     pub quotes: Vec<Option<Quotes>>,
     /// Places of kept values that get the columns of the first row of the result, in order.
     pub keep: Vec<u32>,

@@ -41,7 +41,8 @@ impl Exit {
                  `watch` could not measure or search something, or a search of it is not certain; \
                  `verify` found a difference; an import left something out; `collect` lacks a shard or its end; \
                  `workload` found nothing to measure; the server refused a statement of a dump that `load` restores; \
-                 a gate has undecided tests or a claim cannot be decided, without `--allow-undecided`; `bench` sent fewer events than `--rate` asked for."
+                 a gate has undecided tests or a claim cannot be decided, without `--allow-undecided`; `bench` sent \
+                 fewer events than `--rate` asked for."
             }
             Self::Interrupted => {
                 "Interrupted. What was measured is in the ledger, and `assay resume` continues the study."

@@ -12,8 +12,9 @@ use assay_plan::{MachineFacts, Plan, Request};
 use assay_servers::Server;
 use assay_wire::Connection;
 
+use crate::exit::Exit;
 use crate::paths;
-use crate::progress::Progress;
+use crate::progress::{Progress, print};
 use crate::systems::{
     Environment, Instance, LocalSite, environment, leave_root_for, machine_facts, participants,
     provisioner, start_on_empty,
@@ -28,6 +29,35 @@ pub(crate) enum Rehearsed {
     On { server: String, faults: Vec<String> },
     /// The same of a workload that a server of another kind may take, which is not in the cache.
     OnlyOn { server: String, faults: Vec<String> },
+}
+
+impl Rehearsed {
+    /// Says what a server refuses of a workload.
+    pub(crate) fn tell(self) -> Exit {
+        let (server, faults) = match self {
+            Self::Not(why) => {
+                print(&format!("note: tables, columns and statements were not checked: {why}"));
+                return Exit::Done;
+            }
+            Self::OnlyOn { server, faults } => {
+                faults.iter().for_each(|fault| print(&format!("note: {fault}")));
+                print(&format!(
+                    "note: {server} does not take the workload, and no server of the other dialect is in the cache; \
+                     name systems that take it, or `assay server get` one to check the workload on it"
+                ));
+                return Exit::Done;
+            }
+            Self::On { server, faults } => (server, faults),
+        };
+        if faults.is_empty() {
+            print(&format!("note: {server} takes all tables, columns and statements"));
+            return Exit::Done;
+        }
+        faults.iter().for_each(|fault| print(&format!("error: {fault}")));
+        let count = assay_model::counted(faults.len() as u64, "fault");
+        print(&format!("{server} refuses the workload: {count}"));
+        Exit::Error
+    }
 }
 
 /// What a server refuses of a workload.

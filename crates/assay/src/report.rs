@@ -22,8 +22,8 @@ use crate::exit::Exit;
 use crate::feeds::{self, NoFeed};
 use crate::form::{Form, form};
 use crate::opened::open_ledger;
-use crate::progress::{Progress, print};
-use crate::rehearsal::{self, Rehearsed};
+use crate::progress::Progress;
+use crate::rehearsal;
 use crate::stacks::NoStacks;
 use crate::workload::OfLua;
 use crate::{paths, recorded, stacks, study, study_id, whole_file, workload};
@@ -170,34 +170,7 @@ pub(crate) fn tests(args: &Tests, cache_dir: Option<&Path>) -> Result<Exit> {
     })?;
     let Some(own) = own else { return Ok(Exit::Done) };
     let tests: Vec<Test> = list.iter().map(|it| it.test).collect();
-    tell_rehearsed(rehearsal::rehearse(&own.workload, &tests, cache_dir)?)
-}
-
-/// Says what a server refuses of a workload.
-fn tell_rehearsed(rehearsed: Rehearsed) -> Result<Exit> {
-    let (server, faults) = match rehearsed {
-        Rehearsed::Not(why) => {
-            print(&format!("note: tables, columns and statements were not checked: {why}"));
-            return Ok(Exit::Done);
-        }
-        Rehearsed::OnlyOn { server, faults } => {
-            faults.iter().for_each(|fault| print(&format!("note: {fault}")));
-            print(&format!(
-                "note: {server} does not take the workload, and no server of the other dialect is in the cache; name \
-                 systems that take it, or `assay server get` one to check the workload on it"
-            ));
-            return Ok(Exit::Done);
-        }
-        Rehearsed::On { server, faults } => (server, faults),
-    };
-    if faults.is_empty() {
-        print(&format!("note: {server} takes all tables, columns and statements"));
-        return Ok(Exit::Done);
-    }
-    faults.iter().for_each(|fault| print(&format!("error: {fault}")));
-    let count = assay_model::counted(faults.len() as u64, "fault");
-    print(&format!("{server} refuses the workload: {count}"));
-    Ok(Exit::Error)
+    Ok(rehearsal::rehearse(&own.workload, &tests, cache_dir)?.tell())
 }
 
 /// Judges a study and writes it where the user wants it. The exit code says whether a cell failed.

@@ -187,5 +187,5 @@ fn what_is_written_is_taken_by_other_commands() {
     assert!(fs_err::read_to_string(&out).unwrap().contains("{ postgres = \"SELECT a FROM t"));
     let listed = place.run_to_end(&["tests", "--workload", &out]);
     assert!(listed.status.success(), "{}", text(&listed.stderr));
-    assert!(text(&listed.stdout).contains("t-select"), "{}", text(&listed.stdout));
+    assert!(text(&listed.stdout).contains("select-t-by-id"), "{}", text(&listed.stdout));
 }

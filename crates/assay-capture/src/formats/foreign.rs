@@ -107,8 +107,8 @@ const PACKED: [Kind; 9] = [
     Kind {
         foreign: Foreign {
             what: "a log of Google Cloud",
-            hint: "take the lines of the server's log out of it: `jq -r '.textPayload // empty'`, or `jq -r '.[].textPayload \
-                   // empty'` if it is one list",
+            hint: "take the lines of the server's log out of it: `jq -r '.textPayload // empty'`, or `jq -r \
+                   '.[].textPayload // empty'` if it is one list",
         },
         is_line: |line| has(line, b"\"textPayload\"") || has(line, b"\"jsonPayload\""),
     },

@@ -1,4 +1,5 @@
-//! The tables `mysql.slow_log` and `mysql.general_log` (`log_output = TABLE`), as CSV or as `mysql --batch` prints them.
+//! The tables `mysql.slow_log` and `mysql.general_log` (`log_output = TABLE`), as CSV or as `mysql --batch` prints
+//! them.
 
 use assay_model::Dialect;
 

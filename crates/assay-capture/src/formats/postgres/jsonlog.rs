@@ -108,8 +108,14 @@ mod tests {
 
     #[test]
     fn records_of_cloudnativepg_are_read() {
-        let text = r#"{"level":"info","ts":"2026-11-28T10:00:00Z","logger":"postgres","msg":"record","record":{"log_time":"2026-11-28 10:00:00.123 UTC","user_name":"app","database_name":"shop","process_id":"77","session_id":"a.b","error_severity":"LOG","message":"duration: 1.5 ms  statement: SELECT 1","application_name":"web"}}"#;
-        let found = record(text).unwrap().unwrap();
+        let text = [
+            r#"{"level":"info","ts":"2026-11-28T10:00:00Z","logger":"postgres","msg":"record","record":{"#,
+            r#""log_time":"2026-11-28 10:00:00.123 UTC","user_name":"app","database_name":"shop","#,
+            r#""process_id":"77","session_id":"a.b","error_severity":"LOG","#,
+            r#""message":"duration: 1.5 ms  statement: SELECT 1","application_name":"web"}}"#,
+        ]
+        .concat();
+        let found = record(&text).unwrap().unwrap();
         assert_eq!((found.dbname.as_deref(), found.session_id.as_str()), (Some("shop"), "a.b"));
         assert!(looks(text.as_bytes(), &Given::default()));
         let other = r#"{"level":"info","logger":"instance-manager","msg":"ready"}"#;
