@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::io::{self, BufRead};
 use std::ops::Range;
 
-use assay_model::Dialect;
+use assay_model::{Dialect, SessionSetting};
 
 use crate::counts::Counts;
 use crate::entry::{Entry, Sink, Skip};
@@ -14,8 +14,10 @@ use crate::probe::Probe;
 use crate::reader::{Given, without_mark};
 use crate::sample::{BETWEEN, ROW_BYTES, Row};
 use crate::sessions::{Sent, Sessions, Shape, Transactions, VALUES_MAX};
+use crate::settings::{NotCarried, Settings};
 use crate::sql::kind::{Does, does};
 use crate::sql::normal::Normalizer;
+use crate::sql::set::changes;
 use crate::sql::token::{Kind, Token, tokenize};
 use crate::sql::value::combined;
 
@@ -52,6 +54,12 @@ pub struct Captured {
     pub(crate) fingerprints: Vec<Fingerprint>,
     pub(crate) shapes: Vec<Shape>,
     pub(crate) databases: Vec<String>,
+    /// The different sets of settings of sessions, by number.
+    pub(crate) settings: Vec<Vec<SessionSetting>>,
+    /// Changes of sessions that are not carried.
+    pub(crate) not_carried: NotCarried,
+    /// Sessions whose beginning the logs do not have, and their calls.
+    pub(crate) begun_before: (u64, u64),
 }
 
 impl Capture {
@@ -90,7 +98,7 @@ impl Capture {
     #[must_use]
     pub fn finish(mut self) -> Captured {
         self.intake.sessions.forget_all();
-        let Intake { counts, fingerprints, sessions, databases, seen, .. } = self.intake;
+        let Intake { counts, fingerprints, sessions, databases, seen, settings, .. } = self.intake;
         Captured {
             counts,
             sessions: seen.len() as u64,
@@ -98,6 +106,9 @@ impl Capture {
             shapes: sessions.shapes,
             fingerprints: fingerprints.into_all(),
             databases: databases.names,
+            not_carried: settings.not_carried.clone(),
+            begun_before: (settings.begun_before, settings.calls_of_begun_before),
+            settings: settings.into_sets(),
         }
     }
 }
@@ -128,6 +139,7 @@ struct Intake {
     counts: Counts,
     fingerprints: Fingerprints,
     sessions: Sessions,
+    settings: Settings,
     databases: Databases,
     /// Sessions that sent a statement.
     seen: HashSet<u64>,
@@ -181,6 +193,17 @@ impl Sink for Intake {
 
     fn ended(&mut self, session: u64) {
         self.sessions.forget(session);
+        self.settings.forget(session);
+    }
+
+    fn began(&mut self, session: u64) {
+        self.sessions.forget(session);
+        self.settings.begin(session);
+    }
+
+    fn restarted(&mut self) {
+        self.sessions.forget_all();
+        self.settings.forget_all();
     }
 }
 
@@ -209,16 +232,22 @@ impl Intake {
                 self.counts.statements = self.counts.statements.saturating_add(entry.calls);
                 if let Some(session) = entry.session {
                     self.sessions.control(session, does);
+                    self.settings.control(session, does);
                 }
+                self.change_settings(entry, tokens);
                 return;
             }
-            Does::Use | Does::Session => return self.counts.skip(Skip::Session, entry.calls),
-            Does::System => return self.counts.skip(Skip::System, entry.calls),
+            Does::Use | Does::Session | Does::System => {
+                self.change_settings(entry, tokens);
+                let why = if does == Does::System { Skip::System } else { Skip::Session };
+                return self.counts.skip(why, entry.calls);
+            }
             Does::Dump => return self.counts.skip(Skip::Dump, entry.calls),
             Does::Outside => return self.skip_entry(Skip::Outside, entry),
             Does::Definition => {
                 if let Some(session) = entry.session {
                     self.sessions.control(session, does);
+                    self.settings.control(session, does);
                 }
                 return self.counts.skip(Skip::Definition, entry.calls);
             }
@@ -231,26 +260,35 @@ impl Intake {
         if is_wide || self.normalizer.longest_list() > LIST_MAX {
             return self.skip_entry(Skip::TooLong, entry);
         }
+        let settings = self.settings.set_of(entry.session, entry.calls);
+        let Some(settings) = settings else { return self.skip_entry(Skip::TooMany, entry) };
         let database = entry.database.and_then(|name| self.databases.number(name));
         let number = self.fingerprints.count(&Call {
             text: self.normalizer.text(),
             dialect: entry.dialect,
             database,
             writes,
+            settings,
             calls: entry.calls,
             time_us,
             is_prepared: entry.is_prepared,
         });
         let Some(number) = number else { return self.skip_entry(Skip::TooMany, entry) };
         self.counts.statements = self.counts.statements.saturating_add(entry.calls);
-        self.note_values(entry, tokens, number, time_us);
+        self.note_values(entry, tokens, (number, settings), time_us);
+    }
+
+    /// Takes note of what a statement changes of its session.
+    fn change_settings(&mut self, entry: &Entry<'_>, tokens: &[Token]) {
+        let changes = changes(entry.text, tokens, entry.dialect, entry.parameters);
+        self.settings.change(entry.session, changes, entry.dialect);
     }
 
     fn note_values(
         &mut self,
         entry: &Entry<'_>,
         tokens: &[Token],
-        number: usize,
+        (number, settings): (usize, u32),
         time_us: Option<f64>,
     ) {
         let Self { normalizer, fingerprints, sessions, values, .. } = self;
@@ -291,7 +329,8 @@ impl Intake {
             } else {
                 let digests = values.iter().map(|(_, digest)| *digest).collect();
                 let values = json.clone();
-                sessions.send(id, Sent { fingerprint: number, rows, digests, values, time_us });
+                let sent = Sent { fingerprint: number, settings, rows, digests, values, time_us };
+                sessions.send(id, sent);
             }
         }
         if let Some(place) = place {

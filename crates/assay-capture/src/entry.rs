@@ -48,6 +48,14 @@ pub trait Sink {
 
     /// A session ended.
     fn ended(&mut self, session: u64);
+
+    /// A session began, or has the settings of the server again.
+    fn began(&mut self, session: u64) {
+        let _ = session;
+    }
+
+    /// The server was started again: the numbers of its sessions begin anew.
+    fn restarted(&mut self) {}
 }
 
 /// Why a statement is not measured.

@@ -62,6 +62,8 @@ pub(crate) struct Fingerprint {
     /// The number of its database.
     pub(crate) database: Option<u32>,
     pub(crate) writes: bool,
+    /// The number of the set of settings of its sessions.
+    pub(crate) settings: u32,
     pub(crate) total: Total,
     pub(crate) slowest_us: f64,
     /// Calls by clients that prepared it.
@@ -78,6 +80,7 @@ pub(crate) struct Call<'c> {
     pub(crate) dialect: Dialect,
     pub(crate) database: Option<u32>,
     pub(crate) writes: bool,
+    pub(crate) settings: u32,
     pub(crate) calls: u64,
     pub(crate) time_us: Option<f64>,
     pub(crate) is_prepared: bool,
@@ -106,6 +109,7 @@ impl Fingerprints {
         self.key.push(0);
         self.key.push(u8::from(call.dialect == Dialect::Postgres));
         self.key.extend(call.database.unwrap_or(u32::MAX).to_le_bytes());
+        self.key.extend(call.settings.to_le_bytes());
         let number = match self.numbers.get(self.key.as_slice()) {
             Some(number) => *number,
             None if self.all.len() >= FINGERPRINTS => return None,
@@ -120,6 +124,7 @@ impl Fingerprints {
                     dialect: call.dialect,
                     database: call.database,
                     writes: call.writes,
+                    settings: call.settings,
                     total: Total::default(),
                     slowest_us: 0.0,
                     prepared: 0,

@@ -18,6 +18,7 @@ mod sample;
 mod schema;
 mod server_version;
 mod sessions;
+mod settings;
 mod sql;
 mod summary;
 mod template;

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashSet};
 
-use assay_model::Dialect;
+use assay_model::{Dialect, SessionSetting};
 
 use crate::capture::Captured;
 use crate::fingerprints::{Fingerprint, Total};
@@ -18,6 +18,9 @@ const LIMIT_MAX: usize = 1000;
 
 /// Most transactions among them.
 const TRANSACTIONS: usize = 50;
+
+/// Most sets of session settings of all tests: a client of the mix has a connection for each.
+const SETTINGS: usize = 16;
 
 /// The share of all transactions that those of a test have at least.
 const SHARE_MIN: f64 = 0.01;
@@ -77,6 +80,10 @@ pub struct LeftOut {
     pub beyond_calls: u64,
     /// Their time, microseconds.
     pub beyond_us: f64,
+    /// Sets of session settings beyond the limit.
+    pub settings: usize,
+    /// The calls with them.
+    pub settings_calls: u64,
 }
 
 /// What becomes of a capture.
@@ -114,6 +121,7 @@ pub fn plan(captured: &Captured, options: &Options) -> Result<Plan, Vec<String>>
     let unknown = statements(captured, options, &scope, &chosen, &mut works, &mut left_out);
     let rank = |it: &Work| if scope.has_times { it.time_us } else { it.calls as f64 };
     works.sort_by(|a, b| rank(b).total_cmp(&rank(a)).then(b.calls.cmp(&a.calls)));
+    keep_settings(captured, &mut works, &mut left_out);
     let limit = options.limit.unwrap_or(LIMIT).min(LIMIT_MAX);
     for it in works.drain(works.len().min(limit)..) {
         left_out.beyond += 1;
@@ -137,6 +145,44 @@ pub fn plan(captured: &Captured, options: &Options) -> Result<Plan, Vec<String>>
         time_us: scope.has_times.then(|| here.iter().map(|it| it.total.all_us()).sum()),
         unknown,
     })
+}
+
+/// Keeps the tests with the sets of session settings that come first among the tests.
+fn keep_settings(captured: &Captured, works: &mut Vec<Work>, left_out: &mut LeftOut) {
+    let number = |work: &Work| match work.what {
+        What::Statement(number) => captured.fingerprints.get(number).map(|it| it.settings),
+        What::Transaction(number) => captured.shapes.get(number).and_then(|shape| {
+            let (first, _) = shape.statements.first()?;
+            captured.fingerprints.get(*first).map(|it| it.settings)
+        }),
+    };
+    let (mut kept, mut others) = (HashSet::new(), HashSet::new());
+    works.retain(|work| {
+        let Some(set) = number(work) else { return true };
+        if kept.contains(&set) || (kept.len() < SETTINGS && kept.insert(set)) {
+            return true;
+        }
+        others.insert(set);
+        left_out.settings_calls += work.calls;
+        false
+    });
+    left_out.settings = others.len();
+}
+
+impl Captured {
+    /// The settings of the sessions that send what a test sends.
+    pub(crate) fn settings_of(&self, what: &What) -> &[SessionSetting] {
+        let first = match what {
+            What::Statement(number) => Some(*number),
+            What::Transaction(number) => {
+                let shape = self.shapes.get(*number);
+                shape.and_then(|it| it.statements.first()).map(|(first, _)| *first)
+            }
+        };
+        let found = first.and_then(|it| self.fingerprints.get(it));
+        let set = found.and_then(|it| self.settings.get(it.settings as usize));
+        set.map_or(&[], Vec::as_slice)
+    }
 }
 
 /// Which statements are considered at all.

@@ -22,6 +22,8 @@ const SHAPES: usize = 20_000;
 pub(crate) struct Sent {
     /// The number of its fingerprint.
     pub(crate) fingerprint: usize,
+    /// The number of the set of settings that its session has.
+    pub(crate) settings: u32,
     /// The number of rows of its `VALUES`.
     pub(crate) rows: usize,
     /// The digests of its values.
@@ -65,6 +67,8 @@ pub(crate) struct Transactions {
     pub(crate) unfinished: u64,
     /// Those with too many statements or values.
     pub(crate) long: u64,
+    /// Those in which the settings of the session changed between two statements.
+    pub(crate) changing: u64,
 }
 
 /// The sessions of a log.
@@ -104,6 +108,12 @@ impl Sessions {
     /// Adds a statement to the open transaction of a session.
     pub(crate) fn send(&mut self, id: u64, sent: Sent) {
         let session = self.session(id);
+        if session.sent.first().is_some_and(|first| first.settings != sent.settings) {
+            session.is_broken = true;
+            session.sent.clear();
+            self.transactions.changing += 1;
+            return;
+        }
         session.sent.push(sent);
         let values: usize = session.sent.iter().map(|it| it.digests.len()).sum();
         if session.sent.len() > STATEMENTS || values > VALUES_MAX {
@@ -209,6 +219,7 @@ mod tests {
         let values: Vec<String> = digests.iter().map(ToString::to_string).collect();
         Sent {
             fingerprint,
+            settings: 0,
             rows: 0,
             digests: digests.to_vec(),
             values: values.join(&BETWEEN.to_string()),
@@ -263,6 +274,9 @@ mod tests {
                 sessions.send(3, sent(0, &[1]));
             }
         });
-        assert_eq!(sessions.transactions, Transactions { ended: 0, unfinished: 2, long: 1 });
+        assert_eq!(
+            sessions.transactions,
+            Transactions { unfinished: 2, long: 1, ..Transactions::default() }
+        );
     }
 }

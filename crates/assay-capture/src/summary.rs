@@ -2,16 +2,20 @@
 
 use std::fmt::Write as _;
 
-use assay_model::{counted, thousands};
+use assay_model::{SessionSetting, counted, thousands};
 
 use crate::capture::Captured;
 use crate::entry::Skip;
 use crate::plan::{Plan, What, Work};
+use crate::settings::NotCarried;
 use crate::template::shown;
 use crate::time;
 
 /// Tests that the table shows.
 const ROWS: usize = 20;
+
+/// Sets of session settings that are shown.
+const SETS: usize = 5;
 
 /// Widest name that the table shows.
 const NAME: usize = 40;
@@ -118,6 +122,23 @@ fn left_out(captured: &Captured, plan: &Plan, text: &mut String) {
         let what = counted(transactions.unfinished, "transaction");
         line(format!("{what} without an end in the log, or in which something failed"));
     }
+    if transactions.changing > 0 {
+        let what = counted(transactions.changing, "transaction");
+        line(format!(
+            "{what} that change settings of the session between statements; their statements are kept one by one"
+        ));
+    }
+    if left.settings > 0 {
+        let (sets, calls) = (left.settings as u64, counted(left.settings_calls, "call"));
+        line(format!("{calls} with {} beyond the limit of 16", counted(sets, "set of settings")));
+    }
+    settings(captured, plan, text);
+    troubles(captured, text);
+}
+
+/// What is odd about the logs.
+fn troubles(captured: &Captured, text: &mut String) {
+    let counts = &captured.counts;
     if counts.clock_changes > 0 {
         let what = counted(counts.clock_changes, "time");
         let _ = writeln!(text, "note       the clock of the log goes back {what}");
@@ -169,6 +190,45 @@ fn tests(captured: &Captured, plan: &Plan, width: usize, text: &mut String) {
     }
     if let Some(more) = plan.works.len().checked_sub(ROWS).filter(|more| *more > 0) {
         let _ = writeln!(text, "    and {more} more");
+    }
+}
+
+/// What sessions set, what of it is not carried, and which sessions may have set more.
+fn settings(captured: &Captured, plan: &Plan, text: &mut String) {
+    let mut sets: Vec<(&[SessionSetting], u64)> = Vec::new();
+    for work in &plan.works {
+        let set = captured.settings_of(&work.what);
+        match sets.iter_mut().find(|(other, _)| *other == set) {
+            Some((_, calls)) => *calls += work.calls,
+            None => sets.push((set, work.calls)),
+        }
+    }
+    sets.retain(|(set, _)| !set.is_empty());
+    sets.sort_by_key(|(_, calls)| std::cmp::Reverse(*calls));
+    for (set, calls) in sets.iter().take(SETS) {
+        let set: Vec<String> = set.iter().map(ToString::to_string).collect();
+        let _ = writeln!(text, "session    {}: {}", set.join(", "), counted(*calls, "call"));
+    }
+    if let Some(more) = sets.len().checked_sub(SETS).filter(|it| *it > 0) {
+        let _ = writeln!(text, "session    {}", counted(more as u64, "more set of settings"));
+    }
+    let NotCarried { count, first } = &captured.not_carried;
+    if *count > 0 {
+        let what = counted(*count, "change");
+        let _ = writeln!(
+            text,
+            "note       {what} of sessions cannot be carried, so statements run without: {}{}",
+            first.join(", "),
+            if *count > first.len() as u64 { ", ..." } else { "" }
+        );
+    }
+    let (before, _) = captured.begun_before;
+    if before > 0 {
+        let _ = writeln!(
+            text,
+            "note       the logs do not show the beginning of {}: what they set before is not known",
+            counted(before, "session")
+        );
     }
 }
 

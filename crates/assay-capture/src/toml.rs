@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use assay_model::{Dialect, thousands};
+use assay_model::{Dialect, SessionSetting, thousands};
 use assay_workloads::without_database;
 
 use crate::capture::Captured;
@@ -81,7 +81,8 @@ pub fn workload(captured: &Captured, plan: &Plan, target: &Target) -> Written {
         let Some(sent) = sent else { continue };
         let path = format!("{}.values/{}.jsonl", target.stem, work.name);
         text.push('\n');
-        test(work, plan, &sent, &path, &mut text);
+        let settings = captured.settings_of(&work.what);
+        test(work, plan, (&sent, settings), &path, &mut text);
         if !sent.names.is_empty() {
             values.push(ValuesFile { path, text: sent.lines });
         }
@@ -245,12 +246,19 @@ fn lines(samples: &[&Row], columns: &[usize]) -> String {
 }
 
 /// Writes a test.
-fn test(work: &Work, plan: &Plan, sent: &Sends, path: &str, text: &mut String) {
+fn test(
+    work: &Work,
+    plan: &Plan,
+    (sent, settings): (&Sends, &[SessionSetting]),
+    path: &str,
+    text: &mut String,
+) {
     let _ = writeln!(text, "[test.{}]", key(&work.name));
     let _ = writeln!(text, "does = {}", quoted(&does(work, plan)));
     if work.writes {
         text.push_str("writes = true\n");
     }
+    text.push_str(&session(settings, ""));
     if !sent.names.is_empty() {
         let names: Vec<String> = sent.names.iter().map(|it| quoted(it)).collect();
         let _ = writeln!(
@@ -300,6 +308,16 @@ fn does(work: &Work, plan: &Plan) -> String {
     }
 }
 
+/// The line with the settings of the sessions.
+fn session(settings: &[SessionSetting], before: &str) -> String {
+    if settings.is_empty() {
+        return String::new();
+    }
+    let setting = |it: &SessionSetting| format!("{} = {}", key(it.name()), quoted(it.value()));
+    let settings: Vec<String> = settings.iter().map(setting).collect();
+    format!("{before}session = {{ {} }}\n", settings.join(", "))
+}
+
 /// Statements of which no values are known, as comments that a user can complete.
 fn unknown(captured: &Captured, plan: &Plan, text: &mut String) {
     if plan.unknown.is_empty() {
@@ -327,6 +345,8 @@ fn unknown(captured: &Captured, plan: &Plan, text: &mut String) {
         });
         let _ = writeln!(text, "#\n# [test.{}]", key(&work.name));
         let _ = writeln!(text, "# does = {}", quoted(&does(&work, plan)));
+        let settings = captured.settings.get(it.settings as usize);
+        text.push_str(&session(settings.map_or(&[], Vec::as_slice), "# "));
         for variable in variables {
             let _ = writeln!(text, "# let.p{variable} = {{ uniform = [1, 1000] }}");
         }

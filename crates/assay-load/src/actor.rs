@@ -32,6 +32,12 @@ pub trait Actor {
         Ok(())
     }
 
+    /// The further connections of the client, which the actor has made. Their bytes are counted, and their threads are
+    /// watched, like those of the first one.
+    fn others(&mut self) -> &mut [Connection] {
+        &mut []
+    }
+
     /// Carries out an event, or breaks if the client has no more events to carry out.
     ///
     /// # Errors

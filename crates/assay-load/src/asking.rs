@@ -75,23 +75,28 @@ pub fn ask_statements(
         if began.elapsed() > time * OVER {
             break;
         }
-        let own = program.statements().len();
-        let each = share(time.saturating_sub(began.elapsed()), statements);
-        statements = statements.saturating_sub(own);
-        let mut asking = Asking::new(options, dialect, test, program, (each, room))?;
-        asking.events(seed, each * u32::try_from(own).unwrap_or(u32::MAX) * 2)?;
-        room = asking.room;
-        answers.append(&mut asking.answers);
+        for session in 0..program.sessions().len() {
+            let own = program.statements().iter().filter(|it| it.session == session).count();
+            let each = share(time.saturating_sub(began.elapsed()), statements);
+            statements = statements.saturating_sub(own);
+            let program = (Arc::clone(&program), session);
+            let mut asking = Asking::new(options, dialect, test, program, (each, room))?;
+            asking.events(seed, each * u32::try_from(own).unwrap_or(u32::MAX) * 2)?;
+            room = asking.room;
+            answers.append(&mut asking.answers);
+        }
     }
     Ok(answers)
 }
 
-/// The statements of a test on a connection.
+/// The statements of a test that run with the same session settings, on a connection.
 struct Asking {
     options: ConnectOptions,
     dialect: Dialect,
     test: Arc<str>,
     program: Arc<Program>,
+    /// The set of session settings.
+    session: usize,
     wire: Connection,
     event: EventBuf,
     wanted: Wanted,
@@ -109,12 +114,13 @@ impl Asking {
         options: &ConnectOptions,
         dialect: Dialect,
         test: Test,
-        program: Arc<Program>,
+        (program, session): (Arc<Program>, usize),
         (each, room): (Duration, usize),
     ) -> Result<Self> {
         let options = ConnectOptions { timeout: SILENCE, ..options.clone() };
-        let wire = connect_as_client(&options, &program)?;
-        let is_work = |(_, it): &(usize, &Statement)| !is_control(&it.sql, dialect);
+        let wire = connect_as_client(&options, &program, session)?;
+        let is_work =
+            |(_, it): &(usize, &Statement)| it.session == session && !is_control(&it.sql, dialect);
         let all = program.statements().iter().enumerate().filter(is_work);
         let wanted = Wanted::new(all.map(|(number, _)| number), each);
         Ok(Self {
@@ -122,6 +128,7 @@ impl Asking {
             dialect,
             test: test.name.as_str().into(),
             program,
+            session,
             wire,
             event: EventBuf::default(),
             wanted,
@@ -143,16 +150,22 @@ impl Asking {
                 break;
             }
             let before = self.answers.len();
-            self.event(&client, sequence)?;
+            if !self.event(&client, sequence)? {
+                continue;
+            }
             stale = if self.answers.len() > before { 0 } else { stale + 1 };
         }
         Ok(())
     }
 
-    /// Carries out the statements of an event, up to one that fails.
-    fn event(&mut self, client: &Client, sequence: u64) -> Result<()> {
+    /// Carries out the statements of an event, up to one that fails. Returns false for an event of another session.
+    fn event(&mut self, client: &Client, sequence: u64) -> Result<bool> {
         let mut event = std::mem::take(&mut self.event);
         client.write_event(sequence, 0, &mut event);
+        if event.session() != self.session {
+            self.event = event;
+            return Ok(false);
+        }
         let places = self.program.statements().iter().flat_map(|it| &it.keep);
         let mut kept: Vec<Option<Vec<u8>>> =
             vec![None; places.max().map_or(0, |last| *last as usize + 1)];
@@ -190,7 +203,7 @@ impl Asking {
             goes_on = goes_on && client.write_rest(&kept, &mut event);
         }
         self.event = event;
-        Ok(())
+        Ok(true)
     }
 
     /// Carries out a statement, and notes its answer if it is wanted of this number in this event. Returns whether the
@@ -292,7 +305,7 @@ impl Asking {
         let id = self.wire.connection_id();
         // A server that does not end it either has no answer all the same.
         drop(cancel(&self.options, self.dialect, &[id.into()], began.elapsed()));
-        self.wire = connect_as_client(&self.options, &self.program)?;
+        self.wire = connect_as_client(&self.options, &self.program, self.session)?;
         Ok(())
     }
 

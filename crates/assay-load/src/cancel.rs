@@ -61,7 +61,7 @@ fn end(
     limit: Duration,
 ) -> Result<Connection, WireError> {
     let options = ConnectOptions { timeout: limit, ..options.clone() };
-    let mut control = Connection::connect(&options)?;
+    let mut control = Connection::control(&options)?;
     let end = match dialect {
         Dialect::MySql => "KILL {}",
         Dialect::Postgres => "SELECT pg_terminate_backend({})",

@@ -102,12 +102,12 @@ impl Asked {
         let setup = Setup { clients: 1, tables, rows };
         let program = |mode| Arc::new(Program::new(check.dialect, test, setup, mode));
         let prepared = program(StatementMode::Prepared);
-        let connect =
-            || Connection::connect(options).map_err(|source| Error::Connect { client: 0, source });
-        let (mut wire, control) = (connect()?, connect()?);
+        let fail = |source| Error::Connect { client: 0, source };
+        let mut wire = Connection::connect(options).map_err(fail)?;
+        let control = Connection::control(options).map_err(fail)?;
         let as_prepared = Client::new(Arc::clone(&prepared), check.seed, 0);
         let mut prepared = Prepared::new(prepared);
-        prepared.prepare(&mut wire)?;
+        prepared.prepare(&mut wire, 0)?;
         Ok(Self {
             test,
             as_text: Client::new(program(StatementMode::Text), check.seed, 0),

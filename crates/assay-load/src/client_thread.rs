@@ -42,15 +42,16 @@ pub(crate) type Farewell = (WorkCounters, Result<()>);
 pub(crate) enum Command {
     /// Run events and send a [`RunResult`].
     Run(Arc<Run>, Tallies),
-    /// Send so many empty requests, each after the answer to the one before, and report when that is done.
-    RoundTrips(u32, Sender<Result<()>>),
+    /// Send so many empty requests on one of the connections, each after the answer to the one before, and report when
+    /// that is done.
+    RoundTrips(usize, u32, Sender<Result<()>>),
     /// Execute a statement that is no part of the work, and report when that is done.
     Execute(&'static str, Sender<Result<()>>),
 }
 
 /// The facts that a client thread reports once it is connected.
 pub(crate) struct ClientInfo {
-    pub(crate) connection_id: u64,
+    pub(crate) connection_ids: Vec<u64>,
     pub(crate) tid: i32,
     pub(crate) unprepared: Vec<String>,
     pub(crate) breaker: ConnectionBreaker,
@@ -77,7 +78,7 @@ impl ClientThread {
             };
             let tid = gettid().as_raw_nonzero().get();
             let info = ClientInfo {
-                connection_id: worker.connection_id(),
+                connection_ids: worker.connection_ids(),
                 tid,
                 unprepared: worker.unprepared(),
                 breaker: worker.breaker(),
@@ -94,8 +95,8 @@ impl ClientThread {
                         }
                         answers.send((tallies, end)).is_ok()
                     }
-                    Command::RoundTrips(count, done) => {
-                        done.send(worker.round_trips(count)).is_ok()
+                    Command::RoundTrips(connection, count, done) => {
+                        done.send(worker.round_trips(connection, count)).is_ok()
                     }
                     Command::Execute(sql, done) => {
                         done.send(worker.execute(sql.as_bytes())).is_ok()

@@ -62,7 +62,7 @@ impl Sum {
 pub fn content(options: &ConnectOptions, dialect: Dialect, data: DataSet) -> Result<Content> {
     let options = for_whole_tables(options);
     let connect =
-        |client| Connection::connect(&options).map_err(|source| Error::Connect { client, source });
+        |client| Connection::control(&options).map_err(|source| Error::Connect { client, source });
     let ask = |control: &mut Connection, table, reports: &Reports<_>| {
         let query = content_query(dialect, table);
         let (ContentQuery::Computed(sql) | ContentQuery::Rows(sql)) = &query;
@@ -87,7 +87,7 @@ pub fn fill_cache(
 ) -> Result<()> {
     let options = for_rows(options, data.rows.into());
     let mut control =
-        Connection::connect(&options).map_err(|source| Error::Connect { client: 0, source })?;
+        Connection::control(&options).map_err(|source| Error::Connect { client: 0, source })?;
     let schema =
         control.schema().map_err(|cause| Error::query(b"SELECT current_schema()", cause))?;
     for sql in (1..=data.tables).flat_map(|table| cache_queries(dialect, key, form, table)) {

@@ -124,7 +124,7 @@ pub fn fill_over(
     let create = |table| create_table(dialect, engine, id_key, form, table);
     there.replace(&options, &(1..=data.tables).map(create).collect::<Vec<_>>())?;
     let connect =
-        |client| Connection::connect(&options).map_err(|source| Error::Connect { client, source });
+        |client| Connection::control(&options).map_err(|source| Error::Connect { client, source });
     let load = |connection: &mut Connection, table, reports: &Reports<_>| {
         load_table(connection, tables, table, reports)
     };

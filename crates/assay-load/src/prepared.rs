@@ -8,7 +8,7 @@ use assay_wire::{Connection, Param, ParamType, Protocol, Reply, ResultSet, State
 use assay_workloads::{Argument, Arguments, Mode, Operation, Program, Statement};
 
 use crate::error::{Error, NO_SUCH_TABLE, Result};
-use crate::user::begin_session;
+use crate::settings::begin_user_session;
 
 /// The server cannot prepare this statement (MySQL: `BEGIN`).
 const CANNOT_PREPARE: u32 = 1295;
@@ -40,15 +40,24 @@ impl Prepared {
         }
     }
 
-    /// Begins the session of a client and prepares every statement of the program.
-    pub(crate) fn prepare(&mut self, wire: &mut Connection) -> Result<()> {
+    /// Begins the session of a client with one of the program's sets of settings, and prepares every statement that
+    /// runs with them.
+    pub(crate) fn prepare(&mut self, wire: &mut Connection, session: usize) -> Result<()> {
         if self.program.is_own() {
-            begin_session(wire)?;
+            let settings = self.program.sessions().get(session);
+            begin_user_session(wire, settings.map_or(&[], Vec::as_slice))?;
         }
         for (handle, statement) in self.handles.iter_mut().zip(self.program.statements()) {
-            *handle = prepare(wire, statement)?;
+            if statement.session == session {
+                *handle = prepare(wire, statement)?;
+            }
         }
         Ok(())
+    }
+
+    /// How many sets of session settings the program has.
+    pub(crate) fn sessions(&self) -> usize {
+        self.program.sessions().len()
     }
 
     /// Creates the client's own table, if the program has one, replacing one that an earlier run left.

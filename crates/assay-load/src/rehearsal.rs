@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
+use assay_model::SessionSetting;
 use assay_wire::Error as WireError;
 use assay_wire::{ConnectOptions, Connection};
 use assay_workloads::{Operation, Program};
 
 use crate::error::{Error, Result};
 use crate::prepared::Prepared;
-use crate::user::begin_session;
+use crate::settings::{RefusedSetting, begin_user_session};
 
-/// A connection like those of the clients of a test, with the statements of its program prepared.
+/// A connection like those of the clients of a test, with the statements of its program prepared that run with the same
+/// settings.
 pub struct Rehearsal {
     wire: Connection,
     prepared: Prepared,
@@ -18,10 +20,14 @@ pub struct Rehearsal {
 
 impl Rehearsal {
     /// Connects and prepares the statements; `None` if the server refuses one of them.
-    pub fn open(options: &ConnectOptions, program: Arc<Program>) -> Result<Option<Self>> {
+    pub fn open(
+        options: &ConnectOptions,
+        program: Arc<Program>,
+        session: usize,
+    ) -> Result<Option<Self>> {
         let mut wire = connect(options)?;
         let mut prepared = Prepared::new(program);
-        match prepared.prepare(&mut wire) {
+        match prepared.prepare(&mut wire, session) {
             Ok(()) => Ok(Some(Self { wire, prepared })),
             Err(Error::Prepare { source, .. }) if source.server_code().is_some() => Ok(None),
             Err(error) => Err(error),
@@ -50,13 +56,35 @@ impl Rehearsal {
     }
 }
 
-/// A connection whose session is like those of the clients of a program.
-pub fn connect_as_client(options: &ConnectOptions, program: &Program) -> Result<Connection> {
+/// A connection whose session is like those of the clients of a program: `session` is an index into its sets of
+/// settings.
+pub fn connect_as_client(
+    options: &ConnectOptions,
+    program: &Program,
+    session: usize,
+) -> Result<Connection> {
     let mut wire = connect(options)?;
     if program.is_own() {
-        begin_session(&mut wire)?;
+        let settings = program.sessions().get(session);
+        begin_user_session(&mut wire, settings.map_or(&[], Vec::as_slice))?;
     }
     Ok(wire)
+}
+
+/// The settings of these sessions that a server refuses, each once.
+pub fn refused_settings(
+    options: &ConnectOptions,
+    sessions: &[Vec<SessionSetting>],
+) -> Result<Vec<RefusedSetting>> {
+    let mut refused: Vec<RefusedSetting> = Vec::new();
+    for settings in sessions.iter().filter(|it| !it.is_empty()) {
+        for found in begin_user_session(&mut connect(options)?, settings)? {
+            if !refused.contains(&found) {
+                refused.push(found);
+            }
+        }
+    }
+    Ok(refused)
 }
 
 fn connect(options: &ConnectOptions) -> Result<Connection> {

@@ -39,7 +39,7 @@ pub(crate) fn restore(
     let fail = |why: String| Error::File { path: dump.file.path.clone(), why };
     let source = Counted { source: open(&dump.file).map_err(fail)?, bytes: 0 };
     let options = ConnectOptions { timeout: options.timeout.max(SILENCE), ..options.clone() };
-    let wire = Connection::connect(&options);
+    let wire = Connection::control(&options);
     let wire = wire.map_err(|source| Error::Connect { client: 0, source })?;
     let dialect = match wire.protocol() {
         Protocol::MySql => Dialect::MySql,
@@ -312,7 +312,7 @@ fn definers(options: &ConnectOptions, dialect: Dialect) -> Result<Vec<Definer>> 
     if dialect == Dialect::Postgres {
         return Ok(Vec::new());
     }
-    let wire = Connection::connect(options);
+    let wire = Connection::control(options);
     let mut wire = wire.map_err(|source| Error::Connect { client: 0, source })?;
     let mut found = Vec::new();
     let asked = wire.answer(b"SELECT User, Host FROM mysql.user", &mut |_, row| {

@@ -250,10 +250,11 @@ impl Session {
         closed
     }
 
-    /// The server's ids of the connections, by client.
+    /// The server's ids of the connections, by client. A client has several if its events differ in the settings of
+    /// their sessions.
     #[must_use]
     pub fn connection_ids(&self) -> Vec<u64> {
-        self.clients.iter().map(|client| client.info.connection_id).collect()
+        self.clients.iter().flat_map(|client| &client.info.connection_ids).copied().collect()
     }
 
     /// The latencies of the clients, to be read while they work. There are none without
@@ -276,11 +277,21 @@ impl Session {
         self.clients.first().map_or(&[], |client| &client.info.unprepared)
     }
 
-    /// Makes one client send so many empty requests, each after the answer to the one before.
-    pub fn round_trips(&self, client: usize, count: u32) -> Result<()> {
-        let client = self.clients.get(client).ok_or(Error::ClientLost)?;
+    /// Sends so many empty requests on a connection, given by its index in [`Session::connection_ids`], each after the
+    /// answer to the one before.
+    pub fn round_trips(&self, connection: usize, count: u32) -> Result<()> {
+        let mut at = connection;
+        let owner = self.clients.iter().find(|client| {
+            let own = client.info.connection_ids.len();
+            let is_owner = at < own;
+            if !is_owner {
+                at -= own;
+            }
+            is_owner
+        });
+        let client = owner.ok_or(Error::ClientLost)?;
         let (done, is_done) = channel();
-        client.command(Command::RoundTrips(count, done))?;
+        client.command(Command::RoundTrips(at, count, done))?;
         self.answer_of(client, &is_done)
     }
 

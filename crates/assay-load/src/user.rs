@@ -352,7 +352,7 @@ impl Loader<'_, '_> {
 }
 
 pub(crate) fn connect(options: &ConnectOptions) -> Result<Connection> {
-    let connection = Connection::connect(options);
+    let connection = Connection::control(options);
     let mut connection = connection.map_err(|source| Error::Connect { client: 0, source })?;
     begin_session(&mut connection)?;
     Ok(connection)
@@ -363,9 +363,18 @@ pub(crate) fn begin_session(connection: &mut Connection) -> Result<()> {
     match connection.protocol() {
         Protocol::MySql => {
             run(connection, "SET NAMES utf8mb4")?;
-            run(connection, "SET time_zone = '+00:00'")
+            run(connection, "SET time_zone = '+00:00'")?;
+            // Texts are written with backslashes. A client may wait for its turn for long.
+            run(
+                connection,
+                "SET sql_mode = TRIM(BOTH ',' FROM REPLACE(CONCAT(',', @@sql_mode, ','), \
+                 ',NO_BACKSLASH_ESCAPES,', ',')), wait_timeout = 28800",
+            )
         }
-        Protocol::Postgres => run(connection, "SET TIME ZONE 'UTC'"),
+        Protocol::Postgres => {
+            run(connection, "SET TIME ZONE 'UTC'")?;
+            run(connection, "SET standard_conforming_strings = on")
+        }
     }
 }
 

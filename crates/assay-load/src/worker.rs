@@ -29,19 +29,29 @@ pub(crate) struct Ends {
 /// The pause between attempts to reconnect, as in sysbench.
 const RECONNECT_EVERY: Duration = Duration::from_millis(1);
 
-/// Ends the connection that a client uses at present.
+/// Ends the connections that a client uses at present.
 #[derive(Clone)]
-pub(crate) struct ConnectionBreaker(Arc<Mutex<Breaker>>);
+pub(crate) struct ConnectionBreaker(Arc<Mutex<Vec<Breaker>>>);
 
 impl ConnectionBreaker {
-    /// Shuts the connection down.
-    pub(crate) fn end(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).end();
+    fn new(breakers: Vec<Breaker>) -> Self {
+        Self(Arc::new(Mutex::new(breakers)))
     }
 
-    fn replace(&self, breaker: Breaker) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = breaker;
+    /// Shuts the connections down.
+    pub(crate) fn end(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().for_each(Breaker::end);
     }
+
+    fn replace(&self, breakers: Vec<Breaker>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = breakers;
+    }
+}
+
+/// The breakers of a client's connections.
+fn breakers(wire: &Connection, actor: &mut dyn Actor) -> Vec<Breaker> {
+    let others = actor.others().iter().map(Connection::breaker);
+    std::iter::once(wire.breaker()).chain(others).collect()
 }
 
 /// How an event ended that was not carried out.
@@ -80,13 +90,15 @@ impl Worker {
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
         let mut wire = open(&options, actor.as_mut(), number)?;
         actor.settle(&mut wire)?;
-        let breaker = ConnectionBreaker(Arc::new(Mutex::new(wire.breaker())));
+        let breaker = ConnectionBreaker::new(breakers(&wire, actor.as_mut()));
         let (counted, events) = ((0, 0), 0);
         Ok(Self { number, actor, wire, gauge, policy, options, breaker, counted, events })
     }
 
-    pub(crate) fn connection_id(&self) -> u64 {
-        u64::from(self.wire.connection_id())
+    /// The server's ids of its connections.
+    pub(crate) fn connection_ids(&mut self) -> Vec<u64> {
+        let others = self.actor.others().iter().map(Connection::connection_id);
+        std::iter::once(self.wire.connection_id()).chain(others).map(u64::from).collect()
     }
 
     pub(crate) fn breaker(&self) -> ConnectionBreaker {
@@ -107,15 +119,18 @@ impl Worker {
         (counters, ended)
     }
 
-    /// Sends an empty statement so many times.
-    pub(crate) fn round_trips(&mut self, count: u32) -> Result<()> {
-        (0..count).try_for_each(|_| self.execute(EMPTY))
+    /// Sends an empty statement so many times on one of the connections, by its place among the ids.
+    pub(crate) fn round_trips(&mut self, connection: usize, count: u32) -> Result<()> {
+        let others = self.actor.others();
+        let other = connection.checked_sub(1).and_then(|at| others.get_mut(at));
+        let wire = other.unwrap_or(&mut self.wire);
+        (0..count).try_for_each(|_| execute(wire, EMPTY))
     }
 
-    /// Executes a statement that is no part of the work.
+    /// Executes a statement that is no part of the work, on all connections.
     pub(crate) fn execute(&mut self, sql: &[u8]) -> Result<()> {
-        self.wire.execute_text(sql).map_err(|error| Error::query(sql, error))?;
-        Ok(())
+        execute(&mut self.wire, sql)?;
+        self.actor.others().iter_mut().try_for_each(|wire| execute(wire, sql))
     }
 
     /// Runs and counts events until the run is over. Returns when the warm and the measured part ended, each with its
@@ -138,9 +153,12 @@ impl Worker {
         end
     }
 
-    /// Bytes sent and received on the connection.
-    fn bytes(&self) -> (u64, u64) {
-        (self.wire.bytes_sent(), self.wire.bytes_received())
+    /// Bytes sent and received on the connections.
+    fn bytes(&mut self) -> (u64, u64) {
+        let own = (self.wire.bytes_sent(), self.wire.bytes_received());
+        self.actor.others().iter().fold(own, |(sent, received), it| {
+            (sent + it.bytes_sent(), received + it.bytes_received())
+        })
     }
 
     fn count_bytes(&mut self, tally: &mut Tally) {
@@ -158,7 +176,7 @@ impl Worker {
         loop {
             match open(&self.options, self.actor.as_mut(), self.number) {
                 Ok(wire) => {
-                    self.breaker.replace(wire.breaker());
+                    self.breaker.replace(breakers(&wire, self.actor.as_mut()));
                     self.wire = wire;
                     break;
                 }
@@ -269,6 +287,11 @@ impl Worker {
             Err(cause) => Err(Error::query(b"ROLLBACK", cause)),
         }
     }
+}
+
+/// Executes a statement that is no part of the work.
+fn execute(wire: &mut Connection, sql: &[u8]) -> Result<()> {
+    wire.execute_text(sql).map(drop).map_err(|error| Error::query(sql, error))
 }
 
 /// Connects client `number` and prepares the connection for its events.

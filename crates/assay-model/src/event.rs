@@ -126,6 +126,24 @@ pub enum EventKind {
     },
     /// The system answers a user's statement differently from the base.
     AnswerDiffers(AnswerDifference),
+    /// The system refuses a setting of the sessions of a user's workload. Statements run without it.
+    SettingRefused {
+        /// The setting: `query_cache_type = 'OFF'`.
+        setting: String,
+        /// The modes that it refuses, if it takes the others.
+        modes: Vec<String>,
+        /// Its error.
+        message: String,
+    },
+    /// The system cannot carry out a kind of events of a mix, which is measured without it on all systems.
+    KindLeftOut {
+        /// The name of the mix.
+        test: String,
+        /// The name of the kind of events.
+        part: String,
+        /// Why.
+        why: String,
+    },
     /// A reason to doubt published results, found when they were imported. Reports warn of it.
     Reservation {
         /// The reason.
@@ -325,20 +343,35 @@ impl fmt::Display for EventKind {
             }
             Self::Restored(found) => found.fmt(f),
             Self::AnswersCompared { statements, undetermined, answers, least } => {
-                let told = counted(u64::from(*statements), "statement");
-                write!(f, "the answers to {told} were compared")?;
-                if *answers > u64::from(*statements) {
-                    write!(f, ": {}, at least {least} for each", counted(*answers, "answer"))?;
-                }
-                match undetermined {
-                    0 => Ok(()),
-                    more => write!(f, ", and those to {more} cannot be compared"),
-                }
+                f.write_str(&compared(*statements, *undetermined, (*answers, *least)))
             }
             Self::AnswerDiffers(difference) => difference.fmt(f),
+            Self::SettingRefused { setting, modes, message } => {
+                let but = match modes.as_slice() {
+                    [] => String::new(),
+                    modes => format!(" (all but {} is set)", modes.join(", ")),
+                };
+                write!(f, "refuses `{setting}`, which sessions of the workload set{but}: {message}")
+            }
+            Self::KindLeftOut { test, part, why } => {
+                write!(f, "{test} is measured without {part} on all systems: {why}")
+            }
             Self::Reservation { what: text } => f.write_str(text),
         }
     }
+}
+
+/// How many statements were compared, with how many answers and with how many values at least.
+fn compared(statements: u32, undetermined: u32, (answers, least): (u64, u32)) -> String {
+    let mut text =
+        format!("the answers to {} were compared", counted(u64::from(statements), "statement"));
+    if answers > u64::from(statements) {
+        text += &format!(": {}, at least {least} for each", counted(answers, "answer"));
+    }
+    if undetermined > 0 {
+        text += &format!(", and those to {undetermined} cannot be compared");
+    }
+    text
 }
 
 impl fmt::Display for UntakenOption {
@@ -456,6 +489,18 @@ mod tests {
                 "other processes used the CPU: `a` 0.58 CPUs, `b` 2.05 CPUs on average",
             ),
             (EventKind::Reservation { what: text() }, "x"),
+            (
+                EventKind::SettingRefused {
+                    setting: "sql_mode = 'A,B'".to_owned(),
+                    modes: vec!["B".to_owned()],
+                    message: text(),
+                },
+                "refuses `sql_mode = 'A,B'`, which sessions of the workload set (all but B is set): x",
+            ),
+            (
+                EventKind::KindLeftOut { test: "everything".to_owned(), part: text(), why: text() },
+                "everything is measured without x on all systems: x",
+            ),
             (
                 EventKind::AnswersCompared {
                     statements: 3,

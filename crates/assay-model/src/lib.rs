@@ -38,6 +38,7 @@ mod restored;
 mod script;
 mod secret;
 mod series;
+mod session;
 mod setup;
 mod slice;
 mod soak;
@@ -98,6 +99,7 @@ pub use secret::{
     Login, address_without_login, login, masked, may_be_secret, without_logins, without_secrets,
 };
 pub use series::{Attachment, Series};
+pub use session::{SessionSetting, SettingError, SettingForm};
 pub use setup::{Preset, Setup};
 pub use slice::{CellId, Slice, SliceId, SliceOutcome, Trouble, Turn, WorkCounters};
 pub use soak::{CellSoak, Soak, SoakTurn};

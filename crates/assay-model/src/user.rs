@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Captured, Dialect, Generator, Scalar, UserRowsFile};
+use crate::{Captured, Dialect, Generator, Scalar, SessionSetting, UserRowsFile};
 
 /// The tables of a user's workload.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -98,6 +98,9 @@ pub struct Transaction {
     /// The file from which variables with [`Generator::Captured`] take their values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub captured: Option<Captured>,
+    /// The settings of the session in which its statements run, in the order in which they are set.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub session: Vec<SessionSetting>,
 }
 
 /// A value that statements use.

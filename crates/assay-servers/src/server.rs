@@ -181,7 +181,7 @@ impl Server {
     /// Requires a password for every login from now on.
     fn protect(&mut self) -> Result<(), Error> {
         let password = new_password()?;
-        let mut control = self.connect()?;
+        let mut control = Connection::control(&self.connect_options())?;
         self.servers.protect(&mut control, &password)?;
         self.password = Some(password);
         Ok(())

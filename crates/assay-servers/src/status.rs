@@ -24,7 +24,7 @@ impl Status {
     /// Connects to a server that is not frozen. `None` for a Postgres before version 15, whose processes publish their
     /// counters only now and then.
     pub fn open(options: &ConnectOptions, product: Product) -> Result<Option<Self>, Error> {
-        let mut control = Connection::connect(options)?;
+        let mut control = Connection::control(options)?;
         let Some(counters) = products::of(product)?.counters(&mut control)? else {
             return Ok(None);
         };

@@ -11,6 +11,7 @@ mod budget;
 mod catalog;
 mod channel;
 mod connection;
+mod control;
 mod error;
 mod inbox;
 pub mod mysql;

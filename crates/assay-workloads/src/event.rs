@@ -33,6 +33,8 @@ pub struct EventBuf {
     ids_taken: u32,
     /// What follows once the results of the operations so far are known.
     rest: Option<Rest>,
+    /// Index into [`Program::sessions`].
+    session: usize,
 }
 
 /// The part of a user's event that depends on results.
@@ -154,6 +156,12 @@ impl EventBuf {
         })
     }
 
+    /// The set of session settings of the event: an index into [`Program::sessions`].
+    #[must_use]
+    pub fn session(&self) -> usize {
+        self.session
+    }
+
     /// Where text is appended.
     pub(crate) fn bytes(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
@@ -244,6 +252,7 @@ impl EventBuf {
         self.bytes.clear();
         self.variables.clear();
         self.rest = None;
+        self.session = 0;
     }
 }
 
@@ -425,6 +434,7 @@ impl Client {
         let at =
             kinds.partition_point(|kind| kind.up_to <= unit).min(kinds.len().saturating_sub(1));
         let Some(kind) = kinds.get(at) else { return };
+        event.session = kind.session;
         let line = self.line(kind, sequence, key);
         for (number, source) in (0..).zip(&kind.variables) {
             let value = match source {

@@ -41,6 +41,7 @@ fn texts(dialect: Dialect, draw: CapturedDraw, client: u32, events: u64) -> Vec<
         when: None,
     };
     let kind = Transaction {
+        session: Vec::new(),
         name: "seen".to_owned(),
         weight: 1.0,
         variables: (0..).zip(["a", "b", "c", "d"]).map(variable).collect(),
@@ -51,7 +52,7 @@ fn texts(dialect: Dialect, draw: CapturedDraw, client: u32, events: u64) -> Vec<
     let test = crate::micro::test_by_name("scan").unwrap();
     let mut program = Program::new(dialect, test, setup, StatementMode::Prepared);
     let mut statements = Vec::new();
-    program.mix = kinds(dialect, &[kind], Mode::Prepared, &mut statements);
+    program.mix = kinds(dialect, &[kind], Mode::Prepared, &[Vec::new()], &mut statements);
     assert_eq!(statements[0].mode, Mode::Text, "a list is no parameter");
     let client = Client::new(Arc::new(program), 7, client);
     let mut event = EventBuf::default();

@@ -33,6 +33,7 @@ mod repeat;
 mod rows;
 mod schema;
 mod script;
+mod session;
 pub mod sql;
 mod statement;
 mod steps;
@@ -68,8 +69,9 @@ pub use repeat::{column_names, unrepeatable};
 pub use rows::{Batch, InsertBatches, Row};
 pub use schema::{cache_queries, create_index, create_table};
 pub use script::{ScriptError, check_script, script_statements};
+pub use session::{modes_of, set_statements};
 pub use statement::{Mode, ParamType, Statement};
-pub use steps::{define, needs_numbering};
+pub use steps::{define, needs_numbering, without_kinds};
 pub use tpcc::{
     CustomerKey, NewOrder, OrderLine, Payment, TPCC, TPCC_CONDITIONS, TPCC_HEADING, TPCC_TABLES,
     TpccBatch, TpccBatches, TpccClient, TpccCondition, TpccForm, TpccInput, TpccOptions,

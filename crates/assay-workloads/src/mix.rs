@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use assay_model::{
-    CapturedDraw, CapturedKind, Dialect, Generator, PipelineMark, Scalar, Sending, Sql, Term,
-    Transaction, UserStep,
+    CapturedDraw, CapturedKind, Dialect, Generator, PipelineMark, Scalar, Sending, SessionSetting,
+    Sql, Term, Transaction, UserStep,
 };
 
 use crate::captured::{CapturedLines, captured};
@@ -24,6 +24,8 @@ pub(crate) struct Kind {
     pub(crate) late: Vec<Late>,
     /// The values of which each event takes a line, and which line.
     pub(crate) captured: Option<(Arc<CapturedLines>, CapturedDraw)>,
+    /// Index into the program's sets of session settings.
+    pub(crate) session: usize,
 }
 
 /// Variables that are computed from results of earlier steps.
@@ -76,17 +78,27 @@ impl KindStep {
     }
 }
 
-/// The kinds of events, whose statements are added to those of the program.
+/// The kinds of events, whose statements are added to those of the program. No event is of a kind without weight, whose
+/// statements are not prepared.
 pub(crate) fn kinds(
     dialect: Dialect,
     mix: &[Transaction],
     mode: Mode,
+    sessions: &[Vec<SessionSetting>],
     statements: &mut Vec<Statement>,
 ) -> Vec<Kind> {
     let total: f64 = mix.iter().map(|kind| kind.weight).sum();
+    let last = mix.iter().rposition(|kind| kind.weight > 0.0);
     let mut up_to = 0.0;
     let bind = |(number, kind): (u32, &Transaction)| {
         up_to += kind.weight / total;
+        // What rounding leaves is the last kind's.
+        if Some(number as usize) == last {
+            up_to = 1.0;
+        }
+        let is_left_out = kind.weight <= 0.0;
+        let session = session_of(dialect, kind);
+        let session = sessions.iter().position(|it| *it == session).unwrap_or(0);
         let variables = kind.variables.iter().map(|it| it.values.as_ref());
         let steps = (0..).zip(&kind.steps).filter_map(|(step, it)| match it {
             UserStep::Sleep { us, when } => {
@@ -103,9 +115,10 @@ pub(crate) fn kinds(
                     || !sending.is_usual()
                     || !bound.quotes.is_empty()
                     || has_no_parameter(dialect, kind, sql);
-                let mode = if is_text { Mode::Text } else { bound.mode };
+                let mode = if is_text || is_left_out { Mode::Text } else { bound.mode };
                 let (keep, sending) = (keep.clone(), *sending);
-                statements.push(Statement { mode, keep, sending, place: (number, step), ..bound });
+                let place = (number, step);
+                statements.push(Statement { mode, keep, sending, place, session, ..bound });
                 let statement = statements.len() - 1;
                 let (variables, times, when) = (sql.variables.clone(), *times, *when);
                 Some(KindStep::Send { step: step.into(), statement, variables, times, when })
@@ -119,10 +132,28 @@ pub(crate) fn kinds(
             captured: lines,
             late: late(kind, &steps, statements),
             variables: variables.map(|values| values.map(Source::new)).collect(),
+            session,
             steps,
         }
     };
     (0..).zip(mix).map(bind).collect()
+}
+
+/// The settings that a kind of events has on servers of a dialect.
+fn session_of(dialect: Dialect, kind: &Transaction) -> Vec<SessionSetting> {
+    kind.session.iter().filter(|it| it.is_of(dialect)).cloned().collect()
+}
+
+/// The different sets of session settings of kinds of events, in the order of the kinds.
+pub(crate) fn sessions(dialect: Dialect, mix: &[Transaction]) -> Vec<Vec<SessionSetting>> {
+    let mut sessions: Vec<Vec<SessionSetting>> = Vec::new();
+    let chosen = mix.iter().filter(|kind| kind.weight > 0.0);
+    for session in chosen.map(|kind| session_of(dialect, kind)) {
+        if !sessions.contains(&session) {
+            sessions.push(session);
+        }
+    }
+    if sessions.is_empty() { vec![Vec::new()] } else { sessions }
 }
 
 /// The variables that depend on results, in the order in which they can be computed.
@@ -192,6 +223,7 @@ fn statement(dialect: Dialect, kind: &Transaction, sql: &Sql, mode: Mode) -> Sta
         keep: Vec::new(),
         sending: Sending::Alone,
         place: (0, 0),
+        session: 0,
     }
 }
 

@@ -1,12 +1,12 @@
 //! A test prepared for one dialect and one setup: its statements and the recipe of its events.
 
 use assay_model::{
-    Definition, Dialect, Distribution, Fill, Scratch, Sending, Setup, StatementMode, Step, Table,
-    Test, UserRowsFile,
+    Definition, Dialect, Distribution, Fill, Scratch, Sending, SessionSetting, Setup,
+    StatementMode, Step, Table, Test, UserRowsFile,
 };
 
 use crate::distribution::Sampler;
-use crate::mix::{Kind, kinds};
+use crate::mix::{Kind, kinds, sessions};
 use crate::statement::{Mode, ParamType, Statement};
 
 /// The statements of a test and the recipe of its events, shared by all clients of all systems of a dialect.
@@ -30,6 +30,8 @@ pub struct Program {
     pub(crate) has_escapes: bool,
     /// A file with captured values that was not read.
     unread: Option<UserRowsFile>,
+    /// The different sets of session settings of its events; at least one.
+    sessions: Vec<Vec<SessionSetting>>,
 }
 
 /// A step bound to the statements it uses.
@@ -87,13 +89,15 @@ impl Program {
             sent: mode_of(statements),
             has_escapes: dialect.has_escapes(),
             unread: None,
+            sessions: script.map_or_else(|| vec![Vec::new()], |it| sessions(dialect, &it.mix)),
         };
         for step in script.iter().flat_map(|script| &script.steps) {
             let as_text = step.text || statements == StatementMode::Text;
             program.add(dialect, step, as_text);
         }
         if let Some(script) = script {
-            program.mix = kinds(dialect, &script.mix, program.sent, &mut program.statements);
+            let Self { sent, sessions, statements, .. } = &mut program;
+            program.mix = kinds(dialect, &script.mix, *sent, sessions, statements);
             let with_values = script.mix.iter().zip(&program.mix);
             let unread = with_values.filter(|(_, bound)| bound.captured.is_none());
             program.unread =
@@ -106,6 +110,13 @@ impl Program {
     #[must_use]
     pub fn unread(&self) -> Option<&UserRowsFile> {
         self.unread.as_ref()
+    }
+
+    /// The different sets of session settings of its events, in the order in which settings are set. There is at least
+    /// one, which may be empty.
+    #[must_use]
+    pub fn sessions(&self) -> &[Vec<SessionSetting>] {
+        &self.sessions
     }
 
     /// Whether a user wrote its events.
@@ -180,6 +191,7 @@ impl Program {
             keep: Vec::new(),
             sending: Sending::Alone,
             place: (0, 0),
+            session: 0,
         }));
     }
 }

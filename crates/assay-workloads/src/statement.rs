@@ -47,4 +47,6 @@ pub struct Statement {
     pub sending: Sending,
     /// Where a user's test has it: the number of the kind of events, and of the step.
     pub place: (u32, u32),
+    /// Index into [`crate::Program::sessions`].
+    pub session: usize,
 }

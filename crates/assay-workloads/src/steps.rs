@@ -138,6 +138,20 @@ pub(crate) fn marks(count: u32) -> String {
     vec!["?"; count as usize].join(", ")
 }
 
+/// A test of the same name and digest whose events are of no kind with one of these names. Kinds and statements keep
+/// their numbers. `None` if no kind would be left.
+#[must_use]
+pub fn without_kinds(test: Test, names: &[String]) -> Option<Test> {
+    let mut definition = test.definition().clone();
+    for kind in definition.roles.iter_mut().flat_map(|role| &mut role.script.mix) {
+        if names.contains(&kind.name) {
+            kind.weight = 0.0;
+        }
+    }
+    let mut kinds = definition.roles.iter().flat_map(|role| &role.script.mix);
+    kinds.any(|kind| kind.weight > 0.0).then(|| Test::of(definition.clone()))
+}
+
 /// Makes a test of its definition and computes its digest.
 #[must_use]
 pub fn define(definition: Definition) -> Test {

@@ -158,7 +158,7 @@ fn faults(request: &Request, plan: &Plan, tests: &[Test], env: &Environment) -> 
     let options = instance.connect_options();
     let mut refused: Vec<LoadError> = Vec::new();
     let dialect = system.spec.product.dialect();
-    let mut control = Connection::connect(&options)?;
+    let mut control = Connection::control(&options)?;
     for table in plan.study.user_data().iter().flat_map(|own| &own.tables) {
         for (told, sql) in making(table, dialect) {
             if let Err(cause) = control.query(&sql) {

@@ -177,7 +177,7 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
         None => start_on_empty(&env, &prefix, &options, &words, start_on),
     };
     let server = server.with_context(|| format!("cannot start `{words}`"))?;
-    let mut control = server.connect()?;
+    let mut control = assay_wire::Connection::control(&server.connect_options())?;
     // Kept data have it.
     if args.data.is_none() {
         control.query(&format!("CREATE DATABASE {DATABASE}"))?;

@@ -171,7 +171,10 @@ impl Reader for General {
             return;
         }
         if line.ends_with(b"started with:") {
-            return self.finish(out);
+            self.finish(out);
+            out.restarted();
+            self.databases.clear();
+            return;
         }
         match &mut self.part {
             Part::Statement(text) if text.len() + line.len() > TEXT_MAX => self.is_long = true,
@@ -222,6 +225,11 @@ impl General {
                 self.databases.remove(&self.session);
                 self.use_database(name);
                 out.skip(Skip::Administration);
+                out.began(self.session);
+            }
+            "Change user" | "Reset Connection" => {
+                out.skip(Skip::Administration);
+                out.began(self.session);
             }
             "Quit" => {
                 self.databases.remove(&self.session);

@@ -81,6 +81,7 @@ impl Reader for Slow {
             self.header(line);
         } else if is_banner(line) {
             self.finish(false, out);
+            out.restarted();
             self.part = Part::Outside;
         } else {
             match self.part {
@@ -137,6 +138,7 @@ impl Slow {
     /// A line before the statement.
     fn before(&mut self, line: &[u8], out: &mut dyn Sink) {
         if line.starts_with(b"# administrator command: ") {
+            self.administration(line, out);
             out.skip(if find(line, b"Binlog Dump").is_some() {
                 Skip::Replication
             } else {
@@ -167,6 +169,17 @@ impl Slow {
             self.text.clear();
             self.is_long = false;
             self.more(line);
+        }
+    }
+
+    /// `# administrator command: Quit;`
+    fn administration(&self, line: &[u8], out: &mut dyn Sink) {
+        let Some(session) = self.session else { return };
+        let has = |command: &[u8]| find(line, command).is_some();
+        if has(b": Quit") {
+            out.ended(session);
+        } else if has(b": Connect") || has(b": Change user") || has(b": Reset connection") {
+            out.began(session);
         }
     }
 

@@ -75,6 +75,22 @@ impl<'a> Literal<'a> {
         }
     }
 
+    /// The value of a text, or of a mark that stands for one; `None` if it is NULL, no text, or not UTF-8.
+    pub(crate) fn text(
+        &self,
+        dialect: Dialect,
+        parameters: &'a [Option<Vec<u8>>],
+    ) -> Option<String> {
+        let bytes = match self.kind {
+            Kind::Mark => Cow::Borrowed(self.bound(parameters)?.as_deref()?),
+            Kind::Text | Kind::Escaped | Kind::Prefixed | Kind::Dollar => {
+                decoded(self.kind, self.source, dialect)
+            }
+            _ => return None,
+        };
+        String::from_utf8(bytes.into_owned()).ok()
+    }
+
     /// Appends the value as JSON: a number as it is written, a text, `null`, a boolean, or bytes as `{"hex": ...}`.
     pub(crate) fn push_json(
         &self,

@@ -19,7 +19,7 @@ pub fn create_ibench_tables(
         Preparation::CreateIndexed => step.tables.indexes,
         Preparation::Maintain { .. } | Preparation::Nothing => return Ok(()),
     };
-    let mut control = Connection::connect(&for_whole_tables(options))
+    let mut control = Connection::control(&for_whole_tables(options))
         .map_err(|source| Error::Connect { client: 0, source })?;
     for number in 1..=numbers_of(step, clients) {
         let table = IbenchTable::new(dialect, number);

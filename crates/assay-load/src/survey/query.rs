@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 
 /// A connection for the survey.
 pub(super) fn connect(options: &ConnectOptions) -> Result<Connection> {
-    Connection::connect(options).map_err(|source| Error::Connect { client: 0, source })
+    Connection::control(options).map_err(|source| Error::Connect { client: 0, source })
 }
 
 /// The rows of a query of the catalog as text. NULL is empty.

@@ -103,7 +103,7 @@ pub(crate) fn fill_tpcc(
 }
 
 fn connect_client(options: &ConnectOptions, client: u32) -> Result<Connection> {
-    Connection::connect(options).map_err(|source| Error::Connect { client, source })
+    Connection::control(options).map_err(|source| Error::Connect { client, source })
 }
 
 /// The switch of MySQL and MariaDB without which they take no rows to copy.

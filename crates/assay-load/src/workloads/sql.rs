@@ -28,8 +28,8 @@ pub(super) fn actors(options: &ConnectOptions, work: &Work) -> Result<Vec<ActorM
     }
     remove_added_rows(options, &program)?;
     let maker = |number| -> ActorMaker {
-        let program = Arc::clone(&program);
-        Box::new(move |_| Box::new(SqlActor::new(program, seed, number)))
+        let (program, options) = (Arc::clone(&program), options.clone());
+        Box::new(move |_| Box::new(SqlActor::new(program, options, seed, number)))
     };
     Ok((0..setup.clients.max(1)).map(maker).collect())
 }
@@ -42,7 +42,7 @@ fn remove_added_rows(options: &ConnectOptions, program: &Program) -> Result<()> 
     }
     let options = for_whole_tables(options);
     let mut control =
-        Connection::connect(&options).map_err(|source| Error::Connect { client: 0, source })?;
+        Connection::control(&options).map_err(|source| Error::Connect { client: 0, source })?;
     for sql in tables.flat_map(removals) {
         let removed = control.execute_text(sql.as_bytes());
         removed.map_err(|error| Error::query(sql.as_bytes(), error))?;
@@ -63,6 +63,9 @@ fn removals(table: String) -> impl Iterator<Item = String> {
 /// A client of a program.
 struct SqlActor {
     number: u32,
+    options: ConnectOptions,
+    /// A connection for each set of session settings of the program after the first one.
+    others: Vec<Connection>,
     client: Client,
     prepared: Prepared,
     event: EventBuf,
@@ -72,9 +75,11 @@ struct SqlActor {
 }
 
 impl SqlActor {
-    fn new(program: Arc<Program>, seed: u64, number: u32) -> Self {
+    fn new(program: Arc<Program>, options: ConnectOptions, seed: u64, number: u32) -> Self {
         Self {
             number,
+            options,
+            others: Vec::new(),
             is_own: program.is_own(),
             times_statements: !program.places().is_empty(),
             client: Client::new(Arc::clone(&program), seed, number),
@@ -88,6 +93,9 @@ impl SqlActor {
     /// Carries out the operations of the event that are known.
     fn carry_out(&mut self, line: &mut Line<'_>) -> Result<(), Refused> {
         let (prepared, mut is_piped) = (&mut self.prepared, false);
+        let other = self.event.session().checked_sub(1).and_then(|at| self.others.get_mut(at));
+        let Line { wire, tally, run, part } = line;
+        let mut line = Line { wire: other.unwrap_or(wire), tally, run, part };
         let mut since = self.times_statements.then(Instant::now);
         for operation in self.event.operations() {
             let statement = operation.statement().unwrap_or_default();
@@ -127,7 +135,21 @@ impl SqlActor {
 
 impl Actor for SqlActor {
     fn prepare(&mut self, wire: &mut Connection) -> Result<()> {
-        self.prepared.prepare(wire)
+        self.others.clear();
+        let sessions = self.prepared.sessions();
+        self.prepared.prepare(wire, 0)?;
+        for session in 1..sessions {
+            let opened = Connection::connect(&self.options);
+            let opened = opened.map_err(|source| Error::Connect { client: self.number, source });
+            let mut other = opened?;
+            self.prepared.prepare(&mut other, session)?;
+            self.others.push(other);
+        }
+        Ok(())
+    }
+
+    fn others(&mut self) -> &mut [Connection] {
+        &mut self.others
     }
 
     fn settle(&mut self, wire: &mut Connection) -> Result<()> {
@@ -151,7 +173,8 @@ impl Actor for SqlActor {
     }
 
     fn give_up(&mut self, wire: &mut Connection) -> Result<(), WireError> {
-        self.prepared.give_up_event(wire)
+        let other = self.event.session().checked_sub(1).and_then(|at| self.others.get_mut(at));
+        self.prepared.give_up_event(other.unwrap_or(wire))
     }
 
     fn retried(&self) -> &'static [u32] {

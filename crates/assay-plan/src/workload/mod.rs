@@ -12,6 +12,7 @@ mod options;
 mod pgbench;
 mod read;
 mod scripts;
+mod session;
 mod table;
 mod test;
 mod values;

@@ -52,8 +52,14 @@ pub(super) fn read(
     if let Some(fault) = Fault::of_all(faults) {
         return Err(fault);
     }
-    let transaction =
-        Transaction { name: name.to_owned(), weight, variables, steps, captured: None };
+    let transaction = Transaction {
+        name: name.to_owned(),
+        weight,
+        variables,
+        steps,
+        captured: None,
+        session: Vec::new(),
+    };
     if transaction.statements() == 0 {
         return Err(Fault::of_file("the script has no statement"));
     }

@@ -12,6 +12,7 @@ use toml::de::DeValue;
 use super::captured;
 use super::fields::{MYSQL, POSTGRES, check_name, one_statement, parts_of, try_each};
 use super::files::ReadFile;
+use super::session;
 use super::table::Counts;
 use super::values::{Context, generator, weight};
 use crate::document::{Fault, Table, Value, all};
@@ -24,7 +25,7 @@ use assay_workloads::sql::{
 use assay_workloads::unrepeatable;
 
 /// The keys of `[test.NAME]`.
-pub(super) const KEYS: [&str; 6] = ["does", "let", "values", "steps", "mix", "writes"];
+pub(super) const KEYS: [&str; 7] = ["does", "let", "values", "steps", "mix", "writes", "session"];
 
 /// The keys of a step that is a table.
 pub(super) const STEP_KEYS: [&str; 6] = ["sql", MYSQL, POSTGRES, "keep", "times", "think"];
@@ -63,10 +64,11 @@ pub(super) fn test<'t>(
     let work = match (table.get("steps"), table.get("mix")) {
         (Some(steps), None) => steps_of((value.key, &table), &steps, counts, files)?,
         (None, Some(mix)) => {
-            if let Some(variables) = table.get("let").or(table.get("values")) {
-                let message = format!("`{}` has no meaning beside `mix`", variables.key);
-                let fault = Fault::at(variables.key_span, message);
-                return Err(fault.hint("define variables in the tests that are mixed"));
+            let keys = ["let", "values", "session"];
+            if let Some(beside) = keys.into_iter().find_map(|key| table.get(key)) {
+                let message = format!("`{}` has no meaning beside `mix`", beside.key);
+                let fault = Fault::at(beside.key_span, message);
+                return Err(fault.hint("define it in the tests that are mixed"));
             }
             Work::Mix(mixed(&mix)?)
         }
@@ -134,6 +136,11 @@ fn steps_of<'t>(
             }
         }
     }
+    let session = table.get("session").map(|it| session::settings(&it)).transpose();
+    let session = session.unwrap_or_else(|fault| {
+        faults.push(fault);
+        None
+    });
     let listed = steps.list("a list of SQL statements")?;
     if listed.len() > STEPS {
         return Err(steps.fault(format!("a test may have at most {STEPS} steps")));
@@ -150,7 +157,8 @@ fn steps_of<'t>(
     let Reader { variables, only_reads, .. } = reader;
     refuse_unused(&read, &variables, table, steps)?;
     let (name, weight) = (name.to_owned(), 1.0);
-    let transaction = Transaction { name, weight, variables, steps: read, captured };
+    let session = session.unwrap_or_default();
+    let transaction = Transaction { name, weight, variables, steps: read, captured, session };
     match transaction.statements() {
         0 => Err(steps.fault("there is no statement among the steps")),
         count if count > STATEMENTS => Err(steps.fault(format!(

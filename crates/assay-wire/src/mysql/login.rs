@@ -40,6 +40,8 @@ pub struct Login<'a> {
     options: &'a ConnectOptions,
     plugin: String,
     done: bool,
+    /// Whether the session commits only when it is told to.
+    is_manual: bool,
 }
 
 impl<'a> Login<'a> {
@@ -57,7 +59,7 @@ impl<'a> Login<'a> {
             // The server asks again if the account needs another method.
             _ => NATIVE,
         };
-        let login = Self { options, plugin: plugin.to_owned(), done: false };
+        let login = Self { options, plugin: plugin.to_owned(), done: false, is_manual: false };
         let answer = login.response(&greeting.nonce)?;
         Ok((login, greeting, answer))
     }
@@ -75,6 +77,11 @@ impl<'a> Login<'a> {
         &self.plugin
     }
 
+    /// Whether the session commits only when it is told to.
+    pub fn is_manual(&self) -> bool {
+        self.is_manual
+    }
+
     /// Whether the server has let the client in.
     pub fn is_done(&self) -> bool {
         self.done
@@ -83,8 +90,9 @@ impl<'a> Login<'a> {
     /// Takes a packet. Returns the payload to answer with, if one is due.
     pub fn step(&mut self, payload: &[u8]) -> Result<Option<Vec<u8>>, Error> {
         match payload {
-            [0, ..] => {
+            [0, rest @ ..] => {
                 self.done = true;
+                self.is_manual = is_manual(rest);
                 Ok(None)
             }
             [0xff, ..] => Err(parse_error(payload)),
@@ -152,6 +160,13 @@ impl<'a> Login<'a> {
     }
 }
 
+/// Whether the rest of an OK says that the session does not commit by itself. No row was affected, and no number was
+/// generated.
+fn is_manual(rest: &[u8]) -> bool {
+    const AUTOCOMMIT: u8 = 2;
+    matches!(rest, [0, 0, status, _, ..] if status & AUTOCOMMIT == 0)
+}
+
 /// Appends a NUL-terminated string.
 fn put_terminated(text: &str, out: &mut Vec<u8>) -> Result<(), Error> {
     if text.contains('\0') {
@@ -212,7 +227,9 @@ mod tests {
         assert_eq!(login.step(switch).unwrap(), Some(Vec::new()));
         assert_eq!(login.plugin(), CACHING_SHA2);
         assert_eq!(login.step(&[0, 0, 0, 2, 0, 0, 0]).unwrap(), None);
-        assert!(login.is_done());
+        assert!(login.is_done() && !login.is_manual());
+        assert_eq!(login.step(&[0, 0, 0, 0, 0, 0, 0]).unwrap(), None);
+        assert!(login.is_manual());
     }
 
     #[test]

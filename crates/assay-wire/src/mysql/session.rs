@@ -72,6 +72,10 @@ impl Session {
                     connection_id: greeting.connection_id,
                     auth_method: login.plugin().to_owned(),
                 };
+                // A session of assay commits by itself, whatever the server was configured to.
+                if login.is_manual() {
+                    session.query(channel, "SET autocommit = 1")?;
+                }
                 return Ok((session, identity));
             }
         }

@@ -130,6 +130,7 @@ pub(super) fn statement(dialect: Dialect, sql: &str, params: &str) -> Statement 
         keep: Vec::new(),
         sending: Sending::default(),
         place: (0, 0),
+        session: 0,
     }
 }
 

@@ -75,6 +75,7 @@ fn without_values(text: &str, has_values: bool) -> Option<String> {
         | EventKind::NotProfiled { why: message, .. }
         | EventKind::NotCounted { why: message, .. }
         | EventKind::NotSoaked { why: message, .. }
+        | EventKind::KindLeftOut { why: message, .. }
             if has_values =>
         {
             *message = without_quotes(message);

@@ -18,6 +18,7 @@ use assay_workloads::LoadedData;
 use super::others::Others;
 use super::outlook::OutlookText;
 use super::recorder::Recorder;
+use super::trying::Tried;
 use crate::advice::Advised;
 use crate::interrupt::is_asked;
 use crate::progress::{Standing, Tally, minutes};
@@ -69,6 +70,8 @@ pub(crate) struct StudyExecutor<'a, 'l> {
     pub(super) symbols: Symbols,
     /// The answers to a user's statements, by system, until those of all systems are there.
     pub(super) answers: BTreeMap<usize, Vec<Answered>>,
+    /// What was found when systems were tried, until all have been.
+    pub(super) tried: BTreeMap<usize, Tried>,
     /// What was loaded, for these checks.
     pub(super) loaded: BTreeMap<DataSet, LoadedData>,
     /// Whether nothing is left to measure.
@@ -94,6 +97,7 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
             recorder,
             templates: Templates::default(),
             answers: BTreeMap::new(),
+            tried: BTreeMap::new(),
             loaded: BTreeMap::new(),
             servers: BTreeMap::new(),
             clients: BTreeMap::new(),
@@ -320,7 +324,7 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
         let name = self.name(system);
         self.env.progress.begin(&format!("{name}: maintaining, {seconds} s"));
         let options = self.server(system)?.connect_options();
-        let mut control = Connection::connect(&options)?;
+        let mut control = Connection::control(&options)?;
         let limit = Duration::from_secs(u64::from(seconds));
         let tables = self.tables(system, data)?.names(&options)?;
         assay_servers::maintain(&mut control, &tables, limit)?;
@@ -335,7 +339,7 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
             return;
         }
         let removed = self.server(system).and_then(|server| {
-            let mut control = Connection::connect(&server.connect_options())?;
+            let mut control = Connection::control(&server.connect_options())?;
             Ok(assay_servers::remove_binary_logs(&mut control)?)
         });
         removed.unwrap_or_else(|error| log::warn!("{error:#}"));

@@ -80,7 +80,8 @@ impl StudyExecutor<'_, '_> {
     pub(super) fn connect_one(&mut self, system: usize, cell: &PlannedCell) -> Result<Clients> {
         let described = &self.participants.get(system).context("no such system")?.system;
         let server = self.servers.get(&system).context("its server is not running")?;
-        connect_clients(server, described, cell, self.recorder.study(), self.local)
+        let test = self.carried_out(cell.id.test);
+        connect_clients(server, described, (cell, test), self.recorder.study(), self.local)
     }
 
     /// Events per second of the systems, which all do the same number of events, thrown away, so that their histories

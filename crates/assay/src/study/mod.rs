@@ -18,6 +18,7 @@ mod sizes;
 mod soaking;
 mod starting;
 mod stepping;
+mod trying;
 
 use std::thread;
 use std::time::{Duration, Instant};

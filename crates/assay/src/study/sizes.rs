@@ -25,7 +25,7 @@ pub(super) fn sizes(
     let database = match dialect {
         Dialect::Postgres => {
             let sql = "SELECT pg_database_size(current_database())";
-            Connection::connect(options)?.query(sql)?.text(0, 0).and_then(|it| it.parse().ok())
+            Connection::control(options)?.query(sql)?.text(0, 0).and_then(|it| it.parse().ok())
         }
         // MyRocks keeps all tables in a directory of its own.
         Dialect::MySql => Some(

@@ -23,6 +23,9 @@ impl StudyExecutor<'_, '_> {
         phase: Phase,
         order: &[usize],
     ) -> Result<(), (usize, anyhow::Error)> {
+        for &system in order {
+            self.try_apart(system, phase).map_err(|error| (system, error))?;
+        }
         let mut started = Vec::with_capacity(order.len());
         for &system in order {
             let server = self.start_recorded(system, block, phase);
@@ -37,6 +40,7 @@ impl StudyExecutor<'_, '_> {
         for ((&system, server), filled) in order.iter().zip(&mut started).zip(filled) {
             let ready = filled.and_then(|warm| self.ask_once(system, server, phase.data, &warm));
             let ready = ready.and_then(|()| self.ask_answers(system, server));
+            let ready = ready.and_then(|()| self.try_system(system, server));
             let frozen = match ready {
                 Ok(()) => server.freeze().map_err(anyhow::Error::from),
                 Err(why) => Err(server.explained(why)),
@@ -45,7 +49,8 @@ impl StudyExecutor<'_, '_> {
         }
         self.servers.extend(order.iter().copied().zip(started));
         let first = order.first().copied().unwrap_or_default();
-        self.compare_answers().map_err(|error| (first, error))
+        let noted = self.note_tried().and_then(|()| self.compare_answers());
+        noted.map_err(|error| (first, error))
     }
 
     /// Starts the instance of a sequential study's system. It keeps running.

@@ -148,7 +148,7 @@ impl StudyExecutor<'_, '_> {
         let name = self.name(system);
         self.env.progress.begin(&format!("{name}: maintaining before {}", planned.id.test));
         let options = self.server(system)?.connect_options();
-        let mut control = Connection::connect(&options)?;
+        let mut control = Connection::control(&options)?;
         let tables = self.tables(system, planned.id.setup.data())?.names(&options)?;
         let drained = assay_servers::maintain(&mut control, &tables, MAINTAIN_LIMIT)?;
         if !drained.is_complete {

@@ -51,18 +51,38 @@ pub(super) fn later_executions(
     asked: &Questions,
 ) -> Result<Vec<(usize, Again)>> {
     let options = ConnectOptions { timeout: PATIENCE, ..options.clone() };
-    if dialect == Dialect::Postgres {
-        return of_postgres(&options, program, asked);
+    let mut found = Vec::new();
+    for session in 0..program.sessions().len() {
+        let program = (program, session);
+        found.extend(match dialect {
+            Dialect::Postgres => of_postgres(&options, program, asked)?,
+            Dialect::MySql => of_mysql(&options, program, asked)?,
+        });
     }
-    let Some(mut rehearsal) = Rehearsal::open(&options, Arc::clone(program))? else {
+    Ok(found)
+}
+
+/// The same for the statements that run with one of the sets of session settings.
+fn of_mysql(
+    options: &ConnectOptions,
+    (program, session): (&Arc<Program>, usize),
+    asked: &Questions,
+) -> Result<Vec<(usize, Again)>> {
+    let dialect = Dialect::MySql;
+    let Some(mut rehearsal) = Rehearsal::open(options, Arc::clone(program), session)? else {
         return Ok(Vec::new());
     };
     let id = rehearsal.wire().connection_id();
     let may_write = is_transactional(rehearsal.wire())?;
     let mut found = Vec::new();
     let wire: fn(&mut Rehearsal) -> &mut Connection = Rehearsal::wire;
-    let walked =
-        walk(dialect, program, asked.seed, (&mut rehearsal, wire), &mut |rehearsal, number, it| {
+    let of_session = (program, session);
+    let walked = walk(
+        dialect,
+        of_session,
+        asked.seed,
+        (&mut rehearsal, wire),
+        &mut |rehearsal, number, it| {
             let is_safe = may_write && writes_rows(&it.statement.sql)
                 || only_reads(&it.statement.sql, dialect);
             if is_safe && rehearsal.has_prepared(number) {
@@ -70,12 +90,12 @@ pub(super) fn later_executions(
                 found.extend(again.map(|again| (number, again)));
             }
             Ok(false)
-        });
+        },
+    );
     match walked {
         Err(error) if error.downcast_ref::<WireError>().is_some_and(is_lost) => {
             // It may still be busy with the statement.
-            let killed =
-                Connection::connect(&options).map(|mut it| it.query(&format!("KILL {id}")));
+            let killed = Connection::connect(options).map(|mut it| it.query(&format!("KILL {id}")));
             log::info!("later executions of {dialect:?} are unknown: {error:#}; {killed:?}");
             Ok(found)
         }
@@ -211,14 +231,15 @@ fn told(before: &Rows, after: &Rows, which: &str, than: &str) -> Again {
 /// The plan of the first execution and the one after which Postgres chooses.
 fn of_postgres(
     options: &ConnectOptions,
-    program: &Arc<Program>,
+    (program, session): (&Arc<Program>, usize),
     asked: &Questions,
 ) -> Result<Vec<(usize, Again)>> {
-    let mut control = connect_as_client(options, program)?;
+    let mut control = connect_as_client(options, program, session)?;
     let mut found = Vec::new();
     let itself: fn(&mut Connection) -> &mut Connection = |it| it;
     let dialect = Dialect::Postgres;
-    walk(dialect, program, asked.seed, (&mut control, itself), &mut |control, number, it| {
+    let of_session = (program, session);
+    walk(dialect, of_session, asked.seed, (&mut control, itself), &mut |control, number, it| {
         if it.statement.mode == Mode::Prepared {
             found.extend(planned_again(control, it)?.map(|again| (number, again)));
         }

@@ -148,17 +148,18 @@ impl Clients {
     }
 }
 
-/// Connects the clients of a cell to a server that is not frozen, and puts clients and server on their CPUs.
+/// Connects the clients of a cell to a server that is not frozen, and puts clients and server on their CPUs. They carry
+/// out `test`, which is that of the cell or a part of it.
 pub(crate) fn connect_clients(
     server: &Instance,
     system: &System,
-    cell: &PlannedCell,
+    (cell, test): (&PlannedCell, Test),
     study: &Study,
     local: &LocalSite,
 ) -> Result<Clients> {
     let work = Work {
         dialect: system.spec.product.dialect(),
-        test: cell.id.test,
+        test,
         setup: cell.id.setup,
         statements: study.statements,
         seed: study.seed,

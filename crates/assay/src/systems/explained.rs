@@ -34,22 +34,26 @@ pub(super) fn plans(
 ) -> Result<Vec<Plan>> {
     let dialect = system.spec.product.dialect();
     let program = Arc::new(Program::new(dialect, test, setup(asked.data), StatementMode::Text));
-    let mut control = connect_as_client(options, &program)?;
     let mut plans: Vec<(usize, Plan)> = Vec::new();
     let mut spent: BTreeMap<usize, (u32, Duration)> = BTreeMap::new();
     let itself: fn(&mut Connection) -> &mut Connection = |it| it;
-    walk(dialect, &program, asked.seed, (&mut control, itself), &mut |control, number, found| {
-        let Some(sql) = found.text(dialect) else { return Ok(false) };
-        let began = Instant::now();
-        let Some(explained) = assay_servers::explain(control, &sql)? else { return Ok(false) };
-        let (test, statement) = (test.name.clone(), shortened(&found.statement.sql));
-        let (plan, notes) = (explained.plan, explained.warnings);
-        plans.push((number, Plan { test, statement, event: found.event, plan, notes }));
-        let (times, time) = spent.entry(number).or_default();
-        *times += 1;
-        *time += began.elapsed();
-        Ok(*times < VALUES && *time < LIMIT && !found.statement.params.is_empty())
-    })?;
+    for session in 0..program.sessions().len() {
+        let mut control = connect_as_client(options, &program, session)?;
+        let (connection, of_session) = ((&mut control, itself), (&program, session));
+        walk(dialect, of_session, asked.seed, connection, &mut |control, number, found| {
+            let Some(sql) = found.text(dialect) else { return Ok(false) };
+            let began = Instant::now();
+            let Some(explained) = assay_servers::explain(control, &sql)? else { return Ok(false) };
+            let (test, statement) = (test.name.clone(), shortened(&found.statement.sql));
+            let (plan, notes) = (explained.plan, explained.warnings);
+            plans.push((number, Plan { test, statement, event: found.event, plan, notes }));
+            let (times, time) = spent.entry(number).or_default();
+            *times += 1;
+            *time += began.elapsed();
+            Ok(*times < VALUES && *time < LIMIT && !found.statement.params.is_empty())
+        })?;
+    }
+    let mut control = connect_as_client(options, &program, 0)?;
     // Statements that clients put together only while they work.
     let examples = workload_of(&test.definition().schema).examples();
     for (number, (told, sql)) in (program.statements().len()..).zip(examples) {

@@ -6,7 +6,7 @@ use anyhow::Result;
 use assay_model::CpuPlacement;
 use assay_probe::WatchedServer;
 use assay_servers::{Attached, Error, Server};
-use assay_wire::ConnectOptions;
+use assay_wire::{ConnectOptions, Connection};
 
 /// The database with the tables of servers that assay starts.
 pub(crate) const DATABASE: &str = "sbtest";
@@ -130,7 +130,8 @@ impl Instance {
     /// Creates the database for the tables, if assay has started the server.
     pub(crate) fn create_database(&self) -> Result<(), Error> {
         if let Self::Started(server) = self {
-            server.connect()?.query(&format!("CREATE DATABASE {DATABASE}"))?;
+            let mut control = Connection::control(&server.connect_options())?;
+            control.query(&format!("CREATE DATABASE {DATABASE}"))?;
         }
         Ok(())
     }

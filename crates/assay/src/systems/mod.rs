@@ -27,8 +27,8 @@ mod walk;
 
 pub(crate) use self::cached::{key, mark_used, remove_unused};
 pub(crate) use self::clients::{
-    Clients, OpenSlice, Slot, WORK_APART_MAX, connect_clients, failed_slice, share_out, silence,
-    silent_slice, unmeasured,
+    Clients, OUTSIDE_BLOCKS, OpenSlice, Slot, WORK_APART_MAX, connect_clients, failed_slice,
+    share_out, silence, silent_slice, unmeasured,
 };
 pub(crate) use self::counted::start_counted;
 pub(crate) use self::empty::start_on_empty;

@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result};
 use assay_load::workload_of;
 use assay_model::{
-    Artifact, DataSet, EventKind, Origin, Prefix, Product, Study, System, SystemSpec,
+    Artifact, DataSet, Dialect, EventKind, Origin, Prefix, Product, Study, System, SystemSpec,
 };
 use assay_plan::{Plan, ServerUrl};
 use assay_provision::Hold;
 use assay_servers::Attached;
 use assay_terms::{Sizes, Terms};
+use assay_workloads::Program;
 
 use super::environment::Environment;
 use super::fetching::{fetch_all, provisioner};
@@ -69,10 +70,17 @@ pub(crate) fn sizes(study: &Study, cpus: u32) -> Sizes {
     }
 }
 
-/// The largest number of connections at the same time. A client of the Insert Benchmark has several.
+/// The largest number of connections at the same time. A client of the Insert Benchmark has several, and so has one whose
+/// events differ in the settings of their sessions.
 pub(crate) fn most_clients(study: &Study) -> u32 {
     let clients = study.setups.iter().map(|setup| setup.clients).max().unwrap_or(1);
-    clients * workload_of(study.schema()).connections()
+    let sessions = study.cells.iter().flat_map(|cell| {
+        Dialect::ALL.map(|it| {
+            Program::new(it, cell.id.test, cell.id.setup, study.statements).sessions().len()
+        })
+    });
+    let sessions = u32::try_from(sessions.max().unwrap_or(1)).unwrap_or(1).max(1);
+    clients * workload_of(study.schema()).connections().max(sessions)
 }
 
 /// Gets the binaries of all systems and renders their configuration.

@@ -531,7 +531,8 @@ impl Maker<'_> {
         let system = &self.participant.system;
         // Always prepared: the same data serve both ways of sending statements.
         let study = Study { statements: StatementMode::Prepared, ..self.study.clone() };
-        let mut clients = connect_clients(server, system, &cell, &study, self.local)?;
+        let mut clients =
+            connect_clients(server, system, (&cell, cell.id.test), &study, self.local)?;
         clients.rate(&cell, aging_events(test, self.data))
     }
 
@@ -543,7 +544,7 @@ impl Maker<'_> {
     fn maintain(&self, server: &Instance) -> Result<()> {
         let name = &self.participant.system.name;
         self.env.progress.update(&format!("{name}: updating statistics, purging, writing pages"));
-        let mut control = Connection::connect(&server.connect_options())?;
+        let mut control = Connection::control(&server.connect_options())?;
         let tables = self.tables().names(&server.connect_options())?;
         if let Instance::Attached(_) = server {
             // The rest of it is not this study's to change, nor to wait for.

@@ -51,15 +51,16 @@ pub(super) type Act<'a, C> = dyn FnMut(&mut C, usize, &Found<'_>) -> Result<bool
 
 /// Does something with each statement of a test that works on rows, with the values of the first event that has it, and
 /// with those of later events while they are wanted and are others. Statements whose results later ones need are
-/// executed, if they only read.
+/// executed, if they only read. Events with other session settings than those of the connection are passed over.
 pub(super) fn walk<C>(
     dialect: Dialect,
-    program: &Arc<Program>,
+    (program, session): (&Arc<Program>, usize),
     seed: u64,
     (connection, wire): (&mut C, fn(&mut C) -> &mut Connection),
     act: &mut Act<'_, C>,
 ) -> Result<()> {
-    let mut wanted = Wanted::all(program.statements().len());
+    let own = program.statements().iter().enumerate().filter(|(_, it)| it.session == session);
+    let mut wanted = Wanted::all(own.map(|(number, _)| number));
     let client = Client::new(Arc::clone(program), seed, 0);
     let mut event = EventBuf::default();
     let places = program.statements().iter().flat_map(|it| &it.keep);
@@ -69,6 +70,9 @@ pub(super) fn walk<C>(
             break;
         }
         client.write_event(sequence, 0, &mut event);
+        if event.session() != session {
+            continue;
+        }
         let mut kept: Vec<Option<Vec<u8>>> = vec![None; places];
         for operation in event.operations() {
             let Some(number) = operation.statement() else { continue };
@@ -121,8 +125,8 @@ struct Taken {
 }
 
 impl Wanted {
-    fn all(statements: usize) -> Self {
-        Self { taken: (0..statements).map(|number| (number, Taken::default())).collect() }
+    fn all(statements: impl Iterator<Item = usize>) -> Self {
+        Self { taken: statements.map(|number| (number, Taken::default())).collect() }
     }
 
     fn end(&mut self, number: usize) {
@@ -158,7 +162,7 @@ mod tests {
 
     #[test]
     fn a_statement_is_taken_once_with_the_same_values() {
-        let mut wanted = Wanted::all(2);
+        let mut wanted = Wanted::all(0..2);
         assert!(wanted.takes(0, 0, Some("SELECT 1")));
         assert!(!wanted.takes(0, 0, Some("SELECT 7")), "an event has it twice");
         assert!(!wanted.takes(0, 1, Some("SELECT 1")));

@@ -72,6 +72,7 @@ impl Messages {
             return out.ended(message.session);
         }
         if message.text.starts_with(b"connection authorized: ") {
+            out.began(message.session);
             let name =
                 find(message.text, b"application_name=").map(|at| at + b"application_name=".len());
             let name = name.and_then(|at| message.text.get(at..)).unwrap_or_default();

@@ -6,6 +6,7 @@ use std::io::Write as _;
 use std::path::Path;
 
 use assay_model::Prefix;
+use assay_terms::variable;
 use fs_err as fs;
 
 use super::command_line::{directories, program};
@@ -60,9 +61,47 @@ pub(super) fn job(
             argv.extend(["--max-allowed-packet=8M", "--net-buffer-length=16K"].map(OsString::from));
         }
     }
-    argv.extend(options.iter().map(OsString::from));
+    let usual = options.iter().filter(|option| !breaks_initialization(option));
+    argv.extend(usual.map(OsString::from));
     argv.extend(directories(prefix, data_dir, &tmp_dir));
     Ok(Job { stdin, ..Job::new(argv, run_dir.join("log")) })
+}
+
+/// Options of sessions and of access. A server that makes its own tables obeys them, and then cannot write, cannot commit,
+/// or ends its own statements.
+const NOT_FOR_INITIALIZATION: [&str; 22] = [
+    "autocommit",
+    "completion_type",
+    "disabled_storage_engines",
+    "event_scheduler",
+    "init_connect",
+    "init_file",
+    "innodb_force_primary_key",
+    "innodb_read_only",
+    "lock_wait_timeout",
+    "max_execution_time",
+    "max_join_size",
+    "max_statement_time",
+    "offline_mode",
+    "read_only",
+    "require_secure_transport",
+    "sql_mode",
+    "sql_require_primary_key",
+    "super_read_only",
+    "transaction_isolation",
+    "transaction_read_only",
+    "tx_isolation",
+    "tx_read_only",
+];
+
+/// Whether a server that is initialised does not get an option.
+fn breaks_initialization(option: &str) -> bool {
+    let name = option.trim_start_matches("--").split('=').next().unwrap_or_default();
+    let name = variable(name);
+    let prefixes = ["loose_", "skip_", "disable_", "enable_"];
+    let bare =
+        prefixes.iter().fold(name.as_str(), |name, it| name.strip_prefix(it).unwrap_or(name));
+    NOT_FOR_INITIALIZATION.binary_search(&bare).is_ok()
 }
 
 impl Scripts {
@@ -77,5 +116,27 @@ impl Scripts {
             }
         }
         Ok(out.write_all(self.after.as_bytes())?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_is_initialised_gets_no_options_of_sessions() {
+        assert!(NOT_FOR_INITIALIZATION.windows(2).all(|pair| pair[0] < pair[1]));
+        for option in [
+            "--autocommit=OFF",
+            "--skip-autocommit",
+            "--loose-max-execution-time=1",
+            "--sql-mode=ANSI",
+            "--read_only",
+        ] {
+            assert!(breaks_initialization(option), "{option}");
+        }
+        for option in ["--innodb-page-size=4k", "--lower-case-table-names=1", "--skip-log-bin"] {
+            assert!(!breaks_initialization(option), "{option}");
+        }
     }
 }

@@ -158,7 +158,7 @@ impl Servers for Family {
     }
 
     fn threads(&self, _pid: i32, options: &ConnectOptions) -> Result<Threads, Error> {
-        let mut control = Connection::connect(options)?;
+        let mut control = Connection::control(options)?;
         let handling = control.query("SELECT @@thread_handling")?.first_string();
         if handling.as_deref() != Some("one-thread-per-connection") {
             return Ok(Threads::Shared);

@@ -65,7 +65,7 @@ impl<'a> Counter<'a> {
             let mut history = None;
             if self.work.test.class == Class::Write {
                 // What was written before would be counted with this test.
-                let mut control = Connection::connect(&options)?;
+                let mut control = Connection::control(&options)?;
                 assay_servers::drain(&mut control, DRAIN_LIMIT)?;
                 if self.work.dialect == Dialect::MySql {
                     control.query(SNAPSHOT)?;

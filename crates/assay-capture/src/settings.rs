@@ -1,0 +1,422 @@
+//! The settings that sessions have when they send their statements.
+
+use std::collections::{BTreeMap, HashMap};
+
+use assay_model::{Dialect, SessionSetting, SettingError};
+
+use crate::sql::kind::Does;
+use crate::sql::set::{Change, Scope};
+
+/// Most sessions whose settings are known at the same time.
+const SESSIONS: usize = 200_000;
+
+/// Most different sets of settings.
+const SETS: usize = 10_000;
+
+/// Changes that are shown of those that are not carried.
+const SHOWN: usize = 3;
+
+/// Settings that change neither what a statement returns nor how it is carried out, or that assay sets itself.
+const WITHOUT_EFFECT: [&str; 44] = [
+    "application_name",
+    "autocommit",
+    "backend_flush_after",
+    "bulk_insert_buffer_size",
+    "character_set_client",
+    "character_set_results",
+    "check_function_bodies",
+    "client_encoding",
+    "client_min_messages",
+    "commit_delay",
+    "commit_siblings",
+    "debug_print_plan",
+    "default_tablespace",
+    "escape_string_warning",
+    "idle_in_transaction_session_timeout",
+    "idle_session_timeout",
+    "information_schema_stats_expiry",
+    "interactive_timeout",
+    "log_duration",
+    "log_min_duration_statement",
+    "log_min_messages",
+    "log_statement",
+    "long_query_time",
+    "max_allowed_packet",
+    "net_buffer_length",
+    "net_read_timeout",
+    "net_retry_count",
+    "net_write_timeout",
+    "profiling",
+    "profiling_history_size",
+    "session_track_schema",
+    "session_track_state_change",
+    "session_track_system_variables",
+    "session_track_transaction_info",
+    "sql_notes",
+    "sql_quote_show_create",
+    "sql_warnings",
+    "tcp_keepalives_idle",
+    "timestamp",
+    "transaction_read_only",
+    "tx_read_only",
+    "wait_timeout",
+    "xmlbinary",
+    "xmloption",
+];
+
+/// Settings by name.
+type Values = BTreeMap<String, SessionSetting>;
+
+/// The settings of a session.
+#[derive(Debug, Default, Clone)]
+struct Session {
+    values: Values,
+    /// Those that end with the transaction.
+    local: Values,
+    /// The settings when the transaction began; `None` outside of one.
+    at_begin: Option<Values>,
+    /// The number of the set that they are.
+    set: u32,
+}
+
+/// Changes that cannot be carried.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct NotCarried {
+    /// How many there were.
+    pub(crate) count: u64,
+    /// The first ones that differ, with the reason where there is one.
+    pub(crate) first: Vec<String>,
+}
+
+/// The settings of all sessions of a log.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    open: HashMap<u64, Session>,
+    sets: Vec<Vec<SessionSetting>>,
+    numbers: HashMap<Vec<SessionSetting>, u32>,
+    pub(crate) not_carried: NotCarried,
+    /// Sessions whose beginning the log does not show.
+    pub(crate) begun_before: u64,
+    /// Calls of these sessions.
+    pub(crate) calls_of_begun_before: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            open: HashMap::new(),
+            sets: vec![Vec::new()],
+            numbers: HashMap::from([(Vec::new(), 0)]),
+            not_carried: NotCarried::default(),
+            begun_before: 0,
+            calls_of_begun_before: 0,
+        }
+    }
+}
+
+impl Settings {
+    /// A session begins: it has the settings of the server.
+    pub(crate) fn begin(&mut self, id: u64) {
+        self.make_room(id);
+        self.open.insert(id, Session::default());
+    }
+
+    /// Forgets a session.
+    pub(crate) fn forget(&mut self, id: u64) {
+        self.open.remove(&id);
+    }
+
+    /// Forgets all sessions: the server was started again.
+    pub(crate) fn forget_all(&mut self) {
+        self.open.clear();
+    }
+
+    /// The number of the set of settings that a session has; `None` if there are too many sets.
+    pub(crate) fn set_of(&mut self, id: Option<u64>, calls: u64) -> Option<u32> {
+        let Some(id) = id else { return Some(0) };
+        if !self.open.contains_key(&id) {
+            self.make_room(id);
+            self.open.insert(id, Session::default());
+            self.begun_before += 1;
+            self.calls_of_begun_before = self.calls_of_begun_before.saturating_add(calls);
+        }
+        self.open.get(&id).map(|it| it.set).filter(|set| *set != u32::MAX)
+    }
+
+    /// The settings of a set.
+    pub(crate) fn into_sets(self) -> Vec<Vec<SessionSetting>> {
+        self.sets
+    }
+
+    /// A session begins or ends a transaction.
+    pub(crate) fn control(&mut self, id: u64, does: Does) {
+        let Some(session) = self.open.get_mut(&id) else { return };
+        match does {
+            Does::Begin => session.at_begin = Some(session.values.clone()),
+            Does::Commit | Does::Rollback | Does::Definition => {
+                let before = session.at_begin.take().filter(|_| does == Does::Rollback);
+                let had_local = !session.local.is_empty();
+                session.local.clear();
+                let is_changed = before.as_ref().is_some_and(|it| *it != session.values);
+                session.values = before.unwrap_or_else(|| std::mem::take(&mut session.values));
+                if had_local || is_changed {
+                    self.number(id);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A session changes its settings.
+    pub(crate) fn change(&mut self, id: Option<u64>, changes: Vec<Change>, dialect: Dialect) {
+        if changes.is_empty() {
+            return;
+        }
+        let Some(id) = id else {
+            changes
+                .iter()
+                .for_each(|it| self.lose(&described(it), "the log does not tell sessions"));
+            return;
+        };
+        if !self.open.contains_key(&id) {
+            self.begin(id);
+        }
+        for change in changes {
+            self.apply(id, change, dialect);
+        }
+        self.number(id);
+    }
+
+    fn apply(&mut self, id: u64, change: Change, dialect: Dialect) {
+        let Some(session) = self.open.get_mut(&id) else { return };
+        match change {
+            Change::Set { name, value, scope } => {
+                if WITHOUT_EFFECT.binary_search(&name.as_str()).is_ok() {
+                    return;
+                }
+                let (known, lost) = without_unsafe_modes(&name, &value);
+                let setting = SessionSetting::new(&name, &known);
+                let values = match scope {
+                    Scope::Session => &mut session.values,
+                    // Postgres forgets one outside of a transaction at once.
+                    Scope::Transaction
+                        if dialect == Dialect::Postgres && session.at_begin.is_none() =>
+                    {
+                        return;
+                    }
+                    Scope::Transaction => &mut session.local,
+                };
+                values.remove(&name);
+                let replaced: &[&str] = match name.as_str() {
+                    "names" => &["character_set", "collation_connection"],
+                    "character_set" => &["names", "collation_connection"],
+                    _ => &[],
+                };
+                replaced.iter().for_each(|it| drop(values.remove(*it)));
+                let text = format!("{name} = '{value}'");
+                match setting {
+                    Ok(setting) if setting.is_of(dialect) => {
+                        values.insert(name, setting);
+                        if lost {
+                            self.lose(&text, "assay writes texts with backslashes");
+                        }
+                    }
+                    Ok(_) | Err(SettingError::Unknown) => self.lose(&text, ""),
+                    Err(SettingError::Value(_)) => self.lose(&text, "its value is not known"),
+                }
+            }
+            Change::Modes { name, changes } => {
+                let before = session.values.get(&name).map(|it| it.value().to_owned());
+                let value = changed(before.as_deref(), &changes);
+                if let Ok(setting) = SessionSetting::new(&name, &value) {
+                    session.values.insert(name, setting);
+                }
+            }
+            Change::Default { name, scope: Scope::Session } => {
+                session.values.remove(&name);
+                session.local.remove(&name);
+            }
+            Change::Default { name, scope: Scope::Transaction } => {
+                drop(session.local.remove(&name))
+            }
+            Change::DefaultAll => {
+                session.values.clear();
+                session.local.clear();
+            }
+            Change::Other(text) => self.lose(&text, ""),
+        }
+    }
+
+    /// Counts a change that cannot be carried.
+    fn lose(&mut self, text: &str, why: &str) {
+        let NotCarried { count, first } = &mut self.not_carried;
+        *count += 1;
+        let text: String = text.chars().take(80).collect();
+        let told = if why.is_empty() { text } else { format!("{text} ({why})") };
+        if first.len() < SHOWN && !first.contains(&told) {
+            first.push(told);
+        }
+    }
+
+    /// Gives a session the number of its set.
+    fn number(&mut self, id: u64) {
+        let Some(session) = self.open.get_mut(&id) else { return };
+        let mut all = session.values.clone();
+        all.extend(session.local.iter().map(|(name, it)| (name.clone(), it.clone())));
+        let mut set: Vec<SessionSetting> = all.into_values().collect();
+        set.sort();
+        session.set = match self.numbers.get(&set) {
+            Some(number) => *number,
+            None if self.sets.len() >= SETS => u32::MAX,
+            None => {
+                let number = self.sets.len() as u32;
+                self.sets.push(set.clone());
+                self.numbers.insert(set, number);
+                number
+            }
+        };
+    }
+
+    fn make_room(&mut self, id: u64) {
+        if self.open.len() >= SESSIONS && !self.open.contains_key(&id) {
+            self.open.clear();
+        }
+    }
+}
+
+/// The mode in which a backslash has no meaning. Texts of a workload are sent with backslashes.
+const NO_BACKSLASHES: &str = "NO_BACKSLASH_ESCAPES";
+
+/// A value without the mode that cannot be carried, and whether it had it.
+fn without_unsafe_modes(name: &str, value: &str) -> (String, bool) {
+    let modes: Vec<&str> = value.split(',').map(str::trim).collect();
+    let is_lost = |mode: &&str| mode.eq_ignore_ascii_case(NO_BACKSLASHES);
+    if name != "sql_mode" || !modes.iter().any(is_lost) {
+        return (value.to_owned(), false);
+    }
+    let rest: Vec<&str> = modes.into_iter().filter(|it| !is_lost(it)).collect();
+    (rest.join(","), true)
+}
+
+/// A list of modes after changes: a list if it was one, and otherwise changes of the server's own list.
+fn changed(before: Option<&str>, changes: &[(bool, String)]) -> String {
+    let before = before.unwrap_or_default();
+    let mut modes: Vec<String> =
+        before.split(',').filter(|it| !it.is_empty()).map(str::to_owned).collect();
+    let is_list = modes.first().is_some_and(|it| !it.starts_with(['+', '-']));
+    for (is_added, mode) in changes.iter().filter(|(_, mode)| mode != NO_BACKSLASHES) {
+        modes.retain(|it| it.trim_start_matches(['+', '-']) != mode);
+        match (is_list, is_added) {
+            (true, true) => modes.push(mode.clone()),
+            (true, false) => {}
+            (false, true) => modes.push(format!("+{mode}")),
+            (false, false) => modes.push(format!("-{mode}")),
+        }
+    }
+    modes.join(",")
+}
+
+/// A change in words.
+fn described(change: &Change) -> String {
+    match change {
+        Change::Set { name, value, .. } => format!("{name} = '{value}'"),
+        Change::Modes { name, .. } | Change::Default { name, .. } => name.clone(),
+        Change::DefaultAll => "DISCARD ALL".to_owned(),
+        Change::Other(text) => text.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sql::set::changes;
+    use crate::sql::token::tokenize;
+
+    fn send(settings: &mut Settings, id: u64, sql: &str, dialect: Dialect) {
+        let mut tokens = Vec::new();
+        tokenize(sql.as_bytes(), dialect, &mut tokens);
+        let does = crate::sql::kind::does(sql.as_bytes(), &tokens, dialect);
+        settings.control(id, does);
+        settings.change(Some(id), changes(sql.as_bytes(), &tokens, dialect, &[]), dialect);
+    }
+
+    fn shown(settings: &mut Settings, id: u64) -> String {
+        let set = settings.set_of(Some(id), 1).unwrap() as usize;
+        let set: Vec<String> = settings.sets[set].iter().map(ToString::to_string).collect();
+        set.join(", ")
+    }
+
+    #[test]
+    fn lists_are_sorted() {
+        assert!(WITHOUT_EFFECT.windows(2).all(|pair| pair[0] < pair[1]));
+    }
+
+    #[test]
+    fn a_session_keeps_what_it_sets() {
+        let mut settings = Settings::default();
+        for (sql, expected) in [
+            (
+                "SET NAMES utf8mb4, SESSION sql_mode = 'ANSI_QUOTES'",
+                "names = 'utf8mb4', sql_mode = 'ANSI_QUOTES'",
+            ),
+            (
+                "SET sql_mode = CONCAT(@@sql_mode, ',STRICT_ALL_TABLES')",
+                "names = 'utf8mb4', sql_mode = 'ANSI_QUOTES,STRICT_ALL_TABLES'",
+            ),
+            (
+                "SET wait_timeout = 5",
+                "names = 'utf8mb4', sql_mode = 'ANSI_QUOTES,STRICT_ALL_TABLES'",
+            ),
+            (
+                "SET CHARACTER SET latin1",
+                "character_set = 'latin1', sql_mode = 'ANSI_QUOTES,STRICT_ALL_TABLES'",
+            ),
+            ("SET sql_mode = DEFAULT", "character_set = 'latin1'"),
+            (
+                "SET sql_mode = (SELECT REPLACE(@@sql_mode, 'ONLY_FULL_GROUP_BY', ''))",
+                "character_set = 'latin1', sql_mode = '-ONLY_FULL_GROUP_BY'",
+            ),
+        ] {
+            send(&mut settings, 1, sql, Dialect::MySql);
+            assert_eq!(shown(&mut settings, 1), expected, "{sql}");
+        }
+        assert_eq!(shown(&mut settings, 2), "");
+        assert_eq!((settings.begun_before, settings.not_carried.count), (1, 0));
+        for sql in ["SET GLOBAL sql_mode = ''", "SET sql_log_bin = 0", "SET @a = 1", "SET @b = 1"] {
+            send(&mut settings, 1, sql, Dialect::MySql);
+        }
+        send(&mut settings, 1, "SET sql_mode = 'NO_BACKSLASH_ESCAPES,ANSI'", Dialect::MySql);
+        assert_eq!(shown(&mut settings, 1), "character_set = 'latin1', sql_mode = 'ANSI'");
+        assert_eq!(settings.not_carried.count, 5);
+        assert_eq!(
+            settings.not_carried.first,
+            ["SET GLOBAL sql_mode = ''", "sql_log_bin = '0'", "SET @a = 1"]
+        );
+    }
+
+    #[test]
+    fn what_is_set_in_a_transaction_ends_with_it() {
+        let mut settings = Settings::default();
+        for (sql, expected) in [
+            ("SET search_path TO tenant_1", "search_path = 'tenant_1'"),
+            ("SET LOCAL work_mem = '1MB'", "search_path = 'tenant_1'"),
+            ("BEGIN", "search_path = 'tenant_1'"),
+            ("SET LOCAL work_mem = '1MB'", "search_path = 'tenant_1', work_mem = '1MB'"),
+            (
+                "SELECT set_config('search_path', 'tenant_2', true)",
+                "search_path = 'tenant_2', work_mem = '1MB'",
+            ),
+            ("COMMIT", "search_path = 'tenant_1'"),
+            (
+                "BEGIN ISOLATION LEVEL SERIALIZABLE",
+                "isolation = 'SERIALIZABLE', search_path = 'tenant_1'",
+            ),
+            ("SET search_path TO tenant_3", "isolation = 'SERIALIZABLE', search_path = 'tenant_3'"),
+            ("ROLLBACK", "search_path = 'tenant_1'"),
+            ("DISCARD ALL", ""),
+        ] {
+            send(&mut settings, 1, sql, Dialect::Postgres);
+            assert_eq!(shown(&mut settings, 1), expected, "{sql}");
+        }
+    }
+}
