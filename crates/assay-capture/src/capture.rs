@@ -329,7 +329,9 @@ impl Intake {
             } else {
                 let digests = values.iter().map(|(_, digest)| *digest).collect();
                 let values = json.clone();
-                let sent = Sent { fingerprint: number, settings, rows, digests, values, time_us };
+                let order = fingerprints.calls();
+                let sent =
+                    Sent { fingerprint: number, settings, rows, digests, values, time_us, order };
                 sessions.send(id, sent);
             }
         }

@@ -94,12 +94,19 @@ pub(crate) struct Fingerprints {
     key: Vec<u8>,
     /// Bytes of all samples.
     bytes: usize,
+    /// Calls so far.
+    calls: u64,
 }
 
 impl Fingerprints {
     /// All of them, in the order in which they were seen.
     pub(crate) fn into_all(self) -> Vec<Fingerprint> {
         self.all
+    }
+
+    /// How many calls were counted so far.
+    pub(crate) fn calls(&self) -> u64 {
+        self.calls
     }
 
     /// Counts a call. Returns the number of its fingerprint; `None` if there are too many of them.
@@ -134,6 +141,7 @@ impl Fingerprints {
                 number
             }
         };
+        self.calls += 1;
         let found = self.all.get_mut(number)?;
         found.total.add(call.calls, call.time_us);
         let each_us = call.time_us.map_or(0.0, |it| it / call.calls.max(1) as f64);

@@ -9,6 +9,7 @@ mod entry;
 mod escape;
 mod fingerprints;
 mod formats;
+mod generated;
 mod lines;
 mod name;
 mod plan;

@@ -11,6 +11,10 @@ const STATEMENTS: usize = 50;
 /// Most values of a test: a line of a file of values takes no more.
 pub(crate) const VALUES_MAX: usize = 1000;
 
+/// Transactions of a shape whose numbers are kept, and values of each.
+const NUMBERS: usize = 64;
+const NUMBERED: usize = 200;
+
 /// Most sessions with an open transaction.
 const SESSIONS: usize = 50_000;
 
@@ -31,6 +35,8 @@ pub(crate) struct Sent {
     /// Its values as JSON, with [`BETWEEN`] between them.
     pub(crate) values: String,
     pub(crate) time_us: Option<f64>,
+    /// The order in which statements were sent.
+    pub(crate) order: u64,
 }
 
 /// What a session has begun.
@@ -55,6 +61,8 @@ pub(crate) struct Shape {
     pub(crate) count: u64,
     /// The number of the first value that was equal to it in all transactions, by value.
     pub(crate) equal: Vec<usize>,
+    /// By value, the order in which it was sent and its number, in the first transactions.
+    pub(crate) numbers: Vec<Vec<(u64, Option<i64>)>>,
     pub(crate) sample: Sample,
 }
 
@@ -184,6 +192,7 @@ impl Sessions {
                     is_rolled_back,
                     count: 0,
                     equal: vec![0; digests.len()],
+                    numbers: vec![Vec::new(); digests.len().min(NUMBERED)],
                     sample: Sample::new(number as u64),
                 });
                 self.numbers.insert(key, number);
@@ -192,6 +201,13 @@ impl Sessions {
         };
         let Some(shape) = self.shapes.get_mut(number) else { return };
         shape.count += 1;
+        if shape.count <= NUMBERS as u64 {
+            let values = sent.iter().flat_map(|it| {
+                let values = it.values.split(BETWEEN).filter(|_| !it.values.is_empty());
+                values.map(|value| (it.order, value.trim_matches('"').parse().ok()))
+            });
+            shape.numbers.iter_mut().zip(values).for_each(|(all, one)| all.push(one));
+        }
         shape.equal = refined(&shape.equal, &digests);
         let mut times = sent.iter().map(|it| it.time_us);
         let time_us = times.try_fold(0.0, |all, it| Some(all + it?));
@@ -224,6 +240,7 @@ mod tests {
             digests: digests.to_vec(),
             values: values.join(&BETWEEN.to_string()),
             time_us: Some(1.0),
+            order: 0,
         }
     }
 

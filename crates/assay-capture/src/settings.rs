@@ -175,6 +175,7 @@ impl Settings {
         let Some(id) = id else {
             changes
                 .iter()
+                .filter(|it| !is_without_effect(it))
                 .for_each(|it| self.lose(&described(it), "the log does not tell sessions"));
             return;
         };
@@ -314,6 +315,17 @@ fn changed(before: Option<&str>, changes: &[(bool, String)]) -> String {
         }
     }
     modes.join(",")
+}
+
+/// Whether a change is one that no statement feels.
+fn is_without_effect(change: &Change) -> bool {
+    match change {
+        Change::Set { name, .. } | Change::Default { name, .. } => {
+            WITHOUT_EFFECT.binary_search(&name.as_str()).is_ok()
+        }
+        Change::DefaultAll => true,
+        Change::Modes { .. } | Change::Other(_) => false,
+    }
 }
 
 /// A change in words.

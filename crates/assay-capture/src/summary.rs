@@ -217,7 +217,7 @@ fn settings(captured: &Captured, plan: &Plan, text: &mut String) {
         let what = counted(*count, "change");
         let _ = writeln!(
             text,
-            "note       {what} of sessions cannot be carried, so statements run without: {}{}",
+            "note       {what} of settings cannot be carried, so statements run without: {}{}",
             first.join(", "),
             if *count > first.len() as u64 { ", ..." } else { "" }
         );

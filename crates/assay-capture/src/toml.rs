@@ -9,6 +9,7 @@ use assay_workloads::without_database;
 use crate::capture::Captured;
 use crate::escape::{key, quoted};
 use crate::fingerprints::Fingerprint;
+use crate::generated::{Generated, generated};
 use crate::plan::{EVERYTHING, Plan, What, Work};
 use crate::sample::Row;
 use crate::schema::{Schema, tables};
@@ -123,7 +124,8 @@ fn heading(captured: &Captured, plan: &Plan) -> String {
 
 /// What a test sends: its steps, its variables, and the lines of their values.
 struct Sends {
-    steps: Vec<String>,
+    /// Statements, each with the names of the columns of its result that are kept.
+    steps: Vec<(String, Vec<String>)>,
     names: Vec<String>,
     lines: String,
 }
@@ -142,7 +144,7 @@ fn of_statement(it: &Fingerprint) -> Sends {
         }
     });
     Sends {
-        steps: vec![sql],
+        steps: vec![(sql, Vec::new())],
         names: (1..=columns.len()).map(|number| format!("{letter}{number}")).collect(),
         lines: lines(&samples, &columns),
     }
@@ -156,34 +158,54 @@ fn of_transaction(shape: &Shape, all: &[Fingerprint], dialect: Dialect) -> Sends
     let mut numbers: BTreeMap<usize, usize> = BTreeMap::new();
     let mut columns = Vec::new();
     let mut first = 0;
-    let mut steps = vec!["BEGIN".to_owned()];
-    for (it, rows) in statements {
+    let generated = generated(shape, &statements, dialect);
+    let kept = |group: usize| {
+        let at = generated.iter().position(|it| it.group == group)?;
+        Some(format!("{letter}new{}", at + 1))
+    };
+    let mut steps = vec![("BEGIN".to_owned(), Vec::new())];
+    for (statement, (it, rows)) in statements.into_iter().enumerate() {
         let mut count = 0;
-        steps.push(rendered(&it.text, rows, |number, before| {
+        let sql = rendered(&it.text, rows, |number, before| {
             count += 1;
             let position = first + number;
             if let Some(literal) = same(it, number, rows, before) {
                 return literal;
             }
             let group = shape.equal.get(position).copied().unwrap_or(position);
+            if let Some(name) = kept(group) {
+                return format!(":{name}");
+            }
             let variable = *numbers.entry(group).or_insert_with(|| {
                 columns.push(group);
                 columns.len()
             });
             format!(":{letter}{variable}")
-        }));
+        });
+        steps.push((sql, kept_names(statement, &generated, letter)));
         first += count;
     }
     let end = match (shape.is_rolled_back, dialect) {
         (true, _) => "ROLLBACK",
         (false, _) => "COMMIT",
     };
-    steps.push(end.to_owned());
+    steps.push((end.to_owned(), Vec::new()));
     Sends {
         steps,
         names: (1..=columns.len()).map(|number| format!("{letter}{number}")).collect(),
         lines: lines(&shape.sample.rows(), &columns),
     }
+}
+
+/// The names under which the columns of a statement's result are kept, up to the last one that is.
+fn kept_names(statement: usize, generated: &[Generated], letter: &str) -> Vec<String> {
+    let own = || generated.iter().enumerate().filter(|(_, it)| it.statement == statement);
+    let Some(last) = own().map(|(_, it)| it.column).max() else { return Vec::new() };
+    let name = |column: usize| match own().find(|(_, it)| it.column == column) {
+        Some((at, _)) => format!("{letter}new{}", at + 1),
+        None => format!("{letter}other{statement}_{column}"),
+    };
+    (0..=last).map(name).collect()
 }
 
 /// The number of rows of `VALUES` that most samples have.
@@ -279,14 +301,20 @@ fn unqualified(sql: &str, plan: &Plan) -> String {
     without.and_then(|it| String::from_utf8(it).ok()).unwrap_or_else(|| sql.to_owned())
 }
 
-fn steps(statements: &[String], dialect: Dialect, before: &str, text: &mut String) {
+fn steps(statements: &[(String, Vec<String>)], dialect: Dialect, before: &str, text: &mut String) {
     let product = match dialect {
         Dialect::MySql => "mysql",
         Dialect::Postgres => "postgres",
     };
     let _ = writeln!(text, "{before}steps = [");
-    for sql in statements {
-        let _ = writeln!(text, "{before}  {{ {product} = {} }},", quoted(sql));
+    for (sql, kept) in statements {
+        let names: Vec<String> = kept.iter().map(|it| quoted(it)).collect();
+        let keep = match names.as_slice() {
+            [] => String::new(),
+            [only] => format!(", keep = {only}"),
+            all => format!(", keep = [{}]", all.join(", ")),
+        };
+        let _ = writeln!(text, "{before}  {{ {product} = {}{keep} }},", quoted(sql));
     }
     let _ = writeln!(text, "{before}]");
 }
@@ -350,7 +378,7 @@ fn unknown(captured: &Captured, plan: &Plan, text: &mut String) {
         for variable in variables {
             let _ = writeln!(text, "# let.p{variable} = {{ uniform = [1, 1000] }}");
         }
-        steps(&[sql], it.dialect, "# ", text);
+        steps(&[(sql, Vec::new())], it.dialect, "# ", text);
     }
 }
 

@@ -235,6 +235,11 @@ const NO_PIPELINE: &str =
 /// The values to keep, in the order of their places.
 fn kept_values(sending: Sending, results: Vec<ResultSet>) -> Vec<Option<Vec<u8>>> {
     match sending {
+        Sending::Alone if results.iter().all(|it| it.columns.is_empty()) => {
+            // The number that an `INSERT` of MySQL or MariaDB has generated.
+            let number = results.iter().map(|it| it.last_insert_id).find(|it| *it > 0);
+            vec![number.map(|it| it.to_string().into_bytes())]
+        }
         Sending::Alone | Sending::Combined => {
             let last = results.into_iter().rev().find(|it| !it.columns.is_empty());
             last.and_then(|it| it.rows.into_iter().next()).unwrap_or_default()
@@ -317,6 +322,8 @@ mod tests {
             rows: rows.iter().map(|it| vec![Some(it.as_bytes().to_vec()); columns]).collect(),
             ..ResultSet::default()
         };
+        let inserted = vec![ResultSet { last_insert_id: 7, ..ResultSet::default() }];
+        assert_eq!(kept_values(Sending::Alone, inserted), [Some(b"7".to_vec())]);
         let results =
             vec![result(1, &["a", "b"]), result(2, &[]), result(0, &[]), result(1, &["c", "d"])];
         let of = |sending| -> Vec<Option<String>> {

@@ -87,3 +87,38 @@ fn findings_are_values_for_programs() {
     let result: Value = serde_json::from_str(&shown(&record(&["11.8"]), Format::JSON)).unwrap();
     assert_eq!((&result["answers"], &result["restored"]), (&Value::Null, &Value::Null));
 }
+
+#[test]
+fn settings_that_are_refused_must_be_fixed() {
+    let mut record = found();
+    let refused = |setting: &str| EventKind::SettingRefused {
+        setting: setting.to_owned(),
+        modes: Vec::new(),
+        message: "error 1193: Unknown system variable".to_owned(),
+    };
+    let left_out = EventKind::KindLeftOut {
+        test: "everything".to_owned(),
+        part: "insert-item".to_owned(),
+        why: "error 1452".to_owned(),
+    };
+    // The base refuses the second one too.
+    let events = [
+        (1, refused("query_cache_type = 'OFF'")),
+        (1, refused("time_zone = 'X'")),
+        (0, refused("time_zone = 'X'")),
+        (0, left_out),
+    ];
+    for (system, what) in events {
+        record.events.push(StudyEvent { when_ms: 0, system: Some(system), what });
+    }
+    let text = shown(&record, Format::TEXT);
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in [
+        "refuses 1 setting that sessions of the workload set: `query_cache_type = 'OFF'`",
+        "must be fixed: settings of sessions: `query_cache_type = 'OFF'`",
+        "`time_zone = 'X'`: error 1193",
+        "everything is measured without insert-item on all systems, because it fails on at least one",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}

@@ -31,7 +31,7 @@ pub(crate) fn restored(record: &StudyRecord) -> impl Iterator<Item = (usize, &Re
 /// Sentences for those who read no further.
 pub(crate) fn warnings(study: &JudgedStudy) -> Vec<String> {
     let record = study.record;
-    let mut warnings = Vec::new();
+    let mut warnings = super::sessions::warnings(study);
     for system in 0..record.systems.len() {
         let name = study.label(system);
         let refused = restored(record)
@@ -131,11 +131,12 @@ pub(crate) fn lists(study: &JudgedStudy) -> Vec<FindingList> {
         note: "what each system refused, what it warned of, and what is for another place",
         facts: told.collect(),
     };
-    [answers, told].into_iter().filter(|list| !list.facts.is_empty()).collect()
+    let found = [answers, told].into_iter().filter(|list| !list.facts.is_empty());
+    super::sessions::lists(study).into_iter().chain(found).collect()
 }
 
 /// `orders-by-customer`, and the system if there are several.
-fn about(study: &JudgedStudy, system: usize, what: &str) -> String {
+pub(super) fn about(study: &JudgedStudy, system: usize, what: &str) -> String {
     match study.record.systems.len() {
         2 if system != study.base => what.to_owned(),
         _ => format!("{what}, {}", study.label(system)),
@@ -143,7 +144,7 @@ fn about(study: &JudgedStudy, system: usize, what: &str) -> String {
 }
 
 /// A text in one line that is cut where it is long.
-fn shown(text: &str) -> String {
+pub(super) fn shown(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut cut: String = line.chars().take(SHOWN).collect();
     if cut.len() < line.len() {

@@ -34,6 +34,7 @@ pub(crate) mod reasons;
 pub(crate) mod responses;
 pub(crate) mod rounds;
 pub(crate) mod seconds;
+mod sessions;
 pub(crate) mod shaded;
 pub(crate) mod soak;
 pub(crate) mod statements;

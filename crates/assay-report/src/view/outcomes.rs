@@ -7,6 +7,7 @@ use assay_model::{AnswerPart, Verdict, counted};
 use assay_verdict::{Cause, CellJudgement};
 
 use super::answers::differences;
+use super::sessions::to_fix;
 use super::study::JudgedStudy;
 use crate::ratio::narrow;
 
@@ -92,7 +93,13 @@ fn of_system(study: &JudgedStudy, system: usize) -> Vec<(String, String)> {
         let told = format!("{}: {}", counted(tests.len() as u64, "test"), named.join(", "));
         (!tests.is_empty()).then_some((words, told))
     };
-    Outcome::ALL.into_iter().filter_map(fact).collect()
+    let settings = to_fix(study, system);
+    let words = match study.compared.len() {
+        1 => "must be fixed: settings of sessions".to_owned(),
+        _ => format!("{}: must be fixed: settings of sessions", study.label(system)),
+    };
+    let settings = (!settings.is_empty()).then(|| (words, settings.join(", ")));
+    settings.into_iter().chain(Outcome::ALL.into_iter().filter_map(fact)).collect()
 }
 
 /// `orders-by-customer 0.45 with another plan`

@@ -69,11 +69,12 @@ pub(super) fn job(
 
 /// Options of sessions and of access. A server that makes its own tables obeys them, and then cannot write, cannot commit,
 /// or ends its own statements.
-const NOT_FOR_INITIALIZATION: [&str; 22] = [
+const NOT_FOR_INITIALIZATION: [&str; 24] = [
     "autocommit",
     "completion_type",
     "disabled_storage_engines",
     "event_scheduler",
+    "general_log",
     "init_connect",
     "init_file",
     "innodb_force_primary_key",
@@ -85,6 +86,7 @@ const NOT_FOR_INITIALIZATION: [&str; 22] = [
     "offline_mode",
     "read_only",
     "require_secure_transport",
+    "slow_query_log",
     "sql_mode",
     "sql_require_primary_key",
     "super_read_only",

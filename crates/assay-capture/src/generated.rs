@@ -1,0 +1,305 @@
+//! Numbers that a server generates in a transaction and that later statements of it use: their values in a log belong to
+//! the rows of that day, so the transaction has to use the ones of its own rows.
+//!
+//! A log does not say where a number comes from. It is taken for a generated one if it is used only after a statement that
+//! generates numbers, differs in all transactions and rises from one to the next, and if the column or the density of the
+//! numbers fits.
+
+use assay_model::Dialect;
+
+use crate::fingerprints::Fingerprint;
+use crate::sessions::Shape;
+use crate::sql::token::{Kind, Token, tokenize};
+use crate::template::rendered;
+
+/// Transactions from which on rising numbers are no coincidence.
+const MANY: usize = 5;
+
+/// Ends of the names of columns with numbers of rows.
+const ENDS: [&str; 8] = ["id", "no", "nr", "num", "number", "key", "ref", "parent"];
+
+/// A group of equal values that is the number which a statement generates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Generated {
+    /// The number of the first value of the group.
+    pub(crate) group: usize,
+    /// The number of the statement that generates it.
+    pub(crate) statement: usize,
+    /// Its place among the columns of the result of that statement.
+    pub(crate) column: usize,
+}
+
+/// A statement that generates numbers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Source {
+    statement: usize,
+    table: String,
+    /// The columns that it returns; none if it returns the number alone.
+    columns: Vec<String>,
+}
+
+/// A value of a statement: what stands before it says what it is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Use {
+    statement: usize,
+    table: String,
+    column: String,
+}
+
+/// The values of a shape that its statements generate.
+pub(crate) fn generated(
+    shape: &Shape,
+    statements: &[(&Fingerprint, usize)],
+    dialect: Dialect,
+) -> Vec<Generated> {
+    let sources: Vec<Source> = statements
+        .iter()
+        .enumerate()
+        .filter_map(|(number, (it, _))| source(number, &it.text, dialect))
+        .collect();
+    if sources.is_empty() {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    for (position, used) in uses(statements, dialect).into_iter().enumerate() {
+        if shape.equal.get(position) != Some(&position) {
+            continue;
+        }
+        let Some(values) = shape.numbers.get(position).and_then(|it| rising(it)) else { continue };
+        let before = || sources.iter().rev().filter(|it| it.statement < used.statement);
+        let named = before().find(|it| fits(&it.table, &used));
+        let is_usual = ENDS.iter().any(|end| used.column.ends_with(end));
+        let any = before().next().filter(|_| values.count >= MANY && (is_usual || values.is_dense));
+        if let Some(source) = named.or(any) {
+            let column = source.columns.iter().position(|it| *it == used.column || it == "id");
+            let (statement, column) = (source.statement, column.unwrap_or(0));
+            found.push(Generated { group: position, statement, column });
+        }
+    }
+    found
+}
+
+/// Numbers that all differ and rise.
+struct Rising {
+    count: usize,
+    /// Whether there are few other numbers between them.
+    is_dense: bool,
+}
+
+/// Whether numbers, each with the order in which it was sent, rise; one in ten may be out of order, because sessions
+/// send at the same time.
+fn rising(numbers: &[(u64, Option<i64>)]) -> Option<Rising> {
+    let mut sorted = numbers.to_vec();
+    sorted.sort_unstable();
+    let values: Vec<i64> = sorted.iter().map(|(_, value)| *value).collect::<Option<_>>()?;
+    let mut distinct = values.clone();
+    distinct.sort_unstable();
+    distinct.dedup();
+    let falls = values.windows(2).filter(|pair| pair[0] > pair[1]).count();
+    let count = values.len();
+    let is_rising = count >= 2 && distinct.len() == count && falls * 10 <= count;
+    let span = distinct.last()?.checked_sub(*distinct.first()?)?;
+    let is_dense = span <= 4 * i64::try_from(count).ok()?;
+    is_rising.then_some(Rising { count, is_dense })
+}
+
+/// Whether a value is used as the number of a row of a table: as its `id`, or in a column that is named after it.
+fn fits(table: &str, used: &Use) -> bool {
+    if used.column == "id" {
+        return used.table == table;
+    }
+    let stem = used.column.strip_suffix("id").map(|it| it.trim_end_matches('_'));
+    stem.is_some_and(|stem| {
+        !stem.is_empty() && (table.ends_with(stem) || table.contains(stem) || stem.ends_with(table))
+    })
+}
+
+/// The numbers that a statement generates, if it does.
+fn source(statement: usize, form: &[u8], dialect: Dialect) -> Option<Source> {
+    const FUNCTIONS: [&str; 4] = ["LAST_INSERT_ID", "NEXTVAL", "CURRVAL", "LASTVAL"];
+    let tokens = Words::of(form, dialect);
+    let table = || tokens.after(&["INTO"]).unwrap_or_default();
+    let columns = Vec::new();
+    match (tokens.upper(0).as_str(), dialect) {
+        ("INSERT" | "REPLACE", Dialect::MySql) => {
+            Some(Source { statement, table: table(), columns })
+        }
+        ("INSERT", Dialect::Postgres) => {
+            let columns = tokens.returning()?;
+            Some(Source { statement, table: table(), columns })
+        }
+        ("SELECT", _) => {
+            let is_call = FUNCTIONS.contains(&tokens.upper(1).as_str())
+                || (tokens.bytes(2) == b"." && FUNCTIONS.contains(&tokens.upper(3).as_str()));
+            let has_table = tokens.after(&["FROM"]).is_some();
+            (is_call && !has_table).then(|| Source { statement, table: String::new(), columns })
+        }
+        _ => None,
+    }
+}
+
+/// What each value of the statements is for, in order.
+fn uses(statements: &[(&Fingerprint, usize)], dialect: Dialect) -> Vec<Use> {
+    let mut uses = Vec::new();
+    for (statement, (it, rows)) in statements.iter().enumerate() {
+        let words = Words::of(&it.text, dialect);
+        let table = words.after(&["INTO", "UPDATE", "FROM"]).unwrap_or_default();
+        rendered(&it.text, *rows, |_, before| {
+            let column = column(before.as_bytes(), dialect);
+            uses.push(Use { statement, table: table.clone(), column });
+            "0".to_owned()
+        });
+    }
+    uses
+}
+
+/// The column that a value is for, given what precedes it: one that it is compared with or assigned to, or one of the list
+/// of an `INSERT`. Empty if there is none.
+fn column(before: &[u8], dialect: Dialect) -> String {
+    let words = Words::of(before, dialect);
+    let end = words.tokens.len();
+    let mut at = end;
+    while at > 0 && matches!(words.bytes(at - 1), b"(" | b"=" | b"<" | b">" | b"<=" | b">=" | b",")
+        || at > 0 && ["IN", "ANY"].contains(&words.upper(at - 1).as_str())
+    {
+        // In a row of `VALUES`, the place among its values says which column it is.
+        if matches!(words.bytes(at - 1), b"(" | b",")
+            && let Some(column) = words.inserted(end)
+        {
+            return column;
+        }
+        at -= 1;
+    }
+    at.checked_sub(1).filter(|_| at < end).map_or(String::new(), |at| words.name(at))
+}
+
+/// The tokens of a text.
+struct Words<'t> {
+    text: &'t [u8],
+    tokens: Vec<Token>,
+}
+
+impl<'t> Words<'t> {
+    fn of(text: &'t [u8], dialect: Dialect) -> Self {
+        let mut tokens = Vec::new();
+        tokenize(text, dialect, &mut tokens);
+        tokens.retain(|it| it.kind != Kind::Hint);
+        Self { text, tokens }
+    }
+
+    fn bytes(&self, at: usize) -> &'t [u8] {
+        self.tokens.get(at).map_or(b"", |it| it.of(self.text))
+    }
+
+    fn upper(&self, at: usize) -> String {
+        String::from_utf8_lossy(self.bytes(at)).to_ascii_uppercase()
+    }
+
+    /// The name in small letters, without quotation marks.
+    fn name(&self, at: usize) -> String {
+        let text = String::from_utf8_lossy(self.bytes(at)).to_ascii_lowercase();
+        text.trim_matches(['`', '"']).to_owned()
+    }
+
+    /// The name of the table after the first of these words, without its schema.
+    fn after(&self, words: &[&str]) -> Option<String> {
+        let mut at =
+            (0..self.tokens.len()).find(|at| words.contains(&self.upper(*at).as_str()))? + 1;
+        while self.bytes(at + 1) == b"." {
+            at += 2;
+        }
+        Some(self.name(at))
+    }
+
+    /// The names of the columns after `RETURNING`.
+    fn returning(&self) -> Option<Vec<String>> {
+        let at = (0..self.tokens.len()).rev().find(|at| self.upper(*at) == "RETURNING")?;
+        let mut columns = vec![String::new()];
+        for at in at + 1..self.tokens.len() {
+            match self.bytes(at) {
+                b"," => columns.push(String::new()),
+                b"." => {}
+                _ => *columns.last_mut()? = self.name(at),
+            }
+        }
+        Some(columns)
+    }
+
+    /// The column of the value that follows, if the tokens up to it are those of an `INSERT` with a list of columns.
+    fn inserted(&self, end: usize) -> Option<String> {
+        let into = (0..end).find(|at| self.upper(*at) == "INTO")?;
+        let values =
+            (into..end).find(|at| ["VALUES", "VALUE"].contains(&self.upper(*at).as_str()))?;
+        let open = (into..values).find(|at| self.bytes(*at) == b"(")?;
+        let names: Vec<String> = (open + 1..values)
+            .filter(|at| !matches!(self.bytes(*at), b"," | b")"))
+            .map(|at| self.name(at))
+            .collect();
+        let (mut depth, mut place) = (0_u32, 0);
+        for at in values + 1..end {
+            match self.bytes(at) {
+                b"(" => {
+                    depth += 1;
+                    place = if depth == 1 { 0 } else { place };
+                }
+                b")" => depth = depth.saturating_sub(1),
+                b"," if depth == 1 => place += 1,
+                _ => {}
+            }
+        }
+        names.get(place).filter(|_| depth > 0).cloned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_column_of_a_value_is_known() {
+        for (before, expected) in [
+            ("SELECT a FROM t WHERE `Order_ID` = ", "order_id"),
+            ("SELECT a FROM t WHERE t.id IN (", "id"),
+            ("INSERT INTO item (order_id, `product`) VALUES (", "order_id"),
+            ("INSERT INTO item (order_id, product) VALUES (0, ", "product"),
+            ("INSERT INTO item (order_id, product) VALUES (0, 0), (", "order_id"),
+            ("INSERT INTO item (at, order_id) VALUES (NOW(6), ", "order_id"),
+            ("SELECT ", ""),
+        ] {
+            assert_eq!(column(before.as_bytes(), Dialect::MySql), expected, "{before}");
+        }
+    }
+
+    #[test]
+    fn statements_that_generate_numbers_are_known() {
+        let of = |text: &str, dialect| {
+            source(0, text.as_bytes(), dialect).map(|it| (it.table, it.columns.join(",")))
+        };
+        let some = |table: &str, columns: &str| Some((table.to_owned(), columns.to_owned()));
+        use Dialect::{MySql, Postgres};
+        assert_eq!(of("INSERT INTO shop.`orders` (a) VALUES (1)", MySql), some("orders", ""));
+        assert_eq!(of("SELECT LAST_INSERT_ID()", MySql), some("", ""));
+        assert_eq!(of("INSERT INTO orders (a) VALUES (1)", Postgres), None);
+        assert_eq!(
+            of("INSERT INTO \"orders\" (a) VALUES (1) RETURNING \"orders\".\"id\", at", Postgres),
+            some("orders", "id,at")
+        );
+        assert_eq!(of("SELECT nextval('orders_id_seq')", Postgres), some("", ""));
+        assert_eq!(of("SELECT pg_catalog.lastval()", Postgres), some("", ""));
+        assert_eq!(of("SELECT a FROM t", MySql), None);
+    }
+
+    #[test]
+    fn numbers_rise_in_the_order_in_which_they_were_sent() {
+        let of = |numbers: &[(u64, i64)]| {
+            let numbers: Vec<_> = numbers.iter().map(|(at, it)| (*at, Some(*it))).collect();
+            rising(&numbers).map(|it| (it.count, it.is_dense))
+        };
+        assert_eq!(of(&[(3, 12), (1, 10), (2, 11)]), Some((3, true)));
+        assert_eq!(of(&[(1, 10), (2, 500)]), Some((2, false)));
+        assert_eq!(of(&[(1, 10), (2, 10)]), None);
+        assert_eq!(of(&[(1, 10), (2, 9), (3, 12)]), None);
+        assert_eq!(of(&[(1, 10)]), None);
+        assert!(rising(&[(1, Some(1)), (2, None)]).is_none());
+    }
+}
