@@ -13,6 +13,7 @@ mod lua;
 mod oltp;
 mod postgres;
 mod session;
+mod settings;
 mod survey;
 mod tpcc;
 
