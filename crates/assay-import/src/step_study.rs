@@ -6,7 +6,7 @@ use std::collections::btree_map::Entry;
 use assay_model::{
     CellId, Class, Definition, Group, IbenchQueries, IbenchQuery, IbenchStep, IbenchTables,
     PlanningFacts, Preparation, Schema, Slice, StartFrom, Statements, StepWork, Test, Unit,
-    WorkCounters,
+    WorkCounters, test_name,
 };
 
 use crate::NoStudy;
@@ -246,7 +246,7 @@ fn test(name: &str, kind: Kind, has_inserts: bool) -> Test {
         }
     };
     Test::of(Definition {
-        name: name.to_owned(),
+        name: test_name(name),
         group,
         groups: Vec::new(),
         does: "unknown".to_owned(),

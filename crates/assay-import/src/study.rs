@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use assay_model::{
     Artifact, CellId, Class, Definition, EventKind, Group, Host, Origin, PlanningFacts, Product,
     ReportedServer, Schema, Setup, Slice, StartFrom, Study, StudyEvent, StudyRecord, System,
-    SystemSpec, Test, TestSet, Unit, WorkCounters,
+    SystemSpec, Test, TestSet, Unit, WorkCounters, test_name,
 };
 
 use crate::dbms::{Dbms, dbms};
@@ -102,11 +102,11 @@ impl Tests {
         let known = assay_workloads::published_test(published);
         let known = known.filter(|test| self.taken.insert(test.name().to_owned()));
         let test = known.unwrap_or_else(|| {
-            let mut name = published.to_owned();
-            while !self.taken.insert(name.clone()) {
-                name += "'";
-            }
-            unknown_test(&name)
+            let name = test_name(published);
+            let numbered = (2..).map(|number| format!("{name}:{number}"));
+            let mut names = std::iter::once(name.clone()).chain(numbered);
+            let free = names.find(|name| self.taken.insert(name.clone()));
+            unknown_test(&free.unwrap_or(name))
         });
         self.by_name.insert(published.to_owned(), test);
         test
@@ -131,7 +131,7 @@ fn tests(table: &QpsTable) -> Vec<Test> {
 pub(crate) fn unknown_test(name: &str) -> Test {
     let word = "other".to_owned();
     Test::of(Definition {
-        name: name.to_owned(),
+        name: test_name(name),
         group: Group { rank: u8::MAX.into(), title: word.clone(), word },
         groups: Vec::new(),
         does: "unknown".to_owned(),

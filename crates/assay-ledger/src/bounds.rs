@@ -16,7 +16,8 @@ use assay_model::limits::{
 use assay_model::{
     Attachment, BisectPart, BisectVersion, Block, CellId, Class, DataSet, Definition, Examination,
     Fill, Gate, Instance, LuaScript, Noise, PlannedCell, Quantiles, Schema, Scratch, Series, Setup,
-    ShardRun, Slice, Study, StudyEvent, StudySummary, System, TableForm, WatchPart,
+    ShardRun, Slice, Study, StudyEvent, StudySummary, System, TableForm, WatchPart, is_option,
+    is_test_name, refusal, shortened,
 };
 
 use self::range::{distribution, within};
@@ -75,7 +76,40 @@ pub(crate) fn systems(systems: &[System]) -> Result<(), String> {
     if systems.iter().enumerate().any(|(number, system)| system.is_base != (number == 0)) {
         return Err("the base is not the first system, or not alone".to_owned());
     }
-    systems.iter().try_for_each(|system| name("system", &system.name))
+    systems.iter().try_for_each(system)
+}
+
+fn system(system: &System) -> Result<(), String> {
+    name("system", &system.name)?;
+    if system.name.contains(char::is_control) {
+        return Err("the name of a system has a control character".to_owned());
+    }
+    for (name, value) in &system.spec.overrides {
+        option(system, name, value)?;
+    }
+    for text in &system.options {
+        let text = text.trim_start_matches("--");
+        let (name, value) = text.split_once('=').unwrap_or((text, ""));
+        option(system, name, value)?;
+    }
+    Ok(())
+}
+
+/// The beginning of a text on one line.
+fn shown(text: &str) -> String {
+    shortened(text).replace(char::is_control, " ")
+}
+
+/// Refuses what assay gives to no server: an option is a name and a value, and moves no server and loads nothing.
+fn option(system: &System, name: &str, value: &str) -> Result<(), String> {
+    let shown = shown(name);
+    if !is_option(name, value) {
+        return Err(format!("`{shown}` is not an option of a server"));
+    }
+    match refusal(system.spec.product, name, value) {
+        None => Ok(()),
+        Some(_) => Err(format!("`{shown}` is an option that only assay may set")),
+    }
 }
 
 /// Refuses what can be neither the id nor the name of a study: it is part of commands that reports show, and is no word
@@ -103,9 +137,9 @@ impl Bounded for ShardRun {
         within("number", self.number, &(1..=self.of))?;
         within("step", self.step, &(1..=self.of))?;
         within("first", self.first, &(0..=self.step - 1))?;
-        let texts = [&self.attempt, &self.node];
+        let texts = [&self.attempt, &self.node, &self.secret];
         match texts.into_iter().find(|text| text.len() > NAME_BYTES) {
-            Some(text) => Err(format!("a node or attempt has a name of {} bytes", text.len())),
+            Some(text) => Err(format!("a node, attempt or secret has {} bytes", text.len())),
             None => Ok(()),
         }
     }
@@ -236,7 +270,9 @@ const PARAMETERS: u32 = 100_000;
 
 impl Bounded for Definition {
     fn check(&self) -> Result<(), String> {
-        name("test", &self.name)?;
+        if !is_test_name(&self.name) {
+            return Err(format!("`{}` is not the name of a test", shown(&self.name)));
+        }
         for group in self.groups.iter().map(|(_, group)| group).chain([&self.group]) {
             name("group", &group.word).and(name("group", &group.title))?;
         }

@@ -63,20 +63,23 @@ impl Ledger {
         self.reading(|connection| collected(connection, study))
     }
 
-    /// Puts a study together from shards, in place of what the ledger had of it. Each shard is read, added and
-    /// forgotten before the next one. Either all of it is written or nothing.
+    /// Puts a study together from shards. Each shard is read, added and forgotten before the next one. Either all of it
+    /// is written or nothing.
     ///
-    /// A shard of other systems, tests or data than those before it is left out.
+    /// The result of the user's own job replaces what the ledger had of the study. Other shards may be anybody's: the
+    /// study gets the mark of one from elsewhere, and replaces nothing. A shard of other systems, tests or data than
+    /// those before it is left out.
     ///
     /// # Errors
     /// A shard cannot be read, the rows contradict each other, or the ledger cannot be written.
     pub fn collect(
         &mut self,
         study: &str,
+        is_own_job: bool,
         shards: impl Iterator<Item = Result<StudyRows, Error>>,
     ) -> Result<Collected, Error> {
         let path = self.path.clone();
-        let result = collect(&self.connection, study, shards);
+        let result = collect(&self.connection, study, is_own_job, shards);
         let result = result.map_err(|error| match error {
             Failed::Here(problem) => Error { path, problem },
             Failed::There(error) => error,
@@ -136,12 +139,15 @@ fn collected(connection: &Connection, study: &str) -> Result<BTreeMap<u32, u64>,
 fn collect(
     connection: &Connection,
     study: &str,
+    is_own_job: bool,
     shards: impl Iterator<Item = Result<StudyRows, Error>>,
 ) -> Result<Collected, Failed> {
     let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
     let name = "SELECT name FROM name WHERE study = ?";
     let name: Option<String> = transaction.query_row(name, [study], |row| row.get(0)).optional()?;
-    manage::delete(&transaction, study)?;
+    if is_own_job {
+        manage::delete(&transaction, study)?;
+    }
     manage::refuse_taken(&transaction, study)?;
     manage::refuse_hiding(&transaction, study)?;
     let mut whole = Whole::default();
@@ -157,6 +163,8 @@ fn collect(
     let is_complete = whole.is_complete();
     if whole.is_begun {
         whole.finish(&transaction, study)?;
+        let sql = "UPDATE study SET is_foreign = ? WHERE id = ?";
+        transaction.execute(sql, params![!is_own_job, study])?;
         if let Some(name) = name {
             transaction.execute("INSERT INTO name (study, name) VALUES (?, ?)", [study, &name])?;
         }
@@ -200,7 +208,7 @@ struct Whole {
 }
 
 /// Columns of a study that differ from shard to shard.
-const OWN: [&str; 9] = [
+const OWN: [&str; 10] = [
     "id",
     "started_ms",
     "budget_s",
@@ -208,6 +216,7 @@ const OWN: [&str; 9] = [
     "setups",
     "gate",
     "finished",
+    "is_foreign",
     "judged_by",
     "assay_version",
 ];
@@ -274,6 +283,13 @@ impl Whole {
                     "document" => {
                         renumber(&mut row, at("cell"), &numbers.cells)?;
                         self.is_new(name, &key(&columns, &row, &["cell", "system", "name"]))
+                    }
+                    "run" => {
+                        // The job's secret stays with the job and its shards.
+                        if let Some(shard) = at("shard").and_then(|at| row.get_mut(at)) {
+                            *shard = Value::Text(without_secret(shard)?);
+                        }
+                        true
                     }
                     "test" => self.is_new(name, &key(&columns, &row, &["name"])),
                     "system" => self.is_new(name, &key(&columns, &row, &["number"])),
@@ -435,6 +451,12 @@ impl Whole {
         )?;
         Ok(())
     }
+}
+
+/// The JSON of a shard without the secret of its job.
+fn without_secret(shard: &Value) -> Result<String, Problem> {
+    let Value::Text(text) = shard else { return Err(Problem::Dangling) };
+    json(&ShardRun { secret: String::new(), ..parsed("run", text)? })
 }
 
 /// How an event begins that says that a study got more time.

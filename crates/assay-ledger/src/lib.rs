@@ -50,6 +50,7 @@ pub struct Ledger {
     path: PathBuf,
     /// Device and number of a file that is open for writing.
     file: Option<(u64, u64)>,
+    is_of_bytes: bool,
 }
 
 impl Ledger {
@@ -64,9 +65,15 @@ impl Ledger {
         Self::opened(path, schema::open_read_only(path))
     }
 
-    /// Opens the bytes of a ledger file, read-only and in memory. `path` is the name that errors give.
+    /// Opens the bytes of a ledger file, such as that of a pack, read-only and in memory. Errors call it `path`.
     pub fn of_bytes(bytes: &[u8], path: &Path) -> Result<Self, Error> {
-        Self::opened(path, schema::of_bytes(bytes))
+        Ok(Self { is_of_bytes: true, ..Self::opened(path, schema::of_bytes(bytes))? })
+    }
+
+    /// Whether it was opened from bytes, as that of a pack is.
+    #[must_use]
+    pub fn is_of_bytes(&self) -> bool {
+        self.is_of_bytes
     }
 
     /// An empty ledger in memory.
@@ -85,7 +92,7 @@ impl Ledger {
         match opened {
             Ok((connection, time_limit)) => {
                 time_limit.lift();
-                Ok(Self { connection, time_limit, path, file: None })
+                Ok(Self { connection, time_limit, path, file: None, is_of_bytes: false })
             }
             Err(problem) => Err(Error { path, problem }),
         }

@@ -106,7 +106,7 @@ fn find(studies: Vec<(String, Option<String>)>, text: &str) -> Result<String, Pr
 
 fn studies(connection: &Connection) -> Result<Vec<StudySummary>, Problem> {
     let snapshot = connection.unchecked_transaction()?;
-    let sql = r#"SELECT id, started_ms, preset, test_set, finished, name.name AS name,
+    let sql = r#"SELECT id, started_ms, preset, test_set, finished, is_foreign, name.name AS name,
             (SELECT count(*) FROM cell WHERE cell.study = study.id) AS cells,
             (SELECT count(*) FROM slice WHERE slice.study = study.id) AS slices,
             (SELECT count(*) FROM document WHERE document.study = study.id AND document.name = 'count') AS counts,
@@ -128,6 +128,7 @@ fn studies(connection: &Connection) -> Result<Vec<StudySummary>, Problem> {
             finished: fields.get("finished")?,
             elapsed_s: runs::elapsed_s(&snapshot, &id)?,
             is_reported: fields.get("is_reported")?,
+            foreign: fields.get("is_foreign")?,
             id,
         })
     })
@@ -145,7 +146,7 @@ fn read(connection: &Connection, id: &str) -> Result<StudyRecord, Problem> {
 
 /// A study as the transaction sees it.
 pub(crate) fn read_within(snapshot: &Transaction<'_>, id: &str) -> Result<StudyRecord, Problem> {
-    let (study, finished) = read_study(snapshot, id)?;
+    let (study, State { finished, foreign }) = read_study(snapshot, id)?;
     let systems = read_systems(snapshot, id)?;
     let count = systems.len();
     let tests = Tests::of(snapshot, id)?;
@@ -167,14 +168,21 @@ pub(crate) fn read_within(snapshot: &Transaction<'_>, id: &str) -> Result<StudyR
         soaks: Vec::new(),
         finished,
         running: false,
+        foreign,
     })
 }
 
-pub(crate) fn read_study(connection: &Connection, id: &str) -> Result<(Study, bool), Problem> {
+/// What may change of a study's row.
+pub(crate) struct State {
+    finished: bool,
+    foreign: bool,
+}
+
+pub(crate) fn read_study(connection: &Connection, id: &str) -> Result<(Study, State), Problem> {
     let sql =
         "SELECT id, started_ms, preset, test_set, seed, threshold, budget_s, blocks, rounds, setups,
             workload_version, assay_version, experiment, id_key, table_form, statements,
-            terms, gate, bisect, watch, recipe, finished
+            terms, gate, bisect, watch, recipe, finished, is_foreign
          FROM study WHERE id = ?";
     let mut found = rows(connection, sql, [id], |row| {
         let fields = Fields::new("study", "id", row);
@@ -207,7 +215,8 @@ pub(crate) fn read_study(connection: &Connection, id: &str) -> Result<(Study, bo
             workload_version: fields.get("workload_version")?,
             assay_version: fields.get("assay_version")?,
         };
-        Ok((fields.checked(study)?, fields.get("finished")?))
+        let state = State { finished: fields.get("finished")?, foreign: fields.get("is_foreign")? };
+        Ok((fields.checked(study)?, state))
     })?;
     found.pop().ok_or_else(|| Problem::NoSuchStudy(id.to_owned()))
 }

@@ -32,6 +32,7 @@ CREATE TABLE study (
     bisect TEXT,                        -- JSON: the search for a version that it is a part of; NULL if it is none
     watch TEXT,                         -- JSON: the watch that it belongs to; NULL if it does not
     recipe TEXT NOT NULL,               -- the study file, TOML
+    is_foreign INTEGER NOT NULL DEFAULT 0 CHECK (is_foreign IN (0, 1)),  -- whether it came from elsewhere
     finished INTEGER NOT NULL DEFAULT 0 CHECK (finished IN (0, 1)),
     judged_by TEXT                      -- the version of assay that computed the verdicts; NULL if there are none
 ) STRICT;

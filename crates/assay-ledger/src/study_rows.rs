@@ -146,11 +146,24 @@ impl StudyRows {
         &self.study
     }
 
-    /// Whether both are the same study. Published results are named after their content: of these, it alone counts.
+    /// Whether both are the same study, wherever each came from. Published results are named after their content: of
+    /// these, it alone counts.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         let are_published = self.is_published() && self.study == other.study;
-        if are_published { self.content() == other.content() } else { self == other }
+        if are_published {
+            return self.content() == other.content();
+        }
+        self.clone().marked_foreign() == other.clone().marked_foreign()
+    }
+
+    /// The same study, marked as one from elsewhere.
+    #[must_use]
+    pub fn marked_foreign(mut self) -> Self {
+        for value in self.column("study", "is_foreign") {
+            *value = Value::Integer(1);
+        }
+        self
     }
 
     /// Whether the study's name says that it has published results.
@@ -164,8 +177,15 @@ impl StudyRows {
     #[must_use]
     pub fn content(&self) -> Vec<u8> {
         let mut all = Vec::new();
-        let of_import =
-            ["assay_version", "judged_by", "started_ms", "when_ms", "written_ms", "study"];
+        let of_import = [
+            "assay_version",
+            "is_foreign",
+            "judged_by",
+            "started_ms",
+            "when_ms",
+            "written_ms",
+            "study",
+        ];
         for Table { name, columns, rows } in self.tables.iter().filter(|it| it.name != "verdict") {
             let counts =
                 |column: &str| !of_import.contains(&column) && (*name, column) != ("study", "id");

@@ -181,6 +181,7 @@ fn a_damaged_index_gives_no_rows_of_another_study() {
 const FREE: [&str; 12] = [
     "audit.setting",
     "audit.why",
+    "content.checksum",
     "host.cpu",
     "host.filesystem",
     "host.hypervisor",
@@ -190,7 +191,6 @@ const FREE: [&str; 12] = [
     "study.assay_version",
     "study.judged_by",
     "study.recipe",
-    "system.name",
 ];
 
 /// A value that assay never writes there is found before a copy is made.

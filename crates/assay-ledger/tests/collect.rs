@@ -68,6 +68,7 @@ fn part(whole: &StudyRecord, number: u32, of: u32) -> StudyRecord {
         step: of,
         attempt: "17_1.0".to_owned(),
         node: format!("n{number}"),
+        secret: "5ec3e7".to_owned(),
     });
     part
 }
@@ -79,7 +80,7 @@ fn rows(record: &StudyRecord) -> StudyRows {
 }
 
 fn collect(ledger: &mut Ledger, parts: &[StudyRecord]) -> Collected {
-    ledger.collect(WHOLE, parts.iter().map(|part| Ok(rows(part)))).unwrap()
+    ledger.collect(WHOLE, true, parts.iter().map(|part| Ok(rows(part)))).unwrap()
 }
 
 fn slices(record: &StudyRecord) -> Vec<(usize, u32, String, Vec<u8>)> {
@@ -108,10 +109,10 @@ fn the_shards_of_a_study_are_the_study() {
         assert_eq!(read.runs.len(), of as usize);
         assert_eq!(read.shard(), None);
         let parts: Vec<StudyRows> = parts.iter().map(rows).collect();
-        let mut again = || ledger.collect(WHOLE, parts.iter().cloned().map(Ok)).unwrap();
+        let mut again = || ledger.collect(WHOLE, true, parts.iter().cloned().map(Ok)).unwrap();
         assert_eq!(again(), again());
         let before = ledger.rows(WHOLE).unwrap();
-        ledger.collect(WHOLE, parts.iter().cloned().map(Ok)).unwrap();
+        ledger.collect(WHOLE, true, parts.iter().cloned().map(Ok)).unwrap();
         assert!(ledger.rows(WHOLE).unwrap().is_same(&before));
     }
 }
@@ -169,7 +170,7 @@ fn shards_of_other_cells_may_have_the_same_blocks() {
 fn a_shard_of_another_study_or_of_other_systems_is_left_out() {
     let whole = whole(4);
     let mut other_options = part(&whole, 2, 2);
-    other_options.systems[0].options.push("--other".to_owned());
+    other_options.systems[0].options.push("--xother".to_owned());
     let mut other_study = part(&whole, 2, 2);
     other_study.runs[0].shard.as_mut().unwrap().study = "shards-2".to_owned();
     let mut other_seed = part(&whole, 2, 2);
@@ -198,7 +199,7 @@ fn shards_that_contradict_each_other_change_nothing() {
     let mut twice = part(&whole, 1, 2);
     twice.runs[0].shard.as_mut().unwrap().number = 2;
     let parts = [part(&whole, 1, 2), twice];
-    let error = ledger.collect(WHOLE, parts.iter().map(|part| Ok(rows(part)))).unwrap_err();
+    let error = ledger.collect(WHOLE, true, parts.iter().map(|part| Ok(rows(part)))).unwrap_err();
     assert!(matches!(error.problem, Problem::Twice(_)), "{error}");
     assert!(ledger.rows(WHOLE).unwrap().is_same(&before));
 }
@@ -277,7 +278,7 @@ fn a_thousand_ledgers_take_less_than_a_minute_and_a_gigabyte() {
     let began_s = cpu_s();
     let mut ledger = Ledger::open(&directory.join("whole.sqlite")).unwrap();
     let shards = files.iter().map(|file| Ledger::open_read_only(file)?.rows("part"));
-    let collected = ledger.collect(WHOLE, shards).unwrap();
+    let collected = ledger.collect(WHOLE, true, shards).unwrap();
     let took_s = cpu_s() - began_s;
     println!(
         "{slices} slices of 1,000 ledgers: {took_s:.0} s of CPU, {} MB ({made_mb} MB before)",

@@ -34,18 +34,21 @@ mod printable;
 mod products;
 mod profile;
 mod published;
+mod reserved;
 mod restored;
 mod script;
 mod secret;
 mod series;
 mod session;
 mod setup;
+mod shard;
 mod slice;
 mod soak;
 mod study;
 mod suite;
 mod system;
 mod test;
+mod test_name;
 mod tpcc;
 mod user;
 mod user_file;
@@ -93,6 +96,7 @@ pub use profile::{
     Profiling, SMALL_CALLS, Waits,
 };
 pub use published::PublishedGroup;
+pub use reserved::{Refusal, is_option, refusal};
 pub use restored::{AnswerDifference, AnswerPart, Restored, RestoredKind};
 pub use script::{Fill, Scratch, Script, Step, Table};
 pub use secret::{
@@ -101,17 +105,19 @@ pub use secret::{
 pub use series::{Attachment, Series};
 pub use session::{SessionSetting, SettingError, SettingForm};
 pub use setup::{Preset, Setup};
+pub use shard::ShardRun;
 pub use slice::{CellId, Slice, SliceId, SliceOutcome, Trouble, Turn, WorkCounters};
 pub use soak::{CellSoak, Soak, SoakTurn};
 pub use study::{
     AuditClass, AuditFinding, Block, BlockCell, CpuPlacement, Experiment, Host, Instance,
-    PlannedCell, Run, ShardRun, Study, StudyEvent, StudyRecord, StudySummary, System,
+    PlannedCell, Run, Study, StudyEvent, StudyRecord, StudySummary, System,
 };
 pub use suite::{RandType, Suite};
 pub use system::{Origin, SystemSpec};
 pub use test::{
     Class, Definition, Group, Pacing, PlanningFacts, Role, Schema, StartFrom, Test, TestSet, Unit,
 };
+pub use test_name::{is_test_name, test_name};
 pub use tpcc::{RESPONSE_CLASSES, Tpcc, TpccKind, response_bound_us};
 pub use user::{
     PerDialect, PipelineMark, Sending, Sql, Transaction, UserColumn, UserData, UserDump, UserRows,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::limits::BLOCKS;
 use crate::{
     Artifact, BisectPart, CellCount, CellId, CellProfile, CellSoak, DataContent, DataSet,
-    EventKind, Examination, Gate, IdKey, Preset, Schema, Series, Setup, Slice, SliceId,
+    EventKind, Examination, Gate, IdKey, Preset, Schema, Series, Setup, ShardRun, Slice, SliceId,
     SliceOutcome, StartFrom, StatementMode, SystemSpec, TableForm, TestSet, UserData, WatchPart,
     words,
 };
@@ -339,29 +339,6 @@ pub struct Run {
     pub shard: Option<ShardRun>,
 }
 
-/// A part of a study that one node measures, and who measured it.
-///
-/// A shard has a part of the study's cells, and of these every `step`-th block from `first` on. It never separates the
-/// systems that are compared.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ShardRun {
-    /// Name of the whole study, a digest of its definition. All of its shards have it.
-    pub study: String,
-    /// The number of the shard, from 1.
-    pub number: u32,
-    /// The number of shards.
-    pub of: u32,
-    /// Its first block.
-    pub first: u32,
-    /// The distance between its blocks, which is the number of shards that have the same cells.
-    pub step: u32,
-    /// The attempt at the shard: task and restart of a job. Empty without a job.
-    pub attempt: String,
-    /// Name of the node.
-    pub node: String,
-}
-
 impl Run {
     /// Its duration, seconds.
     #[must_use]
@@ -444,6 +421,9 @@ pub struct StudyRecord {
     pub finished: bool,
     /// Whether it is being measured at this moment. The ledger does not know and leaves it unset.
     pub running: bool,
+    /// Whether it came from elsewhere: imported, or collected without a job of this user. It is read, never run.
+    #[serde(skip)]
+    pub foreign: bool,
 }
 
 impl StudyRecord {
@@ -506,6 +486,7 @@ impl StudyRecord {
             audit: Vec::new(),
             finished: false,
             running: false,
+            foreign: false,
         }
     }
 
@@ -591,4 +572,6 @@ pub struct StudySummary {
     pub elapsed_s: f64,
     /// Whether others have measured it. Its beginning is then that of the import, and its time is none.
     pub is_reported: bool,
+    /// Whether it came from elsewhere, as its ledger says.
+    pub foreign: bool,
 }

@@ -7,8 +7,7 @@ use assay_model::Product;
 
 use crate::error::Error;
 use crate::nearest::nearest;
-use crate::reserved::check_option;
-use crate::system_name::server_option;
+use crate::system_name::{check_option, server_option};
 
 /// An option for all systems of a product, or of one of its series.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use assay_model::{Hint, shortened, thousands};
+use assay_model::{Hint, Refusal, shortened, thousands};
 
 /// The reason why a request is not a valid study.
 #[derive(Debug, thiserror::Error, PartialEq)]
@@ -186,17 +186,6 @@ pub enum Error {
         /// What options of the systems ask for, and how to ask for less.
         asked: Vec<String>,
     },
-}
-
-/// The reason why an option may not be passed to a server.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Refusal {
-    /// Assay sets it.
-    Reserved,
-    /// It may be short for this one, which assay sets.
-    ShortFor(&'static str),
-    /// This value has a path that does not lie in the server's own directory.
-    LeadsAway(String),
 }
 
 /// Advice for the value of a switch that stands alone.

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use assay_model::{DataSet, Dialect, Experiment, Origin, Setup, Study, SystemSpec, thousands};
+use assay_model::{
+    Counting, DataSet, Dialect, Experiment, Origin, Setup, Study, SystemSpec, thousands,
+};
 
 use crate::config_file::asked;
 use crate::error::{DISK, Error, MEMORY};
@@ -23,11 +25,12 @@ pub struct MachineFacts {
 /// check the disk, where the data may be already.
 pub fn check_memory(
     study: &Study,
+    counting: Counting,
     systems: &[&SystemSpec],
     machine: MachineFacts,
 ) -> Result<(), Error> {
     let machine = MachineFacts { disk_mb: u64::MAX, ..machine };
-    let footprint = Footprint::of_study(study);
+    let footprint = Footprint::of_study(study).counting(counting);
     let checked = check_machine(&footprint, systems, study.experiment, machine);
     // The rows of a planned study cannot change.
     checked.map_err(Error::whatever_rows)

@@ -22,7 +22,6 @@ mod plan;
 mod precision;
 mod product_names;
 mod request;
-mod reserved;
 mod sequence;
 mod shards;
 mod size;
@@ -44,7 +43,7 @@ pub use config_file::{
     scoped_lines,
 };
 pub use document::FileError;
-pub use error::{Error, Refusal, SearchedTests};
+pub use error::{Error, SearchedTests};
 pub use fits::{MachineFacts, check_audit, check_memory, told_disk};
 pub use gate::{gate, parse_limit};
 pub use memory::{advised, scaled_to};

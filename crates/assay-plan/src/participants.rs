@@ -10,8 +10,7 @@ use crate::config_file::common_options;
 use crate::error::Error;
 use crate::limits::{FEWER_SYSTEMS, SYSTEMS, at_most};
 use crate::request::Request;
-use crate::reserved::check_option;
-use crate::system_name::{parse_system, repository_login};
+use crate::system_name::{check_option, parse_system, repository_login};
 use crate::url::{ServerUrl, parse_url};
 
 /// A checked study and the systems it wants.

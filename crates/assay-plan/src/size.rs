@@ -5,8 +5,6 @@ use assay_model::{
 };
 use assay_terms::Terms;
 
-use crate::study::request_of;
-
 /// Loaded size of one row with its primary key, secondary index and page overhead, bytes.
 ///
 /// 1 M rows took 260 MB in InnoDB after load; the writes that age the data add page splits.
@@ -98,13 +96,11 @@ impl Footprint {
         Some(Self { exceeds_cache: tables.exceed_cache, has_templates: false, ..usual })
     }
 
-    /// The footprint of a study.
+    /// The footprint of a study that counts no instructions.
     pub(crate) fn of_study(study: &Study) -> Self {
         let terms = Terms::or_default(study.terms.as_deref());
-        let counting = request_of(study).map_or(Counting::None, |request| request.count);
         Self::of_steps(&study.cells, terms)
             .unwrap_or_else(|| Self::of(&study.setups, study.schema(), terms))
-            .counting(counting)
     }
 
     /// The setup with the most data: servers are configured for it.

@@ -2,6 +2,7 @@
 
 use assay_model::{Experiment, Study, WORKLOAD_VERSION};
 
+use crate::document::FileError;
 use crate::request::{Request, usual_threshold};
 use crate::study_file::{read_study, write_study};
 
@@ -33,8 +34,7 @@ pub(crate) fn study_of(request: &Request) -> Study {
     }
 }
 
-/// The request of a study that a ledger keeps; none if the study was measured elsewhere, or if it cannot be read.
-#[must_use]
-pub fn request_of(study: &Study) -> Option<Request> {
-    read_study("recipe", &study.recipe).ok()
+/// The request of a study that a ledger keeps. Studies of published results have none.
+pub fn request_of(study: &Study) -> Result<Request, FileError> {
+    read_study(&format!("the recipe of study {}", study.id), &study.recipe)
 }

@@ -3,14 +3,14 @@
 use std::ops::Range;
 
 use assay_model::{
-    Engine, Login, Origin, Product, SystemSpec, address_without_login, login, may_be_secret,
+    Engine, Login, Origin, Product, SystemSpec, address_without_login, is_option, login,
+    may_be_secret, refusal,
 };
 
 use assay_terms::{adds_up, variable};
 
 use crate::error::{Error, NO_SCHEME};
 use crate::product_names::system_hint;
-use crate::reserved::check_option;
 use crate::url::{parse_url, shown};
 
 /// Reads a system name, or the URL of a server that already runs.
@@ -42,6 +42,7 @@ fn read(name: &str) -> Result<SystemSpec, Error> {
     }
     // The name is stored and shown.
     let name = &address_without_login(name);
+    refuse_control(name)?;
     let fail = |part: &str, why: String| Error::SystemName {
         name: without_secret_options(name),
         at: place(name, part),
@@ -99,6 +100,15 @@ fn read(name: &str) -> Result<SystemSpec, Error> {
         (Origin::Version(version.to_owned()), engine)
     };
     Ok(SystemSpec { product, origin, engine, overrides })
+}
+
+/// Refuses a name with control characters: it becomes a part of lines.
+fn refuse_control(name: &str) -> Result<(), Error> {
+    if !name.contains(char::is_control) {
+        return Ok(());
+    }
+    let why = "it has a control character, such as the end of a line".to_owned();
+    Err(Error::SystemName { name: without_secret_options(name), at: 0..0, why, hint: None })
 }
 
 /// The login of the repository that a system is built from: `mysql@git:https://user:token@host/x.git`.
@@ -202,10 +212,15 @@ fn parse_override(word: &str) -> Option<(String, String)> {
 ///
 /// Option names are restricted so that no override can become another kind of server argument.
 pub(crate) fn server_option(option: &str, value: &str) -> Option<(String, String)> {
-    let named = option.starts_with(|c: char| c.is_ascii_alphabetic())
-        && option.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'));
-    (named && !value.contains(|c: char| c.is_control()))
-        .then(|| (option.replace('-', "_"), value.to_owned()))
+    is_option(option, value).then(|| (option.replace('-', "_"), value.to_owned()))
+}
+
+/// Checks that an option may be passed to a server.
+pub(crate) fn check_option(product: Product, name: &str, value: &str) -> Result<(), Error> {
+    match refusal(product, name, value) {
+        None => Ok(()),
+        Some(why) => Err(Error::ReservedOption { option: name.to_owned(), why }),
+    }
 }
 
 #[cfg(test)]
@@ -290,6 +305,7 @@ mod tests {
             "mariadb@10.11/innodb/x",
             "postgres@18/innodb",
             "mariadb@10 11",
+            "mariadb@dir:/a\nb",
         ] {
             assert!(parse_system(name).is_err(), "{name}");
         }

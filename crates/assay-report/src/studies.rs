@@ -37,6 +37,9 @@ struct StudyRow<'a> {
     finished: bool,
     running: bool,
     name: Option<&'a str>,
+    /// Whether it came from elsewhere, as its ledger says.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    foreign: bool,
 }
 
 /// The columns of CSV, in order; new ones come last.
@@ -90,6 +93,7 @@ impl<'a> Listed<'a> {
             finished: study.finished,
             running,
             name: study.name.as_deref(),
+            foreign: study.foreign,
         }
     }
 }
@@ -161,7 +165,7 @@ impl List<'_> {
         columns.truncate(if wish.is_terminal() { SYSTEMS } else { COLUMNS.len() });
         let table = Table::new(columns, rows).flush();
         // A study that is being measured needs nobody to continue it.
-        let open = self.0.iter().find(|it| !it.study.finished && !it.running);
+        let open = self.0.iter().find(|it| !it.study.finished && !it.running && !it.study.foreign);
         let open = open.filter(|_| wish.is_terminal()).map(|listed| {
             let id = &listed.study.id;
             Block::Lines(vec![format!(
@@ -206,7 +210,10 @@ fn row(listed: Listed) -> Vec<String> {
         thousands(study.cells as f64),
         thousands(study.slices as f64),
         took(study),
-        listed.state().to_owned(),
+        match study.foreign && !study.is_reported {
+            true => format!("{}, foreign", listed.state()),
+            false => listed.state().to_owned(),
+        },
         study.systems.join(" vs "),
     ]
 }

@@ -37,6 +37,8 @@ struct Document<'a> {
     name: Option<&'a str>,
     started: Option<String>,
     state: &'static str,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    foreign: bool,
     elapsed_s: Number,
     preset: &'static str,
     experiment: &'static str,
@@ -133,6 +135,7 @@ pub fn study_json(shown: &ShownStudy<'_>) -> String {
         name: name.as_deref(),
         started: record.began_ms().and_then(rfc3339),
         state: shown.state(),
+        foreign: record.foreign,
         elapsed_s: Number(record.spent_s()),
         preset: study.preset.word(),
         experiment: study.experiment.word(),

@@ -152,6 +152,7 @@ fn the_list_of_studies_is_harmless_too() {
         finished: false,
         elapsed_s: 586.25,
         is_reported: false,
+        foreign: false,
     };
     let options = TextOptions { width: 120, color: false, verbose: true };
     for format in [Format::TEXT, Format::MARKDOWN, Format::CSV, Format::JSON] {

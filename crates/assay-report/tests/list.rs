@@ -18,6 +18,7 @@ fn studies_are_listed_newest_first_in_every_format() {
         finished,
         elapsed_s: 586.25,
         is_reported: false,
+        foreign: false,
     };
     let list = [study("old", true), study("new", false)];
     let options = TextOptions { width: 120, color: false, verbose: true };

@@ -14,7 +14,16 @@ fn on_two_nodes() -> StudyRecord {
     let node = |number: u32| {
         let (study, node) = ("shards-1".to_owned(), format!("n{number}"));
         let (first, attempt) = (number - 1, String::new());
-        Some(ShardRun { study, number, of: 2, first, step: 2, attempt, node })
+        Some(ShardRun {
+            study,
+            number,
+            of: 2,
+            first,
+            step: 2,
+            attempt,
+            node,
+            secret: String::new(),
+        })
     };
     record.runs = vec![run(0, 1000), run(0, 1000)];
     for (run, number) in record.runs.iter_mut().zip(1..) {

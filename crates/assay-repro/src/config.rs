@@ -1,13 +1,13 @@
 //! The configuration of a server as a file that the server reads.
 
-use assay_model::{Dialect, System, may_be_secret};
+use assay_model::{Dialect, System, is_option, may_be_secret, refusal};
 
-use crate::finding::{Finding, ReproFile, is_started, line, text};
+use crate::finding::{Finding, Refused, ReproFile, is_started, line, text};
 
 /// A file for each system that assay started.
-pub(crate) fn files(finding: &Finding<'_>) -> Vec<ReproFile> {
+pub(crate) fn files(finding: &Finding<'_>) -> Result<Vec<ReproFile>, Refused> {
     let started = finding.sides().into_iter().filter(|(_, system)| is_started(system));
-    started.map(|(side, system)| text(&name(side, system), content(system))).collect()
+    started.map(|(side, system)| Ok(text(&name(side, system), content(system)?))).collect()
 }
 
 /// `base.my.cnf`, `base.postgresql.conf`.
@@ -22,7 +22,9 @@ pub(crate) fn name(side: &str, system: &System) -> String {
 const OF_DATA: [&str; 5] =
     ["data_checksums", "lc_collate", "lc_ctype", "server_encoding", "wal_segment_size"];
 
-fn content(system: &System) -> String {
+/// The lines of a file. An option is a name and a value, never a line of another kind, such as one that includes a file
+/// or loads a plugin.
+fn content(system: &System) -> Result<String, Refused> {
     let is_postgres = system.spec.product.dialect() == Dialect::Postgres;
     let mut text = format!("# {} as it was measured.\n", line(&system.name));
     if !is_postgres {
@@ -34,6 +36,21 @@ fn content(system: &System) -> String {
             Some((name, value)) => (name, Some(value)),
             None => (option, None),
         };
+        let given = value.unwrap_or_default();
+        let needs_value = is_postgres && value.is_none();
+        if needs_value
+            || !is_option(name, given)
+            || refusal(system.spec.product, name, given).is_some()
+        {
+            return Err(Refused::new(
+                format!(
+                    "`{}` of `{}` is no option that a config file may have",
+                    line(option),
+                    line(&system.name)
+                ),
+                "measure the systems again without it",
+            ));
+        }
         let written = match value {
             _ if may_be_secret(name) => {
                 format!("# {name}: left out, because it may hold a password")
@@ -45,11 +62,10 @@ fn content(system: &System) -> String {
             Some(value) if is_postgres => format!("{name} = '{}'", value.replace('\'', "''")),
             Some(value) => format!("{name} = {}", quoted(value)),
         };
-        // A value must not begin a line of its own.
         text += &line(&written);
         text.push('\n');
     }
-    text
+    Ok(text)
 }
 
 /// A value in a file of the MySQL family. A `#` begins a comment, and spaces at the ends are lost, unless it is quoted.

@@ -29,7 +29,7 @@ pub fn files(finding: &Finding<'_>) -> Result<Vec<ReproFile>, Refused> {
         text("README.md", readme::readme(finding, &tool)),
         ReproFile { is_program: true, ..text("run.sh", run::script(finding, &tool)) },
     ];
-    files.extend(config::files(finding));
+    files.extend(config::files(finding)?);
     match finding.cell.test.user_data() {
         Some(own) => files.extend(user::files(finding, own)?),
         None => files.extend(sbtest::files(finding)?),

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use assay_model::{Distribution, Fill, Script, StatementMode, Step};
 
-use crate::finding::{Finding, ReproFile, line, text};
+use crate::finding::{Finding, Refused, ReproFile, line, text};
+use crate::safe;
 
 /// Parameters that a prepared statement of pgbench can have.
 const PARAMETERS_MAX: usize = 250;
@@ -18,14 +19,19 @@ pub(crate) struct Pgbench {
 }
 
 /// The scripts; `None` if pgbench cannot draw what the test draws.
-pub(crate) fn scripts(finding: &Finding<'_>) -> Option<Pgbench> {
-    let script = &finding.cell.test.roles.first()?.script;
+pub(crate) fn scripts(finding: &Finding<'_>) -> Result<Option<Pgbench>, Refused> {
+    let Some(role) = finding.cell.test.roles.first() else { return Ok(None) };
+    let script = &role.script;
     if script.draw != Distribution::Uniform {
-        return None;
+        return Ok(None);
     }
     let is_known = |fill: &Fill| !matches!(fill, Fill::InPart(_) | Fill::Rows(_) | Fill::Unused);
     if script.scratch.is_some() || !script.steps.iter().flat_map(|step| &step.fill).all(is_known) {
-        return None;
+        return Ok(None);
+    }
+    // pgbench has commands of its own, and replaces variables wherever they are.
+    for step in &script.steps {
+        safe::check_script(step.sql(finding.dialect()))?;
     }
     // Digits are parts of a string, so they are no parameters.
     let is_bound = |step: &Step| {
@@ -40,10 +46,10 @@ pub(crate) fn scripts(finding: &Finding<'_>) -> Option<Pgbench> {
         let name = format!("test-{table}.sql");
         text(&name, content(finding, script, table))
     };
-    Some(Pgbench {
+    Ok(Some(Pgbench {
         files: tables.map(file).collect(),
         protocol: if is_prepared { "prepared" } else { "simple" },
-    })
+    }))
 }
 
 fn content(finding: &Finding<'_>, script: &Script, table: u32) -> String {

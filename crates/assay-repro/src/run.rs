@@ -100,20 +100,29 @@ fn settings(finding: &Finding<'_>, tool: &Tool) -> String {
 
 fn sysbench(tool: &Tool) -> String {
     let (script, options) = match tool {
-        Tool::Shipped { script, options } => (script.clone(), options.as_slice()),
+        Tool::Shipped { script, options } => (word(script), options.as_slice()),
         _ => ("\"$here/test.lua\"".to_owned(), &[] as &[String]),
     };
     let mut text = format!("    sysbench {script}");
     for option in options {
-        let _ = write!(text, " \\\n        {option}");
+        let _ = write!(text, " \\\n        {}", word(option));
     }
     text += " \"$@\"\n";
     text
 }
 
-/// A text as a word of a shell.
-fn quoted(text: &str) -> String {
+/// A text as a word of a shell, whatever it has in it.
+pub(crate) fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+/// The same, without quotes where none are needed.
+fn word(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.=:,/".contains(c);
+    match !text.is_empty() && text.chars().all(is_plain) {
+        true => text.to_owned(),
+        false => quoted(text),
+    }
 }
 
 /// Whether turns end after a time, and not after a number of events.

@@ -53,11 +53,26 @@ pub(crate) fn check(dialect: Dialect, sql: &str) -> Result<(), Refused> {
     Err(refused(sql, why))
 }
 
+/// Refuses a text that is not one statement, or that pgbench would take for one of its commands or change: in its
+/// scripts, `:name` stands for a variable, also within strings.
+pub(crate) fn check_script(sql: &str) -> Result<(), Refused> {
+    check(Dialect::Postgres, sql)?;
+    let is_name = |rest: &str| rest.starts_with(|c: char| c.is_alphanumeric() || c == '_');
+    let why = if sql.contains('\\') {
+        "it has a backslash"
+    } else if sql.replace("::", "").split(':').skip(1).any(is_name) {
+        "it has a colon before a name"
+    } else {
+        return Ok(());
+    };
+    Err(refused(sql, why))
+}
+
 fn refused(sql: &str, why: &str) -> Refused {
     let shown: String = sql.chars().take(60).collect();
     Refused::new(
         format!("the plain client would not send `{}` as it is: {why}", line(&shown)),
-        "change the statement in the workload file, and measure again",
+        "change the statement, and measure again",
     )
 }
 
@@ -96,6 +111,22 @@ fn has_delimiter(sql: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn scripts_of_pgbench_have_one_statement_and_no_command() {
+        for (sql, is_fine) in [
+            ("SELECT c FROM sbtest WHERE id=?", true),
+            ("SELECT a::int FROM sbtest", true),
+            ("SELECT 1\n\\shell touch x", false),
+            ("SELECT 'a\n\\shell touch x'", false),
+            ("SELECT 1;\n\\setshell v id", false),
+            ("SELECT ':v1'", false),
+            ("SELECT '12:30'", false),
+            ("SELECT 1 -- a\n", true),
+        ] {
+            assert_eq!(check_script(sql).is_ok(), is_fine, "{sql}");
+        }
+    }
 
     #[test]
     fn commands_of_clients_are_refused() {

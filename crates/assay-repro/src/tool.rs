@@ -1,7 +1,7 @@
 //! The program that drives a test, with what it needs.
 
 use assay_model::{Distribution, RandType, StatementMode};
-use assay_workloads::OltpOptions;
+use assay_workloads::{OltpOptions, oltp_tests};
 
 use crate::client::Statements;
 use crate::finding::{Finding, Refused, ReproFile};
@@ -38,12 +38,14 @@ impl Tool {
             ));
         }
         // sysbench 1.0, which most people have, draws no Zipfian values.
-        if let Some(options) = finding.oltp.filter(|it| it.rand_type != RandType::Zipfian) {
+        let shipped = finding.oltp.filter(|it| it.rand_type != RandType::Zipfian);
+        let has = |it: &&OltpOptions| oltp_tests(it).iter().any(|it| it.name() == test.name());
+        if let Some(options) = shipped.filter(has) {
             let script = test.name().to_owned();
             return Ok(Self::Shipped { script, options: options_of(finding, options) });
         }
         if finding.is_postgres()
-            && let Some(scripts) = pgbench::scripts(finding)
+            && let Some(scripts) = pgbench::scripts(finding)?
         {
             return Ok(Self::Pgbench(scripts));
         }

@@ -46,6 +46,7 @@ pub fn on_nodes(scenario: &Scenario, count: u32, node_sd: f64) -> Result<Collect
                 step: part.step,
                 attempt: String::new(),
                 node: format!("n{number:04}"),
+                secret: String::new(),
             });
         }
         let mut machine = Machine::new(Scenario { seed, record, truth, ..scenario.clone() }, shard);

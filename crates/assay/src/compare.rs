@@ -4,7 +4,9 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use assay_ledger::{Ledger, Problem};
-use assay_model::{Conclusions, Experiment, Product, Study, StudyRecord, Verdict, counted};
+use assay_model::{
+    Conclusions, Experiment, Product, Study, StudyRecord, StudySummary, Verdict, counted,
+};
 use assay_plan::{NamedFile, Plan, Request};
 
 use crate::advice::Advised;
@@ -16,7 +18,7 @@ use crate::errors::print_error;
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::progress::{Progress, print};
-use crate::study::{self, Changed, Stopped, Unfinished};
+use crate::study::{self, Changed, Foreign, Stopped, Unfinished};
 use crate::systems::{Environment, machine_facts, on_disk};
 use crate::written::Written;
 use crate::{
@@ -61,6 +63,9 @@ fn judge_by_limits(args: &Gate) -> Result<Exit> {
     report::check(&args.measuring.output, args.junit.as_deref(), &args.measuring.ledger)?;
     feeds::check(&args.measuring.output)?;
     let mut record = report::found(&args.measuring.ledger, args.study.as_deref())?;
+    if record.foreign && args.junit.is_some() {
+        bail!(Foreign::new(&record.study.id, "judged in a file that CI acts on (`--junit`)"));
+    }
     let study = &mut record.study;
     if let Some(limits) = args.limits() {
         if args.limits_instructions() != (study.experiment == Experiment::Counted) {
@@ -112,7 +117,9 @@ pub(crate) fn run(args: &RunFile, cache_dir: Option<&Path>) -> Result<Exit> {
     request.source = args.from.source.clone().or(request.source);
     request.offline |= args.measuring.offline;
     request.accept_expired_index |= args.measuring.accept_expired_index;
-    from_request(request, &args.measuring, More { shard: args.shard, ..More::default() }, cache_dir)
+    let directory = args.study_file.parent().unwrap_or(Path::new(""));
+    let shard = args.shard.map(|shard| (shard, directory));
+    from_request(request, &args.measuring, More { shard, ..More::default() }, cache_dir)
 }
 
 /// What a study file asks for, `-` being stdin.
@@ -151,7 +158,8 @@ pub(crate) fn resolved(
 #[derive(Default)]
 struct More<'a> {
     junit: Option<&'a Path>,
-    shard: Option<ShardNumber>,
+    /// The part of the study, and the directory of the study file.
+    shard: Option<(ShardNumber, &'a Path)>,
     explains_terms: bool,
 }
 
@@ -178,7 +186,7 @@ fn from_request(
     let plan = assay_plan::plan_of(&request, machine, suite.clone());
     let plan = plan.map_err(|error| on_disk(error, &cache_dir))?;
     let plan = match shard {
-        Some(shard) => shards::narrowed(plan, shard)?,
+        Some((shard, directory)) => shards::narrowed(plan, shard, directory)?,
         None => plan,
     };
     let mut ledger = Ledger::open(&paths::ledger_file(args.ledger.file.as_deref())?)?;
@@ -249,9 +257,14 @@ pub(crate) fn resume(args: &Resume, cache_dir: Option<&Path>) -> Result<Exit> {
     if let Some(search) = bisect::meant(&ledger, args)? {
         return bisect::resume(&search, args, cache_dir);
     }
-    let found =
-        study_id::find(&ledger, args.study.as_deref(), |it| args.more.is_some() || !it.finished)?;
+    let is_open = |it: &StudySummary| {
+        (args.more.is_some() || !it.finished) && study::is_mine(&ledger, &it.id)
+    };
+    let found = study_id::find(&ledger, args.study.as_deref(), is_open)?;
     let Some(id) = found else {
+        if let Some(foreign) = study_id::find(&ledger, None, |it| !it.finished)? {
+            bail!(Foreign::new(&foreign, "resumed"));
+        }
         bail!(Advised::new(
             format!("there is no unfinished study in `{}`", file.display()),
             "`assay resume latest --more 10m` gives more time to the latest one that has ended"
@@ -259,7 +272,9 @@ pub(crate) fn resume(args: &Resume, cache_dir: Option<&Path>) -> Result<Exit> {
     };
     let cache_dir = paths::made_cache_dir(cache_dir)?;
     let mut ledger = Ledger::open(&file)?;
-    stacks::check(&args.measuring.output, || Ok(stacks::request(&ledger.read(&id)?.study)))?;
+    stacks::check(&args.measuring.output, || {
+        Ok(assay_plan::request_of(&ledger.read(&id)?.study)?)
+    })?;
     let before = ledger.conclusions(&id)?;
     let resume =
         |env: &Environment, ledger: &mut Ledger| study::resume(&id, args.more, env, ledger);

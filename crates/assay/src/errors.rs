@@ -19,7 +19,7 @@ fn of<E: Hint + StdError + 'static>(cause: &(dyn StdError + 'static)) -> Vec<Str
 }
 
 /// Every error that implements [`Hint`]. The test below fails if one is missing.
-const ALL: [Asked; 35] = [
+const ALL: [Asked; 36] = [
     of::<advice::Advised>,
     of::<assay_doctor::Error>,
     of::<assay_ledger::Error>,
@@ -51,6 +51,7 @@ const ALL: [Asked; 35] = [
     of::<report::NoPlace>,
     of::<report::NotWritten>,
     of::<study::Changed>,
+    of::<study::Foreign>,
     of::<study::NoRoom>,
     of::<study::OtherMachine>,
     of::<study::StillMeasured>,

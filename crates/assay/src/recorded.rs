@@ -6,18 +6,25 @@ use assay_model::{Conclusions, Slice, StudyRecord};
 
 use crate::progress::print;
 
-/// Reads a study of the ledger. The command that repeats the study is generated again: a user who follows it must only
-/// run assay, whatever the ledger has in its place.
+/// Reads a study of the ledger with everything that reports show.
 pub(crate) fn read(ledger: &Ledger, id: &str) -> Result<StudyRecord> {
-    let mut record = ledger.read(id)?;
-    let request = assay_plan::request_of(&record.study);
-    record.study.recipe = request.as_ref().map(assay_plan::write_study).unwrap_or_default();
-    record.profiles = ledger.profiles(id)?;
-    record.counts = ledger.counts(id)?;
-    record.soaks = ledger.soaks(id)?;
+    whole(ledger, ledger.read(id)?)
+}
+
+/// A study that was read of the ledger, with what is read separately. The command that repeats the study is generated
+/// again: a user who follows it must only run assay, whatever the ledger has in its place.
+pub(crate) fn whole(ledger: &Ledger, mut record: StudyRecord) -> Result<StudyRecord> {
+    let id = record.study.id.clone();
+    record.study.recipe = match record.is_reported() {
+        true => String::new(),
+        false => assay_plan::write_study(&assay_plan::request_of(&record.study)?),
+    };
+    record.profiles = ledger.profiles(&id)?;
+    record.counts = ledger.counts(&id)?;
+    record.soaks = ledger.soaks(&id)?;
     if record.study.is_insert_benchmark() {
         for slice in record.slices.iter().map(Slice::id) {
-            let series = ledger.series(id, slice)?;
+            let series = ledger.series(&id, slice)?;
             record.series.extend(series.into_iter().map(|series| (slice, series)));
         }
     }

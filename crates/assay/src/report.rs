@@ -26,7 +26,7 @@ use crate::progress::Progress;
 use crate::rehearsal;
 use crate::stacks::NoStacks;
 use crate::workload::OfLua;
-use crate::{paths, recorded, stacks, study, study_id, whole_file, workload};
+use crate::{paths, stacks, study, study_id, whole_file, workload};
 
 /// Renders a study of the ledger.
 pub(crate) fn run(args: &Report) -> Result<Exit> {
@@ -135,7 +135,7 @@ pub(crate) fn found(ledger: &LedgerArg, name: Option<&str>) -> Result<StudyRecor
             "`assay compare BASE OTHER` creates one"
         ))
     };
-    recorded::read(&ledger, &id).with_context(|| format!("cannot read study `{id}`"))
+    study::read_any(&ledger, &id).with_context(|| format!("cannot read study `{id}`"))
 }
 
 /// Lists the tests of a set.

@@ -16,7 +16,7 @@ use crate::cli::Repro;
 use crate::exit::Exit;
 use crate::opened::open_ledger;
 use crate::progress::print;
-use crate::{base, paths, recorded, report, study_id, workload};
+use crate::{base, paths, report, study, study_id, workload};
 
 /// Writes the directory.
 pub(crate) fn repro(args: &Repro) -> Result<Exit> {
@@ -26,7 +26,7 @@ pub(crate) fn repro(args: &Repro) -> Result<Exit> {
     let Some(id) = study_id::find(&ledger, Some(&args.study), |_| true)? else {
         bail!("there is no study in `{}` yet", file.display())
     };
-    let mut record = recorded::read(&ledger, &id)?;
+    let mut record = study::own(&ledger, &id, "written as scripts that run")?;
     if let Some(words) = &args.base {
         record = base::rebased(record, words)?;
     }
@@ -38,7 +38,7 @@ pub(crate) fn repro(args: &Repro) -> Result<Exit> {
         None => slowest(&record, &judgement, base, named, args.clients)?,
     };
     let judged = chosen(&record, &judgement, test, base, named, args.clients)?;
-    let oltp = oltp_of(&record);
+    let oltp = oltp_of(&record)?;
     workload::read_captured([test])?;
     let finding = Finding {
         record: &record,
@@ -152,9 +152,9 @@ fn chosen<'j>(
 }
 
 /// The options of sysbench's scripts, if the study measured those.
-fn oltp_of(record: &StudyRecord) -> Option<OltpOptions> {
+fn oltp_of(record: &StudyRecord) -> Result<Option<OltpOptions>> {
     let request = assay_plan::request_of(&record.study)?;
-    (request.suite == Suite::Oltp && request.workload.is_empty()).then_some(request.oltp)
+    Ok((request.suite == Suite::Oltp && request.workload.is_empty()).then_some(request.oltp))
 }
 
 /// Checks that the directory can be written without replacing anything.

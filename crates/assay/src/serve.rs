@@ -82,9 +82,10 @@ fn study(file: &Path, name: &str) -> Result<Page> {
         None => None,
     };
     let Some(id) = id else { return Ok(Page::Missing("there is no such study".to_owned())) };
-    let record = recorded::read(&ledger, &id)?;
+    let record = ledger.read(&id)?;
     let running = !record.finished && study::is_measured(&record);
-    let record = StudyRecord { running, ..record };
+    let foreign = study::is_foreign(&ledger, &record);
+    let record = StudyRecord { running, foreign, ..recorded::whole(&ledger, record)? };
     let judgement = assay_verdict::judge(&record);
     let options = TextOptions { width: 120, color: false, verbose: true };
     let html = assay_report::render(&record, &judgement, Format::HTML, &options);

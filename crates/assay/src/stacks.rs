@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::Result;
-use assay_model::{Counting, EventKind, Hint, Profiling, Study, StudyRecord, counted};
+use assay_model::{Counting, EventKind, Hint, Profiling, StudyRecord, counted};
 use assay_plan::Request;
 
 use crate::charts::{NoCharts, check_file};
@@ -48,11 +48,6 @@ pub(crate) fn check(output: &Output, request: impl FnOnce() -> Result<Request>) 
     if takes_some { Ok(()) } else { Err(NoStacks::NotTaken.into()) }
 }
 
-/// What a study was asked to do, as its recipe says.
-pub(crate) fn request(study: &Study) -> Request {
-    assay_plan::request_of(study).unwrap_or_default()
-}
-
 /// Writes a file for each profile, of CPU time by kind of thread and of waiting, and for each count of instructions.
 /// Only files of their names are replaced.
 pub(crate) fn write(record: &StudyRecord, directory: Option<&Path>) -> Result<()> {
@@ -81,19 +76,24 @@ pub(crate) const NONE_CHANGED: &str =
     "no profiles: no test changed for certain; `--profile=all` takes those of all tests";
 
 /// What is said of a study that has no profiles, if that is no error.
-fn nothing(record: &StudyRecord) -> Result<&'static str, NoStacks> {
+fn nothing(record: &StudyRecord) -> Result<&'static str> {
     let prevented = record.events.iter().find_map(|event| match &event.what {
         EventKind::NotProfiled { why, .. } => Some(why.clone()),
         _ => None,
     });
-    match (request(&record.study).profile, prevented) {
-        (Profiling::None, _) => Err(NoStacks::NotTaken),
+    // Nobody takes profiles for published results.
+    let asked = match record.is_reported() {
+        true => Profiling::None,
+        false => assay_plan::request_of(&record.study)?.profile,
+    };
+    match (asked, prevented) {
+        (Profiling::None, _) => Err(NoStacks::NotTaken.into()),
         _ if !record.finished => {
             Ok("the study takes its profiles at its end, so there are none yet")
         }
-        (_, Some(why)) => Err(NoStacks::Prevented(why)),
+        (_, Some(why)) => Err(NoStacks::Prevented(why).into()),
         (Profiling::Changed, None) => Ok(NONE_CHANGED),
-        (Profiling::All, None) => Err(NoStacks::NotTaken),
+        (Profiling::All, None) => Err(NoStacks::NotTaken.into()),
     }
 }
 
@@ -123,12 +123,13 @@ mod tests {
         changed.events.push(StudyEvent { when_ms: 0, system: None, what });
         let error = nothing(&changed).unwrap_err().to_string();
         assert!(error.ends_with("stacks to write: the server has ended"), "{error}");
-        assert!(matches!(nothing(&record(Profiling::None)), Err(NoStacks::NotTaken)));
+        let error = nothing(&record(Profiling::None)).unwrap_err();
+        assert!(matches!(error.downcast(), Ok(NoStacks::NotTaken)));
     }
 
     #[test]
     fn stacks_are_refused_before_a_study_that_takes_no_profiles() {
-        let of = |profile| move || Ok(request(&record(profile).study));
+        let of = |profile| move || Ok(assay_plan::request_of(&record(profile).study)?);
         let output = Output { format: Some(FormatWord::Folded), output: None, verbose: false };
         assert!(check(&output, of(Profiling::None)).is_err());
         check(&output, of(Profiling::Changed)).unwrap();

@@ -67,6 +67,7 @@ fn remove(args: &RemoveStudies) -> Result<Exit> {
             ids.push(id);
         }
     }
+    let mut records = Vec::new();
     for id in &ids {
         let record = ledger.read(id).with_context(|| format!("cannot read study `{id}`"))?;
         if study::is_measured(&record) {
@@ -75,9 +76,11 @@ fn remove(args: &RemoveStudies) -> Result<Exit> {
                 "end its assay with Ctrl-C, then remove the study"
             ));
         }
+        records.push(record);
     }
     let studies = ledger.studies()?;
     ledger.remove(&ids)?;
+    records.iter().try_for_each(study::give_up)?;
     let line = |id: &String| {
         let summary = studies.iter().find(|it| it.id == *id)?;
         let name = summary.name.as_ref().map_or_else(String::new, |name| format!(" ({name})"));

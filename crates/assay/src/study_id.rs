@@ -53,6 +53,7 @@ mod tests {
             finished,
             elapsed_s: 0.0,
             is_reported: false,
+            foreign: false,
         }
     }
 

@@ -39,6 +39,13 @@ fn a_search_of_releases_is_killed_and_goes_on() {
     let again = printed(&place.run_to_end(&["resume", id, "--offline", "--format", "json"]), 0);
     assert_eq!(again, answer);
     assert_eq!(place.finished().len(), measured.len());
+    // An imported study that names the search is no part of it, and the search is not found by it.
+    place.import_forged();
+    let with_forged = place.run_to_end(&["resume", id, "--offline", "--format", "json"]);
+    assert_eq!(printed(&with_forged, 0), answer);
+    let refused = place.run_to_end(&["resume", "forged-0", "--offline"]);
+    let told = String::from_utf8_lossy(&refused.stderr);
+    assert!(refused.status.code() == Some(2) && told.contains("is foreign"), "{told}");
     place.assert_nothing_left();
 }
 

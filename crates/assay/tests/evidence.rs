@@ -252,7 +252,7 @@ fn ledgers_are_merged() {
         UPDATE instance SET study = 'other'; UPDATE setting SET study = 'other'; UPDATE audit SET study = 'other';
         UPDATE event SET study = 'other'; UPDATE slice SET study = 'other'; UPDATE test SET study = 'other';
         UPDATE verdict SET study = 'other'; UPDATE counter_names SET study = 'other';
-        UPDATE study SET finished = 0, recipe = '';
+        UPDATE study SET finished = 0;
         UPDATE system SET spec = json_set(spec, '$.origin', json_object('dir', '/opt/evil')) WHERE number = 1;";
     let connection = Connection::open(folder.path("new.db")).unwrap();
     connection.execute_batch(&format!("PRAGMA foreign_keys = OFF; {change}")).unwrap();

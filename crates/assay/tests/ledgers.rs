@@ -128,7 +128,13 @@ fn a_running_study_is_marked_and_found_by_short_names() {
 /// Dangerous names and a dangerous recipe, in a ledger that can be read.
 fn what_a_ledger_says_commands_nothing(place: &Place, id: &str) {
     let ledger = Connection::open(place.ledger()).unwrap();
-    ledger.execute("UPDATE system SET name = '=1+1 ' || number || ?", [EVIL]).unwrap();
+    // No name of a system has control characters.
+    ledger.execute("UPDATE system SET name = 'a' || number || ?", [EVIL]).unwrap();
+    let (code, stderr) = told(&place.run_to_end(&["report", id]));
+    assert!(code == Some(2) && stderr.contains("has a control character"), "{stderr}");
+    ledger
+        .execute("UPDATE system SET name = '=1+1 run this ' || number || ?", ["\u{202e}x"])
+        .unwrap();
     ledger
         .execute("UPDATE event SET what = json_object('kind', 'started-again', 'error', ?)", [EVIL])
         .unwrap();
@@ -253,7 +259,7 @@ fn a_study_is_resumed_only_by_the_assay_that_began_it_and_as_it_was_planned() {
             "study SET table_form = NULL",
         ),
         (
-            "system SET options = json_insert(options, '$[#]', '--init-file=/x') WHERE number = 1",
+            "system SET options = json_insert(options, '$[#]', '--userstat=1') WHERE number = 1",
             "system SET options = json_remove(options, '$[#-1]') WHERE number = 1",
         ),
         (

@@ -136,8 +136,29 @@ fn sysbench_shows_a_slowdown_of_mysql() {
     let told = String::from_utf8_lossy(&written.stderr);
     assert!(written.status.success(), "{told}");
     assert!(told.contains("shows `random-points_range=10`") && told.contains("tar -czf"), "{told}");
+    only_for_its_own_user(&shown.place);
     let [_, steps] = shown.run(4);
     assert!(!steps.contains(AGAIN), "{steps}");
+}
+
+/// The study has ended and is its user's own. Nobody else gets files that run from it, and a copy of it that was
+/// imported is nobody's.
+fn only_for_its_own_user(place: &Place) {
+    let directory = place.ledger().with_file_name("theirs");
+    let repro = ["repro", "latest", "-o", directory.to_str().unwrap()];
+    let refused = |output: std::process::Output| {
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(2) && told.contains("is foreign"), "{told}");
+        assert!(!directory.exists());
+    };
+    let other = place.run().join("other");
+    refused(place.command(&repro).env("XDG_STATE_HOME", other).output().unwrap());
+    let ledger = place.ledger();
+    let import = ["import", "ledger", ledger.to_str().unwrap()];
+    let copy = place.ledger().with_file_name("copy.db");
+    let imported = place.command(&import).env("ASSAY_LEDGER", &copy).output().unwrap();
+    assert!(imported.status.success(), "{}", String::from_utf8_lossy(&imported.stderr));
+    refused(place.command(&repro).env("ASSAY_LEDGER", &copy).output().unwrap());
 }
 
 #[test]

@@ -61,6 +61,17 @@ fn a_watch_finds_what_a_new_release_changed() {
     let later = printed(&place.run_to_end(&with_program), 0);
     assert_eq!(later["changes"][0]["is_new"], false, "{later:#}");
     assert_eq!(fs_err::read_to_string(&found).unwrap(), told);
+    // Imported studies that name the watch are no part of it.
+    place.import_forged();
+    let with_forged = printed(&place.run_to_end(&words), 0);
+    assert_eq!(
+        (&with_forged["tests"], &with_forged["changes"]),
+        (&later["tests"], &later["changes"])
+    );
+    assert!(
+        with_forged["notes"].to_string().contains("of this watch are foreign"),
+        "{with_forged:#}"
+    );
     place.assert_nothing_left();
 }
 

@@ -121,9 +121,13 @@ fn spec() -> impl Strategy<Value = SystemSpec> {
         text().prop_map(Origin::Git)
     ];
     let engine = select(vec![Engine::InnoDb, Engine::RocksDb, Engine::Heap]);
-    (select(Product::ALL.to_vec()), origin, engine, vec((text(), text()), 0..3)).prop_map(
-        |(product, origin, engine, overrides)| SystemSpec { product, origin, engine, overrides },
-    )
+    (select(Product::ALL.to_vec()), origin, engine, vec((option_name(), option_value()), 0..3))
+        .prop_map(|(product, origin, engine, overrides)| SystemSpec {
+            product,
+            origin,
+            engine,
+            overrides,
+        })
 }
 
 fn prefix() -> impl Strategy<Value = Prefix> {
@@ -178,8 +182,25 @@ fn artifact() -> impl Strategy<Value = Artifact> {
     ]
 }
 
+/// No option that assay sets begins so.
+fn option_name() -> impl Strategy<Value = String> {
+    "x[A-Za-z_-]{0,9}"
+}
+
+/// A text on one line that leads to no other directory.
+fn option_value() -> impl Strategy<Value = String> {
+    text().prop_map(|text| line(&text).replace(['/', '~'], "").replace("..", ""))
+}
+
+fn line(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).collect()
+}
+
 fn system() -> impl Strategy<Value = System> {
-    (text(), spec(), artifact(), any::<bool>(), vec(text(), 0..4)).prop_map(
+    let name = text().prop_map(|name| line(&name));
+    let option =
+        (option_name(), option_value()).prop_map(|(name, value)| format!("--{name}={value}"));
+    (name, spec(), artifact(), any::<bool>(), vec(option, 0..4)).prop_map(
         |(name, spec, artifact, is_twin, options)| System {
             name,
             spec,
@@ -492,6 +513,7 @@ pub(crate) fn record() -> impl Strategy<Value = StudyRecord> {
                     audit,
                     finished,
                     running: false,
+                    foreign: false,
                 }
             })
         },

@@ -6,12 +6,11 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use assay_model::{Dialect, Hint, Origin, Product, SystemSpec, may_be_secret};
+use assay_model::{Dialect, Hint, Origin, Product, SystemSpec, may_be_secret, refusal};
 use assay_terms::{adds_up, variable};
 
 use crate::common_option::CommonOption;
 use crate::request::SystemRequest;
-use crate::reserved::refusal;
 use crate::system_name::{parse_system, server_option};
 
 /// A line of a config file that asks for something.

@@ -9,8 +9,7 @@ use crate::document::{Fault, Table, Value};
 use crate::error::Error;
 use crate::nearest::nearest;
 use crate::request::SystemRequest;
-use crate::reserved::check_option;
-use crate::system_name::{parse_system, server_option};
+use crate::system_name::{check_option, parse_system, server_option};
 
 /// A value of the right type that makes no sense: marks the part of it that is known to be wrong.
 fn mistaken(value: &Value<'_>, error: Error) -> Fault {

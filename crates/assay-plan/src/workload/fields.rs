@@ -24,7 +24,7 @@ pub(super) fn check_name(value: &Value<'_>, what: &str, more: &str) -> Result<()
     let name = value.key;
     let is_part = |c: char| c.is_ascii_alphanumeric() || more.contains(c);
     let is_name = !name.is_empty() && name.len() <= NAME_MAX && name.chars().all(is_part);
-    if is_name && !name.starts_with(['-', '.']) {
+    if is_name && !name.starts_with(['-', '.', '=']) {
         return Ok(());
     }
     let shown: Vec<String> = more.chars().map(|c| format!("`{c}`")).collect();

@@ -1,5 +1,7 @@
 //! Files of a workload, and files that a workload file names.
 
+use assay_model::test_name;
+
 /// A file that a workload file names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UserFile {
@@ -39,11 +41,11 @@ pub struct WorkloadFile<'a> {
     pub text: &'a str,
 }
 
-/// The name of a file without directory and ending. It becomes that of a test, which is a part of a line.
+/// The name of a test after a file: that of the file without directory and ending.
 pub(super) fn stem(path: &str) -> String {
     let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
     let name = file.rsplit_once('.').map_or(file, |(name, _)| name);
-    name.replace(char::is_control, "_")
+    test_name(name)
 }
 
 #[cfg(test)]
@@ -51,8 +53,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_name_of_a_test_is_a_part_of_a_line() {
-        assert_eq!(stem("a/b c.sql"), "b c");
-        assert_eq!(stem("a/b\nc\x1b[1m.sql"), "b_c_[1m");
+    fn the_name_of_a_test_is_a_word() {
+        assert_eq!(stem("a/b c.sql"), "b_c");
+        assert_eq!(stem("a/b\nc\x1b[1m.sql"), "b_c__1m");
     }
 }

@@ -17,7 +17,7 @@ mod table;
 mod test;
 mod values;
 
-use assay_model::{Class, Definition, LuaScript, Schema, Test, UserData};
+use assay_model::{Class, Definition, LuaScript, Schema, Test, UserData, test_name};
 use assay_workloads::define;
 
 pub use files::{ReadFile, ReadFileOf, UserFile, Wanted, WorkloadFile};
@@ -169,7 +169,8 @@ pub fn is_lua(path: &str, text: &str) -> bool {
 pub fn lua_workload(script: LuaScript) -> Workload {
     let name = script.name.clone();
     let does = "events of a Lua script of sysbench".to_owned();
-    let test = read::definition(&name, does, Class::Write, Vec::new(), &name, Schema::Lua(script));
+    let (test, schema) = (test_name(&name), Schema::Lua(script));
+    let test = read::definition(&test, does, Class::Write, Vec::new(), &name, schema);
     Workload { name, tests: vec![define(test)] }
 }
 

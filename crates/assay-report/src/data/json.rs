@@ -79,6 +79,9 @@ struct StudyRow<'a> {
     budget_s: Number,
     elapsed_s: Number,
     finished: bool,
+    /// Whether it came from elsewhere. assay reads such a study, and runs nothing of it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    foreign: bool,
     /// Null for published results.
     terms: Option<&'a str>,
     /// How sysbench's tables were created, if not in the usual form.
@@ -251,6 +254,7 @@ pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> String {
             budget_s: Number(is_measured.then(|| record.budget_s())),
             elapsed_s: Number(record.spent_s()),
             finished: record.finished,
+            foreign: record.foreign,
             terms: study.terms.as_deref(),
             table_form: Some(&study.table_form).filter(|it| **it != TableForm::default()),
             shard: record.shard().map(ShardRow::new),

@@ -56,6 +56,7 @@ pub(crate) fn record(others: &[&str]) -> StudyRecord {
         }],
         finished: true,
         running: false,
+        foreign: false,
         ..StudyRecord::new(study(cells, setup), host(), systems)
     }
 }

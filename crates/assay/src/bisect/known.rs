@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use anyhow::Result;
 use assay_ledger::Ledger;
-use assay_model::{BisectMeasure, BisectPart, BisectVersion, Estimate, WatchPart};
+use assay_model::{BisectMeasure, BisectPart, BisectVersion, Estimate, StudySummary, WatchPart};
 use assay_plan::Request;
 use assay_report::{Bisection, RangeEnd, VersionStep};
 
@@ -12,18 +12,18 @@ use super::own::is_own;
 use super::state::Search;
 use super::told;
 use crate::cli::Resume;
-use crate::{recorded, study_id};
+use crate::{study, study_id};
 
-/// The searches of a ledger, the oldest first.
+/// The searches of a ledger, the oldest first. Studies from elsewhere are no part of any, whatever they say.
 pub(super) fn searches(ledger: &Ledger, fits: impl Fn(&BisectPart) -> bool) -> Result<Vec<Search>> {
     let mut all: Vec<Search> = Vec::new();
     for (study, part) in ledger.bisections()?.into_iter().filter(|(_, part)| fits(part)) {
-        let record = recorded::read(ledger, &study)?;
+        let Some(record) = study::if_own(ledger, &study)? else { continue };
         let place = all.iter().position(|it| it.id == part.id);
         let search = match place.and_then(|place| all.get_mut(place)) {
             Some(search) => search,
             None => {
-                all.push(Search::begun(&part, &record));
+                all.push(Search::begun(&part, &record)?);
                 let Some(search) = all.last_mut() else { continue };
                 search
             }
@@ -44,13 +44,17 @@ pub(crate) fn meant(ledger: &Ledger, args: &Resume) -> Result<Option<String>> {
         return Ok(None);
     }
     if let Some(name) = &args.study
-        && parts.iter().any(|(_, part)| part.id == *name)
+        && parts.iter().any(|(study, part)| part.id == *name && study::is_mine(ledger, study))
     {
         return Ok(Some(name.clone()));
     }
-    let study = study_id::find(ledger, args.study.as_deref(), |study| !study.finished)?;
-    match study {
-        Some(study) => Ok(parts.into_iter().find(|(id, _)| *id == study).map(|(_, part)| part.id)),
+    let is_open = |study: &StudySummary| !study.finished && study::is_mine(ledger, &study.id);
+    match study_id::find(ledger, args.study.as_deref(), is_open)? {
+        Some(study) => {
+            let mut of_study =
+                parts.into_iter().filter(|(id, _)| *id == study && study::is_mine(ledger, id));
+            Ok(of_study.next().map(|(_, part)| part.id))
+        }
         None => {
             let all = searches(ledger, |_| true)?;
             let goes_on = |search: &Search| !search.has_ended() && is_own(search);
@@ -105,11 +109,11 @@ impl Suspected {
 
 /// What is known of the searches of a watch, the oldest first.
 pub(crate) fn known(ledger: &Ledger, watch: &WatchPart) -> Result<Vec<Known>> {
-    let own: BTreeSet<String> = (ledger.watched()?.into_iter())
-        .filter(|(_, part)| part.name == watch.name)
+    let watched: BTreeSet<String> = (ledger.watched()?.into_iter())
+        .filter(|(study, part)| part.name == watch.name && study::is_mine(ledger, study))
         .map(|(study, _)| study)
         .collect();
-    let parts = ledger.bisections()?.into_iter().filter(|(study, _)| own.contains(study));
+    let parts = ledger.bisections()?.into_iter().filter(|(study, _)| watched.contains(study));
     let ids: BTreeSet<String> = parts.map(|(_, part)| part.id).collect();
     let all = searches(ledger, |part| ids.contains(&part.id))?;
     let known = all.iter().filter_map(|search| {

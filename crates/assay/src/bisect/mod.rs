@@ -29,7 +29,7 @@ use crate::exit::Exit;
 use crate::opened::open_ledger;
 use crate::progress::{Progress, print};
 use crate::systems::{Environment, environment, machine_facts};
-use crate::{config_file, paths, recorded, report, study_id};
+use crate::{config_file, paths, report, study, study_id};
 use held::Held;
 use known::{Suspected, searches};
 use searching::{Halt, searched};
@@ -123,7 +123,7 @@ pub(crate) fn resume(id: &str, args: &Resume, cache_dir: Option<&Path>) -> Resul
     let mut ledger = Ledger::open(&file)?;
     let search = |ledger: &Ledger| -> Result<Search> {
         let search = searches(ledger, |part| part.id == id)?.pop();
-        search.with_context(|| format!("there is no search `{id}`"))
+        search.with_context(|| format!("there is no search `{id}` of yours"))
     };
     let begun = search(&ledger)?;
     let test = begun.request.tests.first().map_or("", String::as_str);
@@ -160,7 +160,7 @@ fn without_common(spec: &SystemSpec, request: &Request) -> SystemSpec {
 /// The range and the request for what changed in a study.
 fn from_study(name: &str, args: &cli::Bisect, ledger: &Ledger) -> Result<(Vec<Wanted>, Request)> {
     let id = study_id::find(ledger, Some(name), |_| true)?;
-    let record = recorded::read(ledger, &id.context("there is no study yet")?)?;
+    let record = study::own(ledger, &id.context("there is no study yet")?, "searched")?;
     let judgement = assay_verdict::judge(&record);
     let of_test = |test: Test| test.name() == args.test;
     let size = |it: &assay_verdict::CellJudgement| {
@@ -177,7 +177,7 @@ fn from_study(name: &str, args: &cli::Bisect, ledger: &Ledger) -> Result<(Vec<Wa
     let systems = [0, cell.system].map(|system| record.systems.get(system));
     let [Some(first), Some(last)] = systems else { bail!("the study has no such systems") };
     let versions = [first, last].map(|it| it.artifact.version());
-    let of_study = assay_plan::request_of(&record.study).unwrap_or_default();
+    let of_study = assay_plan::request_of(&record.study)?;
     // Those of config files come with the request, and not every version takes them.
     let [one, other] = [first, last].map(|it| without_common(&it.spec, &of_study));
     let wanted = Wanted::of_systems(&one, &other, versions).ok_or_else(|| {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use assay_model::{BisectPart, BisectVersion, StudyRecord, WatchPart};
-use assay_plan::Request;
+use assay_plan::{FileError, Request};
 use assay_study::{BisectAnswer, BisectEnd, BisectStep};
 
 use super::range::{Range as Wanted, within_step};
@@ -30,10 +30,10 @@ pub(super) struct Search {
 }
 
 impl Search {
-    pub(super) fn begun(part: &BisectPart, record: &StudyRecord) -> Self {
-        let request = assay_plan::request_of(&record.study).unwrap_or_default();
+    pub(super) fn begun(part: &BisectPart, record: &StudyRecord) -> Result<Self, FileError> {
+        let request = assay_plan::request_of(&record.study)?;
         let is_git = |words: &str| words.contains("@git:");
-        Self {
+        Ok(Self {
             id: part.id.clone(),
             words: part.range.clone(),
             request: Request { systems: Vec::new(), ..request },
@@ -47,7 +47,7 @@ impl Search {
             spent_s: 0.0,
             watch: record.study.watch.clone(),
             unfinished: None,
-        }
+        })
     }
 
     /// Adds a study, in the order in which they began. Returns why it found nothing, if its comparison is to be made

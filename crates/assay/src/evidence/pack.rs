@@ -71,13 +71,15 @@ pub(super) fn packed(
     record: &StudyRecord,
     directories: &[String],
 ) -> Result<Pack> {
-    personal::remove(&mut rows, record, directories);
+    personal::remove(&mut rows, record, directories)?;
     if rows.is_published() {
         let id = published_id(&rows);
         rows = rows.renamed(id);
     }
     let id = rows.study().to_owned();
-    let bytes = Ledger::bytes_of(&[rows]).context("cannot make a ledger of the study alone")?;
+    // Whoever opens a pack has a study from elsewhere.
+    let bytes = Ledger::bytes_of(&[rows.marked_foreign()])
+        .context("cannot make a ledger of the study alone")?;
     let ledger = Ledger::of_bytes(&bytes, Path::new("the packed ledger"))?;
     let packed = recorded::read(&ledger, &id)?;
     let concluded = |record| assay_verdict::judge(record).conclusions();

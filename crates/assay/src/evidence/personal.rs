@@ -11,7 +11,7 @@ use assay_ledger::StudyRows;
 use assay_model::{
     AnswerPart, Artifact, EventKind, Origin, ShardRun, StudyRecord, UserRows, without_secrets,
 };
-use assay_plan::NamedFile;
+use assay_plan::{NamedFile, Request};
 use assay_servers::audit::is_ignored;
 use serde_json::Value;
 
@@ -27,9 +27,13 @@ pub(super) fn directories(cache: Option<&Path>) -> Vec<String> {
 }
 
 /// Removes what a pack does not have from the rows of a study.
-pub(super) fn remove(rows: &mut StudyRows, record: &StudyRecord, directories: &[String]) {
+pub(super) fn remove(
+    rows: &mut StudyRows,
+    record: &StudyRecord,
+    directories: &[String],
+) -> Result<()> {
     rows.retain_settings(|name| !is_ignored(name.strip_prefix("session.").unwrap_or(name)));
-    let places = Places::of(record, directories);
+    let places = Places::of(record, directories)?;
     let shards = record.runs.iter().filter_map(|run| run.shard.as_ref());
     let nodes: BTreeSet<&str> = shards.map(|shard| shard.node.as_str()).collect();
     let roles = record.study.cells.iter().flat_map(|cell| &cell.id.test.definition().roles);
@@ -52,6 +56,7 @@ pub(super) fn remove(rows: &mut StudyRows, record: &StudyRecord, directories: &[
             *bytes = places.text(text).into_bytes();
         }
     }
+    Ok(())
 }
 
 /// A shard with a number in place of the name of its node. The order of nodes stays.
@@ -59,6 +64,7 @@ fn neutral_node(text: &str, nodes: &BTreeSet<&str>) -> Option<String> {
     let mut shard: ShardRun = serde_json::from_str(text).ok()?;
     let number = nodes.iter().position(|node| *node == shard.node)? + 1;
     shard.node = format!("node{number:04}");
+    shard.secret.clear();
     serde_json::to_string(&shard).ok()
 }
 
@@ -129,7 +135,7 @@ struct Places {
 }
 
 impl Places {
-    fn of(record: &StudyRecord, directories: &[String]) -> Self {
+    fn of(record: &StudyRecord, directories: &[String]) -> Result<Self> {
         let mut places = Self::default();
         for system in &record.systems {
             match &system.spec.origin {
@@ -152,7 +158,10 @@ impl Places {
                 Artifact::Prefix(_) | Artifact::Reported(_) => {}
             }
         }
-        let request = assay_plan::request_of(&record.study).unwrap_or_default();
+        let request = match record.is_reported() {
+            true => Request::default(),
+            false => assay_plan::request_of(&record.study)?,
+        };
         let configs = request.systems.iter().filter_map(|system| system.config.as_ref());
         configs.for_each(|file| places.path(file));
         let named = request.workload.iter().map(|it| NamedFile::of(it));
@@ -177,7 +186,7 @@ impl Places {
             }
         }
         directories.iter().for_each(|directory| places.name(directory, "/home".to_owned()));
-        places
+        Ok(places)
     }
 
     fn name(&mut self, place: &str, instead: String) {
@@ -268,8 +277,8 @@ pub(super) fn check(name: &str, bytes: &[u8], directories: &[String]) -> Result<
     if let Some(path) = directories.iter().find(is_left) {
         bail!(Advised::new(
             format!("the study cannot be packed: `{name}` would contain the path `{path}`"),
-            "names of tests and attachments that are no text stay as they are: change them, or pack a study without \
-             them"
+            "statements of tests and attachments that are no text stay as they are: change them, or pack a study \
+             without them"
         ));
     }
     Ok(())

@@ -91,7 +91,7 @@ pub(super) fn add(ledger: &mut Ledger, record: &StudyRecord) -> Result<StudyReco
     alone.conclude(&record.study.id, &recorded::conclusions(&record))?;
     let rows = alone.rows(&record.study.id)?;
     let id = published_id(&rows);
-    let rows = rows.renamed(id.clone());
+    let rows = rows.renamed(id.clone()).marked_foreign();
     match ledger.add_rows(std::slice::from_ref(&rows)) {
         Ok(()) => {}
         Err(Error { problem: Problem::Twice(_), .. }) => {

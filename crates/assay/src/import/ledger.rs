@@ -12,7 +12,7 @@ use crate::clock::now_ms;
 use crate::evidence::is_packed;
 use crate::exit::Exit;
 use crate::opened::{is_pack, open_ledger};
-use crate::{paths, report};
+use crate::{paths, recorded, report};
 
 /// A study of the other ledger.
 #[derive(Debug, Serialize)]
@@ -36,6 +36,8 @@ pub(crate) fn run(args: &ImportLedger) -> Result<Exit> {
     for study in chosen(&theirs, &args.studies).with_context(cannot)? {
         let rows = theirs.rows(&study.id).with_context(cannot)?;
         check(&study, &rows).with_context(cannot)?;
+        // What no report can show is not worth having.
+        recorded::read(&theirs, &study.id).with_context(cannot)?;
         let is_known = known.iter().any(|it| it.id == study.id);
         // The user's own study may come back as its pack.
         let is_same = || -> Result<bool> {
@@ -45,7 +47,7 @@ pub(crate) fn run(args: &ImportLedger) -> Result<Exit> {
         if is_known && !is_same()? {
             others.push(study.id.clone());
         } else if !is_known {
-            new.push(rows);
+            new.push(rows.marked_foreign());
         }
         let (slices, finished, added) = (study.slices, study.finished, !is_known);
         imported.push(Imported { study: study.id, slices, finished, added });

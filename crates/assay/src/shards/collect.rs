@@ -8,13 +8,13 @@ use assay_ledger::{Collected, Ledger, ShardStudy, StudyRows};
 use assay_model::{StudyRecord, counted};
 use serde::Serialize;
 
-use super::job::Job;
+use super::job::{Job, has_secret};
 use crate::advice::Advised;
 use crate::cli::{Collect, ShardsArg};
 use crate::exit::Exit;
 use crate::opened::open_ledger;
 use crate::progress::print;
-use crate::{paths, recorded, report};
+use crate::{paths, recorded, report, study};
 
 /// Ledgers below a directory are found this deep: a directory for each shard, as CI systems unpack artifacts.
 const DEPTH: u32 = 3;
@@ -31,7 +31,7 @@ pub(super) struct Attempt {
 pub(super) struct Found {
     /// Name of the study.
     pub(super) study: String,
-    /// Its job, if it was submitted here.
+    /// Its job, if this user submitted it here and the attempts are of it. Others may be anybody's.
     pub(super) job: Option<Job>,
     /// All attempts, by shard; those of a shard from the least to the one that counts.
     pub(super) attempts: BTreeMap<u32, Vec<Attempt>>,
@@ -66,18 +66,80 @@ impl Found {
         Ok(())
     }
 
+    /// Puts the study of this user's job together, in place of what was collected of it before.
+    fn collect_own(&self, ledger: &mut Ledger, file: &Path) -> Result<Collected> {
+        let before = match ledger.contains(&self.study)? {
+            true => Some(ledger.read(&self.study)?),
+            false => None,
+        };
+        if before.as_ref().is_some_and(|before| !study::is_own(before)) {
+            return Err(self.refused(file));
+        }
+        self.refuse_loss(ledger, file)?;
+        let collected = self.collect_into(ledger)?;
+        if ledger.contains(&self.study)? {
+            let claimed = study::claim_collected(&ledger.read(&self.study)?, before.as_ref());
+            claimed.unwrap_or_else(|error| {
+                print(&format!(
+                    "warning: the study can only be read: cannot record that it is yours: {error:#}"
+                ));
+            });
+        }
+        Ok(collected)
+    }
+
+    /// Puts a study together that anybody may have measured. It gets the mark of a study from elsewhere, and replaces
+    /// nothing.
+    fn collect_foreign(&self, ledger: &mut Ledger, file: &Path) -> Result<Collected> {
+        if !ledger.contains(&self.study)? {
+            return self.collect_into(ledger);
+        }
+        let mut copy = Ledger::in_memory()?;
+        let collected = self.collect_into(&mut copy)?;
+        let is_there = copy.contains(&self.study)?
+            && copy.rows(&self.study)?.is_same(&ledger.rows(&self.study)?);
+        if is_there { Ok(collected) } else { Err(self.refused(file)) }
+    }
+
+    fn refused(&self, file: &Path) -> anyhow::Error {
+        let Self { study, .. } = self;
+        let file = file.display();
+        Advised::new(
+            format!(
+                "`{file}` has another study `{study}`, and only shards of a job that you submitted replace what was \
+                 collected from it"
+            ),
+            format!(
+                "`assay studies show {study}` says what it is; `--ledger FILE` collects the shards into another ledger"
+            ),
+        )
+        .into()
+    }
+
+    /// All rows of an attempt. Its file may have changed since it was chosen.
+    fn rows_of(&self, attempt: &Attempt) -> Result<StudyRows> {
+        let rows = attempt.rows()?;
+        let is_of = |job: &Job| rows.shard().is_some_and(|it| has_secret(&it, &job.secret));
+        match &self.job {
+            Some(job) if !is_of(job) => {
+                bail!("`{}` has no shard of the job any more", attempt.file.display())
+            }
+            _ => Ok(rows),
+        }
+    }
+
     /// Puts the study together in a ledger.
     pub(super) fn collect_into(&self, ledger: &mut Ledger) -> Result<Collected> {
         let counted: Vec<&Attempt> = self.counted().collect();
         // An attempt that cannot be read is one shard less, not the end.
-        let rows = counted.into_iter().filter_map(|attempt| match attempt.rows() {
+        let rows = counted.into_iter().filter_map(|attempt| match self.rows_of(attempt) {
             Ok(rows) => Some(Ok(rows)),
             Err(error) => {
                 print(&format!("warning: left out: {error:#}"));
                 None
             }
         });
-        let collected = ledger.collect(&self.study, rows)?;
+        let collected = ledger.collect(&self.study, self.job.is_some(), rows)?;
         if collected.is_complete {
             // The last look spends all of the error, so what is concluded is that of a study that has ended.
             let record = StudyRecord { finished: true, ..recorded::read(ledger, &self.study)? };
@@ -129,8 +191,10 @@ pub(crate) fn collect(args: &Collect) -> Result<Exit> {
     let found = find(&args.shards)?;
     let file = paths::ledger_file(args.ledger.file.as_deref())?;
     let mut ledger = Ledger::open(&file)?;
-    found.refuse_loss(&ledger, &file)?;
-    let collected = found.collect_into(&mut ledger)?;
+    let collected = match &found.job {
+        Some(_) => found.collect_own(&mut ledger, &file)?,
+        None => found.collect_foreign(&mut ledger, &file)?,
+    };
     let why = |number| {
         let left_out = collected.left_out.iter().find(|it| it.number == number);
         left_out.map(|it| it.why.clone())
@@ -163,10 +227,9 @@ pub(crate) fn collect(args: &Collect) -> Result<Exit> {
 pub(super) fn find(args: &ShardsArg) -> Result<Found> {
     let job = match args.dir.as_slice() {
         [] => Some(Job::find(args.study.as_deref())?),
-        [one] => Job::of(one),
         _ => None,
     };
-    let of_job = job.as_ref().map(|job| job.dir.clone()).filter(|_| args.dir.is_empty());
+    let of_job = job.as_ref().map(|job| job.dir.clone());
     let mut files = BTreeSet::new();
     for place in args.dir.iter().chain(&of_job) {
         if !place.exists() {
@@ -184,15 +247,35 @@ pub(super) fn find(args: &ShardsArg) -> Result<Found> {
             Err(error) => print(&format!("warning: left out: {error:#}")),
         }
     }
-    let is_wanted =
-        |job: &Job| args.study.as_deref().is_none_or(|wanted| job.study.starts_with(wanted));
-    let job = job.filter(is_wanted);
+    if let Some(job) = &job {
+        attempts.retain(|it| is_of(it, job));
+    }
     let wanted = job.as_ref().map(|job| job.study.clone()).or_else(|| args.study.clone());
     let study = one_study(&attempts, wanted.as_deref())?;
-    let of = job.as_ref().map(|job| job.shards);
     attempts.retain(|it| it.study.shard.study == study);
+    // Ledgers in other directories may be those of a job.
+    let job = job.or_else(|| Job::known(&study));
+    let job = job.filter(|job| attempts.iter().any(|it| it.study.shard.secret == job.secret));
+    if let Some(job) = &job {
+        attempts.retain(|it| is_of(it, job));
+    }
+    let of = job.as_ref().map(|job| job.shards);
     let of = of.or_else(|| attempts.first().map(|it| it.study.shard.of)).unwrap_or_default();
     Ok(Found { study, job, attempts: by_shard(attempts), of })
+}
+
+/// Whether an attempt is a task of this job. Says so if it is none.
+fn is_of(attempt: &Attempt, job: &Job) -> bool {
+    let shard = &attempt.study.shard;
+    let is_of = shard.study == job.study && has_secret(shard, &job.secret);
+    if !is_of {
+        let file = attempt.file.display();
+        print(&format!(
+            "warning: left out: `{file}` has no shard of the job of study `{}`",
+            job.study
+        ));
+    }
+    is_of
 }
 
 /// The attempts by shard, of which the last one counts: the one that has ended, that has most slices, that began last.
@@ -273,6 +356,7 @@ mod tests {
             step: 1,
             attempt: String::new(),
             node: String::new(),
+            secret: String::new(),
         };
         let id = "s".to_owned();
         Attempt { file: file.into(), study: ShardStudy { id, shard, started_ms, slices, finished } }

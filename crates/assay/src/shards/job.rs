@@ -1,9 +1,11 @@
 //! The directory of a job: its files, and where it is found again.
 
 use std::fmt::Write as _;
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
+use assay_model::ShardRun;
 use assay_model::limits::SHARDS;
 use assay_plan::shell_quoted;
 use serde::{Deserialize, Serialize};
@@ -32,6 +34,8 @@ pub(super) struct Job {
     pub(super) shards: u32,
     /// The number that the scheduler gave it; `None` before it was submitted.
     pub(super) job: Option<u64>,
+    /// What its tasks write into their ledgers, so that nobody else's ledger is taken for one of theirs. Hexadecimal.
+    pub(super) secret: String,
 }
 
 /// The directory of all jobs.
@@ -40,15 +44,30 @@ pub(super) fn all() -> Result<PathBuf> {
 }
 
 impl Job {
-    /// Writes down what is known of it: where all jobs are, and in its own directory.
+    /// A job that is not submitted yet. One of the same study goes on with what an earlier one has measured, so it has
+    /// the same secret.
+    pub(super) fn new(dir: PathBuf, study: String, shards: u32) -> Result<Self> {
+        let secret = Self::known(&study).map_or_else(new_secret, |job| Ok(job.secret))?;
+        Ok(Self { dir, study, shards, job: None, secret })
+    }
+
+    /// Writes down what is known of it: where all jobs are, and in its own directory. Only this user can read it.
     pub(super) fn write(&self) -> Result<()> {
         let known = all()?.join(&self.study);
         fs_err::create_dir_all(&known)?;
         let text = serde_json::to_string(self)? + "\n";
         for place in [&known, &self.dir] {
-            fs_err::write(place.join(JOB), &text)?;
+            let mut file = tempfile::NamedTempFile::new_in(place)?;
+            file.write_all(text.as_bytes())?;
+            file.persist(place.join(JOB))?;
         }
         Ok(())
+    }
+
+    /// The job of exactly this study that this user submitted here.
+    pub(super) fn known(study: &str) -> Option<Self> {
+        let job = Self::read(&all().ok()?.join(study)).ok()?;
+        (job.study == study && !job.secret.is_empty()).then_some(job)
     }
 
     /// The job of a study of which this is the beginning of the name, or the one that was submitted last.
@@ -69,17 +88,30 @@ impl Job {
         }
     }
 
-    /// The job of which a directory has the note; `None` if it is none.
-    pub(super) fn of(dir: &Path) -> Option<Self> {
-        Self::read(dir).ok().map(|job| Self { dir: dir.to_owned(), ..job })
-    }
-
     fn read(dir: &Path) -> Result<Self> {
         let text = fs_err::read_to_string(dir.join(JOB))?;
         let job: Self = serde_json::from_str(&text)?;
         anyhow::ensure!(SHARDS.contains(&job.shards), "a job has no {} shards", job.shards);
         Ok(job)
     }
+}
+
+/// The secret of the job whose directory this is, if it is one of this study.
+pub(super) fn secret_in(dir: &Path, study: &str) -> Option<String> {
+    let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
+    Job::read(dir).ok().filter(|job| job.study == study).map(|job| job.secret)
+}
+
+/// Whether a shard has the secret of a job.
+pub(super) fn has_secret(shard: &ShardRun, secret: &str) -> bool {
+    !secret.is_empty() && shard.secret == secret
+}
+
+/// A number that nobody can guess.
+fn new_secret() -> Result<String> {
+    let mut bytes = [0_u8; 16];
+    fs_err::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(hex::encode(bytes))
 }
 
 /// How often a task that reaches its time limit is started again: a task that never gets further must end.

@@ -10,14 +10,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use assay_ledger::{Ledger, ShardStudy};
-use assay_model::{ShardRun, Study};
+use assay_ledger::{Ledger, ShardStudy, StudyRows};
+use assay_model::{ShardRun, Study, StudyRecord};
 use assay_plan::{Part, Plan, Request};
 
 use crate::advice::Advised;
 use crate::cli::ShardNumber;
 use crate::scheduled;
-use crate::study::{self, NoResume, OtherMachine, Stopped};
+use crate::study::{self, Foreign, NoResume, OtherMachine, Stopped};
 use crate::systems::{Environment, key};
 
 use collect::Attempt;
@@ -39,21 +39,21 @@ const WAIT: Duration = Duration::from_secs(1);
 fn name(plan: &Plan, of: u32) -> Result<String> {
     let study = &plan.study;
     // A path of one machine is not that of another. What the file has is in the tests.
-    let recipe = assay_plan::request_of(study).map(|request| {
-        let (workload, offline, accept_expired_index) = (Vec::new(), false, false);
-        assay_plan::write_study(&Request { workload, offline, accept_expired_index, ..request })
-    });
+    let request = assay_plan::request_of(study)?;
+    let (workload, offline, accept_expired_index) = (Vec::new(), false, false);
+    let request = Request { workload, offline, accept_expired_index, ..request };
+    let recipe = assay_plan::write_study(&request);
     let cells =
         study.cells.iter().map(|cell| (&cell.id.test.name, &cell.id.test.digest, cell.id.setup));
     let cells = serde_json::to_string(&cells.collect::<Vec<_>>())?;
     let version = format!("{} {}", study.assay_version, study.workload_version);
-    let digest = key(&[&recipe.unwrap_or_default(), &cells, &version, &of.to_string()]);
+    let digest = key(&[&recipe, &cells, &version, &of.to_string()]);
     Ok(format!("{NAME}{}", digest.get(..DIGEST).unwrap_or(&digest)))
 }
 
 /// Refuses what needs the results of the whole study, which no shard has.
 fn refuse_longer_look(study: &Study) -> Result<()> {
-    if assay_plan::request_of(study).is_none_or(|request| request.soak_s.is_none()) {
+    if assay_plan::request_of(study)?.soak_s.is_none() {
         return Ok(());
     }
     bail!(Advised::new(
@@ -63,46 +63,68 @@ fn refuse_longer_look(study: &Study) -> Result<()> {
     ))
 }
 
-/// The part of a plan that this machine is to measure.
-pub(crate) fn narrowed(plan: Plan, shard: ShardNumber) -> Result<Plan> {
+/// The part of a plan that this machine is to measure. The directory of the study file may be that of a job.
+pub(crate) fn narrowed(plan: Plan, shard: ShardNumber, directory: &Path) -> Result<Plan> {
     refuse_longer_look(&plan.study)?;
     let ShardNumber { number, of } = shard;
     let study = name(&plan, of)?;
     let systems = plan.systems.len();
     let (narrow, Part { first, step, .. }) = assay_plan::shard(plan.study, systems, number, of)?;
-    let shard =
-        ShardRun { study, number, of, first, step, attempt: String::new(), node: String::new() };
+    let secret = job::secret_in(directory, &study).unwrap_or_default();
+    let (attempt, node) = (String::new(), String::new());
+    let shard = ShardRun { study, number, of, first, step, attempt, node, secret };
     Ok(Plan { study: narrow, shard: Some(scheduled::here(shard)), ..plan })
 }
 
 /// The study in which a shard has been measured or begun: the attempt that is most complete, of this ledger and of
 /// those in its directory. One of another ledger is copied, because another node may still write to it.
+///
+/// Only attempts of this user or of the same job count, and only such an attempt at the same shard is replaced.
 pub(crate) fn begun(ledger: &mut Ledger, shard: &ShardRun) -> Result<Option<String>> {
     let is_it =
         |it: &ShardStudy| (&it.shard.study, it.shard.number) == (&shard.study, shard.number);
     let rank = |it: &ShardStudy| (it.finished, it.slices, it.started_ms);
-    let own = ledger.shards()?.into_iter().filter(|it| is_it(it)).max_by_key(rank);
-    let others = beside(ledger.path()).into_iter().filter(|it| is_it(&it.study));
-    let best = others.max_by_key(|it| rank(&it.study));
-    let more = |it: &Attempt| own.as_ref().is_none_or(|own| rank(&it.study) > rank(own));
-    let Some(best) = best.filter(|it| it.study.slices > 0 && more(it)) else {
-        return Ok(own.map(|it| it.id));
-    };
-    match best.rows() {
-        Ok(rows) => {
-            let id = best.study.id;
-            if ledger.contains(&id)? {
-                ledger.remove(std::slice::from_ref(&id))?;
-            }
-            ledger.add_rows(&[rows])?;
-            Ok(Some(id))
+    let mut own = ledger.shards()?;
+    own.retain(|it| is_it(it) && ledger.read(&it.id).is_ok_and(|it| is_ours(&it, shard)));
+    let best_own = own.iter().max_by_key(|it| rank(it));
+    let mut others = beside(ledger.path());
+    others.retain(|it| is_it(&it.study) && it.study.slices > 0);
+    others.sort_by_key(|it| rank(&it.study));
+    let more = |it: &&Attempt| best_own.is_none_or(|own| rank(&it.study) > rank(own));
+    for attempt in others.iter().rev().take_while(more) {
+        let id = &attempt.study.id;
+        let is_replaced = own.iter().any(|it| it.id == *id);
+        if !is_replaced && ledger.contains(id)? {
+            continue;
         }
-        // It may be written to at this moment.
-        Err(error) => {
-            log::warn!("{error:#}");
-            Ok(own.map(|it| it.id))
+        match attempt.rows().and_then(|rows| ours(rows, shard)) {
+            Ok(Some(rows)) => {
+                if is_replaced {
+                    ledger.remove(std::slice::from_ref(id))?;
+                }
+                ledger.add_rows(&[rows])?;
+                return Ok(Some(id.clone()));
+            }
+            Ok(None) => {}
+            // It may be written to at this moment.
+            Err(error) => log::warn!("{error:#}"),
         }
     }
+    Ok(best_own.map(|it| it.id.clone()))
+}
+
+/// Whether an attempt is this user's, or a task of the same job as this shard.
+fn is_ours(attempt: &StudyRecord, shard: &ShardRun) -> bool {
+    let of_job = attempt.shard().is_some_and(|it| job::has_secret(it, &shard.secret));
+    of_job || study::is_own(attempt)
+}
+
+/// The rows of an attempt that is ours.
+fn ours(rows: StudyRows, shard: &ShardRun) -> Result<Option<StudyRows>> {
+    let mut copy = Ledger::in_memory()?;
+    copy.add_rows(std::slice::from_ref(&rows))?;
+    let record = copy.read(rows.study())?;
+    Ok(is_ours(&record, shard).then_some(rows))
 }
 
 /// The attempts in the other ledgers of a ledger's directory, as far as they can be read.
@@ -144,7 +166,7 @@ pub(crate) fn go_on(
     }
     match study::resume(id, None, env, ledger) {
         Err(Stopped { study: None, error })
-            if error.is::<NoResume>() || error.is::<OtherMachine>() =>
+            if error.is::<NoResume>() || error.is::<Foreign>() || error.is::<OtherMachine>() =>
         {
             env.progress.note(&format!("the shard is measured anew: {error}"));
             study::run(plan, env, ledger)

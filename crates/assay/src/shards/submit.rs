@@ -83,7 +83,7 @@ pub(crate) fn submit(args: &Submit, cache_dir: Option<&Path>) -> Result<Exit> {
     });
     fs_err::write(dir.join(STUDY_FILE), recipe)?;
     fs_err::write(&file, script)?;
-    let mut job = Job { dir, study, shards, job: None };
+    let mut job = Job::new(dir, study, shards)?;
     job.write()?;
     job.job = Some(sbatch(&options, &file)?);
     job.write()?;

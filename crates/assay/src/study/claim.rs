@@ -1,27 +1,30 @@
-//! What this user's assay knows of studies outside of their ledger: which it began itself, which are being measured.
+//! The proof that a study is this user's own: their assay began it, or collected it from the shards of their own job.
+//! Everything else came from elsewhere, whatever its ledger says, and is read, never run.
 //!
-//! One file per study among the user's own state, locked while the study is measured. Its name is a digest of the whole
-//! plan, so an edited ledger is not the user's any more. The file goes when the study has ended, unless the study may
-//! get more time.
+//! One file for each study among the user's own state, locked while the study is measured. Its name is a digest of the
+//! whole plan, so a study that was edited, or made by somebody else, has no such file.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use anyhow::Result;
 use assay_ledger::Ledger;
 use assay_model::{Hint, PlannedCell, Study, StudyRecord, StudySummary};
 use fs_err as fs;
+use rustix::process::geteuid;
 
-use super::resumable;
-use crate::paths;
 use crate::state_lock::{Locked, StateLock, is_held};
 use crate::systems::key;
+use crate::{paths, recorded};
+
+/// The claims that are kept; those of the latest studies.
+const KEPT: usize = 5000;
 
 /// A study that this assay measures.
 pub(crate) struct Claim {
     lock: StateLock,
-    /// Whether the study may get more time once it has ended.
-    outlives: bool,
 }
 
 /// Another assay measures the study.
@@ -38,19 +41,101 @@ impl Hint for StillMeasured {
     }
 }
 
+/// A study came from elsewhere: it was imported, collected without a job of this user, opened from a pack, started by
+/// somebody else, or edited.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "study `{study}` is foreign: it was not started here by you, so it can be read, but not {action}"
+)]
+pub(crate) struct Foreign {
+    study: String,
+    /// What would run something of it, as a participle.
+    action: &'static str,
+}
+
+impl Foreign {
+    pub(crate) fn new(study: &str, action: &'static str) -> Self {
+        Self { study: study.to_owned(), action }
+    }
+}
+
+impl Hint for Foreign {
+    fn hints(&self) -> Vec<String> {
+        vec![format!(
+            "`assay report {} --verbose` shows how to measure it anew, under \"reproduce\": look at its systems first",
+            self.study
+        )]
+    }
+}
+
+/// Reads a study for a command that runs something of it: the one place that refuses studies from elsewhere.
+pub(crate) fn own(ledger: &Ledger, id: &str, action: &'static str) -> Result<StudyRecord> {
+    if_own(ledger, id)?.ok_or_else(|| Foreign::new(id, action).into())
+}
+
+/// Reads a study unless it came from elsewhere.
+pub(crate) fn if_own(ledger: &Ledger, id: &str) -> Result<Option<StudyRecord>> {
+    let record = ledger.read(id)?;
+    if is_foreign(ledger, &record) {
+        return Ok(None);
+    }
+    recorded::whole(ledger, record).map(Some)
+}
+
+/// Reads a study, and says whether it came from elsewhere.
+pub(crate) fn read_any(ledger: &Ledger, id: &str) -> Result<StudyRecord> {
+    let record = ledger.read(id)?;
+    let foreign = is_foreign(ledger, &record);
+    Ok(StudyRecord { foreign, ..recorded::whole(ledger, record)? })
+}
+
+/// Whether a study is in a ledger and this user's own.
+pub(crate) fn is_mine(ledger: &Ledger, id: &str) -> bool {
+    ledger.read(id).is_ok_and(|record| !is_foreign(ledger, &record))
+}
+
+/// Whether a study of a ledger came from elsewhere. The record is as the ledger has it.
+pub(crate) fn is_foreign(ledger: &Ledger, record: &StudyRecord) -> bool {
+    ledger.is_of_bytes() || !is_own(record)
+}
+
+/// Whether this user has a claim to a study that has no mark of one from elsewhere.
+pub(crate) fn is_own(record: &StudyRecord) -> bool {
+    !record.foreign && path(record).is_ok_and(|path| is_trusted(&path))
+}
+
+/// Whether nobody else can have made a claim: the file and its directory are this user's, and only this user can write
+/// to them.
+fn is_trusted(claim: &Path) -> bool {
+    let is_ours = |path: &Path, is_kind: fn(&std::fs::Metadata) -> bool| {
+        let found = fs::symlink_metadata(path);
+        found.is_ok_and(|it| {
+            is_kind(&it) && it.uid() == geteuid().as_raw() && it.mode() & 0o022 == 0
+        })
+    };
+    let directory = claim.parent().unwrap_or(claim);
+    is_ours(claim, std::fs::Metadata::is_file) && is_ours(directory, std::fs::Metadata::is_dir)
+}
+
 impl Claim {
-    /// Notes that a study is measured. Without a place for the note it is measured all the same, but cannot be resumed.
+    /// Notes that a study is measured. Without a place for the note it is measured all the same, but it counts as one
+    /// from elsewhere afterwards.
     pub(crate) fn begin(record: &StudyRecord) -> Option<Self> {
-        let made = path(record).and_then(|path| Self::locked(record, path, true));
+        let made = made(record).and_then(|path| Self::locked(record, path, true));
         made.unwrap_or_else(|error| {
             let study = &record.study.id;
-            log::warn!("study `{study}` cannot be resumed: cannot record that it was started here: {error:#}");
+            log::warn!(
+                "study `{study}` can only be read later, not resumed: cannot record that it was started here: {error:#}"
+            );
             None
         })
     }
 
     /// The claim of a study that was begun here by this user, if it is one.
     pub(crate) fn again(record: &StudyRecord) -> Result<Option<Self>> {
+        if !is_own(record) {
+            return Ok(None);
+        }
         Self::locked(record, path(record)?, false)
     }
 
@@ -61,15 +146,7 @@ impl Claim {
                 |Locked { pid }| StillMeasured { study: record.study.id.clone(), pid }.into(),
             )
         })?;
-        let outlives = resumable::takes_more(&record.study);
-        Ok(taken.map(|lock| Self { lock, outlives }))
-    }
-
-    /// The study has run to its end.
-    pub(crate) fn end(self) {
-        if !self.outlives {
-            self.withdraw();
-        }
+        Ok(taken.map(|lock| Self { lock }))
     }
 
     /// There is no such study any more.
@@ -78,10 +155,30 @@ impl Claim {
     }
 }
 
+/// Claims a study that was collected from the shards of the user's own job, perhaps in place of what was collected
+/// before.
+pub(crate) fn claim_collected(record: &StudyRecord, before: Option<&StudyRecord>) -> Result<()> {
+    let claim = made(record)?;
+    fs::write(&claim, "")?;
+    match before {
+        Some(before) if path(before)? != claim => give_up(before),
+        _ => Ok(()),
+    }
+}
+
+/// Gives up the claim to a study that is removed or replaced.
+pub(crate) fn give_up(record: &StudyRecord) -> Result<()> {
+    if let Some(claim) = Claim::again(record)? {
+        claim.withdraw();
+    }
+    Ok(())
+}
+
 /// Which of these studies of a ledger are being measured by assays of this user.
 pub(crate) fn measured(ledger: &Ledger, studies: &[StudySummary]) -> BTreeSet<String> {
     // A study is only read where one is being measured.
-    if !is_any_held() {
+    let claims = directory().map(|directory| claims(&directory)).unwrap_or_default();
+    if !claims.iter().any(|claim| is_held(claim)) {
         return BTreeSet::new();
     }
     let unfinished = studies.iter().filter(|study| !study.finished);
@@ -96,16 +193,44 @@ pub(crate) fn is_measured(record: &StudyRecord) -> bool {
     path(record).is_ok_and(|path| is_held(&path))
 }
 
-fn is_any_held() -> bool {
-    let Ok(directory) = directory() else { return false };
-    let claims = fs::read_dir(directory).into_iter().flatten().flatten();
-    claims.into_iter().any(|claim| is_held(&claim.path()))
+/// The files of all claims.
+fn claims(directory: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).collect()
+}
+
+/// Removes the oldest claims beyond `most`. Those of studies that are measured stay.
+fn prune(directory: &Path, most: usize) {
+    let mut claims = claims(directory);
+    if claims.len() <= most {
+        return;
+    }
+    let written = |path: &PathBuf| {
+        let found = fs::symlink_metadata(path).and_then(|it| it.modified());
+        found.unwrap_or(SystemTime::UNIX_EPOCH)
+    };
+    claims.sort_by_cached_key(written);
+    let excess = claims.len() - most;
+    for claim in claims.iter().take(excess).filter(|claim| !is_held(claim)) {
+        if let Err(error) = fs::remove_file(claim) {
+            log::debug!("{error}");
+        }
+    }
 }
 
 fn directory() -> Result<PathBuf> {
     Ok(paths::state_dir()?.join("studies"))
 }
 
+/// The file of a study's claim, in a directory that is created if it is missing.
+fn made(record: &StudyRecord) -> Result<PathBuf> {
+    let directory = directory()?;
+    paths::make_own(&directory)?;
+    prune(&directory, KEPT - 1);
+    path(record)
+}
+
+/// The file of a study's claim: a digest of everything that decides what the study runs.
 fn path(record: &StudyRecord) -> Result<PathBuf> {
     let cells = record.study.cells.iter().cloned();
     // What is chosen while the study is measured is no part of its plan.
@@ -113,7 +238,70 @@ fn path(record: &StudyRecord) -> Result<PathBuf> {
         cells.map(|cell| PlannedCell { warm_us: None, turn_ms: 0, events: None, ..cell }).collect();
     let plan = serde_json::to_string(&Study { cells, ..record.study.clone() })?;
     let tests: Vec<_> = record.study.cells.iter().map(|cell| cell.id.test.definition()).collect();
-    let (tests, systems) =
-        (serde_json::to_string(&tests)?, serde_json::to_string(&record.systems)?);
-    Ok(directory()?.join(key(&[&plan, &tests, &systems])))
+    let shard = record.shard().map(|it| (&it.study, it.number, it.of, it.first, it.step));
+    let parts = [
+        plan,
+        serde_json::to_string(&tests)?,
+        serde_json::to_string(&record.systems)?,
+        serde_json::to_string(&shard)?,
+    ];
+    Ok(directory()?.join(key(&parts.each_ref().map(String::as_str))))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt as _;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_claim_counts_where_only_this_user_can_have_made_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join("studies");
+        fs::create_dir(&place).unwrap();
+        let mode =
+            |path: &Path, mode| fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+        mode(&place, 0o700);
+        let [claim, link, inside] = ["claim", "link", "inside"].map(|name| place.join(name));
+        assert!(!is_trusted(&claim), "there is none");
+        fs::write(&claim, "").unwrap();
+        mode(&claim, 0o600);
+        fs::os::unix::fs::symlink(&claim, &link).unwrap();
+        fs::create_dir(&inside).unwrap();
+        assert!(is_trusted(&claim) && !is_trusted(&link) && !is_trusted(&inside));
+        mode(&claim, 0o606);
+        assert!(!is_trusted(&claim), "others can write to it");
+        mode(&claim, 0o600);
+        mode(&place, 0o707);
+        assert!(!is_trusted(&claim), "others can make one");
+        mode(&place, 0o700);
+        let other = folder.path().join("other");
+        fs::os::unix::fs::symlink(&place, &other).unwrap();
+        assert!(!is_trusted(&other.join("claim")), "a link leads to it");
+        assert!(is_trusted(&claim));
+    }
+
+    #[test]
+    fn the_oldest_claims_go_and_those_in_use_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let written = |number: u64| {
+            let path = folder.path().join(number.to_string());
+            let file = fs::File::create(&path).unwrap();
+            file.file().set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(number)).unwrap();
+            path
+        };
+        (1..=4).for_each(|number| drop(written(number)));
+        prune(folder.path(), 4);
+        assert_eq!(claims(folder.path()).len(), 4);
+        let held = StateLock::take(folder.path().join("0"), true).unwrap();
+        written(0);
+        prune(folder.path(), 2);
+        let mut left: Vec<_> =
+            claims(folder.path()).iter().map(|it| it.file_name().unwrap().to_owned()).collect();
+        left.sort();
+        assert_eq!(left, ["0", "3", "4"]);
+        drop(held);
+    }
 }

@@ -85,9 +85,9 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
         env: &'a Environment<'a>,
         recorder: &'a mut Recorder<'l>,
         outlook: OutlookText,
-    ) -> Self {
-        let request = assay_plan::request_of(recorder.study()).unwrap_or_default();
-        Self {
+    ) -> Result<Self> {
+        let request = assay_plan::request_of(recorder.study())?;
+        Ok(Self {
             written: Written::of(&request),
             request,
             symbols: Symbols::new(!env.offline, is_asked),
@@ -107,7 +107,7 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
             error: None,
             left_out: None,
             has_ended: false,
-        }
+        })
     }
 
     /// The result of a study for the user.

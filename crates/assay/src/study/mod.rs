@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use assay_ledger::Ledger;
-use assay_model::{Examination, Experiment, Hint, Host, Study, StudyRecord, Test};
+use assay_model::{Counting, Examination, Experiment, Hint, Host, Study, StudyRecord, Test};
 use assay_plan::Plan;
 use assay_study::{Driver, End, carry_out};
 
@@ -41,7 +41,10 @@ use crate::workload::{check_scripts, read_captured};
 
 pub(crate) use self::again::Changed;
 use self::claim::Claim;
-pub(crate) use self::claim::{StillMeasured, is_measured, measured};
+pub(crate) use self::claim::{
+    Foreign, StillMeasured, claim_collected, give_up, if_own, is_foreign, is_measured, is_mine,
+    is_own, measured, own, read_any,
+};
 use self::executor::StudyExecutor;
 pub(crate) use self::executor::Unfinished;
 pub(crate) use self::machine::OtherMachine;
@@ -87,10 +90,11 @@ pub(crate) fn resume(
     let claim = Claim::again(&begun).map_err(unnamed)?;
     // What was unfinished may have been what another assay measured, which cannot go on now.
     let record = ledger.read(id).map_err(|error| unnamed(error.into()))?;
-    resumable::check(&record, more_s).map_err(|error| unnamed(error.into()))?;
     if claim.is_none() {
-        return Err(unnamed(NoResume::Elsewhere(id.to_owned()).into()));
+        return Err(unnamed(Foreign::new(id, "resumed").into()));
     }
+    resumable::check(&record, more_s).map_err(|error| unnamed(error.into()))?;
+    let request = assay_plan::request_of(&record.study).map_err(|error| unnamed(error.into()))?;
     let here = host(None, env).map_err(unnamed)?;
     let changes = machine::changes(&record, &here).map_err(|error| unnamed(error.into()))?;
     resumable::check_time(&record, more_s).map_err(|error| unnamed(error.into()))?;
@@ -99,7 +103,7 @@ pub(crate) fn resume(
     env.progress.label(&record.systems.iter().map(|it| it.name.as_str()).collect::<Vec<_>>());
     let (participants, _data) = ready_again(&record, env).map_err(named)?;
     let _lock = lock(&record.study, env).map_err(unnamed)?;
-    fits_here(&record, env).map_err(unnamed)?;
+    fits_here(&record, request.count, env).map_err(unnamed)?;
     let here = Host { doctor: examine_before(&record.study, env), ..here };
     env.interrupt.check().map_err(|error| unnamed(error.into()))?;
     let more = more_s.map(|more_s| resumable::extension(&record, more_s));
@@ -186,10 +190,11 @@ fn host(doctor: Option<Examination>, env: &Environment) -> Result<Host> {
 }
 
 /// Whether the machine has memory for what a ledger says that it is to hold.
-fn fits_here(record: &StudyRecord, env: &Environment) -> Result<()> {
+fn fits_here(record: &StudyRecord, counting: Counting, env: &Environment) -> Result<()> {
     let specs: Vec<_> = record.systems.iter().map(|system| &system.spec).collect();
     let machine = machine_facts(&env.cache_dir)?;
-    assay_plan::check_memory(&record.study, &specs, machine).map_err(|why| NoRoom(why).into())
+    let fits = assay_plan::check_memory(&record.study, counting, &specs, machine);
+    fits.map_err(|why| NoRoom(why).into())
 }
 
 /// A study that goes on has the rows and systems that it has.
@@ -211,10 +216,7 @@ fn finish(
 ) -> Result<String, Stopped> {
     let id = recorder.id().to_owned();
     match measure(participants, env, recorder).and_then(|()| recorder.finish()) {
-        Ok(()) => {
-            claim.into_iter().for_each(Claim::end);
-            Ok(id)
-        }
+        Ok(()) => Ok(id),
         Err(error) => {
             // Going on would fail again: the same command, with what is mended, begins anew.
             let is_withdrawn = env.interrupt.check().is_ok() && recorder.withdraw();
@@ -235,11 +237,12 @@ fn measure(participants: &[Participant], env: &Environment, recorder: &mut Recor
     let mut outlook = OutlookText::default();
     if recorder.study().experiment != Experiment::Counted {
         env.progress.note(&outlook.write(recorder, aging_s));
-        let told = outlook::of_longer_looks(recorder.study(), participants.len());
+        let request = assay_plan::request_of(recorder.study())?;
+        let told = outlook::of_longer_looks(&request, participants.len());
         told.iter().for_each(|told| env.progress.note(told));
     }
     let mut driver = Driver::new(recorder.record(), recorder.record().into());
-    let mut executor = StudyExecutor::new(participants, &local, env, recorder, outlook);
+    let mut executor = StudyExecutor::new(participants, &local, env, recorder, outlook)?;
     let end = carry_out(&mut driver, &mut executor)?;
     executor.has_ended = matches!(end, End::Complete);
     if matches!(end, End::Complete | End::Unfinished) {

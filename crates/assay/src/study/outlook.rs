@@ -2,7 +2,7 @@
 
 use assay_model::Study;
 use assay_options::duration_text;
-use assay_plan::{Needs, Outlook};
+use assay_plan::{Needs, Outlook, Request};
 use assay_study::forecast;
 
 use super::recorder::Recorder;
@@ -51,8 +51,8 @@ impl OutlookText {
 pub(super) const SUSPECTS: usize = 3;
 
 /// How long a longer look takes, told before the study begins; `None` if there will be none.
-pub(super) fn of_longer_looks(study: &Study, systems: usize) -> Option<String> {
-    let length_s = assay_plan::request_of(study)?.soak_s?;
+pub(super) fn of_longer_looks(request: &Request, systems: usize) -> Option<String> {
+    let length_s = request.soak_s?;
     let few = match length_s < assay_verdict::SOAK_INTERVALS_S {
         true => format!(
             "; its turns are too few for intervals, which `--soak {}` has",

@@ -1,6 +1,6 @@
 //! Whether a study can be resumed by this assay.
 
-use assay_model::{EventKind, Experiment, Hint, Study, StudyEvent, StudyRecord, Test, counted};
+use assay_model::{EventKind, Experiment, Hint, StudyEvent, StudyRecord, Test, counted};
 use assay_plan::{duration_text, suggested_time};
 use assay_study::forecast;
 use assay_verdict::Samples;
@@ -8,9 +8,9 @@ use assay_verdict::Samples;
 /// Why a study cannot be resumed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NoResume {
-    /// Somebody else's assay began it, the ledger was edited, or what this assay knows of its studies is lost.
-    #[error("study `{0}` was not started here by you, so it can be read, but not resumed")]
-    Elsewhere(String),
+    /// Its shards were measured, and it is what they make.
+    #[error("study `{0}` was collected from shards, which are what is resumed")]
+    Collected(String),
     /// There is nothing left to do.
     #[error("study `{0}` is already finished")]
     Finished(String),
@@ -62,9 +62,8 @@ fn left_in_words(left_s: f64) -> String {
 impl Hint for NoResume {
     fn hints(&self) -> Vec<String> {
         vec![match self {
-            Self::Elsewhere(study) => format!(
-                "`assay report {study} --verbose` shows how to measure it anew, under \"reproduce\": look at its \
-                 systems first"
+            Self::Collected(study) => format!(
+                "repeat `assay submit` for what is unfinished, then `assay collect {study}`"
             ),
             Self::Finished(study) => {
                 format!(
@@ -86,14 +85,12 @@ impl Hint for NoResume {
     }
 }
 
-/// Whether a study may get more time once it has ended.
-pub(super) fn takes_more(study: &Study) -> bool {
-    study.experiment == Experiment::Interleaved && study.gate.is_none()
-}
-
 /// Checks that a study has something left to do, and that this assay sends the same for its tests.
 pub(super) fn check(record: &StudyRecord, more_s: Option<f64>) -> Result<(), NoResume> {
     let study = &record.study;
+    if record.runs.iter().filter_map(|run| run.shard.as_ref()).any(|it| it.study == study.id) {
+        return Err(NoResume::Collected(study.id.clone()));
+    }
     let is_open = || Samples::of(record).standings().iter().any(|standing| standing.is_open);
     match more_s {
         Some(_) if study.experiment != Experiment::Interleaved => {

@@ -10,7 +10,7 @@ use assay_study::WatchSearch;
 
 use super::values::{Line, Versions, add};
 use crate::bisect::{Known, Wanted, known};
-use crate::recorded;
+use crate::study;
 
 /// What the studies and searches of a watch say.
 pub(super) struct History {
@@ -104,7 +104,7 @@ fn is_of(known: &Known, line: &Line) -> bool {
         && known.request.setups.first().is_some_and(is_setup)
 }
 
-/// The studies of a watch that are no part of a search, the oldest first.
+/// The studies of a watch that are no part of a search, the oldest first. Those from elsewhere are no part of a watch.
 pub(super) fn studies(
     ledger: &Ledger,
     watch: &WatchPart,
@@ -112,7 +112,7 @@ pub(super) fn studies(
 ) -> Result<Vec<StudyRecord>> {
     let mut records = Vec::new();
     for (study, _) in ledger.watched()?.into_iter().filter(|(_, part)| part.name == watch.name) {
-        let record = recorded::read(ledger, &study)?;
+        let Some(record) = study::if_own(ledger, &study)? else { continue };
         if record.finished == finished && record.study.bisect.is_none() {
             records.push(record);
         }
@@ -120,12 +120,18 @@ pub(super) fn studies(
     Ok(records)
 }
 
+/// How many studies name a watch and came from elsewhere.
+pub(super) fn foreign(ledger: &Ledger, watch: &WatchPart) -> Result<u64> {
+    let named = ledger.watched()?.into_iter().filter(|(_, part)| part.name == watch.name);
+    Ok(named.filter(|(study, _)| !study::is_mine(ledger, study)).count() as u64)
+}
+
 /// The range from the baseline that its first study had, as long as the file names the same range: a series or a branch
 /// as the first end moves, and the baseline does not.
 pub(super) fn with_baseline(range: Wanted, ledger: &Ledger, watch: &WatchPart) -> Result<Wanted> {
     let all = ledger.watched()?.into_iter().filter(|(_, part)| part == watch);
     for (study, _) in all {
-        let record = ledger.read(&study)?;
+        let Some(record) = study::if_own(ledger, &study)? else { continue };
         let base = record.systems.first().filter(|_| record.study.bisect.is_none());
         let version = base.and_then(|base| match &base.spec.origin {
             Origin::Version(version) => Some(version.clone()),

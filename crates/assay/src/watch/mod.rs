@@ -25,7 +25,7 @@ use crate::progress::{Progress, print};
 use crate::study::{self, Stopped};
 use crate::systems::{Environment, environment, machine_facts, on_disk};
 use crate::{compare, config_file, paths, report, workload};
-use history::{History, studies, with_baseline};
+use history::{History, foreign, studies, with_baseline};
 use kept::Kept;
 use values::{Line, Newest, Versions};
 
@@ -72,6 +72,11 @@ pub(crate) fn watch(args: &cli::Watch, cache_dir: Option<&Path>) -> Result<Exit>
     let source = found.source.clone().or(request.source.clone());
     let request = Request { source, offline, accept_expired_index, ..request };
     let versions = Versions::new(found.watched());
+    let notes = match foreign(&ledger, &part)? {
+        0 => Vec::new(),
+        1 => vec!["a study of this watch is foreign, and is left out".to_owned()],
+        count => vec![format!("{count} studies of this watch are foreign, and are left out")],
+    };
     let mut watching = Watching {
         is_of_commits: found.is_of_commits,
         part,
@@ -84,7 +89,7 @@ pub(crate) fn watch(args: &cli::Watch, cache_dir: Option<&Path>) -> Result<Exit>
         env: &env,
         ledger: &mut ledger,
         new: Vec::new(),
-        notes: Vec::new(),
+        notes,
         is_incomplete: false,
     };
     let end = watching.run()?;
@@ -224,8 +229,8 @@ impl Watching<'_, '_> {
     fn finish_unfinished(&mut self) -> Result<End> {
         let known = self.history()?.measured;
         for record in studies(self.ledger, &self.part, false)? {
-            let request = assay_plan::request_of(&record.study);
-            if !request.is_some_and(|it| bisect::is_alike(&it, &self.request)) {
+            let request = assay_plan::request_of(&record.study)?;
+            if !bisect::is_alike(&request, &self.request) {
                 continue;
             }
             let id = &record.study.id;

@@ -14,8 +14,9 @@ use std::time::Instant;
 use assay_ledger::{Ledger, Problem};
 use assay_model::{Product, Slice, SliceOutcome, StudyRecord};
 use assay_testkit::PATIENCE;
-use assay_wire::{ConnectOptions, Connection};
+use assay_wire::ConnectOptions;
 use disk::SmallDisk;
+use rusqlite::Connection;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
@@ -132,6 +133,27 @@ impl Place {
         studies.iter().map(|study| ledger.read(&study.id).unwrap()).collect()
     }
 
+    /// Imports copies of all studies of the ledger under other names: what somebody sends who knows them.
+    #[track_caller]
+    pub(crate) fn import_forged(&self) {
+        let copy = self.ledger().with_file_name("forged.db");
+        let ledger = Connection::open(self.ledger()).unwrap();
+        ledger.execute("VACUUM INTO ?", [copy.to_str().unwrap()]).unwrap();
+        let copied = Connection::open(&copy).unwrap();
+        copied.execute_batch("PRAGMA foreign_keys = OFF").unwrap();
+        let ids: Vec<String> = self.records().into_iter().map(|record| record.study.id).collect();
+        for (number, id) in ids.iter().enumerate() {
+            for table in OF_STUDIES {
+                let column = if table == "study" { "id" } else { "study" };
+                let sql = format!("UPDATE {table} SET {column} = ? WHERE {column} = ?");
+                copied.execute(&sql, [&format!("forged-{number}"), id]).unwrap();
+            }
+        }
+        drop(copied);
+        let imported = self.run_to_end(&["import", "ledger", copy.to_str().unwrap()]);
+        assert!(imported.status.success(), "{}", String::from_utf8_lossy(&imported.stderr));
+    }
+
     fn opened(&self) -> Option<Ledger> {
         if !self.ledger().exists() {
             return None;
@@ -159,7 +181,7 @@ impl Place {
     }
 
     /// Connections to those of its servers that are not frozen.
-    pub(crate) fn awake(&self) -> impl Iterator<Item = Connection> {
+    pub(crate) fn awake(&self) -> impl Iterator<Item = assay_wire::Connection> {
         let is_awake = |server: &Pid| {
             let state = fs_err::read_to_string(format!("/proc/{}/stat", server.as_raw_nonzero()));
             state.is_ok_and(|it| {
@@ -173,7 +195,7 @@ impl Place {
             // One that is frozen meanwhile answers when it gets its next turn, or ends.
             let timeout = std::time::Duration::from_secs(10);
             let options = ConnectOptions { timeout, ..ConnectOptions::unix(socket, "root") };
-            Connection::connect(&options).ok()
+            assay_wire::Connection::connect(&options).ok()
         })
     }
 
@@ -262,6 +284,26 @@ impl Drop for Place {
         }
     }
 }
+
+/// The tables whose rows name their study.
+const OF_STUDIES: [&str; 16] = [
+    "study",
+    "test",
+    "cell",
+    "system",
+    "run",
+    "host",
+    "block",
+    "content",
+    "instance",
+    "setting",
+    "audit",
+    "event",
+    "counter_names",
+    "slice",
+    "verdict",
+    "document",
+];
 
 /// The data that tests have loaded, beside the servers.
 fn pool() -> PathBuf {

@@ -1,29 +1,50 @@
 //! Server options that only assay sets: those that determine a server's location and identity. One rule serves system
 //! names, study files, config files and ledgers.
 
-use assay_model::{Dialect, Product, may_be_secret};
+use crate::{Dialect, Product, may_be_secret};
 
-use crate::error::{Error, Refusal};
-
-/// Checks that an option may be passed to a server, so that the server stays where assay puts it.
-pub(crate) fn check_option(product: Product, name: &str, value: &str) -> Result<(), Error> {
-    match refusal(product, name, value) {
-        None => Ok(()),
-        Some(why) => Err(Error::ReservedOption { option: name.to_owned(), why }),
-    }
+/// The reason why an option may not be passed to a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refusal {
+    /// Assay sets it.
+    Reserved,
+    /// It may be short for this one, which assay sets.
+    ShortFor(&'static str),
+    /// This value has a path that does not lie in the server's own directory.
+    LeadsAway(String),
 }
 
-pub(crate) fn refusal(product: Product, name: &str, value: &str) -> Option<Refusal> {
+/// Whether an option has the form of one, so that it becomes one word of a command line and one line of a config file,
+/// and no other kind of either.
+#[must_use]
+pub fn is_option(name: &str, value: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'))
+        && !value.contains(char::is_control)
+}
+
+/// Why an option may not be passed to a server, so that the server stays where assay puts it and runs nothing else.
+#[must_use]
+pub fn refusal(product: Product, name: &str, value: &str) -> Option<Refusal> {
     let reserved = product.facts().reserved;
     let by_name = match product.dialect() {
         Dialect::MySql => match plain(name).as_str() {
             "plugin_load" | "plugin_load_add" if are_engines(value) => None,
+            "mysqlx" if is_off(value) => None,
             name => by_name(reserved, name).or_else(|| by_beginning(reserved, name)),
         },
-        Dialect::Postgres => by_name(reserved, &name.replace('-', "_").to_ascii_lowercase()),
+        Dialect::Postgres => match name.replace('-', "_").to_ascii_lowercase().as_str() {
+            "ssl" if is_off(value) => None,
+            name => by_name(reserved, name),
+        },
     };
     let shown = if may_be_secret(name) { "..." } else { value };
     by_name.or_else(|| leads_away(value).then(|| Refusal::LeadsAway(shown.to_owned())))
+}
+
+/// Whether a value switches off what listens or encrypts, as the terms do.
+fn is_off(value: &str) -> bool {
+    ["off", "0"].iter().any(|off| value.eq_ignore_ascii_case(off))
 }
 
 /// The canonical name of an option. Servers accept `-` and `_`, any case, prefixes that say how an option is given,
@@ -101,6 +122,7 @@ mod tests {
             ("skip_grant_tables", "1"),
             ("mysqlx_port", "1"),
             ("mysqlx", "ON"),
+            ("mysqlx_port", "0"),
             ("loose_mysqlx", "ON"),
             ("plugin_load_add", "mysqlx.so"),
             ("plugin-load", "libmemcached.so"),
@@ -135,8 +157,10 @@ mod tests {
             "Data_Directory",
             "data-directory",
             "archive_command",
+            "include_dir",
             "plperl.on_init",
             "pltcl.start_proc",
+            "ssl",
             "ssl_passphrase_command",
             "unix_socket_directories",
             "dynamic_shared_memory_type",
@@ -144,6 +168,26 @@ mod tests {
         ] {
             let found = refusal(Product::Postgres, name, "x");
             assert_eq!(found, Some(Refusal::Reserved), "{name}");
+        }
+    }
+
+    #[test]
+    fn an_option_is_one_word_and_one_line() {
+        for (name, value) in
+            [("sync-binlog", "1"), ("a.b_c", ""), ("sql_mode", "A,B 'c' \"d\" $(e)")]
+        {
+            assert!(is_option(name, value), "{name}={value}");
+        }
+        for (name, value) in [
+            ("", "1"),
+            ("-x", "1"),
+            ("!includedir", "x"),
+            ("a b", "1"),
+            ("a\nb", "1"),
+            ("a", "1\nb=2"),
+            ("é", "1"),
+        ] {
+            assert!(!is_option(name, value), "{name}={value}");
         }
     }
 
@@ -192,6 +236,7 @@ mod tests {
             ("init_connect", "SET @a = 1 / 2, @b = '...'"),
             ("ssl", "0"),
             ("userstat", "1"),
+            ("mysqlx", "OFF"),
         ] {
             assert_eq!(refusal(Product::MariaDb, name, value), None, "{name}");
         }
@@ -199,6 +244,7 @@ mod tests {
             ("shared_preload_libraries", "pg_stat_statements, auto_explain"),
             ("search_path", "\"$user\", public"),
             ("log_line_prefix", "%m [%p]"),
+            ("ssl", "off"),
             ("datad", "x"),
             ("lc_messages", "C"),
         ] {
